@@ -5,3 +5,5 @@ partita_bench(classify_bench classify_bench.cc DEPENDS partita_methods partita_m
 target_include_directories(classify_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(accept_bench accept_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(accept_bench PRIVATE ${CMAKE_SOURCE_DIR})
+partita_bench(describe_bench describe_bench.cc DEPENDS partita_methods partita_mpc partita_net)
+target_include_directories(describe_bench PRIVATE ${CMAKE_SOURCE_DIR})

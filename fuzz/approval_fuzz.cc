@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Try([&] { ParseEnvelope(text, "e.json"); });
   Try([&] { ParseBundle(text, "b.json"); });
   Try([&] { ParseSecret(text, "s.json"); });
-  Try([&] { ParseEnvelopeFile(std::string(text), "e.toml"); });
+  Try([&] { ParseEnvelopeFile(std::string(text), "e.toml", {"mle"}); });
   IsEnvelope(text);
   return 0;
 }

@@ -6,13 +6,12 @@
 #include "methods/mixture/model_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using partita::methods::mixture::ModelJson;
+  using partita::methods::mixture::ParseModelJson;
   try {
     const std::string text(reinterpret_cast<const char*>(data), size);
-    const std::string written =
-        partita::methods::mixture::ModelJson(partita::methods::mixture::ParseModelJson(text));
-    if (partita::methods::mixture::ModelJson(partita::methods::mixture::ParseModelJson(written)) !=
-        written)
-      std::abort();
+    const std::string written = ModelJson(ParseModelJson(text));
+    if (ModelJson(ParseModelJson(written)) != written) std::abort();
   } catch (const partita::Error& error) {
     if (error.code() != partita::ErrorCode::kBadInput) std::abort();
   }

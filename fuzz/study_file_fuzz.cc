@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const partita::study::StudyFile study = partita::methods::ParseStudyFile(
         std::string(reinterpret_cast<const char*>(data), size), "study.toml");
     if (study.parties.size() < 2 || study.dictionary.columns.empty()) std::abort();
-    if (partita::study::ReceiverIndex(study) >= study.parties.size()) std::abort();
-    partita::study::StudyPartition(study);
+    partita::study::StudyPartition(study, study.parties);
   } catch (const partita::Error& error) {
     if (error.code() != partita::ErrorCode::kBadInput) std::abort();
   }

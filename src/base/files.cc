@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -85,9 +86,15 @@ void SyncFolder(const std::string& path) {
   ::close(descriptor);
 }
 
+[[noreturn]] void FailAsTooLarge(const std::string& name, uint64_t max_bytes) {
+  throw Error(ErrorCode::kBadInput, name + " is larger than " + SizeText(max_bytes),
+              "check the path: that is hardly the file");
+}
+
 }  // namespace
 
-std::string ReadFile(const std::filesystem::path& path, uint64_t max_bytes, std::string_view what) {
+std::string ReadFile(const std::filesystem::path& path, uint64_t max_bytes, std::string_view what,
+                     const std::string& hint) {
   const std::string name = std::string(what) + " " + path.string();
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -96,23 +103,43 @@ std::string ReadFile(const std::filesystem::path& path, uint64_t max_bytes, std:
     text.append(buffer, static_cast<size_t>(file.gcount()));
   // A folder opens but cannot be read: then the stream is bad, or nothing came and it is no end.
   if (!file.is_open() || file.bad() || (text.empty() && !file.eof())) {
-    throw Error(ErrorCode::kBadInput, "cannot read " + name,
-                "check the path and that you may read it");
+    throw Error(ErrorCode::kBadInput, "cannot read " + name, hint);
   }
-  if (text.size() > max_bytes) {
-    throw Error(ErrorCode::kBadInput, name + " is larger than " + SizeText(max_bytes),
-                "check the path: that is hardly the file");
-  }
+  if (text.size() > max_bytes) FailAsTooLarge(name, max_bytes);
   return text;
 }
 
+SecretBytes ReadSecretFile(const std::filesystem::path& path, uint64_t max_bytes,
+                           std::string_view what) {
+  const std::string name = std::string(what) + " " + path.string();
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  const bool ordinary =
+      descriptor >= 0 && ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const uint64_t size = ordinary ? static_cast<uint64_t>(status.st_size) : 0;
+  SecretBytes secret(size <= max_bytes ? size : 0);
+  std::span<uint8_t> rest = secret.Expose();
+  while (!rest.empty()) {
+    const ssize_t count = ::read(descriptor, rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    rest = rest.subspan(static_cast<size_t>(count));
+  }
+  if (descriptor >= 0) ::close(descriptor);
+  if (!ordinary || !rest.empty()) {
+    throw Error(ErrorCode::kBadInput, "cannot read " + name,
+                "check the path and that you may read it");
+  }
+  if (size > max_bytes) FailAsTooLarge(name, max_bytes);
+  return secret;
+}
+
 void WriteNewFile(const std::filesystem::path& path, std::string_view content, mode_t mode,
-                  std::string_view what) {
+                  std::string_view what, const std::string& if_it_exists) {
   const std::string name = std::string(what) + " " + path.string();
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
   if (descriptor < 0 && errno == EEXIST) {
-    throw Error(ErrorCode::kUsage, "cannot write " + name + ": it exists",
-                "choose another name, or move the existing file away: nothing is overwritten");
+    throw Error(ErrorCode::kUsage, "cannot write " + name + ": it exists", if_it_exists);
   }
   if (descriptor < 0) FailToWrite(name, errno);
   try {

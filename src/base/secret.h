@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace partita {
 
@@ -34,6 +37,21 @@ class Secret {
 
  private:
   T value_;
+};
+
+// As many secret bytes as it is made with; wiped on destruction.
+class SecretBytes {
+ public:
+  explicit SecretBytes(size_t size) : bytes_(size) {}
+  SecretBytes(SecretBytes&&) = default;  // leaves nothing behind
+  SecretBytes& operator=(SecretBytes&&) = delete;
+  ~SecretBytes() { Wipe(bytes_.data(), bytes_.size()); }
+
+  std::span<const uint8_t> Expose() const { return bytes_; }
+  std::span<uint8_t> Expose() { return bytes_; }
+
+ private:
+  std::vector<uint8_t> bytes_;
 };
 
 }  // namespace partita

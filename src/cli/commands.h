@@ -14,6 +14,7 @@ struct Invocation {
   std::function<int()> run;
   bool print_schema = false;  // --schema: say what the JSON output looks like instead of running
   std::function<std::string()> schema;
+  std::vector<CLI::Option*> new_files;  // that name files to write (cli/terminal/new_file.h)
 };
 
 // --format, --schema, --quiet, --yes and --timeout, for every command. `name` finds its schema
@@ -52,6 +53,7 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // Commands of `study`.
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 void AddPriorCommand(CLI::App& study, Invocation& invocation);
+void AddRefitCommand(CLI::App& study, Invocation& invocation);
 
 }  // namespace partita::cli
 

@@ -93,9 +93,13 @@ void SaveIdentity(const Identity& identity, const fs::path& certificate_file,
       PEM_write_bio_X509(certificate.get(), identity.certificate.get()) != 1) {
     throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a key and certificate");
   }
-  WriteNewFile(key_file, TextOf(key.get()), 0600, "the private key");
+  const std::string if_it_exists =
+      "choose another name, or move the old file away if you are sure that no roster uses it: "
+      "nothing is overwritten";
+  WriteNewFile(key_file, TextOf(key.get()), 0600, "the private key", if_it_exists);
   try {
-    WriteNewFile(certificate_file, TextOf(certificate.get()), 0644, "the certificate");
+    WriteNewFile(certificate_file, TextOf(certificate.get()), 0644, "the certificate",
+                 if_it_exists);
   } catch (const Error&) {
     unlink(key_file.c_str());  // made a moment ago, useless alone
     throw;

@@ -55,24 +55,24 @@ void WriteState(const std::filesystem::path& file, ByteView bytes) {
   WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
+std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
   std::error_code none;
   if (!std::filesystem::exists(file, none)) return std::nullopt;
-  const std::string content = ReadFile(file, kMaxFileBytes, kind.name);
-  return Bytes(content.begin(), content.end());
+  return ReadSecretFile(file, kMaxFileBytes, kind.name);
 }
 
 uint64_t CountFile::LoadOrMake() const {
   const Bytes head = EncodeState(kind_, binding_, {});
-  const std::optional<Bytes> bytes = ReadState(kind_, file_);
-  if (!bytes) {
+  const std::optional<SecretBytes> state = ReadState(kind_, file_);
+  if (!state) {
     WriteState(file_, head);
     return 0;
   }
-  if (bytes->size() < head.size()) throw DamagedState(kind_);
-  const uint64_t count = bytes->size() - head.size();
+  const ByteView bytes = state->Expose();
+  if (bytes.size() < head.size()) throw DamagedState(kind_);
+  const uint64_t count = bytes.size() - head.size();
   try {
-    DecodeState(kind_, ByteView(*bytes).first(head.size()), binding_, [](ByteReader&) {});
+    DecodeState(kind_, bytes.first(head.size()), binding_, [](ByteReader&) {});
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kRefused || count > 0) throw;
     WriteState(file_, head);

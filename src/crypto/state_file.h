@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/secret.h"
 #include "crypto/hash.h"
 
 namespace partita::crypto {
@@ -30,8 +31,8 @@ Error DamagedState(const StateKind& kind);
 
 // Durable on return.
 void WriteState(const std::filesystem::path& file, ByteView bytes);
-// Empty if there is no such file. Throws kBadInput for more than 4 GiB.
-std::optional<Bytes> ReadState(const StateKind& kind, const std::filesystem::path& file);
+// Empty if there is no such file. Throws kBadInput for more than 4 GiB. Wiped, for it may hold keys.
+std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesystem::path& file);
 
 // A number on disk: a file with one byte for each, after a head that says what it belongs to. A
 // byte is there or not, so that no failure leaves a number that is not between the last and the

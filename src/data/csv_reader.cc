@@ -22,6 +22,30 @@ namespace partita::data {
 
 namespace {
 
+std::string SeparatorName(char separator) {
+  return separator == '\t' ? "tab" : std::string(1, separator);
+}
+
+}  // namespace
+
+std::string SeparatorHint(std::span<const std::string> header, char separator) {
+  if (header.size() != 1) return "";
+  const std::string& line = header[0];
+  char most = separator;
+  const auto occurs = [&](char c) { return std::count(line.begin(), line.end(), c); };
+  for (char c : {',', ';', '\t'}) {
+    if (occurs(c) > occurs(most)) most = c;
+  }
+  if (most == separator) return "";
+  return fmt::format(
+      "read with the separator '{}' it has one column, but '{}' stands in its header: "
+      "write separator = \"{}\" under [table] in the study file (elsewhere say --separator), or "
+      "write the table with the other one",
+      SeparatorName(separator), SeparatorName(most), most == '\t' ? "\\t" : SeparatorName(most));
+}
+
+namespace {
+
 void CheckOptions(const CsvOptions& options) {
   const char separator = options.separator;
   bool alphanumeric = (separator >= '0' && separator <= '9') ||
@@ -288,11 +312,8 @@ size_t FindColumn(const std::vector<std::string>& header, const std::string& nam
                   const CsvTokenizer& tokenizer, char separator) {
   auto found = std::find(header.begin(), header.end(), name);
   if (found != header.end()) return static_cast<size_t>(found - header.begin());
-  std::string hint = SuggestionHint(name, header);
-  if (header.size() == 1 && header[0].find_first_of(",;\t") != std::string::npos) {
-    hint = fmt::format("the header is one field: is the separator really '{}'?",
-                       separator == '\t' ? std::string("tab") : std::string(1, separator));
-  }
+  std::string hint = SeparatorHint(header, separator);
+  if (hint.empty()) hint = SuggestionHint(name, header);
   throw Error(ErrorCode::kBadData,
               fmt::format("{}:1: the header has no column '{}'", tokenizer.source_name(), name),
               hint);

@@ -22,6 +22,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "base/bytes.h"
@@ -52,6 +53,10 @@ struct CsvContents {
 // Is shown every byte of the source, once and in order: the snapshot commitment is taken from the
 // same bytes that are parsed.
 using ByteObserver = std::function<void(ByteView)>;
+
+// What to do about a header that was read as one field because its table has another separator;
+// empty: it does not look so.
+std::string SeparatorHint(std::span<const std::string> header, char separator);
 
 // source_name stands in messages. The schema must be valid (ValidateSchema). Throws kBadInput for
 // impossible options, else kBadData as above.

@@ -160,12 +160,9 @@ char SniffSeparator(const ByteSource& source, std::string& head) {
 }
 
 // The source again from its beginning, after `head` was read from it.
-ByteSource Rejoined(std::string head, const ByteSource& rest) {
-  auto position = std::make_shared<size_t>(0);
-  return [head = std::move(head), position, &rest](std::span<uint8_t> out) {
-    const size_t from_head = std::min(out.size(), head.size() - *position);
-    std::copy_n(head.data() + *position, from_head, reinterpret_cast<char*>(out.data()));
-    *position += from_head;
+ByteSource Rejoined(std::string_view head, const ByteSource& rest) {
+  return [begin = FromText(head), &rest](std::span<uint8_t> out) {
+    const size_t from_head = begin(out);
     return from_head + (from_head < out.size() ? rest(out.subspan(from_head)) : 0);
   };
 }
@@ -200,7 +197,7 @@ TableProfile ProfileTable(const ByteSource& source, std::string source_name,
   profile.separator = separator ? *separator : SniffSeparator(source, head);
   CsvOptions options;
   options.separator = profile.separator;
-  const ByteSource all = Rejoined(std::move(head), source);
+  const ByteSource all = Rejoined(head, source);
   const ByteObserver nobody;
   CsvTokenizer tokenizer(all, std::move(source_name), options, nobody);
   profile.source = tokenizer.source_name();

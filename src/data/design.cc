@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -21,6 +22,7 @@ namespace partita::data {
 namespace {
 
 // A design column and how a cell of its source becomes its value: a number, or a factor's code.
+// Of a product the value is itself, to be multiplied.
 struct Computed {
   DesignColumn column;
   std::function<double(double)> value;
@@ -76,20 +78,21 @@ std::vector<Computed> Compute(const ColumnSchema& variable) {
   return {computed};
 }
 
-const ColumnSchema& SourceOf(const DerivedVariable& derived, const Schema& dictionary) {
-  const ColumnSchema* source = dictionary.Find(derived.from);
+const ColumnSchema& SourceOf(const DerivedVariable& derived, const std::string& from,
+                             const Schema& dictionary) {
+  const ColumnSchema* source = dictionary.Find(from);
   if (source == nullptr) {
     std::vector<std::string> names;
     for (const ColumnSchema& column : dictionary.columns) names.push_back(column.name);
     RefuseDesign(fmt::format("'{}' is derived from '{}', which is not in the dictionary",
-                             derived.name, derived.from),
-                 SuggestionHint(derived.from, names));
+                             derived.name, from),
+                 SuggestionHint(from, names));
   }
   const bool number = source->type == ColumnType::kNumeric ||
                       source->type == ColumnType::kInteger || source->type == ColumnType::kDate;
   if (!number) {
     RefuseDesign(fmt::format("'{}' cannot be derived from '{}', which is of type {}", derived.name,
-                             derived.from, ColumnTypeName(source->type)),
+                             from, ColumnTypeName(source->type)),
                  "derive from a numeric, integer or date variable");
   }
   return *source;
@@ -230,8 +233,23 @@ std::vector<Computed> ComputeCut(const DerivedVariable& derived, const ColumnSch
                      [points = derived.points](double x) { return IntervalOf(points, x); });
 }
 
+Computed ComputeProduct(const DerivedVariable& derived, const ColumnSchema& a,
+                        const ColumnSchema& b) {
+  const double ends[] = {a.lower * b.lower, a.lower * b.upper, a.upper * b.lower,
+                         a.upper * b.upper};
+  // A square is never negative.
+  const bool square = a.name == b.name;
+  const double least = *std::min_element(std::begin(ends), std::end(ends));
+  Computed product = MakeComputed(derived.name, a.name, square ? std::max(least, 0.0) : least,
+                                  *std::max_element(std::begin(ends), std::end(ends)), Itself);
+  product.column.with = b.name;
+  if (a.type == ColumnType::kInteger && b.type == ColumnType::kInteger)
+    product.column.schema.type = ColumnType::kInteger;
+  return product;
+}
+
 std::vector<Computed> Compute(const DerivedVariable& derived, const Schema& dictionary) {
-  const ColumnSchema& source = SourceOf(derived, dictionary);
+  const ColumnSchema& source = SourceOf(derived, derived.from, dictionary);
   switch (derived.kind) {
     case TransformKind::kLog:
       RequireDomain(derived, source, 0, true);
@@ -252,6 +270,8 @@ std::vector<Computed> Compute(const DerivedVariable& derived, const Schema& dict
       return ComputePoly(derived, source);
     case TransformKind::kNs:
       return ComputeSpline(derived, source);
+    case TransformKind::kProduct:
+      return {ComputeProduct(derived, source, SourceOf(derived, derived.with, dictionary))};
   }
   throw Error(ErrorCode::kInternal, "unknown transform");
 }
@@ -295,6 +315,18 @@ std::vector<double> Values(const Column& source, const Computed& computed) {
   return values;
 }
 
+// NaN where one of the two is missing.
+std::vector<double> Products(const Column& a, const Column& b, const ColumnSchema& bounds) {
+  std::vector<double> values;
+  values.reserve(a.numbers.size());
+  for (size_t r = 0; r < a.numbers.size(); ++r) {
+    const double product = a.numbers[r] * b.numbers[r];
+    values.push_back(std::isnan(product) ? product
+                                         : std::clamp(product, bounds.lower, bounds.upper));
+  }
+  return values;
+}
+
 void AddColumn(Table& table, const Computed& computed) {
   const std::string& name = computed.column.schema.name;
   const Column* source = Find(table, computed.column.source);
@@ -309,7 +341,13 @@ void AddColumn(Table& table, const Computed& computed) {
   }
   Column column;
   column.schema = computed.column.schema;
-  column.numbers = Values(*source, computed);
+  if (computed.column.with.empty()) {
+    column.numbers = Values(*source, computed);
+  } else {
+    const Column* other = Find(table, computed.column.with);
+    if (other == nullptr) return;
+    column.numbers = Products(*source, *other, column.schema);
+  }
   table.columns.push_back(std::move(column));
 }
 
@@ -334,6 +372,11 @@ void AddCutFactors(Table& table, std::span<const DerivedVariable> derived) {
 
 }  // namespace
 
+std::vector<std::string> SourcesOf(const DesignColumn& column) {
+  if (column.with.empty() || column.with == column.source) return {column.source};
+  return {column.source, column.with};
+}
+
 std::string_view TransformName(TransformKind kind) {
   switch (kind) {
     case TransformKind::kLog:
@@ -350,6 +393,8 @@ std::string_view TransformName(TransformKind kind) {
       return "poly";
     case TransformKind::kNs:
       return "ns";
+    case TransformKind::kProduct:
+      return "product";
   }
   throw Error(ErrorCode::kInternal, "unknown transform");
 }

@@ -14,13 +14,14 @@
 namespace partita::data {
 
 // In the order of the columns' names in study files: "log", "log1p", "sqrt", "scale", "cut",
-// "poly", "ns".
-enum class TransformKind { kLog, kLog1p, kSqrt, kScale, kCut, kPoly, kNs };
+// "poly", "ns", "product".
+enum class TransformKind { kLog, kLog1p, kSqrt, kScale, kCut, kPoly, kNs, kProduct };
 
 // One [[derived]] variable.
 struct DerivedVariable {
   std::string name;
   std::string from;  // a numeric, integer or date variable of the dictionary
+  std::string with;  // kProduct: another one, or the same; whoever holds `from` holds it too
   TransformKind kind = TransformKind::kScale;
   double centre = 0, scale = 1;  // kScale: (x - centre) / scale; kPoly: powers of that; scale > 0
   int degree = 1;                // kPoly: columns NAME.1 .. NAME.degree
@@ -43,7 +44,11 @@ struct DesignColumn {
   std::string source;   // the variable of the dictionary whose holder computes it
   // Which factor level this 0/1 column stands for; empty for anything else.
   std::string factor, level;
+  std::string with = {};  // of a product the other variable, of the same holder; else empty
 };
+
+// The variables of the dictionary that a column is computed from.
+std::vector<std::string> SourcesOf(const DesignColumn& column);
 
 // Every column that a model can name, in the order of the dictionary and then of `derived`:
 //   numeric, integer   NAME

@@ -250,7 +250,7 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
 }
 
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
-                     int fraction_bits) {
+                     int fraction_bits, std::span<const ColumnScale> scales) {
   CheckFractionBits(fraction_bits);
   struct Source {
     const double* numbers;
@@ -258,9 +258,11 @@ RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::
   };
   const BlockRows rows = holding.Block(block);
   std::vector<Source> sources;
-  for (const std::string& name : columns) {
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const std::string& name = columns[c];
     const Column& column = holding.table->Get(name);
-    const ColumnScale scale = ScaleOf(column.schema);
+    const ColumnScale own = ScaleOf(column.schema);
+    const ColumnScale scale = scales.empty() ? own : scales[c];
     if (column.numbers.size() != holding.table->num_rows) {
       throw Error(ErrorCode::kInternal, fmt::format("column '{}' has no numbers yet", name));
     }
@@ -274,28 +276,6 @@ RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::
         const double x = source.numbers[row];
         *out++ = std::isnan(x) ? 0 : RoundToGrid(ToUnitInterval(x, source.scale), fraction_bits);
       }
-    }
-  };
-}
-
-RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
-                        int fraction_bits) {
-  CheckFractionBits(fraction_bits);
-  const BlockRows rows = holding.Block(block);
-  const Column& column = holding.table->Get(factor);
-  if (!HasLevels(column.schema.type)) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("column '{}' is a {}, not a factor", column.schema.name,
-                            ColumnTypeName(column.schema.type)));
-  }
-  const int32_t* codes = column.codes.data() + rows.first_row;
-  const auto num_levels = static_cast<int32_t>(column.schema.levels.size());
-  return [table = holding.table, rows, codes, num_levels, fraction_bits](
-             size_t first_row, size_t num_rows, Int128* out) {
-    CheckRows(first_row, num_rows, rows);
-    const Int128 one = Int128{1} << fraction_bits;
-    for (size_t row = first_row; row < first_row + num_rows; ++row) {
-      for (int32_t level = 0; level < num_levels; ++level) *out++ = codes[row] == level ? one : 0;
     }
   };
 }

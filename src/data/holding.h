@@ -72,14 +72,9 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
 // [-1, 1] (data/scaling.h), rounded half away from zero to the grid 2^-fraction_bits; 1 <=
 // fraction_bits <= 62. A deterministic function of cell, bounds and fraction_bits: no holder,
 // engine or run changes it. A missing cell gives 0, the centre of the bounds: its row is one that
-// CompleteRows (data/condition.h) leaves out. Throws kBadInput for a column that ScaleOf does not
-// accept.
+// CompleteRows (data/condition.h) leaves out. scales: of the columns, for bounds that enclose
+// theirs; empty: their own. Throws kBadInput for a column that ScaleOf does not accept.
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,
-                     int fraction_bits);
-
-// One column per level of a factor or ordered variable: 2^fraction_bits where the row has the
-// level, else 0; all 0 where the cell is missing.
-RowReader IndicatorRows(const Holding& holding, size_t block, std::string_view factor,
-                        int fraction_bits);
+                     int fraction_bits, std::span<const ColumnScale> scales = {});
 
 }  // namespace partita::data

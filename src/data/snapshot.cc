@@ -43,13 +43,4 @@ Snapshot TakeSnapshot(const std::filesystem::path& path, crypto::RandomSource& r
   return HashFile(path, hasher);
 }
 
-void CheckSnapshot(const std::filesystem::path& path, const Snapshot& snapshot) {
-  SnapshotHasher hasher(snapshot.salt);
-  if (HashFile(path, hasher).commitment == snapshot.commitment) return;
-  throw Error(ErrorCode::kBadData,
-              fmt::format("{}: the table is not the one that was committed to", path.string()),
-              "a study runs on the table as it was when the study began: restore it, or propose a "
-              "new study");
-}
-
 }  // namespace partita::data

@@ -38,7 +38,4 @@ class SnapshotHasher {
 // The snapshot of a whole file. Throws kBadInput if it cannot be read.
 Snapshot TakeSnapshot(const std::filesystem::path& path, crypto::RandomSource& random);
 
-// Throws kBadData unless the file's bytes are those that `snapshot` was taken of.
-void CheckSnapshot(const std::filesystem::path& path, const Snapshot& snapshot);
-
 }  // namespace partita::data

@@ -385,7 +385,7 @@ bool TableChecker::ReadHeader(CsvTokenizer& tokenizer) {
     }
   }
   header_size_ = names.size();
-  const bool one_field = names.size() == 1 && names[0].find_first_of(",;\t") != std::string::npos;
+  const std::string misread = SeparatorHint(names, options_.csv.separator);
   for (ColumnChecker& column : columns_) {
     const auto found = std::find(names.begin(), names.end(), column.schema().name);
     fields_.push_back(found == names.end() ? std::nullopt
@@ -396,13 +396,13 @@ bool TableChecker::ReadHeader(CsvTokenizer& tokenizer) {
     if (found != names.end()) continue;
     std::vector<std::string> printable;
     for (const std::string& name : names) printable.push_back(Printable(name));
-    problems_.push_back({Severity::kProblem,
-                         column.schema().name,
-                         "the header has no such column",
-                         one_field ? "the header is one field: is the separator the study's?"
-                                   : SuggestionHint(column.schema().name, printable),
-                         1,
-                         {1}});
+    problems_.push_back(
+        {Severity::kProblem,
+         column.schema().name,
+         "the header has no such column",
+         !misread.empty() ? misread : SuggestionHint(column.schema().name, printable),
+         1,
+         {1}});
   }
   return true;
 }

@@ -7,13 +7,20 @@
 #include "base/error.h"
 #include "methods/classify/section.h"
 #include "methods/classify/study.h"
+#include "methods/classify/templates.h"
+#include "methods/describe/section.h"
+#include "methods/describe/study.h"
+#include "methods/describe/templates.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
+#include "methods/mcmc/templates.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/study.h"
+#include "methods/mixture/templates.h"
 #include "methods/mle/report/report.h"
 #include "methods/mle/section.h"
 #include "methods/mle/study/study.h"
+#include "methods/mle/templates.h"
 #include "report/document_report.h"
 
 namespace partita::methods {
@@ -39,19 +46,21 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 }  // namespace
 
 const std::vector<Method>& AllMethods() {
-  using study::TemplateKind;
   static const std::vector<Method> methods = {
       {mle::MleReader(), "a structural equation model", Prepared<MleStudy, mle::PrepareMleStudy>,
-       mle::ReadMleReport, TemplateKind::kHorizontal, TemplateKind::kVertical, "", &kMleChecks},
+       mle::ReadMleReport, mle::Templates, &kMleChecks},
       {mixture::MixtureReader(), "a model of split columns, for synthetic tables",
        Prepared<mixture::MixtureStudy, mixture::PrepareMixtureStudy>, report::ReadDocumentResult,
-       std::nullopt, TemplateKind::kMixture,
-       "a mixture is fitted to columns that several parties hold"},
+       mixture::Templates},
       {classify::ClassifyReader(), "a private classifier",
        Prepared<classify::ClassifyStudy, classify::PrepareClassifyStudy>,
-       report::ReadDocumentResult},
+       report::ReadDocumentResult, classify::Templates},
       {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult}};
+       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult,
+       mcmc::Templates},
+      {describe::DescribeReader(), "counts, means and quantiles, by group",
+       Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
+       report::ReadDocumentResult, describe::Templates}};
   return methods;
 }
 

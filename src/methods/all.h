@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,9 +31,8 @@ struct Method {
   std::unique_ptr<const run::Study> (*prepare)(study::StudyFile file);
   // Back from result.json.
   std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
-  // To start from, where every party has rows of its own, and where it has columns of its own.
-  std::optional<study::TemplateKind> rows_template = {}, columns_template = {};
-  std::string no_rows_template = {};   // why there is none
+  // To start from, the first if nobody says what for; not empty.
+  std::vector<study::StudyTemplate> (*templates)();
   const SelfChecks* checks = nullptr;  // null: none
 };
 

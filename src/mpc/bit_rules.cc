@@ -2,18 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "base/error.h"
-
 namespace partita::mpc {
 namespace {
 
-[[noreturn]] void MisuseOfBits(const std::string& message) {
-  throw Error(ErrorCode::kUsage, message, "correct the method's protocol code");
-}
-
 SharedBits Equal(const char* what, Shape a_shape, size_t a_width, Shape b_shape, size_t b_width) {
   if (a_shape == b_shape && a_width == b_width) return {a_shape, a_width, nullptr};
-  MisuseOfBits(
+  Misuse(
       fmt::format("{} needs equal shapes and widths, not {} x {} entries of {} bits and {} x {} "
                   "of {}",
                   what, a_shape.rows, a_shape.cols, a_width, b_shape.rows, b_shape.cols, b_width));
@@ -21,21 +15,20 @@ SharedBits Equal(const char* what, Shape a_shape, size_t a_width, Shape b_shape,
 
 void CheckInput(const PrivateBits& input, const EngineFacts& facts) {
   if (input.owner >= facts.num_parties) {
-    MisuseOfBits(
-        fmt::format("private bits belong to party {} of {}", input.owner, facts.num_parties));
+    Misuse(fmt::format("private bits belong to party {} of {}", input.owner, facts.num_parties));
   }
   if (facts.self == input.owner) CheckBits(input.values);
 }
 
 void CheckDecompose(DecomposeOperation& decompose, const EngineFacts& facts) {
   if (decompose.widths.size() != decompose.values.size()) {
-    MisuseOfBits("a decomposition needs one width for every value");
+    Misuse("a decomposition needs one width for every value");
   }
   for (size_t i = 0; i < decompose.values.size(); ++i) {
     const size_t width = decompose.widths[i];
     if (width == 0 || width > static_cast<size_t>(facts.ring_bits)) {
-      MisuseOfBits(fmt::format("a value cannot be decomposed into {} bits in a ring of {}", width,
-                               facts.ring_bits));
+      Misuse(fmt::format("a value cannot be decomposed into {} bits in a ring of {}", width,
+                         facts.ring_bits));
     }
     const SharedBits bits{decompose.values[i].shape, width, nullptr};
     decompose.results.push_back({bits, bits});
@@ -46,8 +39,8 @@ void CheckDecompose(DecomposeOperation& decompose, const EngineFacts& facts) {
 
 void CheckBits(const BitMatrix& bits) {
   if (bits.words.size() == bits.width * WordsPerPlane(bits.shape)) return;
-  MisuseOfBits(fmt::format("a matrix of {} x {} entries of {} bits has {} words", bits.shape.rows,
-                           bits.shape.cols, bits.width, bits.words.size()));
+  Misuse(fmt::format("a matrix of {} x {} entries of {} bits has {} words", bits.shape.rows,
+                     bits.shape.cols, bits.width, bits.words.size()));
 }
 
 SharedBits XorResult(const SharedBits& a, const SharedBits& b) {
@@ -61,16 +54,16 @@ SharedBits AndPublicResult(const SharedBits& a, const BitMatrix& b) {
 
 SharedBits SelectPlanesResult(const SharedBits& a, std::span<const size_t> planes) {
   for (size_t plane : planes) {
-    if (plane >= a.width) MisuseOfBits(fmt::format("there is no plane {} of {}", plane, a.width));
+    if (plane >= a.width) Misuse(fmt::format("there is no plane {} of {}", plane, a.width));
   }
   return {a.shape, planes.size(), nullptr};
 }
 
 SharedBits JoinPlanesResult(std::span<const SharedBits> parts) {
-  if (parts.empty()) MisuseOfBits("nothing to join");
+  if (parts.empty()) Misuse("nothing to join");
   SharedBits result{parts[0].shape, 0, nullptr};
   for (const SharedBits& part : parts) {
-    if (part.shape != result.shape) MisuseOfBits("planes of different shapes cannot be joined");
+    if (part.shape != result.shape) Misuse("planes of different shapes cannot be joined");
     result.width += part.width;
   }
   return result;
@@ -104,8 +97,8 @@ void CheckBitOperation(Operation& operation, const EngineFacts& facts) {
   }
   if (auto* reveal = std::get_if<RevealBitsOperation>(&operation)) {
     if (reveal->to != kEverybody && reveal->to >= facts.num_parties) {
-      MisuseOfBits(fmt::format("release '{}' is to be opened to party {} of {}", reveal->release_id,
-                               reveal->to, facts.num_parties));
+      Misuse(fmt::format("release '{}' is to be opened to party {} of {}", reveal->release_id,
+                         reveal->to, facts.num_parties));
     }
     reveal->results.clear();
     for (const SharedBits& bits : reveal->values) {

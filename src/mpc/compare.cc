@@ -230,8 +230,7 @@ std::vector<Shared> Select(Engine& engine, std::span<const Selection> selections
   std::vector<SharedBits> conditions;
   for (const Selection& selection : selections) {
     if (selection.condition.width != 1) {
-      throw Error(ErrorCode::kUsage, "a selection needs a condition of one bit",
-                  "correct the method's protocol code");
+      Misuse("a selection needs a condition of one bit");
     }
     conditions.push_back(selection.condition);
   }

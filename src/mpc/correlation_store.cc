@@ -393,17 +393,4 @@ Bytes TakeTogether(net::Channel& channel, size_t num_parties, CorrelationStore& 
   return package;
 }
 
-crypto::Digest AgreeOnGeneration(net::Channel& channel, size_t num_parties,
-                                 crypto::RandomSource& random) {
-  crypto::Digest own;
-  random.Fill(own);
-  const std::vector<Bytes> others = ExchangeWithAll(channel, num_parties, own);
-  crypto::Sha256 hash;
-  hash.Field("partita correlations generation");
-  for (net::PartyIndex party = 0; party < num_parties; ++party) {
-    hash.Field(party == channel.self() ? ByteView(own) : ByteView(others[party]));
-  }
-  return hash.Finish();
-}
-
 }  // namespace partita::mpc

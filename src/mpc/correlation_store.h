@@ -133,9 +133,4 @@ AgreedPackages AgreeOnPackages(net::Channel& channel, size_t num_parties, Correl
 Bytes TakeTogether(net::Channel& channel, size_t num_parties, CorrelationStore& store,
                    uint64_t number, const crypto::Digest& label);
 
-// A generation's name that no party chose alone: a hash of a random number of each. Commitments are
-// not needed: the name must be new, and nothing else depends on it. One round, 32 bytes each way.
-crypto::Digest AgreeOnGeneration(net::Channel& channel, size_t num_parties,
-                                 crypto::RandomSource& random);
-
 }  // namespace partita::mpc

@@ -34,8 +34,7 @@ std::vector<Shared> Engine::Rescale(std::span<const Shared> inputs, int fraction
 std::vector<Shared> Engine::MultiplyAndRescale(std::span<const Product> products,
                                                std::span<const std::optional<int>> fraction_bits) {
   if (products.size() != fraction_bits.size()) {
-    throw Error(ErrorCode::kUsage, "as many fraction bits are needed as there are products",
-                "correct the method's protocol code");
+    Misuse("as many fraction bits are needed as there are products");
   }
   MultiplyOperation multiply{{products.begin(), products.end()}};
   std::map<int, std::vector<size_t>> later;  // by fraction bits
@@ -43,8 +42,7 @@ std::vector<Shared> Engine::MultiplyAndRescale(std::span<const Product> products
     const int exact = FractionBitsOf(products[i].left) + FractionBitsOf(products[i].right);
     const int wanted = fraction_bits[i].value_or(exact);
     if (wanted < 0) {
-      throw Error(ErrorCode::kUsage, "a product cannot be truncated to negative fraction bits",
-                  "correct the method's protocol code");
+      Misuse("a product cannot be truncated to negative fraction bits");
     }
     const bool now = capabilities().truncates_products && wanted < exact;
     multiply.fraction_bits.push_back(now ? wanted : kNotTruncated);
@@ -121,6 +119,10 @@ void AskGate(ReleaseGate& gate, std::span<const Operation> operations) {
       gate.Opening(reveal->release_id, reveal->to, NumValues(*reveal));
     }
   }
+}
+
+void Misuse(const std::string& message) {
+  throw Error(ErrorCode::kUsage, message, "correct the method's protocol code");
 }
 
 }  // namespace partita::mpc

@@ -212,4 +212,7 @@ class Engine {
   virtual void Execute(std::span<Operation> operations) = 0;
 };
 
+// Throws kUsage for a mistake in the code of a method.
+[[noreturn]] void Misuse(const std::string& message);
+
 }  // namespace partita::mpc

@@ -64,14 +64,6 @@ void BroadcastAccumulate(ConstWords<R> matrix, ConstWords<R> column, size_t cols
   }
 }
 
-template <typename R>
-void Broadcast(ConstWords<R> matrix, ConstWords<R> column, size_t cols, Words<R> out) {
-  assert(matrix.size() == out.size() && matrix.size() == column.size() * cols);
-  for (size_t r = 0; r < column.size(); ++r) {
-    for (size_t c = 0; c < cols; ++c) out[r * cols + c] = R::Mul(matrix[r * cols + c], column[r]);
-  }
-}
-
 // Which operands of a product are known, from public bounds, to be signed integers that fit 64
 // bits (stored as ring elements all the same). Saves one multiplication in three for each in the
 // 128-bit ring; no effect on the result and none in the other rings.

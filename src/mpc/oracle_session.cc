@@ -30,9 +30,7 @@ OracleSession::OracleSession(net::Channel& channel, ReleaseGate& gate, const Sha
 void OracleSession::Begin(size_t kind, const IntMatrix& weights) {
   if (kind >= task_.kinds.size() || weights.shape != Shape{task_.kinds[kind].rows, values_.rows} ||
       weights.values.size() != weights.shape.size()) {
-    throw Error(ErrorCode::kUsage,
-                "an oracle was asked with weights of another shape than declared",
-                "correct the method's protocol code");
+    Misuse("an oracle was asked with weights of another shape than declared");
   }
   // The tiny rings exist for exhaustive tests, where values wrap on purpose.
   for (size_t row = 0; ring_bits_ >= 64 && row < weights.shape.rows; ++row) {

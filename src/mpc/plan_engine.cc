@@ -159,24 +159,4 @@ void PlanEngine::AddSteps(const ExecutionCost& cost) {
   requirements.insert(requirements.end(), cost.requirements.begin(), cost.requirements.end());
 }
 
-std::vector<std::vector<LinkCost>> OracleTraffic(const OracleCost& cost, const OracleTask& task,
-                                                 const OracleUse& use, size_t num_processes) {
-  std::vector<std::vector<LinkCost>> links(num_processes, std::vector<LinkCost>(num_processes));
-  auto add = [&](const ExecutionCost& execution) {
-    for (const MessagePart& part : execution.parts) {
-      ++links[part.from][part.to].messages;
-      links[part.from][part.to].bytes += part.bytes;
-    }
-  };
-  add(cost.setup);
-  OracleChunks chunks(cost.rows_per_chunk, cost.num_chunks);
-  for (size_t k = 0; k < task.kinds.size(); ++k) {
-    for (uint64_t i = 0; i < use.evaluations[k]; ++i) {
-      add(CostOfEvaluation(cost, k, chunks.Take(task.kinds[k].rows)));
-    }
-  }
-  add(CostOfStop(cost, chunks.outstanding()));
-  return links;
-}
-
 }  // namespace partita::mpc

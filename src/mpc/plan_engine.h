@@ -82,9 +82,4 @@ class PlanEngine : public ShapeEngine {
   std::vector<OracleCost> oracles_;
 };
 
-// What crosses every link ([from][to]) during an oracle with exactly so many evaluations, in
-// whatever order: set-up, requests, replies, chunks and the stop.
-std::vector<std::vector<LinkCost>> OracleTraffic(const OracleCost& cost, const OracleTask& task,
-                                                 const OracleUse& use, size_t num_processes);
-
 }  // namespace partita::mpc

@@ -80,11 +80,4 @@ void RandomWords(crypto::RandomSource& source, std::span<typename R::Word> out) 
   ReduceWords<R>(out);
 }
 
-template <typename R>
-typename R::Word RandomWord(crypto::RandomSource& source) {
-  typename R::Word word{};
-  RandomWords<R>(source, std::span(&word, 1));
-  return word;
-}
-
 }  // namespace partita::mpc

@@ -14,10 +14,6 @@ namespace {
 
 std::string Text(Shape shape) { return fmt::format("{} x {}", shape.rows, shape.cols); }
 
-[[noreturn]] void Misuse(const std::string& message) {
-  throw Error(ErrorCode::kUsage, message, "correct the method's protocol code");
-}
-
 double PublicBound(const PublicMatrix& matrix) {
   double largest = 0;
   for (Int128 value : matrix.values.values) {

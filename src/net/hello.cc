@@ -181,7 +181,7 @@ void Conversation::Check(const Hello& theirs, PartyIndex peer) const {
   CheckHash(theirs.roster_names, ours.roster_names, name, "list of parties",
             "Give every party the same roster, in the same order.");
   CheckHash(
-      theirs.study_hash, ours.study_hash, name, "study file",
+      theirs.study_hash, ours.study_hash, name, "agreement (study file, schemas, roster)",
       "Give every party exactly the same study file (a changed space or comment counts), the same "
       "schemas, the same roster with the same fingerprints, and the same release of Partita.");
   CheckHash(theirs.plan_hash, ours.plan_hash, name, "plan",

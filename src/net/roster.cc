@@ -260,11 +260,4 @@ std::vector<std::string> Names(const Roster& roster) {
   return names;
 }
 
-crypto::Digest RosterDigest(const Roster& roster) {
-  crypto::Sha256 hash;
-  hash.Field("partita roster").U64(roster.size());
-  for (const RosterEntry& party : roster) hash.Field(party.name).Field(party.fingerprint);
-  return hash.Finish();
-}
-
 }  // namespace partita::net

@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "crypto/hash.h"
 #include "net/transport.h"
 
 namespace partita::net {
@@ -49,9 +48,6 @@ void SaveRoster(const Roster& roster, const std::filesystem::path& file);
 // Throws kBadInput with a hint if there is no party of that name.
 PartyIndex FindParty(const Roster& roster, std::string_view name);
 std::vector<std::string> Names(const Roster& roster);
-// SHA-256 over names and fingerprints in order. Addresses may change without changing who takes
-// part, so they are left out.
-crypto::Digest RosterDigest(const Roster& roster);
 
 // Throws kBadInput unless `text` is "host:port" with a port of 1 to 65535.
 Address ParseAddress(std::string_view text);

@@ -120,6 +120,14 @@ Socket Accept(const Listener& listener, std::string& remote) {
   return socket;
 }
 
+void RequireDescriptors(int error) {
+  if (error != EMFILE && error != ENFILE) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("no more connections may be open {}",
+                          error == EMFILE ? "in this process" : "on this machine"),
+              "Raise the limit on open files: ulimit -n shows and sets it.");
+}
+
 Socket StartConnect(const Endpoint& endpoint, std::string& reason) {
   Socket socket = Open(endpoint);
   if (socket.valid() &&
@@ -127,6 +135,7 @@ Socket StartConnect(const Endpoint& endpoint, std::string& reason) {
     TuneConnection(socket.fd());
     return socket;
   }
+  RequireDescriptors(errno);
   reason = std::strerror(errno);
   return {};
 }

@@ -45,7 +45,10 @@ void SetNonBlocking(const Socket& socket);
 // The next waiting connection, non-blocking and ready for use; invalid if there is none. `remote`
 // becomes its address.
 Socket Accept(const Listener& listener, std::string& remote);
-// Begins to connect without blocking; invalid with a reason on failure.
+// Throws kUsage where `error` says that no more files and connections may be open.
+void RequireDescriptors(int error);
+// Begins to connect without blocking; invalid with a reason on failure. Throws as
+// RequireDescriptors.
 Socket StartConnect(const Endpoint& endpoint, std::string& reason);
 // After the socket became writable: empty if it is connected, else the reason.
 std::string ConnectFailure(const Socket& socket);

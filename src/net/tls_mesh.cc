@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 namespace partita::net {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr uint8_t kGreeting = 0x50;
+// Instead of a greeting: another process with the same certificate is connected already.
+constexpr uint8_t kTaken = 0x51;
 constexpr milliseconds kMeshSlice{200};
 constexpr milliseconds kFirstRetry{10}, kLastRetry{500};
 // How often to look whether a name was found.
@@ -39,6 +42,7 @@ struct Outgoing {
   SteadyClock::time_point next_try{}, give_up{};
   milliseconds retry = kFirstRetry;
   std::string reason = "no attempt was made";
+  std::optional<SteadyClock::time_point> taken_since{};  // told kTaken from then on
 };
 
 class Mesh {
@@ -47,7 +51,9 @@ class Mesh {
       : options_(options),
         deadline_(deadline),
         progress_(progress),
-        streams_(options.roster.size()) {}
+        streams_(options.roster.size()),
+        spoke_(options.roster.size()),
+        lost_(options.roster.size()) {}
 
   std::vector<std::unique_ptr<TlsStream>> Connect();
 
@@ -56,12 +62,16 @@ class Mesh {
   void StartListening();
   bool Complete() const;
   void Step();
+  void TellWhoIsMissing();
   void WaitForSockets();
+  void DropClosed();
+  void Keep(PartyIndex peer, std::unique_ptr<TlsStream> stream);
   void AcceptAll();
   void StepIncoming(Attempt& attempt, bool& finished);
   void StepOutgoing(Outgoing& out);
   void StepHandshake(Outgoing& out);
   void Retry(Outgoing& out, const std::string& reason);
+  void RetryTaken(Outgoing& out);
   [[noreturn]] void Refuse(const Outgoing& out, const TlsStream& stream,
                            const std::string& problem) const;
   [[noreturn]] void Unreachable() const;
@@ -72,6 +82,10 @@ class Mesh {
   Progress* const progress_;
   std::shared_ptr<ssl_ctx_st> context_;
   std::vector<std::unique_ptr<TlsStream>> streams_;
+  std::vector<bool> spoke_;  // its first bytes after the greeting wait in its stream
+  std::vector<bool> lost_;   // was connected once, and is not now
+  std::string event_;        // what happened last, for the user
+  std::string told_;         // what was last said of who is missing
   std::vector<std::unique_ptr<Attempt>> incoming_;
   std::vector<Outgoing> outgoing_;
   std::string last_stranger_;
@@ -88,12 +102,29 @@ std::vector<std::unique_ptr<TlsStream>> Mesh::Connect() {
   }
   Step();
   while (!Complete()) {
+    TellWhoIsMissing();
     WaitForSockets();
     if (progress_ != nullptr) progress_->CheckCancelled();
     Step();
     if (deadline_.passed() && !Complete()) Unreachable();
   }
+  if (progress_ != nullptr && !told_.empty()) progress_->Phase("connected");
   return std::move(streams_);
+}
+
+void Mesh::TellWhoIsMissing() {
+  if (progress_ == nullptr) return;
+  std::string text;
+  for (PartyIndex i = 0; i < streams_.size(); ++i) {
+    if (i == options_.self || streams_[i] != nullptr) continue;
+    text += (text.empty() ? "waiting for " : ", ") + options_.roster[i].name;
+  }
+  if (!event_.empty()) text = event_ + "; " + text;
+  if (text == told_) return;
+  told_ = text;
+  const auto left = std::chrono::ceil<std::chrono::seconds>(deadline_.remaining()).count();
+  progress_->Phase(left < 120 ? fmt::format("{}, for up to {} s", text, left)
+                              : fmt::format("{}, for up to {} min", text, (left + 30) / 60));
 }
 
 void Mesh::CheckOwnCertificate() const {
@@ -133,7 +164,28 @@ std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side,
                                      options_.records_per_key);
 }
 
+// A party that went away while we wait for others may come again.
+void Mesh::DropClosed() {
+  for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
+    if (streams_[peer] == nullptr || spoke_[peer]) continue;
+    const TlsStream::Waiting waiting = streams_[peer]->Look();
+    spoke_[peer] = waiting == TlsStream::Waiting::kBytes;
+    if (waiting != TlsStream::Waiting::kEnd) continue;
+    streams_[peer] = nullptr;
+    lost_[peer] = true;
+    event_ = fmt::format("{} closed its connection", options_.roster[peer].name);
+    if (peer < options_.self) Retry(outgoing_[peer], "it closed the connection");
+  }
+}
+
+void Mesh::Keep(PartyIndex peer, std::unique_ptr<TlsStream> stream) {
+  streams_[peer] = std::move(stream);
+  spoke_[peer] = lost_[peer] = false;
+  event_.clear();
+}
+
 void Mesh::Step() {
+  DropClosed();
   AcceptAll();
   std::erase_if(incoming_, [this](std::unique_ptr<Attempt>& attempt) {
     bool finished = false;
@@ -151,6 +203,7 @@ void Mesh::Step() {
 void Mesh::AcceptAll() {
   if (!options_.listener || options_.self + 1 == options_.roster.size()) return;
   std::string remote;
+  errno = 0;
   for (Socket socket = Accept(*options_.listener, remote); socket.valid();
        socket = Accept(*options_.listener, remote)) {
     if (incoming_.size() == kMaxIncoming) incoming_.erase(incoming_.begin());
@@ -161,9 +214,9 @@ void Mesh::AcceptAll() {
     attempt->stream = NewStream(std::move(socket), TlsStream::Side::kServer, attempt->check);
     incoming_.push_back(std::move(attempt));
   }
+  RequireDescriptors(errno);
 }
 
-// A party that comes again has given up its earlier connection: the new one counts.
 void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
   switch (attempt.stream->Handshake()) {
     case TlsStream::Progress::kPending:
@@ -178,9 +231,16 @@ void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
       return;
     case TlsStream::Progress::kDone:
       finished = true;
-      attempt.stream->Write({&kGreeting, 1});
+      const PartyIndex peer = *attempt.check.peer;
+      DropClosed();
+      const bool taken = streams_[peer] != nullptr;
+      attempt.stream->Write({taken ? &kTaken : &kGreeting, 1});
       attempt.stream->Flush();
-      streams_[*attempt.check.peer] = std::move(attempt.stream);
+      if (!taken) return Keep(peer, std::move(attempt.stream));
+      // Without the port, which is another one each time that it asks.
+      event_ = fmt::format("a second process with the certificate of {}, at {}, was turned away",
+                           options_.roster[peer].name,
+                           attempt.remote.substr(0, attempt.remote.rfind(':')));
   }
 }
 
@@ -190,6 +250,24 @@ void Mesh::Retry(Outgoing& out, const std::string& reason) {
   out.attempt = nullptr;
   out.next_try = SteadyClock::now() + out.retry;
   out.retry = std::min(2 * out.retry, kLastRetry);
+}
+
+// Its connection of before may be one that ended without a word; then it notices soon.
+void Mesh::RetryTaken(Outgoing& out) {
+  const auto now = SteadyClock::now();
+  if (!out.taken_since) out.taken_since = now;
+  const std::string& own = options_.roster[options_.self].name;
+  const std::string& peer = options_.roster[out.peer].name;
+  if (now - *out.taken_since >= options_.taken_timeout) {
+    throw Error(ErrorCode::kUntrusted,
+                fmt::format("another process with the certificate of party {} is connected to "
+                            "party {} already",
+                            own, peer),
+                fmt::format("Stop the other process of party {}, here or on another host, or let "
+                            "it go on: one is enough.",
+                            own));
+  }
+  Retry(out, "another process with our certificate is connected to it already");
 }
 
 void Mesh::StepOutgoing(Outgoing& out) {
@@ -243,10 +321,13 @@ void Mesh::StepHandshake(Outgoing& out) {
     std::array<uint8_t, 1> greeting{};
     const Io io = stream.Read(greeting);
     if (io.bytes == 1 && greeting[0] == kGreeting) {
-      streams_[out.peer] = std::move(attempt.stream);
+      Keep(out.peer, std::move(attempt.stream));
       out.attempt = nullptr;
+      out.taken_since.reset();
+      out.retry = kFirstRetry;
       return;
     }
+    if (io.bytes == 1 && greeting[0] == kTaken) return RetryTaken(out);
     if (stream.refused() || io.bytes == 1) Refuse(out, stream, "");
     if (io.closed) return Retry(out, "it closed the connection");
   }
@@ -283,7 +364,9 @@ void Mesh::Unreachable() const {
     missing += missing.empty() ? "party " : " and party ";
     missing += i < options_.self
                    ? fmt::format("{} at {} ({})", party.name, party.address, outgoing_[i].reason)
-                   : fmt::format("{} (did not connect to us)", party.name);
+                   : fmt::format("{} ({})", party.name,
+                                 lost_[i] ? "closed its connection and did not come back"
+                                          : "did not connect to us");
   }
   std::string note;
   if (strangers_ != 0) {
@@ -316,8 +399,10 @@ void Mesh::WaitForSockets() {
       timeout = std::clamp(left, milliseconds(0), timeout);
     }
   }
-  for (const auto& stream : streams_) {
-    if (stream != nullptr && stream->unsent()) entries.push_back({stream->fd(), POLLOUT, 0});
+  for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
+    if (streams_[peer] == nullptr) continue;
+    const int events = (spoke_[peer] ? 0 : POLLIN) | (streams_[peer]->unsent() ? POLLOUT : 0);
+    if (events != 0) entries.push_back({streams_[peer]->fd(), static_cast<short>(events), 0});
   }
   poll(entries.data(), entries.size(), static_cast<int>(timeout.count()));
 }

@@ -59,6 +59,26 @@ int VerifyPeer(X509_STORE_CTX* store, void*) {
   return 0;
 }
 
+// What the peer's alert (RFC 8446, section 6) means here.
+std::string AlertText(int alert) {
+  switch (alert) {
+    case SSL_AD_HANDSHAKE_FAILURE:  // what VerifyPeer's refusal becomes
+    case SSL_AD_BAD_CERTIFICATE:
+    case SSL_AD_UNSUPPORTED_CERTIFICATE:
+    case SSL_AD_CERTIFICATE_REVOKED:
+    case SSL_AD_CERTIFICATE_EXPIRED:
+    case SSL_AD_CERTIFICATE_UNKNOWN:
+    case SSL_AD_UNKNOWN_CA:
+    case SSL_AD_ACCESS_DENIED:
+    case TLS13_AD_CERTIFICATE_REQUIRED:
+      return "it does not accept our certificate";
+    case SSL_AD_PROTOCOL_VERSION:
+      return "it does not speak TLS 1.3";
+    default:
+      return fmt::format("it ended the connection with TLS alert {}", alert);
+  }
+}
+
 }  // namespace
 
 // The socket under libssl. Writing never fails for want of room: encrypted bytes queue up here, and
@@ -215,14 +235,29 @@ void TlsStream::Fail(int result) {
   const int kind = SSL_get_error(ssl_.get(), result);
   const unsigned long code = ERR_peek_last_error();
   if (kind == SSL_ERROR_SSL && code != 0) {
-    const char* text = ERR_reason_error_string(code);
-    failure_ = text != nullptr ? text : "unknown TLS error";
-    refused_ = ERR_GET_REASON(code) >= SSL_AD_REASON_OFFSET;  // an alert from the peer
+    const int alert = ERR_GET_REASON(code) - SSL_AD_REASON_OFFSET;
+    refused_ = alert >= 0;
     damaged_ = established_ && !refused_;
+    failure_ = refused_   ? AlertText(alert)
+               : damaged_ ? "a part of it fails its check"
+                          : "it did not answer as Partita does, by TLS 1.3";
   } else {
-    failure_ = "the connection was closed";
+    failure_ = "it closed the connection";
   }
   ERR_clear_error();
+}
+
+TlsStream::Waiting TlsStream::Look() {
+  if (broken_) return Waiting::kEnd;
+  ERR_clear_error();
+  uint8_t byte = 0;
+  size_t seen = 0;
+  const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &seen);
+  if (result == 1) return Waiting::kBytes;
+  const int kind = SSL_get_error(ssl_.get(), result);
+  if (kind == SSL_ERROR_WANT_READ) return Waiting::kNothing;
+  if (kind != SSL_ERROR_ZERO_RETURN) Fail(result);
+  return Waiting::kEnd;
 }
 
 TlsStream::Progress TlsStream::Handshake() {

@@ -46,7 +46,7 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   // Call again when the socket is readable (or writable, while `unsent`). After kFailed, `failure`
-  // says why and `refused` whether the peer sent an alert.
+  // says why in a clause ("it ...") and `refused` whether the peer sent an alert.
   Progress Handshake();
   const std::string& failure() const { return failure_; }
   bool refused() const { return refused_; }
@@ -56,6 +56,9 @@ class TlsStream {
   Io Write(ByteView bytes);
   Io Read(std::span<uint8_t> out);
   bool Flush();
+  // What a Read would find: nothing yet, bytes, or the end. Takes nothing; valid after the handshake.
+  enum class Waiting { kNothing, kBytes, kEnd };
+  Waiting Look();
   bool damaged() const { return damaged_; }
   // Encrypted bytes wait for room in the socket.
   bool unsent() const;

@@ -7,6 +7,10 @@
 // byte, without which the connecting side, whose handshake completes even if it was refused, does
 // not go on. Connections of strangers and half-open ones are dropped without disturbing the others.
 //
+// While others are missing, a party that closes its connection is awaited again, and taken back when
+// it comes. Of two processes with one certificate the first is kept; the second is told so. Who is
+// awaited, and what happened, are phases of `progress`.
+//
 // Threat model: an attacker who controls the network sees sizes and timing and can cut connections;
 // it can neither read, change, replay nor impersonate. Keys are fresh for every connection.
 // A peer whose name has several addresses (IPv6 and IPv4) is tried at one after the other. Names
@@ -37,7 +41,10 @@ struct TlsOptions {
   std::string listen_address;     // "0.0.0.0:7400" behind a router or in a container
   LookUp look_up = SystemLookUp;  // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
-  uint64_t records_per_key = uint64_t{1} << 23;         // then fresh traffic keys, in the stream
+  // How long to ask again where another process with our certificate is connected. Longer than it
+  // takes to notice that a host went down (kKeepAliveSeconds).
+  std::chrono::milliseconds taken_timeout{90'000};
+  uint64_t records_per_key = uint64_t{1} << 23;  // then fresh traffic keys, in the stream
 };
 
 // Throws kUntrusted (our own or a peer's certificate, naming the peer and both fingerprints),

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
+#include "cli/terminal/new_file.h"
 #include "methods/mcmc/figures.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
@@ -172,8 +173,10 @@ void AddReproduceAslett(CLI::App& reproduce, cli::Invocation& invocation) {
   app->add_option("--decisions", command->settings.chains, "Decisions of a chain (may be repeated)")
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
-  app->add_option("--output", command->output, "Also write the curves as CSV to this file");
-  app->add_option("--html", command->html, "Also write the plots to this HTML file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the curves as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--html", command->html,
+                  "Also write the plots to this HTML file");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunAslett(invocation.output, *command); };
   });

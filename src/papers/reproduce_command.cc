@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/prg.h"
 #include "papers/reproduce.h"
 #include "papers/reproduce_aslett.h"
@@ -329,8 +330,10 @@ void AddReproduceCommand(CLI::App& app, cli::Invocation& invocation) {
   CLI::App* factors = reproduce->add_subcommand(
       "dca-figure1b", "Extra noise of distributed sums against a trusted aggregator");
   cli::AddOutputOptions(*factors, invocation, "reproduce dca-figure1b");
-  factors->add_option("--output", options->output, "Also write the numbers as CSV to this file");
-  factors->add_option("--html", options->html, "Also write the plot to this HTML file");
+  cli::AddNewFile(*factors, invocation, "--output", options->output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*factors, invocation, "--html", options->html,
+                  "Also write the plot to this HTML file");
   factors->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunFigure1b(invocation.output, *options); };
   });
@@ -358,8 +361,10 @@ void AddReproduceCommand(CLI::App& app, cli::Invocation& invocation) {
   errors->add_option("--draws", options->draws, "Noise draws for each split")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  errors->add_option("--output", options->output, "Also write the numbers as CSV to this file");
-  errors->add_option("--html", options->html, "Also write the plots to this HTML file");
+  cli::AddNewFile(*errors, invocation, "--output", options->output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*errors, invocation, "--html", options->html,
+                  "Also write the plots to this HTML file");
   errors->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunFigure2(invocation.output, *options); };
   });

@@ -14,6 +14,7 @@
 #include "base/text_table.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "methods/mixture/adult.h"
 #include "methods/mixture/model_file.h"
 #include "papers/secure_sum.h"
@@ -401,7 +402,7 @@ int RunFigure3(const OutputOptions& output, const DpviCommand& command) {
   return ReportDpvi(output, command, "DPVI on partitioned and on whole data", adult, lines);
 }
 
-void AddDpviOptions(CLI::App& app, DpviCommand& command) {
+void AddDpviOptions(CLI::App& app, cli::Invocation& invocation, DpviCommand& command) {
   std::vector<std::string> names;
   for (const methods::mixture::ModelColumn& column : methods::mixture::AdultColumns())
     names.push_back(column.encoding.column.name);
@@ -436,10 +437,12 @@ void AddDpviOptions(CLI::App& app, DpviCommand& command) {
                  "Also run the protocol on this engine, its parties as threads, paired with the "
                  "others")
       ->check(CLI::IsMember({"dealer", "replicated", "ot"}));
-  app.add_option("--output", command.output, "Also write the numbers as CSV to this file");
-  app.add_option("--model", command.model,
-                 "Also write the model of the last run to this file, for `partita synthetic`");
-  app.add_option("--html", command.html, "Also write the plots to this HTML file");
+  cli::AddNewFile(app, invocation, "--output", command.output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(app, invocation, "--model", command.model,
+                  "Also write the model of the last run to this file, for `partita synthetic`");
+  cli::AddNewFile(app, invocation, "--html", command.html,
+                  "Also write the plots to this HTML file");
 }
 
 }  // namespace
@@ -452,7 +455,7 @@ void AddReproduceDpvi(CLI::App& reproduce, cli::Invocation& invocation) {
   CLI::App* figure2 = reproduce.add_subcommand(
       "dpvi-figure2", "A mixture model learned in fixed point, with and without renormalisation");
   cli::AddOutputOptions(*figure2, invocation, "reproduce dpvi-figure2");
-  AddDpviOptions(*figure2, *second);
+  AddDpviOptions(*figure2, invocation, *second);
   figure2->callback([&invocation, second] {
     invocation.run = [&invocation, second] { return RunDpviFigure2(invocation.output, *second); };
   });
@@ -461,7 +464,7 @@ void AddReproduceDpvi(CLI::App& reproduce, cli::Invocation& invocation) {
   CLI::App* figure3 = reproduce.add_subcommand(
       "dpvi-figure3", "A mixture model learned from partitioned and from whole data");
   cli::AddOutputOptions(*figure3, invocation, "reproduce dpvi-figure3");
-  AddDpviOptions(*figure3, *third);
+  AddDpviOptions(*figure3, invocation, *third);
   figure3->callback([&invocation, third] {
     invocation.run = [&invocation, third] { return RunFigure3(invocation.output, *third); };
   });

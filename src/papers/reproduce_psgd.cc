@@ -13,6 +13,7 @@
 #include "base/text_table.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/random.h"
 #include "data/csv_reader.h"
 #include "report/html_page.h"
@@ -291,7 +292,7 @@ int RunPsgd(const cli::OutputOptions& output, const PsgdCommand& command, bool s
   return cli::kDone;
 }
 
-void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
+void AddPsgdOptions(CLI::App& app, cli::Invocation& invocation, PsgdCommand& command) {
   app.add_option("--epsilon", command.figure.epsilons, "Only this epsilon (may be repeated)")
       ->check(CLI::PositiveNumber);
   app.add_option("--lambda", command.figure.lambda, "Penalty")
@@ -303,8 +304,10 @@ void AddPsgdOptions(CLI::App& app, PsgdCommand& command) {
   app.add_option("--iterations", command.figure.iterations, "Iterations of PSGD")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--output", command.output, "Also write the numbers as CSV to this file");
-  app.add_option("--html", command.html, "Also write the plots to this HTML file");
+  cli::AddNewFile(app, invocation, "--output", command.output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(app, invocation, "--html", command.html,
+                  "Also write the plots to this HTML file");
 }
 
 }  // namespace
@@ -314,7 +317,7 @@ void AddReproducePsgd(CLI::App& reproduce, cli::Invocation& invocation) {
   CLI::App* figure1 = reproduce.add_subcommand(
       "psgd-figure1", "Private classifiers of several parties on simulated rows");
   cli::AddOutputOptions(*figure1, invocation, "reproduce psgd-figure1");
-  AddPsgdOptions(*figure1, *first);
+  AddPsgdOptions(*figure1, invocation, *first);
   figure1->add_option("--sets", first->data_sets, "Data sets")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
@@ -326,7 +329,7 @@ void AddReproducePsgd(CLI::App& reproduce, cli::Invocation& invocation) {
   CLI::App* figure2 = reproduce.add_subcommand(
       "psgd-figure2", "Private classifiers of several parties on breast cancer data");
   cli::AddOutputOptions(*figure2, invocation, "reproduce psgd-figure2");
-  AddPsgdOptions(*figure2, *second);
+  AddPsgdOptions(*figure2, invocation, *second);
   figure2->add_option("--data", second->data, "Folder with breast_cancer_wdbc.csv")->required();
   figure2
       ->add_option("--scaling", second->scaling,

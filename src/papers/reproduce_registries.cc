@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/prg.h"
 #include "methods/mcmc/registries.h"
 #include "report/html_page.h"
@@ -144,8 +145,10 @@ void AddReproduceRegistries(CLI::App& reproduce, cli::Invocation& invocation) {
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of all random numbers")->capture_default_str();
-  app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
-  app->add_option("--html", command->html, "Also write the plots to this HTML file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--html", command->html,
+                  "Also write the plots to this HTML file");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunRegistries(invocation.output, *command); };
   });

@@ -14,6 +14,7 @@
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "papers/smle_attacks.h"
 
 namespace partita::papers {
@@ -292,8 +293,10 @@ void AddSmleProtocols(CLI::App& reproduce, cli::Invocation& invocation) {
   app->add_option("--reference", command->reference,
                   "Print the stored measurements of secure_mle_leakage.json beside");
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  app->add_option("--output", command->output, "Also write the protocols as CSV to this file");
-  app->add_option("--attacks", command->attacks, "Also write the attacks as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the protocols as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--attacks", command->attacks,
+                  "Also write the attacks as CSV to this file");
   app->add_flag("--quick", command->quick, "Few rows");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunProtocols(invocation.output, *command); };

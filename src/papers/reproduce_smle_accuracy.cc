@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "papers/reproduce_smle.h"
 #include "papers/smle_protocols.h"
 
@@ -149,7 +150,8 @@ void AddSmleAccuracy(CLI::App& reproduce, cli::Invocation& invocation) {
       ->check(CLI::Range(2, 20))
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the numbers as CSV to this file");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunAccuracy(invocation.output, *command); };
   });

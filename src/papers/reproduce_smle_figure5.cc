@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "papers/reproduce_smle.h"
 #include "papers/smle_protocols.h"
 #include "report/html_page.h"
@@ -230,8 +231,10 @@ void AddSmleFigure5(CLI::App& reproduce, cli::Invocation& invocation) {
       "smle-figure5", "Time of secure maximum likelihood against rows, waves and nodes");
   cli::AddOutputOptions(*app, invocation, "reproduce smle-figure5");
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
-  app->add_option("--html", command->html, "Also write the plots to this HTML file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--html", command->html,
+                  "Also write the plots to this HTML file");
   app->add_flag("--quick", command->quick, "A small grid");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunFigure5(invocation.output, *command); };

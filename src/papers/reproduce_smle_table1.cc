@@ -13,6 +13,7 @@
 #include "base/text_table.h"
 #include "cli/terminal/command_progress.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "papers/reproduce_smle.h"
 #include "papers/smle_protocols.h"
 #include "stats/blr/variates.h"
@@ -325,7 +326,8 @@ void AddSmleTable1(CLI::App& reproduce, cli::Invocation& invocation) {
       ->check(CLI::IsMember({"ring", "paper"}))
       ->capture_default_str();
   app->add_option("--seed", command->seed, "Of the made-up rows")->capture_default_str();
-  app->add_option("--output", command->output, "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*app, invocation, "--output", command->output,
+                  "Also write the numbers as CSV to this file");
   app->add_flag("--quick", command->quick, "Without the protocol sealed");
   app->callback([&invocation, command] {
     invocation.run = [&invocation, command] { return RunTable1(invocation.output, *command); };

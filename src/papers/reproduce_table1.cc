@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "papers/reproduce.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
@@ -287,8 +288,10 @@ void AddTable1(CLI::App& reproduce, cli::Invocation& invocation) {
   command->add_option("--threads", options->threads, "Threads")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_option("--output", options->output, "Also write the numbers as CSV to this file");
-  command->add_option("--html", options->html, "Also write the plot to this HTML file");
+  cli::AddNewFile(*command, invocation, "--output", options->output,
+                  "Also write the numbers as CSV to this file");
+  cli::AddNewFile(*command, invocation, "--html", options->html,
+                  "Also write the plot to this HTML file");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunDcaTable1(invocation.output, *options); };
   });

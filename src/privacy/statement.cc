@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_problem.h"
 #include "base/text_table.h"
 #include "privacy/rounded_text.h"
 
@@ -278,6 +279,10 @@ std::string StatementJson(const Statement& statement) {
 }
 
 Statement ParseStatementJson(const std::string& text) {
+  const auto refuse = [](const std::string& why) {
+    return Error(ErrorCode::kBadInput, "this is no privacy statement of Partita: " + why,
+                 "it is the `statement` of what `partita privacy eps --format json` writes");
+  };
   try {
     const Json json = Json::parse(text);
     Statement statement;
@@ -286,10 +291,10 @@ Statement ParseStatementJson(const std::string& text) {
     statement.caveats = json.at("caveats").get<std::vector<std::string>>();
     CheckStatement(statement);
     return statement;
-  } catch (const std::exception& error) {
-    throw Error(ErrorCode::kBadInput,
-                std::string("this is no privacy statement of Partita: ") + error.what(),
-                "it is the `statement` of what `partita privacy eps --format json` writes");
+  } catch (const Json::exception& error) {
+    throw refuse(JsonProblem(error.id, error.what()));
+  } catch (const Error& error) {  // a loss that is none
+    throw refuse(error.message());
   }
 }
 

@@ -179,8 +179,8 @@ Json HeadJson(const std::string& status, const study::Plan& plan, const RunFacts
       {"party", facts.party},
       {"started_at", facts.started_at},
       {"hashes",
-       {{"study_file", facts.study_file_hash},
-        {"study", facts.study_hash},
+       {{"agreement", facts.agreement_hash},
+        {"agreement_and_tables", facts.study_hash},
         {"plan", facts.plan_hash},
         {"run_id", facts.run_id}}}};
 }
@@ -218,8 +218,8 @@ RunFacts ReadFacts(const Json& json) {
   facts.software_version = json.at("software").at("version");
   facts.libraries = json.at("software").at("libraries").get<std::vector<std::string>>();
   const Json& hashes = json.at("hashes");
-  facts.study_file_hash = hashes.at("study_file");
-  facts.study_hash = hashes.at("study");
+  facts.agreement_hash = hashes.at("agreement");
+  facts.study_hash = hashes.at("agreement_and_tables");
   facts.plan_hash = hashes.at("plan");
   facts.run_id = hashes.at("run_id");
   facts.approvals = ReadList<ApprovalFacts>(json.at("approvals"), ReadApproval);

@@ -218,8 +218,8 @@ std::string StudyHtml(const study::Plan& plan, const RunFacts& facts) {
                        {"Started", OrUnknown(facts.started_at)}};
   HtmlTable hashes{"Hashes (SHA-256)", {"Of", "Value"}, {}, {}, "hashes"};
   for (const auto& [name, hash] :
-       {std::pair{"study file", &facts.study_file_hash},
-        std::pair{"study, with tables", &facts.study_hash}, std::pair{"plan", &facts.plan_hash},
+       {std::pair{"agreement", &facts.agreement_hash},
+        std::pair{"agreement and tables", &facts.study_hash}, std::pair{"plan", &facts.plan_hash},
         std::pair{"run", &facts.run_id}}) {
     hashes.Add({name, hash->empty() ? "not recorded" : Code(*hash)});
   }

@@ -25,6 +25,8 @@ std::string Fixed3(double value) { return Print("%.3f", value); }
 
 std::string Significant3(double value) { return Print("%.3g", value); }
 
+std::string Percent(double share) { return Significant3(100 * share) + " %"; }
+
 std::string Number4(double value) {
   constexpr double kAllFour = 1e4, kAllExact = 1e15;
   const bool whole = std::abs(value) < kAllExact && value == std::round(value);

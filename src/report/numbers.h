@@ -8,6 +8,7 @@ namespace partita::report {
 
 std::string Fixed3(double value);        // "0.931", "-0.110"; "NA" for what is not a number
 std::string Significant3(double value);  // "12.3", "0.00456"
+std::string Percent(double share);       // "2.5 %", "0.00456 %"
 // Four significant digits, whole numbers and large ones to the last: "0.3606", "12346", "0".
 std::string Number4(double value);
 // Three decimals, below 0.1 three significant digits: "12.346", "0.0512", "-2.4e-05", "0".

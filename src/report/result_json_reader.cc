@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_problem.h"
 #include "report/facts_json.h"
 #include "report/json.h"
 #include "report/result_json.h"
@@ -35,7 +36,7 @@ StoredResult ParseResultJson(const std::string& text, const std::string& file_na
     stored.facts = ReadFacts(json);
     return stored;
   } catch (const Json::exception& error) {
-    Refuse(file_name, error.what());
+    Refuse(file_name, JsonProblem(error.id, error.what()));
   }
 }
 

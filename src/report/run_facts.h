@@ -10,7 +10,7 @@
 
 namespace partita::report {
 
-inline constexpr int kResultSchemaVersion = 2;  // of result.json
+inline constexpr int kResultSchemaVersion = 3;  // of result.json
 
 // Payload of one phase over all links of this party; frame headers come on top.
 struct PhaseFacts {
@@ -96,8 +96,8 @@ struct Statement {
 };
 
 struct RunFacts {
-  std::string party;                                           // whose report this is
-  std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
+  std::string party;                                          // whose report this is
+  std::string agreement_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::string software_version;
   std::string started_at;  // UTC, "2024-05-01T12:00:00Z"
   double seconds_total = 0;

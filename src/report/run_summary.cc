@@ -64,9 +64,9 @@ std::string Provenance(const study::Plan& plan, const RunFacts& facts) {
                       " partition, Partita " + facts.software_version +
                       (facts.started_at.empty() ? "" : ", " + facts.started_at),
                   2);
-  for (const auto& [name, hash] :
-       {std::pair{"study", &facts.study_hash}, std::pair{"plan ", &facts.plan_hash},
-        std::pair{"run  ", &facts.run_id}}) {
+  for (const auto& [name, hash] : {std::pair{"agreement and tables", &facts.study_hash},
+                                   std::pair{"plan                ", &facts.plan_hash},
+                                   std::pair{"run                 ", &facts.run_id}}) {
     if (!hash->empty()) out += "  " + std::string(name) + " " + *hash + "\n";
   }
   return out;

@@ -77,6 +77,23 @@ TEST_F(FilesTest, ReadsAllOfAFile) {
   EXPECT_EQ(Failure([&] { ReadFile(path, 9, "the table"); }), "bad-input: cannot read " + name);
 }
 
+TEST_F(FilesTest, ReadsASecret) {
+  const std::string path = folder_ / "shares", name = "the shares " + path;
+  const std::string content = std::string(100'000, 's') + '\0' + "x";
+  WriteFileAtomically(path, content);
+  const SecretBytes secret = ReadSecretFile(path, content.size(), "the shares");
+  EXPECT_TRUE(
+      std::equal(content.begin(), content.end(), secret.Expose().begin(), secret.Expose().end()));
+  EXPECT_EQ(Failure([&] { ReadSecretFile(path, content.size() - 1, "the shares"); }),
+            "bad-input: " + name + " is larger than 100001 bytes");
+  WriteFileAtomically(path, "");
+  EXPECT_TRUE(ReadSecretFile(path, 0, "the shares").Expose().empty());
+  for (const std::string& none : {folder_.string(), (folder_ / "none").string()}) {
+    EXPECT_EQ(Failure([&] { ReadSecretFile(none, 9, "the shares"); }),
+              "bad-input: cannot read the shares " + none);
+  }
+}
+
 TEST_F(FilesTest, ANewFileReplacesNothing) {
   const std::string path = folder_ / "key", name = "the key " + path;
   WriteNewFile(path, "secret", 0600, "the key");

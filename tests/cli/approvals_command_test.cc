@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
@@ -16,6 +19,7 @@ namespace partita::testing::approvals_command_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -33,9 +37,9 @@ class ApprovalsCommandTest : public ::testing::Test {
   }
   std::string Home(const std::string& party) { return folder_.path() + "/" + party; }
   std::string Roster() { return folder_.path() + "/roster.toml"; }
-  std::string File() { return folder_.path() + "/approval-south.json"; }
-  std::string Uses() { return folder_.path() + "/approval-south.uses"; }
-  std::string Secret() { return folder_.path() + "/approval-south.secret.json"; }
+  std::string File() { return folder_.path() + "/approval-small-south.json"; }
+  std::string Uses() { return folder_.path() + "/approval-small-south.uses"; }
+  std::string Secret() { return folder_.path() + "/approval-small-south.secret.json"; }
 
   std::vector<std::string> Approve(std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"study",       "approve",  folder_.study_file(),
@@ -106,7 +110,7 @@ TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
       Partita(Approve({"--yes", "--until", "2099-06-30", "--min-cell", "12", "--min-rows", "40",
                        "--refuse-small-samples", "--output", Home("south")}));
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const std::string file = Home("south") + "/approval-south.json";
+  const std::string file = Home("south") + "/approval-small-south.json";
   const auto written = nlohmann::json::parse(StudyFolder::Read(file));
   EXPECT_EQ(written["party"], "south");
   EXPECT_EQ(written["min_cell"], 12);
@@ -119,7 +123,7 @@ TEST_F(ApprovalsCommandTest, WritesWhatTheStewardAskedFor) {
                                 .out)["data"]["plan_hash"]);
   // The salt is in the secret part alone.
   const auto secret =
-      nlohmann::json::parse(StudyFolder::Read(Home("south") + "/approval-south.secret.json"));
+      nlohmann::json::parse(StudyFolder::Read(Home("south") + "/approval-small-south.secret.json"));
   EXPECT_EQ(secret["snapshot_commitment"], written["snapshot_commitment"]);
   EXPECT_THAT(StudyFolder::Read(file), Not(HasSubstr(secret["salt"].get<std::string>())));
   EXPECT_THAT(result.out + result.err, Not(HasSubstr(secret["salt"].get<std::string>())));
@@ -130,7 +134,7 @@ TEST_F(ApprovalsCommandTest, SaysForHowManyRunsItIs) {
   EXPECT_THAT(one.out, AllOf(HasSubstr("good for      one run"), HasSubstr("for one run? Type yes"),
                              HasSubstr("it is good for one run, counted in " + Uses())));
   EXPECT_EQ(Written()["runs"], 1);
-  ASSERT_EQ(Partita(Approve({"--yes", "--runs", "3"})).exit_code, 0);
+  ASSERT_EQ(Partita(Approve({"--yes", "--runs", "3", "--force"})).exit_code, 0);
   EXPECT_EQ(Written()["runs"], 3);
   EXPECT_TRUE(std::filesystem::exists(Uses()));
   const ProcessResult shown = Partita({"study", "approval", File(), "--format", "json"});
@@ -148,9 +152,9 @@ TEST_F(ApprovalsCommandTest, TheDealerApprovesWithoutATable) {
                 .exit_code,
             0);
   const auto written =
-      nlohmann::json::parse(StudyFolder::Read(folder_.path() + "/approval-dealer.json"));
+      nlohmann::json::parse(StudyFolder::Read(folder_.path() + "/approval-small-dealer.json"));
   EXPECT_TRUE(written["snapshot_commitment"].is_null());
-  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/approval-dealer.secret.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/approval-small-dealer.secret.json"));
 }
 
 TEST_F(ApprovalsCommandTest, MistakesAreNamed) {
@@ -224,6 +228,42 @@ TEST_F(ApprovalsCommandTest, OfAPrivateStudyTheTableIsChecked) {
   EXPECT_EQ(stopped.exit_code, 7);
   EXPECT_THAT(stopped.err, HasSubstr("has 41 rows of block 'all', but the study declares 40"));
   EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
+// What the run would say of the table is said here already.
+TEST_F(ApprovalsCommandTest, ATableThatTheRunWouldRefuseIsNotApproved) {
+  folder_.Edit(folder_.data("south"), "p007,", "p007,tall");
+  const ProcessResult refused = Partita(Approve({"--yes"}));
+  EXPECT_EQ(refused.exit_code, 7) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("data.csv:9"), HasSubstr("tall")));
+  EXPECT_FALSE(std::filesystem::exists(File()));
+}
+
+// `plan`, `approve`, `approval` and a result call a hash by one name, and different ones differently.
+TEST_F(ApprovalsCommandTest, EveryHashHasOneName) {
+  const ProcessResult approved = Partita(Approve({"--yes"}));
+  ASSERT_EQ(approved.exit_code, 0) << approved.err;
+  const std::string result = folder_.path() + "/result.json";
+  ASSERT_EQ(Partita({"study", "simulate", folder_.study_file(), "--output", result}).exit_code, 0);
+  const std::string shown = Partita({"study", "plan", folder_.study_file()}).out + approved.out +
+                            Partita({"study", "approval", File()}).out;
+  std::map<std::string, std::set<std::string>> by_name;
+  static const std::regex line("([a-z]+( [a-z]+)?)( SHA-256|  +)\\s*([0-9a-f]{64})");
+  for (std::sregex_iterator at(shown.begin(), shown.end(), line), end; at != end; ++at)
+    by_name[(*at)[1].str()].insert((*at)[4].str());
+  std::set<std::string> names, hashes;
+  for (const auto& [name, values] : by_name) {
+    names.insert(name);
+    EXPECT_EQ(values.size(), 1u) << name;
+    EXPECT_TRUE(hashes.insert(*values.begin()).second) << name;
+  }
+  EXPECT_THAT(names, ElementsAre("agreement", "plan", "signed by", "study file", "table"));
+
+  const auto json = nlohmann::json::parse(StudyFolder::Read(result));
+  EXPECT_EQ(json["plan"]["study_file_hash"], *by_name["study file"].begin());
+  EXPECT_EQ(json["hashes"]["plan"], *by_name["plan"].begin());
+  EXPECT_EQ(Written()["agreement_hash"], *by_name["agreement"].begin());
+  EXPECT_FALSE(json["hashes"].contains("study_file"));
 }
 
 TEST_F(ApprovalsCommandTest, ShowsAndVerifies) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/cli/process.h"
@@ -171,10 +172,12 @@ TEST_F(BadInputTest, AnEarlierResultIsNotOverwritten) {
 }
 
 TEST_F(BadInputTest, AResultFolderThatCannotBeWrittenIsNoticedBeforeTheRun) {
+  // A file is where the folder should be.
   const ProcessResult result = Partita({"study", "simulate", folder_.study_file(), "--output",
-                                        folder_.path() + "/no/such/result.json"});
+                                        folder_.study_file() + "/results/result.json"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cannot write"));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("cannot write to " + folder_.study_file() + "/results"),
+                                HasSubstr("name a file in another folder")));
 }
 
 // The disk is full after 512 bytes: no truncated study file stays, so that it can be tried again.
@@ -186,6 +189,42 @@ TEST_F(BadInputTest, AStudyFileThatDoesNotFitIsNotLeftThere) {
   EXPECT_EQ(result.exit_code, 10) << result.err;
   EXPECT_THAT(result.err, HasSubstr("cannot write the study file " + file));
   EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+// 200 MB are not enough for millions of rows.
+TEST_F(BadInputTest, TooLittleMemoryIsCalledByItsName) {
+  folder_.MakeHorizontal();
+  const ProcessResult result =
+      Process({"/bin/sh", "-c", "ulimit -v 200000; exec \"$0\" \"$@\"", PartitaProgram(), "data",
+               "mock", "--study", folder_.study_file(), "--output", folder_.path() + "/mock",
+               "--rows", "5000000"})
+          .Wait();
+  EXPECT_EQ(result.exit_code, 10);
+  EXPECT_THAT(result.err, HasSubstr("error: there is not enough memory to go on\n"));
+}
+
+TEST_F(BadInputTest, AnotherSeparatorIsNamed) {
+  std::string table = StudyFolder::Read(folder_.data("south"));
+  std::replace(table.begin(), table.end(), ',', ';');
+  StudyFolder::Write(folder_.data("south"), table);
+  const std::string hint = "write separator = \";\" under [table] in the study file";
+  ExpectDataError("south", {"the header has no column 'x3'", hint});
+  const std::vector<std::string> check = {
+      "data", "check", folder_.data("south"), "--study", folder_.study_file(), "--party", "south"};
+  const ProcessResult misread = Partita(check);
+  EXPECT_EQ(misread.exit_code, 7);
+  EXPECT_THAT(misread.out, HasSubstr("separator = \";\" under [table]"));
+  // Read as it is, there is no other problem.
+  std::vector<std::string> as_it_is = check;
+  as_it_is.insert(as_it_is.end(), {"--separator", ";"});
+  const ProcessResult read = Partita(as_it_is);
+  EXPECT_EQ(read.exit_code, 7);
+  EXPECT_THAT(read.out, AllOf(HasSubstr("40 rows, 1 problem,"),
+                              HasSubstr("the study reads tables with the separator ',', not with "
+                                        "';'")));
+  folder_.Edit(folder_.study_file(), "key = \"id\"", "key = \"id\"\nseparator = \";\"");
+  EXPECT_EQ(Partita(check).exit_code, 0);
+  EXPECT_EQ(Partita(as_it_is).exit_code, 0);
 }
 
 TEST_F(BadInputTest, MissingColumn) {
@@ -202,6 +241,15 @@ TEST_F(BadInputTest, FewerRowsThanParameters) {
     StudyFolder::Write(folder_.data(party), table);
   }
   ExpectUsageError({"3 rows"});
+}
+
+// Enough for the covariances of three variables, not for three regressions and two variances.
+TEST_F(BadInputTest, ParametersAreCountedBeforeTheRun) {
+  folder_.Edit(folder_.study_file(), "count = 40", "count = 5");
+  folder_.Edit(folder_.study_file(), "x3 ~ x1 + x2", "x3 ~ x1 + x2\nx1 ~ x2");
+  const ProcessResult result = Partita({"study", "validate", folder_.study_file()});
+  EXPECT_EQ(result.exit_code, 2) << result.out;
+  EXPECT_THAT(result.err, HasSubstr("5 rows are not more than the 5 free parameters of analysis"));
 }
 
 TEST_F(BadInputTest, NoTableForAParty) {

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing::commands_test {
 namespace {
@@ -81,6 +83,71 @@ TEST(CommandsTest, WrongUsageIsExitCodeTwo) {
   EXPECT_EQ(Partita({"frobnicate"}).exit_code, 2);
 }
 
+TEST(CommandsTest, UnknownWordsAreNamedWithTheNearest) {
+  const auto expect = [](const std::vector<std::string>& arguments, const std::string& message,
+                         const std::string& hint) {
+    const ProcessResult result = Partita(arguments);
+    EXPECT_EQ(result.exit_code, 2) << message;
+    EXPECT_EQ(result.out, "") << message;
+    EXPECT_EQ(result.err, "error: " + message + "\nhint: " + hint + "\n");
+  };
+  const std::vector<std::vector<std::string>> endings = {{}, {"--help"}};
+  for (const std::vector<std::string>& ending : endings) {
+    const auto with = [&](std::vector<std::string> arguments) {
+      arguments.insert(arguments.end(), ending.begin(), ending.end());
+      return arguments;
+    };
+    expect(with({"nosuch"}), "partita has no command 'nosuch'", "see partita --help");
+    expect(with({"studdy"}), "partita has no command 'studdy'",
+           "did you mean 'study'? see partita --help");
+    expect(with({"study", "simulat"}), "partita study has no command 'simulat'",
+           "did you mean 'simulate'? see partita study --help");
+    expect(with({"study", "plan", "--lateny", "5ms"}),
+           "partita study plan has no option '--lateny'",
+           "did you mean '--latency'? see partita study plan --help");
+    expect(with({"study", "plan", "a.toml", "b.toml"}),
+           "partita study plan has no argument 'b.toml'", "see partita study plan --help");
+  }
+  expect({"study", "plan", "--lateny=5ms"}, "partita study plan has no option '--lateny=5ms'",
+         "did you mean '--latency'? see partita study plan --help");
+  // What only the program says to itself is not proposed.
+  expect({"study", "join", "--listen-descriptr", "3"},
+         "partita study join has no option '--listen-descriptr'", "see partita study join --help");
+}
+
+TEST(CommandsTest, ArgumentsAreText) {
+  const ProcessResult result = Partita({"study", "plan", "caf\xe9.toml"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("argument 3 is not UTF-8 text"));
+}
+
+// The program alone, as somebody has it who copied it.
+TEST(CommandsTest, TheDemonstrationNeedsNothingBeside) {
+  StudyFolder folder;
+  const std::string alone = folder.path() + "/alone", kept = folder.path() + "/kept";
+  std::filesystem::create_directory(alone);
+  std::filesystem::copy_file(PartitaProgram(), alone + "/partita");
+  const auto run = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {alone + "/partita", "demo", "--in-process"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Process(arguments).Wait();
+  };
+  const ProcessResult demo = run({});
+  EXPECT_EQ(demo.exit_code, 0) << demo.err;
+  EXPECT_THAT(demo.err, HasSubstr("partita demo --folder"));
+  const ProcessResult keeping = run({"--partition", "horizontal", "--folder", kept});
+  EXPECT_EQ(keeping.exit_code, 0) << keeping.err;
+  for (const char* file : {"study.toml", "north/data.csv", "south/data.csv", "west/data.csv"}) {
+    EXPECT_EQ(
+        StudyFolder::Read(kept + "/" + file),
+        StudyFolder::Read(SourcePath(std::string("examples/three_factor/horizontal/") + file)))
+        << file;
+  }
+  const ProcessResult again = run({"--folder", kept});
+  EXPECT_EQ(again.exit_code, 2);
+  EXPECT_THAT(again.err, AllOf(HasSubstr("exists already"), HasSubstr("--force")));
+}
+
 TEST(CommandsTest, TemplatesAreValidStudies) {
   StudyFolder folder;
   for (const char* kind : {"horizontal", "vertical"}) {
@@ -100,6 +167,10 @@ TEST(CommandsTest, TemplatesAreValidStudies) {
   const ProcessResult validated = Partita({"study", "validate", mixture, "--format", "json"});
   EXPECT_EQ(validated.exit_code, 0) << validated.out;
   EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["variables"], 6);
+  const std::string noised = folder.path() + "/private.toml";
+  EXPECT_EQ(Partita({"study", "new", noised, "--private", "--partition", "vertical"}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "new", noised, "--private"}).exit_code, 0);
+  EXPECT_THAT(ReadFile(noised, 1 << 20, "the study file"), HasSubstr("[analysis.privacy]"));
 }
 
 TEST(CommandsTest, ValidateWarnsOfOutcomesOfTwoValues) {
@@ -180,7 +251,11 @@ TEST(CommandsTest, WritesPagesAndTables) {
   const auto json = nlohmann::json::parse(
       Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
   EXPECT_THAT(StudyFolder::Read(plan), HasSubstr(json["data"]["plan_hash"].get<std::string>()));
-  EXPECT_EQ(Partita({"study", "report", result, "--html", "/no/such/folder/a.html"}).exit_code, 2);
+  EXPECT_EQ(Partita({"study", "report", result, "--html", plan + "/a.html"}).exit_code, 2);
+  // A folder that is missing is made.
+  const std::string below = folder.path() + "/new/folder/a.html";
+  EXPECT_EQ(Partita({"study", "report", result, "--html", below}).exit_code, 0);
+  EXPECT_EQ(StudyFolder::Read(below), StudyFolder::Read(page));
 }
 
 TEST(CommandsTest, JsonIsOneObjectOnStandardOutput) {

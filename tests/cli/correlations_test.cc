@@ -57,7 +57,7 @@ class CorrelationsTest : public ::testing::Test {
     for (const std::string party : {"north", "south"}) {
       const ProcessResult approved =
           Partita({"study", "approve", study, "--party", party, "--folder", Home(party), "--yes",
-                   "--runs", "9"});  // packages end before approvals do
+                   "--force", "--runs", "9"});  // packages end before approvals do
       ASSERT_EQ(approved.exit_code, 0) << approved.err;
     }
   }

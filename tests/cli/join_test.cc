@@ -39,11 +39,11 @@ class JoinTest : public ::testing::Test {
   }
   void Approve(const std::string& party, const std::string& study, const std::string& roster) {
     const ProcessResult approved = Partita({"study", "approve", study, "--party", party, "--folder",
-                                            Home(party), "--roster", roster, "--yes"});
+                                            Home(party), "--roster", roster, "--yes", "--force"});
     ASSERT_EQ(approved.exit_code, 0) << approved.err;
   }
   std::string Approval(const std::string& party) {
-    return folder_.path() + "/approval-" + party + ".json";
+    return folder_.path() + "/approval-small-" + party + ".json";
   }
   std::string Roster() { return folder_.path() + "/roster.toml"; }
 
@@ -165,7 +165,8 @@ TEST_F(JoinTest, WithoutItsApprovalAPartyDoesNotJoin) {
   expect_refused("the signature of the approval of party south is wrong: it was changed");
 
   ASSERT_EQ(Partita({"study", "reject", folder_.study_file(), "--party", "south", "--folder",
-                     Home("south"), "--roster", Roster(), "--reason", "ask the ethics board first"})
+                     Home("south"), "--roster", Roster(), "--reason", "ask the ethics board first",
+                     "--force"})
                 .exit_code,
             0);
   expect_refused("party south rejected the study: ask the ethics board first");
@@ -215,7 +216,7 @@ valid_until = "2099-12-31"
                                                  "south", "--folder", Home("south"), "--yes"});
   ASSERT_EQ(signed_envelope.exit_code, 0) << signed_envelope.err;
   EXPECT_THAT(signed_envelope.out, HasSubstr("variables     x1, x2, x3"));
-  const std::string envelope = folder_.path() + "/envelope-south.json";
+  const std::string envelope = folder_.path() + "/envelope-small-south.json";
   std::filesystem::remove(Approval("south"));
   // Everybody waits so long for the others.
   const auto run = [&](const std::string& wait) {
@@ -268,6 +269,7 @@ TEST_F(JoinTest, AnAbsentPartyIsNamedWhenTheWaitIsOver) {
   const ProcessResult result = north.Wait();
   EXPECT_THAT(result.exit_code, AnyOf(3, 4)) << result.err;
   EXPECT_THAT(result.err, HasSubstr("south"));
+  EXPECT_THAT(result.err, HasSubstr("north: waiting for south, dealer, for up to 1 s"));
   EXPECT_NE(dealer.Wait().exit_code, 0);
 }
 

@@ -79,6 +79,15 @@ expect_output 'study.toml is there already, and is another'
 expect 0 in_folder south 'partita study open my-study.bundle.json --force'
 cmp -s "$work/north/study.toml" "$work/south/study.toml" || fail '--force did not replace the study file'
 
+# A roster with another certificate of a party is replaced, but not without a word.
+mkdir "$work/again"
+expect 0 in_folder again 'partita init --party helper --address 127.0.0.1:7400'
+expect 0 in_folder north 'partita study bundle study.toml --card north.card.toml --card south.card.toml --card ../again/helper.card.toml --output other.json'
+expect 0 in_folder south 'partita study open ../north/other.json --force'
+expect_output 'helper had the certificate'
+expect_no_output 'north had the certificate'
+rm "$work/north/other.json"
+
 # Who is not in it, and what was changed on the way.
 mkdir "$work/east"
 expect 0 in_folder east 'partita init --party east --address 127.0.0.1:7400'

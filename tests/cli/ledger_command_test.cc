@@ -56,8 +56,8 @@ class LedgerCommandTest : public ::testing::Test {
   }
   ProcessResult Approve(const std::string& party, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {
-        "study",     "approve", folder_.study_file(), "--party",  party,   "--folder",
-        Home(party), "--yes",   "--accept-useless",   "--roster", Roster()};
+        "study",     "approve", folder_.study_file(), "--party",  party,    "--folder",
+        Home(party), "--yes",   "--accept-useless",   "--roster", Roster(), "--force"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Partita(arguments);
   }
@@ -290,7 +290,8 @@ TEST_F(LedgerCommandTest, EveryCommandRefusesADamagedLedger) {
           {"ledger", "open", Ledger("north"), "--table", "more", "--epsilon", "2", "--delta",
            "1e-6"},
           {"study", "approve", folder_.study_file(), "--party", "north", "--folder", Home("north"),
-           "--yes", "--accept-useless", "--roster", Roster(), "--ledger", Ledger("north")},
+           "--yes", "--force", "--accept-useless", "--roster", Roster(), "--ledger",
+           Ledger("north")},
           {"study", "join", folder_.study_file(), "--party", "north", "--folder", Home("north"),
            "--roster", Roster(), "--accept-useless", "--ledger", Ledger("north")}};
       for (std::vector<std::string> command : commands) {
@@ -328,7 +329,7 @@ TEST_F(LedgerCommandTest, AnApprovalIsNotUsedTwice) {
   EXPECT_NE(again.at("dealer").exit_code, 0);
   EXPECT_EQ(Show("south"), before);
   // The record beside the approval set back: the ledger knows.
-  const std::string record = folder_.path() + "/approval-south.uses";
+  const std::string record = folder_.path() + "/approval-small-south.uses";
   std::string text = StudyFolder::Read(record);
   StudyFolder::Write(record, text.substr(0, text.find('\n') + 1));
   EXPECT_EQ(RunAll().at("south").exit_code, 5);

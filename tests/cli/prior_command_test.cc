@@ -40,7 +40,7 @@ TEST(PriorCommandTest, TextAndJsonSayTheSame) {
   EXPECT_EQ(data["reference_rows"].size(), 4u);  // middle, age low and high, the new treatment
   const double events = data["outcomes"]["event_share"], above = data["outcomes"]["above_share"];
   EXPECT_DOUBLE_EQ(events, 1 - above);
-  EXPECT_THAT(text.out, HasSubstr(fmt::format("{:.1f} %  are events", 100 * events)));
+  EXPECT_THAT(text.out, HasSubstr(fmt::format("{:.3g} %  are events", 100 * events)));
   EXPECT_TRUE(data["outcomes"]["extreme_share"].is_null());
 }
 

@@ -155,6 +155,118 @@ TEST_F(SemTest, ResultsOfAStudyAreCompared) {
   EXPECT_EQ(DataOf({"sem", "anova", result, "--analysis", "absent"}, 2)["status"], "error");
 }
 
+// Numbers of the free parameters, to what arithmetic in another order may change.
+void ExpectSameEstimates(const Json& got, const Json& expected) {
+  ASSERT_EQ(got["parameters"].size(), expected["parameters"].size());
+  for (size_t r = 0; r < got["parameters"].size(); ++r) {
+    const Json &a = got["parameters"][r], &b = expected["parameters"][r];
+    if (b["free"] == 0) continue;
+    for (const char* key : {"est", "se"})
+      EXPECT_NEAR(a[key].get<double>(), b[key].get<double>(),
+                  1e-9 * (1 + std::abs(b[key].get<double>())))
+          << a["lhs"] << a["op"] << a["rhs"] << " " << key;
+  }
+}
+
+constexpr const char* kPooled =
+    "[[analysis]]\nmethod = \"mle\"\nprotocol = \"pooled-moments\"\nrelease = [\"moments\"]\n"
+    "function = \"sem\"\n";
+
+// A fit that failed is repeated with another model, from what its receiver has.
+TEST_F(SemTest, AFitThatFailedIsRepeatedFromReleasedMoments) {
+  folder_.MakeHorizontal();
+  const std::string study = StudyFolder::Read(folder_.study_file());
+  const std::string head = study.substr(0, study.find("[[analysis]]"));
+  const std::string result = folder_.path() + "/result.json";
+  const auto run = [&](const std::string& analyses, int exit_code) {
+    StudyFolder::Write(folder_.study_file(), head + analyses);
+    return DataOf(
+        {"study", "simulate", folder_.study_file(), "--in-process", "--output", result, "--force"},
+        exit_code)["data"];
+  };
+  const Json good = run(std::string(kPooled) + "model = \"x1 ~ x2 + x3\"\n", 0);
+  run(std::string(kPooled) + "model = \"x1 ~ a*x2 + x3; a == 0.5; a == 0.7\"\n", 8);
+  const std::string model = Model("again", "x1 ~ x2 + x3\n");
+  const std::string page = folder_.path() + "/again.html", again = folder_.path() + "/again.json";
+  const Json refit = DataOf(
+      {"study", "refit", result, "--model", model, "--html", page, "--output", again})["data"];
+  ExpectSameEstimates(refit["analyses"][0], good["analyses"][0]);
+  EXPECT_EQ(refit["analyses"][0]["moments"], good["analyses"][0]["moments"]);
+  EXPECT_THAT(refit["analyses"][0]["notes"][0].get<std::string>(),
+              HasSubstr("nothing more was released"));
+  EXPECT_THAT(StudyFolder::Read(page), HasSubstr("nothing more was released"));
+  EXPECT_THAT(Partita({"study", "refit", result, "--model", model}).out,
+              HasSubstr("nothing more was released"));
+  EXPECT_EQ(Json::parse(StudyFolder::Read(again)), refit);
+  // Nothing is overwritten.
+  DataOf({"study", "refit", result, "--model", model, "--output", again}, 2);
+
+  // The same by sem fit, from the result and from the file of its moments.
+  const std::string moments = folder_.path() + "/moments.json";
+  Partita({"study", "report", result, "--moments-out", moments});
+  for (const std::string& file : {result, again, moments}) {
+    ExpectSameEstimates(
+        DataOf({"sem", "fit", "--moments", file, "--model", model})["data"]["models"][0],
+        good["analyses"][0]);
+  }
+  const Json other = DataOf({"study", "refit", result, "--model", Model("none", "x1 ~ x9\n")}, 2);
+  EXPECT_THAT(other["message"].get<std::string>(), HasSubstr("'x9'"));
+}
+
+TEST_F(SemTest, MomentsOfSeveralAnalysesAreChosenByName) {
+  folder_.MakeHorizontal();
+  const std::string study = StudyFolder::Read(folder_.study_file());
+  StudyFolder::Write(folder_.study_file(), study.substr(0, study.find("[[analysis]]")) + kPooled +
+                                               "name = \"a\"\nmodel = \"x1 ~ x2\"\n" + kPooled +
+                                               "name = \"b\"\nmodel = \"x1 ~ x3\"\n");
+  const std::string result = folder_.path() + "/result.json";
+  const Json stored = DataOf(
+      {"study", "simulate", folder_.study_file(), "--in-process", "--output", result})["data"];
+  const std::string moments = folder_.path() + "/moments.json", model = Model("m", "x1 ~ x3\n");
+  Partita({"study", "report", result, "--moments-out", moments});
+  for (const std::string& file : {result, moments}) {
+    EXPECT_THAT(DataOf({"sem", "fit", "--moments", file, "--model", model}, 2)["message"]
+                    .get<std::string>(),
+                HasSubstr("several analyses"));
+    const Json fit = DataOf({"sem", "fit", "--moments", file, "--model", model, "--analysis", "b"});
+    ExpectSameEstimates(fit["data"]["models"][0], stored["analyses"][1]);
+  }
+  EXPECT_THAT(DataOf({"study", "refit", result, "--model", model}, 2)["hint"].get<std::string>(),
+              HasSubstr("a, b"));
+  ExpectSameEstimates(DataOf({"study", "refit", result, "--model", model, "--analysis",
+                              "b"})["data"]["analyses"][0],
+                      stored["analyses"][1]);
+}
+
+// Standard errors go on containing the noise; what cannot contain it is refused.
+TEST_F(SemTest, NoisyMomentsKeepTheirNoise) {
+  const std::string result = folder_.path() + "/result.json";
+  const Json stored =
+      DataOf({"study", "simulate", SourcePath("examples/private_regression/study.toml"),
+              "--in-process", "--output", result})["data"];
+  const Json& analysis = stored["analyses"][0];
+  EXPECT_GT(analysis["moments"]["noise"]["variance"].get<double>(), 0);
+  const std::string same = Model("same", "sbp ~ age + bmi + smoker\n");
+  const std::string fewer = Model("fewer", "sbp ~ age\n");
+  const Json refit = DataOf({"study", "refit", result, "--model", same})["data"]["analyses"][0];
+  ExpectSameEstimates(refit, analysis);
+  EXPECT_THAT(refit["notes"].dump(), HasSubstr("contain the variance of the privacy noise"));
+  // Without the noise they are smaller.
+  Json exact = {{"variables", analysis["moments"]["variables"]},
+                {"groups", analysis["moments"]["groups"]}};
+  StudyFolder::Write(folder_.path() + "/exact.json", exact.dump());
+  const auto error_of_age = [&](const std::string& moments) {
+    return DataOf({"sem", "fit", "--moments", moments, "--model",
+                   fewer})["data"]["models"][0]["parameters"][0]["se"]
+        .get<double>();
+  };
+  EXPECT_GT(error_of_age(result), error_of_age(folder_.path() + "/exact.json"));
+  EXPECT_THAT(
+      DataOf({"sem", "anova", "--moments", result, "--model", same, "--model", same}, 2)["message"]
+          .get<std::string>(),
+      HasSubstr("released with noise"));
+}
+
 TEST_F(SemTest, BadInputIsExplained) {
   const std::string model = Model("m", "x ~ y\n");
   const auto message = [&](const std::string& moments) {

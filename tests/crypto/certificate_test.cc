@@ -193,7 +193,7 @@ TEST_F(CertificateFileTest, NeverOverwritesAndLeavesNoHalf) {
   std::ofstream(key) << "old";
   Error error = ErrorOf([&] { SaveIdentity(identity, certificate, key); });
   EXPECT_EQ(error.code(), ErrorCode::kUsage);
-  EXPECT_THAT(error.hint(), HasSubstr("overwritten"));
+  EXPECT_THAT(error.hint(), HasSubstr("if you are sure that no roster uses it"));
   EXPECT_EQ(Contents(key), "old");
   EXPECT_FALSE(fs::exists(certificate));
 

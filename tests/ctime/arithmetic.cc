@@ -28,7 +28,6 @@ void ElementwiseKernels() {
   mpc::Scale<R>(out, column[0], out);
   mpc::Hadamard<R>(a, out, out);
   mpc::HadamardAccumulate<R>(a, b, out);
-  mpc::Broadcast<R>(a, column, 4, out);
   mpc::BroadcastAccumulate<R>(a, column, 4, out);
   for (Word& word : out) word = R::Neg(word);
   for (const Word& word : a) {

@@ -215,6 +215,32 @@ TEST(DesignTest, MonotoneTransforms) {
     EXPECT_TRUE(std::isnan(table.Get(name).numbers[1]));
 }
 
+TEST(DesignTest, ProductsOfTwoVariables) {
+  ColumnSchema count = Numeric("k", -1, 3);
+  count.type = ColumnType::kInteger;
+  const Schema schema{{Numeric("x", -2, 5), Numeric("y", 1, 4), count}};
+  const auto product = [](const std::string& name, const std::string& a, const std::string& b) {
+    DerivedVariable derived = Derived(name, a, TransformKind::kProduct);
+    derived.with = b;
+    return derived;
+  };
+  const std::vector<DerivedVariable> derived = {product("xy", "x", "y"), product("xx", "x", "x"),
+                                                product("yy", "y", "y"), product("kk", "k", "k")};
+  const std::vector<DesignColumn> columns = DesignColumns(schema, derived);
+  EXPECT_THAT(Describe(columns), ElementsAre("x [-2, 5]", "y [1, 4]", "k [-1, 3]", "xy [-8, 20]",
+                                             "xx [0, 25]", "yy [1, 16]", "kk [0, 9]"));
+  EXPECT_EQ(columns[6].schema.type, ColumnType::kInteger);
+  EXPECT_EQ(columns[3].schema.type, ColumnType::kNumeric);
+  EXPECT_THAT(SourcesOf(columns[3]), ElementsAre("x", "y"));
+  EXPECT_THAT(SourcesOf(columns[4]), ElementsAre("x"));
+  const Table table = TableOf("x,y,k\n-2,4,3\n\"\",2,-1\n1,\"\",0\n", schema, derived);
+  EXPECT_EQ(table.Get("xy").numbers[0], -8);
+  EXPECT_TRUE(std::isnan(table.Get("xy").numbers[1]));
+  EXPECT_TRUE(std::isnan(table.Get("xy").numbers[2]));
+  EXPECT_EQ(table.Get("xx").numbers[0], 4);
+  EXPECT_EQ(table.Get("kk").numbers[1], 1);
+}
+
 TEST(DesignTest, CutsAsR) {
   // R: as.integer(cut(x, c(-Inf, 18.5, 25, 30, Inf)))
   const Schema schema{{Numeric("bmi", 0, 100)}};
@@ -379,7 +405,10 @@ TEST(DesignTest, RefusesWhatDoesNotFit) {
   flat.scale = 0;
   DerivedVariable vanishing = Derived("z", "x", TransformKind::kScale);
   vanishing.centre = 1e300;
+  DerivedVariable with_nothing = Derived("z", "x", TransformKind::kProduct);
+  with_nothing.with = "weight";
   const std::vector<Case> cases = {
+      {with_nothing, "derived from 'weight', which is not in", "known names"},
       {Derived("z", "weight", TransformKind::kLog), "derived from 'weight', which is not in",
        "known names"},
       {Derived("z", "f", TransformKind::kLog), "of type factor", "numeric"},

@@ -181,15 +181,10 @@ TEST(RowReaderTest, ReadersOutliveTheHolding) {
 TEST(RowReaderTest, SecondBlocksStartAtTheirOwnRows) {
   const Holding east = Hold("id,school,x3\n5,b,-1\n1,a,2\n4,b,3\n2,a,4\n3,a,5\n", 2);
   const std::string columns[] = {"x3"};
-  const Int128 tenth = Int128{1} << 60;
   std::vector<Int128> expected;
   for (double x : {3.0, -1.0}) expected.push_back(RoundToGrid(x / 10, 60));
   EXPECT_EQ(ReadRows(ScaledRows(east, 1, columns, 60), 0, 2, 1), expected);
-  EXPECT_EQ(ReadRows(IndicatorRows(east, 1, "school", 60), 0, 2, 2),
-            (std::vector<Int128>{0, tenth, 0, tenth}));
-  EXPECT_EQ(ReadRows(IndicatorRows(east, 0, "school", 60), 2, 1, 2),
-            (std::vector<Int128>{tenth, 0}));
-  EXPECT_THROW(ReadRows(IndicatorRows(east, 0, "school", 60), 2, 2, 2), Error);
+  EXPECT_THROW(ReadRows(ScaledRows(east, 0, columns, 60), 2, 2, 1), Error);
 }
 
 TEST(RowReaderTest, WrongColumnsAreRefused) {
@@ -199,11 +194,8 @@ TEST(RowReaderTest, WrongColumnsAreRefused) {
               [&] { ScaledRows(east, 0, school, 50); });
   ExpectError(ErrorCode::kBadInput, "no column 'x4'", "did you mean 'x3'?",
               [&] { ScaledRows(east, 0, unknown, 50); });
-  ExpectError(ErrorCode::kBadInput, "column 'x3' is a numeric, not a factor", "",
-              [&] { IndicatorRows(east, 0, "x3", 50); });
   EXPECT_THROW(ScaledRows(east, 0, x3, 63), Error);
   EXPECT_THROW(ScaledRows(east, 0, x3, 0), Error);
-  EXPECT_THROW(IndicatorRows(east, 0, "school", 0), Error);
 }
 
 TEST(KeyOrderTest, SortsAsBytesDo) {
@@ -248,7 +240,6 @@ TEST(HoldingTest, MissingCellsBecomeZeroWhereTheyAreAllowed) {
   const std::vector<std::string> columns = {"x", "f.b"};
   EXPECT_THAT(ReadRows(ScaledRows(holding, 0, columns, 1), 0, 3, 2),
               ElementsAre(2, 2, 0, -2, -2, 0));
-  EXPECT_THAT(ReadRows(IndicatorRows(holding, 0, "f", 1), 0, 3, 2), ElementsAre(0, 2, 2, 0, 0, 0));
   // Values out of bounds are never allowed.
   ExpectError(ErrorCode::kInternal, "column 'x' was not checked", "",
               [&] { HoldColumns(schema, "x,f\n11,a\n", {.allow_missing = true}); });

@@ -53,25 +53,23 @@ TEST(SnapshotTest, TheReadersObserverGivesTheFilesCommitment) {
   SnapshotHasher hasher(random);
   ReadCsvFile(path, {{Numeric("x")}}, {}, [&](ByteView bytes) { hasher.Update(bytes); });
   const Snapshot snapshot = hasher.Finish();
-  EXPECT_NO_THROW(CheckSnapshot(path, snapshot));
   CountingSource same;
   EXPECT_EQ(TakeSnapshot(path, same).commitment, snapshot.commitment);
 }
 
 TEST(SnapshotTest, AnyChangeIsNoticed) {
-  CountingSource random;
   const auto path = WriteFile("changed.csv", "x\n1\n2\n");
-  const Snapshot snapshot = TakeSnapshot(path, random);
+  const auto commitment = [&] {
+    CountingSource random;
+    return TakeSnapshot(path, random).commitment;
+  };
+  const crypto::Digest original = commitment();
   for (const char* text : {"x\n1\n3\n", "x\n1\n2", "x\n1\n2\n\n", "", "x\n2\n1\n"}) {
     WriteFile("changed.csv", text);
-    ExpectError(ErrorCode::kBadData, "changed.csv: the table is not the one that was committed to",
-                "propose a new study", [&] { CheckSnapshot(path, snapshot); });
+    EXPECT_NE(commitment(), original) << text;
   }
   WriteFile("changed.csv", "x\n1\n2\n");
-  EXPECT_NO_THROW(CheckSnapshot(path, snapshot));
-  Snapshot other_salt = snapshot;
-  other_salt.salt.Expose()[0] ^= 1;
-  EXPECT_THROW(CheckSnapshot(path, other_salt), Error);
+  EXPECT_EQ(commitment(), original);
 }
 
 }  // namespace

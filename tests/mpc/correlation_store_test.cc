@@ -467,22 +467,6 @@ TEST(AgreementTest, NumbersBeyondTheMap) {
   }
 }
 
-TEST(AgreementTest, AGenerationIsAgreedAndNew) {
-  std::vector<crypto::Digest> names;
-  for (int i = 0; i < 2; ++i) {
-    crypto::Digest of_both[2];
-    AtBoth(
-        [&](net::Channel& channel) {
-          crypto::SystemRandom random;
-          of_both[channel.self()] = AgreeOnGeneration(channel, 2, random);
-        },
-        Rethrow);
-    EXPECT_EQ(of_both[0], of_both[1]);
-    names.push_back(of_both[0]);
-  }
-  EXPECT_NE(names[0], names[1]);
-}
-
 // --- files
 
 struct StoreFileTest : ::testing::Test {

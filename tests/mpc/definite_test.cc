@@ -255,34 +255,6 @@ TEST(DefiniteTest, SixtyVariables) {
   EXPECT_EQ(std::count(opened[1].integers.begin(), opened[1].integers.end(), 0), 60);
 }
 
-TEST(DefiniteTest, AnErrorNamesTheCollinearVariables) {
-  for (const Setting& setting : kSettings) {
-    const TestInput singular = InputOf(Collinear(), 1), regular = InputOf(Correlation(3, 5, 1), 1);
-    size_t named = 0;
-    auto run = [&](const TestInput& input, std::vector<std::string> names) {
-      return RunAll(OptionsOf(setting), [&](Engine& engine, size_t) {
-        const PrivateMatrix own = Private(engine, 0, input.values, 1, kF);
-        const DefiniteMatrix list[] = {{engine.Input({&own, 1})[0]}};
-        const NamedVariables flags = {FactorDefinite(engine, list)[0].collinear, names};
-        RequireIndependent(engine, "out", {&flags, 1});
-      });
-    };
-    const RunResult failed = run(singular, {"age", "height", "both", "dose", "dose_mg", "sex"});
-    for (size_t process = 0; process < setting.num_parties; ++process) {
-      ASSERT_TRUE(failed.errors[process]);
-      try {
-        std::rethrow_exception(failed.errors[process]);
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::kBadData) continue;  // a peer that stopped first
-        EXPECT_NE(error.message().find(": both, dose_mg"), std::string::npos) << error.message();
-        ++named;
-      }
-    }
-    EXPECT_GE(named, 1u);
-    run(regular, {"a", "b", "c"}).ThrowIfFailed();
-  }
-}
-
 TEST(DefiniteTest, SolutionsOfLinearSystems) {
   const TestInput input = InputOf(Correlation(8, 1000, 6), 1);
   std::mt19937_64 random(3);

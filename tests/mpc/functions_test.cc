@@ -230,7 +230,7 @@ TEST(FunctionsTest, RangesThatMakeNoSenseAreRefused) {
   }
 }
 
-TEST(FunctionsTest, LargestAndSmallestOfEveryRow) {
+TEST(FunctionsTest, LargestOfEveryRow) {
   std::mt19937_64 random(4);
   for (const Setting& setting : kSettings) {
     for (size_t cols : {1, 2, 3, 5, 8, 20}) {
@@ -239,16 +239,15 @@ TEST(FunctionsTest, LargestAndSmallestOfEveryRow) {
         const PrivateMatrix input = Private(engine, 1, x, 50);
         const Shared value = engine.Input({&input, 1})[0];
         const Shared values[] = {value, engine.Slice(value, 0, 0, {17, 1})};
-        const auto largest = RowMax(engine, values), smallest = RowMin(engine, values);
+        const auto largest = RowMax(engine, values);
         EXPECT_EQ(largest[0].bound, 50.0);
-        const Shared all[] = {largest[0], smallest[0], largest[1]};
+        const Shared all[] = {largest[0], largest[1]};
         const auto opened = engine.Reveal("out", all, kEverybody);
         for (size_t row = 0; engine.self() && row < 17; ++row) {
           const auto begin = x.values.begin() + static_cast<ptrdiff_t>(row * cols);
           const auto end = begin + static_cast<ptrdiff_t>(cols);
           EXPECT_EQ(opened[0].values[row], *std::max_element(begin, end));
-          EXPECT_EQ(opened[1].values[row], *std::min_element(begin, end));
-          EXPECT_EQ(opened[2].values[row], *begin);
+          EXPECT_EQ(opened[1].values[row], *begin);
         }
       });
     }

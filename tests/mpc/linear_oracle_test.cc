@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "mpc/dealer_engine.h"
+#include "mpc/oracle_schedule.h"
 #include "mpc/oracle_session.h"
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
@@ -18,6 +19,28 @@
 
 namespace partita::mpc::testing::linear_oracle_test {
 namespace {
+
+// What crosses every link ([from][to]) during an oracle with exactly so many evaluations, in
+// whatever order: set-up, requests, replies, chunks and the stop.
+std::vector<std::vector<LinkCost>> OracleTraffic(const OracleCost& cost, const OracleTask& task,
+                                                 const OracleUse& use, size_t num_processes) {
+  std::vector<std::vector<LinkCost>> links(num_processes, std::vector<LinkCost>(num_processes));
+  auto add = [&](const ExecutionCost& execution) {
+    for (const MessagePart& part : execution.parts) {
+      ++links[part.from][part.to].messages;
+      links[part.from][part.to].bytes += part.bytes;
+    }
+  };
+  add(cost.setup);
+  OracleChunks chunks(cost.rows_per_chunk, cost.num_chunks);
+  for (size_t k = 0; k < task.kinds.size(); ++k) {
+    for (uint64_t i = 0; i < use.evaluations[k]; ++i) {
+      add(CostOfEvaluation(cost, k, chunks.Take(task.kinds[k].rows)));
+    }
+  }
+  add(CostOfStop(cost, chunks.outstanding()));
+  return links;
+}
 
 using ::testing::HasSubstr;
 

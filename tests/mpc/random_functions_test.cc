@@ -26,14 +26,11 @@ TEST(OrderTest, SumsAlongAPublicOrder) {
   for (const Setting& setting : kSettings) {
     for (size_t rows : {1, 2, 3, 8, 37}) {
       const IntMatrix x = RandomMatrix(random, {rows, 3}, 1000);
-      std::vector<size_t> order(rows), counts;
+      std::vector<size_t> order(rows);
       std::iota(order.begin(), order.end(), size_t{0});
       std::shuffle(order.begin(), order.end(), random);
-      for (size_t k = 0; k < rows; ++k) counts.push_back(std::min(rows, (k / 3 + 1) * 3));  // ties
-      counts.push_back(0);
       const auto opened = Evaluate(setting, {{x, 1000, 0}}, [&](Engine& engine, const List& v) {
-        return List{engine.SelectRows(v[0], order), CumulativeSums(engine, v[0]),
-                    SumsOfFirst(engine, v[0], order, counts)};
+        return List{engine.SelectRows(v[0], order), CumulativeSums(engine, v[0])};
       });
       EXPECT_EQ(opened[1].bound, 1000.0 * static_cast<double>(rows));
       for (size_t col = 0; col < 3; ++col) {
@@ -42,11 +39,6 @@ TEST(OrderTest, SumsAlongAPublicOrder) {
         for (size_t row = 0; row < rows; ++row) {
           EXPECT_EQ(opened[0].integers[row * 3 + col], at(order[row]));
           EXPECT_EQ(opened[1].integers[row * 3 + col], sum += at(row));
-        }
-        for (size_t k = 0; k < counts.size(); ++k) {
-          Int128 expected = 0;
-          for (size_t i = 0; i < counts[k]; ++i) expected += at(order[i]);
-          EXPECT_EQ(opened[2].integers[k * 3 + col], expected);
         }
       }
     }
@@ -57,7 +49,6 @@ TEST(OrderTest, RefusesRowsThatThereAreNot) {
   PlanEngine plan("dealer", 2);
   const Shared value = Planned({3, 2}, 40, 1);
   EXPECT_THROW(plan.SelectRows(value, std::vector<size_t>{0, 3}), Error);
-  EXPECT_THROW(SumsOfFirst(plan, value, std::vector<size_t>{0, 1}, std::vector<size_t>{3}), Error);
   EXPECT_THROW(CumulativeSums(plan, Planned({8, 1}, 40, 0x1p84)), Error);
   EXPECT_EQ(plan.SelectRows(value, {}).shape, (Shape{0, 2}));
 }

@@ -8,6 +8,7 @@
 #include <openssl/param_build.h>
 #include <openssl/ssl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -114,8 +115,8 @@ TEST_P(CertificateTest, OtherPartysCertificate) {
   if (bad == 0) {
     EXPECT_THAT(errors[1]->message(), HasSubstr("not acceptable for party north"));
   } else {
-    EXPECT_THAT(errors[0]->message(), HasSubstr("missing party south"));
-    EXPECT_THAT(errors[0]->message(), testing::Not(HasSubstr("party east")));
+    EXPECT_THAT(errors[0]->message(), HasSubstr("missing party south (did not connect to us)"));
+    EXPECT_THAT(errors[0]->message(), testing::Not(HasSubstr("party east (did not connect")));
   }
 }
 
@@ -442,6 +443,144 @@ TEST(StartUpTest, MissingPartiesAreNamedAtTheDeadline) {
     EXPECT_THAT(error.message(), HasSubstr("party north at " + world.roster[0].address));
     EXPECT_THAT(error.message(), HasSubstr("refused"));
     EXPECT_THAT(error.message(), HasSubstr("party east (did not connect to us)"));
+  }
+}
+
+// Keeps what it is told of who is awaited, and can be cancelled.
+class Told : public SilentProgress {
+ public:
+  void Phase(std::string_view name) override {
+    std::lock_guard lock(mutex_);
+    said_ += std::string(name) + "\n";
+    changed_.notify_all();
+  }
+  void CheckCancelled() override {
+    if (cancelled_) throw Error(ErrorCode::kCancelled, "interrupted");
+  }
+  void Cancel() { cancelled_ = true; }
+  void WaitFor(const std::string& text) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(
+        changed_.wait_for(lock, seconds(60), [&] { return said_.find(text) != std::string::npos; }))
+        << text << " was not said, but: " << said_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string said_;
+  std::atomic<bool> cancelled_ = false;
+};
+
+// ConnectTls in a thread of its own.
+class Connecting {
+ public:
+  Connecting(TlsOptions options, Told& told)
+      : thread_([this, options = std::move(options), &told]() mutable {
+          try {
+            transport_ = ConnectTls(std::move(options), Deadline::After(seconds(60)), &told);
+          } catch (const Error& error) {
+            error_ = error;
+          }
+        }) {}
+  ~Connecting() { Wait(); }
+  void Wait() {
+    if (thread_.joinable()) thread_.join();
+  }
+  const std::optional<Error>& error() {
+    Wait();
+    return error_;
+  }
+
+ private:
+  std::unique_ptr<Transport> transport_;
+  std::optional<Error> error_;
+  std::thread thread_;
+};
+
+class ComeBackTest : public testing::TestWithParam<PartyIndex> {};
+INSTANTIATE_TEST_SUITE_P(WhoStops, ComeBackTest, testing::Values(0, 1));
+
+// The one that connects and the one that is connected to: while east is missing, the other notices
+// at once, says so, and takes the one that comes again.
+TEST_P(ComeBackTest, APartyThatStopsWhileOthersWaitIsTakenBack) {
+  const PartyIndex stops = GetParam(), waits = 1 - stops;
+  TlsWorld world(3);
+  const std::string name = PartyNames(3)[stops];
+  Told waiting, stopping, again, east;
+  Connecting one(world.Options(waits), waiting);
+  waiting.WaitFor("waiting for " + name + ", east, for up to 60 s");
+  {
+    Connecting other(world.Options(stops), stopping);
+    waiting.WaitFor("\nwaiting for east, for up to");
+    stopping.WaitFor("waiting for east, for up to");
+    stopping.Cancel();
+    EXPECT_EQ(other.error()->code(), ErrorCode::kCancelled);
+  }
+  waiting.WaitFor(name + " closed its connection; waiting for " + name + ", east, for up to");
+  TlsOptions restarted = world.Options(stops);
+  restarted.listener = std::nullopt;  // opened anew by the roster
+  Connecting come_back(std::move(restarted), again), last(world.Options(2), east);
+  EXPECT_FALSE(one.error()) << one.error()->message();
+  EXPECT_FALSE(come_back.error()) << come_back.error()->message();
+  EXPECT_FALSE(last.error()) << last.error()->message();
+  waiting.WaitFor("\nconnected\n");
+}
+
+// On another port, as somebody starts it who does not know of the first. The first goes on.
+TEST(StartUpTest, TwoProcessesOfOnePartyAreNamed) {
+  TlsWorld world(3);
+  Told of_north, of_south, of_east, of_second;
+  Connecting north(world.Options(0), of_north), south(world.Options(1), of_south);
+  of_south.WaitFor("waiting for east");
+  TlsOptions options = world.Options(1);
+  options.listener = Listen("127.0.0.1", "0");
+  options.taken_timeout = milliseconds(0);
+  Connecting second(std::move(options), of_second);
+  ASSERT_TRUE(second.error());
+  EXPECT_EQ(second.error()->code(), ErrorCode::kUntrusted);
+  EXPECT_EQ(second.error()->message(),
+            "another process with the certificate of party south is connected to party north "
+            "already");
+  of_north.WaitFor(
+      "a second process with the certificate of south, at 127.0.0.1, was turned away; waiting for "
+      "east");
+  Connecting east(world.Options(2), of_east);
+  EXPECT_FALSE(east.error()) << east.error()->message();
+  EXPECT_FALSE(north.error()) << north.error()->message();
+  EXPECT_FALSE(south.error()) << south.error()->message();
+}
+
+// As many files as are open already, and no more.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = dup(STDERR_FILENO);
+    close(next);
+    const rlimit now{static_cast<rlim_t>(next), before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(StartUpTest, TooFewDescriptorsAreNamed) {
+  for (PartyIndex self : {0, 1}) {  // the one that accepts, and the one that connects
+    TlsWorld world(2);
+    TlsOptions options = world.Options(self);
+    const Socket caller = ConnectTo(world.roster[0].address);
+    const NoMoreFiles none;
+    try {
+      ConnectTls(std::move(options), Deadline::After(seconds(60)));
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_EQ(error.message(), "no more connections may be open in this process");
+      EXPECT_THAT(error.hint(), HasSubstr("ulimit -n"));
+    }
   }
 }
 

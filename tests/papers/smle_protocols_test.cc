@@ -14,6 +14,7 @@
 #include "papers/reproduce_smle.h"
 #include "papers/smle_attacks.h"
 #include "tests/cli/study_folder.h"
+#include "tests/methods/mle/conditional_cost.h"
 #include "tests/paths.h"
 
 namespace partita::papers::smle_protocols_test {

@@ -172,7 +172,7 @@ inline study::Plan FullPlan() {
 inline RunFacts SampleFacts() {
   RunFacts facts;
   facts.party = "north";
-  facts.study_file_hash = std::string(64, 'a');
+  facts.agreement_hash = std::string(64, 'a');
   facts.study_hash = std::string(64, 'b');
   facts.plan_hash = std::string(64, 'c');
   facts.run_id = std::string(64, 'd');

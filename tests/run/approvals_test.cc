@@ -60,7 +60,7 @@ class ApprovalsTest : public ::testing::Test {
     return identities_[Index(party)];
   }
   fs::path File(const std::string& party) const {
-    return DefaultApprovalPath(folder_.study_file(), party);
+    return DefaultApprovalPath(folder_.study_file(), "small", party);
   }
   fs::path EnvelopeFile() const { return fs::path(folder_.path()) / "envelope-south.json"; }
 
@@ -200,7 +200,7 @@ max_results = 2
 valid_until = "2099-12-31"
 min_cell = 9
 )",
-                                                        "e.toml");
+                                                        "e.toml", {"mle"});
     envelope.party = "south";
     return envelope;
   }
@@ -260,15 +260,17 @@ TEST_F(ApprovalsTest, ARejectionHoldsTheOwnPartyBack) {
 }
 
 TEST_F(ApprovalsTest, TheOwnApprovalMustBeOfThisStudyAndPlan) {
-  const std::string is = ToHex(terms_.study_file_hash).substr(0, 16);
-  Resave("south", [](auto& a) { a.study_file_hash = {1}; });
+  const std::string is = ToHex(terms_.agreement_hash).substr(0, 16);
+  Resave("south", [](auto& a) { a.agreement_hash = {1}; });
   ExpectOwnRefusal(
-      "the approval of party south is for another study file or roster: it names the hash "
+      "the approval of party south is for another study file or roster: it names the agreement "
+      "hash "
       "0100000000000000..., here it is " +
       is + "...");
   Resave("south", [](auto& a) { a.plan_hash = {1}; });
   ExpectOwnRefusal(
-      "the approval of party south is for another plan: it names the hash 0100000000000000..., "
+      "the approval of party south is for another plan: it names the plan hash "
+      "0100000000000000..., "
       "here it is " +
       ToHex(terms_.plan_hash).substr(0, 16) + "...");
   Resave("south", [](auto& a) { a.study = "large"; });
@@ -385,15 +387,15 @@ TEST_F(ApprovalsTest, PeersFindOutWhatIsWrongWithAnApproval) {
     a.reason = "no";
   });
   ExpectFoundOut(
-      "the approval of party south is for another plan: it names the hash "
+      "the approval of party south is for another plan: it names the plan hash "
       "0100000000000000..., here it is " +
           ToHex(terms_.plan_hash).substr(0, 16) + "...",
       [](auto& a) { a.plan_hash = {1}; });
   ExpectFoundOut(
-      "the approval of party south is for another study file or roster: it names the "
+      "the approval of party south is for another study file or roster: it names the agreement "
       "hash 0100000000000000..., here it is " +
-          ToHex(terms_.study_file_hash).substr(0, 16) + "...",
-      [](auto& a) { a.study_file_hash = {1}; });
+          ToHex(terms_.agreement_hash).substr(0, 16) + "...",
+      [](auto& a) { a.agreement_hash = {1}; });
   ExpectFoundOut("the approval of party south expired at 1970-01-02T00:00:00Z",
                  [](auto& a) { a.approved_at = 0, a.valid_until = 86'400; });
   ExpectFoundOut("the approval of party south asks for min_cell = 0, below the study's 5",

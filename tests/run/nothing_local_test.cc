@@ -155,13 +155,15 @@ class ThrowingProgress : public Progress {
   uint64_t calls() const { return calls_; }
 
   // Errors of every code, and what is not ours.
-  static constexpr size_t kKinds = static_cast<size_t>(ErrorCode::kInternal) + 3;
+  static constexpr size_t kKinds = static_cast<size_t>(ErrorCode::kInternal) + 4;
+  static constexpr size_t kMemory = kKinds - 3;
 
  private:
   void Count() {
     if (calls_++ != at_) return;
     if (kind_ == kKinds - 1) throw fs::filesystem_error(kPlanted, kPlanted, std::error_code());
     if (kind_ == kKinds - 2) throw std::runtime_error(kPlanted);
+    if (kind_ == kMemory) throw std::bad_alloc();
     throw Error(static_cast<ErrorCode>(kind_), kPlanted, kPlanted);
   }
 
@@ -407,6 +409,27 @@ TEST_F(NothingLocalTest, WhateverIsThrownNothingOfItIsSent) {
   EXPECT_GE(failing_runs_, 200u);
   EXPECT_GE(stops_, failing_runs_ / 2);
   Report("thrown at every method");
+}
+
+// How much memory a table takes is no fault of it; in a private study peers are told neither.
+TEST_F(NothingLocalTest, MemoryThatRunsOutIsNotBlamedOnTheTable) {
+  for (const bool is_private : {false, true}) {
+    const std::unique_ptr<const Study> study =
+        Prepared(Columns("dealer") + kMoments + (is_private ? kPrivate : ""));
+    reasons_.clear();
+    bool while_reading = false;
+    for (uint64_t at = 1; at < 4 && !while_reading; ++at) {  // the first calls are of reading
+      Faults how{.failing_party = 1, .throw_at = at, .throw_kind = ThrowingProgress::kMemory};
+      EXPECT_GT(RunAll(*study, how), 0u);
+      while_reading =
+          ends_.find("there is not enough memory to read the table") != std::string::npos;
+    }
+    EXPECT_TRUE(while_reading) << ends_;
+    EXPECT_TRUE(
+        reasons_.contains(is_private ? net::StopReason::kNoPart : net::StopReason::kFailed));
+    EXPECT_FALSE(reasons_.contains(net::StopReason::kData));
+    EXPECT_EQ(ends_.find("bad_alloc"), std::string::npos) << ends_;
+  }
 }
 
 // Faults of files, of every file that a party has.

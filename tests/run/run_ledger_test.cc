@@ -368,7 +368,7 @@ class ChargedRunTest : public RunLedgerTest {
     ledger.Prepare(*study_, 0, &run, goes_on);
     RunIdentity identity;
     identity.run_id[0] = id;
-    identity.study_file_hash = study_hash_;
+    identity.agreement_hash = study_hash_;
     ledger.Reserve(identity);
     ends(ledger);
   }

@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "stats/sem/fit_objective.h"
 #include "stats/sem/information.h"
-#include "stats/sem/scoring.h"
 #include "stats/sem/starts.h"
 #include "tests/stats/incomplete_rows.h"
+#include "tests/stats/scoring.h"
 #include "tests/stats/sem_reference.h"
 
 namespace partita::stats::fiml_test {

@@ -50,7 +50,7 @@ class RowImputation {
       const MatrixXd scatter = deviation.transpose() * deviation;
       if (t == iterations) return {static_cast<double>(n), centre, scatter / n};
       // The inverse of a Wishart matrix with scale scatter^-1, from its rows.
-      const MatrixXd z = tape_.Normals(n - 1, p);
+      const MatrixXd z = tape_.Normals(n + 1 + AverageMissing(), p);
       const MatrixXd scale = Eigen::LLT<MatrixXd>(scatter.inverse()).matrixL();
       const MatrixXd drawn = z * scale.transpose();
       covariance = (drawn.transpose() * drawn).inverse();
@@ -60,6 +60,17 @@ class RowImputation {
   }
 
  private:
+  // Of incomplete rows, to the nearest whole number.
+  Index AverageMissing() const {
+    double rows = 0, values = 0;
+    for (Index r = 0; r < rows_.rows(); ++r) {
+      const auto missing = static_cast<double>(rows_.row(r).array().isNaN().count());
+      rows += missing > 0 ? 1 : 0;
+      values += missing;
+    }
+    return std::lround(values / rows);
+  }
+
   void FillRow(const VectorXd& mean, const MatrixXd& covariance, Index r, MatrixXd& completed) {
     std::vector<Index> known, missing;
     for (Index v = 0; v < rows_.cols(); ++v)
@@ -142,6 +153,44 @@ TEST(ImputationTest, MomentsOfPatternsHaveTheLawOfRows) {
                 5.5 * larger * std::sqrt(2 * 5.0 / kDraws) + 1e-12)
         << i;
   }
+}
+
+// The residual variance of the last variable on the others.
+double ResidualVariance(const MatrixXd& covariance) {
+  const Index p = covariance.rows() - 1;
+  const VectorXd with = covariance.col(p).head(p);
+  return covariance(p, p) - with.dot(covariance.topLeftCorner(p, p).llt().solve(with));
+}
+
+// Eight variables, of which the last is missing in 40 % of 120 rows, 60 data sets: the mean over
+// imputations lies at full information, in units of its standard error sqrt(2 / 72). Jeffreys'
+// prior would put it 0.1 above, as many degrees as variables more 0.2 below. Per data set the mean
+// of 20 imputations scatters by about 0.13 standard errors: 0.09 is five standard errors of the
+// average.
+TEST(ImputationTest, ResidualVariancesAreThoseOfFullInformation) {
+  constexpr Index kRows = 120, kVariables = 8;
+  constexpr int kDataSets = 60;
+  blr::TestRandom random(9);
+  blr::Variates variates(random);
+  VariateTape tape(random);
+  SilentProgress progress;
+  const ParameterTable table = Saturated(kVariables);
+  double above = 0;
+  for (int set = 0; set < kDataSets; ++set) {
+    MatrixXd rows(kRows, kVariables);
+    for (Index r = 0; r < kRows; ++r) {
+      const double common = variates.Normal();
+      for (Index v = 0; v < kVariables; ++v) rows(r, v) = common + variates.Normal();
+      if (r >= 72) rows(r, kVariables - 1) = std::numeric_limits<double>::quiet_NaN();
+    }
+    const std::vector<PatternMoments> patterns = PatternsOf(rows, 0);
+    const double full = ResidualVariance(SaturatedMoments(table, patterns, 0).covariance);
+    double imputed = 0;
+    for (const GroupMoments& moments : ImputeMoments(table, patterns, {20, 30}, tape, progress))
+      imputed += ResidualVariance(moments.covariance) / 20;
+    above += (imputed / full - 1) / std::sqrt(2.0 / 72) / kDataSets;
+  }
+  EXPECT_LT(std::abs(above), 0.09);
 }
 
 TEST(ImputationTest, CompleteRowsStayAsTheyAre) {

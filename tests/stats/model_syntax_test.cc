@@ -103,6 +103,37 @@ TEST(ModelSyntax, KnowsPositions) {
   EXPECT_EQ(statements[1].terms[1].position.column, 2);
 }
 
+// As lavaan's older parser read them; each says one thing of the term, as terms that are repeated
+// do.
+TEST(ModelSyntax, SeveralModifiersOfATermMayStandInARow) {
+  const std::pair<const char*, const char*> same[] = {
+      {"f =~ NA*c(a, a)*x1 + x2", "f =~ NA*x1 + c(a, a)*x1 + x2"},
+      {"f =~ c(a, b)*NA*x1", "f =~ c(a, b)*x1 + NA*x1"},
+      {"y ~ start(0.5)*a*x", "y ~ start(0.5)*x + a*x"},
+      {"y ~ label(\"a\")*0.5*x", "y ~ label(\"a\")*x + 0.5*x"},
+      {"y ~ NA*start(2*0.5)*c(a, b)*1", "y ~ NA*1 + start(1)*1 + c(a, b)*1"}};
+  for (const auto& [chained, repeated] : same) {
+    SCOPED_TRACE(chained);
+    const ModelTerm a = ParseModelSyntax(chained).at(0).terms.at(0);
+    const ModelTerm b = ParseModelSyntax(repeated).at(0).terms.at(0);
+    EXPECT_EQ(a.name, b.name);
+    ASSERT_EQ(a.modifiers.size(), b.modifiers.size());
+    for (size_t m = 0; m < a.modifiers.size(); ++m) {
+      EXPECT_EQ(a.modifiers[m].kind, b.modifiers[m].kind);
+      ASSERT_EQ(a.modifiers[m].values.size(), b.modifiers[m].values.size());
+      for (size_t v = 0; v < a.modifiers[m].values.size(); ++v) {
+        EXPECT_EQ(a.modifiers[m].values[v].kind, b.modifiers[m].values[v].kind);
+        EXPECT_EQ(a.modifiers[m].values[v].number, b.modifiers[m].values[v].number);
+        EXPECT_EQ(a.modifiers[m].values[v].text, b.modifiers[m].values[v].text);
+      }
+    }
+  }
+  // A product of numbers is one fixed value.
+  const ModelTerm product = ParseModelSyntax("y ~ 2*0.5*x").at(0).terms.at(0);
+  ASSERT_EQ(product.modifiers.size(), 1u);
+  EXPECT_EQ(product.modifiers[0].values.at(0).number, 1);
+}
+
 struct Refused {
   const char *model, *message, *hint;
 };
@@ -133,6 +164,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"f <~ x1 + x2", "column 3: formative", "=~"},
         Refused{"group % w", "column 7: blocks (%)", "c(a, b)*x"},
         Refused{"group: 1\nf =~ x1", "line 1, column 6: blocks (group:", "c(a, b)*x"},
+        Refused{"level: 1\nf =~ x1", "line 1, column 6: models of two levels", "cluster"},
+        Refused{"class: 1\nf =~ x1", "line 1, column 6: models with latent classes",
+                "without classes"},
         Refused{"y ~ a*x\na > 0", "line 2, column 3: inequality", "fix the parameter with =="},
         Refused{"a < 0", "column 3: inequality", "remove the constraint"},
         Refused{"y = x", "column 3: a single '='", "=="},
@@ -155,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"y ~ x z", "column 7: expected an operator before 'z'", "join terms with +"},
         Refused{"y ~ x - z", "column 7: terms cannot be subtracted", "-1*x"},
         Refused{"y ~ -x", "column 5: terms cannot be subtracted", "-1*x"},
-        Refused{"y ~ x:z", "column 6: products of variables", "column of the data"},
+        Refused{"y ~ x:z", "column 6: products of variables", "transform = \"product\""},
         Refused{"y ~ 0.5?x", "column 8: '?' start values", "start(0.5)*x"},
         Refused{"y ~ x + x", "column 9: 'x' occurs twice", "remove"},
         Refused{"y ~ a*x + b*x", "column 11: 'x' already has a modifier", "one label"},
@@ -179,6 +213,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"y ~ upper(0)*x", "column 5: bounds", "remove"},
         Refused{"y ~ foo(1)*x", "column 5: unknown function 'foo'", "exp"},
         Refused{"y ~ a*0.5*x", "column 5: the label 'a' inside a fixed value", "a*x + 0.5*x"},
+        Refused{"y ~ NA*0.5*x", "column 8: 'x' already has a modifier", "one fixed value"},
+        Refused{"y ~ a*lower(0)*x", "column 7: bounds", "remove"},
+        Refused{"y ~ (2*c(1, 2))*x", "column 8: c() is a modifier", "NA*c(a, b)*x"},
+        Refused{"d := c(a, b)", "column 6: c() is a modifier", "NA*c(a, b)*x"},
         Refused{"y ~ -a*x", "column 6: the label 'a' inside a fixed value", "=="},
         Refused{"y ~ c(a, 0.5)*x", "column 5: c() mixes labels and numbers", "two modifiers"},
         Refused{"y ~ c(a, NA)*x", "column 5: c() mixes labels and NA", "c(\"a\", \"\")*x"},

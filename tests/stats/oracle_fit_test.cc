@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <Eigen/LU>
 #include <cmath>
 #include <numbers>
@@ -33,6 +34,25 @@ StatisticsScale RoughScale(const std::vector<GroupMoments>& moments) {
     scale.half_width[i] = (4 + 3 * static_cast<double>(i % 3)) * sd;
   }
   return scale;
+}
+
+// Of all rows together, by their moments.
+Eigen::VectorXd SampleStatistics(const StatisticsLayout& layout, const StatisticsScale& scale,
+                                 const std::vector<GroupMoments>& moments) {
+  Eigen::VectorXd out(layout.size());
+  Eigen::Index at = 0;
+  for (const GroupMoments& group : moments) {
+    const Eigen::VectorXd mean = (group.mean - scale.centre).cwiseQuotient(scale.half_width);
+    for (Eigen::Index i = 0; i < layout.num_sums(); ++i) out[at++] = group.n * mean[i];
+    for (Eigen::Index i = 0; i < layout.num_variables; ++i) {
+      for (Eigen::Index j = i; j < layout.num_variables; ++j) {
+        const double covariance =
+            group.covariance(i, j) / (scale.half_width[i] * scale.half_width[j]);
+        out[at++] = group.n * (covariance + (layout.means ? mean[i] * mean[j] : 0));
+      }
+    }
+  }
+  return out;
 }
 
 struct Clear {
@@ -238,6 +258,79 @@ TEST(OracleFitTest, CoarseWeightsHardlyMatter) {
     EXPECT_NEAR(b.estimates[r].estimate, a.estimates[r].estimate,
                 1e-5 * (1e-3 + a.estimates[r].standard_error));
   }
+}
+
+// Five factors of five items: bounds that fit the items, ones that are far too wide, and ones that
+// differ from item to item, off centre. All lead to the pooled fit, in as many questions.
+TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
+  constexpr Eigen::Index kFactors = 5, kItems = 25;
+  std::string model;
+  for (Eigen::Index f = 0; f < kFactors; ++f) {
+    model += "f" + std::to_string(f) + " =~ ";
+    for (Eigen::Index i = 0; i < kFactors; ++i)
+      model += (i == 0 ? "x" : " + x") + std::to_string(kFactors * f + i);
+    model += "\n";
+  }
+  std::mt19937_64 random(25);
+  std::uniform_real_distribution<double> uniform;
+  std::normal_distribution<double> normal;
+  Eigen::MatrixXd loadings = Eigen::MatrixXd::Zero(kItems, kFactors);
+  Eigen::VectorXd sd(kItems), mean(kItems);
+  for (Eigen::Index i = 0; i < kItems; ++i) {
+    loadings(i, i / kFactors) = (i % 7 == 3 ? -1 : 1) * (0.3 + 0.6 * uniform(random));
+    sd[i] = std::exp(2 * normal(random));
+    mean[i] = 10 * sd[i] * normal(random);
+  }
+  Eigen::MatrixXd factors = Eigen::MatrixXd::Constant(kFactors, kFactors, 0.4);
+  factors.diagonal().setOnes();
+  Eigen::MatrixXd correlation = loadings * factors * loadings.transpose();
+  correlation.diagonal().setOnes();
+  const Eigen::MatrixXd root =
+      sd.asDiagonal() * Eigen::MatrixXd(Eigen::LLT<Eigen::MatrixXd>(correlation).matrixL());
+  Eigen::MatrixXd rows(600, kItems);
+  for (Eigen::Index r = 0; r < rows.rows(); ++r)
+    rows.row(r) = root * Eigen::VectorXd::NullaryExpr(kItems, [&] { return normal(random); });
+  const Eigen::VectorXd centre = rows.colwise().mean();
+  const Eigen::MatrixXd centred = rows.rowwise() - centre.transpose();
+  const GroupMoments moments{600, mean + centre, centred.transpose() * centred / 600};
+  SemModelOptions options;
+  options.meanstructure = true;
+  const ParameterTable table = BuildParameterTable(model, options);
+  SilentProgress progress;
+  const SemFit pooled = FitSem(table, {moments}, {}, progress);
+  ASSERT_TRUE(pooled.converged);
+  const Eigen::VectorXd own = moments.covariance.diagonal().cwiseSqrt();
+  std::vector<StatisticsScale> scales = {{moments.mean, 4 * own}, {moments.mean, 60 * own}};
+  scales.push_back({moments.mean + 3 * own, 5 * own});
+  for (Eigen::Index i = 0; i < kItems; i += 2) scales.back().half_width[i] *= 12;
+  for (const StatisticsScale& scale : scales) {
+    Clear clear;
+    MakeInput(table, {moments}, scale, clear);
+    const OracleFit result = FitSemFromOracle(table, clear.input, {}, progress);
+    ASSERT_TRUE(result.fit.converged) << result.fit.warnings.front();
+    EXPECT_LE(result.usage.gradients, 40);
+    for (std::size_t r = 0; r < pooled.estimates.size(); ++r) {
+      EXPECT_NEAR(result.fit.estimates[r].estimate, pooled.estimates[r].estimate,
+                  1e-4 * pooled.estimates[r].standard_error);
+    }
+  }
+}
+
+// A first start that leads nowhere leaves questions for another.
+TEST(OracleFitTest, ASecondStartIsWithinWhatWasDeclared) {
+  // The user's start is far from anything; the cautious one ignores it.
+  const ParameterTable table = BuildParameterTable("f =~ a + start(25)*b + start(-25)*c + d", {});
+  GroupMoments moments{400, Eigen::VectorXd::Zero(4), Eigen::MatrixXd(4, 4)};
+  moments.covariance << 2, .6, .5, .3, .6, 1.5, .4, .2, .5, .4, 1.1, .35, .3, .2, .35, .9;
+  Clear clear;
+  MakeInput(table, {moments}, RoughScale({moments}), clear);
+  SilentProgress progress;
+  const SemFit pooled = FitSem(table, {moments}, {}, progress);
+  const OracleFit result = FitSemFromOracle(table, clear.input, {}, progress);
+  ASSERT_TRUE(result.fit.converged) << result.fit.warnings.front();
+  EXPECT_LE(result.usage.gradients, OracleFitOptions().max_gradients);
+  for (std::size_t r = 0; r < pooled.estimates.size(); ++r)
+    EXPECT_NEAR(result.fit.estimates[r].estimate, pooled.estimates[r].estimate, 1e-5);
 }
 
 TEST(OracleFitTest, AnUnidentifiedModelIsSaidToBe) {

@@ -34,7 +34,7 @@ Approval Example() {
   Approval approval;
   approval.party = "north";
   approval.study = "small";
-  approval.study_file_hash = Filled(1);
+  approval.agreement_hash = Filled(1);
   approval.plan_hash = Filled(2);
   approval.commitment = Filled(3);
   approval.disclosure = {7, 30, false};
@@ -88,7 +88,7 @@ TEST(ApprovalTest, EveryFieldIsSigned) {
       [](auto& a) { a.decision = Decision::kReject; },
       [](auto& a) { a.reason = "x"; },
       [](auto& a) { a.study = "smal"; },
-      [](auto& a) { a.study_file_hash[0] ^= 1; },
+      [](auto& a) { a.agreement_hash[0] ^= 1; },
       [](auto& a) { a.plan_hash[31] ^= 1; },
       [](auto& a) { a.commitment[5] ^= 1; },
       [](auto& a) { a.disclosure.min_cell = 8; },
@@ -100,7 +100,7 @@ TEST(ApprovalTest, EveryFieldIsSigned) {
       [](auto& a) { a.envelope[0] = 1; },
       [](auto& a) { a.runs = 3; },
       [](auto& a) { a.nonce[9] ^= 1; },
-      [](auto& a) { std::swap(a.study_file_hash, a.plan_hash); },
+      [](auto& a) { std::swap(a.agreement_hash, a.plan_hash); },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     SignedApproval forged = good;
@@ -185,11 +185,13 @@ TEST(ApprovalTest, ApprovesExactlyItsStudy) {
   ExpectRefused("the approval of party north is for the study 'other', not for 'small'",
                 [](auto& a) { a.study = "other"; });
   ExpectRefused(
-      "the approval of party north is for another study file or roster: it names the hash "
+      "the approval of party north is for another study file or roster: it names the agreement "
+      "hash "
       "0909090909090909..., here it is 0101010101010101...",
-      [](auto& a) { a.study_file_hash = Filled(9); });
+      [](auto& a) { a.agreement_hash = Filled(9); });
   ExpectRefused(
-      "the approval of party north is for another plan: it names the hash 0909090909090909..., "
+      "the approval of party north is for another plan: it names the plan hash "
+      "0909090909090909..., "
       "here it is 0202020202020202...",
       [](auto& a) { a.plan_hash = Filled(9); });
   ExpectRefused("party north rejected the study: too few rows", [](auto& a) {
@@ -285,8 +287,8 @@ TEST(ApprovalTest, BadDocumentsAreRefusedByName) {
   EXPECT_EQ(problem("[]"), "a.json: it is not a JSON object");
   EXPECT_EQ(problem(std::string(100'000, '[')), "a.json: it is not a JSON object");
   EXPECT_EQ(problem("{}"), "a.json: it has no key 'partita_approval'");
-  EXPECT_EQ(problem(Edited(good, "_approval\": 2", "_approval\": 1")),
-            "a.json: its format is not 2, the one that is read here");
+  EXPECT_EQ(problem(Edited(good, "_approval\": 3", "_approval\": 1")),
+            "a.json: its format is not 3, the one that is read here");
   EXPECT_EQ(problem(Edited(good, "\"runs\": 2", "\"runs\": 0")),
             "a.json: 'runs' is not a whole number from 1 to 1000000");
   EXPECT_EQ(problem(Edited(good, "\"reason\": \"\",", "")), "a.json: it has no key 'reason'");

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const std::vector<std::string> kMethods = {"mle", "mixture"};
 const std::string kEnvelope = R"(partita_envelope = 1
 name = "schools"
 methods = ["mle"]
@@ -37,7 +38,7 @@ const crypto::Identity& North() {
 }
 
 Envelope Example() {
-  Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml");
+  Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml", kMethods);
   envelope.party = "north";
   envelope.approved_at = 1'790'000'000;
   envelope.software_version = "0.1.0";
@@ -45,7 +46,7 @@ Envelope Example() {
 }
 
 TEST(EnvelopeTest, IsReadAsItIsWritten) {
-  const Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml");
+  const Envelope envelope = ParseEnvelopeFile(kEnvelope, "e.toml", kMethods);
   EXPECT_EQ(envelope.name, "schools");
   EXPECT_EQ(envelope.functions, (std::vector<std::string>{"cfa", "sem"}));
   EXPECT_EQ(envelope.max_results, 3u);
@@ -56,7 +57,8 @@ TEST(EnvelopeTest, IsReadAsItIsWritten) {
 
 TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
   const auto problem = [](const std::string& from, const std::string& to) {
-    const auto error = ThrownBy([&] { ParseEnvelopeFile(Edited(kEnvelope, from, to), "e.toml"); });
+    const auto error =
+        ThrownBy([&] { ParseEnvelopeFile(Edited(kEnvelope, from, to), "e.toml", kMethods); });
     if (!error) return std::string("none");
     EXPECT_EQ(error->code(), ErrorCode::kBadInput);
     EXPECT_NE(error->hint(), "");
@@ -66,6 +68,8 @@ TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
             "e.toml:1:1: the envelope needs the key 'partita_envelope'");
   EXPECT_EQ(problem("partita_envelope = 1", "partita_envelope = 2"),
             "e.toml:1:20: this version of Partita cannot read format 2");
+  EXPECT_EQ(problem("[\"mle\"]", "[\"mle\", \"mixtur\"]"),
+            "e.toml:3:19: 'methods' in the envelope cannot be 'mixtur'");
   EXPECT_EQ(problem("max_results", "max_result"),
             "e.toml:10:1: unknown key 'max_result' in the envelope");
   EXPECT_EQ(problem("max_results = 3\n", ""),
@@ -296,7 +300,7 @@ TEST(EnvelopeTest, EveryListLimitsEveryMethod) {
 
 TEST(EnvelopeTest, FunctionsMayBeNone) {
   const std::string none = Edited(kEnvelope, "[\"cfa\", \"sem\"]", "[]");
-  EXPECT_TRUE(ParseEnvelopeFile(none, "e.toml").functions.empty());
+  EXPECT_TRUE(ParseEnvelopeFile(none, "e.toml", kMethods).functions.empty());
   const StudyFile study = ParseStudyFile(kSmallStudy, "study.toml");
   Envelope envelope = Example();
   envelope.functions.clear();

@@ -24,7 +24,7 @@ std::string HeaderOf(const std::string& path) {
 
 void ExpectFits(const std::string& kind, data::PartitionKind partition_kind) {
   const StudyFile study = LoadStudyFile(kExamples + kind + "/study.toml");
-  EXPECT_EQ(StudyPartition(study).kind, partition_kind);
+  EXPECT_EQ(StudyPartition(study, study.parties).kind, partition_kind);
   EXPECT_EQ(study.dictionary.columns.size(), 9U);
   size_t holders = 0;
   for (const Party& party : study.parties) {
@@ -51,7 +51,7 @@ TEST(ExampleStudiesTest, HorizontalFitsItsTables) {
 TEST(ExampleStudiesTest, ComplexFitsItsTables) {
   ExpectFits("complex", data::PartitionKind::kComplex);
   const StudyFile study = LoadStudyFile(kExamples + "complex/study.toml");
-  EXPECT_EQ(StudyPartition(study).TotalRows(), 301U);
+  EXPECT_EQ(StudyPartition(study, study.parties).TotalRows(), 301U);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ StudyIdentity Identity() {
 }
 
 TEST(StudyHashTest, DependsOnEveryField) {
-  std::set<Digest> hashes = {StudyFileHash(Identity())};
+  std::set<Digest> hashes = {AgreementHash(Identity())};
   const std::vector<std::function<void(StudyIdentity&)>> changes = {
       [](auto& i) { i.wire_version = 2; },
       [](auto& i) { i.method = "ml"; },
@@ -40,15 +40,15 @@ TEST(StudyHashTest, DependsOnEveryField) {
   for (const auto& change : changes) {
     StudyIdentity identity = Identity();
     change(identity);
-    EXPECT_TRUE(hashes.insert(StudyFileHash(identity)).second) << hashes.size();
+    EXPECT_TRUE(hashes.insert(AgreementHash(identity)).second) << hashes.size();
   }
-  EXPECT_EQ(StudyFileHash(Identity()), StudyFileHash(Identity()));
+  EXPECT_EQ(AgreementHash(Identity()), AgreementHash(Identity()));
 }
 
 TEST(StudyHashTest, CommitmentsEnterInOrder) {
   const Digest one = {1}, two = {2};
   const Digest zero{};
-  std::set<Digest> hashes = {StudyFileHash(Identity())};
+  std::set<Digest> hashes = {AgreementHash(Identity())};
   for (const auto& commitments :
        {std::array{zero, zero}, std::array{one, two}, std::array{two, one}, std::array{one, one}}) {
     EXPECT_TRUE(hashes.insert(StudyHash(Identity(), commitments)).second);
@@ -61,7 +61,7 @@ TEST(StudyHashTest, CommitmentsEnterInOrder) {
 
 TEST(StudyHashTest, IsFixed) {
   // Computed apart from this code from the documented encoding; changes only with the wire version.
-  EXPECT_EQ(ToHex(StudyFileHash(Identity())),
+  EXPECT_EQ(ToHex(AgreementHash(Identity())),
             "202a274011294cefc31dd3563a84d62ceed6710330f5795f68f60f206c1c2046");
   EXPECT_EQ(ToHex(PlanHash(report::FullPlan())),
             "0264efc210ae1333659ea36887818844d720b3e8f6f59263393e769384564bcd");

@@ -41,7 +41,8 @@ TEST(MistakesTest, EveryMistakeIsExplained) {
     fs::path expected = path;
     expected.replace_extension(".txt");
     try {
-      StudyPartition(ParseStudyFile(Contents(path), path.filename().string()));
+      const StudyFile study = ParseStudyFile(Contents(path), path.filename().string());
+      StudyPartition(study, study.parties);
       ADD_FAILURE() << "accepted";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);

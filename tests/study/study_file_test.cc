@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "methods/mle/section.h"
-#include "study/file/study_template.h"
 #include "tests/study/all_methods.h"
 #include "tests/study/study_text.h"
 
@@ -147,8 +146,8 @@ TEST(StudyFileTest, FindsTheModelInTheFile) {
 TEST(StudyFileTest, FindsParties) {
   const StudyFile study = Parse(kSmallStudy);
   EXPECT_EQ(PartyIndexByName(study, "south"), 1U);
-  EXPECT_EQ(ReceiverIndex(study), 0U);
-  EXPECT_EQ(DealerIndex(study), 2U);
+  EXPECT_TRUE(study.parties[0].receiver);
+  EXPECT_TRUE(study.parties[2].dealer);
   try {
     PartyIndexByName(study, "sout");
     FAIL() << "accepted";
@@ -160,7 +159,8 @@ TEST(StudyFileTest, FindsParties) {
 }
 
 TEST(StudyFileTest, GivesThePartition) {
-  const data::Partition partition = StudyPartition(Parse(kSmallStudy));
+  const StudyFile study = Parse(kSmallStudy);
+  const data::Partition partition = StudyPartition(study, study.parties);
   EXPECT_EQ(partition.kind, data::PartitionKind::kVertical);
   EXPECT_THAT(partition.variables, ElementsAre("x1", "x2", "x3", "school"));
   ASSERT_EQ(partition.holders.size(), 2U);
@@ -170,7 +170,7 @@ TEST(StudyFileTest, GivesThePartition) {
   EXPECT_EQ(partition.TotalRows(), 156U);
   // A hole is found here.
   const StudyFile hole = Parse(Edited(kSmallStudy, "[\"x1\", \"x2\"]", "[\"x1\"]"));
-  EXPECT_THROW(StudyPartition(hole), Error);
+  EXPECT_THROW(StudyPartition(hole, hole.parties), Error);
 }
 
 TEST(StudyFileTest, ReplicatedHasThreePartiesAndNoDealer) {
@@ -178,8 +178,8 @@ TEST(StudyFileTest, ReplicatedHasThreePartiesAndNoDealer) {
   text = Edited(text, "roles = [\"holder\", \"receiver\"]", "roles = [\"holder\"]");
   text = Edited(text, "roles = [\"dealer\"]", "roles = [\"receiver\"]");
   const StudyFile study = Parse(text);
-  EXPECT_EQ(ReceiverIndex(study), 2U);
-  EXPECT_FALSE(DealerIndex(study).has_value());
+  EXPECT_TRUE(study.parties[2].receiver);
+  for (const Party& party : study.parties) EXPECT_FALSE(party.dealer);
 }
 
 TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
@@ -188,7 +188,7 @@ TEST(StudyFileTest, OtHasTwoPartiesAndNoDealer) {
       Parse(Edited(text, "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n", ""));
   EXPECT_EQ(study.engine.name, "ot");
   EXPECT_EQ(study.parties.size(), 2U);
-  EXPECT_FALSE(DealerIndex(study).has_value());
+  for (const Party& party : study.parties) EXPECT_FALSE(party.dealer);
 }
 
 TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
@@ -199,34 +199,8 @@ TEST(StudyFileTest, CorrelationsAreLiveOrStored) {
         Parse(Edited(kSmallStudy, "name = \"dealer\"", "name = \"dealer\"\n" + key));
     EXPECT_EQ(study.engine.stored_correlations, stored);
     EXPECT_EQ(study.engine.fraction_bits, 38) << "the key after it is still read";
-    EXPECT_TRUE(DealerIndex(study).has_value());
+    EXPECT_TRUE(study.parties[2].dealer);
   }
-}
-
-TEST(StudyFileTest, TemplatesParse) {
-  for (const TemplateKind kind :
-       {TemplateKind::kHorizontal, TemplateKind::kVertical, TemplateKind::kMixture}) {
-    const StudyFile study = Parse(StudyTemplate(kind));
-    EXPECT_EQ(study.parties.size(), 3U);
-    EXPECT_EQ(study.dictionary.columns.size(), 6U);
-    const bool vertical = kind != TemplateKind::kHorizontal;
-    EXPECT_EQ(study.parties[0].columns.size(), vertical ? 3U : 6U);
-    EXPECT_EQ(study.blocks.size(), vertical ? 1U : 2U);
-    EXPECT_EQ(study.analyses[0].method, kind == TemplateKind::kMixture ? "mixture" : "mle");
-  }
-}
-
-TEST(StudyFileTest, CommentedKeysOfTheTemplatesAreRight) {
-  // Every commented key of a template must be accepted where it stands.
-  std::string text = StudyTemplate(TemplateKind::kVertical);
-  for (const char* key : {"unit", "missing_codes", "fraction_bits", "std_lv", "meanstructure",
-                          "fixed_x", "separator", "decimal"}) {
-    text = Edited(text, std::string("# ") + key, key);
-  }
-  const StudyFile study = Parse(text);
-  EXPECT_EQ(study.table.separator, ';');
-  EXPECT_EQ(study.table.decimal, ',');
-  EXPECT_EQ(MleOf(study.analyses[0]).meanstructure, true);
 }
 
 class LoadStudyFileTest : public ::testing::Test {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "study/file/study_file.h"
 #include "tests/study/edited.h"
@@ -73,5 +74,21 @@ release = ["moments"]
 site = "ignore"
 missing = "refuse"
 )";
+
+// The first lines of a study of holders with rows of their own, whose blocks have the first letter
+// of their names, and of a dealer. The first holder is the receiver. counts: of the blocks; none: no
+// number is public.
+inline std::string RowsSplit(const std::string& name, const std::vector<std::string>& holders,
+                             const std::vector<int>& counts = {}) {
+  std::string text = "partita = 1\nname = \"" + name + "\"\n", blocks;
+  for (size_t i = 0; i < holders.size(); ++i) {
+    const std::string block = holders[i].substr(0, 1);
+    text += "[[party]]\nname = \"" + holders[i] + "\"\nroles = [\"holder\"" +
+            (i == 0 ? ", \"receiver\"" : "") + "]\nrows = [\"" + block + "\"]\n";
+    blocks += "[[rows]]\nname = \"" + block + "\"\n";
+    if (!counts.empty()) blocks += "count = " + std::to_string(counts[i]) + "\n";
+  }
+  return text + "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n" + blocks;
+}
 
 }  // namespace partita::study

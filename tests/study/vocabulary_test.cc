@@ -304,7 +304,7 @@ TEST(VocabularyTest, TheDocumentedExampleIsRight) {
   ASSERT_NE(end, std::string::npos);
   const size_t content = begin + std::string("```toml\n").size();
   const StudyFile study = Parse(page.substr(content, end + 1 - content));
-  EXPECT_EQ(StudyPartition(study).kind, data::PartitionKind::kHorizontal);
+  EXPECT_EQ(StudyPartition(study, study.parties).kind, data::PartitionKind::kHorizontal);
   EXPECT_EQ(study.parties.size(), 4u);
   EXPECT_EQ(study.population.subset.size(), 2u);
   EXPECT_EQ(study.derived.size(), 3u);

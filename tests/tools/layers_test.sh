@@ -82,10 +82,10 @@ printf '  #  include "mpc/engine.h" // why\n' >>"$work/t/src/net/a.cc"
 expect 1 "$check" "$work/t"
 expect_output "src/net/a.cc:3: net may not include mpc/engine.h"
 
-# Names of methods: in methods/, papers/ and the files that the rules name, and in comments.
+# Names of methods: in methods/, papers/ and comments.
 tree <<<"methods/mle/a.h base/b.h"
-mkdir -p "$work/t/src/papers" "$work/t/src/run" "$work/t/src/study/approval"
-for file in methods/mle/b.cc papers/a.cc study/approval/envelope_file.cc; do
+mkdir -p "$work/t/src/papers" "$work/t/src/run"
+for file in methods/mle/b.cc papers/a.cc; do
   echo 'const char* name = "mle";' >"$work/t/src/$file"
 done
 echo '// method "mle"' >"$work/t/src/run/a.cc"

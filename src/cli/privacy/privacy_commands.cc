@@ -15,6 +15,7 @@
 #include "cli/privacy/privacy_words.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "privacy/accounting/accountant.h"
 #include "privacy/accounting/guarantee.h"
 #include "privacy/rounded_text.h"
@@ -326,9 +327,10 @@ int RunCurve(const OutputOptions& output, const PrivacyOptions& options,
       trade_off.push_back({point.alpha, point.beta.lower, point.beta.upper});
   }
   if (!curve.csv.empty())
-    WriteNewFile(curve.csv, CurveCsv(profile, trade_off), kFileMode, "the curve");
+    WriteOutput(output, curve.csv, CurveCsv(profile, trade_off), kFileMode, "the curve");
   if (!curve.plot.empty())
-    WriteNewFile(curve.plot, PlotPage(composition, statement, profile), kFileMode, "the plot");
+    WriteOutput(output, curve.plot, PlotPage(composition, statement, profile), kFileMode,
+                "the plot");
   Json json = AnswerJson(composition, delta, result.value, result.reached, statement);
   json["profile"] = ProfileJson(profile);
   json["trade_off"] = TradeOffJson(trade_off);
@@ -507,8 +509,9 @@ void AddCurve(CLI::App* privacy, Invocation& invocation) {
   AddDeltaOption(*command, *options, false);
   command->add_option("--points", curve->points, "Points of the profile, from 2 to 1000")
       ->capture_default_str();
-  command->add_option("--plot", curve->plot, "Write a page with the plots to this file (HTML)");
-  command->add_option("--csv", curve->csv, "Write both curves to this file (CSV)");
+  AddNewFile(*command, invocation, "--plot", curve->plot,
+             "Write a page with the plots to this file (HTML)");
+  AddNewFile(*command, invocation, "--csv", curve->csv, "Write both curves to this file (CSV)");
   command->footer(
       "Example: partita privacy curve laplace --scale 2 --delta 1e-6 --plot curve.html");
   command->callback([&invocation, options, curve] {

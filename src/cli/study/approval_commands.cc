@@ -12,8 +12,10 @@
 #include "cli/study/approve.h"
 #include "cli/study/ledger_price.h"
 #include "cli/study/party_files.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "crypto/signature.h"
+#include "methods/all.h"
 #include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
 #include "run/approval/approval_files.h"
@@ -86,12 +88,12 @@ std::string DigestText(const crypto::Digest& digest) {
 std::string ApprovalText(const study::Approval& approval) {
   const bool approved = approval.decision == study::Decision::kApprove;
   return fmt::format(
-      "party         {}\ndecision      {}{}\nstudy         {}\nstudy file    {}\nplan          {}\n"
+      "party         {}\ndecision      {}{}\nstudy         {}\nagreement     {}\nplan          {}\n"
       "table         {}\ndisclosure    {}\ngood for      {}\napproved at   {}\nvalid until   {}\n"
       "software      {}\nenvelope      {}\n",
       approval.party, approved ? "approve" : "reject",
       approval.reason.empty() ? "" : ": " + approval.reason, approval.study,
-      DigestText(approval.study_file_hash), DigestText(approval.plan_hash),
+      DigestText(approval.agreement_hash), DigestText(approval.plan_hash),
       DigestText(approval.commitment), Thresholds(approval.disclosure), RunsText(approval.runs),
       FormatUtc(approval.approved_at), FormatUtc(approval.valid_until), approval.software_version,
       DigestText(approval.envelope));
@@ -118,12 +120,18 @@ std::string ApprovalText(const study::Envelope& envelope) {
 }
 
 int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
+  std::vector<std::string> methods;
+  for (const methods::Method& method : methods::AllMethods()) {
+    methods.push_back(method.section.method);
+  }
   study::Envelope envelope = study::ParseEnvelopeFile(
-      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope);
+      ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope,
+      methods);
   envelope.party = options.party;
   const crypto::Identity identity = LoadOwnIdentity(options);
-  const fs::path file =
-      OutputFolder(options, options.envelope) / ("envelope-" + options.party + ".json");
+  const fs::path file = OutputFolder(options, options.envelope) /
+                        fmt::format("envelope-{}-{}.json", envelope.name, options.party);
+  RequireNewFile(file, output.force);
   Confirm(output, ApprovalText(envelope) + "\n",
           fmt::format("Approve as party {}, without being asked again, every study within this "
                       "envelope?",
@@ -141,12 +149,12 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
   return kDone;
 }
 
-// Of a private study the table is read and prepared as the run will do it, because the run itself
-// can say nothing of it: what would stop there stops here, and the owner decides about the cells
-// that the dictionary does not allow. Returns a line about the rows; empty: nothing was read.
+// The table is read and prepared as the run will do it: what would stop there stops here. Of a
+// private study the run itself can say nothing of it, and the owner decides about the cells that the
+// dictionary does not allow. Returns a line about the rows of a private study.
 std::string CheckTable(const run::Study& study, const run::ApprovalRequest& request,
                        const run::MadeApproval& made, bool accept_faults) {
-  if (!made.salt || !study.IsPrivate()) return "";
+  if (!made.salt) return "";
   SilentProgress progress;
   const run::LocalData local = run::LoadLocalData(study, run::PartyByName(study, request.party),
                                                   request.data, *made.salt, progress);
@@ -154,6 +162,7 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
     throw Error(ErrorCode::kBadInput, "the table changed while it was read",
                 "approve again when nobody writes to it");
   }
+  if (!study.IsPrivate()) return "";
   const data::RepairedCells& cells = local.repaired;
   const bool faults =
       cells.clamped + cells.without_value + cells.ragged_rows + local.rows.neutral > 0;
@@ -174,6 +183,9 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const run::Study& prepared = *owner;
+  const fs::path file = OutputFolder(options, options.study_file) /
+                        run::DefaultApprovalPath("", prepared.file.name, options.party);
+  RequireNewFile(file, output.force);
   run::ApprovalRequest request;
   request.party = options.party;
   request.decision = decision;
@@ -201,8 +213,6 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
   }
   const run::MadeApproval made = run::MakeApproval(prepared, terms, request, random);
   const study::Approval& approval = made.document.approval;
-  const fs::path file =
-      OutputFolder(options, options.study_file) / run::DefaultApprovalPath("", options.party);
   if (decision == study::Decision::kApprove) {
     const std::string table = CheckTable(prepared, request, made, options.accept_faults);
     Confirm(output,
@@ -240,12 +250,14 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   return kDone;
 }
 
-void AddSigningOptions(CLI::App* command, const std::shared_ptr<SignOptions>& options) {
+void AddSigningOptions(CLI::App* command, Invocation& invocation,
+                       const std::shared_ptr<SignOptions>& options) {
   command->add_option("--party", options->party, "Which party decides")->required();
   AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyIdentity(command, options->files);
   command->add_option("--output", options->output,
                       "The folder to write to (default: where the study file is)");
+  AddForce(*command, invocation);
 }
 
 void AddApprove(CLI::App& study, Invocation& invocation) {
@@ -258,7 +270,7 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
       "--envelope", options->envelope,
       "Approve in advance every study within this envelope (docs/approvals.md)");
   envelope->excludes(file);
-  AddSigningOptions(command, options);
+  AddSigningOptions(command, invocation, options);
   AddPartyData(command, options->files);
   command->add_option("--until", options->until, "Last day of validity (default: 90 days)")
       ->excludes(envelope);
@@ -307,7 +319,7 @@ void AddReject(CLI::App& study, Invocation& invocation) {
       study.add_subcommand("reject", "Sign that this party takes no part in a study, and why");
   AddOutputOptions(*command, invocation, "study reject");
   command->add_option("STUDY", options->study_file, "The study file")->required();
-  AddSigningOptions(command, options);
+  AddSigningOptions(command, invocation, options);
   command->add_option("--reason", options->reason, "Why: one line that all parties may read")
       ->required();
   command->callback([&invocation, options] {

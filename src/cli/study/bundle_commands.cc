@@ -9,6 +9,7 @@
 #include "base/utc_time.h"
 #include "cli/commands.h"
 #include "cli/study/party_files.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/certificate.h"
 #include "methods/prepare_study.h"
 #include "net/roster.h"
@@ -107,10 +108,11 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
   const std::string roster_text = net::FormatRoster(roster);
   const fs::path file = options.output.empty() ? fs::path(study->file.name + ".bundle.json")
                                                : fs::path(options.output);
-  WriteNewFile(file,
-               study::RenderBundle(study::SignBundle(
-                   {party, study->file.name, NowUtc(), text, roster_text}, identity)),
-               kBundleMode, "the bundle");
+  RequireNewFile(file, output.force);
+  WriteOutput(output, file,
+              study::RenderBundle(study::SignBundle(
+                  {party, study->file.name, NowUtc(), text, roster_text}, identity)),
+              kBundleMode, "the bundle");
   PrintResult(output,
               fmt::format("{}: the study '{}' for {} parties, signed by {}\n\n{}\nplan hash  {}\n\n"
                           "Send it to every party; each opens it with: partita study open {}",
@@ -128,7 +130,6 @@ int MakeBundle(const OutputOptions& output, const BundleOptions& options) {
 struct OpenOptions {
   std::string file;
   PartyFiles files;
-  bool force = false;
 };
 
 // Writes a file of a bundle unless it is there as it should be.
@@ -143,6 +144,20 @@ void WriteText(const fs::path& file, const std::string& text, bool force, const 
     fs::remove(file);
   }
   WriteNewFile(file, text, kBundleMode, what);
+}
+
+// What a roster that is there says otherwise: a line for each party whose certificate is another.
+std::string ChangedParties(const fs::path& file, const net::Roster& roster) {
+  if (!fs::exists(file)) return "";
+  std::string text;
+  for (const net::RosterEntry& before : net::LoadRoster(file)) {
+    for (const net::RosterEntry& entry : roster) {
+      if (entry.name != before.name || entry.fingerprint == before.fingerprint) continue;
+      text += fmt::format("  {} had the certificate {} until now: ask why it has another\n",
+                          entry.name, before.fingerprint);
+    }
+  }
+  return text;
 }
 
 int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
@@ -166,16 +181,17 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
                 "ask whoever made it");
   }
   const std::string plan_hash = ToHex(study::PlanHash(run::BuildPlan(*study)));
-  WriteText(study_file, bundle.study_file, options.force, "the study file");
-  WriteText(roster_file, bundle.roster, options.force, "the roster");
+  const std::string changed = ChangedParties(roster_file, roster);
+  WriteText(study_file, bundle.study_file, output.force, "the study file");
+  WriteText(roster_file, bundle.roster, output.force, "the roster");
   PrintResult(
       output,
       fmt::format(
-          "The study '{}', put together by {} on {}; this is party {}\n\n{}\nplan hash  {}\n\n"
+          "The study '{}', put together by {} on {}; this is party {}\n\n{}{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
           "wrote {} and {}\n\nNext: partita study join {} --folder {} --approve",
           bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
-          plan_hash, study_file.string(), roster_file.string(), study_file.string(),
+          changed, plan_hash, study_file.string(), roster_file.string(), study_file.string(),
           folder.string()),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},
@@ -202,7 +218,8 @@ void AddBundleCommands(CLI::App& study, Invocation& invocation) {
                    "A party's card, from its partita init; or a roster with several parties")
       ->required();
   AddPartyFolder(make, bundle->files, "Where this party's key.pem and cert.pem are");
-  make->add_option("--output", bundle->output, "The file to write (default: STUDY.bundle.json)");
+  AddNewFile(*make, invocation, "--output", bundle->output,
+             "The file to write (default: STUDY.bundle.json)");
 
   auto open = std::make_shared<OpenOptions>();
   CLI::App* take =
@@ -211,7 +228,7 @@ void AddBundleCommands(CLI::App& study, Invocation& invocation) {
                  [&invocation, open] { return OpenBundle(invocation.output, *open); });
   take->add_option("BUNDLE", open->file, "What partita study bundle made")->required();
   AddPartyFolder(take, open->files, "Where cert.pem is, and where the files go");
-  take->add_flag("--force", open->force, "Replace a study file or roster that is there");
+  AddForce(*take, invocation);
 }
 
 }  // namespace partita::cli

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/study/ledger_price.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "methods/prepare_study.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
@@ -350,7 +351,7 @@ void AddLedgerCommands(CLI::App& app, Invocation& invocation) {
     auto [command, options] =
         add("export", "Write the entries of a table for an auditor", RunExport);
     AddTable(command, *options);
-    command->add_option("--output", options->output, "The file to write")->required();
+    AddNewFile(*command, invocation, "--output", options->output, "The file to write")->required();
   }
 }
 

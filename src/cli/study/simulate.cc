@@ -154,7 +154,7 @@ int Simulate(const OutputOptions& output, const SimulateOptions& options) {
                   fmt::format("put it there, or say --data {}=FILE", study.parties[i].name));
     }
   }
-  if (!options.output.empty()) RequireNewFile(options.output, options.force);
+  RequireNewResult(study, study.receiver, options.output, output.force);
   net::LinkModel link;
   if (!options.latency.empty()) link.latency = ParseDuration(options.latency);
   if (!options.bandwidth.empty()) link.bytes_per_second = ParseBandwidth(options.bandwidth);

@@ -15,7 +15,6 @@ struct SimulateOptions {
   bool in_process = false;
   std::string latency, bandwidth;
   std::string output;
-  bool force = false;  // overwrite it
   bool accept_useless = false;
 };
 

@@ -16,11 +16,15 @@
 #include "cli/study/party_files.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
 #include "crypto/certificate.h"
 #include "methods/all.h"
 #include "methods/mle/plan/utility.h"
+#include "methods/mle/report/moments_json.h"
+#include "methods/mle/report/report.h"
+#include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "report/plan_html.h"
 #include "report/progress.h"
@@ -28,7 +32,6 @@
 #include "run/approval/approval_files.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
-#include "study/file/study_template.h"
 #include "study/plan/hashes.h"
 
 namespace partita::cli {
@@ -36,41 +39,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string TemplateName(const study::StudyTemplate& start) {
+  return fmt::format("{}{}", data::PartitionKindName(start.partition),
+                     start.is_private ? ", private" : "");
+}
+
+std::string TemplateNames(const methods::Method& method) {
+  std::vector<std::string> names;
+  for (const auto& start : method.templates()) names.push_back(TemplateName(start));
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+// partition: empty: any.
+study::StudyTemplate ChooseTemplate(const methods::Method& method, const std::string& partition,
+                                    bool is_private) {
+  for (study::StudyTemplate& start : method.templates()) {
+    if (!partition.empty() && data::PartitionKindName(start.partition) != partition) continue;
+    if (start.is_private || !is_private) return std::move(start);
+  }
+  throw Error(
+      ErrorCode::kUsage,
+      fmt::format("there is no such file to start from for method '{}'", method.section.method),
+      fmt::format("there is: {}", TemplateNames(method)));
+}
+
 void AddNew(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, partition = "horizontal";
+    std::string file, partition;
     std::string method = methods::AllMethods().front().section.method;
-    CLI::Option* chose_partition = nullptr;
+    bool is_private = false;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      study, "new", "study new", "Write a commented study file to start from", invocation,
-      [&invocation, options] {
-        const methods::Method& method = methods::MethodByName(options->method);
-        const bool rows = options->partition == "horizontal";
-        if (rows && !method.rows_template && options->chose_partition->count() > 0)
-          throw Error(ErrorCode::kUsage, method.no_rows_template, "leave out --partition");
-        const auto& kind =
-            rows && method.rows_template ? method.rows_template : method.columns_template;
-        // For sharing: readable by others as the user's mask allows.
-        WriteNewFile(options->file, study::StudyTemplate(*kind), 0666, "the study file");
-        PrintResult(invocation.output,
-                    fmt::format("wrote {}; edit it, then: partita study validate {}", options->file,
-                                options->file),
-                    nlohmann::json{{"file", options->file}}.dump());
-        return kDone;
-      });
+  CLI::App* command =
+      AddCommand(study, "new", "study new", "Write a commented study file to start from",
+                 invocation, [&invocation, options] {
+                   const methods::Method& method = methods::MethodByName(options->method);
+                   // For sharing: readable by others as the user's mask allows.
+                   WriteOutput(invocation.output, options->file,
+                               ChooseTemplate(method, options->partition, options->is_private).text,
+                               0666, "the study file");
+                   PrintResult(invocation.output,
+                               fmt::format("wrote {}; edit it, then: partita study validate {}",
+                                           options->file, options->file),
+                               nlohmann::json{{"file", options->file}}.dump());
+                   return kDone;
+                 });
   std::vector<std::string> names, described;
   for (const methods::Method& method : methods::AllMethods()) {
-    if (!method.columns_template) continue;
     names.push_back(method.section.method);
-    described.push_back(method.section.method + ": " + method.description);
+    described.push_back(fmt::format("{}: {} ({})", method.section.method, method.description,
+                                    TemplateNames(method)));
   }
-  command->add_option("FILE", options->file, "The study file to write")->required();
-  options->chose_partition =
-      command->add_option("--partition", options->partition, "How the data is split")
-          ->check(CLI::IsMember({"horizontal", "vertical"}))
-          ->capture_default_str();
+  AddNewFile(*command, invocation, "FILE", options->file, "The study file to write")->required();
+  command->add_option("--partition", options->partition, "How the data is split")
+      ->check(CLI::IsMember({"horizontal", "vertical"}));
+  command->add_flag("--private", options->is_private,
+                    "With [analysis.privacy]: what opens gets noise");
   command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
       ->check(CLI::IsMember(names))
       ->capture_default_str();
@@ -143,7 +167,8 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
                       "One-way latency to estimate for, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Bandwidth to estimate for, for example 100Mbit/s");
-  command->add_option("--html", options->html, "Also write the plan as a page to this file");
+  AddNewFile(*command, invocation, "--html", options->html,
+             "Also write the plan as a page to this file");
 }
 
 void AddSimulate(CLI::App* study, Invocation& invocation) {
@@ -165,7 +190,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
                       "Cap the bandwidth of every link, for example 100Mbit/s");
   command->add_option("--output", options->output,
                       "Write result.json here, and the HTML report beside it");
-  command->add_flag("--force", options->force, "Overwrite it");
+  AddForce(*command, invocation);
 }
 
 net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) {
@@ -177,10 +202,10 @@ net::LinkModel LinkOf(const std::string& latency, const std::string& bandwidth) 
 
 struct JoinCommand {
   std::string study_file, party, approval, ledger, table, correlations, listen,
-      wait = "10m", output, latency, bandwidth;
+      wait = "10m", output, moments, latency, bandwidth;
   PartyFiles files;
   int listen_descriptor = -1;
-  bool no_output = false, force = false, accept_useless = false, unrecorded = false;
+  bool no_output = false, accept_useless = false, unrecorded = false;
   bool approve = false, accept_faults = false;
 };
 
@@ -203,6 +228,26 @@ void ApproveIfNew(const OutputOptions& output, const JoinCommand& command,
   PrintNote(output, fmt::format("signed: {}", made.file.string()));
 }
 
+// The file of --moments-out.
+std::string MomentsText(const report::Result* result) {
+  const std::span<const methods::mle::MleResult> analyses = methods::mle::AnalysesOf(result);
+  if (analyses.empty()) {
+    throw Error(ErrorCode::kUsage, "this result is of a method that releases no moments",
+                "leave out --moments-out");
+  }
+  return methods::mle::MomentsFileText({analyses.begin(), analyses.end()});
+}
+
+// Before anything is opened.
+void RequireMomentsFile(const run::Study& study, const JoinCommand& command, bool force) {
+  if (!study.parties[run::PartyByName(study, command.party)].receiver ||
+      study.Method().protocol.find(methods::mle::kPooledMoments) == std::string::npos) {
+    throw Error(ErrorCode::kUsage, "no moments are released to this party",
+                "leave out --moments-out: it is for the receiver of protocol \"pooled-moments\"");
+  }
+  RequireNewFile(command.moments, force);
+}
+
 int RunJoin(const OutputOptions& output, JoinCommand command) {
   if (command.party.empty()) {
     command.party = crypto::Describe(*crypto::LoadCertificate(command.files.Certificate())).name;
@@ -217,9 +262,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   options.key = command.files.Key();
   options.certificate = command.files.Certificate();
   options.roster = command.files.Roster();
-  options.approval = command.approval.empty()
-                         ? run::DefaultApprovalPath(command.study_file, command.party)
-                         : fs::path(command.approval);
+  options.approval =
+      command.approval.empty()
+          ? run::DefaultApprovalPath(command.study_file, study.file.name, command.party)
+          : fs::path(command.approval);
   if (command.approve) ApproveIfNew(output, command, options.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
@@ -243,11 +289,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
 
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
                                     command.party, &Interrupted());
-  if (!result_file.empty() && study.parties[run::PartyByName(study, command.party)].receiver) {
-    RequireNewFile(result_file, command.force);
-  }
-  std::unique_ptr<RoomOnDisk> room =
-      RoomForResult(study, run::PartyByName(study, command.party), result_file);
+  const size_t party = run::PartyByName(study, command.party);
+  RequireNewResult(study, party, result_file, output.force);
+  if (!command.moments.empty()) RequireMomentsFile(study, command, output.force);
+  std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;
@@ -258,7 +303,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
     PrintNote(output, fmt::format("stored correlations: package {} is used up, {} left for runs",
                                   *outcome.package, outcome.packages_left));
   }
-  return PrintOutcome(output, outcome, result_file, std::move(room));
+  const int exit_code = PrintOutcome(output, outcome, result_file, std::move(room));
+  if (!command.moments.empty())
+    WriteFileAtomically(command.moments, MomentsText(outcome.result.get()));
+  return exit_code;
 }
 
 void AddJoin(CLI::App* study, Invocation& invocation) {
@@ -274,8 +322,8 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   AddPartyIdentity(command, options->files);
   CLI::Option* approval =
       command->add_option("--approval", options->approval,
-                          "This party's approval or envelope (default: approval-PARTY.json beside "
-                          "the study file)");
+                          "This party's approval or envelope (default: approval-STUDY-PARTY.json "
+                          "beside the study file)");
   CLI::Option* approve = command->add_flag(
       "--approve", options->approve,
       "First show the plan, ask, and sign that this party takes part (study approve); not if it "
@@ -304,7 +352,10 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "Where the receiver's result goes (default: result.json in the folder; the "
                       "HTML report goes beside it)");
-  command->add_flag("--force", options->force, "Overwrite an earlier result");
+  command->add_option("--moments-out", options->moments,
+                      "The receiver also writes the moments that are released to it to this file, "
+                      "for partita sem");
+  AddForce(*command, invocation);
   command->add_flag("--accept-useless", options->accept_useless,
                     "Go on although the plan foresees standard errors that the privacy noise makes "
                     "more than five times as large; draw synthetic tables of a model that is not "
@@ -319,7 +370,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
 
 void AddReport(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, html, csv;
+    std::string file, html, csv, moments;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
@@ -338,13 +389,18 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         }
         if (!options->html.empty())
           WriteFileAtomically(options->html, stored.result->Html(stored.plan, stored.facts));
+        if (!options->moments.empty())
+          WriteFileAtomically(options->moments, MomentsText(stored.result.get()));
         PrintResult(invocation.output, stored.result->Text(stored.plan, stored.facts),
                     stored.result->Json(stored.plan, stored.facts));
         return kDone;
       });
   command->add_option("RESULT", options->file, "A result.json")->required();
-  command->add_option("--html", options->html, "Also write it as a page to this file");
-  command->add_option("--csv", options->csv, "Also write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--html", options->html, "Also write it as a page to this file");
+  AddNewFile(*command, invocation, "--csv", options->csv,
+             "Also write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--moments-out", options->moments,
+             "Also write the moments that were released to this file");
 }
 
 }  // namespace
@@ -360,6 +416,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddSimulate(study, invocation);
   AddJoin(study, invocation);
   AddReport(study, invocation);
+  AddRefitCommand(*study, invocation);
   AddApprovalCommands(*study, invocation);
   AddBundleCommands(*study, invocation);
 }

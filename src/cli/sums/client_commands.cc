@@ -16,6 +16,7 @@
 #include "cli/terminal/units.h"
 #include "crypto/hash.h"
 #include "sums/file/collection_file.h"
+#include "sums/regression/rows.h"
 #include "sums/service/admission_list.h"
 #include "sums/service/box_key_file.h"
 #include "sums/service/submit_upload.h"
@@ -226,7 +227,11 @@ std::vector<double> RowToSubmit(const OutputOptions& output, const SubmitCommand
     return std::move(row.vector);
   }
   if (!command.row.empty()) {
-    return sums::ReadRowFile(command.row, collection.contract.dimension);
+    std::vector<double> row = sums::ReadRowFile(command.row, collection.contract.dimension);
+    if (const auto& spec = collection.regression) {
+      sums::regression::RequireOfARow(*spec, sums::regression::DesignOf(*spec), row, command.row);
+    }
+    return row;
   }
   throw Error(ErrorCode::kUsage, "no upload is kept in " + upload_file,
               collection.regression

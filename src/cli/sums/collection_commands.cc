@@ -11,6 +11,7 @@
 #include "cli/study/simulate.h"
 #include "cli/sums/round_options.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/units.h"
 #include "crypto/certificate.h"
 #include "privacy/rounded_text.h"
@@ -140,7 +141,6 @@ void AddNode(CLI::App* group, Invocation& invocation) {
 
 struct AggregateCommand {
   std::string collection, folder = ".", key, certificate, ledger, table, wait = "1m", result;
-  bool force = false;
 };
 
 Json SumData(const sums::CollectionFile& collection, const sums::CollectedSum& collected) {
@@ -193,10 +193,6 @@ std::string SumText(const sums::CollectionFile& collection, const sums::Collecte
 
 int RunAggregate(const OutputOptions& output, const AggregateCommand& command) {
   const sums::CollectionFile collection = sums::LoadCollectionFile(command.collection);
-  if (!command.result.empty() && !command.force && fs::exists(command.result)) {
-    throw Error(ErrorCode::kUsage, command.result + " exists already",
-                "move it away, name another file with --output, or say --force");
-  }
   const crypto::Identity identity = IdentityIn(command.folder, command.key, command.certificate);
   CancellableProgress progress;
   const sums::CollectedSum collected =
@@ -237,8 +233,8 @@ void AddCollectionCommands(CLI::App& app, Invocation& invocation) {
       ->needs(ledger);
   command->add_option("--wait", options->wait, "How long to wait for the compute nodes")
       ->capture_default_str();
-  command->add_option("--output", options->result, "Also write the result as JSON to this file");
-  command->add_flag("--force", options->force, "Overwrite an earlier result");
+  AddNewFile(*command, invocation, "--output", options->result,
+             "Also write the result as JSON to this file");
 }
 
 }  // namespace partita::cli

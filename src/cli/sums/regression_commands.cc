@@ -10,6 +10,7 @@
 #include "cli/sums/regression_files.h"
 #include "cli/sums/regression_row.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/prg.h"
 #include "privacy/rounded_text.h"
 #include "sums/file/collection_file.h"
@@ -83,7 +84,7 @@ int RunEncode(const OutputOptions& output, const RegressionCommand& command) {
       EncodeRowOfTable(collection, {command.file, command.row, command.format});
   std::string text;
   for (const double value : encoded.vector) text += fmt::format("{}\n", value);
-  WriteNewFile(command.output, text, kSumForOwner, "the row");
+  WriteOutput(output, command.output, text, kSumForOwner, "the row");
   TellClipping(output, encoded.row, *collection.regression);
   PrintResult(output,
               fmt::format("wrote {}: submit it with 'partita client submit'", command.output),
@@ -158,7 +159,8 @@ int RunPredict(const OutputOptions& output, const RegressionCommand& command) {
                           fmt::format("{:.4g}", p.lower), fmt::format("{:.4g}", p.upper)});
   }
   for (const std::string& note : regression::ClippingNotes(rows, spec)) PrintNote(output, note);
-  if (!command.output.empty()) WriteNewFile(command.output, lines, kSumForOwner, "the predictions");
+  if (!command.output.empty())
+    WriteOutput(output, command.output, lines, kSumForOwner, "the predictions");
   PrintResult(
       output, RenderTable(table, 0),
       Json{{"outcome", spec.outcome().name}, {"level", spec.level}, {"predictions", list}}.dump());
@@ -236,27 +238,31 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation) {
       "A table (CSV) of this client", invocation, RunEncode);
   encode.command->add_option("--row", encode.options->row, "Which row, from 1")
       ->capture_default_str();
-  encode.command->add_option("--output", encode.options->output, "Write the vector to this file")
+  AddNewFile(*encode.command, invocation, "--output", encode.options->output,
+             "Write the vector to this file")
       ->required();
   AddTableFormat(*encode.command, encode.options->format);
 
   const Added simulate = AddRegressionCommand(
       parent, "simulate",
-      "RegressionRun a collection in one process, one client per row of a table, and fit it",
+      "Run a collection in one process, one client per row of a table, and fit it",
       "A table (CSV) of all clients", invocation, RunSimulate);
-  simulate.command->add_option("--sum", simulate.options->sum, "Write the opened sum here (JSON)");
-  simulate.command->add_option("--html", simulate.options->html, "Write the report here");
+  AddNewFile(*simulate.command, invocation, "--sum", simulate.options->sum,
+             "Write the opened sum here (JSON)");
+  AddNewFile(*simulate.command, invocation, "--html", simulate.options->html,
+             "Write the report here");
   AddTableFormat(*simulate.command, simulate.options->format);
 
   const Added fit = AddRegressionCommand(parent, "fit", "Fit the regression to an opened sum",
                                          "The opened sum (JSON)", invocation, RunRegressionFit);
-  fit.command->add_option("--html", fit.options->html, "Write the report here");
+  AddNewFile(*fit.command, invocation, "--html", fit.options->html, "Write the report here");
 
   const Added predict =
       AddRegressionCommand(parent, "predict", "Predict the outcome of new rows, with intervals",
                            "A table (CSV) of predictors", invocation, RunPredict);
   predict.command->add_option("--sum", predict.options->sum, "The opened sum (JSON)")->required();
-  predict.command->add_option("--output", predict.options->output, "Write the predictions as CSV");
+  AddNewFile(*predict.command, invocation, "--output", predict.options->output,
+             "Write the predictions as CSV");
   AddTableFormat(*predict.command, predict.options->format);
 
   const Added bounds = AddRegressionCommand(

@@ -193,7 +193,7 @@ void AddPrediction(const run::PartyOutcome& outcome, report::RunFacts& facts) {
 report::RunFacts FactsOf(const run::PartyOutcome& outcome) {
   report::RunFacts facts;
   facts.party = outcome.party;
-  facts.study_file_hash = outcome.study_file_hash;
+  facts.agreement_hash = outcome.agreement_hash;
   facts.study_hash = outcome.study_hash;
   facts.plan_hash = outcome.plan_hash;
   facts.run_id = outcome.run_id;

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 
 #include "base/files.h"
 #include "cli/terminal/facts.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/output.h"
 #include "report/result_json.h"
 #include "report/run_summary.h"
@@ -21,22 +20,6 @@ std::string ReportFile(const std::string& result_file) {
   std::filesystem::path path = result_file;
   if (path.filename() == "result.json") return path.replace_filename("report.html").string();
   return path.replace_extension(path.extension() == ".html" ? ".report.html" : ".html").string();
-}
-
-void RequireNewFile(const std::string& file, bool force) {
-  namespace fs = std::filesystem;
-  for (const std::string& written : {file, ReportFile(file)}) {
-    std::error_code ignored;
-    if (force || !fs::exists(written, ignored)) continue;
-    throw Error(ErrorCode::kUsage, written + " exists already",
-                "move it away, name another file with --output, or say --force");
-  }
-  const fs::path folder = fs::absolute(file).parent_path();
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("cannot write to {}: {}", folder.string(), std::strerror(errno)),
-                "name a file in another folder with --output");
-  }
 }
 
 namespace {
@@ -112,7 +95,21 @@ int PrintUnwritten(const OutputOptions& output, const Rendered& rendered,
                               folder)));
 }
 
+// Whether a run writes files at this party.
+bool WritesResult(const run::Study& study, size_t party, const std::string& result_file) {
+  return !result_file.empty() && (party == study.receiver || IsTold(study, party));
+}
+
 }  // namespace
+
+void RequireNewResult(const run::Study& study, size_t party, const std::string& result_file,
+                      bool force) {
+  if (!WritesResult(study, party, result_file)) return;
+  RequireNewFile(result_file, force);
+  RequireNewFile(ReportFile(result_file), force);
+  for (const std::string& name : study.FileNames())
+    RequireNewFile(std::filesystem::path(result_file).replace_filename(name), force);
+}
 
 std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cells) {
   const std::string text = fmt::format(
@@ -126,7 +123,7 @@ std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cel
 
 std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
                                           const std::string& result_file) {
-  if (result_file.empty() || (party != study.receiver && !IsTold(study, party))) return nullptr;
+  if (!WritesResult(study, party, result_file)) return nullptr;
   // A page with its plots takes below 2 MB; so does what result.json says beside the files.
   constexpr uint64_t kReportBytes = uint64_t{8} << 20;
   try {

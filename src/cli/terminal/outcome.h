@@ -30,8 +30,9 @@ std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cel
 // NAME.json has NAME.html.
 std::string ReportFile(const std::string& result_file);
 
-// Before a run whose result goes to `file`: throws kUsage if it exists (unless forced) or cannot be
-// made there. The same for its HTML report.
-void RequireNewFile(const std::string& file, bool force);
+// Before a run: RequireNewFile (cli/terminal/new_file.h) for every file that party `party` will
+// write, the report and the files of the method included; of a file that is empty, for none.
+void RequireNewResult(const run::Study& study, size_t party, const std::string& result_file,
+                      bool force);
 
 }  // namespace partita::cli

@@ -15,6 +15,7 @@ struct OutputOptions {
   bool quiet = false;           // no progress, no notes
   bool yes = false;             // no questions: the answer is yes
   std::string timeout;          // a duration; empty: no limit
+  bool force = false;           // files that exist are overwritten
 
   bool json() const { return format != "text"; }
 };

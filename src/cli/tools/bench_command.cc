@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "cli/terminal/units.h"
 #include "report/progress.h"
 #include "run/bench/bench.h"
@@ -135,7 +136,8 @@ void AddBenchCommand(CLI::App& app, Invocation& invocation) {
       ->add_option("--scale", options->scale,
                    "Factor on the number of entries, for a quick run: 0.01")
       ->capture_default_str();
-  command->add_option("--output", options->output, "Also write the numbers as JSON to this file");
+  AddNewFile(*command, invocation, "--output", options->output,
+             "Also write the numbers as JSON to this file");
   command->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunBench(invocation.output, *options); };
   });

@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/terminal/json.h"
+#include "cli/terminal/new_file.h"
 #include "data/describe.h"
 #include "data/harmonise.h"
 #include "data/table_check.h"
@@ -46,6 +47,22 @@ std::string_view DraftTypeName(data::DraftType type) {
 
 // ---------------------------------------------------------------------------------- describe
 
+std::optional<char> SeparatorOf(const std::string& given) {
+  if (given.empty()) return {};
+  return given == "tab" ? '\t' : given[0];
+}
+
+std::string SeparatorText(char separator) {
+  return separator == '\t' ? "tab" : fmt::format("'{}'", separator);
+}
+
+void AddSeparator(CLI::App& command, std::string& separator, const std::string& otherwise) {
+  command
+      .add_option("--separator", separator,
+                  fmt::format("Between the fields (default: {})", otherwise))
+      ->check(CLI::IsMember({",", ";", "tab"}));
+}
+
 struct DescribeCommand {
   std::string file, separator, output;
   bool draft = false;
@@ -80,10 +97,8 @@ Json TableProfileJson(const data::TableProfile& profile) {
 }
 
 int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
-  std::optional<char> separator;
-  if (!command.separator.empty())
-    separator = command.separator == "tab" ? '\t' : command.separator[0];
-  const data::TableProfile profile = data::ProfileTableFile(command.file, separator);
+  const data::TableProfile profile =
+      data::ProfileTableFile(command.file, SeparatorOf(command.separator));
   Json json = TableProfileJson(profile);
   if (!command.draft && command.output.empty()) {
     PrintResult(output, TableProfileText(profile), json.dump());
@@ -93,7 +108,7 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
   json["draft"] = draft;
   std::string text = draft;
   if (!command.output.empty()) {
-    WriteNewFile(command.output, draft, kForOwner, "the draft");
+    WriteOutput(output, command.output, draft, kForOwner, "the draft");
     json["output"] = command.output;
     text = fmt::format("wrote {}", command.output);
   }
@@ -115,19 +130,16 @@ void AddDescribe(CLI::App* data, Invocation& invocation) {
   command->add_flag("--draft", options->draft,
                     "Print a draft of the [[variable]] entries, without bounds: they must come "
                     "from knowledge of the instruments, not from the data");
-  command->add_option("--output", options->output,
-                      "Write the draft here (readable by its owner only)");
-  command
-      ->add_option("--separator", options->separator,
-                   "Between the fields (default: what the header has most of)")
-      ->check(CLI::IsMember({",", ";", "tab"}));
+  AddNewFile(*command, invocation, "--output", options->output,
+             "Write the draft here (readable by its owner only)");
+  AddSeparator(*command, options->separator, "what the header has most of");
   command->footer("Everything that is printed is for the owner of the table only.");
 }
 
 // ------------------------------------------------------------------------------------- check
 
 struct CheckCommand {
-  std::string file, study, party, share;
+  std::string file, study, party, share, separator;
   uint64_t min_cell = 0;
 };
 
@@ -191,16 +203,31 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
                 fmt::format("party '{}' of the study holds no data", command.party),
                 "name the holder whose table this is");
   }
-  const data::TableCheck check =
+  data::TableCheckOptions options = study.TableChecks();
+  const char expected = options.csv.separator;
+  if (const std::optional<char> given = SeparatorOf(command.separator))
+    options.csv.separator = *given;
+  data::TableCheck check =
       data::CheckTable(data::OpenFile(command.file), command.file, study.file.dictionary,
-                       study.partition, party, study.row_columns, study.TableChecks());
+                       study.partition, party, study.row_columns, options);
+  if (options.csv.separator != expected) {
+    check.problems.insert(
+        check.problems.begin(),
+        {data::Severity::kProblem,
+         "",
+         fmt::format("the study reads tables with the separator {}, not with {}",
+                     SeparatorText(expected), SeparatorText(options.csv.separator)),
+         "write separator = ... under [table] in the study file, or write the table as it says",
+         1,
+         {1}});
+  }
   std::string text = CheckText(check);
   Json json = CheckJson(check);
   if (!command.share.empty()) {
     const data::ShareSummary summary =
         data::Summarise(check, study.file.dictionary, study.file.name, command.party,
                         std::max(command.min_cell, study.file.disclosure.min_cell));
-    WriteNewFile(command.share, data::ShareJson(summary), kForOthers, "the summary");
+    WriteOutput(output, command.share, data::ShareJson(summary), kForOthers, "the summary");
     json["share"] = command.share;
     text += fmt::format("\n{}wrote {}: show it to the parties of the study only\n",
                         data::DescribeShare(summary), command.share);
@@ -218,8 +245,9 @@ void AddTableCheck(CLI::App* data, Invocation& invocation) {
   command->add_option("FILE", options->file, "The table (CSV)")->required();
   command->add_option("--study", options->study, "The study file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
-  CLI::Option* share = command->add_option(
-      "--share", options->share,
+  AddSeparator(*command, options->separator, "the study's");
+  CLI::Option* share = AddNewFile(
+      *command, invocation, "--share", options->share,
       "Also write a coarse summary that may be shown to the other parties, for data compare");
   command
       ->add_option("--min-cell", options->min_cell,

@@ -10,6 +10,7 @@
 #include "cli/terminal/json.h"
 #include "methods/mcmc/prior_predictive.h"
 #include "methods/prepare_study.h"
+#include "report/numbers.h"
 
 namespace partita::cli {
 namespace {
@@ -29,8 +30,6 @@ struct PriorCommand {
   methods::mcmc::PriorPredictiveOptions options;
 };
 
-std::string Percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
-
 void AddQuantiles(const Quantiles& quantiles, std::vector<std::string>& row) {
   for (const double value : {quantiles.lower, quantiles.median, quantiles.upper})
     row.push_back(fmt::format("{:.4g}", value));
@@ -45,13 +44,16 @@ std::string OutcomesText(const PriorPredictive& prior) {
     text += fmt::format("  {:>8}  {}\n", share, of);
   };
   if (prior.extreme_share) {
-    add(Percent(*prior.event_share), "are 1");
-    add(Percent(*prior.extreme_share), "had a chance of 1 below 1 % or above 99 %");
+    add(report::Percent(*prior.event_share), "are 1");
+    add(report::Percent(*prior.extreme_share), "had a chance of 1 below 1 % or above 99 %");
     return text;
   }
-  add(Percent(prior.share_below), fmt::format("are below {:.6g}, the lower bound", prior.lower));
-  add(Percent(prior.share_above), fmt::format("are above {:.6g}, the upper bound", prior.upper));
-  if (prior.event_share) add(Percent(*prior.event_share), "are events until the upper bound");
+  add(report::Percent(prior.share_below),
+      fmt::format("are below {:.6g}, the lower bound", prior.lower));
+  add(report::Percent(prior.share_above),
+      fmt::format("are above {:.6g}, the upper bound", prior.upper));
+  if (prior.event_share)
+    add(report::Percent(*prior.event_share), "are events until the upper bound");
   return text;
 }
 
@@ -65,7 +67,7 @@ std::string PriorText(const PriorPredictive& prior) {
   for (const PriorPredictive::Expected& expected : prior.reference_rows) {
     rows.rows.push_back({expected.row});
     AddQuantiles(expected.value, rows.rows.back());
-    rows.rows.back().push_back(Percent(expected.outside));
+    rows.rows.back().push_back(report::Percent(expected.outside));
   }
   return fmt::format(
       "Priors of analysis '{}': {} regression of {}, {} draws\n\n{}\n"

@@ -58,7 +58,8 @@ std::vector<InvarianceStep> InvarianceSteps() {
 std::string Stem(const std::string& file) { return std::filesystem::path(file).stem().string(); }
 
 std::vector<MleResult> FitModels(const SemCommand& command) {
-  const MomentsFile moments = ReadMomentsFile(command.moments);
+  const methods::mle::NamedMoments moments =
+      ReadMomentsFile(command.moments, command.analyses.empty() ? "" : command.analyses.front());
   report::TerminalProgress progress = MakeProgress();
   std::vector<MleResult> fitted;
   for (const std::string& model : command.models) {
@@ -69,7 +70,7 @@ std::vector<MleResult> FitModels(const SemCommand& command) {
       fitted.push_back(FitModelFile(spec, moments, progress));
       continue;
     }
-    if (moments.groups.size() < 2) {
+    if (moments.labels.size() < 2) {
       throw Error(ErrorCode::kUsage, "invariance is a question about groups, and there is one",
                   "give moments of two groups or more");
     }
@@ -126,6 +127,18 @@ void RequireConverged(const std::vector<MleResult>& models) {
   }
 }
 
+// Nor do those of moments with noise, which they do not contain.
+void RequireExact(const std::vector<MleResult>& models) {
+  for (const MleResult& model : models) {
+    if (!model.moments || !model.moments->noise) continue;
+    throw Error(ErrorCode::kBadInput,
+                "'" + model.name +
+                    "' was fitted to moments that were released with noise, and differences of "
+                    "chi-square do not contain the noise",
+                "look at the estimates, whose standard errors contain it: partita sem fit");
+  }
+}
+
 void RequireSameVariables(const std::vector<MleResult>& models) {
   const auto names = [](const MleResult& model) {
     return std::set<std::string>(model.table.observed.begin(), model.table.observed.end());
@@ -159,6 +172,7 @@ int RunFit(const OutputOptions& output, const SemCommand& command) {
 int RunAnova(const OutputOptions& output, const SemCommand& command) {
   const std::vector<MleResult> models = Models(command);
   RequireConverged(models);
+  RequireExact(models);
   RequireSameVariables(models);
   std::vector<stats::ComparedModel> compared;
   for (const MleResult& model : models) compared.push_back(methods::mle::ComparedModelOf(model));
@@ -191,7 +205,10 @@ std::vector<CellTable> StoredIndices(const std::vector<MleResult>& models) {
 int RunModindices(const OutputOptions& output, SemCommand command, size_t most) {
   command.spec.modification_indices = true;
   const std::vector<MleResult> models = Models(command);
-  if (command.results.empty()) RequireConverged(models);
+  if (command.results.empty()) {
+    RequireConverged(models);
+    RequireExact(models);
+  }
   std::string text;
   Json data = Json::array();
   for (CellTable table : StoredIndices(models)) {
@@ -232,7 +249,8 @@ int RunMeasures(const OutputOptions& output, const SemCommand& command) {
 
 void AddModelOptions(CLI::App& command, SemCommand& options) {
   command.add_option("--moments", options.moments,
-                     "Means and covariances in a JSON file (docs/sem-commands.md)");
+                     "Means and covariances in a JSON file, or a result.json that has them "
+                     "(docs/sem-commands.md)");
   command.add_option("--model", options.models, "Text of a model in lavaan's syntax; repeatable");
   command
       .add_option("--function", options.spec.function,
@@ -264,6 +282,9 @@ void AddFit(CLI::App& sem, Invocation& invocation) {
   AddModelOptions(*fit, *options);
   fit->get_option("--moments")->required();
   fit->get_option("--model")->required();
+  fit->add_option("--analysis", options->analyses,
+                  "Whose moments, where the file has several analyses")
+      ->expected(1);
   fit->add_option("--bootstrap", options->spec.bootstrap,
                   "Samples of the fitted model, for intervals of := rows")
       ->check(CLI::Range(100, 100000));

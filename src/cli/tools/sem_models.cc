@@ -8,11 +8,20 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_problem.h"
+#include "methods/all.h"
 #include "methods/mle/fit/analysis.h"
 #include "methods/mle/fit/extras.h"
+#include "methods/mle/fit/released.h"
+#include "methods/mle/report/report.h"
+#include "methods/mle/report/statements.h"
+#include "report/json.h"
+#include "report/result_json.h"
 
 namespace partita::cli {
 namespace {
+
+using methods::mle::NamedMoments;
 
 constexpr const char* kGroup = ".group";  // no name of a variable
 
@@ -27,36 +36,8 @@ std::string ReadModelText(const std::string& path) {
       R"("covariance": [[1, 0.5], [0.5, 1]]}]}, covariances with divisor n)");
 }
 
-stats::GroupMoments ReadGroup(const nlohmann::json& json, size_t p) {
-  const auto size = static_cast<Eigen::Index>(p);
-  const auto mean = json.at("mean").get<std::vector<double>>();
-  const auto rows = json.at("covariance").get<std::vector<std::vector<double>>>();
-  stats::GroupMoments moments{json.at("n"), Eigen::VectorXd(size), Eigen::MatrixXd(size, size)};
-  if (mean.size() != p || rows.size() != p)
-    throw nlohmann::json::other_error::create(
-        501, "there is not one mean and row for each variable", nullptr);
-  for (Eigen::Index i = 0; i < size; ++i) {
-    const std::vector<double>& row = rows[static_cast<size_t>(i)];
-    if (row.size() != p)
-      throw nlohmann::json::other_error::create(501, "the covariances are not a square", nullptr);
-    moments.mean[i] = mean[static_cast<size_t>(i)];
-    for (Eigen::Index j = 0; j < size; ++j) moments.covariance(i, j) = row[static_cast<size_t>(j)];
-  }
-  return moments;
-}
-
-// The moments of some variables, in their order.
-stats::GroupMoments Select(const stats::GroupMoments& all, const std::vector<std::string>& names,
-                           const std::vector<std::string>& wanted) {
-  std::vector<Eigen::Index> index;
-  index.reserve(wanted.size());
-  for (const std::string& name : wanted)
-    index.push_back(std::find(names.begin(), names.end(), name) - names.begin());
-  return {all.n, all.mean(index), all.covariance(index, index)};
-}
-
 // Variables as a study would declare them; bounds play no part in a fit of moments.
-data::Schema DictionaryOf(const MomentsFile& moments) {
+data::Schema DictionaryOf(const NamedMoments& moments) {
   data::Schema schema;
   for (const std::string& name : moments.variables) {
     data::ColumnSchema column;
@@ -74,35 +55,73 @@ data::Schema DictionaryOf(const MomentsFile& moments) {
   return schema;
 }
 
-}  // namespace
-
-MomentsFile ReadMomentsFile(const std::string& path) {
-  MomentsFile file;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(ReadModelText(path));
-    file.variables = json.at("variables").get<std::vector<std::string>>();
-    for (const nlohmann::json& group : json.at("groups")) {
-      file.labels.push_back(group.value("label", ""));
-      file.groups.push_back(ReadGroup(group, file.variables.size()));
-    }
-  } catch (const nlohmann::json::exception& error) {
-    RefuseMoments(path, std::string("these are no moments: ") + error.what());
+// The places of some variables among those of the moments.
+std::vector<int> PlacesOf(const NamedMoments& moments, const std::vector<std::string>& wanted) {
+  std::vector<int> places;
+  for (const std::string& name : wanted) {
+    const auto place = std::find(moments.variables.begin(), moments.variables.end(), name);
+    places.push_back(static_cast<int>(place - moments.variables.begin()));
   }
-  const std::set<std::string> names(file.variables.begin(), file.variables.end());
-  const std::set<std::string> labels(file.labels.begin(), file.labels.end());
-  if (names.size() != file.variables.size()) RefuseMoments(path, "a variable is there twice");
-  if (file.groups.empty()) RefuseMoments(path, "it has no group");
-  if (labels.size() != file.labels.size()) RefuseMoments(path, "two groups have the same label");
-  return file;
+  return places;
 }
 
-methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const MomentsFile& moments,
+void RequireSound(const std::string& path, const NamedMoments& moments) {
+  const std::set<std::string> names(moments.variables.begin(), moments.variables.end());
+  const std::set<std::string> labels(moments.labels.begin(), moments.labels.end());
+  if (names.size() != moments.variables.size()) RefuseMoments(path, "a variable is there twice");
+  if (moments.labels.empty()) RefuseMoments(path, "it has no group");
+  if (labels.size() != moments.labels.size()) RefuseMoments(path, "two groups have the same label");
+}
+
+// The only one, or that of this name.
+template <typename List, typename Name>
+const auto& Choose(const std::string& path, const List& list, const std::string& analysis,
+                   const Name& name) {
+  std::string names;
+  for (const auto& one : list) {
+    if (name(one) == analysis || (analysis.empty() && list.size() == 1)) return one;
+    names += (names.empty() ? "" : ", ") + name(one);
+  }
+  throw Error(ErrorCode::kBadInput,
+              analysis.empty()
+                  ? fmt::format("{} has the moments of several analyses", path)
+                  : fmt::format("{} has no moments of an analysis '{}'", path, analysis),
+              fmt::format("say --analysis with one of {}", names));
+}
+
+NamedMoments ReadMomentsOf(const std::string& path, const report::Json& json,
+                           const std::string& analysis) {
+  if (json.contains("analyses")) {
+    const report::StoredResult stored = report::LoadResultJson(path, methods::ReadResult);
+    return methods::mle::MomentsOf(Choose(path, methods::mle::AnalysesOf(stored.result.get()),
+                                          analysis, methods::mle::AnalysisName));
+  }
+  if (!json.contains("moments")) return methods::mle::ReadMoments(json);
+  std::vector<NamedMoments> list;
+  for (const report::Json& one : json.at("moments")) list.push_back(methods::mle::ReadMoments(one));
+  return Choose(path, list, analysis, [](const NamedMoments& one) { return one.analysis; });
+}
+
+}  // namespace
+
+NamedMoments ReadMomentsFile(const std::string& path, const std::string& analysis) {
+  NamedMoments moments;
+  try {
+    moments = ReadMomentsOf(path, report::Json::parse(ReadModelText(path)), analysis);
+  } catch (const report::Json::exception& error) {
+    RefuseMoments(path, "these are no moments: " + JsonProblem(error.id, error.what()));
+  }
+  RequireSound(path, moments);
+  return moments;
+}
+
+methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const NamedMoments& moments,
                                      Progress& progress) {
   methods::mle::MleOptions options;
   options.name = spec.name;
   options.function = spec.function;
   options.model = ReadModelText(spec.file);
-  options.group = moments.groups.size() > 1 ? kGroup : "";
+  options.group = moments.labels.size() > 1 ? kGroup : "";
   options.group_equal = spec.group_equal;
   options.std_lv = spec.std_lv;
   if (spec.function == "regression") options.meanstructure = true;  // its intercept
@@ -115,14 +134,11 @@ methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const MomentsFile
   }
   const methods::mle::MleAnalysis analysis =
       methods::mle::PrepareAnalysis(options, dictionary, columns);
-  std::vector<stats::GroupMoments> groups;
-  std::vector<methods::mle::MleResult> results = {methods::mle::ResultWithoutFit(analysis)};
-  for (const stats::GroupMoments& group : moments.groups) {
-    groups.push_back(Select(group, moments.variables, analysis.table.observed));
-    results[0].group_n.push_back(group.n);
-  }
-  results[0].fit = stats::FitSem(analysis.table, groups, {}, progress);
-  methods::mle::AddTables({&analysis}, {groups}, results, progress);
+  const methods::mle::ReleasedMoments own =
+      methods::mle::SelectMoments(moments.moments, PlacesOf(moments, analysis.table.observed));
+  std::vector<methods::mle::MleResult> results = {
+      methods::mle::FitReleased(analysis, own, progress)};
+  methods::mle::AddTables({&analysis}, {own.groups}, results, progress);
   return results[0];
 }
 

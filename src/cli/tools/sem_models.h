@@ -1,4 +1,5 @@
-// Models fitted to moments that somebody has in a file, in the clear: what `partita sem` works on.
+// Models fitted to moments that somebody has in a file, in the clear: what `partita sem` and
+// `partita study refit` work on.
 #pragma once
 
 #include <string>
@@ -6,19 +7,14 @@
 
 #include "base/progress.h"
 #include "methods/mle/fit/result.h"
-#include "stats/sem/moments.h"
+#include "methods/mle/report/moments_json.h"
 
 namespace partita::cli {
 
-// A JSON file {"variables": ["x1", ...], "groups": [{"label": "a", "n": 301, "mean": [...],
-// "covariance": [[...], ...]}, ...]}: covariances with divisor n, in the order of the variables.
-struct MomentsFile {
-  std::vector<std::string> variables;
-  std::vector<std::string> labels;  // of the groups; one without groups
-  std::vector<stats::GroupMoments> groups;
-};
-// Throws kBadInput, naming file and what is wrong with it.
-MomentsFile ReadMomentsFile(const std::string& path);
+// From a file as moments_json.h has it, one of `--moments-out`, or a result.json; `analysis`: whose
+// moments, where there are several (else empty). Throws kBadInput, naming file and what is wrong
+// with it.
+methods::mle::NamedMoments ReadMomentsFile(const std::string& path, const std::string& analysis);
 
 // What the commands say of a model.
 struct SemModelSpec {
@@ -30,8 +26,8 @@ struct SemModelSpec {
 };
 
 // The fit with the tables of its family and those that were asked for. Throws kBadInput as
-// PrepareAnalysis and FitSem.
-methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const MomentsFile& moments,
-                                     Progress& progress);
+// PrepareAnalysis and FitReleased.
+methods::mle::MleResult FitModelFile(const SemModelSpec& spec,
+                                     const methods::mle::NamedMoments& moments, Progress& progress);
 
 }  // namespace partita::cli

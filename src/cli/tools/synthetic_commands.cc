@@ -13,10 +13,12 @@
 #include "cli/commands.h"
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
 #include "methods/mixture/cells.h"
+#include "methods/mixture/study.h"
 #include "methods/mixture/synthetic.h"
 #include "methods/mixture/utility.h"
 #include "privacy/statement.h"
@@ -58,15 +60,17 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
         "its tables would look like data and say little of the real ones; draw them all the "
         "same with --accept-useless");
   }
+  std::vector<std::string> files;
+  for (size_t set = 0; set < command.sets; ++set) {
+    files.push_back(
+        (std::filesystem::path(command.folder) / methods::mixture::SyntheticFile(set)).string());
+    RequireNewFile(files.back(), output.force);
+  }
   crypto::SystemRandom random;
-  nlohmann::ordered_json files = nlohmann::ordered_json::array();
   std::string text;
-  for (size_t set = 1; set <= command.sets; ++set) {
-    const std::string file =
-        (std::filesystem::path(command.folder) / fmt::format("synthetic_{}.csv", set)).string();
+  for (const std::string& file : files) {
     WriteFileAtomically(
         file, data::WriteCsv(methods::mixture::DrawTables(model, command.rows, 1, random).front()));
-    files.push_back(file);
     text += file + "\n";
   }
   const nlohmann::ordered_json statement = model.privacy.empty()
@@ -344,8 +348,8 @@ void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   AddOutputOptions(*draw, invocation, "synthetic draw");
   draw->add_option("model", options->model, "Model file")->required();
   draw->add_option("--folder", options->folder, "Folder for synthetic_1.csv, synthetic_2.csv, ...")
-      ->required()
-      ->check(CLI::ExistingDirectory);
+      ->required();
+  AddForce(*draw, invocation);
   draw->add_option("--rows", options->rows, "Rows of each table")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
@@ -379,7 +383,8 @@ void AddSyntheticReport(CLI::App& synthetic, Invocation& invocation) {
   report->add_option("--rows", options->rows, "Synthetic rows to compare")
       ->check(CLI::Range(10, 100000000))
       ->capture_default_str();
-  report->add_option("--html", options->html, "Also write the report with plots to this file");
+  AddNewFile(*report, invocation, "--html", options->html,
+             "Also write the report with plots to this file");
   report->callback([&invocation, options] {
     invocation.run = [&invocation, options] { return RunReport(invocation.output, *options); };
   });

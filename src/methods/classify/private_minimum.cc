@@ -74,9 +74,12 @@ PrivateMinimum Perturb(const MinimumBudget& budget, double lambda, std::vector<u
 PrivateMinimum DesignMinimum(const MinimumBudget& budget, double lambda,
                              std::vector<uint64_t> party_rows, size_t dimension, double tolerance) {
   if (!IsShare(budget.output_share)) RefuseShares();
-  const double output_epsilon = budget.output_share * budget.epsilon;
+  // What StateMinimum rounds up, so that the statement keeps to what was asked.
+  constexpr double kRoundedUp = 1e-11;
+  const double epsilon = budget.epsilon * (1 - kRoundedUp);
+  const double output_epsilon = budget.output_share * epsilon;
   const double output_delta = budget.output_share * budget.delta;
-  PrivateMinimum design = Perturb({budget.epsilon - output_epsilon, budget.delta - output_delta,
+  PrivateMinimum design = Perturb({epsilon - output_epsilon, budget.delta - output_delta,
                                    budget.output_share, budget.gaussian_share, budget.known_shares},
                                   lambda, std::move(party_rows), dimension, tolerance);
   const privacy::L2Sensitivity apart(2 * design.gamma / design.task.lambda * (1 + 1e-12));

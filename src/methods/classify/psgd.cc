@@ -38,11 +38,6 @@ PsgdNoise DesignPsgd(const PsgdTask& task) {
   return noise;
 }
 
-double TranscriptEpsilon(const PsgdTask& task, double delta) {
-  const double mu = 2 * std::sqrt(static_cast<double>(task.options.iterations)) / task.rho_stddev;
-  return privacy::GaussianEpsilon(mu, delta);
-}
-
 VectorXd RunPsgd(mpc::Engine& engine, const PsgdTask& task, const PsgdNoise& noise,
                  const std::optional<LabelledRows>& rows, crypto::RandomSource& random,
                  Progress& progress) {

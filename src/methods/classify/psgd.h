@@ -7,8 +7,8 @@
 //                  perturbed by eta, and has objective perturbation's (epsilon, delta) with the
 //                  corrected sigma* (stats/erm/objective_noise.h). Somebody who sees the TRANSCRIPT
 //                  sees T gradients whose differences do not contain eta: against it only rho
-//                  protects, and composes. The paper's theorem says nothing about it;
-//                  TranscriptEpsilon does (methods.md 0, item 5).
+//                  protects, and composes. The paper's theorem says nothing about it,
+//                  the statement does (statement.h).
 // Deviation        rho is a discrete Gaussian on the grid instead of the density exp(-beta |rho|):
 //                  exact samples, and a composition that can be stated tightly.
 // Revealed         T noisy sums, hence all iterates, to everybody.
@@ -43,10 +43,6 @@ struct PsgdNoise {
   privacy::DistributedNoise eta;
 };
 PsgdNoise DesignPsgd(const PsgdTask& task);
-
-// Of the whole transcript, one row of norm at most 1 replaced: T Gaussian releases of sensitivity 2
-// with noise rho, composed exactly; eta is not counted, for it cancels in differences.
-double TranscriptEpsilon(const PsgdTask& task, double delta);
 
 // rows: this party's own, of norm at most 1. Phase "psgd". The last iterate, the same everywhere;
 // empty at the dealer. Throws kBadData to the owner of bad rows.

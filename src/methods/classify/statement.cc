@@ -283,32 +283,6 @@ Statement StateObjective(const PrivateMinimum& design, const MinimumBudget& budg
   return statement;
 }
 
-Statement StateCentralObjective(const CentralObjective& objective, double delta) {
-  const double determinants = stats::erm::DeterminantEpsilon(
-      objective.lambda, objective.rows, stats::erm::MaxCurvature(objective.loss));
-  const double linear =
-      stats::erm::ObjectiveEpsilonRest(stats::erm::NoiseRule::kLinearModel, objective.dimension,
-                                       objective.noise_stddev, privacy::Delta(delta));
-  StatementRow row;
-  row.loss.epsilon_upper = (determinants + linear) * (1 + 1e-12);
-  row.loss.delta = delta;
-  row.reason = "sees the minimiser";
-  Statement statement;
-  statement.mechanism = fmt::format(
-      "Gaussian objective perturbation by one curator who holds all rows: eta of standard "
-      "deviation "
-      "{}, penalty {:g} with slack.",
-      privacy::GivenText(objective.noise_stddev, 6, false), objective.lambda);
-  statement.rows = {row};
-  statement.caveats = {
-      "The curator sees every row.",
-      "Holds for the exact minimiser; what an optimiser finds is near it, and the distance is not "
-      "covered (approximate minima perturbation covers it).",
-      "The number of rows is public."};
-  privacy::CheckStatement(statement);
-  return statement;
-}
-
 std::vector<privacy::ledger::Charge> ChargesOf(const Statement& statement,
                                                const std::string& release, uint32_t coalition,
                                                double delta) {

@@ -55,19 +55,6 @@ privacy::Statement StateObjective(const PrivateMinimum& design, const MinimumBud
 // What opens exactly: nothing limits any loss. what: of what opens, one sentence.
 privacy::Statement StateExact(const std::string& what, const Audience& audience);
 
-// Objective perturbation by a curator who holds all rows (the paper's Algorithm 4), eta ~
-// N(0, noise_stddev^2 I): for the EXACT minimiser. What noise_stddev is worth by the corrected
-// equation, whatever equation it came from: for the printed sigma* that is far above what it
-// claims.
-struct CentralObjective {
-  stats::erm::Loss loss;
-  double lambda = 0.1;  // with any slack
-  uint64_t rows = 0;
-  size_t dimension = 0;
-  double noise_stddev = 0;
-};
-privacy::Statement StateCentralObjective(const CentralObjective& objective, double delta);
-
 // What a table's ledger is charged for `release` before the first opening: a statement's rows for
 // the outside analyst, the dealer, and `coalition` parties (0 or 1: a party). delta: of the
 // audience. Throws kRefused if nothing limits one of them, or the statement has no such coalition.

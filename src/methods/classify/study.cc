@@ -145,7 +145,9 @@ ClassifyStudy PrepareClassifyStudy(study::StudyFile file) {
   const study::AnalysisSpec& analysis = Analysis(study);
   const Spec& spec = ClassifyOf(analysis).spec;
   std::vector<std::string> used = {run::SourceVariable(study, spec.outcome)};
-  for (const data::DesignColumn& column : spec.columns) used.push_back(column.source);
+  for (const data::DesignColumn& column : spec.columns) {
+    for (std::string& source : data::SourcesOf(column)) used.push_back(std::move(source));
+  }
   for (const data::ColumnSchema& column : study.file.dictionary.columns) {
     if (std::find(used.begin(), used.end(), column.name) != used.end()) {
       study.used.push_back(column.name);

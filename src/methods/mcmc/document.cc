@@ -178,10 +178,9 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
   document.sections.push_back({"Chains", {}, {}, ChainPlots(study.spec, summary, result.draws)});
   document.sections.push_back({"Ranks of the draws", {}, {}, RankPlots(summary, result.draws)});
   document.json = ChainJson(study, summary, result.skipped, sensitivity);
-  document.files.push_back({"draws.csv", DrawsCsv(study.parameters, result.draws)});
+  document.files.push_back({kDrawsFile, DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
-    document.files.push_back(
-        {fmt::format("stan-{}.csv", c + 1), StanCsv(study.parameters, result.draws, c)});
+    document.files.push_back({StanFile(c), StanCsv(study.parameters, result.draws, c)});
   }
   // A chain that stood still now and then is still one of its posterior; of one that did so for
   // long the diagnostics speak of other decisions than the study asked for.
@@ -192,6 +191,12 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
     document.ending = study::Ending::kNotConverged;
   }
   return document;
+}
+
+std::vector<std::string> McmcStudy::FileNames() const {
+  std::vector<std::string> names = {kDrawsFile};
+  for (size_t c = 0; c < chain.options.chains; ++c) names.push_back(StanFile(c));
+  return names;
 }
 
 uint64_t McmcStudy::FileBytes() const {

@@ -194,8 +194,8 @@ bool RecordFile::Exists() const {
 
 ChainRecord RecordFile::LoadOrMake() const {
   ChainRecord record;
-  if (const std::optional<Bytes> bytes = crypto::ReadState(Kind(), file_)) {
-    record = DecodeRecord(*bytes, chains_, binding_);
+  if (const auto bytes = crypto::ReadState(Kind(), file_)) {
+    record = DecodeRecord(bytes->Expose(), chains_, binding_);
   } else {
     Store(record);
   }

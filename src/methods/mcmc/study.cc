@@ -113,7 +113,7 @@ void FindVariables(McmcStudy& study) {
       add(study.used, name);
       continue;
     }
-    add(study.used, column->source);
+    for (const std::string& source : data::SourcesOf(*column)) add(study.used, source);
     // What a 0/1 variable was scaled to has its small cells too.
     const data::ColumnSchema* source = study.file.dictionary.Find(column->source);
     if (IsBinaryNumber(column->schema)) {

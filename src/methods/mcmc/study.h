@@ -21,6 +21,10 @@
 
 namespace partita::methods::mcmc {
 
+// The files of a result.
+inline constexpr char kDrawsFile[] = "draws.csv";
+inline std::string StanFile(size_t chain) { return "stan-" + std::to_string(chain + 1) + ".csv"; }
+
 // A count that is compared with its minimum before anything opens.
 struct McmcCheck {
   enum class Counts { kRows, kOnes, kZeros, kEvents };
@@ -52,6 +56,7 @@ struct McmcStudy final : run::Study {
   std::vector<study::PlanExposure> Exposures() const override;
   uint64_t NumbersPerRow() const override { return 1; }
   uint64_t FileBytes() const override;
+  std::vector<std::string> FileNames() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;

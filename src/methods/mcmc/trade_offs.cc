@@ -144,17 +144,6 @@ TradeOff ProductTradeOff(double log_ratio, double other) {
                   });
 }
 
-TradeOff BitTradeOff(double p, double q) {
-  privacy::RequireProbability(p, "the probability of a bit");
-  privacy::RequireProbability(q, "the probability of a bit");
-  // The bit that is likelier under H1 is rejected first.
-  const double first = q >= p ? p : 1 - p, found = q >= p ? q : 1 - q;
-  return FromBeta(CurveSide::kExact, "one bit", [first, found](double alpha) {
-    if (alpha <= first) return first == 0 ? 1 - found : 1 - found * alpha / first;
-    return (1 - found) * (1 - alpha) / (1 - first);
-  });
-}
-
 TradeOff BitsTradeOff(double p, double q, uint64_t bits) {
   const double first = q >= p ? p : 1 - p, found = q >= p ? q : 1 - q;
   if (!(first > 0 && found < 1) || bits == 0 || bits > uint64_t{1} << 40) {

@@ -48,10 +48,8 @@ privacy::TradeOff ProductTradeOff(double log_ratio, double other);
 // bits of Metropolis's rule with 1 - e^-Delta. kLower.
 privacy::TradeOff LosingChain(double lost, uint64_t decisions);
 
-// One bit that is 1 with probability p under H0 and q under H1. kExact.
-privacy::TradeOff BitTradeOff(double p, double q);
-// n independent such bits, 0 < p, q < 1: the best test counts them. kExact. As an attack on a chain
-// it is one of those that there are.
+// Independent bits that are 1 with probability p under H0 and q under H1, 0 < p, q < 1: the best
+// test counts them. kExact. As an attack on a chain it is one of those that there are.
 privacy::TradeOff BitsTradeOff(double p, double q, uint64_t bits);
 // Against every single bit of Barker's rule. kLower.
 privacy::TradeOff BarkerGuarantee(double delta);

@@ -196,7 +196,7 @@ void CheckpointFiles::Mark(uint64_t openings) const {
 Checkpoint CheckpointFiles::Load(const stats::mixture::VariationalState& first) const {
   Checkpoint checkpoint{0, first};
   if (const auto bytes = crypto::ReadState(Kind(), folder_ / kStateFile))
-    checkpoint = DecodeCheckpoint(*bytes, binding_);
+    checkpoint = DecodeCheckpoint(bytes->Expose(), binding_);
   crypto::CountFile marks(MarksKind(), folder_ / kMarksFile, binding_);
   checkpoint.openings = std::max(checkpoint.openings, marks.LoadOrMake());
   return checkpoint;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_problem.h"
 #include "data/byte_source.h"
 
 namespace partita::methods::mixture {
@@ -175,7 +176,7 @@ FittedModel ParseModelJson(const std::string& json) {
   try {
     return Parse(Json::parse(json));
   } catch (const nlohmann::json::exception& error) {
-    RefuseModel(error.what());
+    RefuseModel(JsonProblem(error.id, error.what()));
   }
 }
 

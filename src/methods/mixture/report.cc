@@ -199,7 +199,7 @@ nlohmann::ordered_json AddMixtureTables(const MixtureStudy& study, const FittedM
   const std::vector<data::Table> drawn =
       DrawTables(model, study.spec().synthetic_rows, study.spec().synthetic_sets, random);
   for (size_t i = 0; i < drawn.size(); ++i) {
-    const std::string name = fmt::format("synthetic_{}.csv", i + 1);
+    const std::string name = SyntheticFile(i);
     document.files.push_back({name, data::WriteCsv(drawn[i])});
     names.push_back(name);
   }
@@ -247,7 +247,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   fitted.tables = {WeightTable(weights), ColumnTable(study)};
   fitted.plots = {WeightPlot(weights)};
   document.sections = {std::move(fitted), MixturePrivacySection(statement)};
-  document.files.push_back({"model.json", ModelJson(model)});
+  document.files.push_back({kModelFile, ModelJson(model)});
   nlohmann::ordered_json tables = nlohmann::ordered_json::array();
   const bool trained = run.state.step >= study.spec().iterations;
   if (!trained) document.ending = study::Ending::kNotTrained;

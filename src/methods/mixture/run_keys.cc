@@ -25,8 +25,9 @@ crypto::Key ReadKey(ByteReader& in) {
 }
 
 crypto::StateKind KindOf(const std::filesystem::path& file) {
-  return {"partita dpvi key shares 4", fmt::format("the file of key shares {}", file.string()),
-          "remove its folder: the run starts anew, as a new release"};
+  return {"partita dpvi key shares 4", "the file of key shares",
+          fmt::format("remove its folder, {}: the run starts anew, as a new release",
+                      file.parent_path().string())};
 }
 
 }  // namespace
@@ -39,10 +40,10 @@ std::optional<KeptShares> LoadShares(const std::filesystem::path& folder,
                                      const crypto::Digest& binding) {
   const std::filesystem::path file = folder / kFileName;
   const crypto::StateKind kind = KindOf(file);
-  const std::optional<Bytes> bytes = crypto::ReadState(kind, file);
+  const std::optional<SecretBytes> bytes = crypto::ReadState(kind, file);
   if (!bytes) return {};
   KeptShares kept;
-  crypto::DecodeState(kind, *bytes, binding, [&](ByteReader& content) {
+  crypto::DecodeState(kind, bytes->Expose(), binding, [&](ByteReader& content) {
     kept.shares = {ReadKey(content), ReadKey(content)};
     for (crypto::Digest* digest : {&kept.keys, &kept.run}) {
       const ByteView bytes_of_it = content.Raw(digest->size());

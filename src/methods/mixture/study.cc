@@ -226,6 +226,13 @@ std::optional<run::AgreementCost> MixtureStudy::CostOfAgreement() const {
        bytes(2 * net::kOpeningBytes, net::kOpeningBytes), bytes(kStandBytes, kStandBytes)}};
 }
 
+std::vector<std::string> MixtureStudy::FileNames() const {
+  std::vector<std::string> names = {kModelFile};
+  if (spec().synthetic_rows == 0) return names;
+  for (size_t set = 0; set < spec().synthetic_sets; ++set) names.push_back(SyntheticFile(set));
+  return names;
+}
+
 uint64_t MixtureStudy::FileBytes() const {
   // Cells are numbers of up to 24 characters, or levels.
   uint64_t row = 0;

@@ -28,6 +28,12 @@ inline constexpr uint32_t kMixtureVersion = 3;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 
+// The files of a result.
+inline constexpr char kModelFile[] = "model.json";
+inline std::string SyntheticFile(size_t set) {
+  return "synthetic_" + std::to_string(set + 1) + ".csv";
+}
+
 struct MixtureStudy final : run::Study {
   std::vector<ModelColumn> columns;  // party: channel index
   RunPlan plan;
@@ -50,6 +56,7 @@ struct MixtureStudy final : run::Study {
   run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }
   uint64_t FileBytes() const override;
+  std::vector<std::string> FileNames() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,

@@ -154,8 +154,7 @@ Shared TimesPowerOfTwo(Shared value, int exponent) {
 
 Shared Reshape(Shared value, Shape shape) {
   if (shape.size() != value.shape.size()) {
-    throw Error(ErrorCode::kUsage, "another shape must have as many entries",
-                "correct the method's protocol code");
+    Misuse("another shape must have as many entries");
   }
   value.shape = shape;
   return value;

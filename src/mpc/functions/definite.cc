@@ -68,10 +68,7 @@ DefiniteWork BeginDefinite(const DefiniteMatrix& definite) {
   const auto& [matrix, smallest] = definite;
   const size_t size = matrix.shape.rows;
   if (size == 0 || size != matrix.shape.cols) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols),
-        "correct the method's protocol code");
+    Misuse(fmt::format("a symmetric matrix has {} rows and {} columns", size, matrix.shape.cols));
   }
   DefiniteWork work;
   if (matrix.bound > 0 && std::isfinite(matrix.bound)) {
@@ -391,25 +388,6 @@ std::vector<Shared> Solve(Engine& engine, std::span<const LinearSystem> systems,
     results[i].bound = systems[i].largest + std::ldexp(1.0, -fraction_bits);
   }
   return results;
-}
-
-void RequireIndependent(Engine& engine, std::string_view release_id,
-                        std::span<const NamedVariables> all) {
-  std::vector<Shared> flags;
-  for (const NamedVariables& variables : all) flags.push_back(variables.collinear);
-  const std::vector<IntMatrix> opened = engine.Reveal(release_id, flags, kEverybody);
-  std::string names;
-  for (size_t k = 0; k < opened.size(); ++k) {
-    for (size_t i = 0; i < opened[k].values.size(); ++i) {
-      if (opened[k].values[i] == 0) continue;
-      if (!names.empty()) names += ", ";
-      names += all[k].names.at(i);
-    }
-  }
-  if (names.empty()) return;
-  throw Error(ErrorCode::kBadData,
-              "these variables are, or nearly are, linear combinations of others: " + names,
-              "leave one of each group of collinear variables out of the model");
 }
 
 }  // namespace partita::mpc

@@ -7,7 +7,7 @@
 //           collinear. For a correlation matrix and smallest_pivot = 2^-20 that is a variance
 //           inflation of 10^6. Below: the variable is left out as if it were not there (zeros in
 //           its row and column of the inverse, in its column of the factor), and `collinear` says
-//           so. Whether anybody learns that is the caller's decision: RequireIndependent opens it.
+//           so. Whether anybody learns that is the caller's decision.
 //           An inverse also reports a variable whose diagonal entry exceeds 1 / smallest_pivot:
 //           collinear with others whatever their order. So its bound holds.
 // Error     With A scaled to 1 at most, entries at 58 bits and multipliers of relative error 2^-43
@@ -83,16 +83,5 @@ struct LinearSystem {
   double largest = 0;
 };
 std::vector<Shared> Solve(Engine& engine, std::span<const LinearSystem> systems, int fraction_bits);
-
-// Opens `collinear` of every matrix to all parties, as one release of as many values as there are
-// variables, and throws kBadData, naming the variables, if any is set. What everybody learns: which
-// variables are collinear with those before them; nothing if none is. Where nothing is opened (the
-// dealer, a plan) nothing is thrown. One round.
-struct NamedVariables {
-  Shared collinear;
-  std::vector<std::string> names;  // p
-};
-void RequireIndependent(Engine& engine, std::string_view release_id,
-                        std::span<const NamedVariables> all);
 
 }  // namespace partita::mpc

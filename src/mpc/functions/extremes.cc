@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -10,7 +9,7 @@ namespace partita::mpc {
 namespace {
 
 // One round of the tournament; true if there was anything to compare.
-bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
+bool HalveColumns(Engine& engine, std::vector<Shared>& all) {
   std::vector<Comparison> comparisons;
   for (const Shared& value : all) {
     const size_t half = value.shape.cols / 2;
@@ -23,7 +22,7 @@ bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
   std::vector<Selection> selections;
   for (size_t i = 0; i < less.size(); ++i) {
     const auto& [left, right] = comparisons[i];
-    selections.push_back({less[i], largest ? right : left, largest ? left : right});
+    selections.push_back({less[i], right, left});
   }
   const std::vector<Shared> winners = Select(engine, selections);
   auto next = winners.begin();
@@ -43,17 +42,8 @@ bool HalveColumns(Engine& engine, std::vector<Shared>& all, bool largest) {
 void CheckColumns(std::span<const Shared> values) {
   for (const Shared& value : values) {
     if (value.shape.cols > 0) continue;
-    throw Error(ErrorCode::kUsage, "a row without entries has no largest or smallest one",
-                "correct the method's protocol code");
+    Misuse("a row without entries has no largest one");
   }
-}
-
-std::vector<Shared> Extremes(Engine& engine, std::span<const Shared> values, bool largest) {
-  CheckColumns(values);
-  std::vector<Shared> all(values.begin(), values.end());
-  while (HalveColumns(engine, all, largest)) {
-  }
-  return all;
 }
 
 // The entries of even or of odd columns; the last one of an odd number of columns is in neither.
@@ -125,11 +115,11 @@ std::vector<Extreme> RowArgMax(Engine& engine, std::span<const Shared> values) {
 }
 
 std::vector<Shared> RowMax(Engine& engine, std::span<const Shared> values) {
-  return Extremes(engine, values, true);
-}
-
-std::vector<Shared> RowMin(Engine& engine, std::span<const Shared> values) {
-  return Extremes(engine, values, false);
+  CheckColumns(values);
+  std::vector<Shared> all(values.begin(), values.end());
+  while (HalveColumns(engine, all)) {
+  }
+  return all;
 }
 
 }  // namespace partita::mpc

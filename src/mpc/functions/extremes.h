@@ -1,4 +1,4 @@
-// Largest and smallest entries of the rows of shared matrices.
+// Largest entries of the rows of shared matrices.
 //
 // Method    A tournament of the columns: compare the first half with the second, select, repeat.
 //           Exact, failure probability 0. Nothing is revealed.
@@ -19,7 +19,6 @@ namespace partita::mpc {
 
 // rows x 1 each. Throws kUsage for a matrix without columns.
 std::vector<Shared> RowMax(Engine& engine, std::span<const Shared> values);
-std::vector<Shared> RowMin(Engine& engine, std::span<const Shared> values);
 
 // The largest entry of every row and the number of its column, counted from 0 and without fraction
 // bits; the first one if there are several. Both rows x 1.

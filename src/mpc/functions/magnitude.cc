@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/planes.h"
 
@@ -82,8 +81,7 @@ class PrefixLevels {
 size_t FirstBit(const Shared& value, const PowersOfTwo& powers, size_t width) {
   const int first = powers.first + value.fraction_bits;
   if (first < 0 || static_cast<size_t>(first) + powers.count > width - 1) {
-    throw Error(ErrorCode::kUsage, "a power of two lies outside the bits of the value",
-                "correct the method's protocol code");
+    Misuse("a power of two lies outside the bits of the value");
   }
   return static_cast<size_t>(first);
 }
@@ -98,8 +96,7 @@ Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first) {
 std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
                                     std::span<const PowersOfTwo> powers) {
   if (powers.size() != values.size()) {
-    throw Error(ErrorCode::kUsage, "every value needs its powers of two",
-                "correct the method's protocol code");
+    Misuse("every value needs its powers of two");
   }
   std::vector<size_t> widths, first;
   for (size_t k = 0; k < values.size(); ++k) {
@@ -166,8 +163,7 @@ Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,
                      std::span<const double> classes, int fraction_bits) {
   const size_t count = classes.size() - 1;
   if (below.shape.size() != count * shape.size()) {
-    throw Error(ErrorCode::kUsage, "there is not one number for every class",
-                "correct the method's protocol code");
+    Misuse("there is not one number for every class");
   }
   // Whoever is below the power i is below all that follow: so the differences telescope.
   std::vector<Int128> numbers(classes.size());

@@ -23,17 +23,4 @@ Shared CumulativeSums(Engine& engine, const Shared& value) {
   return sums;
 }
 
-Shared SumsOfFirst(Engine& engine, const Shared& value, std::span<const size_t> order,
-                   std::span<const size_t> counts) {
-  if (std::any_of(counts.begin(), counts.end(), [&](size_t n) { return n > order.size(); })) {
-    throw Error(ErrorCode::kUsage, "a sum over more rows than there are in the order",
-                "correct the method's protocol code");
-  }
-  const PublicMatrix zero = {{{1, value.shape.cols}, std::vector<Int128>(value.shape.cols)},
-                             value.fraction_bits};
-  const Shared parts[] = {engine.Public(zero),
-                          CumulativeSums(engine, engine.SelectRows(value, order))};
-  return engine.SelectRows(engine.Concatenate(parts, true), counts);
-}
-
 }  // namespace partita::mpc

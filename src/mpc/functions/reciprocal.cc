@@ -181,12 +181,6 @@ std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const Positive
   return Join(functions, std::move(all));
 }
 
-std::vector<OfMantissa> InverseRootParts(Engine& engine, std::span<const PositiveValue> values) {
-  std::vector<Normalised> all = Normalise(engine, values);
-  const Values functions = InverseRootOfMantissas(engine, all);
-  return Join(functions, std::move(all));
-}
-
 std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> values,
                                int fraction_bits) {
   const std::vector<Normalised> all = Normalise(engine, values, {kMantissaBits, false});

@@ -40,7 +40,7 @@ std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> va
 // x^(-1/2).
 std::vector<Shared> InverseRoot(Engine& engine, std::span<const PositiveValue> values,
                                 int fraction_bits);
-// The same in two parts, for callers who rescale themselves: `value` is of the mantissa c of
+// 1 / x in two parts, for callers who rescale themselves: `value` is of the mantissa c of
 // x = c 2^(e + 1), at kMantissaBits and with 2^-50 relative error.
 struct OfMantissa {
   Shared value;
@@ -48,9 +48,6 @@ struct OfMantissa {
 };
 // 1 / c, at most 2, and 1 / x = value 2^-(e + 1). Rounds after Normalise: 10.
 std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const PositiveValue> values);
-// c^(-1/2), at most 2^(1/2) and of 2^-40 relative error, and x^(-1/2) = value 2^(-(e + 1) / 2).
-// Rounds after Normalise: 10 + D.
-std::vector<OfMantissa> InverseRootParts(Engine& engine, std::span<const PositiveValue> values);
 // 1 / c of values that lie in [1/2, 1] anyway, or are 0 (whose result is 0 too), at kMantissaBits.
 // Rounds 10.
 std::vector<Shared> ReciprocalOfMantissas(Engine& engine, std::span<const Shared> mantissas);

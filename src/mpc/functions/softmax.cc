@@ -108,8 +108,7 @@ std::vector<Shared> RowLogSumExp(Engine& engine, std::span<const Shared> values)
   const int fraction_bits = values[0].fraction_bits;
   for (const Shared& value : values) {
     if (value.fraction_bits == fraction_bits) continue;
-    throw Error(ErrorCode::kUsage, "sums of exponentials of values with unlike fraction bits",
-                "correct the method's protocol code");
+    Misuse("sums of exponentials of values with unlike fraction bits");
   }
   const std::vector<Row> rows = Exponentials(engine, values);
   std::vector<Shared> results = Log(engine, SumsOf(rows), fraction_bits);

@@ -3,7 +3,7 @@
 #include <bit>
 #include <numeric>
 
-#include "base/error.h"
+#include "mpc/engine.h"
 
 namespace partita::mpc {
 namespace {
@@ -93,8 +93,7 @@ std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from) {
   std::vector<bool> seen(size);
   for (size_t input : from) {
     if (input >= size || seen[input]) {
-      throw Error(ErrorCode::kUsage, "a list of places is not a permutation",
-                  "correct the method's protocol code");
+      Misuse("a list of places is not a permutation");
     }
     seen[input] = true;
   }

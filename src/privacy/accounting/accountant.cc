@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "privacy/accounting/composition_theorems.h"
 #include "privacy/accounting/normal.h"
 #include "privacy/accounting/rdp.h"
 #include "privacy/accounting/types.h"

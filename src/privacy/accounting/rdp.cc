@@ -114,24 +114,6 @@ RdpCurve PureDpRdp(double epsilon) {
   };
 }
 
-std::vector<double> DefaultOrders() {
-  std::vector<double> orders;
-  for (int x = 1; x < 100; ++x) orders.push_back(1 + x / 10.0);
-  for (int x = 11; x < 64; ++x) orders.push_back(x);
-  for (double x : {128.0, 256.0, 512.0, 1024.0}) orders.push_back(x);
-  return orders;
-}
-
-double RdpEpsilonAt(const RdpCurve& curve, double delta, const std::vector<double>& orders) {
-  RequireDelta(delta);
-  if (orders.empty())
-    throw Error(ErrorCode::kUsage, "no Renyi orders were given", "give at least one");
-  double best = std::numeric_limits<double>::infinity();
-  for (double order : orders)
-    best = std::min(best, EpsilonAtOrder(curve(RequireOrder(order)), delta, order));
-  return std::max(0.0, best);
-}
-
 double RdpEpsilon(const RdpCurve& curve, double delta) {
   RequireDelta(delta);
   return std::max(0.0, SmallestOverOrders([&](double order) {
@@ -139,23 +121,9 @@ double RdpEpsilon(const RdpCurve& curve, double delta) {
                   }));
 }
 
-double RdpDelta(const RdpCurve& curve, double epsilon) {
-  RequireEpsilon(epsilon);
-  const double log_delta = SmallestOverOrders([&](double order) {
-    return (order - 1) * (curve(order) - epsilon) + order * std::log1p(-1 / order) -
-           std::log(order - 1);
-  });
-  return std::min(1.0, std::max(1e-300, std::exp(log_delta)));
-}
-
 double ZcdpEpsilon(double rho, double delta) {
   RequirePositive(rho, "rho");
   return RdpEpsilon([rho](double order) { return rho * order; }, delta);
-}
-
-double ZcdpEpsilonClassical(double rho, double delta) {
-  RequirePositive(rho, "rho");
-  return rho + 2 * std::sqrt(-rho * std::log(RequireDelta(delta)));
 }
 
 }  // namespace partita::privacy

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 namespace partita::privacy {
 
@@ -25,21 +24,11 @@ RdpCurve RandomisedResponseRdp(double epsilon);  // Mironov 2017, Proposition 5
 // Any epsilon-DP mechanism is (epsilon^2/2)-zCDP, and its losses stay within epsilon.
 RdpCurve PureDpRdp(double epsilon);
 
-// The orders that common libraries try: 1.1 to 10.9 by 0.1, 11 to 63, 128, 256, 512, 1024.
-std::vector<double> DefaultOrders();
-
 // epsilon = min over orders of rho + log((alpha - 1)/alpha) - (log delta + log alpha)/(alpha - 1)
-// (Canonne, Kamath & Steinke 2020, Proposition 12); at least 0.
-double RdpEpsilonAt(const RdpCurve& curve, double delta, const std::vector<double>& orders);
-// The same over all orders in (1, 1e6].
+// (Canonne, Kamath & Steinke 2020, Proposition 12), over all orders in (1, 1e6]; at least 0.
 double RdpEpsilon(const RdpCurve& curve, double delta);
-// delta = min over orders of exp((alpha - 1)(rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1); at
-// most 1.
-double RdpDelta(const RdpCurve& curve, double epsilon);
 
-// rho-zCDP to epsilon at delta: the best order above; and Bun & Steinke's rho + 2 sqrt(rho
-// log(1/delta)).
+// rho-zCDP to epsilon at delta.
 double ZcdpEpsilon(double rho, double delta);
-double ZcdpEpsilonClassical(double rho, double delta);
 
 }  // namespace partita::privacy

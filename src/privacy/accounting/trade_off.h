@@ -10,7 +10,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -29,20 +28,8 @@ struct TradeOff {
 
 // Phi(Phi^-1(1 - alpha) - mu). mu >= 0.
 TradeOff GaussianTradeOff(double mu);
-// Of Laplace noise of scale b against a shift of mu b.
-TradeOff LaplaceTradeOff(double mu);
 // max(0, 1 - delta - e^eps alpha, e^-eps (1 - delta - alpha)).
 TradeOff EpsilonDeltaTradeOff(const EpsilonDelta& guarantee);
-
-// What an amplification by Poisson sampling at rate p makes of f, one direction: p f + (1 - p)(1 -
-// alpha); and both directions at once, for symmetric f: min(p f + (1-p) Id, its inverse), made
-// convex (Proposition A.1, op. cit.). The side stays.
-TradeOff SampledOneSided(const TradeOff& f, double sampling_rate);
-TradeOff SampledTwoSided(const TradeOff& f, double sampling_rate);
-
-// f^-1(alpha) = the smallest alpha' with f(alpha') <= alpha: P and Q exchanged. By bisection; the
-// side stays.
-TradeOff Inverse(const TradeOff& f);
 
 // One point of the profile of a mechanism, both directions: delta at epsilon, as an interval.
 struct ProfilePoint {
@@ -66,38 +53,11 @@ std::vector<double> ShowingEpsilons(const std::vector<Event>& events, size_t cou
 TradeOff LowerTradeOff(const std::vector<ProfilePoint>& profile);
 TradeOff UpperTradeOff(const std::vector<ProfilePoint>& profile);
 
-// The convex closure of min(f, f^-1): the guarantee in both directions at once. Sampled on `points`
-// values of alpha; by supporting lines, so that the result lies below the true one (kLower; kUpper
-// curves are refused).
-TradeOff Symmetrised(const TradeOff& f, size_t points = 2000);
-
-// A curve through measured points (alpha, beta): linear in between, ends (0, 1) and (1, 0) added if
-// missing. Throws kBadInput if a point lies outside [0,1]^2 or above 1 - alpha, or if the points
-// are not decreasing and convex.
-struct OperatingPoint {
-  double alpha = 0;
-  double beta = 0;
-};
-TradeOff PiecewiseLinear(std::span<const OperatingPoint> points);
-
-// Whether beta falls, is convex and at most 1 - alpha on `points` values of alpha, up to 1e-9.
-bool LooksLikeTradeOff(const TradeOff& f, size_t points = 1000);
-
 // delta(eps) = sup over alpha of 1 - f(alpha) - e^eps alpha, by search (accurate to about 1e-9 for
 // smooth f; from below: for a guarantee use the accountant).
 double DeltaOf(const TradeOff& f, double epsilon);
-// The smallest mu whose Gaussian curve lies nowhere above the profile's guarantees for epsilons
-// within its range.
-double MuOf(const std::vector<ProfilePoint>& profile);
-// The smallest mu (epsilon at this delta; delta at this epsilon) whose curve lies below all points.
-// Measured points need not be convex; the rest is checked as above.
-double MuThrough(std::span<const OperatingPoint> points);
-double EpsilonThrough(std::span<const OperatingPoint> points, double delta);
-double DeltaThrough(std::span<const OperatingPoint> points, double epsilon);
 
-// What an attacker gets out of it. The advantage is the largest power minus false-positive rate,
-// that is delta(0).
-double AttackPower(const TradeOff& f, double false_positive_rate);
+// Of an attacker: the largest power minus false-positive rate, that is delta(0).
 double AttackAdvantage(const TradeOff& f);
 
 }  // namespace partita::privacy

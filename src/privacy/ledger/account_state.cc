@@ -273,11 +273,11 @@ void AccountState::Replay(ByteView entry_bytes, const Digest& hash) {
   head_.hash = hash;
 }
 
-Reserved AccountState::Price(const Digest& run_id, const Digest& study_file_hash, std::string study,
+Reserved AccountState::Price(const Digest& run_id, const Digest& agreement_hash, std::string study,
                              std::vector<Charge> charges, std::vector<ExactRelease> exact) const {
   Reserved reserved;
   reserved.run_id = run_id;
-  reserved.study_file_hash = study_file_hash;
+  reserved.agreement_hash = agreement_hash;
   reserved.study = std::move(study);
   reserved.outside = CostAgainst(charges, AdversaryClass::kOutside, outside_.order);
   if (insider_.has_value())
@@ -293,9 +293,9 @@ void AccountState::Apply(uint64_t sequence, const EntryBody& body) {
     outside_ = entry->outside;
     insider_ = entry->insider;
   } else if (const auto* reserved = std::get_if<Reserved>(&body)) {
-    OpenReservation open{
-        reserved->run_id,  reserved->study_file_hash, reserved->study,          reserved->outside,
-        reserved->insider, reserved->exact.size(),    ValuesOf(reserved->exact)};
+    OpenReservation open{reserved->run_id,         reserved->agreement_hash, reserved->study,
+                         reserved->outside,        reserved->insider,        reserved->exact.size(),
+                         ValuesOf(reserved->exact)};
     reserved_ = Plus(reserved_, open);
     reservations_.emplace(sequence, std::move(open));
   } else if (const auto* spent = std::get_if<Spent>(&body)) {

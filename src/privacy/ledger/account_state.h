@@ -20,7 +20,7 @@ namespace partita::privacy::ledger {
 // What one reservation holds until it is spent or refunded.
 struct OpenReservation {
   Digest run_id{};
-  Digest study_file_hash{};
+  Digest agreement_hash{};
   std::string study;
   Cost outside, insider;
   uint64_t exact = 0;         // exact releases
@@ -55,7 +55,7 @@ class AccountState {
   void Replay(ByteView entry_bytes, const Digest& hash);
 
   // The charges of a request at this account's orders, as an entry to be appended.
-  Reserved Price(const Digest& run_id, const Digest& study_file_hash, std::string study,
+  Reserved Price(const Digest& run_id, const Digest& agreement_hash, std::string study,
                  std::vector<Charge> charges, std::vector<ExactRelease> exact) const;
 
   bool opened() const { return head_.sequence > 0; }

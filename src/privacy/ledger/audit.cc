@@ -52,7 +52,7 @@ class Verifier {
     VerifyFilters(opened.policy, opened.outside, opened.insider, sequence);
   }
   void VerifyClaims(uint64_t sequence, const Reserved& reserved) {
-    const Reserved priced = state_.Price(reserved.run_id, reserved.study_file_hash, reserved.study,
+    const Reserved priced = state_.Price(reserved.run_id, reserved.agreement_hash, reserved.study,
                                          reserved.charges, {});
     if (priced.outside != reserved.outside || priced.insider != reserved.insider)
       Distrust(sequence, "its costs are not those of its mechanisms");
@@ -68,7 +68,7 @@ class Verifier {
     const Receipt receipt{
         {state_.head().pseudonym, signed_by.head, entries_[signed_by.head - 1].hash},
         open->second.run_id,
-        open->second.study_file_hash};
+        open->second.agreement_hash};
     if (!VerifyReceipt(*certificate, receipt, signed_by.signature))
       Distrust(sequence, "its signature is wrong");
   }

@@ -74,7 +74,7 @@ struct BodyJson {
   }
   void operator()(const Reserved& reserved) const {
     json["run_id"] = ToHex(reserved.run_id);
-    json["study_file_hash"] = ToHex(reserved.study_file_hash);
+    json["agreement_hash"] = ToHex(reserved.agreement_hash);
     json["study"] = reserved.study;
     json["charges"] = Json::array();
     for (const Charge& charge : reserved.charges) json["charges"].push_back(ChargeJson(charge));

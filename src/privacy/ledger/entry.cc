@@ -132,7 +132,7 @@ struct BodyWriter {
   void operator()(const Reserved& reserved) const {
     Kind(kReserved);
     writer.Raw(reserved.run_id);
-    writer.Raw(reserved.study_file_hash);
+    writer.Raw(reserved.agreement_hash);
     WriteText(writer, reserved.study);
     writer.U32(CountOf(reserved.charges.size()));
     for (const Charge& charge : reserved.charges) WriteCharge(writer, charge);
@@ -303,7 +303,7 @@ ExactRelease ReadExact(ByteReader& reader) {
 Reserved ReadReserved(ByteReader& reader) {
   Reserved reserved;
   reserved.run_id = ReadDigest(reader);
-  reserved.study_file_hash = ReadDigest(reader);
+  reserved.agreement_hash = ReadDigest(reader);
   reserved.study = ReadText(reader);
   const uint32_t charges = ReadCount(reader);
   for (uint32_t i = 0; i < charges; ++i) reserved.charges.push_back(ReadCharge(reader));

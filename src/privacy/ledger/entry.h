@@ -63,7 +63,7 @@ struct Opened {
 };
 struct Reserved {
   Digest run_id{};
-  Digest study_file_hash{};
+  Digest agreement_hash{};
   std::string study;
   std::vector<Charge> charges;
   std::vector<ExactRelease> exact;

@@ -33,7 +33,7 @@ struct RowWriter {
     writer.U8(kWitnessed);
     writer.Raw(EncodeHead(witnessed.receipt.head));
     writer.Raw(witnessed.receipt.run_id);
-    writer.Raw(witnessed.receipt.study_file_hash);
+    writer.Raw(witnessed.receipt.agreement_hash);
     WriteText(writer, witnessed.owner);
   }
   void operator()(const Used& used) const {
@@ -68,7 +68,7 @@ JournalBody ReadJournalBody(ByteReader& reader) {
       Witnessed witnessed;
       witnessed.receipt.head = DecodeHead(reader.Raw(kHeadBytes), "the journal");
       witnessed.receipt.run_id = Read32(reader);
-      witnessed.receipt.study_file_hash = Read32(reader);
+      witnessed.receipt.agreement_hash = Read32(reader);
       witnessed.owner = reader.String(kMaxText);
       return witnessed;
     }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,42 @@ constexpr char kReceiptsTable[] =
     "WITHOUT "
     "ROWID";
 
+Error LedgerFailure(const std::string& file, int result_code, const std::string& reason) {
+  switch (result_code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return Error(
+          ErrorCode::kTimeout,
+          fmt::format("the privacy ledger {} is in use by other processes ({})", file, reason),
+          "try again when they are done");
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+    case SQLITE_ERROR:
+    case SQLITE_SCHEMA:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_FORMAT:
+    case SQLITE_TOOBIG:
+      return Error(ErrorCode::kRefused,
+                   fmt::format("the privacy ledger {} is damaged ({})", file, reason),
+                   "let nobody use it, keep the file, and find the newest intact copy");
+    case SQLITE_NOMEM:
+      return Error(ErrorCode::kInternal, "no memory for the privacy ledger");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      return Error(
+          ErrorCode::kStorage,
+          fmt::format("the privacy ledger {} cannot be read or written ({})", file, reason),
+          "make room or repair the disk, then open the ledger again; what was acknowledged is in "
+          "it");
+    default:
+      return Error(
+          ErrorCode::kUsage,
+          fmt::format("the privacy ledger {} cannot be read or written ({})", file, reason),
+          "repair the file system, then open the ledger again; what was acknowledged is in it");
+  }
+}
+
 [[noreturn]] void ThrowNotMade(const std::filesystem::path& file) {
   throw Error(
       ErrorCode::kUsage,
@@ -80,17 +117,17 @@ Began NewJournal(bool taken_over) {
 }
 
 void FillEmptyFile(const std::filesystem::path& file, const LedgerOptions& options) {
-  Database database(file.string(), options.vfs, !options.vfs.empty(), options.patience);
+  sqlite::Database database(file.string(), OpenOptions(options, !options.vfs.empty()));
   Configure(database);
-  Transaction transaction(database, Transaction::Kind::kWrite);
+  sqlite::Transaction transaction(database, sqlite::Transaction::Kind::kWrite);
   for (const char* table : kTables) database.Execute(table);
   InsertJournalRow(database, Journal().Next({}, NewJournal(false)));
   database.Execute(VersionPragma().c_str());
   transaction.Commit();
 }
 
-void RequireTables(Database& database, const std::vector<const char*>& tables) {
-  Statement found = database.Prepare("SELECT sql FROM sqlite_schema ORDER BY name");
+void RequireTables(sqlite::Database& database, const std::vector<const char*>& tables) {
+  sqlite::Statement found = database.Prepare("SELECT sql FROM sqlite_schema ORDER BY name");
   for (const char* table : tables) {
     if (!found.Step() || found.Text(0) != table)
       ThrowDamaged(database.file(), "its tables are not those of a ledger");
@@ -112,20 +149,20 @@ Digest DigestOf(const StoredReceipt& stored) {
       .Field("partita ledger witness")
       .Field(EncodeHead(receipt.head))
       .Field(receipt.run_id)
-      .Field(receipt.study_file_hash)
+      .Field(receipt.agreement_hash)
       .Field(stored.witnessed.owner)
       .Field(stored.stamp.by)
       .U64(static_cast<uint64_t>(stored.stamp.at))
       .Finish();
 }
 
-StoredReceipt ReadReceipt(Statement& row, const std::string& file) {
+StoredReceipt ReadReceipt(sqlite::Statement& row, const std::string& file) {
   StoredReceipt stored;
   Receipt& receipt = stored.witnessed.receipt;
   receipt.head.pseudonym = DigestFrom(row.Blob(0), file);
   receipt.head.sequence = static_cast<uint64_t>(row.Integer(1));
   receipt.run_id = DigestFrom(row.Blob(2), file);
-  receipt.study_file_hash = DigestFrom(row.Blob(3), file);
+  receipt.agreement_hash = DigestFrom(row.Blob(3), file);
   receipt.head.hash = DigestFrom(row.Blob(4), file);
   stored.witnessed.owner = row.Text(5);
   stored.stamp = {row.Text(6), row.Integer(7)};
@@ -135,23 +172,23 @@ StoredReceipt ReadReceipt(Statement& row, const std::string& file) {
 }
 
 // In an order in which every account's heads grow.
-std::vector<StoredReceipt> ReadReceipts(Database& database) {
+std::vector<StoredReceipt> ReadReceipts(sqlite::Database& database) {
   std::vector<StoredReceipt> receipts;
-  Statement row = database.Prepare(
+  sqlite::Statement row = database.Prepare(
       "SELECT pseudonym, sequence, run, study, hash, owner, made_by, made_at, digest FROM receipts "
       "ORDER BY pseudonym, sequence, run");
   while (row.Step()) receipts.push_back(ReadReceipt(row, database.file()));
   return receipts;
 }
 
-std::vector<AccountMade> ReadAccounts(Database& database) {
+std::vector<AccountMade> ReadAccounts(sqlite::Database& database) {
   std::vector<AccountMade> accounts;
-  Statement row = database.Prepare("SELECT name, pseudonym FROM accounts ORDER BY id");
+  sqlite::Statement row = database.Prepare("SELECT name, pseudonym FROM accounts ORDER BY id");
   while (row.Step()) accounts.push_back({row.Text(0), DigestFrom(row.Blob(1), database.file())});
   return accounts;
 }
 
-void RequireVersionBefore(Database& database) {
+void RequireVersionBefore(sqlite::Database& database) {
   RequireSetting(database, "PRAGMA application_id", kApplicationId);
   if (database.Pragma("PRAGMA user_version") == kSchemaVersion) {
     throw Error(ErrorCode::kUsage,
@@ -178,7 +215,11 @@ Digest DigestFrom(ByteView bytes, const std::string& file) {
   return digest;
 }
 
-void RequireSetting(Database& database, const char* pragma, const char* expected) {
+sqlite::Database::Options OpenOptions(const LedgerOptions& options, bool create) {
+  return {LedgerFailure, options.vfs, create, options.patience};
+}
+
+void RequireSetting(sqlite::Database& database, const char* pragma, const char* expected) {
   const std::string found = database.Pragma(pragma);
   if (found == expected) return;
   throw Error(ErrorCode::kRefused,
@@ -225,7 +266,7 @@ bool MakeLedgerFile(const LedgerOptions& options) {
   return true;
 }
 
-void Configure(Database& database) {
+void Configure(sqlite::Database& database) {
   if (database.Pragma("PRAGMA journal_mode") == "wal") {
     throw Error(ErrorCode::kRefused,
                 fmt::format("the privacy ledger {} has a write-ahead log", database.file()),
@@ -239,7 +280,7 @@ void Configure(Database& database) {
   RequireSetting(database, "PRAGMA foreign_keys", "1");
 }
 
-void RequireSchema(Database& database) {
+void RequireSchema(sqlite::Database& database) {
   RequireSetting(database, "PRAGMA application_id", kApplicationId);
   if (database.Pragma("PRAGMA user_version") == kVersionBefore) {
     throw Error(ErrorCode::kRefused,
@@ -252,7 +293,7 @@ void RequireSchema(Database& database) {
   RequireTables(database, {std::begin(kTables), std::end(kTables)});
 }
 
-void InsertEntry(Database& database, int64_t account, const Entry& entry) {
+void InsertEntry(sqlite::Database& database, int64_t account, const Entry& entry) {
   const Bytes body = EncodeEntry(entry);
   database.Prepare("INSERT INTO entries VALUES(?, ?, ?, ?)")
       .Bind(1, account)
@@ -267,7 +308,7 @@ void InsertEntry(Database& database, int64_t account, const Entry& entry) {
       .Step();
 }
 
-void InsertJournalRow(Database& database, const JournalRow& row) {
+void InsertJournalRow(sqlite::Database& database, const JournalRow& row) {
   const Bytes body = EncodeJournalRow(row);
   database.Prepare("INSERT INTO journal VALUES(?, ?, ?)")
       .Bind(1, static_cast<int64_t>(row.number))
@@ -280,7 +321,7 @@ void InsertJournalRow(Database& database, const JournalRow& row) {
       .Step();
 }
 
-void TakeOver(Database& database, const Stamp& stamp) {
+void TakeOver(sqlite::Database& database, const Stamp& stamp) {
   RequireVersionBefore(database);
   const std::vector<StoredReceipt> receipts = ReadReceipts(database);
   const std::vector<AccountMade> accounts = ReadAccounts(database);

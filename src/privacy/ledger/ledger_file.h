@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "base/sqlite.h"
 #include "privacy/ledger/entry.h"
 #include "privacy/ledger/journal.h"
-#include "privacy/ledger/sqlite.h"
 #include "privacy/ledger/sqlite_ledger.h"
 
 namespace partita::privacy::ledger {
@@ -14,8 +14,13 @@ namespace partita::privacy::ledger {
 [[noreturn]] void ThrowDamaged(const std::string& file, const std::string& what);
 Digest DigestFrom(ByteView bytes, const std::string& file);
 
+// How a ledger's file is opened. Its failures: kTimeout while other connections hold it, kRefused if
+// it is damaged or no database, kStorage for a disk that is full or fails, kUsage for everything
+// else that the system refuses (no such file, no permission).
+sqlite::Database::Options OpenOptions(const LedgerOptions& options, bool create);
+
 // Throws kRefused unless the pragma has that value.
-void RequireSetting(Database& database, const char* pragma, const char* expected);
+void RequireSetting(sqlite::Database& database, const char* pragma, const char* expected);
 
 // Makes a whole ledger with an empty journal, mode 0600, or nothing: the file appears under its
 // name when all that belongs into it is on the disk. False if something has the name already.
@@ -24,18 +29,18 @@ bool MakeLedgerFile(const LedgerOptions& options);
 
 // Sets what makes commits durable, and reads it back (R35). Throws kRefused for a file that
 // something else changed.
-void Configure(Database& database);
+void Configure(sqlite::Database& database);
 
 // Throws kRefused unless the tables are those of a ledger, to the letter; of an earlier version
 // with the hint to take it over.
-void RequireSchema(Database& database);
+void RequireSchema(sqlite::Database& database);
 
-void InsertEntry(Database& database, int64_t account, const Entry& entry);
-void InsertJournalRow(Database& database, const JournalRow& row);
+void InsertEntry(sqlite::Database& database, int64_t account, const Entry& entry);
+void InsertJournalRow(sqlite::Database& database, const JournalRow& row);
 
 // Puts the tables of this version in the place of those of version 1, whose receipts were in no
 // chain. In a write transaction of the caller, who verifies the file before it commits. Throws
 // kUsage for a file that is of this version, kRefused for one that is damaged or no ledger.
-void TakeOver(Database& database, const Stamp& stamp);
+void TakeOver(sqlite::Database& database, const Stamp& stamp);
 
 }  // namespace partita::privacy::ledger

@@ -27,7 +27,7 @@ Bytes ReceiptMessage(const Receipt& receipt) {
   ByteWriter writer;
   writer.Blob(EncodeHead(receipt.head));
   writer.Blob(receipt.run_id);
-  writer.Blob(receipt.study_file_hash);
+  writer.Blob(receipt.agreement_hash);
   return writer.Take();
 }
 

@@ -43,11 +43,11 @@ Head DecodeHead(ByteView bytes, const std::string& peer);
 struct Receipt {
   Head head;
   crypto::Digest run_id{};
-  crypto::Digest study_file_hash{};
+  crypto::Digest agreement_hash{};
   bool operator==(const Receipt&) const = default;
 };
 
-// Signs (domain, head, run id, study file hash) with the peer's identity key. Call it only after
+// Signs (domain, head, run id, agreement hash) with the peer's identity key. Call it only after
 // SqliteLedger::Witness has returned.
 Bytes SignReceipt(const crypto::Identity& identity, const Receipt& receipt);
 bool VerifyReceipt(const x509_st& certificate, const Receipt& receipt, ByteView signature);

@@ -11,7 +11,6 @@
 #include "privacy/ledger/journal.h"
 #include "privacy/ledger/ledger_file.h"
 #include "privacy/ledger/seen_heads.h"
-#include "privacy/ledger/sqlite.h"
 
 namespace partita::privacy::ledger {
 
@@ -27,7 +26,7 @@ struct SqliteLedger::Impl {
   };
 
   explicit Impl(const LedgerOptions& options)
-      : database(options.file.string(), options.vfs, false, options.patience),
+      : database(options.file.string(), OpenOptions(options, false)),
         keeps_seen(options.vfs.empty()),
         seen(options.file) {}
 
@@ -45,13 +44,13 @@ struct SqliteLedger::Impl {
   // Runs `call` in a transaction, with everything read that other processes appended. Errors of the
   // file leave nothing known: the object is of no use afterwards.
   template <typename Call>
-  auto In(Transaction::Kind kind, Call&& call) {
+  auto In(sqlite::Transaction::Kind kind, Call&& call) {
     if (broken) {
       throw Error(ErrorCode::kUsage,
                   fmt::format("the privacy ledger {} failed before", database.file()),
                   "open it again: what was acknowledged is in it");
     }
-    Transaction transaction = Begin(kind);
+    sqlite::Transaction transaction = Begin(kind);
     Refresh();
     appended.clear();
     auto result = call();
@@ -60,11 +59,11 @@ struct SqliteLedger::Impl {
     return result;
   }
 
-  Transaction Begin(Transaction::Kind kind) {
-    return Watch([&] { return Transaction(database, kind); });
+  sqlite::Transaction Begin(sqlite::Transaction::Kind kind) {
+    return Watch([&] { return sqlite::Transaction(database, kind); });
   }
 
-  void Commit(Transaction& transaction) {
+  void Commit(sqlite::Transaction& transaction) {
     Watch([&] { transaction.Commit(); });
   }
 
@@ -80,7 +79,7 @@ struct SqliteLedger::Impl {
 
   // Into `known`, which holds what was read before.
   void ReadNewRows(Journal& known) {
-    Statement row =
+    sqlite::Statement row =
         database.Prepare("SELECT number, body, hash FROM journal WHERE number > ? ORDER BY number");
     row.Bind(1, static_cast<int64_t>(known.head().sequence));
     while (row.Step()) {
@@ -89,7 +88,7 @@ struct SqliteLedger::Impl {
         ThrowDamaged(database.file(), "a row of its journal has another number than its place");
     }
     // The last number is kept a second time, as that of every account is.
-    Statement head = database.Prepare("SELECT id, number, hash FROM journal_head");
+    sqlite::Statement head = database.Prepare("SELECT id, number, hash FROM journal_head");
     if (!head.Step() || head.Integer(0) != 1 ||
         head.Integer(1) != static_cast<int64_t>(known.head().sequence) ||
         DigestFrom(head.Blob(2), database.file()) != known.head().hash || head.Step())
@@ -97,7 +96,7 @@ struct SqliteLedger::Impl {
   }
 
   void ReadNewAccounts() {
-    Statement row =
+    sqlite::Statement row =
         database.Prepare("SELECT id, name, pseudonym FROM accounts WHERE id > ? ORDER BY id");
     row.Bind(1, newest_account);
     while (row.Step()) {
@@ -116,7 +115,7 @@ struct SqliteLedger::Impl {
 
   void ReadNewEntries(Account& account) {
     AccountState& state = account.state;
-    Statement row = database.Prepare(
+    sqlite::Statement row = database.Prepare(
         "SELECT sequence, body, hash FROM entries WHERE account = ? AND sequence > ? "
         "ORDER BY sequence");
     row.Bind(1, account.id).Bind(2, static_cast<int64_t>(state.head().sequence));
@@ -129,7 +128,7 @@ struct SqliteLedger::Impl {
         ThrowDamaged(database.file(), "rows of its journal are missing that an entry names");
     }
     // The number of the last entry is kept a second time: entries missing at the end are noticed.
-    Statement head = database.Prepare("SELECT sequence, hash FROM heads WHERE account = ?");
+    sqlite::Statement head = database.Prepare("SELECT sequence, hash FROM heads WHERE account = ?");
     head.Bind(1, account.id);
     if (!head.Step() || head.Integer(0) != static_cast<int64_t>(state.head().sequence) ||
         DigestFrom(head.Blob(1), database.file()) != state.head().hash) {
@@ -169,7 +168,7 @@ struct SqliteLedger::Impl {
   // A transaction that appends one entry.
   template <typename MakeBody>
   Head Write(const std::string& table, const Stamp& stamp, MakeBody&& make_body) {
-    return In(Transaction::Kind::kWrite, [&] {
+    return In(sqlite::Transaction::Kind::kWrite, [&] {
       const Account& account = Find(table);
       return Append(account, stamp, make_body(account), journal.mark());
     });
@@ -177,7 +176,7 @@ struct SqliteLedger::Impl {
 
   std::vector<Entry> ReadEntries(const Account& account) {
     std::vector<Entry> entries;
-    Statement row =
+    sqlite::Statement row =
         database.Prepare("SELECT body, hash FROM entries WHERE account = ? ORDER BY sequence");
     row.Bind(1, account.id);
     while (row.Step()) {
@@ -247,7 +246,7 @@ struct SqliteLedger::Impl {
     });
   }
 
-  Database database;
+  sqlite::Database database;
   bool keeps_seen;  // not on a file system of a test's own
   SeenHeads seen;
   std::vector<Head> appended;  // by the call that is under way
@@ -271,7 +270,7 @@ void SqliteLedger::Create(const LedgerOptions& options) {
 void SqliteLedger::Upgrade(const LedgerOptions& options, const Stamp& stamp) {
   Impl impl(options);
   Configure(impl.database);
-  Transaction transaction(impl.database, Transaction::Kind::kWrite);
+  sqlite::Transaction transaction(impl.database, sqlite::Transaction::Kind::kWrite);
   TakeOver(impl.database, stamp);
   impl.Refresh();
   impl.Verify();
@@ -282,7 +281,7 @@ void SqliteLedger::Upgrade(const LedgerOptions& options, const Stamp& stamp) {
 SqliteLedger::SqliteLedger(const LedgerOptions& options) : impl_(std::make_unique<Impl>(options)) {
   const std::vector<Head> seen = impl_->keeps_seen ? impl_->seen.Read() : std::vector<Head>();
   Configure(impl_->database);
-  Transaction transaction(impl_->database, Transaction::Kind::kRead);
+  sqlite::Transaction transaction(impl_->database, sqlite::Transaction::Kind::kRead);
   RequireSchema(impl_->database);
   impl_->Refresh();
   transaction.Commit();
@@ -300,7 +299,7 @@ Head SqliteLedger::OpenAccount(const Policy& policy, crypto::RandomSource& rando
   opened.policy = policy;
   opened.outside = DesignFilter(policy.outside);
   if (policy.insider.has_value()) opened.insider = DesignFilter(*policy.insider);
-  return impl_->In(Transaction::Kind::kWrite, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kWrite, [&] {
     if (impl_->accounts.contains(policy.table)) {
       throw Error(ErrorCode::kUsage, fmt::format("table {} has an account already", policy.table),
                   "change its policy instead");
@@ -328,14 +327,15 @@ Head SqliteLedger::ChangePolicy(const Policy& policy, const std::string& why, co
 
 Reservation SqliteLedger::Reserve(const ReservationRequest& request, const Stamp& stamp) {
   const Head head = impl_->Write(request.table, stamp, [&](const Impl::Account& account) {
-    return account.state.Price(request.run_id, request.study_file_hash, request.study,
+    return account.state.Price(request.run_id, request.agreement_hash, request.study,
                                request.charges, request.exact);
   });
   return {head.sequence, head};
 }
 
 Head SqliteLedger::HeadOf(const std::string& table) {
-  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->Find(table).state.head(); });
+  return impl_->In(sqlite::Transaction::Kind::kRead,
+                   [&] { return impl_->Find(table).state.head(); });
 }
 
 Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
@@ -348,7 +348,7 @@ Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
         open != account.state.reservations().end() && certificate != nullptr &&
         shown.head.pseudonym == account.state.head().pseudonym &&
         shown.head.hash == account.HashAt(shown.head.sequence) &&
-        VerifyReceipt(*certificate, {shown.head, open->second.run_id, open->second.study_file_hash},
+        VerifyReceipt(*certificate, {shown.head, open->second.run_id, open->second.agreement_hash},
                       shown.signature);
     if (!good) {
       throw Error(
@@ -365,7 +365,7 @@ Head SqliteLedger::Countersign(const std::string& table, uint64_t reservation,
 
 Head SqliteLedger::Spend(const std::string& table, uint64_t reservation, const Stamp& stamp,
                          const std::optional<Used>& use) {
-  return impl_->In(Transaction::Kind::kWrite, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kWrite, [&] {
     const Impl::Account& account = impl_->Find(table);
     const JournalMark mark = use ? impl_->AppendRow(stamp, *use) : impl_->journal.mark();
     return impl_->Append(account, stamp, Spent{reservation}, mark);
@@ -380,7 +380,7 @@ Head SqliteLedger::Refund(const std::string& table, uint64_t reservation,
 }
 
 bool SqliteLedger::Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp) {
-  return impl_->In(Transaction::Kind::kWrite, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kWrite, [&] {
     const std::optional<Receipt> last = impl_->journal.LastReceipt(receipt.head.pseudonym);
     // One that is given again, for the same run, is stored once.
     if (last != receipt) impl_->AppendRow(stamp, Witnessed{receipt, owner});
@@ -389,23 +389,25 @@ bool SqliteLedger::Witness(const Receipt& receipt, const std::string& owner, con
 }
 
 void SqliteLedger::Use(const Used& use, const Stamp& stamp) {
-  impl_->In(Transaction::Kind::kWrite, [&] { return impl_->AppendRow(stamp, use); });
+  impl_->In(sqlite::Transaction::Kind::kWrite, [&] { return impl_->AppendRow(stamp, use); });
 }
 
 Head SqliteLedger::JournalHead() {
-  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.head(); });
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] { return impl_->journal.head(); });
 }
 
 std::optional<Receipt> SqliteLedger::LastReceipt(const Pseudonym& pseudonym) {
-  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.LastReceipt(pseudonym); });
+  return impl_->In(sqlite::Transaction::Kind::kRead,
+                   [&] { return impl_->journal.LastReceipt(pseudonym); });
 }
 
 std::vector<Digest> SqliteLedger::RunsOf(const Digest& approval) {
-  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->journal.RunsOf(approval); });
+  return impl_->In(sqlite::Transaction::Kind::kRead,
+                   [&] { return impl_->journal.RunsOf(approval); });
 }
 
 JournalSummary SqliteLedger::Summary() {
-  return impl_->In(Transaction::Kind::kRead, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     const Journal& journal = impl_->journal;
     return JournalSummary{journal.head().sequence, journal.receipts(), journal.taken_over(),
                           impl_->IsSeen()};
@@ -413,7 +415,7 @@ JournalSummary SqliteLedger::Summary() {
 }
 
 std::vector<std::string> SqliteLedger::Tables() {
-  return impl_->In(Transaction::Kind::kRead, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     std::vector<std::string> tables;
     for (const auto& [table, account] : impl_->accounts) tables.push_back(table);
     return tables;
@@ -421,11 +423,12 @@ std::vector<std::string> SqliteLedger::Tables() {
 }
 
 bool SqliteLedger::HasAccount(const std::string& table) {
-  return impl_->In(Transaction::Kind::kRead, [&] { return impl_->accounts.contains(table); });
+  return impl_->In(sqlite::Transaction::Kind::kRead,
+                   [&] { return impl_->accounts.contains(table); });
 }
 
 Standing SqliteLedger::StandingOf(const std::string& table) {
-  return impl_->In(Transaction::Kind::kRead, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     const AccountState& state = impl_->Find(table).state;
     return Standing{state.policy(),        state.outside(),        state.insider(),
                     state.spent(),         state.reserved(),       state.head(),
@@ -434,14 +437,14 @@ Standing SqliteLedger::StandingOf(const std::string& table) {
 }
 
 std::vector<Entry> SqliteLedger::Entries(const std::string& table) {
-  return impl_->In(Transaction::Kind::kRead,
+  return impl_->In(sqlite::Transaction::Kind::kRead,
                    [&] { return impl_->ReadEntries(impl_->Find(table)); });
 }
 
 Reserved SqliteLedger::Price(const ReservationRequest& request) {
-  return impl_->In(Transaction::Kind::kRead, [&] {
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     const AccountState& state = impl_->Find(request.table).state;
-    Reserved reserved = state.Price(request.run_id, request.study_file_hash, request.study,
+    Reserved reserved = state.Price(request.run_id, request.agreement_hash, request.study,
                                     request.charges, request.exact);
     state.Check(reserved);
     return reserved;
@@ -449,7 +452,7 @@ Reserved SqliteLedger::Price(const ReservationRequest& request) {
 }
 
 void SqliteLedger::Verify() {
-  impl_->In(Transaction::Kind::kRead, [&] {
+  impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     impl_->Verify();
     return true;
   });

@@ -41,7 +41,7 @@ struct LedgerOptions {
 struct ReservationRequest {
   std::string table;
   Digest run_id{};
-  Digest study_file_hash{};
+  Digest agreement_hash{};
   std::string study;
   std::vector<Charge> charges;      // empty: only exact releases
   std::vector<ExactRelease> exact;  // empty: none

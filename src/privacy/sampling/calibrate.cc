@@ -35,28 +35,6 @@ PreciseInterval ScaleInterval(const GridScale& scale) {
   return PreciseInterval::Of(scale.numerator) / PreciseInterval::Of(scale.denominator);
 }
 
-// P(X <= cut) - e^eps P(X <= cut - shift) of the discrete Laplace law, cut >= 0 and shift > cut.
-PreciseInterval LaplaceThreshold(const PreciseInterval& scale, const PreciseInterval& shift,
-                                 const Real& cut, double epsilon) {
-  PreciseInterval at(kDefaultPrecision);
-  at.lower() = cut;
-  at.upper() = cut;
-  const PreciseInterval one = PreciseInterval::Of(1.0);
-  const PreciseInterval total = one + Exp(-(one / scale));
-  const PreciseInterval above = Exp(-((at + one) / scale));
-  const PreciseInterval below = Exp(PreciseInterval::Of(epsilon) - (shift - at) / scale);
-  return one - (above + below) / total;
-}
-
-// ceil(x) - 1, at least 0.
-Real LastBelow(const Real& x) {
-  Real out(x.precision());
-  mpfr_ceil(out.get(), x.get());
-  mpfr_sub_ui(out.get(), out.get(), 1, MPFR_RNDN);
-  if (mpfr_sgn(out.get()) < 0) mpfr_set_zero(out.get(), 1);
-  return out;
-}
-
 }  // namespace
 
 Bounds GaussianDelta(L2Sensitivity sensitivity, double noise_stddev, Epsilon epsilon) {
@@ -108,18 +86,6 @@ double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon) {
   return scale;
 }
 
-Bounds LaplaceEpsilon(L1Sensitivity sensitivity, double scale) {
-  CheckNoiseParameter("Laplace scale", scale);
-  return ToBounds(PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale));
-}
-
-Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon) {
-  CheckNoiseParameter("Laplace scale", scale);
-  const PreciseInterval gap = PreciseInterval::Of(epsilon.value()) -
-                              PreciseInterval::Of(sensitivity.value()) / PreciseInterval::Of(scale);
-  return ToBounds(Positive(-Expm1(ShiftLeft(gap, -1))));
-}
-
 GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon) {
   return ScaleOf(LaplaceScale(L1Sensitivity(sensitivity.value()), epsilon));
 }
@@ -127,24 +93,6 @@ GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon) {
 Bounds DiscreteLaplaceEpsilon(GridL1Sensitivity sensitivity, const GridScale& scale) {
   CheckScale(scale);
   return ToBounds(PreciseInterval::Of(sensitivity.value()) / ScaleInterval(scale));
-}
-
-Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale,
-                            Epsilon epsilon) {
-  CheckScale(scale);
-  const PreciseInterval shift = PreciseInterval::Of(std::max(1.0, std::floor(sensitivity.value())));
-  const PreciseInterval t = ScaleInterval(scale);
-  const PreciseInterval room = ShiftLeft(shift - PreciseInterval::Of(epsilon.value()) * t, -1);
-  if (mpfr_sgn(room.upper().get()) <= 0) return {0, 0};
-  // The best threshold is one of these two (one, unless the interval contains a whole number);
-  // every threshold is a lower bound, so the larger value is the divergence.
-  const PreciseInterval first =
-      LaplaceThreshold(t, shift, LastBelow(room.lower()), epsilon.value());
-  const PreciseInterval second =
-      LaplaceThreshold(t, shift, LastBelow(room.upper()), epsilon.value());
-  const Bounds a = ToBounds(Positive(first));
-  const Bounds b = ToBounds(Positive(second));
-  return {std::max(a.lower, b.lower), std::max(a.upper, b.upper)};
 }
 
 }  // namespace partita::privacy

@@ -43,18 +43,11 @@ double ClassicalGaussianStddev(L2Sensitivity sensitivity, Epsilon epsilon, Delta
 
 // The scale b, rounded up. Throws kUsage for epsilon 0.
 double LaplaceScale(L1Sensitivity sensitivity, Epsilon epsilon);
-// The epsilon of delta = 0.
-Bounds LaplaceEpsilon(L1Sensitivity sensitivity, double scale);
-// One coordinate: max(0, 1 - exp((eps - D/b) / 2)).
-Bounds LaplaceDelta(L1Sensitivity sensitivity, double scale, Epsilon epsilon);
 
 // --- Discrete Laplace on the grid: pure epsilon = D1 / t ----------------------------------------
 
 // The scale t, rounded up to a rational of at most 112 bits.
 GridScale DiscreteLaplaceScale(GridL1Sensitivity sensitivity, Epsilon epsilon);
 Bounds DiscreteLaplaceEpsilon(GridL1Sensitivity sensitivity, const GridScale& scale);
-// One coordinate, whole sensitivity (rounded down to a whole number, which loses nothing:
-// differences of integers are whole). The exact hockey-stick divergence.
-Bounds DiscreteLaplaceDelta(GridL1Sensitivity sensitivity, const GridScale& scale, Epsilon epsilon);
 
 }  // namespace partita::privacy

@@ -158,12 +158,6 @@ void CheckNoise(const DiscreteGaussianNoise& noise) {
 
 }  // namespace
 
-double DiscreteGaussianRho(GridL2Sensitivity sensitivity, const GridVariance& variance) {
-  CheckVariance(variance);
-  CheckWholeUnits(sensitivity);
-  return Rho(sensitivity.value(), PreciseInterval::Of(variance)).UpperBound();
-}
-
 double ShareGap(const GridVariance& share_variance, uint32_t shares) {
   CheckVariance(share_variance);
   if (shares <= 1) return 0;
@@ -222,11 +216,6 @@ Bounds DiscreteGaussianProfileOf::EpsilonAt(privacy::Delta delta) const {
     epsilon.lower = FindCrossing(only(&Bounds::lower), level, kEpsilonWidth).lower;
   }
   return epsilon;
-}
-
-Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
-                             Epsilon epsilon) {
-  return DiscreteGaussianProfileOf(sensitivity, noise).Delta(epsilon);
 }
 
 Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,

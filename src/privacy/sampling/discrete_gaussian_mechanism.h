@@ -62,9 +62,6 @@ struct DiscreteGaussianNoise {
   size_t dimension = 1;  // coordinates, noise independent in each
 };
 
-// rho of zero-concentrated DP of one discrete Gaussian: D^2/(2 s), rounded up.
-double DiscreteGaussianRho(GridL2Sensitivity sensitivity, const GridVariance& variance);
-
 // The whole profile, for as many questions as there are: sums over the grid are made once.
 class DiscreteGaussianProfileOf {
  public:
@@ -81,8 +78,6 @@ class DiscreteGaussianProfileOf {
 };
 
 // One question.
-Bounds DiscreteGaussianDelta(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
-                             Epsilon epsilon);
 Bounds DiscreteGaussianEpsilon(GridL2Sensitivity sensitivity, const DiscreteGaussianNoise& noise,
                                Delta delta);
 // The smallest variance (its root up to 1e-9, relative) of one discrete Gaussian whose upper bound

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/out_of_memory.h"
 #include "base/secret.h"
 #include "crypto/hash.h"
 #include "mpc/dealer_schedule.h"
@@ -222,7 +223,7 @@ class Preparation {
 
 net::HelloInput HelloOf(const Study& study, const std::vector<std::string>& fingerprints) {
   net::HelloInput hello;
-  hello.study_hash = study::StudyFileHash(StudyIdentityOf(study, fingerprints));
+  hello.study_hash = study::AgreementHash(StudyIdentityOf(study, fingerprints));
   crypto::Sha256 hash;
   hash.Field("partita preparation of correlations").Field(study::PlanHash(BuildPlan(study)));
   hello.plan_hash = hash.Finish();
@@ -338,6 +339,9 @@ PrepareOutcome PrepareCorrelations(const Study& study, const PrepareInput& input
   } catch (const Error& error) {
     channel.Abort(error);
     throw;
+  } catch (const std::bad_alloc&) {
+    channel.Abort(OutOfMemory("make correlations"));
+    throw OutOfMemory("make correlations");
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, error.what()));
     throw Error(ErrorCode::kInternal, error.what(), "please report this");

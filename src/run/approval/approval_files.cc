@@ -104,8 +104,9 @@ void RequireOwnCertificate(const crypto::Identity& identity, const std::string& 
 
 }  // namespace
 
-fs::path DefaultApprovalPath(const fs::path& study_file, const std::string& party) {
-  return study_file.parent_path() / ("approval-" + party + ".json");
+fs::path DefaultApprovalPath(const fs::path& study_file, const std::string& study,
+                             const std::string& party) {
+  return study_file.parent_path() / ("approval-" + study + "-" + party + ".json");
 }
 
 fs::path SecretPath(const fs::path& approval) { return Beside(approval, ".secret.json"); }
@@ -148,7 +149,7 @@ MadeApproval MakeApproval(const Study& study, const study::ApprovalTerms& terms,
   approval.decision = request.decision;
   approval.reason = request.reason;
   approval.study = terms.study;
-  approval.study_file_hash = terms.study_file_hash;
+  approval.agreement_hash = terms.agreement_hash;
   approval.plan_hash = terms.plan_hash;
   approval.disclosure.min_cell = Raised(request.min_cell, terms.disclosure.min_cell, "min_cell");
   approval.disclosure.min_rows = Raised(request.min_rows, terms.disclosure.min_rows, "min_rows");

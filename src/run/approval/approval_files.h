@@ -14,9 +14,9 @@
 
 namespace partita::run {
 
-// STUDY_FOLDER/approval-PARTY.json.
+// STUDY_FOLDER/approval-STUDY-PARTY.json; study: the name in the file.
 std::filesystem::path DefaultApprovalPath(const std::filesystem::path& study_file,
-                                          const std::string& party);
+                                          const std::string& study, const std::string& party);
 // X.json -> X.secret.json: the salt; mode 0600, never leaves its owner.
 std::filesystem::path SecretPath(const std::filesystem::path& approval);
 // X.json -> X.uses: the runs that the approval or envelope has paid for.

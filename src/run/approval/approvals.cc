@@ -27,7 +27,7 @@ study::Approval ApprovalOf(const study::ApprovalTerms& terms, const std::string&
   study::Approval approval;
   approval.party = party;
   approval.study = terms.study;
-  approval.study_file_hash = terms.study_file_hash;
+  approval.agreement_hash = terms.agreement_hash;
   approval.plan_hash = terms.plan_hash;
   approval.disclosure = terms.disclosure;
   approval.approved_at = NowUtc();
@@ -120,7 +120,7 @@ class Signed : public Approvals {
     approval.valid_until = envelope_->valid_until;
     approval.envelope = study::EnvelopeDigest(*envelope_);
     CountEnvelopeUse(UsesPath(sources_.document), approval.envelope, envelope_->max_results,
-                     terms_.study_file_hash, approval.approved_at);
+                     terms_.agreement_hash, approval.approved_at);
     return study::SignApproval(std::move(approval), sources_.identity);
   }
 
@@ -210,7 +210,7 @@ study::StudyIdentity StudyIdentityOf(const Study& study,
 
 study::ApprovalTerms TermsOf(const Study& study, const study::StudyIdentity& identity,
                              const study::Plan& plan) {
-  return {study.file.name, study::StudyFileHash(identity), study::PlanHash(plan),
+  return {study.file.name, study::AgreementHash(identity), study::PlanHash(plan),
           study.file.disclosure};
 }
 

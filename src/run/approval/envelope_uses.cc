@@ -21,14 +21,13 @@ void StartEnvelopeUses(const std::filesystem::path& file, const crypto::Digest& 
 }
 
 uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Digest& envelope,
-                          uint64_t max_results, const crypto::Digest& study_file_hash,
-                          int64_t now) {
+                          uint64_t max_results, const crypto::Digest& agreement_hash, int64_t now) {
   UsesRecord record(file, kEnvelope, envelope, UsesRecord::Access::kCount);
   if (record.lines().size() >= max_results) {
     record.Refuse(fmt::format("all {} runs that the envelope allows are used up", max_results),
                   "Approve the study by itself, or sign a new envelope.");
   }
-  record.Append(fmt::format("{} {}", FormatUtc(now), ToHex(study_file_hash)));
+  record.Append(fmt::format("{} {}", FormatUtc(now), ToHex(agreement_hash)));
   return record.lines().size();
 }
 

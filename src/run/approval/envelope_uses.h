@@ -22,7 +22,7 @@ void StartEnvelopeUses(const std::filesystem::path& file, const crypto::Digest& 
 // kRefused, and counts nothing, if `max_results` are counted already, if the file is missing or
 // belongs to another envelope; kRefused as well if the count cannot be made durable.
 uint64_t CountEnvelopeUse(const std::filesystem::path& file, const crypto::Digest& envelope,
-                          uint64_t max_results, const crypto::Digest& study_file_hash, int64_t now);
+                          uint64_t max_results, const crypto::Digest& agreement_hash, int64_t now);
 
 // For people. Throws as above.
 uint64_t EnvelopeUses(const std::filesystem::path& file, const crypto::Digest& envelope);

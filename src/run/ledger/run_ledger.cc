@@ -114,7 +114,7 @@ privacy::ledger::Stamp RunLedger::Now() const { return {"party " + party_, NowUt
 void RunLedger::Reserve(const RunIdentity& run) {
   if (!request_) return;
   request_->run_id = run.run_id;
-  request_->study_file_hash = run.study_file_hash;
+  request_->agreement_hash = run.agreement_hash;
   reservation_ = KeepToOwner(net::StopReason::kLedger, [&] {
     if (run_ != nullptr) run_->Begin(run.run_id);
     return ledger_.Reserve(*request_, Now());
@@ -129,7 +129,7 @@ std::optional<Head> RunLedger::Shown() {
 }
 
 Bytes RunLedger::Witness(const Head& head, const RunIdentity& run, const std::string& owner) {
-  const Receipt receipt{head, run.run_id, run.study_file_hash};
+  const Receipt receipt{head, run.run_id, run.agreement_hash};
   const auto last = KeepToOwner(net::StopReason::kLedger,
                                 [&] { return ledger_.LastReceipt(receipt.head.pseudonym); });
   CheckShownHead(last, receipt, owner);

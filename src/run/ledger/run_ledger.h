@@ -66,7 +66,7 @@ struct LedgerOutcome {
 // What a receipt is bound to beside the head.
 struct RunIdentity {
   crypto::Digest run_id{};
-  crypto::Digest study_file_hash{};
+  crypto::Digest agreement_hash{};
   bool goes_on = false;  // this party goes on with a run that was interrupted; in no receipt
 };
 

@@ -69,8 +69,10 @@ double ValueBits(const data::ColumnSchema& variable) {
 std::map<std::string, std::set<std::string>> ViewsOf(
     const std::vector<data::DesignColumn>& columns) {
   std::map<std::string, std::set<std::string>> views;
-  for (const data::DesignColumn& column : columns)
-    views[column.source].insert(column.factor.empty() ? column.source : column.factor);
+  for (const data::DesignColumn& column : columns) {
+    for (const std::string& source : data::SourcesOf(column))
+      views[source].insert(column.factor.empty() ? source : column.factor);
+  }
   return views;
 }
 

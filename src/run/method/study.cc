@@ -47,20 +47,31 @@ void OrderParties(Study& study) {
   }
 }
 
-data::Partition MakeStudyPartition(const Study& study) {
-  std::vector<std::string> variables;
-  for (const data::ColumnSchema& column : study.file.dictionary.columns)
-    variables.push_back(column.name);
-  std::vector<data::RowBlock> blocks;
-  for (const study::RowBlock& block : study.file.blocks)
-    blocks.push_back({block.name, block.count});
-  std::vector<data::Holder> holders;
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    const study::Party& party = study.parties[i];
-    if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
+// Products are made of one party's cells.
+void RequireProductsWithinParties(const Study& study) {
+  const auto place = [&](const std::string& name) {
+    const std::vector<std::string>& names = study.partition.variables;
+    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  };
+  for (const data::DerivedVariable& derived : study.file.derived) {
+    if (derived.kind != data::TransformKind::kProduct) continue;
+    const size_t from = place(derived.from), with = place(derived.with);
+    for (const data::Segment& segment : study.partition.segments) {
+      for (const data::SegmentPart& part : segment.parts) {
+        const auto holds = [&](size_t v) {
+          return std::find(part.variables.begin(), part.variables.end(), v) != part.variables.end();
+        };
+        if (holds(from) == holds(with)) continue;
+        throw Error(ErrorCode::kBadInput,
+                    fmt::format("{}: the derived variable '{}' is the product of '{}' and '{}', "
+                                "which two parties hold for the rows of block '{}'",
+                                study.file.file_name, derived.name, derived.from, derived.with,
+                                study.partition.blocks[segment.block].name),
+                    "products across parties are not computed: derive products of variables that "
+                    "one party holds, or leave this one out");
+      }
+    }
   }
-  return data::MakePartition(std::move(variables), std::move(blocks), std::move(holders),
-                             study::VariablesThatMayLack(study.file.design));
 }
 
 }  // namespace
@@ -77,10 +88,11 @@ void PrepareParties(study::StudyFile file, Study& study) {
   study.file = std::move(file);
   OrderParties(study);
   try {
-    study.partition = MakeStudyPartition(study);
+    study.partition = study::StudyPartition(study.file, study.parties);
   } catch (const Error& error) {
     throw Error(error.code(), study.file.file_name + ": " + error.message(), error.hint());
   }
+  RequireProductsWithinParties(study);
   study.row_columns = {study.file.table.key, study.file.table.block};
   study.shared_blocks = match::SharedBlocks(study.partition);
 }

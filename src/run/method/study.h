@@ -153,6 +153,8 @@ struct Study {
   virtual uint64_t NumbersPerRow() const = 0;
   // Bytes of the files beside result.json and its report that a party may write, at most.
   virtual uint64_t FileBytes() const { return 0; }
+  // Their names, of all that may be written.
+  virtual std::vector<std::string> FileNames() const { return {}; }
   // Variables of the dictionary that mock tables make correlated.
   virtual std::vector<std::vector<std::string>> MockClusters() const { return {}; }
 

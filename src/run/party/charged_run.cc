@@ -42,17 +42,18 @@ int LockFolder(const std::filesystem::path& folder) {
 
 }  // namespace
 
-ChargedRun::ChargedRun(const std::filesystem::path& folder, const crypto::Digest& study_file_hash)
-    : file_(folder / "charge"), study_file_hash_(study_file_hash) {
+ChargedRun::ChargedRun(const std::filesystem::path& folder, const crypto::Digest& agreement_hash)
+    : file_(folder / "charge"), agreement_hash_(agreement_hash) {
   std::filesystem::create_directories(folder);
   lock_ = LockFolder(folder);
   try {
-    const std::optional<Bytes> kept = crypto::ReadState(ChargedRunKind(), file_);
+    const std::optional<SecretBytes> kept = crypto::ReadState(ChargedRunKind(), file_);
     if (!kept) return;
-    crypto::DecodeState(ChargedRunKind(), *kept, study_file_hash_, [&](ByteReader& content) {
-      const ByteView id = content.Raw(crypto::Digest{}.size());
-      std::copy(id.begin(), id.end(), run_id_.emplace().begin());
-    });
+    crypto::DecodeState(ChargedRunKind(), kept->Expose(), agreement_hash_,
+                        [&](ByteReader& content) {
+                          const ByteView id = content.Raw(crypto::Digest{}.size());
+                          std::copy(id.begin(), id.end(), run_id_.emplace().begin());
+                        });
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kRefused) return;  // of another study
     ::close(lock_);
@@ -63,7 +64,7 @@ ChargedRun::ChargedRun(const std::filesystem::path& folder, const crypto::Digest
 ChargedRun::~ChargedRun() { ::close(lock_); }
 
 void ChargedRun::Begin(const crypto::Digest& run_id) {
-  crypto::WriteState(file_, crypto::EncodeState(ChargedRunKind(), study_file_hash_, run_id));
+  crypto::WriteState(file_, crypto::EncodeState(ChargedRunKind(), agreement_hash_, run_id));
   run_id_ = run_id;
 }
 

@@ -20,7 +20,7 @@ class ChargedRun {
  public:
   // Makes the folder if need be. A file of another study is as none. Throws kRefused while another
   // process runs a study in this folder, kBadInput for a damaged file.
-  ChargedRun(const std::filesystem::path& folder, const crypto::Digest& study_file_hash);
+  ChargedRun(const std::filesystem::path& folder, const crypto::Digest& agreement_hash);
   ChargedRun(const ChargedRun&) = delete;
   ChargedRun& operator=(const ChargedRun&) = delete;
   ~ChargedRun();
@@ -31,7 +31,7 @@ class ChargedRun {
 
  private:
   std::filesystem::path file_;
-  crypto::Digest study_file_hash_;
+  crypto::Digest agreement_hash_;
   std::optional<crypto::Digest> run_id_;
   int lock_ = -1;
 };

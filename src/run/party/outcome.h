@@ -48,7 +48,7 @@ struct LocalStep {
 struct PartyOutcome {
   std::string party;
   study::Plan plan;
-  std::string study_file_hash, study_hash, plan_hash, run_id;  // hexadecimal
+  std::string agreement_hash, study_hash, plan_hash, run_id;  // hexadecimal
   std::vector<net::PhaseTraffic> traffic;
   std::vector<mpc::CountingReleaseGate::Count> releases;
   std::vector<std::string> corrected;  // parties whose wrong shares the engine corrected here

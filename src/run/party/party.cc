@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/out_of_memory.h"
 #include "mpc/shamir_engine.h"
 #include "net/channel.h"
 #include "net/frame.h"
@@ -84,12 +85,16 @@ net::StopReason Told(const Study& study, net::StopReason reason) {
 
 // What `step` throws, as a problem of which the peers are told `told`.
 template <typename F>
-std::optional<OwnProblem> ProblemOf(net::StopReason told, F step) {
+std::optional<OwnProblem> ProblemOf(const Study& study, net::StopReason told, F step) {
   try {
     step();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kCancelled) throw;
     return OwnProblem{error, told};
+  } catch (const std::bad_alloc&) {
+    // Not `told`, which would blame the table; but how much it takes is of the table, too.
+    return OwnProblem{OutOfMemory("read the table"),
+                      study.IsPrivate() ? net::StopReason::kNoPart : net::StopReason::kFailed};
   } catch (const std::exception& error) {
     return OwnProblem{Error(ErrorCode::kInternal, error.what(), "please report this"), told};
   }
@@ -175,6 +180,10 @@ std::unique_ptr<MethodResult> ConnectAndRun(
   } catch (const Error& error) {
     channel.Abort(error, Told(study, problem ? problem->told : net::ReasonFor(error.code())));
     throw EndOfCharge(error, ledger);
+  } catch (const std::bad_alloc&) {
+    const Error error = OutOfMemory("go on with the run");
+    channel.Abort(error);
+    throw EndOfCharge(error, ledger);
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, error.what()));
     throw EndOfCharge({ErrorCode::kInternal, error.what(), "please report this"}, ledger);
@@ -195,9 +204,9 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   const study::ApprovalTerms terms = TermsOf(study, identity, outcome.plan);
   input.approvals->Open(study, input.party, terms);
   net::HelloInput hello;
-  hello.study_hash = terms.study_file_hash;
+  hello.study_hash = terms.agreement_hash;
   hello.plan_hash = terms.plan_hash;
-  outcome.study_file_hash = ToHex(hello.study_hash);
+  outcome.agreement_hash = ToHex(hello.study_hash);
   outcome.plan_hash = ToHex(hello.plan_hash);
 
   // A table that cannot be used is reported after the hello, so that nobody waits for this party.
@@ -205,7 +214,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   std::optional<OwnProblem> problem;
   if (study.parties[input.party].holder) {
     progress.Phase("read data");
-    problem = ProblemOf(net::StopReason::kData, [&] {
+    problem = ProblemOf(study, net::StopReason::kData, [&] {
       local = LoadLocalData(study, input.party, input.data, input.approvals->salt(), progress);
       outcome.rows = local.rows;
       outcome.repaired = local.repaired;
@@ -219,7 +228,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
       !problem && local.method != nullptr && study.GoesOn(*local.method, input.state);
   std::optional<ChargedRun> charged;
   if (!problem && input.ledger != nullptr) {
-    problem = ProblemOf(net::StopReason::kLedger, [&] {
+    problem = ProblemOf(study, net::StopReason::kLedger, [&] {
       if (!input.state.empty() && study.parties[input.party].holder)
         charged.emplace(input.state, hello.study_hash);
       input.ledger->Prepare(study, input.party, charged ? &*charged : nullptr, goes_on);
@@ -227,14 +236,14 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   }
   std::optional<StoredCorrelations> stored;
   if (!problem && uses_store) {
-    problem = ProblemOf(net::StopReason::kCorrelations, [&] {
+    problem = ProblemOf(study, net::StopReason::kCorrelations, [&] {
       stored.emplace(study, input.party, input.fingerprints, input.correlations);
     });
   }
   study::SignedApproval own;
   std::optional<RowSets> row_sets;
   if (!problem) {
-    problem = ProblemOf(net::StopReason::kApproval, [&] {
+    problem = ProblemOf(study, net::StopReason::kApproval, [&] {
       if (!input.row_sets.empty() && study.parties[input.party].holder) {
         row_sets.emplace(input.row_sets, random);
         row_sets->Require(study, input.party, local, input.data);

@@ -21,6 +21,7 @@ constexpr uint64_t kHandshakeBytes = 1447;
 constexpr double kStartSeconds = 2.5e-3;      // of a process: plan, keys, certificates
 constexpr double kHandshakeSeconds = 0.7e-3;  // of one connection at one end
 constexpr double kCellSeconds = 70e-9;        // one cell read, checked and hashed
+constexpr double kMessageSeconds = 25e-6;     // computed, sealed, sent and taken in
 
 // Of one holder, by block; the slowest holder counts.
 double ReadSeconds(const Study& study) {
@@ -39,6 +40,17 @@ uint64_t BusiestLink(const study::PlanPhase& phase) {
   uint64_t most = 0;
   for (const study::PlanLink& link : phase.links)
     most = std::max(most, bytes[{link.from, link.to}] += link.bytes);
+  return most;
+}
+
+// Sent and received by one party, halved: what a message costs is counted at both ends.
+double BusiestMessages(const study::PlanPhase& phase) {
+  std::map<std::string, double> messages;
+  double most = 0;
+  for (const study::PlanLink& link : phase.links) {
+    for (const std::string& party : {link.from, link.to})
+      most = std::max(most, messages[party] += static_cast<double>(link.messages) / 2);
+  }
   return most;
 }
 
@@ -88,7 +100,8 @@ double PredictSeconds(const Study& study, const study::Plan& plan, const Machine
                               compute.everybody) +
                    2 * machine.latency_seconds + compute.receiver;
   for (const study::PlanPhase& phase : plan.phases) {
-    seconds += static_cast<double>(phase.rounds) * machine.latency_seconds * sharing +
+    seconds += sharing * (static_cast<double>(phase.rounds) * machine.latency_seconds +
+                          BusiestMessages(phase) * kMessageSeconds) +
                static_cast<double>(BusiestLink(phase)) / machine.bytes_per_second;
   }
   return seconds;

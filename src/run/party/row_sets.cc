@@ -195,10 +195,10 @@ void RowSets::Record() {
 }
 
 bool RowSets::Read() {
-  const std::optional<Bytes> bytes = crypto::ReadState(kRowSetsKind, file_);
+  const std::optional<SecretBytes> bytes = crypto::ReadState(kRowSetsKind, file_);
   served_.clear();
   if (!bytes) return false;
-  crypto::DecodeState(kRowSetsKind, *bytes, {}, [this](ByteReader& content) {
+  crypto::DecodeState(kRowSetsKind, bytes->Expose(), {}, [this](ByteReader& content) {
     const ByteView key = content.Raw(key_.Expose().size());
     std::copy(key.begin(), key.end(), key_.Expose().begin());
     const uint64_t num_sets = content.U64();

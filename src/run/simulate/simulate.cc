@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/out_of_memory.h"
 #include "net/memory_transport.h"
 #include "run/simulate/temporary_folder.h"
 
@@ -34,6 +35,8 @@ PartyEnd End(const std::string& party, const std::function<PartyOutcome()>& run)
     end.outcome = run();
   } catch (const Error& error) {
     end.error = error;
+  } catch (const std::bad_alloc&) {
+    end.error = OutOfMemory("run all parties");
   } catch (const std::exception& error) {
     end.error = Error(ErrorCode::kInternal, error.what(), "please report this");
   }

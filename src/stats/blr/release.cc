@@ -127,16 +127,4 @@ void NoiseSampler::AddTo(std::span<Int128> entries, crypto::RandomSource& source
   for (size_t i = 0; i < entries.size(); ++i) entries[i] += drawn[i];
 }
 
-CalibrationRow CompareCalibrations(double epsilon, double delta) {
-  const privacy::L2Sensitivity unit(1.0);
-  CalibrationRow row;
-  row.epsilon = epsilon;
-  row.classical = std::sqrt(2 * std::log(1.25 / delta)) / epsilon;
-  row.analytic =
-      privacy::AnalyticGaussianStddev(unit, privacy::Epsilon(epsilon), privacy::Delta(delta));
-  row.classical_true_delta =
-      privacy::GaussianDelta(unit, row.classical, privacy::Epsilon(epsilon)).upper;
-  return row;
-}
-
 }  // namespace partita::stats::blr

@@ -70,13 +70,4 @@ class NoiseSampler {
   std::unique_ptr<const Law> law_;
 };
 
-// The classical calibration beside the analytic one at sensitivity 1 (methods.md, 0.8): the formula
-// of the paper's eq. (1) for every epsilon, and the delta that it truly has.
-struct CalibrationRow {
-  double epsilon = 0;
-  double classical = 0, analytic = 0;  // standard deviations
-  double classical_true_delta = 0;     // upper bound; above the claimed delta: not private
-};
-CalibrationRow CompareCalibrations(double epsilon, double delta);
-
 }  // namespace partita::stats::blr

@@ -103,16 +103,4 @@ VectorXd MinibatchSteps::Result() const {
   return averaged_ == 0 ? w_ : average_ / static_cast<double>(averaged_);
 }
 
-VectorXd MinibatchDescent(const LabelledRows& rows, const MinibatchOptions& options,
-                          const Sampler& sample, const SumNoise& noise) {
-  CheckRows(rows);
-  MinibatchSteps steps(options, static_cast<size_t>(rows.x.rows()),
-                       static_cast<size_t>(rows.x.cols()));
-  for (size_t t = 0; t < options.iterations; ++t) {
-    steps.Step(SumOfClippedGradients(rows, sample(t), options.loss, steps.w(), options.clip_norm) +
-               noise(t));
-  }
-  return steps.Result();
-}
-
 }  // namespace partita::stats::erm

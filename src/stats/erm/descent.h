@@ -91,12 +91,6 @@ class MinibatchSteps {
   Eigen::VectorXd w_, mean_, square_, average_;
 };
 
-// The rows of one batch.
-using Sampler = std::function<std::vector<Eigen::Index>(size_t iteration)>;
-
-Eigen::VectorXd MinibatchDescent(const LabelledRows& rows, const MinibatchOptions& options,
-                                 const Sampler& sample, const SumNoise& noise);
-
 // The sum over some rows of the gradients, each shortened to clip_norm.
 Eigen::VectorXd SumOfClippedGradients(const LabelledRows& rows, std::span<const Eigen::Index> batch,
                                       const Loss& loss, const Eigen::VectorXd& w, double clip_norm);

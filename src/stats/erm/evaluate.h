@@ -1,8 +1,7 @@
-// How good a classifier is on rows with known labels: error and ROC.
+// How good a classifier is on rows with known labels.
 #pragma once
 
 #include <Eigen/Core>
-#include <vector>
 
 #include "stats/erm/minimize.h"
 
@@ -15,9 +14,5 @@ struct RocPoint {
   double threshold = 0;  // a row is called positive if its score is at least this
   double false_positive = 0, true_positive = 0;
 };
-// From (0, 0) to (1, 1), one point per distinct score. Throws kBadData unless both labels occur.
-std::vector<RocPoint> RocCurve(const Eigen::VectorXd& scores, const Eigen::VectorXd& labels);
-// The area: the chance that a positive row scores above a negative one, ties counting half.
-double RocArea(const Eigen::VectorXd& scores, const Eigen::VectorXd& labels);
 
 }  // namespace partita::stats::erm

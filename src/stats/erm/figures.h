@@ -52,7 +52,6 @@ Mean MeanOf(std::span<const double> values);
 
 // The shares of the five parties: [.2 .2 .2 .2 .2], [.1 .2 .2 .25 .25], [.01 .29 .2 .25 .25].
 std::vector<double> SkewOf(size_t number);
-inline constexpr size_t kNumSkews = 3;
 inline constexpr size_t kFigureParties[] = {5, 10, 15};
 
 // All cells, panel by panel and line by line. A line whose error does not depend on the split is

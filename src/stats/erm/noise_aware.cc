@@ -18,14 +18,6 @@ constexpr double kVisible = 4;  // in units of about the largest eigenvalue of t
 
 }  // namespace
 
-NewtonSums SumsAt(const LabelledRows& rows, const VectorXd& w) {
-  NewtonSums sums;
-  sums.gradient = SumOfGradients(rows, {}, w);
-  const Objective objective;
-  sums.hessian = static_cast<double>(rows.x.rows()) * ObjectiveHessian(rows, objective, w);
-  return sums;
-}
-
 std::optional<CoefficientIntervals> NoiseAwareIntervals(const VectorXd& w, const NewtonSums& sums,
                                                         double level) {
   const Index d = w.size();

@@ -30,9 +30,6 @@ struct NewtonSums {
   double hessian_stddev = 0;   // of a diagonal entry's; off the diagonal 1/sqrt(2) of it
 };
 
-// Logistic loss, without noise. rows: of norm at most 1.
-NewtonSums SumsAt(const LabelledRows& rows, const Eigen::VectorXd& w);
-
 struct CoefficientIntervals {
   Eigen::VectorXd estimate, lower, upper;
   Eigen::MatrixXd covariance;

@@ -33,15 +33,6 @@ LabelledRows OneAgainstRest(const LevelRows& rows, size_t level) {
   return binary;
 }
 
-MatrixXd FitOneVersusRest(const LevelRows& rows, const FitBinary& fit) {
-  CheckLevels(rows);
-  MatrixXd w(rows.x.cols(), static_cast<Index>(rows.levels));
-  for (size_t level = 0; level < rows.levels; ++level) {
-    w.col(static_cast<Index>(level)) = fit(OneAgainstRest(rows, level), level);
-  }
-  return w;
-}
-
 std::vector<size_t> PredictLevels(const MatrixXd& x, const MatrixXd& w) {
   const MatrixXd scores = x * w;
   std::vector<size_t> levels;
@@ -52,15 +43,6 @@ std::vector<size_t> PredictLevels(const MatrixXd& x, const MatrixXd& w) {
     levels.push_back(static_cast<size_t>(best));
   }
   return levels;
-}
-
-MatrixXd PredictProbabilities(const MatrixXd& x, const MatrixXd& w) {
-  MatrixXd probabilities =
-      (x * w).unaryExpr([](double score) { return 1 / (1 + std::exp(-score)); });
-  for (Index i = 0; i < probabilities.rows(); ++i) {
-    probabilities.row(i) /= probabilities.row(i).sum();
-  }
-  return probabilities;
 }
 
 MatrixXd ConfusionOfLevels(const LevelRows& rows, const MatrixXd& w) {

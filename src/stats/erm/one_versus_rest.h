@@ -2,7 +2,6 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <functional>
 #include <vector>
 
 #include "stats/erm/minimize.h"
@@ -21,14 +20,8 @@ void CheckLevels(const LevelRows& rows);
 // Label 1 for this level, -1 for all others.
 LabelledRows OneAgainstRest(const LevelRows& rows, size_t level);
 
-// d by L; the fit of each level is the caller's: exact, private or a protocol.
-using FitBinary = std::function<Eigen::VectorXd(const LabelledRows& rows, size_t level)>;
-Eigen::MatrixXd FitOneVersusRest(const LevelRows& rows, const FitBinary& fit);
-
 // The level of the largest score; of equal ones the first.
 std::vector<size_t> PredictLevels(const Eigen::MatrixXd& x, const Eigen::MatrixXd& w);
-// N by L: the levels' probabilities 1/(1 + exp(-score)), scaled to sum to 1.
-Eigen::MatrixXd PredictProbabilities(const Eigen::MatrixXd& x, const Eigen::MatrixXd& w);
 
 // L by L: rows of true level i that were called j.
 Eigen::MatrixXd ConfusionOfLevels(const LevelRows& rows, const Eigen::MatrixXd& w);

@@ -61,12 +61,4 @@ double ClippedSensitivity(double limit, privacy::Adjacency adjacency) {
   return (adjacency == privacy::Adjacency::kReplace ? 4 : 2) * limit;
 }
 
-double ShareCut(const LocalTarget& rows, const VectorXd& reference, double limit,
-                const VectorXd& theta) {
-  const VectorXd difference = rows.ByRow(theta) - rows.ByRow(reference);
-  const auto cut = (difference.array().abs() > limit * kRoom).count();
-  return difference.size() == 0 ? 0
-                                : static_cast<double>(cut) / static_cast<double>(difference.size());
-}
-
 }  // namespace partita::stats::mcmc

@@ -3,7 +3,7 @@
 //
 // Target   prior(theta) exp(sum_i c_i(theta)), c_i = l_i(theta) - l_i(reference) cut to [-L, L],
 //          l_i the log likelihood of row i. Any such target is a distribution of its own, NOT the
-//          posterior: near it if few rows are cut where the chain goes (ShareCut). Cutting the log
+//          posterior: near it if few rows are cut where the chain goes. Cutting the log
 //          RATIOS of decisions instead would leave no target at all.
 // Bound    One row moves the log ratio of a decision by at most 2 L if it is added or removed, 4 L
 //          if it is replaced: Sensitivity. Contributions are cut to L (1 - 2^-16), rounded
@@ -22,10 +22,5 @@ namespace partita::stats::mcmc {
 TargetPtr ClippedTarget(TargetPtr rows, const Eigen::VectorXd& reference, double limit);
 
 double ClippedSensitivity(double limit, privacy::Adjacency adjacency);
-
-// Of the rows, the share that is cut at theta. Depends on the data: for the holder of the rows
-// only.
-double ShareCut(const LocalTarget& rows, const Eigen::VectorXd& reference, double limit,
-                const Eigen::VectorXd& theta);
 
 }  // namespace partita::stats::mcmc

@@ -126,11 +126,6 @@ Eigen::VectorXd LogPrior(const std::vector<Prior>& priors, const Eigen::MatrixXd
   return values;
 }
 
-bool IsProper(const std::vector<Prior>& priors) {
-  return std::none_of(priors.begin(), priors.end(),
-                      [](const Prior& prior) { return prior.kind == PriorKind::kFlat; });
-}
-
 double Draw(const Prior& prior, blr::Variates& variates) {
   switch (prior.kind) {
     case PriorKind::kFlat:

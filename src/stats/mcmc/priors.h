@@ -33,7 +33,6 @@ std::string PriorText(const Prior& prior);
 double LogPrior(const Prior& prior, double value);
 // Sum over the parameters; one value per column of thetas.
 Eigen::VectorXd LogPrior(const std::vector<Prior>& priors, const Eigen::MatrixXd& thetas);
-bool IsProper(const std::vector<Prior>& priors);
 // Throws kUsage for a flat prior.
 double Draw(const Prior& prior, blr::Variates& variates);
 

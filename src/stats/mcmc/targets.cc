@@ -164,34 +164,6 @@ class Cox : public LocalTarget {
   VectorXd time_, event_;
 };
 
-class GroupMean : public LocalTarget {
- public:
-  GroupMean(const VectorXd& y, size_t group, size_t groups)
-      : n_(static_cast<double>(y.size())), group_(group), groups_(groups) {
-    if (group >= groups || y.size() == 0 || !y.allFinite()) {
-      throw Error(ErrorCode::kBadData, "a group has no rows, or a value that is not a number");
-    }
-    mean_ = y.mean();
-    squares_ = (y.array() - mean_).square().sum();
-  }
-  size_t dimension() const override { return groups_ + 3; }
-  VectorXd LogLikelihood(const MatrixXd& thetas) const override {
-    VectorXd values(thetas.cols());
-    for (Index c = 0; c < thetas.cols(); ++c) {
-      const double deviation = std::exp(thetas(1, c)) * thetas(static_cast<Index>(2 + group_), c);
-      const double distance = mean_ - thetas(0, c) - deviation;
-      const double log_sigma = thetas(thetas.rows() - 1, c);
-      values(c) =
-          -n_ * log_sigma - 0.5 * std::exp(-2 * log_sigma) * (squares_ + n_ * distance * distance);
-    }
-    return values;
-  }
-
- private:
-  double n_, mean_ = 0, squares_ = 0;
-  size_t group_, groups_;
-};
-
 class Own : public LocalTarget {
  public:
   Own(size_t dimension, std::function<double(const VectorXd&)> log_likelihood)
@@ -267,10 +239,6 @@ TargetPtr WeibullTarget(SurvivalRows rows) {
 }
 
 TargetPtr CoxTarget(const SurvivalRows& rows) { return std::make_unique<Cox>(rows); }
-
-TargetPtr GroupMeanTarget(const VectorXd& y, size_t group, size_t groups) {
-  return std::make_unique<GroupMean>(y, group, groups);
-}
 
 TargetPtr OwnTarget(size_t dimension, std::function<double(const VectorXd&)> log_likelihood) {
   return std::make_unique<Own>(dimension, std::move(log_likelihood));

@@ -52,11 +52,6 @@ TargetPtr WeibullTarget(SurvivalRows rows);
 // rows only. No intercept. Parameters b. Not a sum over rows: no claim of differential privacy.
 TargetPtr CoxTarget(const SurvivalRows& rows);
 
-// Rows of group `group` of `groups`: y ~ N(mu + tau z_group, sigma^2). Parameters mu, log tau, z_1
-// .. z_groups, log sigma. With priors normal(0, 1) of the z's this is the hierarchical model whose
-// group means are N(mu, tau^2), each party one group.
-TargetPtr GroupMeanTarget(const Eigen::VectorXd& y, size_t group, size_t groups);
-
 // A user's own: called once per parameter vector.
 TargetPtr OwnTarget(size_t dimension, std::function<double(const Eigen::VectorXd&)> log_likelihood);
 

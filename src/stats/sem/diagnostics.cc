@@ -18,20 +18,6 @@ std::string GroupSuffix(const ParameterTable& table, std::size_t g) {
   return table.groups.size() > 1 ? fmt::format(" in group {}", table.groups[g]) : "";
 }
 
-void WarnNegativeVariances(const ParameterTable& table, const RamModel& model, const VectorXd& x,
-                           std::vector<std::string>& warnings) {
-  for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    const Parameter& row = table.rows[r];
-    if (row.op != "~~" || row.lhs != row.rhs) continue;
-    const double value = model.RowValue(static_cast<int>(r), x);
-    if (value >= 0) continue;
-    warnings.push_back(fmt::format(
-        "Heywood case: the variance {} is estimated as {:.4g}, below zero; the model may be "
-        "misspecified, the sample too small, or a factor may have too few indicators",
-        RowName(table, static_cast<int>(r)), value));
-  }
-}
-
 // Covariances beyond what two variances allow, by name; empty if there are none.
 std::vector<std::string> ImpossibleCorrelations(const MatrixXd& covariance,
                                                 const std::vector<std::string>& names) {
@@ -69,10 +55,25 @@ void WarnIndefinite(const std::string& what, const MatrixXd& covariance,
 
 }  // namespace
 
-std::vector<std::string> SolutionWarnings(const ParameterTable& table, const RamModel& model,
+std::vector<std::string> VarianceWarnings(const ParameterTable& table, const RamModel& model,
                                           const VectorXd& x) {
   std::vector<std::string> warnings;
-  WarnNegativeVariances(table, model, x, warnings);
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    const Parameter& row = table.rows[r];
+    if (row.op != "~~" || row.lhs != row.rhs) continue;
+    const double value = model.RowValue(static_cast<int>(r), x);
+    if (value >= 0) continue;
+    warnings.push_back(fmt::format(
+        "Heywood case: the variance {} is estimated as {:.4g}, below zero; the model may be "
+        "misspecified, the sample too small, or a factor may have too few indicators",
+        RowName(table, static_cast<int>(r)), value));
+  }
+  return warnings;
+}
+
+std::vector<std::string> SolutionWarnings(const ParameterTable& table, const RamModel& model,
+                                          const VectorXd& x) {
+  std::vector<std::string> warnings = VarianceWarnings(table, model, x);
   const Index p = model.num_observed, latent = model.num_variables - p;
   const std::vector<ImpliedMoments> implied = Imply(model, x);
   for (std::size_t g = 0; g < model.groups.size(); ++g) {

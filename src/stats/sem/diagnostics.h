@@ -17,6 +17,10 @@ namespace partita::stats {
 std::vector<std::string> SolutionWarnings(const ParameterTable& table, const RamModel& model,
                                           const Eigen::VectorXd& x);
 
+// The Heywood cases alone.
+std::vector<std::string> VarianceWarnings(const ParameterTable& table, const RamModel& model,
+                                          const Eigen::VectorXd& x);
+
 // For a fit that did not converge or is not identified: the parameter that ran away, if one did.
 std::vector<std::string> DriftWarnings(const ParameterTable& table, const RamModel& model,
                                        const Eigen::VectorXd& x);

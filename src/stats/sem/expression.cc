@@ -125,6 +125,12 @@ class ExpressionParser {
         std::find_if(kFunctions.begin(), kFunctions.end(),
                      [&](const Function& candidate) { return candidate.name == name.raw; });
     if (function == kFunctions.end()) {
+      if (name.raw == "c" || name.raw == "start" || name.raw == "label" || name.raw == "equal") {
+        Fail(name,
+             fmt::format("{}() is a modifier and cannot stand inside an expression", name.raw),
+             "write it alone before a variable, or several of them one after the other: "
+             "NA*c(a, b)*x");
+      }
       std::vector<std::string_view> known;
       known.reserve(kFunctions.size());
       for (const Function& candidate : kFunctions) known.push_back(candidate.name);

@@ -73,6 +73,7 @@ ObjectiveFit FitObjective(const ParameterTable& table, const SemObjective& objec
   ObjectiveFit out;
   SemFit& fit = out.fit;
   fit.converged = optimum.converged;
+  fit.stop = optimum.stop;
   fit.optimizer = optimizer;
   fit.iterations = optimum.iterations;
   fit.max_scaled_gradient = optimum.scaled_gradient;
@@ -93,7 +94,10 @@ ObjectiveFit FitObjective(const ParameterTable& table, const SemObjective& objec
     // A gradient that vanishes only because a parameter is on its way to infinity is no optimum.
     if (!optimum.converged || !covariance.positive_definite) {
       const std::vector<std::string> drift = DriftWarnings(table, model, optimum.x);
-      if (!drift.empty()) fit.converged = false;
+      if (!drift.empty()) {
+        fit.converged = false;
+        fit.stop = StopReason::kRanAway;
+      }
       Append(fit.warnings, drift);
     }
   } else {

@@ -9,6 +9,7 @@
 #include "base/progress.h"
 #include "stats/sem/moments.h"
 #include "stats/sem/parameter_table.h"
+#include "stats/sem/stop_reason.h"
 
 namespace partita::stats {
 
@@ -28,6 +29,8 @@ struct ParameterEstimate {
 
 struct SemFit {
   bool converged = false;
+  // kConverged where converged, and in results read from files, which have words only.
+  StopReason stop = StopReason::kConverged;
   std::string optimizer;  // "Fisher scoring" or "NLopt SLSQP, then Fisher scoring"
   int iterations = 0;
   double max_scaled_gradient = 0;  // projected on the constraints, per observation

@@ -135,10 +135,10 @@ struct Unit {
 };
 
 // Parameters given completed rows.
-GroupMoments DrawParameters(const GroupMoments& completed, ImputationTape& tape) {
+GroupMoments DrawParameters(const GroupMoments& completed, double degrees, ImputationTape& tape) {
   const Index p = completed.mean.size();
   const MatrixXd scatter = Lower(completed.n * completed.covariance);
-  const MatrixXd wishart = Lower(tape.Wishart(completed.n - 1, p));
+  const MatrixXd wishart = Lower(tape.Wishart(degrees, p));
   // Sigma = root root'.
   const MatrixXd root =
       wishart.triangularView<Eigen::Lower>().solve(scatter.transpose()).transpose();
@@ -173,6 +173,14 @@ std::vector<GroupMoments> ImputeMoments(const ParameterTable& table,
     prepared.push_back(Prepare(
         {moments.group, moments.observed, unit.Into(moments.moments, moments.observed)}, p));
   }
+  double rows = 0, values = 0;
+  for (const PatternMoments& moments : patterns) {
+    const auto missing = static_cast<double>(p) - static_cast<double>(moments.observed.size());
+    if (missing == 0) continue;
+    rows += moments.moments.n;
+    values += missing * moments.moments.n;
+  }
+  const double degrees = PosteriorDegrees(start.n, rows, values);
   progress.Phase("imputation");
   std::vector<GroupMoments> imputed;
   for (std::size_t i = 0; i < options.imputations; ++i) {
@@ -187,7 +195,7 @@ std::vector<GroupMoments> ImputeMoments(const ParameterTable& table,
         imputed.push_back(unit.Back(completed));
         break;
       }
-      at = DrawParameters(completed, tape);
+      at = DrawParameters(completed, degrees, tape);
     }
   }
   return imputed;

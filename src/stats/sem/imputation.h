@@ -11,12 +11,18 @@
 //     [1 X Y]'[1 X Y] = [R U]'[R U] + L W L' in the last block,
 //
 // where Q'Z is k x m standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
-// independent. The parameters are drawn given completed data under Jeffreys' prior
-// |Sigma|^-(p+1)/2: Sigma = S^1/2 W^-1 S^1/2' with W Wishart(n - 1, I), mu normal around the mean
-// with covariance Sigma / n.
+// independent. The parameters are drawn given completed data: Sigma = S^1/2 W^-1 S^1/2' with W
+// Wishart(nu, I), S = n times the covariances, mu normal around the mean with covariance Sigma / n.
+// Of m variables given the others Sigma has the mean S_m.o / (nu - m - 1). Under Jeffreys' prior,
+// |Sigma|^-(p+1)/2, nu is n - 1: residual variances are drawn (m + 2) / n too large, and with a
+// fraction g of the rows missing what is imputed feeds that back, g / (1 - g) (m + 2) / sqrt(2 n)
+// standard errors above full information. nu = n + 1 + m, m the average of the incomplete rows,
+// puts that mean at the maximum-likelihood estimate (von Hippel 2013, Sociological Methods &
+// Research 42, of one variable).
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -33,6 +39,12 @@ struct ImputationOptions {
   // Of a chain of its own for every imputation, from the moments of what is there.
   std::size_t iterations = 50;
 };
+
+// nu: of n rows, and of those that miss something how many there are and how many values they miss
+// together. A whole number.
+inline double PosteriorDegrees(double n, double incomplete_rows, double missing_values) {
+  return n + 1 + (incomplete_rows > 0 ? std::round(missing_values / incomplete_rows) : 0);
+}
 
 // Where the randomness comes from.
 class ImputationTape {

@@ -140,22 +140,4 @@ VectorXd ImpliedStatistics(const RamModel& model, const StatisticsScale& scale,
   return out;
 }
 
-VectorXd SampleStatistics(const StatisticsLayout& layout, const StatisticsScale& scale,
-                          const std::vector<GroupMoments>& moments) {
-  VectorXd out(layout.size());
-  Index at = 0;
-  for (const GroupMoments& group : moments) {
-    const VectorXd mean = (group.mean - scale.centre).cwiseQuotient(scale.half_width);
-    for (Index i = 0; i < layout.num_sums(); ++i) out[at++] = group.n * mean[i];
-    for (Index i = 0; i < layout.num_variables; ++i) {
-      for (Index j = i; j < layout.num_variables; ++j) {
-        const double covariance =
-            group.covariance(i, j) / (scale.half_width[i] * scale.half_width[j]);
-        out[at++] = group.n * (covariance + (layout.means ? mean[i] * mean[j] : 0));
-      }
-    }
-  }
-  return out;
-}
-
 }  // namespace partita::stats

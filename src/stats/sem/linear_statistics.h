@@ -53,8 +53,4 @@ LinearRows LikelihoodRows(const RamModel& model, const StatisticsScale& scale,
 Eigen::VectorXd ImpliedStatistics(const RamModel& model, const StatisticsScale& scale,
                                   const std::vector<double>& n, const Eigen::VectorXd& x);
 
-// The statistics of a sample; the oracle of the tests.
-Eigen::VectorXd SampleStatistics(const StatisticsLayout& layout, const StatisticsScale& scale,
-                                 const std::vector<GroupMoments>& moments);
-
 }  // namespace partita::stats

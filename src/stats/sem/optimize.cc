@@ -191,19 +191,22 @@ bool LineSearch(const SemObjective& objective, const ModelExpressions& expressio
   return false;
 }
 
-std::string StopReason(const Iterate& at, bool line_search_failed, int max_iterations) {
+void Explain(const Iterate& at, bool line_search_failed, int max_iterations, Optimum& best) {
   if (at.infeasibility > 1e-6) {
-    return "the equality constraints could not be satisfied together; check that they do not "
-           "contradict one another";
-  }
-  if (line_search_failed) {
-    return fmt::format(
+    best.stop = StopReason::kConstraints;
+    best.reason = StopReasonText(best.stop);
+  } else if (line_search_failed) {
+    best.stop = StopReason::kNoBetterPoint;
+    best.reason = fmt::format(
         "the line search found no better point although the scaled gradient is "
         "still {:.1e}; the likelihood may be flat or unbounded there",
         at.scaled_gradient);
+  } else {
+    best.stop = StopReason::kLimit;
+    best.reason =
+        fmt::format("the iteration limit of {} was reached with a scaled gradient of {:.1e}",
+                    max_iterations, at.scaled_gradient);
   }
-  return fmt::format("the iteration limit of {} was reached with a scaled gradient of {:.1e}",
-                     max_iterations, at.scaled_gradient);
 }
 
 }  // namespace
@@ -214,8 +217,8 @@ Optimum Minimize(const SemObjective& objective, const ModelExpressions& expressi
   best.x = start;
   best.value = Discrepancy(objective, start);
   if (!std::isfinite(best.value)) {
-    best.reason =
-        "the model-implied covariance matrix is not positive definite at the start values";
+    best.stop = StopReason::kStartsOutside;
+    best.reason = StopReasonText(best.stop);
     return best;
   }
   if (start.size() == 0) {
@@ -248,10 +251,11 @@ Optimum Minimize(const SemObjective& objective, const ModelExpressions& expressi
   best.scaled_gradient = at.scaled_gradient;
   best.converged = Usable(at) && at.infeasibility < 1e-8 && at.scaled_gradient < options.acceptable;
   if (!best.converged) {
-    best.reason = StopReason(at, stuck, options.max_iterations);
+    Explain(at, stuck, options.max_iterations, best);
   } else if (IsSaddle(objective, at)) {
     best.converged = false;
-    best.reason = "the gradient vanishes at a saddle point of the likelihood, not at a maximum";
+    best.stop = StopReason::kSaddlePoint;
+    best.reason = StopReasonText(best.stop);
   }
   return best;
 }

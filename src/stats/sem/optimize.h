@@ -12,6 +12,7 @@
 #include "base/progress.h"
 #include "stats/sem/constraints.h"
 #include "stats/sem/objective.h"
+#include "stats/sem/stop_reason.h"
 
 namespace partita::stats {
 
@@ -30,7 +31,8 @@ struct Optimum {
   double scaled_gradient = 0;
   int iterations = 0;
   bool converged = false;
-  std::string reason;  // why not, in words
+  StopReason stop = StopReason::kConverged;  // why not,
+  std::string reason;                        // and in words
 };
 
 // start: where Sigma is positive definite (otherwise not converged, with that reason).

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "stats/sem/constraints.h"
@@ -30,6 +31,10 @@ constexpr double kStandardErrors = 1e-5;    // distance to the optimum that is c
 constexpr double kValuesStillTell = 1e-9;   // predicted decrease per row below which values do not
 constexpr double kHalfWidthDeviations = 3;  // assumed before anything is known
 constexpr double kSecantBelow = 0.3;        // scaled gradient
+constexpr double kFar = 30;                 // a loading or variance in units of standard deviations
+constexpr double kSmallVariance = 0.05;     // of a latent variable
+constexpr double kFirstLoading = 0.3;       // where none is fixed
+constexpr int kFewestGradients = 40;        // of the first start
 constexpr int kMaxSteps = 500;              // tried, most of them refused without a question
 
 // fixed.x takes covariates' moments from the sample, which is not there: they are estimated.
@@ -57,6 +62,17 @@ RankReference AssumedReference(const OracleFitInput& input) {
   return {std::vector<VectorXd>(input.n.size(), VectorXd::Zero(p)),
           std::vector<MatrixXd>(input.n.size(), variance * MatrixXd::Identity(p, p))};
 }
+
+// In units of the standard deviations of the moments.
+struct ScaledModel {
+  ScaledModel(const ParameterTable& table, const std::vector<GroupMoments>& moments)
+      : model(BuildRamModel(table, moments)),
+        samples(ScaleMoments(moments, model.variable_unit.head(model.num_observed))) {}
+  SemObjective objective() const { return {model, samples}; }
+
+  const RamModel model;
+  const std::vector<GroupSample> samples;
+};
 
 int CountParameters(const RamModel& model, const ModelExpressions& expressions) {
   const ExpressionValues at = expressions.Constraints(VectorXd::Ones(model.num_parameters));
@@ -93,35 +109,43 @@ class Questions {
  public:
   Questions(const RamModel& model, const OracleFitInput& input, const OracleFitOptions& options,
             Progress& progress)
-      : model_(model),
+      : model_(&model),
         input_(input),
         options_(options),
         progress_(progress),
-        tracker_(LayoutOf(model), AssumedReference(input)) {
+        tracker_(LayoutOf(model), AssumedReference(input)),
+        gradient_limit_(options.max_gradients) {
     for (double n : input.n) total_ += n;
     usage_.num_statistics = static_cast<int>(tracker_.num_statistics());
   }
 
+  // The same model in other units.
+  void Use(const RamModel& model) { model_ = &model; }
+
+  // From now on at most so many gradients more.
+  void Allow(int gradients) {
+    gradient_limit_ = std::min(options_.max_gradients, usage_.gradients + gradients);
+  }
+  int GradientsLeft() const { return options_.max_gradients - usage_.gradients; }
+
   // False, and nothing asked, where a Sigma is not positive definite.
   bool Ask(const VectorXd& x, double& value, VectorXd* gradient) {
-    const LinearRows rows = LikelihoodRows(model_, input_.scale, input_.n, x, gradient != nullptr);
+    const LinearRows rows = LikelihoodRows(*model_, input_.scale, input_.n, x, gradient != nullptr);
     if (rows.weights.rows() == 0) return false;
     Count(gradient != nullptr);
     asked_.push_back(rows.weights);
     Report(tracker_.Add(rows.weights));
     const OracleAnswer answer = input_.oracle(rows.weights);
-    const VectorXd implied = ImpliedStatistics(model_, input_.scale, input_.n, x);
+    const VectorXd implied = ImpliedStatistics(*model_, input_.scale, input_.n, x);
     const VectorXd all = answer.values + rows.constants + (rows.weights - answer.used) * implied;
     value = -all[0] / total_;
-    if (gradient != nullptr) *gradient = -all.tail(model_.num_parameters) / total_;
+    if (gradient != nullptr) *gradient = -all.tail(model_->num_parameters) / total_;
     return true;
   }
 
-  bool GradientsLeft() const { return usage_.gradients < options_.max_gradients; }
-
   // The rank in coordinates that suit the data: those of the fitted model.
   OracleUsage Usage(const VectorXd& x) const {
-    RankTracker tracker(LayoutOf(model_), ReferenceAt(model_, input_.scale, x));
+    RankTracker tracker(LayoutOf(*model_), ReferenceAt(*model_, input_.scale, x));
     for (const MatrixXd& weights : asked_) tracker.Add(weights);
     OracleUsage usage = usage_;
     usage.rank = static_cast<int>(tracker.rank());
@@ -132,9 +156,9 @@ class Questions {
   void Count(bool gradient) {
     progress_.CheckCancelled();
     int& used = gradient ? usage_.gradients : usage_.values;
-    if (used >= (gradient ? options_.max_gradients : options_.max_values)) throw OutOfEvaluations();
+    if (used >= (gradient ? gradient_limit_ : options_.max_values)) throw OutOfEvaluations();
     ++used;
-    usage_.opened_numbers += gradient ? 1 + model_.num_parameters : 1;
+    usage_.opened_numbers += gradient ? 1 + model_->num_parameters : 1;
   }
 
   // The rank follows from the weights, not from the answers; but the weights follow from earlier
@@ -149,13 +173,14 @@ class Questions {
         static_cast<uint64_t>(options_.max_gradients) + static_cast<uint64_t>(options_.max_values));
   }
 
-  const RamModel& model_;
+  const RamModel* model_;
   const OracleFitInput& input_;
   const OracleFitOptions& options_;
   Progress& progress_;
   RankTracker tracker_;
   std::vector<MatrixXd> asked_;
   double total_ = 0;
+  int gradient_limit_ = 0;
   OracleUsage usage_;
 };
 
@@ -172,6 +197,12 @@ struct Point {
   double scaled_gradient = std::numeric_limits<double>::infinity();
 };
 
+// kConverged: none.
+struct Failure {
+  StopReason stop = StopReason::kConverged;
+  std::string words;
+};
+
 struct Step {
   VectorXd step;
   double predicted = 0;  // decrease of the value
@@ -184,20 +215,22 @@ class Scoring {
     for (const GroupSample& sample : objective.samples) total_ += sample.n;
   }
 
-  // Best point reached; reason: why it is not an optimum (empty: it is one).
-  Point Run(const VectorXd& start, int& steps, std::string& reason) {
+  // Best point reached; failure: why it is not an optimum.
+  Point Run(const VectorXd& start, int& steps, Failure& failure) {
     Point at;
     at.x = start;
     correction_ = MatrixXd::Zero(start.size(), start.size());
-    reason = "the model-implied covariance matrix is not positive definite at the start values";
+    failure = {StopReason::kStartsOutside, StopReasonText(StopReason::kStartsOutside)};
     if (!Inside(start) || !questions_.Ask(start, at.value, &at.gradient)) return at;
     try {
       Examine(at);
-      Iterate(at, steps, reason);
+      Iterate(at, steps, failure);
     } catch (const OutOfEvaluations&) {
-      reason = fmt::format(
-          "the declared number of evaluations was used up with a scaled gradient of {:.1e}",
-          at.scaled_gradient);
+      failure = {
+          StopReason::kLimit,
+          fmt::format("the declared number of evaluations was used up with a scaled gradient of "
+                      "{:.1e}",
+                      at.scaled_gradient)};
     }
     return at;
   }
@@ -287,16 +320,27 @@ class Scoring {
     return values_tell || next.scaled_gradient < 0.9 * at.scaled_gradient;
   }
 
+  // In units of standard deviations nothing sensible is that far.
+  bool RanAway(const VectorXd& x) const {
+    for (const RamGroup& group : objective_.model.groups) {
+      for (const RamCell& cell : group.cells) {
+        if (cell.matrix != RamMatrix::kMean && std::abs(cell.factor * x[cell.parameter]) > kFar)
+          return true;
+      }
+    }
+    return false;
+  }
+
   bool CloseEnough(const Point& at) const {
     return at.infeasibility < 1e-8 && at.scaled_gradient * std::sqrt(total_) < kStandardErrors;
   }
 
-  void Iterate(Point& at, int& steps, std::string& reason) {
+  void Iterate(Point& at, int& steps, Failure& failure) {
     double damping = 0;
     bool refused = false;
     for (int tried = 0; tried < kMaxSteps; ++tried) {
       if (at.infeasibility < 1e-12 && at.scaled_gradient < kTarget) {
-        reason.clear();
+        failure = {};
         return;
       }
       Point next;
@@ -307,21 +351,26 @@ class Scoring {
         at = std::move(next);
         ++steps;
         refused = false;
+        if (RanAway(at.x)) {
+          failure = {StopReason::kRanAway, StopReasonText(StopReason::kRanAway)};
+          return;
+        }
         damping = ratio > 0.7 ? (damping < 1e-2 ? 0 : damping / 8) : damping;
         continue;
       }
       if (CloseEnough(at)) {  // rounding of the answers allows no further step
-        reason.clear();
+        failure = {};
         return;
       }
       refused = ratio != -1;  // a step that needed no question says nothing about values
       damping = std::max(4 * damping, 0.05);
       if (damping > 1e12) break;
     }
-    reason = fmt::format(
-        "no better point was found although the scaled gradient is still {:.1e}; the likelihood "
-        "may be flat or unbounded there",
-        at.scaled_gradient);
+    failure = {
+        StopReason::kNoBetterPoint,
+        fmt::format("no better point was found although the scaled gradient is still {:.1e}; the "
+                    "likelihood may be flat or unbounded there",
+                    at.scaled_gradient)};
   }
 
   const SemObjective& objective_;
@@ -334,19 +383,116 @@ class Scoring {
 struct OracleOptimum {
   Point point;
   int steps = 0;
-  std::string reason;  // empty: converged
+  Failure failure;
 };
 
+bool IsLoading(const RamModel& model, const RamCell& cell) {
+  return cell.matrix == RamMatrix::kRegression && cell.row < model.num_observed &&
+         cell.column >= model.num_observed;
+}
+
+// Where nothing predicts anything: residual variances 1 and latent ones small. A latent variable is
+// related to one of its indicators only, by the loading that is fixed or else its first.
+VectorXd IndependentPoint(const ParameterTable& table, const SemObjective& objective) {
+  const RamModel& model = objective.model;
+  VectorXd x = StartValues(table, model, objective.samples, StartMethod::kSimple);
+  for (const RamGroup& group : model.groups) {
+    std::vector<bool> has_loading(static_cast<std::size_t>(model.num_variables), false);
+    for (Index f = model.num_observed; f < model.num_variables; ++f)
+      has_loading[static_cast<std::size_t>(f)] = !group.regression.col(f).isZero(0);
+    for (const RamCell& cell : group.cells) {
+      if (cell.matrix == RamMatrix::kMean) continue;
+      const bool variance = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column;
+      const double observed = cell.row < model.num_observed ? 1 : kSmallVariance;
+      x[cell.parameter] = variance ? observed / cell.factor : 0;
+      const auto latent = static_cast<std::size_t>(cell.column);
+      if (!IsLoading(model, cell) || has_loading[latent]) continue;
+      has_loading[latent] = true;
+      x[cell.parameter] = kFirstLoading / cell.factor;
+    }
+  }
+  return x;
+}
+
+struct Learned {
+  std::vector<GroupMoments> moments;
+  VectorXd slope;  // of the likelihood, by parameter; empty: not asked
+};
+
+// Means and variances of the rows, by one question: there the likelihood separates, so that a step
+// of Fisher scoring on a variance or a mean alone leads to the sample's. What the model does not
+// say of a variable stays as it was assumed. The slope of a loading has the sign of the covariance
+// with the one indicator that the latent variable is related to.
+Learned LearnScale(const ParameterTable& table, const SemObjective& objective,
+                   std::vector<GroupMoments> moments, Questions& questions) {
+  const RamModel& model = objective.model;
+  const VectorXd x = IndependentPoint(table, objective);
+  double value = 0;
+  VectorXd gradient;
+  if (questions.GradientsLeft() < 2 || !questions.Ask(x, value, &gradient))
+    return {std::move(moments), {}};
+  const VectorXd information = ExpectedInformation(objective, x).diagonal();
+  const std::vector<ImpliedMoments> implied = Imply(model, x);
+  for (std::size_t g = 0; g < moments.size(); ++g) {
+    const auto step = [&](const RamCell& cell) {
+      const double root = information[cell.parameter];
+      return root > 0 ? -cell.factor * gradient[cell.parameter] / root : 0.0;
+    };
+    VectorXd shift = VectorXd::Zero(model.num_observed);
+    for (const RamCell& cell : model.groups[g].cells) {
+      if (cell.matrix != RamMatrix::kMean || cell.row >= model.num_observed) continue;
+      shift[cell.row] = step(cell);
+      moments[g].mean[cell.row] =
+          model.variable_unit[cell.row] * (implied[g].mean[cell.row] + shift[cell.row]);
+    }
+    for (const RamCell& cell : model.groups[g].cells) {
+      const bool own = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column &&
+                       cell.row < model.num_observed;
+      if (!own) continue;
+      const double variance = implied[g].covariance(cell.row, cell.row) + step(cell) -
+                              shift[cell.row] * shift[cell.row];
+      const double unit = model.variable_unit[cell.row];
+      if (variance > 0) moments[g].covariance(cell.row, cell.row) = unit * unit * variance;
+    }
+  }
+  return {std::move(moments), -gradient};
+}
+
+// Start values with loadings of the signs that were learned, but for those that the user gave.
+VectorXd SignedStart(const ParameterTable& table, const SemObjective& objective,
+                     const VectorXd& slope, StartMethod method) {
+  const RamModel& model = objective.model;
+  VectorXd start = StartValues(table, model, objective.samples, method);
+  if (slope.size() == 0) return start;
+  std::set<int> reversed;
+  for (const RamGroup& group : model.groups) {
+    for (const RamCell& cell : group.cells) {
+      const Parameter& row = table.rows[static_cast<std::size_t>(cell.table_row)];
+      const bool given = row.user_start && method != StartMethod::kCautious;
+      if (IsLoading(model, cell) && !given && slope[cell.parameter] < 0)
+        reversed.insert(cell.parameter);
+    }
+  }
+  for (const int k : reversed) start[k] = -start[k];
+  return start;
+}
+
+// From several starts, within what was declared: a start may use half of what is left, and at least
+// kFewestGradients.
 OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objective,
-                       const ModelExpressions& expressions, Questions& questions) {
+                       const ModelExpressions& expressions, const VectorXd& slope,
+                       Questions& questions) {
   OracleOptimum best;
   for (const StartMethod method : {StartMethod::kSimple, StartMethod::kCautious}) {
-    const VectorXd start = StartValues(table, objective.model, objective.samples, method);
-    if (best.point.x.size() > 0 && !questions.GradientsLeft()) break;
+    const VectorXd start = SignedStart(table, objective, slope, method);
+    const int left = questions.GradientsLeft();
+    if (best.point.x.size() > 0 && left == 0) break;
+    const bool last = method == StartMethod::kCautious;
+    questions.Allow(last ? left : std::max(kFewestGradients, left / 2));
     OracleOptimum found;
-    found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.reason);
+    found.point = Scoring(objective, expressions, questions).Run(start, found.steps, found.failure);
     found.steps += best.steps;
-    const bool converged = found.reason.empty();
+    const bool converged = found.failure.stop == StopReason::kConverged;
     if (converged || best.point.x.size() == 0 || found.point.value < best.point.value) {
       best = std::move(found);
     }
@@ -384,12 +530,14 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
   const RamModel& model = objective.model;
   const Point& at = optimum.point;
   SemFit fit;
-  fit.converged = optimum.reason.empty();
+  fit.stop = optimum.failure.stop;
+  fit.converged = fit.stop == StopReason::kConverged;
   fit.optimizer = "damped Fisher scoring over the likelihood oracle";
   fit.iterations = optimum.steps;
   fit.max_scaled_gradient = at.scaled_gradient;
   if (!fit.converged) {
-    fit.warnings.push_back(fmt::format("the optimiser did not converge: {}", optimum.reason));
+    fit.warnings.push_back(
+        fmt::format("the optimiser did not converge: {}", optimum.failure.words));
   }
   double total = 0;
   for (double n : input.n) total += n;
@@ -402,7 +550,10 @@ SemFit Describe(const ParameterTable& table, const ParameterTable& freed,
     AppendWarnings(fit.warnings, IdentificationWarnings(freed, model, covariance));
     if (!fit.converged || !covariance.positive_definite) {
       const std::vector<std::string> drift = DriftWarnings(freed, model, at.x);
-      if (!drift.empty()) fit.converged = false;
+      if (!drift.empty()) {
+        fit.converged = false;
+        fit.stop = StopReason::kRanAway;
+      }
       AppendWarnings(fit.warnings, drift);
     }
   }
@@ -434,14 +585,17 @@ OracleFit FitSemFromOracle(const ParameterTable& table, const OracleFitInput& in
                            const OracleFitOptions& options, Progress& progress) {
   const ParameterTable freed = FreeCovariates(table);
   const std::vector<GroupMoments> assumed = AssumedMoments(input);
-  const RamModel model = BuildRamModel(freed, assumed);
-  const std::vector<GroupSample> samples =
-      ScaleMoments(assumed, model.variable_unit.head(model.num_observed));
-  const SemObjective objective{model, samples};
+  const ScaledModel rough(freed, assumed);
+  CheckRows(table, input.n, CountParameters(rough.model, ModelExpressions(freed, rough.model)));
+  Questions questions(rough.model, input, options, progress);
+  // From here on nothing depends on the bounds.
+  const Learned learned = LearnScale(freed, rough.objective(), assumed, questions);
+  const ScaledModel scaled(freed, learned.moments);
+  const RamModel& model = scaled.model;
+  const SemObjective objective = scaled.objective();
   const ModelExpressions expressions(freed, model);
-  CheckRows(table, input.n, CountParameters(model, expressions));
-  Questions questions(model, input, options, progress);
-  const OracleOptimum optimum = Optimize(freed, objective, expressions, questions);
+  questions.Use(model);
+  const OracleOptimum optimum = Optimize(freed, objective, expressions, learned.slope, questions);
   OracleFit out;
   out.fit =
       Describe(table, freed, input, objective, expressions, optimum, options.confidence_level);

@@ -4,8 +4,10 @@
 // Fisher scoring on the constraint manifold needs, beside what the oracle answers, only theta (the
 // expected information does not depend on the data). Steps are damped (Levenberg-Marquardt) rather
 // than searched along a line, since every evaluation costs a round trip and tells something. The
-// start values come from public facts alone: each column's centre, and a third of its half width as
-// its standard deviation.
+// first question is about a point where nothing predicts anything, which public facts give (each
+// column's centre, and a third of its half width as its standard deviation): its gradient tells
+// means, standard deviations and signs of loadings, and everything after is in their units. A start that runs away, or
+// uses up half of what was declared, is followed by a more cautious one.
 #pragma once
 
 #include <Eigen/Core>

@@ -34,8 +34,21 @@ constexpr std::array<Refusal, 7> kRefusedOperators = {{
      "remove the constraint and look at the estimate, or fix the parameter with =="},
     {">", "inequality constraints (>) are not supported",
      "remove the constraint and look at the estimate, or fix the parameter with =="},
-    {":", "blocks (group: level: block: class:) are not supported",
-     "use modifiers with one value per group: c(a, b)*x"},
+    {":", "blocks (NAME: ...) are not supported", "begin a statement with a name and an operator"},
+}};
+
+// What stands before the : of a block.
+constexpr std::array<Refusal, 4> kRefusedBlocks = {{
+    {"group", "blocks (group:) are not supported",
+     "name the groups in the analysis (group = \"school\") and use modifiers with one value per "
+     "group: c(a, b)*x"},
+    {"level", "models of two levels (level:) are not supported",
+     "for rows that belong together use robust standard errors with `cluster` in [design], or "
+     "site = \"fixed\" for institutions with intercepts of their own"},
+    {"class", "models with latent classes (class:) are not supported",
+     "use a model without classes"},
+    {"block", "blocks (block:) are not supported",
+     "use groups: group = \"school\" in the analysis, c(a, b)*x in the model"},
 }};
 
 constexpr std::array<Refusal, 5> kRefusedModifiers = {{
@@ -50,6 +63,11 @@ const Refusal* Find(std::span<const Refusal> refusals, std::string_view word) {
   const auto found = std::find_if(refusals.begin(), refusals.end(),
                                   [&](const Refusal& refusal) { return refusal.word == word; });
   return found == refusals.end() ? nullptr : &*found;
+}
+
+// Modifiers that are written as functions, beside c().
+bool IsNamedModifier(std::string_view name) {
+  return name == "start" || name == "label" || name == "equal";
 }
 
 bool IsIdentifier(std::string_view text) {
@@ -87,6 +105,8 @@ class StatementParser {
   ModelStatement Run() {
     const std::size_t op = FindOperator();
     const Token& token = tokens_[op];
+    const Refusal* block = token.Is(":") ? Find(kRefusedBlocks, tokens_.front().raw) : nullptr;
+    if (block != nullptr) Fail(token, std::string(block->what), std::string(block->hint));
     if (const Refusal* refusal = Find(kRefusedOperators, token.raw)) {
       Fail(token, std::string(refusal->what), std::string(refusal->hint));
     }
@@ -207,29 +227,35 @@ class StatementParser {
       terms.push_back(std::move(term));
       return;
     }
-    ModelTerm& first = terms[known->second];
-    const std::string shown = term.name.empty() ? "the intercept 1" : "'" + term.name + "'";
     if (term.modifiers.empty()) {
-      FailAt(source_, term.position, fmt::format("{} occurs twice in this formula", shown),
+      FailAt(source_, term.position, fmt::format("{} occurs twice in this formula", Shown(term)),
              "remove one of the two");
     }
-    for (Modifier& modifier : term.modifiers) {
-      const auto same = std::find_if(first.modifiers.begin(), first.modifiers.end(),
-                                     [&](const Modifier& m) { return m.kind == modifier.kind; });
-      if (same != first.modifiers.end()) {
-        FailAt(source_, modifier.position,
-               fmt::format("{} already has a modifier of this kind in this formula", shown),
-               "keep one label, one fixed value and one start() per variable");
-      }
-      first.modifiers.push_back(std::move(modifier));
+    for (Modifier& modifier : term.modifiers)
+      AddModifier(std::move(modifier), terms[known->second]);
+  }
+
+  static std::string Shown(const ModelTerm& term) {
+    return term.name.empty() ? "the intercept 1" : "'" + term.name + "'";
+  }
+
+  void AddModifier(Modifier modifier, ModelTerm& term) const {
+    const auto same = std::find_if(term.modifiers.begin(), term.modifiers.end(),
+                                   [&](const Modifier& m) { return m.kind == modifier.kind; });
+    if (same != term.modifiers.end()) {
+      FailAt(source_, modifier.position,
+             fmt::format("{} already has a modifier of this kind in this formula", Shown(term)),
+             "keep one label, one fixed value and one start() per variable");
     }
+    term.modifiers.push_back(std::move(modifier));
   }
 
   ModelTerm ParseTerm(Tokens piece) {
     for (const Token& token : piece) {
       if (token.Is(":")) {
         Fail(token, "products of variables (x:z) are not supported",
-             "compute the product as a column of the data and use its name");
+             "name the product in the study file and use that name: [[derived]] with transform = "
+             "\"product\", from = \"x\", with = \"z\", both held by one party");
       }
       if (token.Is("?")) {
         Fail(token, "'?' start values are not supported", "write start(0.5)*x instead of 0.5?x");
@@ -247,9 +273,30 @@ class StatementParser {
     }
     if (factors.size() > 1) {
       const auto size = static_cast<std::size_t>(variable.data() - piece.data()) - 1;
-      term.modifiers.push_back(ParseModifier(piece.first(size)));
+      AddModifiers(piece.first(size), factors, term);
     }
     return term;
+  }
+
+  // NA*c(a, a)*x is NA*x + c(a, a)*x; but 2*0.5*x has one fixed value, an expression.
+  void AddModifiers(Tokens all, const std::vector<Tokens>& factors, ModelTerm& term) {
+    const auto stands_alone = [](Tokens factor) {
+      return !factor.empty() && factor[0].kind == TokenKind::kName &&
+             (factor.size() == 1 ? factor[0].raw == "NA" : IsModifierCall(factor));
+    };
+    if (factors.size() == 2 || std::none_of(factors.begin(), factors.end() - 1, stands_alone)) {
+      term.modifiers.push_back(ParseModifier(all));
+      return;
+    }
+    for (auto factor = factors.begin(); factor + 1 != factors.end(); ++factor)
+      AddModifier(ParseModifier(*factor), term);
+  }
+
+  static bool IsModifierCall(Tokens tokens) {
+    return tokens.size() > 2 && tokens[0].kind == TokenKind::kName && tokens[1].Is("(") &&
+           tokens.back().Is(")") &&
+           (tokens[0].raw == "c" || IsNamedModifier(tokens[0].raw) ||
+            Find(kRefusedModifiers, tokens[0].raw) != nullptr);
   }
 
   [[noreturn]] void FailAtVariable(Tokens piece, Tokens variable) {
@@ -298,7 +345,7 @@ class StatementParser {
       if (const Refusal* refusal = Find(kRefusedModifiers, first.raw)) {
         Fail(first, std::string(refusal->what), std::string(refusal->hint));
       }
-      if (first.raw == "start" || first.raw == "label" || first.raw == "equal") {
+      if (IsNamedModifier(first.raw)) {
         return NamedModifier(first, tokens.subspan(2, tokens.size() - 3));
       }
     }

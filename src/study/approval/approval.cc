@@ -12,7 +12,7 @@ namespace partita::study {
 namespace {
 
 constexpr char kApprovalKind[] = "partita_approval";
-constexpr uint64_t kApprovalFormat = 2;
+constexpr uint64_t kApprovalFormat = 3;
 constexpr char kApprovalSecretKind[] = "partita_approval_secret";
 constexpr char kApprovalDomain[] = "partita approval v2";
 constexpr char kApproveAgain[] =
@@ -28,7 +28,7 @@ Bytes ApprovalFields(const Approval& approval) {
   writer.String(DecisionName(approval.decision));
   writer.String(approval.reason);
   writer.String(approval.study);
-  writer.Raw(approval.study_file_hash);
+  writer.Raw(approval.agreement_hash);
   writer.Raw(approval.plan_hash);
   writer.Raw(approval.commitment);
   WriteDisclosure(approval.disclosure, writer);
@@ -55,12 +55,12 @@ Decision ReadDecision(const DocumentReader& reader) {
 }
 
 void RequireHash(const Digest& theirs, const Digest& ours, const std::string& party,
-                 std::string_view what) {
+                 std::string_view what, std::string_view hash) {
   if (theirs == ours) return;
   RefuseApproval(
-      fmt::format("the approval of party {} is for another {}: it names the hash {}..., here it "
+      fmt::format("the approval of party {} is for another {}: it names the {} hash {}..., here it "
                   "is {}...",
-                  party, what, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
+                  party, what, hash, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
 }
 
 void RequireThreshold(uint64_t theirs, uint64_t least, const std::string& party,
@@ -89,7 +89,7 @@ std::string RenderApproval(const SignedApproval& document) {
   object["decision"] = DecisionName(approval.decision);
   object["reason"] = approval.reason;
   object["study"] = approval.study;
-  object["study_file_hash"] = HashJson(approval.study_file_hash);
+  object["agreement_hash"] = HashJson(approval.agreement_hash);
   object["plan_hash"] = HashJson(approval.plan_hash);
   object["snapshot_commitment"] = HashJson(approval.commitment);
   AddDisclosure(approval.disclosure, object);
@@ -113,7 +113,7 @@ SignedApproval ParseApproval(std::string_view text, std::string_view file) {
   if (approval.decision == Decision::kReject && approval.reason.empty())
     reader.Fail("a rejection without a 'reason'");
   approval.study = reader.StudyName("study");
-  approval.study_file_hash = reader.Hash("study_file_hash");
+  approval.agreement_hash = reader.Hash("agreement_hash");
   approval.plan_hash = reader.Hash("plan_hash");
   approval.commitment = reader.Hash("snapshot_commitment");
   approval.disclosure = reader.Disclosure();
@@ -183,8 +183,9 @@ void RequireApproves(const Approval& approval, const std::string& party, const A
   if (approval.study != terms.study)
     RefuseApproval(what + " is for the study '" + approval.study + "', not for '" + terms.study +
                    "'");
-  RequireHash(approval.study_file_hash, terms.study_file_hash, party, "study file or roster");
-  RequireHash(approval.plan_hash, terms.plan_hash, party, "plan");
+  RequireHash(approval.agreement_hash, terms.agreement_hash, party, "study file or roster",
+              "agreement");
+  RequireHash(approval.plan_hash, terms.plan_hash, party, "plan", "plan");
   if (approval.decision == Decision::kReject) {
     RefuseApproval(
         "party " + party + " rejected the study: " + approval.reason,

@@ -40,7 +40,7 @@ struct Approval {
   // characters.
   std::string reason;
   std::string study;          // its name
-  Digest study_file_hash{};   // StudyFileHash: study file, versions, schemas, certificates
+  Digest agreement_hash{};    // AgreementHash: study file, versions, schemas, certificates
   Digest plan_hash{};         // PlanHash
   Digest commitment{};        // of the party's table; zero for one that holds nothing, or rejects
   DisclosureSpec disclosure;  // what this party demands: at least what the study says
@@ -97,7 +97,7 @@ void RequireSigned(const SignedApproval& document, const std::string& party,
 // What every approval of a study has to say.
 struct ApprovalTerms {
   std::string study;
-  Digest study_file_hash{}, plan_hash{};
+  Digest agreement_hash{}, plan_hash{};
   DisclosureSpec disclosure;
 };
 

@@ -49,8 +49,10 @@ struct SignedEnvelope {
   Signature signature;
 };
 
-// The steward's text; party, approved_at and software_version stay empty. file: for messages.
-Envelope ParseEnvelopeFile(const std::string& text, const std::string& file);
+// The steward's text; party, approved_at and software_version stay empty. file: for messages;
+// methods: the names of all that there are. Throws kBadInput.
+Envelope ParseEnvelopeFile(const std::string& text, const std::string& file,
+                           const std::vector<std::string>& methods);
 
 SignedEnvelope SignEnvelope(Envelope envelope, const crypto::Identity& identity);
 // SHA-256 over the signed fields.

@@ -64,7 +64,8 @@ int64_t ReadUntil(const TableReader& root) {
 
 }  // namespace
 
-Envelope ParseEnvelopeFile(const std::string& text, const std::string& file) {
+Envelope ParseEnvelopeFile(const std::string& text, const std::string& file,
+                           const std::vector<std::string>& methods) {
   if (text.size() > kMaxEnvelopeFileBytes) {
     FailAt(file, {1, 1}, "the file is larger than 1 MiB", "an envelope lists a few names");
   }
@@ -78,7 +79,10 @@ Envelope ParseEnvelopeFile(const std::string& text, const std::string& file) {
   const LocatedText name = root.Text("name", "name = \"asthma\"");
   CheckName(root, name, kStudyName);
   envelope.name = name.value;
-  envelope.methods = ReadEnvelopeList(root, "methods", "mle");
+  envelope.methods = ReadEnvelopeList(root, "methods", methods.front());
+  for (const LocatedText& method : root.Texts("methods", "")) {
+    root.Choice(method, "methods", methods);
+  }
   envelope.protocols = ReadEnvelopeList(root, "protocols", "pooled-moments");
   // Not every method has functions.
   envelope.functions = ReadEnvelopeList(root, "functions", "sem", true);

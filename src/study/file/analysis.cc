@@ -41,8 +41,12 @@ const SectionReader& ReaderOf(std::span<const SectionReader> methods, const std:
   return methods.front();
 }
 
+std::string MethodExample(std::span<const SectionReader> methods) {
+  return "method = \"" + methods.front().method + "\"";
+}
+
 std::string ReadMethod(const TableReader& reader, std::span<const SectionReader> methods) {
-  const LocatedText name = reader.Text("method", "method = \"mle\"");
+  const LocatedText name = reader.Text("method", MethodExample(methods));
   std::vector<std::string> names;
   for (const SectionReader& method : methods) names.push_back(method.method);
   for (const SectionReader& method : methods) {
@@ -78,7 +82,7 @@ std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile&
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;
   });
-  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] method = \"mle\"");
+  if (tables.empty()) root.FailMissing("analysis", "[[analysis]] " + MethodExample(methods));
   if (tables.size() > kMaxAnalyses) {
     root.Fail(tables[kMaxAnalyses].position(), "there are too many analyses",
               "a study has at most " + std::to_string(kMaxAnalyses));

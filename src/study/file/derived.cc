@@ -17,11 +17,11 @@ using data::TransformKind;
 
 const std::vector<std::string> kDerivedKeys = {"name",  "from",     "transform", "centre",
                                                "scale", "degree",   "points",    "labels",
-                                               "knots", "boundary", "reference"};
+                                               "knots", "boundary", "reference", "with"};
 
-constexpr std::array<TransformKind, 7> kTransforms = {
+constexpr std::array<TransformKind, 8> kTransforms = {
     TransformKind::kLog, TransformKind::kLog1p, TransformKind::kSqrt, TransformKind::kScale,
-    TransformKind::kCut, TransformKind::kPoly,  TransformKind::kNs};
+    TransformKind::kCut, TransformKind::kPoly,  TransformKind::kNs,   TransformKind::kProduct};
 
 TransformKind ReadTransform(const TableReader& reader) {
   const LocatedText text = reader.Text("transform", "transform = \"log1p\"");
@@ -44,6 +44,8 @@ std::vector<std::string> KeysOfTransform(TransformKind kind) {
       return {"degree", "centre", "scale"};
     case TransformKind::kNs:
       return {"knots", "boundary"};
+    case TransformKind::kProduct:
+      return {"with"};
     default:
       return {};
   }
@@ -137,18 +139,23 @@ void ReadSpline(const TableReader& reader, bool date, DerivedVariable& derived) 
   derived.boundary_upper = boundary[1];
 }
 
+// A variable that the key names, of a type that can be transformed.
+const data::ColumnSchema& ReadSource(const TableReader& reader, const std::string& key,
+                                     const std::string& example, const data::Schema& dictionary) {
+  const LocatedText from = reader.Text(key, key + " = \"" + example + "\"");
+  const data::ColumnSchema& source = FindVariable(reader, from, key, dictionary);
+  if (data::HasBounds(source.type) && source.type != data::ColumnType::kSurvival) return source;
+  reader.Fail(from.position,
+              Quote(source.name) + " is of type " + std::string(data::ColumnTypeName(source.type)) +
+                  " and cannot be transformed",
+              "derive from a numeric, integer or date variable");
+}
+
 DerivedVariable ReadOne(const TableReader& reader, const data::Schema& dictionary) {
   DerivedVariable derived;
   derived.name = reader.Text("name", "name = \"log_income\"").value;
-  const LocatedText from = reader.Text("from", "from = \"income\"");
-  const data::ColumnSchema& source = FindVariable(reader, from, "from", dictionary);
+  const data::ColumnSchema& source = ReadSource(reader, "from", "income", dictionary);
   derived.from = source.name;
-  if (!data::HasBounds(source.type) || source.type == data::ColumnType::kSurvival) {
-    reader.Fail(from.position,
-                Quote(source.name) + " is of type " +
-                    std::string(data::ColumnTypeName(source.type)) + " and cannot be transformed",
-                "derive from a numeric, integer or date variable");
-  }
   derived.kind = ReadTransform(reader);
   CheckKeys(reader, derived.kind);
   const bool date = source.type == data::ColumnType::kDate;
@@ -156,6 +163,8 @@ DerivedVariable ReadOne(const TableReader& reader, const data::Schema& dictionar
   if (derived.kind == TransformKind::kCut) ReadCut(reader, date, derived);
   if (derived.kind == TransformKind::kPoly) ReadPoly(reader, source, date, derived);
   if (derived.kind == TransformKind::kNs) ReadSpline(reader, date, derived);
+  if (derived.kind == TransformKind::kProduct)
+    derived.with = ReadSource(reader, "with", "age", dictionary).name;
   return derived;
 }
 

@@ -242,6 +242,17 @@ std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dict
   return parties;
 }
 
+// The engines that work among so many computing parties.
+std::string EnginesFor(size_t parties) {
+  const std::string dealer =
+      "name = \"dealer\" with one dealer beside any number of parties, in [engine]";
+  if (parties == 2) return "write name = \"ot\", which is for two parties, or " + dealer;
+  if (parties == 3) return "write name = \"replicated\", which is for three parties, or " + dealer;
+  if (parties > 3 && parties <= 7)
+    return "write name = \"shamir\", which is for three to seven parties, or " + dealer;
+  return "write " + dealer;
+}
+
 void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
                 const EngineSpec& engine) {
   std::vector<const Party*> holders, receivers, dealers;
@@ -274,13 +285,13 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
     root.Fail(parties.back().position,
               "the engine 'replicated' works among exactly three parties, not " +
                   std::to_string(parties.size()),
-              "write name = \"dealer\" in [engine] for any other number");
+              EnginesFor(parties.size()));
   }
   if (engine.name == "shamir" && (parties.size() < 3 || parties.size() > 7)) {
     root.Fail(parties.back().position,
               "the engine 'shamir' works among three to seven parties, not " +
                   std::to_string(parties.size()),
-              "write name = \"dealer\" in [engine] for any other number");
+              EnginesFor(parties.size()));
   }
   if (engine.threshold && 2 * *engine.threshold >= parties.size()) {
     root.Fail(parties.back().position,
@@ -294,7 +305,7 @@ void CheckRoles(const TableReader& root, const std::vector<Party>& parties,
     root.Fail(
         parties.back().position,
         "the engine 'ot' works between exactly two parties, not " + std::to_string(parties.size()),
-        "write name = \"dealer\" or name = \"replicated\" in [engine] for more");
+        EnginesFor(parties.size()));
   }
 }
 

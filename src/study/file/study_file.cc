@@ -64,19 +64,6 @@ size_t PartyIndexByName(const StudyFile& study, std::string_view name) {
               KnownNamesHint(name, names));
 }
 
-size_t ReceiverIndex(const StudyFile& study) {
-  const auto found = std::find_if(study.parties.begin(), study.parties.end(),
-                                  [](const Party& party) { return party.receiver; });
-  return static_cast<size_t>(found - study.parties.begin());
-}
-
-std::optional<size_t> DealerIndex(const StudyFile& study) {
-  const auto found = std::find_if(study.parties.begin(), study.parties.end(),
-                                  [](const Party& party) { return party.dealer; });
-  if (found == study.parties.end()) return std::nullopt;
-  return static_cast<size_t>(found - study.parties.begin());
-}
-
 std::vector<std::string> VariablesThatMayLack(const DesignSpec& design) {
   std::vector<std::string> variables;
   for (const MissingPattern& pattern : design.patterns) {
@@ -88,12 +75,12 @@ std::vector<std::string> VariablesThatMayLack(const DesignSpec& design) {
   return variables;
 }
 
-data::Partition StudyPartition(const StudyFile& study) {
+data::Partition StudyPartition(const StudyFile& study, std::span<const Party> parties) {
   std::vector<data::RowBlock> blocks;
   for (const RowBlock& block : study.blocks) blocks.push_back({block.name, block.count});
   std::vector<data::Holder> holders;
-  for (size_t i = 0; i < study.parties.size(); ++i) {
-    const Party& party = study.parties[i];
+  for (size_t i = 0; i < parties.size(); ++i) {
+    const Party& party = parties[i];
     if (party.holder) holders.push_back({party.name, i, party.columns, party.rows});
   }
   return data::MakePartition(Names(study.dictionary), std::move(blocks), std::move(holders),

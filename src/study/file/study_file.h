@@ -194,9 +194,6 @@ StudyFile LoadStudyFile(const std::string& path, std::span<const SectionReader> 
 
 // Index of a party in the roster. Throws kBadInput with "did you mean" if there is none.
 size_t PartyIndexByName(const StudyFile& study, std::string_view name);
-size_t ReceiverIndex(const StudyFile& study);
-// Empty if the engine needs no dealer.
-std::optional<size_t> DealerIndex(const StudyFile& study);
 
 // "age >= 18 and sex is female"; empty for no conditions.
 std::string ConditionsText(const std::vector<data::Condition>& conditions);
@@ -205,7 +202,8 @@ std::string ConditionsText(const std::vector<data::Condition>& conditions);
 std::vector<std::string> VariablesThatMayLack(const DesignSpec& design);
 
 // Who holds what, checked: throws kBadInput unless the row blocks and columns of the holders tile
-// the table (data/partition.h).
-data::Partition StudyPartition(const StudyFile& study);
+// the table (data/partition.h). parties: those of the file in the order that the partition numbers
+// them by.
+data::Partition StudyPartition(const StudyFile& study, std::span<const Party> parties);
 
 }  // namespace partita::study

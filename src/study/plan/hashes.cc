@@ -25,7 +25,7 @@ void WriteIdentity(const StudyIdentity& identity, ByteWriter& writer) {
 
 }  // namespace
 
-Digest StudyFileHash(const StudyIdentity& identity) {
+Digest AgreementHash(const StudyIdentity& identity) {
   ByteWriter writer = Begin("partita study file");
   WriteIdentity(identity, writer);
   return crypto::Sha256Of(writer.bytes());

@@ -1,7 +1,7 @@
 // The hashes that bind a run: what the parties compare in the hello and what an approval signs.
 //
 // Every hash is SHA-256 over a domain name and length-prefixed fields (base/bytes.h), so that no
-// two different inputs have the same encoding. `StudyFileHash` is known before anybody talks;
+// two different inputs have the same encoding. `AgreementHash` is known before anybody talks;
 // `StudyHash` adds the snapshot commitments that the hello carries.
 #pragma once
 
@@ -33,7 +33,7 @@ struct StudyIdentity {
 };
 
 // Without the commitments: compared in the hello.
-Digest StudyFileHash(const StudyIdentity& identity);
+Digest AgreementHash(const StudyIdentity& identity);
 
 // With one snapshot commitment per party in roster order (zero for a party that holds nothing).
 // Throws kInternal if their number differs from the number of parties.

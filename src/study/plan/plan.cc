@@ -7,96 +7,70 @@
 namespace partita::study {
 namespace {
 
-void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
+// The canonical encoding: fields in this order, a list after its length.
+void Put(ByteWriter& writer, const std::string& text) { writer.String(text); }
+void Put(ByteWriter& writer, uint64_t number) { writer.U64(number); }
+void Put(ByteWriter& writer, bool flag) { writer.U8(flag ? 1 : 0); }
+
+template <typename... Fields>
+void PutAll(ByteWriter& writer, const Fields&... fields) {
+  (Put(writer, fields), ...);
+}
+
+void PutTexts(ByteWriter& writer, const std::vector<std::string>& texts) {
   writer.U64(texts.size());
-  for (const std::string& text : texts) writer.String(text);
+  for (const std::string& text : texts) Put(writer, text);
 }
 
-void WriteParties(const Plan& plan, ByteWriter& writer) {
-  writer.U64(plan.parties.size());
-  for (const PlanParty& party : plan.parties) {
-    writer.String(party.name);
-    WriteTexts(party.roles, writer);
-    writer.String(party.contributes);
-    WriteTexts(party.learns, writer);
-  }
+void Put(ByteWriter& writer, const PlanParty& party) {
+  Put(writer, party.name);
+  PutTexts(writer, party.roles);
+  Put(writer, party.contributes);
+  PutTexts(writer, party.learns);
 }
 
-void WritePhases(const std::vector<PlanPhase>& phases, ByteWriter& writer) {
-  writer.U64(phases.size());
-  for (const PlanPhase& phase : phases) {
-    writer.String(phase.name);
-    writer.U64(phase.rounds);
-    writer.U64(phase.links.size());
-    for (const PlanLink& link : phase.links) {
-      writer.String(link.from);
-      writer.String(link.to);
-      writer.U64(link.messages);
-      writer.U64(link.bytes);
-    }
+void Put(ByteWriter& writer, const PlanPhase& phase) {
+  PutAll(writer, phase.name, phase.rounds, phase.links.size());
+  for (const PlanLink& link : phase.links) {
+    PutAll(writer, link.from, link.to, link.messages, link.bytes);
   }
 }
 
-void WriteReleases(const Plan& plan, ByteWriter& writer) {
-  writer.U64(plan.correlations.size());
-  for (const PlanCorrelation& correlation : plan.correlations) {
-    writer.String(correlation.name);
-    writer.U64(correlation.count);
-  }
-  writer.U64(plan.releases.size());
-  for (const PlanRelease& release : plan.releases) {
-    writer.String(release.id);
-    writer.String(release.what);
-    writer.String(release.to);
-    writer.String(release.mechanism);
-    writer.U64(release.max_count);
-  }
+void Put(ByteWriter& writer, const PlanCorrelation& correlation) {
+  PutAll(writer, correlation.name, correlation.count);
 }
 
-void WriteBits(const PlanBits& bits, ByteWriter& writer) {
-  writer.U64(bits.opened);
-  writer.U64(bits.table);
-  writer.U64(bits.rows);
-  writer.String(bits.patterns);
-  writer.String(bits.grid);
-  writer.U8(bits.passes ? 1 : 0);
-  writer.String(bits.meaning);
+void Put(ByteWriter& writer, const PlanRelease& release) {
+  PutAll(writer, release.id, release.what, release.to, release.mechanism, release.max_count);
 }
 
-void WriteContract(const Plan& plan, ByteWriter& writer) {
-  writer.U64(plan.analyses.size());
-  for (const PlanAnalysis& analysis : plan.analyses) {
-    writer.String(analysis.name);
-    writer.String(analysis.protocol);
-    writer.String(analysis.model);
-    writer.String(analysis.rows);
-    writer.U64(analysis.free_parameters);
-  }
-  writer.U64(plan.checks.size());
-  for (const PlanCheck& check : plan.checks) {
-    writer.String(check.analysis);
-    writer.String(check.variable);
-    writer.String(check.rule);
-    writer.U64(check.minimum);
-    writer.U8(check.warning ? 1 : 0);
-  }
-  writer.U64(plan.exposures.size());
-  for (const PlanExposure& exposure : plan.exposures) {
-    writer.String(exposure.of);
-    writer.String(exposure.to);
-    writer.U64(exposure.opened);
-    writer.U64(exposure.statistics);
-    writer.String(exposure.level);
-    WriteTexts(exposure.exposes, writer);
-    writer.U8(exposure.bits ? 1 : 0);
-    if (exposure.bits) WriteBits(*exposure.bits, writer);
-  }
-  writer.U64(plan.privacy.size());
-  for (const PlanPrivacy& row : plan.privacy) {
-    writer.String(row.adversary);
-    writer.String(row.adjacency);
-    writer.String(row.loss);
-  }
+void Put(ByteWriter& writer, const PlanAnalysis& analysis) {
+  PutAll(writer, analysis.name, analysis.protocol, analysis.model, analysis.rows,
+         analysis.free_parameters);
+}
+
+void Put(ByteWriter& writer, const PlanCheck& check) {
+  PutAll(writer, check.analysis, check.variable, check.rule, check.minimum, check.warning);
+}
+
+void Put(ByteWriter& writer, const PlanExposure& exposure) {
+  PutAll(writer, exposure.of, exposure.to, exposure.opened, exposure.statistics, exposure.level);
+  PutTexts(writer, exposure.exposes);
+  Put(writer, exposure.bits.has_value());
+  if (!exposure.bits) return;
+  const PlanBits& bits = *exposure.bits;
+  PutAll(writer, bits.opened, bits.table, bits.rows, bits.patterns, bits.grid, bits.passes,
+         bits.meaning);
+}
+
+void Put(ByteWriter& writer, const PlanPrivacy& row) {
+  PutAll(writer, row.adversary, row.adjacency, row.loss);
+}
+
+template <typename T>
+void PutList(ByteWriter& writer, const std::vector<T>& list) {
+  writer.U64(list.size());
+  for (const T& item : list) Put(writer, item);
 }
 
 }  // namespace
@@ -128,21 +102,22 @@ std::vector<std::string> LearnsSentences(const Plan& plan) {
 
 Bytes NormativeBytes(const Plan& plan) {
   ByteWriter writer;
-  writer.String(plan.study);
-  writer.String(plan.study_file_hash);
-  writer.String(plan.method);
+  PutAll(writer, plan.study, plan.study_file_hash, plan.method);
   writer.U32(plan.method_version);
-  writer.String(plan.protocol);
-  writer.String(plan.engine);
+  PutAll(writer, plan.protocol, plan.engine);
   if (plan.threshold) writer.U32(*plan.threshold);
-  writer.String(plan.partition);
-  WriteParties(plan, writer);
-  WritePhases(plan.phases, writer);
-  WriteReleases(plan, writer);
-  WriteContract(plan, writer);
-  writer.String(plan.leakage_level);
-  WriteTexts(plan.assumptions, writer);
-  if (!plan.preparation.empty()) WritePhases(plan.preparation, writer);
+  Put(writer, plan.partition);
+  PutList(writer, plan.parties);
+  PutList(writer, plan.phases);
+  PutList(writer, plan.correlations);
+  PutList(writer, plan.releases);
+  PutList(writer, plan.analyses);
+  PutList(writer, plan.checks);
+  PutList(writer, plan.exposures);
+  PutList(writer, plan.privacy);
+  Put(writer, plan.leakage_level);
+  PutTexts(writer, plan.assumptions);
+  if (!plan.preparation.empty()) PutList(writer, plan.preparation);
   return writer.Take();
 }
 

@@ -1,6 +1,7 @@
 // The plan as JSON and back.
 #include <nlohmann/json.hpp>
 
+#include "base/json_problem.h"
 #include "study/plan/plan.h"
 
 namespace partita::study {
@@ -278,7 +279,8 @@ Plan ParsePlanJson(const std::string& text) {
   try {
     return ParsePlan(Json::parse(text));
   } catch (const Json::exception& error) {
-    throw Error(ErrorCode::kBadInput, std::string("this is no plan of Partita: ") + error.what(),
+    throw Error(ErrorCode::kBadInput,
+                "this is no plan of Partita: " + JsonProblem(error.id, error.what()),
                 "a plan is the `data` of what `partita study plan --format json` writes");
   }
 }

@@ -95,6 +95,10 @@ std::string CollectionPlanText(const CollectionFile& collection, const Collectio
   text +=
       "\nNobody but a client sees its row as long as one compute node keeps its shares to "
       "itself.\n";
+  text += fmt::format(
+      "All {} compute nodes must publish: if one is lost for good with its folder, the collection "
+      "is lost, and clients would have to submit to a new one.\n",
+      contract.nodes);
   const size_t seed_bytes = plan.upload_bytes.back();
   text += fmt::format("\nNoise of each value of the sum, if all arrive: standard deviation {}\n",
                       privacy::RoundedText(plan.noise_stddev, 6, false));

@@ -9,6 +9,7 @@
 #include "base/text_table.h"
 #include "crypto/hash.h"
 #include "privacy/rounded_text.h"
+#include "report/numbers.h"
 #include "stats/blr/release.h"
 #include "stats/blr/summary.h"
 
@@ -122,8 +123,6 @@ Fit FitPlain(const Spec& spec, const Design& design, const ReleasedSum& sum,
   return fit;
 }
 
-std::string Percent(double share) { return fmt::format("{:.3g}%", 100 * share); }
-
 }  // namespace
 
 Fit FitSum(const Spec& spec, const Design& design, const ReleasedSum& sum,
@@ -177,7 +176,8 @@ std::vector<PredictionFacts> PredictRows(const Fit& fit, const Rows& rows) {
 std::string FitText(const RegressionResult& result) {
   TextTable table;
   const double tail = (1 - result.level) / 2;
-  table.header = {"Coefficients", "Mean", "SD", Percent(tail), Percent(1 - tail), "P(>0)"};
+  table.header = {"Coefficients", "Mean", "SD", report::Percent(tail), report::Percent(1 - tail),
+                  "P(>0)"};
   table.right = {1, 2, 3, 4, 5};
   if (result.noise_aware) {
     table.header.emplace_back("noise");

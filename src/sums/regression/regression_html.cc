@@ -5,6 +5,7 @@
 #include "privacy/rounded_text.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
+#include "report/numbers.h"
 #include "report/privacy_html.h"
 #include "report/row_plot.h"
 
@@ -17,14 +18,12 @@ using report::Section;
 
 std::string Short(double value) { return fmt::format("{:.4g}", value); }
 
-std::string PercentHtml(double share) { return fmt::format("{:.3g} %", 100 * share); }
-
 std::string CoefficientTable(const RegressionResult& result) {
   const double tail = (1 - result.level) / 2;
   report::HtmlTable table;
   table.caption = "Posterior of the coefficients, in the units of the columns";
-  table.header = {"Coefficient",         "Mean",     "SD", PercentHtml(tail),
-                  PercentHtml(1 - tail), "P(&gt; 0)"};
+  table.header = {"Coefficient", "Mean", "SD", report::Percent(tail), report::Percent(1 - tail),
+                  "P(&gt; 0)"};
   table.numbers = {1, 2, 3, 4, 5};
   if (result.noise_aware) {
     table.header.emplace_back("noise");

@@ -112,6 +112,39 @@ std::vector<double> EncodeRow(const Spec& spec, const Design& design,
   return ToDoubles(entries);
 }
 
+void RequireOfARow(const Spec& spec, const Design& design, std::span<const double> vector,
+                   const std::string& file) {
+  constexpr double kRounded = 5e-7;  // of one number with 6 decimals
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kBadData, fmt::format("no row has the numbers of {}: {}", file, why),
+                "let 'partita regression encode' write them, or name the table with --table");
+  };
+  const auto is_square = [](double value) { return value >= -kRounded && value <= 1 + kRounded; };
+  if (spec.collects == Collects::kSpread) {
+    if (!std::ranges::all_of(vector, is_square)) refuse("squares lie between 0 and 1");
+    return;
+  }
+  // The products of all pairs of coordinates, as in stats/blr/statistics.h: a matrix of rank one.
+  const size_t size = design.row_size();
+  std::vector<double> products(size * size);
+  const auto at = [&](size_t i, size_t j) -> double& { return products[i * size + j]; };
+  size_t next = 0;
+  for (size_t i = 0; i < size; ++i) {
+    for (size_t j = i; j < size; ++j)
+      at(i, j) = at(j, i) = design.intercept && j == 0 ? 1 : vector[next++];
+    if (!is_square(at(i, i))) refuse("squares lie between 0 and 1");
+  }
+  for (size_t i = 0; i < size; ++i) {
+    for (size_t j = 0; j < size; ++j) {
+      for (size_t k = j; k < size; ++k) {
+        // Four numbers of at most 1, each off by kRounded.
+        if (std::abs(at(i, i) * at(j, k) - at(i, j) * at(i, k)) > 4 * kRounded)
+          refuse("they are not the products of its coordinates with each other");
+      }
+    }
+  }
+}
+
 std::vector<std::string> ClippingNotes(const Rows& rows, const Spec& spec) {
   std::vector<std::string> notes;
   for (const ClippedColumn& column : rows.clipped) {

@@ -47,6 +47,11 @@ Rows TakePredictorRows(const Spec& spec, const stats::blr::Design& design, data:
 std::vector<double> EncodeRow(const Spec& spec, const stats::blr::Design& design,
                               std::span<const double> values);
 
+// Throws kBadData unless some row has `vector` as EncodeRow gives it, to the 6 decimals with which
+// people write one. file: for the message.
+void RequireOfARow(const Spec& spec, const stats::blr::Design& design,
+                   std::span<const double> vector, const std::string& file);
+
 // What is told to a client: "bmi: 2 of 40 rows lie beyond the bounds and were moved to them".
 std::vector<std::string> ClippingNotes(const Rows& rows, const Spec& spec);
 

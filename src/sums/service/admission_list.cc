@@ -148,7 +148,8 @@ AdmissionList ParseAdmissionList(std::string_view text, const std::string& file)
 }
 
 AdmissionList LoadAdmissionList(const std::filesystem::path& file) {
-  return ParseAdmissionList(ReadFile(file, kMaxAdmissionBytes, "the list of clients"),
+  return ParseAdmissionList(ReadFile(file, kMaxAdmissionBytes, "the list of clients",
+                                     "check the path; partita client register makes it"),
                             file.string());
 }
 

@@ -74,7 +74,7 @@ privacy::ledger::ReservationRequest ReservationRequestOf(const CollectionFile& c
   privacy::ledger::ReservationRequest request;
   request.table = policy.table;
   request.run_id = RunIdOf(collection);
-  request.study_file_hash = contract.study;
+  request.agreement_hash = contract.study;
   request.study = collection.name;
   request.charges.push_back(
       ChargeAgainst(collection, agreement, AdversaryKind::kOutsideAnalyst, 0));

@@ -84,10 +84,11 @@ std::map<uint16_t, Bytes> GatherFrom(std::map<uint16_t, RoundClient>& nodes, std
   std::map<uint16_t, Bytes> found;
   std::set<std::string> said;
   for (Backoff backoff;;) {
-    std::string missing, why;
+    std::string missing, waiting, why;
     for (auto& [index, node] : nodes) {
       if (found.contains(index)) continue;
       std::string problem = fmt::format("waiting for the {} of {}", what, node.name());
+      bool answers = true;
       try {
         if (std::optional<Bytes> bytes = node.Get(what, max_bytes, progress)) {
           found[index] = std::move(*bytes);
@@ -96,15 +97,26 @@ std::map<uint16_t, Bytes> GatherFrom(std::map<uint16_t, RoundClient>& nodes, std
       } catch (const Error& error) {
         if (error.code() == ErrorCode::kCancelled) throw;
         problem = error.message();
+        answers = false;
       }
-      missing += (missing.empty() ? "" : ", ") + node.name();
+      std::string& names = answers ? waiting : missing;
+      names += (names.empty() ? "" : ", ") + node.name();
+      if (!answers) why = problem;
       if (said.insert(problem).second) log(problem);
-      why = problem;
     }
     if (found.size() == nodes.size()) return found;
     if (deadline && deadline->passed()) {
-      throw Error(ErrorCode::kTimeout, fmt::format("no {} of {}: {}", what, missing, why),
-                  "wait longer, or ask those who run these compute nodes");
+      if (missing.empty()) {
+        throw Error(ErrorCode::kTimeout,
+                    fmt::format("the compute nodes {} have no {} yet", waiting, what),
+                    "wait longer, or ask those who run them");
+      }
+      // Those that answer wait for the others as we do.
+      throw Error(
+          ErrorCode::kTimeout,
+          fmt::format("no {} of {}: {}{}", what, missing, why,
+                      waiting.empty() ? "" : fmt::format("; {} answer, and wait for it", waiting)),
+          fmt::format("ask those who run {}; without it there is no sum", missing));
     }
     PauseFor(backoff.Next(), progress);
   }

@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kApplicationId = 0x50444341;
 constexpr int64_t kStoreVersion = 1;
 
+constexpr auto kWrite = sqlite::Transaction::Kind::kWrite;
+
 constexpr char kSchema[] = R"(
 CREATE TABLE round (
   id INTEGER PRIMARY KEY, study BLOB NOT NULL, epoch BLOB NOT NULL, frozen INTEGER NOT NULL,
@@ -27,166 +29,66 @@ CREATE TABLE share (
   share BLOB NOT NULL, UNIQUE (round, client)) STRICT;
 )";
 
-[[noreturn]] void Fail(sqlite3* database, const char* doing) {
-  const int code = sqlite3_errcode(database);
-  const std::string message =
-      fmt::format("the upload store failed while {}: {}", doing, sqlite3_errmsg(database));
-  switch (code & 0xff) {
+Error SpoolFailure(const std::string& /*file*/, int result_code, const std::string& reason) {
+  const std::string message = "the upload store failed: " + reason;
+  switch (result_code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      throw Error(ErrorCode::kUnreachable, message, "Another process uses this store; stop it.");
+      return {ErrorCode::kUnreachable, message, "Another process uses this store; stop it."};
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
-      throw Error(ErrorCode::kBadInput, message, "Use the file that this compute node made.");
+      return {ErrorCode::kBadInput, message, "Use the file that this compute node made."};
     default:
-      throw Error(ErrorCode::kUnreachable, message,
-                  "Check the disk and start again; what was acknowledged is in the store.");
+      return {ErrorCode::kUnreachable, message,
+              "Check the disk and start again; what was acknowledged is in the store."};
   }
 }
 
-// SQLite takes an address even for no bytes, and an empty blob is not NULL.
-const void* Address(ByteView bytes) {
-  static constexpr uint8_t kNothing = 0;
-  return bytes.empty() ? &kNothing : bytes.data();
+void RequireSetting(const sqlite::Database& database, const char* pragma, const char* expected) {
+  if (database.Pragma(pragma) == expected) return;
+  throw Error(ErrorCode::kUnreachable,
+              fmt::format("the upload store does not take the setting {}", pragma),
+              "Check the disk and start again; what was acknowledged is in the store.");
 }
 
-class Statement {
- public:
-  Statement(sqlite3* database, const char* sql) : database_(database) {
-    if (sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr) != SQLITE_OK) {
-      Fail(database, "reading its tables");
-    }
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  // The bytes must live until the next Reset.
-  Statement& Bind(int index, ByteView bytes) {
-    Check(sqlite3_bind_blob64(statement_, index, Address(bytes), bytes.size(), SQLITE_STATIC));
-    return *this;
-  }
-  Statement& Bind(int index, int64_t value) {
-    Check(sqlite3_bind_int64(statement_, index, value));
-    return *this;
-  }
-  // Whether there is a row.
-  bool Step() {
-    const int result = sqlite3_step(statement_);
-    if (result == SQLITE_ROW) return true;
-    if (result != SQLITE_DONE) Fail(database_, "reading or writing");
-    return false;
-  }
-  ByteView Blob(int column) {
-    return {static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column)),
-            static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
-  }
-  bool IsNull(int column) { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-  int64_t Integer(int column) { return sqlite3_column_int64(statement_, column); }
-  std::string Text(int column) {
-    const ByteView bytes = Blob(column);
-    return {bytes.begin(), bytes.end()};
-  }
-  void Reset() {
-    sqlite3_reset(statement_);
-    sqlite3_clear_bindings(statement_);
-  }
-
- private:
-  void Check(int result) {
-    if (result != SQLITE_OK) Fail(database_, "reading or writing");
-  }
-
-  sqlite3* database_;
-  sqlite3_stmt* statement_ = nullptr;
-};
-
-// Resets a prepared statement when its use ends, however it ends.
-class Use {
- public:
-  explicit Use(Statement& statement) : statement_(statement) {}
-  ~Use() { statement_.Reset(); }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-  Statement* operator->() { return &statement_; }
-
- private:
-  Statement& statement_;
-};
-
-void Execute(sqlite3* database, const char* sql) {
-  if (sqlite3_exec(database, sql, nullptr, nullptr, nullptr) != SQLITE_OK) {
-    Fail(database, "writing");
-  }
+void Configure(sqlite::Database& database) {
+  RequireSetting(database, "PRAGMA locking_mode = EXCLUSIVE", "exclusive");
+  RequireSetting(database, "PRAGMA journal_mode = DELETE", "delete");
+  database.Execute("PRAGMA synchronous = EXTRA");
+  database.Execute("PRAGMA cell_size_check = ON");
+  database.Execute("PRAGMA trusted_schema = OFF");
+  RequireSetting(database, "PRAGMA synchronous", "3");
 }
 
-std::string Pragma(sqlite3* database, const char* sql) {
-  Statement statement(database, sql);
-  return statement.Step() ? statement.Text(0) : std::string();
-}
-
-// Undone unless committed.
-class Transaction {
- public:
-  explicit Transaction(sqlite3* database) : database_(database) {
-    Execute(database, "BEGIN IMMEDIATE");
-  }
-  ~Transaction() {
-    // After some errors SQLite has rolled back by itself; then this has nothing to do.
-    if (!done_) sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
-  }
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  void Commit() {
-    Execute(database_, "COMMIT");
-    done_ = true;
-  }
-
- private:
-  sqlite3* database_;
-  bool done_ = false;
-};
-
-void Configure(sqlite3* database) {
-  if (Pragma(database, "PRAGMA locking_mode = EXCLUSIVE") != "exclusive" ||
-      Pragma(database, "PRAGMA journal_mode = DELETE") != "delete") {
-    Fail(database, "choosing the rollback journal");
-  }
-  Execute(database, "PRAGMA synchronous = EXTRA");
-  Execute(database, "PRAGMA cell_size_check = ON");
-  Execute(database, "PRAGMA trusted_schema = OFF");
-  if (Pragma(database, "PRAGMA synchronous") != "3") Fail(database, "choosing durable writes");
-}
-
-void MakeTables(sqlite3* database) {
-  const std::string application = Pragma(database, "PRAGMA application_id");
-  const std::string version = Pragma(database, "PRAGMA user_version");
+void MakeTables(sqlite::Database& database) {
+  const std::string application = database.Pragma("PRAGMA application_id");
+  const std::string version = database.Pragma("PRAGMA user_version");
   if (application == std::to_string(kApplicationId) && version == std::to_string(kStoreVersion))
     return;
   if (application != "0" || version != "0" ||
-      Pragma(database, "SELECT count(*) FROM sqlite_schema") != "0") {
+      database.Pragma("SELECT count(*) FROM sqlite_schema") != "0") {
     throw Error(ErrorCode::kBadInput, "the file is not an upload store of this version of Partita",
                 "Name a new file, or the one that this compute node made.");
   }
-  Execute(database, kSchema);
-  Execute(database, fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
-  Execute(database, fmt::format("PRAGMA user_version = {}", kStoreVersion).c_str());
+  database.Execute(kSchema);
+  database.Execute(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
+  database.Execute(fmt::format("PRAGMA user_version = {}", kStoreVersion).c_str());
 }
 
 // As a blob: 64-bit epochs do not fit SQLite's signed integers.
-int64_t OpenRound(sqlite3* database, const StudyHash& study, uint64_t epoch) {
+int64_t OpenRound(sqlite::Database& database, const StudyHash& study, uint64_t epoch) {
   const std::array<uint8_t, 8> epoch_bytes = EpochBytes(epoch);
-  Statement insert(
+  sqlite::Statement insert(
       database, "INSERT INTO round (study, epoch, frozen) VALUES (?, ?, 0) ON CONFLICT DO NOTHING");
   insert.Bind(1, study).Bind(2, epoch_bytes).Step();
-  Statement select(database, "SELECT id FROM round WHERE study = ? AND epoch = ?");
+  sqlite::Statement select(database, "SELECT id FROM round WHERE study = ? AND epoch = ?");
   select.Bind(1, study).Bind(2, epoch_bytes);
   if (!select.Step()) throw Error(ErrorCode::kInternal, "the upload store lost a round");
   return select.Integer(0);
 }
 
 template <size_t kSize>
-std::array<uint8_t, kSize> FixedBlob(Statement& statement, int column) {
+std::array<uint8_t, kSize> FixedBlob(sqlite::Statement& statement, int column) {
   const ByteView blob = statement.Blob(column);
   if (blob.size() != kSize) {
     throw Error(ErrorCode::kBadInput, "the upload store holds a field of a wrong length");
@@ -198,10 +100,11 @@ std::array<uint8_t, kSize> FixedBlob(Statement& statement, int column) {
 
 // A new store is its owner's alone; SQLite gives its journals the same rights. What cannot be made
 // here, SQLite explains when it opens it. Only where SQLite's files are the system's.
-void MakePrivate(const std::filesystem::path& file) {
-  if (std::string_view(sqlite3_vfs_find(nullptr)->zName) != "unix") return;
+std::string MadePrivate(const std::filesystem::path& file) {
+  if (std::string_view(sqlite3_vfs_find(nullptr)->zName) != "unix") return file.string();
   const int made = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made >= 0) ::close(made);
+  return file.string();
 }
 
 Bytes Copy(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
@@ -210,7 +113,7 @@ Bytes Copy(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
 class SqliteSpool::Statements {
  public:
-  explicit Statements(sqlite3* database)
+  explicit Statements(sqlite::Database& database)
       : frozen(database, "SELECT frozen FROM round WHERE id = ?"),
         freeze(database, "UPDATE round SET frozen = 1 WHERE id = ?"),
         find(database, "SELECT request FROM share WHERE round = ? AND client = ?"),
@@ -226,58 +129,50 @@ class SqliteSpool::Statements {
         set_publication(database, "UPDATE round SET publication = ? WHERE id = ?") {}
 
   bool IsFrozen(int64_t round) {
-    Use use(frozen);
+    sqlite::Use use(frozen);
     if (!use->Bind(1, round).Step()) throw Error(ErrorCode::kInternal, "the upload round is gone");
     return use->Integer(0) != 0;
   }
 
   // A blob of the round, if it is set.
-  static std::optional<Bytes> Read(Statement& statement, int64_t round) {
-    Use use(statement);
+  static std::optional<Bytes> Read(sqlite::Statement& statement, int64_t round) {
+    sqlite::Use use(statement);
     if (!use->Bind(1, round).Step() || use->IsNull(0)) return std::nullopt;
     return Copy(use->Blob(0));
   }
 
-  static void Write(Statement& statement, int64_t round, ByteView bytes) {
-    Use use(statement);
+  static void Write(sqlite::Statement& statement, int64_t round, ByteView bytes) {
+    sqlite::Use use(statement);
     use->Bind(1, bytes).Bind(2, round).Step();
   }
 
   PutResult PutOne(int64_t round, bool is_frozen, const StoredShare& share) {
     {
-      Use use(find);
+      sqlite::Use use(find);
       if (use->Bind(1, round).Bind(2, share.client).Step()) {
         return std::ranges::equal(use->Blob(0), share.request) ? PutResult::kIdentical
                                                                : PutResult::kDifferent;
       }
     }
     if (is_frozen) return PutResult::kFrozen;
-    Use use(insert);
+    sqlite::Use use(insert);
     use->Bind(1, round).Bind(2, share.client).Bind(3, share.upload).Bind(4, share.request);
     use->Bind(5, share.share).Step();
     return PutResult::kStored;
   }
 
-  Statement frozen, freeze, find, insert, accepted, page, closing, set_closing, publication,
+  sqlite::Statement frozen, freeze, find, insert, accepted, page, closing, set_closing, publication,
       set_publication;
 };
 
 SqliteSpool::SqliteSpool(const std::filesystem::path& file, const StudyHash& study, uint64_t epoch)
-    : database_(nullptr, sqlite3_close_v2) {
-  MakePrivate(file);
-  sqlite3* opened = nullptr;
-  const int result = sqlite3_open_v2(
-      file.c_str(), &opened,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
-      nullptr);
-  database_.reset(opened);
-  if (result != SQLITE_OK) Fail(opened, "opening its file");
-  Configure(opened);
-  Transaction transaction(opened);
-  MakeTables(opened);
-  round_ = OpenRound(opened, study, epoch);
+    : database_(MadePrivate(file), {.fail = SpoolFailure, .create = true}) {
+  Configure(database_);
+  sqlite::Transaction transaction(database_, kWrite);
+  MakeTables(database_);
+  round_ = OpenRound(database_, study, epoch);
   transaction.Commit();
-  statements_ = std::make_unique<Statements>(opened);
+  statements_ = std::make_unique<Statements>(database_);
 }
 
 SqliteSpool::~SqliteSpool() = default;
@@ -286,7 +181,7 @@ std::vector<PutResult> SqliteSpool::Put(std::span<const StoredShare> shares) {
   const std::lock_guard lock(mutex_);
   std::vector<PutResult> results;
   results.reserve(shares.size());
-  Transaction transaction(database_.get());
+  sqlite::Transaction transaction(database_, kWrite);
   const bool is_frozen = statements_->IsFrozen(round_);
   for (const StoredShare& share : shares) {
     results.push_back(statements_->PutOne(round_, is_frozen, share));
@@ -297,8 +192,8 @@ std::vector<PutResult> SqliteSpool::Put(std::span<const StoredShare> shares) {
 
 void SqliteSpool::Freeze() {
   const std::lock_guard lock(mutex_);
-  Transaction transaction(database_.get());
-  Use(statements_->freeze)->Bind(1, round_).Step();
+  sqlite::Transaction transaction(database_, kWrite);
+  sqlite::Use(statements_->freeze)->Bind(1, round_).Step();
   transaction.Commit();
 }
 
@@ -309,8 +204,8 @@ bool SqliteSpool::frozen() {
 
 AcceptedSet SqliteSpool::Accepted() {
   const std::lock_guard lock(mutex_);
-  Statement& select = statements_->accepted;
-  Use use(select);
+  sqlite::Statement& select = statements_->accepted;
+  sqlite::Use use(select);
   AcceptedSet set;
   use->Bind(1, round_);
   while (use->Step()) set.push_back({FixedBlob<16>(select, 0), FixedBlob<32>(select, 1)});
@@ -320,8 +215,8 @@ AcceptedSet SqliteSpool::Accepted() {
 std::vector<StoredShare> SqliteSpool::Shares(const std::optional<ClientId>& after,
                                              size_t max_bytes) {
   const std::lock_guard lock(mutex_);
-  Statement& select = statements_->page;
-  Use use(select);
+  sqlite::Statement& select = statements_->page;
+  sqlite::Use use(select);
   use->Bind(1, round_);
   // An empty blob sorts before every client.
   use->Bind(2, after ? ByteView(*after) : ByteView());
@@ -339,7 +234,7 @@ std::vector<StoredShare> SqliteSpool::Shares(const std::optional<ClientId>& afte
 
 void SqliteSpool::RecordClosing(ByteView closing) {
   const std::lock_guard lock(mutex_);
-  Transaction transaction(database_.get());
+  sqlite::Transaction transaction(database_, kWrite);
   if (!statements_->IsFrozen(round_)) {
     throw Error(ErrorCode::kRefused, "a round that still takes uploads cannot be closed");
   }
@@ -360,7 +255,7 @@ std::optional<Bytes> SqliteSpool::closing() {
 
 Bytes SqliteSpool::RecordPublication(ByteView publication) {
   const std::lock_guard lock(mutex_);
-  Transaction transaction(database_.get());
+  sqlite::Transaction transaction(database_, kWrite);
   if (!Statements::Read(statements_->closing, round_)) {
     throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened");
   }

@@ -9,9 +9,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/sqlite.h"
 #include "sums/spool/spool.h"
-
-struct sqlite3;
 
 namespace partita::sums {
 
@@ -39,7 +38,7 @@ class SqliteSpool : public Spool {
   class Statements;
 
   std::mutex mutex_;
-  std::unique_ptr<sqlite3, int (*)(sqlite3*)> database_;
+  sqlite::Database database_;
   int64_t round_ = 0;
   std::unique_ptr<Statements> statements_;
 };

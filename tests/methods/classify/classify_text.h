@@ -3,36 +3,14 @@
 
 #include <string>
 
+#include "tests/study/study_text.h"
+
 namespace partita::methods::classify {
 
 // Line numbers matter: tests quote them.
-inline const std::string kClassifyStudy = R"(partita = 1
-name = "relapse"
-[[party]]
-name = "north"
-roles = ["holder", "receiver"]
-rows = ["n"]
-[[party]]
-name = "south"
-roles = ["holder"]
-rows = ["s"]
-[[party]]
-name = "west"
-roles = ["holder"]
-rows = ["w"]
-[[party]]
-name = "helper"
-roles = ["dealer"]
-[[rows]]
-name = "n"
-count = 500
-[[rows]]
-name = "s"
-count = 400
-[[rows]]
-name = "w"
-count = 300
-[[variable]]
+inline const std::string kClassifyStudy =
+    study::RowsSplit("relapse", {"north", "south", "west"}, {500, 400, 300}) +
+    R"([[variable]]
 name = "age"
 type = "numeric"
 lower = 20

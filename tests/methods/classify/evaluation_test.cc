@@ -15,6 +15,7 @@
 #include "privacy/sampling/discrete_gaussian.h"
 #include "tests/methods/classify/engine_cases.h"
 #include "tests/stats/blr/random.h"
+#include "tests/stats/erm/in_the_clear.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::methods::classify::evaluation_test {
@@ -100,8 +101,8 @@ TEST(TestCounts, AReplacedRowMovesTwoCounts) {
   task.parties = 3;
   const NoisedSum sum = DesignCounts(task, 1, 1e-5);
   const privacy::GridL2Sensitivity moved(std::ldexp(std::sqrt(square), task.fraction_bits));
-  EXPECT_LE(privacy::DiscreteGaussianDelta(moved, privacy::RemainingNoise(sum.noise, 1),
-                                           privacy::Epsilon(1))
+  EXPECT_LE(privacy::DiscreteGaussianProfileOf(moved, privacy::RemainingNoise(sum.noise, 1))
+                .Delta(privacy::Epsilon(1))
                 .upper,
             1e-5);
 }

@@ -162,10 +162,11 @@ TEST(PrivateMinimum, TheNoiseMeetsTheBudget) {
 
     const privacy::GridL2Sensitivity apart(
         std::ldexp(2 * design.gamma / design.task.lambda, kMinimumBits));
-    EXPECT_LE(privacy::DiscreteGaussianDelta(apart, privacy::RemainingNoise(*design.output, known),
-                                             privacy::Epsilon(0.02))
-                  .upper,
-              0.02e-5);
+    EXPECT_LE(
+        privacy::DiscreteGaussianProfileOf(apart, privacy::RemainingNoise(*design.output, known))
+            .Delta(privacy::Epsilon(0.02))
+            .upper,
+        0.02e-5);
     EXPECT_GT(design.gamma, design.task.tolerance);
     // What rounding adds grows with the norm that the noise can reach, so with less penalty.
     if (lambda == 0.01) {

@@ -20,24 +20,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Line numbers matter: tests quote them.
-const std::string kStudy = R"x(partita = 1
-name = "chains"
-[[party]]
-name = "north"
-roles = ["holder", "receiver"]
-rows = ["n"]
-[[party]]
-name = "south"
-roles = ["holder"]
-rows = ["s"]
-[[party]]
-name = "helper"
-roles = ["dealer"]
-[[rows]]
-name = "n"
-[[rows]]
-name = "s"
-[design]
+const std::string kStudy = study::RowsSplit("chains", {"north", "south"}) +
+                           R"x([design]
 site = "ignore"
 missing = "complete"
 [engine]

@@ -13,8 +13,9 @@
 #include "methods/mcmc/figures.h"
 #include "methods/mcmc/statement.h"
 #include "privacy/accounting/pld.h"
-#include "privacy/accounting/rdp.h"
 #include "stats/blr/variates.h"
+#include "tests/privacy/accounting/renyi_orders.h"
+#include "tests/privacy/accounting/trade_offs.h"
 #include "tests/stats/blr/random.h"
 
 namespace partita::methods::mcmc::trade_offs_test {
@@ -22,6 +23,18 @@ namespace {
 
 using privacy::TradeOff;
 using stats::blr::TestRandom;
+
+// One bit that is 1 with probability p under H0 and q under H1.
+TradeOff BitTradeOff(double p, double q) {
+  // The bit that is likelier under H1 is rejected first.
+  const double first = q >= p ? p : 1 - p, found = q >= p ? q : 1 - q;
+  const auto beta = [first, found](double alpha) {
+    if (alpha <= first) return first == 0 ? 1 - found : 1 - found * alpha / first;
+    return (1 - found) * (1 - alpha) / (1 - first);
+  };
+  return {privacy::CurveSide::kExact, "one bit", beta,
+          [beta](double alpha) { return 1 - beta(alpha); }};
+}
 
 // beta(alpha) of the best test between two laws given by the masses of the same cells.
 class BestTest {
@@ -100,7 +113,7 @@ TEST(SumTradeOff, IsTheBestTests) {
         // The guarantee lies below every one of them.
         EXPECT_LE(SumGuarantee(shape, std::abs(shift)).beta(alpha), exact.beta(alpha) + 1e-12);
       }
-      EXPECT_TRUE(privacy::LooksLikeTradeOff(exact));
+      EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(exact));
     }
   }
 }
@@ -237,7 +250,7 @@ TEST(Barker, GuaranteeIsTheWorstBit) {
     EXPECT_NEAR(worst, guarantee.beta(alpha), 1.3e-4);
   }
   EXPECT_NEAR(privacy::DeltaOf(guarantee, delta), 0, 1e-9);
-  EXPECT_TRUE(privacy::LooksLikeTradeOff(guarantee));
+  EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(guarantee));
 }
 
 double LogChoose(uint64_t n, uint64_t k) {
@@ -276,8 +289,9 @@ TEST(Barker, ChainsAreBoundedByBothAccountants) {
             std::max(BinomialDelta(n, a, b, epsilon), BinomialDelta(n, b, a, epsilon));
         EXPECT_LE(exact, pld + 1e-9);
         const double rho = static_cast<double>(n) * BarkerRho(delta);
-        EXPECT_LE(exact,
-                  privacy::RdpDelta([rho](double order) { return rho * order; }, epsilon) + 1e-9);
+        EXPECT_LE(exact, privacy::testing::RdpDeltaAt([rho](double order) { return rho * order; },
+                                                      epsilon, privacy::testing::DefaultOrders()) +
+                             1e-9);
       }
     }
   }
@@ -305,7 +319,7 @@ TEST(BitsTradeOff, IsTheTestOfTheirCount) {
       EXPECT_NEAR(one.beta(alpha), BitTradeOff(p, q).beta(alpha), 1e-12);
     }
     const TradeOff many = BitsTradeOff(p, q, 300);
-    EXPECT_TRUE(privacy::LooksLikeTradeOff(many));
+    EXPECT_TRUE(privacy::testing::LooksLikeTradeOff(many));
     for (const double epsilon : {0.0, 0.5, 2.0}) {
       EXPECT_NEAR(privacy::DeltaOf(many, epsilon), BinomialDelta(300, q, p, epsilon), 1e-6);
     }

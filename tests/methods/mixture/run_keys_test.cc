@@ -200,6 +200,14 @@ TEST_F(KeptSharesTest, DamagedFilesAreRefused) {
   for (const size_t size : {size_t{0}, size_t{31}, whole.size() - 1})
     refused(whole.substr(0, size));
   refused(whole + "x");
+  std::filesystem::remove(File());
+  std::filesystem::create_directory(File());
+  try {
+    LoadShares(folder_, DigestOf(1));
+    ADD_FAILURE() << "a folder was read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "cannot read the file of key shares " + File().string());
+  }
 }
 
 // An honest party that restarts sends the shares that it sent before, which the others know by

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "run/simulate/simulate.h"
@@ -95,7 +96,8 @@ struct Design {
   std::string disclosure;
   // [release]; by default sealed fits are compared with all their digits.
   std::string rule = "grid = \"full\"\naccept = \"table of covariates\"\n";
-  std::vector<std::string> analyses;  // TOML of each [[analysis]] without the common keys
+  std::map<std::string, double> upper;  // bounds of y, x1, x2 that are not 20
+  std::vector<std::string> analyses;    // TOML of each [[analysis]] without the common keys
 };
 
 inline std::string Quoted(const std::vector<std::string>& names) {
@@ -126,10 +128,9 @@ inline std::string StudyText(const Split& split, const Design& design, const std
   toml += "[table]\n";
   if (split.shared) toml += "key = \"id\"\nblock = \"block\"\n";
   for (const std::string name : {"y", "x1", "x2"})
-    toml += fmt::format(
-        "[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -20\n"
-        "upper = 20\n",
-        name);
+    toml +=
+        fmt::format("[[variable]]\nname = \"{}\"\ntype = \"numeric\"\nlower = -20\nupper = {}\n",
+                    name, design.upper.count(name) > 0 ? design.upper.at(name) : 20);
   toml += "[[variable]]\nname = \"age\"\ntype = \"integer\"\nlower = 0\nupper = 120\n";
   toml += "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 0\nupper = 3\n";
   toml += "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n";
@@ -195,6 +196,19 @@ inline std::vector<run::PartyEnd> RunEnds(const Split& split, const Design& desi
   std::vector<run::PartyEnd> ends = RunStudyFile(folder + "/study.toml");
   std::filesystem::remove_all(folder);
   return ends;
+}
+
+// Why a study with this design is refused, "accepted" if it is not.
+inline std::string RefusalOf(const Design& design, const Split& split) {
+  try {
+    PrepareMleStudy(
+        ParseStudyFile(StudyText(split, design, "dealer", MakeRows(100, 1, false)), "study.toml"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_FALSE(error.hint().empty());
+    return error.message();
+  }
+  return "accepted";
 }
 
 inline std::vector<MleResult> RunSplit(const Split& split, const Design& design,

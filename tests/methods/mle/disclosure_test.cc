@@ -9,6 +9,7 @@
 #include "mpc/dealer_engine.h"
 #include "mpc/plan_engine.h"
 #include "mpc/replicated_engine.h"
+#include "tests/methods/mle/plaintext_moments.h"
 #include "tests/net/parties.h"
 
 namespace partita::methods::mle::disclosure_test {

@@ -171,7 +171,10 @@ TEST(FimlStudyTest, OtherPatternsStopTheStudyAtTheirOwner) {
       EXPECT_THAT(end.error->message(), HasSubstr("also has: 2 rows without y"));
       EXPECT_THAT(end.error->message(), Not(HasSubstr("x1")));
       EXPECT_THAT(end.error->hint(), HasSubstr("other_patterns = \"leave-out\""));
+      EXPECT_THAT(end.error->hint(), HasSubstr("leaves these 2 of your 100 rows out"));
+      EXPECT_THAT(end.error->hint(), HasSubstr("protocol = \"sealed\""));
     } else {
+      EXPECT_THAT(end.error->hint(), Not(HasSubstr("of your")));
       EXPECT_THAT(end.error->message(), Not(HasSubstr("rows without")));
     }
   }
@@ -243,6 +246,53 @@ TEST(FimlStudyTest, ARarePatternIsNamedAndNothingIsReleased) {
   }
   rows[199].y = kMissing;  // the fifth
   ExpectFits(Splits(), design, rows, {{All}});
+}
+
+// What can be done about it, with what it costs: each owner is told of its own rows only.
+TEST(FimlStudyTest, WhatRarePatternsCostIsToldToTheirOwner) {
+  std::vector<Row> rows = MakeRows(200, 27, false);
+  for (size_t i = 0; i < 4; ++i) rows[i * 40].y = kMissing;  // three of p, one of q
+  rows[1].x1 = rows[121].x1 = kMissing;
+  const Design design = Fiml(kPatterns, {kModel});
+  const std::map<std::string, std::string> costs = {{"p", "leaves 4 of your own rows out"},
+                                                    {"q", "leaves 2 of your own rows out"}};
+  for (const run::PartyEnd& end : RunEnds(Splits()[0], design, "dealer", rows)) {
+    ASSERT_TRUE(end.error) << end.party;
+    if (end.party == "dealer") continue;
+    EXPECT_THAT(end.error->hint(), HasSubstr("few rows have the 2 patterns named here"));
+    EXPECT_THAT(end.error->hint(), HasSubstr("other_patterns = \"leave-out\""));
+    EXPECT_THAT(end.error->hint(), HasSubstr(costs.at(end.party)));
+    EXPECT_THAT(end.error->hint(), HasSubstr("protocol = \"sealed\" and keep all patterns"));
+  }
+  // Where columns are split a row's own holder knows a part of what is missing.
+  for (const run::PartyEnd& end : RunEnds(Splits()[1], design, "dealer", rows)) {
+    if (end.party != "p") continue;
+    EXPECT_THAT(end.error->hint(), HasSubstr("at most 200 of your own rows"));
+  }
+  // The first way out.
+  Design fewer = Fiml("[[]]", {kModel});
+  fewer.design += "other_patterns = \"leave-out\"\n";
+  ExpectFits({Splits()[0]}, fewer, rows,
+             {{[](const Row& row) { return std::isnan(row.y) || std::isnan(row.x1) ? 0 : 1; }}});
+}
+
+// A real table has many: the most frequent are named.
+TEST(FimlStudyTest, ManyPatternsAreNotAllListed) {
+  const std::vector<std::string> names = {"y", "x1", "x2"};
+  std::vector<Row> rows = MakeRows(200, 31, false);
+  for (size_t i = 0; i < 42; ++i) {
+    Row& row = rows[i];
+    const size_t pattern = i % 7;  // but all three
+    if ((pattern & 1) != 0) row.y = kMissing;
+    if ((pattern & 2) != 0) row.x1 = kMissing;
+    if ((pattern & 4) != 0) row.x2 = kMissing;
+  }
+  rows[50].y = kMissing;
+  for (const run::PartyEnd& end : RunEnds(Splits()[0], Fiml("[[]]", {kModel}), "dealer", rows)) {
+    if (end.party != "p") continue;
+    EXPECT_THAT(end.error->message(), HasSubstr("also has: 7 rows without y; 6 rows without"));
+    EXPECT_THAT(end.error->message(), HasSubstr("and 1 more"));
+  }
 }
 
 // Of every pattern that has it, a 0/1 variable has both values often enough.
@@ -329,11 +379,9 @@ TEST(FimlStudyTest, WhatIsOpenedAndReported) {
 // into them, one the columns: no round more for any number of patterns.
 TEST(FimlStudyTest, PatternsCostNoRounds) {
   const auto rounds = [](const std::string& patterns, const Split& split) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
-    const study::Plan plan = run::BuildPlan(PrepareMleStudy(LoadStudyFile(folder + "/study.toml")));
-    std::filesystem::remove_all(folder);
+    const std::string text =
+        testing::StudyText(split, Fiml(patterns, {kModel}), "dealer", MakeRows(100, 1, false));
+    const study::Plan plan = run::BuildPlan(PrepareMleStudy(ParseStudyFile(text, "study.toml")));
     for (const study::PlanPhase& phase : plan.phases) {
       if (phase.name == "moments") return phase.rounds;
     }
@@ -346,21 +394,7 @@ TEST(FimlStudyTest, PatternsCostNoRounds) {
 }
 
 TEST(FimlStudyTest, WhatItCannotDoIsRefusedByName) {
-  const auto refusal = [](const Design& design) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("fiml");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
-    std::string message = "accepted";
-    try {
-      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_FALSE(error.hint().empty());
-      message = error.message();
-    }
-    std::filesystem::remove_all(folder);
-    return message;
-  };
+  const auto refusal = [](const Design& design) { return testing::RefusalOf(design, Splits()[1]); };
   EXPECT_EQ(refusal(Fiml("[[]]", {kModel})), "accepted");
   EXPECT_THAT(refusal(Fiml("[]", {kModel})), HasSubstr("needs 'patterns'"));
   EXPECT_THAT(refusal(Fiml("[[\"age\"]]", {kModel})), HasSubstr("which no model uses"));

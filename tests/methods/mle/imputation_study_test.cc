@@ -143,21 +143,7 @@ TEST(ImputationStudyTest, SingularCovariancesOpenNothing) {
 }
 
 TEST(ImputationStudyTest, WhatItCannotDoIsRefusedByName) {
-  const auto refusal = [](const Design& design) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("imputation");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
-    std::string message = "accepted";
-    try {
-      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_FALSE(error.hint().empty());
-      message = error.message();
-    }
-    std::filesystem::remove_all(folder);
-    return message;
-  };
+  const auto refusal = [](const Design& design) { return testing::RefusalOf(design, Splits()[1]); };
   EXPECT_EQ(refusal(Imputed({kModel})), "accepted");
   for (const auto& [line, reason] : std::vector<std::pair<std::string, std::string>>{
            {"robust = true\n", "of complete rows"},

@@ -1,6 +1,7 @@
 // Studies that ask for checked cells: released exactly where every pattern of the rows in the clear
-// has nobody or enough, without each holder's own rows as well; what the plan says of it; and where
-// the study is refused before anybody reads data.
+// has nobody or enough, without each holder's own rows as well, and where columns are split no own
+// pattern tells another's column; what the plan says of it; and where the study is refused before
+// anybody reads data.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -23,6 +24,7 @@ namespace {
 
 using ::testing::AllOf;
 using testing::Design;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::MakeRows;
@@ -32,12 +34,19 @@ using testing::Split;
 using testing::Splits;
 using testing::StudyText;
 
-const Split kRows = Splits()[0];
+const Split kRows = Splits()[0], kColumns = Splits()[1], kBoth = Splits()[2];
 
 Design CheckedCells() {
   Design design;
   design.rule = "accept = \"checked cells\"\n";
   design.analyses = {"model = \"y ~ sex.m + region.b + region.c\"\n"};
+  return design;
+}
+
+// With a discrete outcome, of four values: 24 cells with the covariates.
+Design Discrete() {
+  Design design = CheckedCells();
+  design.analyses = {"model = \"w ~ sex.m + region.b + region.c\"\n"};
   return design;
 }
 
@@ -137,6 +146,95 @@ TEST(PatternCellsStudy, SealedEstimatesAreReleasedOrStoppedByTheCellsOfTheOthers
   ExpectEnds(testing::RunEnds(kRows, Sealed(CheckedCells()), "dealer", rows), false);
 }
 
+// Columns split: the holders, by the block that they lack (-1: none) and the variables of the table
+// that they have.
+struct ColumnHolder {
+  int lacks = -1;
+  std::vector<std::string> columns;
+};
+const std::vector<ColumnHolder> kColumnHolders = {{-1, {}}, {-1, {"sex", "w"}}, {-1, {"region"}}};
+const std::vector<ColumnHolder> kBothHolders = {
+    {1, {"sex", "region", "w"}}, {0, {"sex", "region"}}, {0, {"w"}}};
+
+std::string PatternOf(const Row& row, const std::vector<std::string>& columns) {
+  std::string pattern;
+  for (const std::string& column : columns) pattern += testing::Cell(row, column) + " ";
+  return pattern;
+}
+
+bool SplitPasses(const std::vector<Row>& rows, size_t min_cell,
+                 const std::vector<ColumnHolder>& holders) {
+  const std::vector<std::string> variables = {"sex", "region", "w"};
+  std::map<std::string, size_t> counts;
+  std::map<std::string, std::set<std::string>> values;
+  for (const Row& row : rows) {
+    ++counts["all " + PatternOf(row, variables)];
+    for (size_t h = 0; h < holders.size(); ++h) {
+      const std::string own = fmt::format("{} {}", h, PatternOf(row, holders[h].columns));
+      if (row.block == holders[h].lacks) ++counts[own];
+      for (const std::string& variable : variables) {
+        if (std::count(holders[h].columns.begin(), holders[h].columns.end(), variable) == 0)
+          values[own + variable].insert(PatternOf(row, {variable}));
+      }
+    }
+  }
+  return std::all_of(counts.begin(), counts.end(),
+                     [&](const auto& count) { return count.second >= min_cell; }) &&
+         std::all_of(values.begin(), values.end(),
+                     [](const auto& taken) { return taken.second.size() > 1; });
+}
+
+TEST(PatternCellsStudy, ReleasesWhatPassesInPlainCodeWhereColumnsAreSplit) {
+  const auto expect = [](const Split& split, const std::vector<ColumnHolder>& holders,
+                         const std::string& engine, size_t num_rows, uint64_t seeds) {
+    SCOPED_TRACE(split.name + " " + engine);
+    std::set<bool> seen;
+    for (uint64_t seed = 0; seed < seeds; ++seed) {
+      SCOPED_TRACE(seed);
+      const std::vector<Row> rows = MakeRows(num_rows, seed, false);
+      const bool passes = SplitPasses(rows, 5, holders);
+      seen.insert(passes);
+      ExpectEnds(testing::RunEnds(split, Discrete(), engine, rows), passes);
+    }
+    EXPECT_EQ(seen.size(), 2u);
+  };
+  expect(kColumns, kColumnHolders, "dealer", 230, 8);
+  expect(kColumns, kColumnHolders, "replicated", 230, 8);
+  expect(kBoth, kBothHolders, "dealer", 460, 6);
+  expect(kBoth, kBothHolders, "shamir", 460, 6);
+}
+
+// As many in each of the 24 cells of Discrete.
+std::vector<Row> RowsOfAllCells(size_t num_each) {
+  std::vector<Row> rows = MakeRows(24 * num_each, 1, false);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const int cell = static_cast<int>(i % 24);
+    rows[i].sex = cell % 2;
+    rows[i].region = cell / 2 % 3;
+    rows[i].weight = cell / 6;
+  }
+  return rows;
+}
+
+// Two holders, also sealed. If all of one region are men, whoever has the regions knows who they
+// are, though no cell has few rows.
+TEST(PatternCellsStudy, NoPatternOfOnesColumnsTellsAnothers) {
+  const Split two{"two",
+                  {{"p", {"y", "x1", "x2", "age", "region"}}, {"q", {"sex", "w"}}},
+                  {{"p", {0, 1}}, {"q", {0, 1}}}};
+  const auto expect = [&](const std::vector<Row>& rows, bool passes) {
+    for (const std::string engine : {"dealer", "ot"}) {
+      SCOPED_TRACE(engine);
+      ExpectEnds(testing::RunEnds(two, Discrete(), engine, rows), passes);
+    }
+    ExpectEnds(testing::RunEnds(two, Sealed(Discrete()), "dealer", rows), passes);
+  };
+  std::vector<Row> rows = RowsOfAllCells(6);
+  expect(rows, true);
+  for (Row& row : rows) row.sex = row.region == 2 ? 1 : row.sex;
+  expect(rows, false);
+}
+
 // Rows that take no part are in no cell: those outside the subset, and incomplete ones.
 TEST(PatternCellsStudy, CountsTheRowsThatTakePart) {
   std::vector<Row> rows = RowsOfOneHolder();
@@ -185,8 +283,9 @@ TEST(PatternCellsStudy, CellsAreThoseOfTheDictionary) {
   EXPECT_THAT(Refusal(robust), HasSubstr("'y' may be any number"));
 }
 
-// Whole numbers and cuts find the cell of a row: one pattern of few among many.
-TEST(PatternCellsStudy, RowsAreCountedInTheirCells) {
+// Whole numbers and factors find the pattern of a row, of the parts that the holder has: one of few
+// among many. A row that takes no part is not there.
+TEST(PatternCellsStudy, RowsHaveThePatternsOfTheirHoldersColumns) {
   data::Table table;
   table.num_rows = 4;
   table.columns.resize(2);
@@ -195,11 +294,16 @@ TEST(PatternCellsStudy, RowsAreCountedInTheirCells) {
   table.columns[0].codes = {0, 2, 2, 1};
   table.columns[1].schema.name = "i";
   table.columns[1].numbers = {-1, 0, 0, -1};
-  const PatternTable patterns{{{"f", 0, 3}, {"i", -1, 2}}, 6};
-  EXPECT_EQ(CountPatternCells(patterns, table, {1, 1, 1, 1}),
-            (std::vector<uint64_t>{1, 0, 1, 0, 0, 2}));
-  EXPECT_EQ(CountPatternCells(patterns, table, {0, 1, 0, 1}),
-            (std::vector<uint64_t>{0, 0, 1, 0, 0, 1}));
+  data::Holding holding;
+  holding.table = std::make_shared<const data::Table>(table);
+  holding.blocks = {{0, 0, 1, false}, {1, 1, 3, false}};
+  MleStudy study = Prepare(CheckedCells());
+  study.pattern_table = PatternTable{{{"f", 0, 3}, {"x", 0, 5}, {"i", -1, 2}}, 30};
+  study.partition.holders[0].columns = {"i", "f"};
+  EXPECT_EQ(OwnPatternsOf(study, holding, {1, 1, 1, 1}), (OwnPatterns{{0}, {5, 5, 2}}));
+  EXPECT_EQ(OwnPatternsOf(study, holding, {0, 1, 0, 1}), (OwnPatterns{{}, {5, 2}}));
+  study.partition.holders[0].columns = {"i"};
+  EXPECT_EQ(OwnPatternsOf(study, holding, {1, 1, 1, 1}), (OwnPatterns{{0}, {1, 1, 0}}));
 }
 
 TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
@@ -228,10 +332,49 @@ TEST(PatternCellsStudy, ThePlanSaysWhatIsChecked) {
   EXPECT_THAT(study::RenderPlanText(without, {}), Not(HasSubstr("pattern cells")));
 }
 
+TEST(PatternCellsStudy, ThePlanSaysWhatIsCheckedWhereColumnsAreSplit) {
+  const auto texts = [](const Split& split) {
+    const study::Plan plan = run::BuildPlan(Prepare(Discrete(), split));
+    std::vector<std::string> found = {plan.checks.back().rule,
+                                      plan.exposures.front().bits.value().meaning};
+    for (const study::PlanRelease& release : plan.releases) {
+      if (release.id == kPatternCellsRelease) found.push_back(release.what);
+    }
+    EXPECT_EQ(found.size(), 3u);
+    EXPECT_THAT(study::RenderPlanText(plan, {}), HasSubstr("knows who has each of their patterns"));
+    return found;
+  };
+  const std::string own_rows = "also without each holder's own rows",
+                    two_values = "every column that it lacks has two values at least";
+  EXPECT_THAT(texts(kColumns), Each(AllOf(HasSubstr(two_values), Not(HasSubstr(own_rows)))));
+  EXPECT_THAT(texts(kBoth), Each(AllOf(HasSubstr(two_values), HasSubstr(own_rows))));
+  // 24 cells; p knows nothing but who takes part: 2 + 3 + 4 values; q 8 x 3, r 3 x (2 + 4). The
+  // first rounds are the product.
+  const study::Plan plan = run::BuildPlan(Prepare(Discrete(), kColumns));
+  const auto phase =
+      std::find_if(plan.phases.begin(), plan.phases.end(),
+                   [&](const study::PlanPhase& p) { return p.name == kPatternCellsPhase; });
+  ASSERT_NE(phase, plan.phases.end());
+  EXPECT_EQ(phase->rounds, 1u + (1 + 3) + 1 + (1 + 3) + 1);
+}
+
 TEST(PatternCellsStudy, IsRefusedByNameWhereItDoesNotApply) {
   EXPECT_THAT(Refusal(CheckedCells()), IsEmpty());
-  for (const size_t split : {1, 2})
-    EXPECT_THAT(Refusal(CheckedCells(), Splits()[split]), HasSubstr("columns are split"));
+  // Whoever has the outcome knows it row by row.
+  for (const Split& split : {kColumns, kBoth}) {
+    EXPECT_THAT(Refusal(CheckedCells(), split),
+                HasSubstr("outcomes included where columns are split, and 'y' may be any number"));
+    EXPECT_THAT(Refusal(Discrete(), split), IsEmpty());
+    Design subset = Discrete();
+    subset.analyses.front() += "subset = [{variable = \"age\", at_least = 18}]\n";
+    EXPECT_THAT(Refusal(subset, split), HasSubstr("a subset tells"));
+    Design population = Discrete();
+    population.population = "subset = [{variable = \"age\", at_least = 18}]\n";
+    EXPECT_THAT(Refusal(population, split), HasSubstr("a subset tells"));
+    Design complete = Discrete();
+    complete.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+    EXPECT_THAT(Refusal(complete, split), HasSubstr("missing = \"complete\" tells"));
+  }
   const auto with = [](auto change) {
     Design design = CheckedCells();
     change(design);
@@ -310,12 +453,12 @@ struct Ended {
 };
 
 // With a minimum that approvals raised.
-Ended RunWith(const std::vector<Row>& rows, uint64_t min_cell) {
+Ended RunWith(const Split& split, const Design& design, const std::vector<Row>& rows,
+              uint64_t min_cell) {
   const std::string folder = partita::testing::MakeTemporaryFolder("cells");
-  const Design design = CheckedCells();
   const MleStudy study =
-      PrepareMleStudy(ParseStudyFile(StudyText(kRows, design, "dealer", rows), "study.toml"));
-  testing::WriteTables(kRows, rows, folder);
+      PrepareMleStudy(ParseStudyFile(StudyText(split, design, "dealer", rows), "study.toml"));
+  testing::WriteTables(split, rows, folder);
   study::DisclosureSpec disclosure = study.file.disclosure;
   disclosure.min_cell = min_cell;
   Ended run;
@@ -347,22 +490,30 @@ Ended RunWith(const std::vector<Row>& rows, uint64_t min_cell) {
   return run;
 }
 
-// Six rows of every pattern at the second holder: enough for 6, too few for 7. What was opened then
-// are the answers of the checks, and nothing else.
-TEST(PatternCellsStudy, HoldsToTheStrictestStewardAndOpensNothingElse) {
-  const std::vector<Row> rows = RowsOfOneHolder();
-  const Ended passed = RunWith(rows, 6);
+// Enough for `least`, too few for one more. What was opened then are the answers of the checks, and
+// nothing else.
+void ExpectHeldToTheStrictest(const Split& split, const Design& design,
+                              const std::vector<Row>& rows, uint64_t least) {
+  SCOPED_TRACE(split.name);
+  const Ended passed = RunWith(split, design, rows, least);
   EXPECT_EQ(net::Describe(passed.errors), "");
-  const Ended stopped = RunWith(rows, 7);
-  for (size_t party = 0; party < 2; ++party) {
+  const Ended stopped = RunWith(split, design, rows, least + 1);
+  for (size_t party = 0; party < split.columns.size(); ++party) {
     ASSERT_TRUE(stopped.errors[party]);
-    EXPECT_THAT(stopped.errors[party]->message(), HasSubstr("no row or at least 7"));
+    EXPECT_THAT(stopped.errors[party]->message(),
+                HasSubstr(fmt::format("no row or at least {}", least + 1)));
     for (const mpc::CountingReleaseGate::Count& count : stopped.openings[party]) {
       const bool answer =
           count.release.id == kDisclosureRelease || count.release.id == kPatternCellsRelease;
       EXPECT_EQ(count.opened, answer ? 1u : 0u) << count.release.id;
     }
   }
+}
+
+TEST(PatternCellsStudy, HoldsToTheStrictestStewardAndOpensNothingElse) {
+  // Six rows of every pattern at the second holder.
+  ExpectHeldToTheStrictest(kRows, CheckedCells(), RowsOfOneHolder(), 6);
+  ExpectHeldToTheStrictest(kColumns, Discrete(), RowsOfAllCells(10), 10);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "methods/mle/moments/private_moments.h"
+#include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_coverage_test {
 namespace {

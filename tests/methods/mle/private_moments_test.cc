@@ -10,6 +10,7 @@
 
 #include "privacy/sampling/grid_variance.h"
 #include "tests/methods/mle/mle_parties.h"
+#include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_moments_test {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "methods/mle/moments/private_moments.h"
 #include "privacy/audit/replay.h"
+#include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_sensitivity_test {
 namespace {

@@ -7,6 +7,7 @@
 #include "methods/mle/published/conditional.h"
 #include "methods/mle/published/plain_passing.h"
 #include "methods/mle/published/secure_sum.h"
+#include "tests/methods/mle/conditional_cost.h"
 #include "tests/methods/mle/published_parties.h"
 
 namespace partita::methods::mle::published::published_test {

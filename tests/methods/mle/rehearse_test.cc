@@ -12,34 +12,12 @@
 #include "methods/prepare_study.h"
 #include "run/simulate/mock_tables.h"
 #include "tests/paths.h"
+#include "tests/study/study_text.h"
 
 namespace partita::methods::mle::rehearse_test {
 namespace {
 
-constexpr char kHead[] = R"(partita = 1
-name = "rehearsed"
-
-[[party]]
-name = "north"
-roles = ["holder", "receiver"]
-rows = ["n"]
-
-[[party]]
-name = "south"
-roles = ["holder"]
-rows = ["s"]
-
-[[party]]
-name = "dealer"
-roles = ["dealer"]
-
-[[rows]]
-name = "n"
-
-[[rows]]
-name = "s"
-
-[[variable]]
+const std::string kHead = study::RowsSplit("rehearsed", {"north", "south"}) + R"([[variable]]
 name = "y"
 type = "numeric"
 lower = -10
@@ -78,7 +56,7 @@ function = "sem"
 
 MleStudy Study(const std::string& design, const std::string& analyses) {
   return PrepareMleStudy(
-      ParseStudyFile(std::string(kHead) + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
+      ParseStudyFile(kHead + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
 }
 
 Rehearsal RehearseIt(const MleStudy& study) {

@@ -123,21 +123,7 @@ TEST(SealedFimlStudyTest, FewRowsThatHaveAVariableStopTheStudy) {
 }
 
 TEST(SealedFimlStudyTest, WhatItCannotDoIsRefusedByName) {
-  const auto refusal = [](const Design& design) {
-    const std::string folder = partita::testing::MakeTemporaryFolder("sealed-fiml");
-    std::ofstream(folder + "/study.toml")
-        << testing::StudyText(Splits()[1], design, "dealer", MakeRows(100, 1, false));
-    std::string message = "accepted";
-    try {
-      PrepareMleStudy(LoadStudyFile(folder + "/study.toml"));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      EXPECT_FALSE(error.hint().empty());
-      message = error.message();
-    }
-    std::filesystem::remove_all(folder);
-    return message;
-  };
+  const auto refusal = [](const Design& design) { return testing::RefusalOf(design, Splits()[1]); };
   Design design = Sealed(kPatterns, {kChain});
   EXPECT_EQ(refusal(design), "accepted");
   EXPECT_THAT(refusal(Sealed("[[\"y\"], [\"y\", \"x1\"]]", {kChain})),

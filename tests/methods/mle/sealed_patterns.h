@@ -12,9 +12,9 @@
 #include "mpc/replicated_engine.h"
 #include "stats/sem/constraints.h"
 #include "stats/sem/information.h"
-#include "stats/sem/scoring.h"
 #include "tests/mpc/harness.h"
 #include "tests/stats/incomplete_rows.h"
+#include "tests/stats/scoring.h"
 
 namespace partita::methods::mle::testing {
 

@@ -8,6 +8,8 @@
 #include "methods/prepare_study.h"
 #include "privacy/release_rule.h"
 #include "run/party/build_plan.h"
+#include "run/party/predict.h"
+#include "tests/methods/mle/design_study.h"
 #include "tests/run/results.h"
 
 namespace partita::methods::mle::sealed_study_test {
@@ -109,6 +111,58 @@ TEST_F(SealedStudy, OpensOnTheGridOfTheStandardErrors) {
   }
 }
 
+// As growth models have: variances and means that are equal, of variables with bounds of their own.
+TEST_F(SealedStudy, EqualParametersGetCommonBounds) {
+  testing::Design design;
+  design.protocol = "sealed";
+  design.release = "[\"estimates\"]";
+  design.upper = {{"x2", 28}};
+  design.analyses = {
+      "name = \"one\"\nmodel = \"x1 ~~ v*x1 + x2; x2 ~~ v*x2; x1 ~ m*1; x2 ~ m*1\"\n",
+      "name = \"two\"\nmodel = \"y ~~ y + x2; x2 ~~ x2\"\n"};
+  const auto rows = testing::MakeRows(200, 33, false);
+  for (const size_t split : {size_t{0}, size_t{1}}) {
+    SCOPED_TRACE(testing::Splits()[split].name);
+    const auto sealed = testing::RunSplit(testing::Splits()[split], design, "dealer", rows);
+    testing::Design pooled = design;
+    pooled.protocol = "pooled-moments";
+    pooled.release = "[\"moments\"]";
+    const auto exact = testing::RunSplit(testing::Splits()[split], pooled, "dealer", rows);
+    ASSERT_EQ(sealed.size(), 2u);
+    ASSERT_EQ(exact.size(), 2u);
+    for (size_t a = 0; a < sealed.size(); ++a) {
+      EXPECT_TRUE(sealed[a].fit.converged);
+      ASSERT_EQ(sealed[a].fit.estimates.size(), exact[a].fit.estimates.size());
+      for (size_t r = 0; r < exact[a].fit.estimates.size(); ++r) {
+        const stats::ParameterEstimate& expected = exact[a].fit.estimates[r];
+        EXPECT_NEAR(sealed[a].fit.estimates[r].estimate, expected.estimate,
+                    1e-4 * expected.standard_error);
+      }
+    }
+  }
+  const study::Plan plan = run::BuildPlan(methods::mle::PrepareMleStudy(methods::ParseStudyFile(
+      testing::StudyText(testing::Splits()[1], design, "dealer", rows), "study.toml")));
+  EXPECT_THAT(plan.notes, ::testing::Contains(HasSubstr(
+                              "Parameters of x1, x2 are equal, so protocol 'sealed' scales them by "
+                              "common bounds, -20 to 28")));
+}
+
+// What is counted by its bounds keeps them.
+TEST_F(SealedStudy, ZeroOneVariablesHaveNoBoundsInCommonWithOthers) {
+  testing::Design design;
+  design.protocol = "sealed";
+  design.release = "[\"estimates\"]";
+  design.analyses = {"model = \"x1 ~~ v*x1; sex.m ~~ v*sex.m\"\n"};
+  const std::string text =
+      testing::StudyText(testing::Splits()[0], design, "dealer", testing::MakeRows(100, 34, false));
+  try {
+    methods::mle::PrepareMleStudy(methods::ParseStudyFile(text, "study.toml"));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("variables of different ranges"));
+  }
+}
+
 // The plan of a reference, or the message that refuses it.
 struct Planned {
   study::Plan plan;
@@ -150,6 +204,29 @@ TEST_F(SealedStudy, PlanCountsWhatOpens) {
     EXPECT_EQ(assumption.find("released moments"), std::string::npos) << assumption;
   const study::Plan fit = PlanOf("hs_cfa3", "[\"estimates\", \"fit\"]").plan;
   EXPECT_EQ(fit.exposures[0].opened, 25u);
+}
+
+// Tens of thousands of messages have a price beside their way, whatever the network: a third of it
+// in a run that was measured.
+TEST_F(SealedStudy, PredictionCountsWhatMessagesCost) {
+  partita::testing::ReferenceStudyOptions options;
+  options.protocol = "sealed";
+  const std::string folder = partita::testing::MakeTemporaryFolder("sealed");
+  const json reference = partita::testing::LoadReference("hs_cfa3");
+  const MleStudy study =
+      PrepareMleStudy(methods::LoadStudyFile(partita::testing::WriteReferenceStudy(
+          reference, reference["partitions"][0], folder, options)));
+  std::filesystem::remove_all(folder);
+  const study::Plan plan = run::BuildPlan(study);
+  uint64_t messages = 0;
+  for (const study::PlanPhase& phase : plan.phases) {
+    for (const study::PlanLink& link : phase.links) messages += link.messages;
+  }
+  ASSERT_GT(messages, 50000u);
+  const double seconds = run::PredictSeconds(study, plan, {"a network without delay", 0, 1e18, 0});
+  const double each = static_cast<double>(messages) / static_cast<double>(plan.parties.size());
+  EXPECT_GT(seconds, 20e-6 * each);
+  EXPECT_THAT(plan.notes, ::testing::Contains(HasSubstr("each of which waits for every party")));
 }
 
 // A saturated model, as a regression is, gives all moments away, whatever the protocol.

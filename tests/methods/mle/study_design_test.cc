@@ -33,6 +33,8 @@ double Value(const Row& row, const std::string& name) {
   if (name == "x1") return row.x1;
   if (name == "x2") return row.x2;
   if (name == "age") return row.age;
+  if (name == "x1_x2") return row.x1 * row.x2;
+  if (name == "x2_x2") return row.x2 * row.x2;
   if (name == "sex.m") return row.sex;
   if (name == "region.b") return row.region == 1;
   if (name == "region.c") return row.region == 2;
@@ -187,6 +189,32 @@ TEST(DesignTest, FactorsEnterByTheirContrasts) {
   Design design;
   design.analyses = {"model = \"y ~ x1 + sex.m + region.b + region.c\"\n"};
   ExpectFits(design, MakeRows(240, 6, false), {{{All}}});
+}
+
+// A moderated regression: both variables are one party's, whose cells may be missing.
+TEST(DesignTest, ProductsAreMadeByTheHolderOfBothVariables) {
+  Design design;
+  design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
+  design.rule +=
+      "[[derived]]\nname = \"x1_x2\"\nfrom = \"x1\"\nwith = \"x2\"\ntransform = \"product\"\n"
+      "[[derived]]\nname = \"x2_x2\"\nfrom = \"x2\"\nwith = \"x2\"\ntransform = \"product\"\n";
+  // x1 itself is in no model: a row without it has no product.
+  design.analyses = {"model = \"y ~ x2 + x1_x2 + x2_x2\"\n"};
+  const auto rows = MakeRows(240, 15, true);
+  for (const size_t split : {size_t{0}, size_t{2}}) {
+    SCOPED_TRACE(Splits()[split].name);
+    const auto results = RunSplit(Splits()[split], design, "dealer", rows);
+    ASSERT_EQ(results.size(), 1u);
+    ExpectFit(results[0], rows, {{Complete}});
+  }
+  const std::string text = testing::StudyText(Splits()[1], design, "dealer", rows);
+  try {
+    methods::mle::PrepareMleStudy(methods::ParseStudyFile(text, "study.toml"));
+    ADD_FAILURE() << "a product across parties";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("'x1_x2' is the product of 'x1' and 'x2'"));
+    EXPECT_THAT(error.hint(), ::testing::HasSubstr("products across parties are not computed"));
+  }
 }
 
 // Crude, adjusted, a subgroup and groups: one row set of the population, shared by all.

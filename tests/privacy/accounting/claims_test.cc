@@ -11,6 +11,7 @@
 #include "privacy/accounting/rdp.h"
 #include "privacy/accounting/trade_off.h"
 #include "tests/privacy/accounting/reference_data.h"
+#include "tests/privacy/accounting/renyi_orders.h"
 
 namespace partita::privacy::testing::claims_test {
 namespace {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/privacy/accounting/trade_offs.h"
 
 namespace partita::privacy::testing::guarantee_test {
 namespace {

@@ -77,8 +77,8 @@ TEST(ProductAuditTest, RemainingNoiseByItsExactLaw) {
   const IntegerLaw share = DiscreteGaussianLaw(noise.share_variance);
   const IntegerLaw remaining = SumOfLaws(share, share);
   for (const double epsilon : {0.0, 0.7, 2.0}) {
-    const Bounds stated =
-        DiscreteGaussianDelta(GridL2Sensitivity(9), RemainingNoise(noise, 1), Epsilon(epsilon));
+    const Bounds stated = DiscreteGaussianProfileOf(GridL2Sensitivity(9), RemainingNoise(noise, 1))
+                              .Delta(Epsilon(epsilon));
     const Bounds exact = ExactDelta(remaining, remaining, 9, epsilon);
     EXPECT_LE(exact.lower, stated.upper);
     EXPECT_GE(exact.upper, stated.lower);

@@ -35,7 +35,7 @@ struct Example {
     const crypto::Identity north = crypto::MakeIdentity({.name = "north"});
     ledger.Countersign("visits", first.number,
                        {"north", first.head, crypto::EncodeCertificate(*north.certificate),
-                        SignReceipt(north, {first.head, request.run_id, request.study_file_hash})},
+                        SignReceipt(north, {first.head, request.run_id, request.agreement_hash})},
                        Now());
     ledger.Spend("visits", first.number, Now());
     const Reservation second = ledger.Reserve(RequestOf("visits", 2, 0.002), Now());

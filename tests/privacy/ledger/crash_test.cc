@@ -63,7 +63,7 @@ TEST(CrashTest, ALedgerThatWasBeingMadeIsThereOrNot) {
   }
 }
 
-class DiskErrorTest : public testing::TestWithParam<CrashDisk::Failure> {};
+class DiskErrorTest : public ::testing::TestWithParam<CrashDisk::Failure> {};
 
 // One error at the k-th operation, for every k: the call fails with a named error, the object
 // refuses everything afterwards, and opened again the ledger holds what was acknowledged (and the
@@ -93,8 +93,8 @@ TEST_P(DiskErrorTest, StopsTheLedgerAndLosesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, DiskErrorTest,
-                         testing::Values(CrashDisk::Failure::kIo, CrashDisk::Failure::kNoSpace,
-                                         CrashDisk::Failure::kIoDone));
+                         ::testing::Values(CrashDisk::Failure::kIo, CrashDisk::Failure::kNoSpace,
+                                           CrashDisk::Failure::kIoDone));
 
 TEST(DiskTest, AfterAFailureTheObjectRefusesEverything) {
   CrashDisk disk("crash-disk");

@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "privacy/accounting/rdp.h"
+#include "tests/privacy/accounting/renyi_orders.h"
 #include "tests/privacy/ledger/fixtures.h"
 
 namespace partita::privacy::ledger::filter_test {
@@ -33,7 +33,7 @@ struct BudgetCase {
   const char* delta;
 };
 
-class FilterBudgetTest : public testing::TestWithParam<BudgetCase> {};
+class FilterBudgetTest : public ::testing::TestWithParam<BudgetCase> {};
 
 // The rho whose best conversion over ALL orders gives exactly the budget's epsilon: what somebody
 // could spend who knew all studies beforehand. The filter's one order allows as much, and not more.
@@ -52,10 +52,10 @@ TEST_P(FilterBudgetTest, NothingIsLostAtExhaustionForGaussianNoise) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Budgets, FilterBudgetTest,
-                         testing::Values(BudgetCase{"0.01", "1e-6"}, BudgetCase{"0.5", "1e-5"},
-                                         BudgetCase{"1", "1e-6"}, BudgetCase{"1", "1e-15"},
-                                         BudgetCase{"3.5", "1e-9"}, BudgetCase{"10", "0.01"},
-                                         BudgetCase{"100", "1e-6"}));
+                         ::testing::Values(BudgetCase{"0.01", "1e-6"}, BudgetCase{"0.5", "1e-5"},
+                                           BudgetCase{"1", "1e-6"}, BudgetCase{"1", "1e-15"},
+                                           BudgetCase{"3.5", "1e-9"}, BudgetCase{"10", "0.01"},
+                                           BudgetCase{"100", "1e-6"}));
 
 TEST(FilterTest, AFullBudgetIsTheEpsilonThatWasPromised) {
   for (const char* epsilon : {"0.01", "0.5", "1", "8", "1000"}) {
@@ -78,7 +78,8 @@ TEST(FilterTest, EveryOrderOfABudgetIsSoundAndTheChosenOneIsTheBest) {
     const double renyi = static_cast<double>(BudgetAtOrder(budget, units).rdp) * kRdpUnit;
     // A curve that is constant in the order: the conversion at this order alone.
     if (renyi > 0) {
-      EXPECT_NEAR(RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9) << order;
+      EXPECT_NEAR(testing::RdpEpsilonAt([&](double) { return renyi; }, 1e-6, {order}), 1, 1e-9)
+          << order;
     }
     EXPECT_LE(renyi / order, GaussianCapacity(best)) << order;
   }

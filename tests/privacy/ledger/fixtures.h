@@ -94,7 +94,7 @@ inline ReservationRequest RequestOf(const std::string& table, uint64_t run, doub
   ReservationRequest request;
   request.table = table;
   request.run_id = DigestOf(run);
-  request.study_file_hash = DigestOf(run + 1'000'000);
+  request.agreement_hash = DigestOf(run + 1'000'000);
   request.study = "growth";
   request.charges = Charges(rho);
   return request;

@@ -73,7 +73,7 @@ class Institutions {
     for (const std::string& owner : names_) {
       for (const std::string& peer : names_) {
         if (peer == owner) continue;
-        const Receipt receipt{shown[owner], request.run_id, request.study_file_hash};
+        const Receipt receipt{shown[owner], request.run_id, request.agreement_hash};
         ledgers.at(peer).Witness(receipt, owner, Now());
         wrote(peer);
         if (!HasTable(owner)) continue;

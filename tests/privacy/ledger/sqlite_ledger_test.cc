@@ -340,7 +340,7 @@ struct Pair {
   void Run(uint64_t run) {
     const ReservationRequest request = RequestOf("visits", run, kRho);
     const Reservation reservation = owner.Reserve(request, Now());
-    peer.Witness({owner.HeadOf("visits"), request.run_id, request.study_file_hash}, "south", Now());
+    peer.Witness({owner.HeadOf("visits"), request.run_id, request.agreement_hash}, "south", Now());
     owner.Spend("visits", reservation.number, Now());
   }
 };
@@ -419,7 +419,7 @@ TEST(CountersignTest, KeepsGoodReceiptsAndRefusesOthers) {
   const crypto::Identity north = crypto::MakeIdentity({.name = "north"});
   const ReservationRequest request = RequestOf("visits", 1, kRho);
   const Reservation reservation = ledger.Reserve(request, Now());
-  const Receipt receipt{reservation.head, request.run_id, request.study_file_hash};
+  const Receipt receipt{reservation.head, request.run_id, request.agreement_hash};
   const Countersignature good{"north", reservation.head,
                               crypto::EncodeCertificate(*north.certificate),
                               SignReceipt(north, receipt)};
@@ -436,7 +436,7 @@ TEST(CountersignTest, KeepsGoodReceiptsAndRefusesOthers) {
   refused([](Countersignature& c) { c.head.sequence = 1; });
   refused([](Countersignature& c) { c.head.sequence = 77; });
   refused([&](Countersignature& c) {
-    c.signature = SignReceipt(north, {reservation.head, DigestOf(9), request.study_file_hash});
+    c.signature = SignReceipt(north, {reservation.head, DigestOf(9), request.agreement_hash});
   });
   refused([&](Countersignature& c) {
     c.certificate = crypto::EncodeCertificate(*crypto::MakeIdentity({.name = "north"}).certificate);
@@ -446,7 +446,7 @@ TEST(CountersignTest, KeepsGoodReceiptsAndRefusesOthers) {
   const Head later = ledger.HeadOf("visits");
   Countersignature second = good;
   second.head = later;
-  second.signature = SignReceipt(north, {later, request.run_id, request.study_file_hash});
+  second.signature = SignReceipt(north, {later, request.run_id, request.agreement_hash});
   ledger.Countersign("visits", reservation.number, second, Now());
   ledger.Spend("visits", reservation.number, Now());
   ExpectError(ErrorCode::kRefused,

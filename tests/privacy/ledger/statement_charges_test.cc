@@ -45,7 +45,7 @@ std::vector<double> Charged(uint32_t coalition, bool every_party = false,
   return epsilons;
 }
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(StatementChargesTest, OutsideDealerAndTheCoalition) {
   EXPECT_THAT(Charged(0), ElementsAre(1, 6));

@@ -49,13 +49,13 @@ class UpgradeTest : public ::testing::Test {
                                 .Field("partita ledger witness")
                                 .Field(EncodeHead(receipt.head))
                                 .Field(receipt.run_id)
-                                .Field(receipt.study_file_hash)
+                                .Field(receipt.agreement_hash)
                                 .Field("south")
                                 .Field("party north")
                                 .U64(5)
                                 .Finish();
       raw.Execute("INSERT INTO receipts VALUES(" + Blob(kPeer) + ", " + std::to_string(sequence) +
-                  ", " + Blob(receipt.run_id) + ", " + Blob(receipt.study_file_hash) + ", " +
+                  ", " + Blob(receipt.run_id) + ", " + Blob(receipt.agreement_hash) + ", " +
                   Blob(receipt.head.hash) + ", 'south', 'party north', 5, " + Blob(digest) + ")");
     }
   }

@@ -61,8 +61,8 @@ TEST(DiscreteGaussianMechanismTest, StoredProfiles) {
     EXPECT_NEAR(epsilon.lower, exact, exact * 1e-9) << row.dump();
     EXPECT_NEAR(epsilon.upper, exact, exact * 1e-9) << row.dump();
     for (const auto& point : row["delta_at_epsilon"]) {
-      const Bounds delta =
-          DiscreteGaussianDelta(sensitivity, noise, Epsilon(point["epsilon"].get<double>()));
+      const Bounds delta = DiscreteGaussianProfileOf(sensitivity, noise)
+                               .Delta(Epsilon(point["epsilon"].get<double>()));
       EXPECT_NEAR(delta.upper / point["delta"].get<double>(), 1, 1e-8);
       EXPECT_NEAR(delta.lower / point["delta"].get<double>(), 1, 1e-8);
     }
@@ -76,8 +76,8 @@ TEST(DiscreteGaussianMechanismTest, OneCoordinateIsExact) {
     for (const int shift : {1, 2, 7}) {
       for (const double epsilon : {0.0, 0.05, 0.5, 2.0, 9.0}) {
         const double exact = HockeyStick(masses, shift, epsilon);
-        const Bounds ours =
-            DiscreteGaussianDelta(GridL2Sensitivity(shift), Noise(stddev), Epsilon(epsilon));
+        const Bounds ours = DiscreteGaussianProfileOf(GridL2Sensitivity(shift), Noise(stddev))
+                                .Delta(Epsilon(epsilon));
         EXPECT_NEAR(ours.lower, exact, 1e-13 + exact * 1e-11) << stddev << " " << shift;
         EXPECT_NEAR(ours.upper, exact, 1e-13 + exact * 1e-11) << stddev << " " << shift;
         EXPECT_LE(ours.lower, ours.upper);
@@ -115,8 +115,9 @@ TEST(DiscreteGaussianMechanismTest, TwoCoordinatesAreBounded) {
     for (const double sensitivity : {1.0, 1.5, 3.7}) {
       for (const double epsilon : {0.0, 0.3, 1.0, 3.0}) {
         const double worst = WorstInTwoDimensions(stddev, sensitivity, epsilon);
-        const Bounds ours = DiscreteGaussianDelta(GridL2Sensitivity(sensitivity), Noise(stddev, 2),
-                                                  Epsilon(epsilon));
+        const Bounds ours =
+            DiscreteGaussianProfileOf(GridL2Sensitivity(sensitivity), Noise(stddev, 2))
+                .Delta(Epsilon(epsilon));
         // The sum ends at 9 sigma, where masses of 1e-19 are taken for certain differences.
         EXPECT_GE(ours.upper, worst * (1 - 1e-9) - 1e-18)
             << stddev << " " << sensitivity << " " << epsilon;
@@ -136,7 +137,8 @@ TEST(DiscreteGaussianMechanismTest, FineGridsApproachTheContinuousMechanism) {
     const double unit = 0x1p40;
     const Bounds continuous = GaussianDelta(L2Sensitivity(1), 4.5, Epsilon(1));
     const Bounds ours =
-        DiscreteGaussianDelta(GridL2Sensitivity(unit), Noise(4.5 * unit, dimension), Epsilon(1));
+        DiscreteGaussianProfileOf(GridL2Sensitivity(unit), Noise(4.5 * unit, dimension))
+            .Delta(Epsilon(1));
     EXPECT_GE(ours.upper, continuous.lower);
     EXPECT_NEAR(ours.upper / continuous.upper, 1, 1e-12);
     EXPECT_NEAR(ours.lower / continuous.upper, 1, 1e-9);
@@ -152,8 +154,8 @@ TEST(DiscreteGaussianMechanismTest, FineGridsApproachTheContinuousMechanism) {
 // The border between summation and integrals: both contain the truth, so they meet.
 TEST(DiscreteGaussianMechanismTest, SumsAndIntegralsMeet) {
   const GridL2Sensitivity sensitivity(1000);
-  const Bounds summed = DiscreteGaussianDelta(sensitivity, Noise(4096), Epsilon(0.5));
-  const Bounds bounded = DiscreteGaussianDelta(sensitivity, Noise(4097), Epsilon(0.5));
+  const Bounds summed = DiscreteGaussianProfileOf(sensitivity, Noise(4096)).Delta(Epsilon(0.5));
+  const Bounds bounded = DiscreteGaussianProfileOf(sensitivity, Noise(4097)).Delta(Epsilon(0.5));
   const Bounds continuous = GaussianDelta(L2Sensitivity(1000), 4096, Epsilon(0.5));
   EXPECT_NEAR(summed.upper / continuous.upper, 1, 1e-4);
   EXPECT_LE(summed.upper, summed.lower * (1 + 1e-12));
@@ -175,7 +177,8 @@ TEST(DiscreteGaussianMechanismTest, SumOfSharesByConvolution) {
   const DiscreteGaussianNoise noise = {VarianceOfStddev(share), 3, 1};
   for (const double epsilon : {0.0, 0.2, 1.0}) {
     const double exact = HockeyStick(sum, 5, epsilon);
-    const Bounds ours = DiscreteGaussianDelta(GridL2Sensitivity(5), noise, Epsilon(epsilon));
+    const Bounds ours =
+        DiscreteGaussianProfileOf(GridL2Sensitivity(5), noise).Delta(Epsilon(epsilon));
     EXPECT_NEAR(ours.upper / exact, 1, 1e-10);
     EXPECT_NEAR(ours.lower / exact, 1, 1e-10);
   }
@@ -184,7 +187,7 @@ TEST(DiscreteGaussianMechanismTest, SumOfSharesByConvolution) {
 TEST(DiscreteGaussianMechanismTest, SmallSharesAreRefused) {
   ExpectUsage([] { ShareGap(VarianceOfStddev(4), 2); });
   ExpectUsage([] {
-    DiscreteGaussianDelta(GridL2Sensitivity(1), {VarianceOfStddev(1), 2, 1}, Epsilon(1));
+    DiscreteGaussianProfileOf(GridL2Sensitivity(1), {VarianceOfStddev(1), 2, 1}).Delta(Epsilon(1));
   });
   EXPECT_EQ(ShareGap(VarianceOfStddev(1), 1), 0);
   const double gap = ShareGap(VarianceOfStddev(4.01), 1000);
@@ -210,10 +213,11 @@ TEST(DiscreteGaussianMechanismTest, CalibrationMeetsTheBudgetClosely) {
     const GridVariance variance =
         CalibrateDiscreteGaussian(sensitivity, budget.dimension, epsilon, Delta(budget.delta));
     const DiscreteGaussianNoise noise = {variance, 1, budget.dimension};
-    EXPECT_LE(DiscreteGaussianDelta(sensitivity, noise, epsilon).upper, budget.delta);
+    EXPECT_LE(DiscreteGaussianProfileOf(sensitivity, noise).Delta(epsilon).upper, budget.delta);
     const double less = StddevLowerBound(variance) * (1 - 1e-6);
-    EXPECT_GT(DiscreteGaussianDelta(sensitivity, Noise(less, budget.dimension), epsilon).upper,
-              budget.delta);
+    EXPECT_GT(
+        DiscreteGaussianProfileOf(sensitivity, Noise(less, budget.dimension)).Delta(epsilon).upper,
+        budget.delta);
     if (budget.sensitivity >= 1e9) {
       const double continuous =
           AnalyticGaussianStddev(L2Sensitivity(budget.sensitivity), epsilon, Delta(budget.delta));
@@ -222,16 +226,13 @@ TEST(DiscreteGaussianMechanismTest, CalibrationMeetsTheBudgetClosely) {
   }
 }
 
-TEST(DiscreteGaussianMechanismTest, ConcentratedRho) {
-  EXPECT_EQ(DiscreteGaussianRho(GridL2Sensitivity(3), VarianceOfStddev(6)), 0.125);
-}
-
 TEST(DiscreteGaussianMechanismTest, RefusesNonsense) {
-  ExpectUsage([] { DiscreteGaussianDelta(GridL2Sensitivity(0.5), Noise(10), Epsilon(1)); });
-  ExpectUsage([] { DiscreteGaussianRho(GridL2Sensitivity(0.5), VarianceOfStddev(10)); });
-  ExpectUsage([] { DiscreteGaussianDelta(GridL2Sensitivity(1), Noise(10, 0), Epsilon(1)); });
+  ExpectUsage(
+      [] { DiscreteGaussianProfileOf(GridL2Sensitivity(0.5), Noise(10)).Delta(Epsilon(1)); });
+  ExpectUsage(
+      [] { DiscreteGaussianProfileOf(GridL2Sensitivity(1), Noise(10, 0)).Delta(Epsilon(1)); });
   ExpectUsage([] {
-    DiscreteGaussianDelta(GridL2Sensitivity(1), {VarianceOfStddev(10), 0, 1}, Epsilon(1));
+    DiscreteGaussianProfileOf(GridL2Sensitivity(1), {VarianceOfStddev(10), 0, 1}).Delta(Epsilon(1));
   });
   ExpectUsage([] { CalibrateDiscreteGaussian(GridL2Sensitivity(1), 0, Epsilon(1), Delta(1e-6)); });
   ExpectUsage(

@@ -32,8 +32,8 @@ TEST(ReleaseTest, MeetsTheBudgetOnTheGridAndHardlyMore) {
     const NoiseDesign noise = DesignStatisticsNoise(design, Gaussian(epsilon));
     EXPECT_EQ(noise.dimension, 15u);
     const auto grid = privacy::ToGrid(StatisticsL2Sensitivity(design), kSumFractionBits, 15, 0);
-    const auto bounds =
-        privacy::DiscreteGaussianDelta(grid, {noise.required, 1, 15}, privacy::Epsilon(epsilon));
+    const auto bounds = privacy::DiscreteGaussianProfileOf(grid, {noise.required, 1, 15})
+                            .Delta(privacy::Epsilon(epsilon));
     EXPECT_LE(bounds.upper, 1e-5);
     EXPECT_GT(bounds.upper, 0.999e-5);
     const double analytic = privacy::AnalyticGaussianStddev(
@@ -109,26 +109,34 @@ TEST(ReleaseTest, LaplaceNoiseIsPurelyPrivate) {
 // methods.md 0.8: analytic noise is smaller where the classical one is proved, larger where that
 // one is not private.
 TEST(ReleaseTest, AnalyticNoiseAgainstClassical) {
+  constexpr double kDelta = 1e-4;
+  const privacy::L2Sensitivity unit(1);
+  const auto analytic = [&](double epsilon) {
+    return privacy::AnalyticGaussianStddev(unit, privacy::Epsilon(epsilon), privacy::Delta(kDelta));
+  };
+  const auto classical = [&](double epsilon) {
+    return std::sqrt(2 * std::log(1.25 / kDelta)) / epsilon;
+  };
+  const auto classical_true_delta = [&](double epsilon) {
+    return privacy::GaussianDelta(unit, classical(epsilon), privacy::Epsilon(epsilon)).upper;
+  };
   for (const double epsilon : {0.1, 0.3, 1.0}) {
-    const CalibrationRow row = CompareCalibrations(epsilon, 1e-4);
-    EXPECT_LT(row.analytic, row.classical);
-    EXPECT_LT(row.classical_true_delta, 1e-4);
+    EXPECT_LT(analytic(epsilon), classical(epsilon));
+    EXPECT_LT(classical_true_delta(epsilon), kDelta);
   }
-  const CalibrationRow ten = CompareCalibrations(10, 1e-4);
-  EXPECT_GT(ten.analytic, ten.classical);
-  EXPECT_NEAR(ten.analytic, 0.4552651305467653, 1e-9);
-  EXPECT_NEAR(ten.classical_true_delta, 0.00027428047424087136, 1e-12);
-  const CalibrationRow high = CompareCalibrations(31.622776601683793, 1e-4);
-  EXPECT_NEAR(high.analytic, 0.19435186137764787, 1e-9);
-  EXPECT_NEAR(high.classical_true_delta, 0.20245217101512808, 1e-9);
+  EXPECT_GT(analytic(10), classical(10));
+  EXPECT_NEAR(analytic(10), 0.4552651305467653, 1e-9);
+  EXPECT_NEAR(classical_true_delta(10), 0.00027428047424087136, 1e-12);
+  EXPECT_NEAR(analytic(31.622776601683793), 0.19435186137764787, 1e-9);
+  EXPECT_NEAR(classical_true_delta(31.622776601683793), 0.20245217101512808, 1e-9);
 
   const Design design = MakeDesign(3);
-  NoiseRequest classical = Gaussian(1);
-  classical.kind = NoiseKind::kClassicalGaussian;
-  EXPECT_GT(DesignStatisticsNoise(design, classical).variance,
+  NoiseRequest request = Gaussian(1);
+  request.kind = NoiseKind::kClassicalGaussian;
+  EXPECT_GT(DesignStatisticsNoise(design, request).variance,
             DesignStatisticsNoise(design, Gaussian(1)).variance);
-  classical.epsilon = 1.5;
-  EXPECT_THROW(DesignStatisticsNoise(design, classical), Error);
+  request.epsilon = 1.5;
+  EXPECT_THROW(DesignStatisticsNoise(design, request), Error);
 }
 
 TEST(ReleaseTest, RefusesNonsense) {

@@ -15,6 +15,7 @@
 #include "stats/erm/unit_ball.h"
 #include "tests/paths.h"
 #include "tests/stats/blr/random.h"
+#include "tests/stats/erm/in_the_clear.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::stats::erm::adult_test {

@@ -18,6 +18,7 @@
 #include "stats/erm/noise_aware.h"
 #include "stats/erm/simulated.h"
 #include "tests/stats/blr/random.h"
+#include "tests/stats/erm/in_the_clear.h"
 
 namespace partita::stats::erm::coverage_test {
 namespace {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "tests/stats/erm/in_the_clear.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::stats::erm::descent_test {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "tests/stats/erm/in_the_clear.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::stats::erm::noise_aware_test {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "stats/erm/approximate_minima.h"
 #include "stats/erm/descent.h"
-#include "stats/erm/objective_audit.h"
 #include "stats/erm/objective_noise.h"
+#include "tests/stats/erm/objective_audit.h"
 #include "tests/stats/erm/reference.h"
 
 namespace partita::stats::erm::noise_test {

@@ -120,7 +120,10 @@ double Solve(const std::function<double(double)>& function, double low, double h
 
 MatrixXd CalibrationRanks(const CalibrationModel& model, const CalibrationOptions& options,
                           crypto::RandomSource& source, Progress& progress) {
-  if (!IsProper(model.priors) || options.thin == 0 || options.thin % kSeenBetween != 0) {
+  const bool proper =
+      std::none_of(model.priors.begin(), model.priors.end(),
+                   [](const Prior& prior) { return prior.kind == PriorKind::kFlat; });
+  if (!proper || options.thin == 0 || options.thin % kSeenBetween != 0) {
     throw Error(ErrorCode::kUsage,
                 "a calibration needs proper priors and a thinning that 4 divides");
   }

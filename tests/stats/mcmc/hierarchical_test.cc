@@ -82,8 +82,14 @@ TEST(Hierarchical, ChainsSampleTheMarginalPosterior) {
   std::vector<TargetPtr> parties;
   std::vector<const LocalTarget*> targets;
   for (size_t g = 0; g < kGroups.size(); ++g) {
-    const Eigen::Map<const VectorXd> y(kGroups[g].data(), static_cast<Index>(kGroups[g].size()));
-    parties.push_back(GroupMeanTarget(y, g, kGroups.size()));
+    const VectorXd y =
+        Eigen::Map<const VectorXd>(kGroups[g].data(), static_cast<Index>(kGroups[g].size()));
+    parties.push_back(OwnTarget(kGroups.size() + 3, [y, g](const VectorXd& theta) {
+      const double mean = theta(0) + std::exp(theta(1)) * theta(static_cast<Index>(2 + g));
+      const double log_sigma = theta(theta.size() - 1);
+      return -static_cast<double>(y.size()) * log_sigma -
+             0.5 * std::exp(-2 * log_sigma) * (y.array() - mean).square().sum();
+    }));
     targets.push_back(parties.back().get());
   }
   blr::TestRandom common(3), secret(4);

@@ -125,17 +125,6 @@ TEST(Targets, PartsAddUpAndGroupsHaveTheirOwnMean) {
   const VectorXd rest =
       NegativeBinomialTarget(t.x.bottomRows(7), t.count.tail(7))->LogLikelihood(thetas);
   EXPECT_LT((first + rest - whole).norm(), 1e-11);
-
-  const auto group = GroupMeanTarget(t.normal, 1, 3);
-  EXPECT_EQ(group->dimension(), 6u);
-  VectorXd theta(6);
-  theta << 0.1, -0.5, 8, 0.3, 7, -0.2;  // z_1 and z_3 do not matter
-  const double mean = 0.1 + std::exp(-0.5) * 0.3;
-  double expected = 0;
-  for (const double y : t.normal) {
-    expected += 0.2 - 0.5 * std::exp(0.4) * (y - mean) * (y - mean);
-  }
-  EXPECT_NEAR(group->LogLikelihood(theta)(0), expected, 1e-11);
 }
 
 TEST(Targets, BadTablesAreRefused) {
@@ -151,7 +140,6 @@ TEST(Targets, BadTablesAreRefused) {
   EXPECT_THROW(LinearTarget(t.x, t.normal.head(11)), Error);
   t.x(2, 1) = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(LinearTarget(t.x, t.normal), Error);
-  EXPECT_THROW(GroupMeanTarget(t.normal, 3, 3), Error);
 
   const auto own = OwnTarget(1, [](const VectorXd& theta) { return std::log(theta(0)); });
   Differences differences(*own);
@@ -241,7 +229,6 @@ TEST(Priors, AreReadWrittenAndProper) {
                            "beta(1, 1)", "normal(0, inf)", "normal(0, 1, 2)"}) {
     EXPECT_THROW(ParsePrior(text), Error) << text;
   }
-  EXPECT_FALSE(IsProper({ParsePrior("normal(0, 1)"), ParsePrior("flat")}));
   // d/dx of the log density of log S, S exponential with rate 2: 1 - 2 e^x.
   const Prior prior = ParsePrior("exponential(2)");
   const double slope = (LogPrior(prior, 0.3 + 1e-6) - LogPrior(prior, 0.3 - 1e-6)) / 2e-6;

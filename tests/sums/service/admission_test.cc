@@ -46,6 +46,17 @@ TEST(AdmissionListTest, ReadsWhatItWrites) {
   EXPECT_EQ(ToHex(keys.clients.front().client), kId);  // sorted
 }
 
+TEST(AdmissionListTest, AMissingListIsMadeByRegistering) {
+  const run::TemporaryFolder folder;
+  try {
+    LoadAdmissionList(folder.path() / "clients.txt");
+    ADD_FAILURE() << "read";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.hint(), HasSubstr("partita client register"));
+  }
+}
+
 TEST(AdmissionListTest, MistakesAreFoundWithTheirLine) {
   const std::string head = "partita clients registered\n";
   const auto refused = [](const std::string& text, const std::string& what) {

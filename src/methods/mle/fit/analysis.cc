@@ -12,6 +12,7 @@
 #include "methods/mle/fit/families.h"
 #include "methods/mle/fit/outcomes.h"
 #include "methods/mle/fit/patterns.h"
+#include "methods/mle/fit/released.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -208,13 +209,7 @@ MleResult ResultWithoutFit(const MleAnalysis& analysis) {
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,
                      int fraction_bits, Progress& progress) {
   if (!analysis.patterns.empty()) return FitPatterns(analysis, moments, fraction_bits, progress);
-  MleResult result = ResultWithoutFit(analysis);
-  const std::vector<stats::GroupMoments> groups = SampleMomentsOf(analysis, moments, fraction_bits);
-  for (const stats::GroupMoments& group : groups) result.group_n.push_back(group.n);
-  stats::SemFitOptions options;
-  options.information = analysis.options.information;
-  result.fit = stats::FitSem(analysis.table, groups, options, progress);
-  return result;
+  return FitReleased(analysis, {SampleMomentsOf(analysis, moments, fraction_bits), {}}, progress);
 }
 
 }  // namespace partita::methods::mle

@@ -69,7 +69,7 @@ std::vector<stats::GroupMoments> SampleMomentsOf(const MleAnalysis& analysis,
 // What a result says before anything is fitted.
 MleResult ResultWithoutFit(const MleAnalysis& analysis);
 
-// SampleMomentsOf, then maximum likelihood; with patterns, FitPatterns. moments: one entry per
+// SampleMomentsOf, then FitReleased; with patterns, FitPatterns. moments: one entry per
 // group (and pattern), on the variables of the analysis. Throws kBadInput for moments that cannot
 // be fitted. fraction_bits: f_in of the moments.
 MleResult FitMoments(const MleAnalysis& analysis, const std::vector<IntegerMoments>& moments,

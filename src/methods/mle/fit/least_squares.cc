@@ -15,8 +15,10 @@ constexpr double kIntervalLevel = 0.95;
 
 bool IsLeastSquares(const MleOptions& options, const MleResult& result) {
   const auto df = result.fit.fit_measures.find("df");
-  return options.plain_moments && result.function == "regression" && result.fit.converged &&
-         !result.robust && df != result.fit.fit_measures.end() && df->second == 0;
+  const bool noisy = result.moments && result.moments->noise;
+  return options.plain_moments && !noisy && result.function == "regression" &&
+         result.fit.converged && !result.robust && df != result.fit.fit_measures.end() &&
+         df->second == 0;
 }
 
 double UpperTailF(double f, double first, double second) {

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "methods/mle/fit/least_squares.h"
+#include "methods/mle/fit/told_warnings.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -61,7 +62,26 @@ constexpr std::array kRobustMeasures = {"chisq.scaled",
                                         "rmsea.ci.lower.robust",
                                         "rmsea.ci.upper.robust",
                                         "rmsea.pvalue.robust"};
+constexpr size_t kStatusNumbers = 5;
 constexpr size_t kNumbersPerRow = 8;
+
+// What a study's protocol has and the receiver's notes are, of which everybody has the list.
+constexpr std::array kOptimizers = {"Fisher scoring", "NLopt SLSQP, then Fisher scoring",
+                                    "damped Fisher scoring over the likelihood oracle",
+                                    "Fisher scoring on shares",
+                                    "Fisher scoring and Newton steps on shares"};
+constexpr std::array kNotes = {kNormalityNotChecked,
+                               kNoFitMeasures,
+                               kMissingAtRandom,
+                               kImputed,
+                               kSealedWithoutFit,
+                               kSealedWithoutResiduals,
+                               kSealedWithoutErrors,
+                               kSealedMissingAtRandom,
+                               kSealedIncompleteErrors,
+                               kSealedIncompleteWithoutErrors,
+                               kSealedIncompleteWithoutFit,
+                               kSealedWithoutCovariates};
 
 constexpr double kAbsent = std::numeric_limits<double>::infinity();
 
@@ -89,9 +109,29 @@ void AddEstimates(const MleAnalysis& analysis,
   }
 }
 
+// The first that the optimiser's name begins with, from the end: "Fisher scoring" is the beginning
+// of others.
+double OptimizerNumber(const std::string& name) {
+  for (size_t i = kOptimizers.size(); i-- > 0;) {
+    if (name.starts_with(kOptimizers[i])) return static_cast<double>(i);
+  }
+  throw Error(ErrorCode::kInternal, "an optimiser that is not among those that are told");
+}
+
+// One bit for each of kNotes.
+double NotesNumber(const std::vector<std::string>& notes) {
+  double number = 0;
+  for (size_t i = 0; i < kNotes.size(); ++i) {
+    if (std::find(notes.begin(), notes.end(), kNotes[i]) != notes.end())
+      number += std::ldexp(1.0, static_cast<int>(i));
+  }
+  return number;
+}
+
 // Everything that is told, in one order at everybody.
 std::vector<double> Numbers(const MleAnalysis& analysis, const MleResult& result) {
-  std::vector<double> numbers = {result.fit.converged ? 1.0 : 0.0,
+  std::vector<double> numbers = {static_cast<double>(result.fit.stop),
+                                 OptimizerNumber(result.fit.optimizer), NotesNumber(result.notes),
                                  static_cast<double>(result.fit.iterations),
                                  result.fit.max_scaled_gradient};
   numbers.insert(numbers.end(), result.group_n.begin(), result.group_n.end());
@@ -110,8 +150,16 @@ size_t NumGroups(const MleAnalysis& analysis) {
 
 size_t NumNumbers(const MleAnalysis& analysis) {
   const size_t estimates = kNumbersPerRow * analysis.table.rows.size();
-  return 3 + NumGroups(analysis) + kMeasures.size() + estimates +
+  return kStatusNumbers + NumGroups(analysis) + kMeasures.size() + estimates +
          (analysis.options.robust ? 1 + kRobustMeasures.size() + estimates : 0);
+}
+
+std::vector<std::string> NotesOf(size_t number) {
+  std::vector<std::string> notes = {kTold};
+  for (size_t i = 0; i < kNotes.size(); ++i) {
+    if ((number >> i & 1) != 0) notes.emplace_back(kNotes[i]);
+  }
+  return notes;
 }
 
 // Takes the numbers apart again, in the same order.
@@ -119,6 +167,15 @@ class Reader {
  public:
   explicit Reader(const std::vector<double>& numbers) : next_(numbers.begin()) {}
   double Next() { return *next_++; }
+
+  // A whole number below `end`.
+  size_t Index(size_t end) {
+    const double value = Next();
+    if (value >= 0 && value < static_cast<double>(end) && value == std::floor(value))
+      return static_cast<size_t>(value);
+    throw Error(ErrorCode::kPeerFault, "the receiver told a result that no fit has",
+                "compare versions of the program and run the study again");
+  }
 
   template <typename Names>
   std::map<std::string, double> Measures(const Names& names) {
@@ -146,14 +203,12 @@ class Reader {
 };
 
 MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& numbers) {
-  MleResult result;
-  result.name = analysis.options.name;
-  result.table = analysis.table;
-  result.information = analysis.options.information;
-  result.function = analysis.options.function;
-  result.group_labels = analysis.table.groups;
+  MleResult result = ResultWithoutFit(analysis);
   Reader reader(numbers);
-  result.fit.converged = reader.Next() == 1;
+  result.fit.stop = static_cast<stats::StopReason>(reader.Index(stats::kNumStopReasons));
+  result.fit.converged = result.fit.stop == stats::StopReason::kConverged;
+  result.fit.optimizer = kOptimizers[reader.Index(kOptimizers.size())];
+  result.notes = NotesOf(reader.Index(size_t{1} << kNotes.size()));
   result.fit.iterations = static_cast<int>(reader.Next());
   result.fit.max_scaled_gradient = reader.Next();
   for (size_t g = 0; g < NumGroups(analysis); ++g) result.group_n.push_back(reader.Next());
@@ -162,15 +217,15 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.fit.estimates = reader.Estimates(analysis);
   for (const std::string& warning : analysis.warnings)
     result.notes.push_back("Warning: " + warning);
-  if (!analysis.options.robust) {
-    AddLeastSquares(analysis.options, result);
-    return result;
+  if (analysis.options.robust) {
+    stats::RobustFit robust;
+    robust.scaling_factor = reader.Next();
+    robust.fit_measures = reader.Measures(kRobustMeasures);
+    robust.estimates = reader.Estimates(analysis);
+    result.robust = std::move(robust);
   }
-  stats::RobustFit robust;
-  robust.scaling_factor = reader.Next();
-  robust.fit_measures = reader.Measures(kRobustMeasures);
-  robust.estimates = reader.Estimates(analysis);
-  result.robust = std::move(robust);
+  AddLeastSquares(analysis.options, result);
+  AddToldWarnings(analysis, result);
   return result;
 }
 

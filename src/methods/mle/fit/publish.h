@@ -1,9 +1,12 @@
 // The result, told by the receiver to others: the release "estimates" of a study file.
 //
 // Ideal function   (the receiver's result) -> estimates, standard errors, standardised solutions,
-//                  rows per group and fit measures to one party or to all. The values of fixed
-//                  covariates (lavaan's fixed.x) are sample moments and stay with the receiver, as
-//                  do covariances of estimates, implied moments and warnings in words.
+//                  rows per group and fit measures to one party or to all, with the iterations, the
+//                  optimiser, and whether and why the fit stopped before a maximum, a number of a
+//                  fixed list (stats/sem/stop_reason.h). Warnings follow from these numbers and are
+//                  made of them where they arrive (told_warnings.h). The values of fixed covariates
+//                  (lavaan's fixed.x) are sample moments and stay with the receiver, as do
+//                  covariances of estimates, implied moments and its own words.
 // Method           The receiver shares the numbers and they are opened, so that the release passes
 //                  every party's gate. A double travels as its 53-bit mantissa and its exponent:
 //                  nothing is rounded.

@@ -7,6 +7,8 @@
 
 #include "base/cell_table.h"
 #include "stats/sem/fit.h"
+#include "stats/sem/moments.h"
+#include "stats/sem/noise.h"
 #include "stats/sem/oracle_fit.h"
 #include "stats/sem/parameter_table.h"
 #include "stats/sem/robust.h"
@@ -56,6 +58,10 @@ inline constexpr char kSealedIncompleteWithoutFit[] =
 inline constexpr char kSealedWithoutCovariates[] =
     "The moments of the covariates stay sealed: standardised values, and standard errors of "
     "functions of several parameters, are not available.";
+inline constexpr char kTold[] =
+    "These numbers were told by the receiver of the releases, who fitted the model; warnings are "
+    "made of them. The values of fixed covariates, their standardised values, covariances of "
+    "estimates and the optimiser's gradient stay with the receiver.";
 
 // What the protocol `likelihood` opened. leakage level: "likelihood-oracle", or
 // "sufficient-statistics" once rank == num_statistics (methods.md 1.3, R-k).
@@ -80,6 +86,20 @@ struct LeastSquares {
   std::vector<LeastSquaresTerm> terms;
 };
 
+// Moments that were released with noise.
+struct ReleasedNoise {
+  stats::MomentNoise noise;  // its scale is of the variables of the moments
+  std::string mechanism;     // in words
+  double norm = 0;           // rows were shortened to it
+};
+
+// What a fit was made from, where whoever has the result has that too: means and covariances of
+// the table's observed variables, in original units, by group.
+struct ReleasedMoments {
+  std::vector<stats::GroupMoments> groups;
+  std::optional<ReleasedNoise> noise;
+};
+
 struct MleResult {
   std::string name;  // of its analysis; "main" or empty where a study has one without a name
   stats::ParameterTable table;
@@ -98,6 +118,7 @@ struct MleResult {
   std::vector<CellTable> tables;
   // Of function "regression": what reports show instead of the fit by maximum likelihood.
   std::vector<LeastSquares> least_squares;
+  std::optional<ReleasedMoments> moments;
 };
 
 }  // namespace partita::methods::mle

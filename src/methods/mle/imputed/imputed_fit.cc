@@ -141,6 +141,8 @@ CellTable ImputedPatternTable(const MleAnalysis& analysis,
 
 }  // namespace
 
+std::string ImputedTablesText(size_t tables) { return fmt::format(", {} imputed tables", tables); }
+
 MleResult FitImputed(const MleAnalysis& analysis,
                      const std::vector<std::vector<stats::GroupMoments>>& moments,
                      const std::vector<std::vector<double>>& counts, Progress& progress) {
@@ -159,11 +161,12 @@ MleResult FitImputed(const MleAnalysis& analysis,
     rows += group.n;
   }
   fit.converged = true;
-  fit.optimizer = fmt::format("{}, {} imputed tables", fits.front().optimizer, fits.size());
+  fit.optimizer = fits.front().optimizer + ImputedTablesText(fits.size());
   size_t stopped = 0;
   for (const SemFit& one : fits) {
     fit.converged &= one.converged;
     stopped += one.converged ? 0 : 1;
+    if (fit.stop == stats::StopReason::kConverged) fit.stop = one.stop;
     fit.iterations = std::max(fit.iterations, one.iterations);
     fit.max_scaled_gradient = std::max(fit.max_scaled_gradient, one.max_scaled_gradient);
     for (const std::string& warning : one.warnings) {

@@ -1,11 +1,15 @@
 // Multiply imputed rows: a fit of every completed table, and Rubin's rules.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "methods/mle/fit/analysis.h"
 
 namespace partita::methods::mle {
+
+// ", 20 imputed tables": what follows the name of the optimiser.
+std::string ImputedTablesText(size_t tables);
 
 // moments: by imputation, of every group, on the analysis's variables in original units. counts: by
 // group and pattern of the study, for the tables of the result. Estimates, standard errors and

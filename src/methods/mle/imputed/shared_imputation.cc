@@ -128,7 +128,14 @@ class Imputation {
       }
       if (!parameters) continue;
       const size_t p = chain.mean.shape.rows;
-      input.Wishart(tape, std::max(0.0, chain.group->n - 1), p, chain.group->n, chain.wishart);
+      double rows = 0, values = 0;
+      for (const SharedPattern& pattern : chain.group->patterns) {
+        if (pattern.missing.empty()) continue;
+        rows += pattern.n;
+        values += static_cast<double>(pattern.missing.size()) * pattern.n;
+      }
+      input.Wishart(tape, stats::PosteriorDegrees(chain.group->n, rows, values), p, chain.group->n,
+                    chain.wishart);
       input.Normals(tape, {p, 1}, chain.group->n, chain.step);
     }
     input.Run();

@@ -71,9 +71,4 @@ std::vector<bool> RunDisclosureChecks(mpc::Engine& engine,
                                       const std::vector<DisclosureCheck>& checks,
                                       const std::vector<ComputationMoments>& moments);
 
-// The count of a form in the clear: the oracle of the tests. moments: by cell. Throws kInternal if
-// the columns are not 0/1 columns.
-Int128 PlaintextCount(const CountForm& form, int fraction_bits,
-                      const std::vector<IntegerMoments>& moments);
-
 }  // namespace partita::methods::mle

@@ -1,6 +1,7 @@
 #include "methods/mle/moments/pattern_cells.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "mpc/compare.h"
 
@@ -9,44 +10,89 @@ namespace {
 
 using mpc::Engine;
 using mpc::IntMatrix;
-using mpc::PrivateMatrix;
-using mpc::Shape;
 using mpc::Shared;
 
-double MostRows(const PatternCellsTask& task) {
+double MostRows(const PatternTask& task) {
   double rows = 0;
-  for (const CellHolder& holder : task.holders) rows += static_cast<double>(holder.max_rows);
+  for (const CellBlock& block : task.blocks) rows += static_cast<double>(block.max_rows);
   return rows;
 }
 
-std::vector<Shared> ShareCounts(Engine& engine, const PatternCellsTask& task,
-                                const std::vector<uint64_t>& own) {
-  std::vector<PrivateMatrix> inputs;
-  for (const CellHolder& holder : task.holders) {
-    PrivateMatrix input{
-        holder.party, {task.num_cells, 1}, 0, static_cast<double>(holder.max_rows), {}};
-    if (engine.self() == holder.party) {
-      input.read = [&own](size_t first, size_t num, Int128* out) {
-        std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(first), num, out);
-      };
-    }
-    inputs.push_back(std::move(input));
-  }
-  return engine.Input(inputs);
-}
+// Numbers that must be `least` or more wherever rows occur. They are 0 where none do.
+struct Claim {
+  Shared number, rows;  // columns of one length
+  uint64_t least = 0;
+};
 
-// All cells of all tables, one below the other.
-Shared Tables(Engine& engine, const PatternCellsTask& task, const std::vector<Shared>& counts) {
-  Shared all = counts.front();
-  for (size_t h = 1; h < counts.size(); ++h) all = engine.Add(all, counts[h]);
-  std::vector<Shared> tables = {all};
-  if (counts.size() > 1) {
-    for (const Shared& own : counts) tables.push_back(engine.Subtract(all, own));
+class Claims {
+ public:
+  Claims(Engine& engine, const PatternTask& task, std::vector<PatternCounts> counts)
+      : engine_(engine), task_(task), counts_(std::move(counts)), most_(MostRows(task)) {}
+
+  std::vector<Claim> Make(uint64_t minimum) {
+    const Shared all = *Sum([](const PatternCounts&) { return true; });
+    std::vector<Claim> claims = {{all, all, minimum}};
+    for (size_t h = 0; h < task_.holders.size(); ++h) {
+      const std::vector<size_t>& own = task_.holders[h].parts;
+      const std::optional<Shared> others = Sum([h](const PatternCounts& counts) {
+        return std::count(counts.holders.begin(), counts.holders.end(), h) == 0;
+      });
+      if (others) {
+        const Shared rows = Margin(*others, own);
+        claims.push_back({rows, rows, minimum});
+      }
+      const Shared margin = Margin(all, own);
+      for (size_t part = 0; part < task_.parts.size(); ++part) {
+        if (std::count(own.begin(), own.end(), part) == 0)
+          claims.push_back(TwoValues(all, margin, own, part));
+      }
+    }
+    return claims;
   }
-  Shared cells = engine.Concatenate(tables, true);
-  cells.bound = MostRows(task);
-  return cells;
-}
+
+ private:
+  template <typename F>
+  std::optional<Shared> Sum(const F& belongs) {
+    std::optional<Shared> sum;
+    for (const PatternCounts& counts : counts_) {
+      if (belongs(counts)) sum = sum ? engine_.Add(*sum, counts.cells) : counts.cells;
+    }
+    if (sum) sum->bound = most_;
+    return sum;
+  }
+
+  // Rows of each pattern of these parts, in their order.
+  Shared Margin(const Shared& cells, const std::vector<size_t>& parts) {
+    std::vector<std::vector<size_t>> members(NumPatterns(task_, parts));
+    for (size_t cell = 0; cell < NumCells(task_); ++cell)
+      members[PatternOf(task_, cell, parts)].push_back(cell);
+    std::optional<Shared> sum;
+    for (size_t i = 0; i < members.front().size(); ++i) {
+      std::vector<size_t> one_of_each;
+      for (const std::vector<size_t>& of_pattern : members) one_of_each.push_back(of_pattern[i]);
+      const Shared term = engine_.SelectRows(cells, one_of_each);
+      sum = sum ? engine_.Add(*sum, term) : term;
+    }
+    sum->bound = most_;
+    return *sum;
+  }
+
+  // Of the rows of each own pattern and each value of `lacked` some have another value.
+  Claim TwoValues(const Shared& cells, const Shared& margin, std::vector<size_t> own,
+                  size_t lacked) {
+    own.push_back(lacked);
+    const Shared with_value = Margin(cells, own);
+    std::vector<size_t> pattern(with_value.shape.rows);
+    for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = i / task_.parts[lacked];
+    const Shared rows = engine_.SelectRows(margin, pattern);
+    return {engine_.Subtract(rows, with_value), rows, 1};
+  }
+
+  Engine& engine_;
+  const PatternTask& task_;
+  std::vector<PatternCounts> counts_;
+  double most_;
+};
 
 // Whole numbers less `subtrahend`, which is at most one more than `most` of them.
 Shared Less(Engine& engine, const Shared& numbers, uint64_t subtrahend, double most) {
@@ -59,20 +105,25 @@ Shared Less(Engine& engine, const Shared& numbers, uint64_t subtrahend, double m
 
 }  // namespace
 
-std::optional<bool> PatternCellsPass(Engine& engine, const PatternCellsTask& task,
-                                     const std::vector<uint64_t>& own, uint64_t minimum) {
+std::optional<bool> PatternCellsPass(Engine& engine, const PatternTask& task,
+                                     const OwnPatterns& own, uint64_t minimum) {
   const double most = MostRows(task);
-  const Shared cells = Tables(engine, task, ShareCounts(engine, task, own));
   // More than there can be rows is as unreachable as any larger number.
   const uint64_t reachable = std::min(minimum, static_cast<uint64_t>(most) + 1);
-  const std::vector<Shared> differences = {Less(engine, cells, reachable, most),
-                                           Less(engine, cells, 1, most)};
+  std::vector<Shared> numbers, rows;
+  for (const Claim& claim :
+       Claims(engine, task, CountPatterns(engine, task, own)).Make(reachable)) {
+    numbers.push_back(Less(engine, claim.number, claim.least, most));
+    rows.push_back(Less(engine, claim.rows, 1, most));
+  }
+  const std::vector<Shared> differences = {engine.Concatenate(numbers, true),
+                                           engine.Concatenate(rows, true)};
   const std::vector<mpc::SharedBits> below = mpc::IsNegative(engine, differences);
-  // A cell below 1 is below the minimum as well.
+  // Without rows a number is 0, which is below what it must be as well.
   const std::vector<mpc::SharedBits> fails = {engine.Xor(below[0], below[1])};
   const Shared failures = engine.SumRows(engine.ToRing(fails).front());
-  const auto num_cells = static_cast<double>(cells.shape.rows);
-  const std::vector<Shared> surplus = {Less(engine, failures, 1, num_cells)};
+  const auto num_claims = static_cast<double>(differences.front().shape.rows);
+  const std::vector<Shared> surplus = {Less(engine, failures, 1, num_claims)};
   const std::vector<mpc::BitMatrix> passes =
       engine.RevealBits(kPatternCellsRelease, mpc::IsNegative(engine, surplus), mpc::kEverybody);
   if (!engine.self()) return std::nullopt;

@@ -111,23 +111,4 @@ IntegerMoments Restrict(const IntegerMoments& moments, const std::vector<size_t>
   return some;
 }
 
-IntegerMoments PlaintextMoments(size_t num_variables,
-                                const std::vector<std::vector<Int128>>& values,
-                                const std::vector<std::vector<int32_t>>& weights) {
-  const size_t p = num_variables;
-  IntegerMoments moments{0, std::vector<Int128>(p), std::vector<Int128>(p * p)};
-  for (size_t b = 0; b < weights.size(); ++b) {
-    for (size_t r = 0; r < weights[b].size(); ++r) {
-      const Int128 weight = weights[b][r];
-      const Int128* row = values[b].data() + r * p;
-      moments.n += weight;
-      for (size_t i = 0; i < p; ++i) {
-        moments.sum[i] += weight * row[i];
-        for (size_t j = 0; j < p; ++j) moments.cross[i * p + j] += weight * row[i] * row[j];
-      }
-    }
-  }
-  return moments;
-}
-
 }  // namespace partita::methods::mle

@@ -57,10 +57,4 @@ std::vector<IntegerMoments> OpenMoments(mpc::Engine& engine, const MomentsTask& 
 // The moments of some of the variables, in that order.
 IntegerMoments Restrict(const IntegerMoments& moments, const std::vector<size_t>& variables);
 
-// The moments of one cell in the clear, from all blocks' values at once: the oracle of the tests.
-// values[block] is row-major rows x num_variables, weights[block] has one entry per row.
-IntegerMoments PlaintextMoments(size_t num_variables,
-                                const std::vector<std::vector<Int128>>& values,
-                                const std::vector<std::vector<int32_t>>& weights);
-
 }  // namespace partita::methods::mle

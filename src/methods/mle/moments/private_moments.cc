@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/scaling.h"
+#include "methods/mle/fit/released.h"
 #include "privacy/rounded_text.h"
 #include "privacy/sampling/clipping.h"
 #include "privacy/sampling/discrete_gaussian.h"
@@ -167,29 +168,6 @@ GroupSample SampleOf(const MleAnalysis& analysis, const PrivateMoments& design,
   return sample;
 }
 
-std::vector<std::string> Notes(const PrivateMoments& design, int repaired, bool converged) {
-  std::vector<std::string> notes = {
-      kNormalityNotChecked,
-      fmt::format("Differentially private: all of this is computed from moments that were released "
-                  "with noise ({}); every epsilon holds if all computing parties follow the "
-                  "protocol.",
-                  MechanismText(design)),
-      converged
-          ? "Standard errors, tests and intervals contain the variance of the privacy noise (first "
-            "order); chi-square and the fit indices do not, and look worse than the model is."
-          : "The fit did not converge: its standard errors do not contain the privacy noise.",
-      fmt::format(
-          "Rows whose values, scaled to [-1, 1] by the public bounds, have a norm above {:g} "
-          "were shortened to it; that can bias estimates towards smaller variances.",
-          design.promise.norm)};
-  if (repaired > 0) {
-    notes.push_back(fmt::format(
-        "The noise left {} {} of the covariance matrices below its own size: raised to it.",
-        repaired, repaired == 1 ? "eigenvalue" : "eigenvalues"));
-  }
-  return notes;
-}
-
 }  // namespace
 
 double HolderBound(double norm, size_t own_columns, size_t all_columns) {
@@ -309,24 +287,22 @@ stats::MomentNoise NoiseOf(const MleAnalysis& analysis, const PrivateMoments& de
 MleResult FitPrivateMoments(const MleAnalysis& analysis, const PrivateMoments& design,
                             const std::vector<size_t>& variables,
                             const std::vector<NoisedMoments>& groups, Progress& progress) {
-  MleResult result = ResultWithoutFit(analysis);
   const double smallest_n =
       1 +
       static_cast<double>(std::max(variables.size(), static_cast<size_t>(analysis.table.num_free)));
-  std::vector<stats::GroupMoments> moments;
+  ReleasedMoments moments;
+  moments.noise = {NoiseOf(analysis, design), MechanismText(design), design.promise.norm};
   int repaired = 0;
   for (const NoisedMoments& group : groups) {
     GroupSample sample = SampleOf(analysis, design, variables, group, smallest_n);
     repaired += sample.repaired;
-    result.group_n.push_back(sample.moments.n);
-    moments.push_back(std::move(sample.moments));
+    moments.groups.push_back(std::move(sample.moments));
   }
-  stats::SemFitOptions options;
-  options.information = analysis.options.information;
-  result.fit = stats::FitSem(analysis.table, moments, options, progress);
-  result.notes = Notes(design, repaired, result.fit.converged);
-  if (result.fit.converged) {
-    stats::AddNoise(analysis.table, moments, NoiseOf(analysis, design), options, result.fit);
+  MleResult result = FitReleased(analysis, std::move(moments), progress);
+  if (repaired > 0) {
+    result.notes.push_back(fmt::format(
+        "The noise left {} {} of the covariance matrices below its own size: raised to it.",
+        repaired, repaired == 1 ? "eigenvalue" : "eigenvalues"));
   }
   return result;
 }

@@ -255,9 +255,7 @@ class CheckList {
   bool Has(size_t cell, size_t v) const {
     const std::optional<size_t> pattern = computation_.selections[cell].pattern;
     if (!pattern) return true;
-    const study::MissingPattern& missing = study_.file.design.patterns[*pattern];
-    return std::find(missing.begin(), missing.end(), computation_.variables[v].source) ==
-           missing.end();
+    return !Lacks(study_.file.design.patterns[*pattern], computation_.variables[v]);
   }
   std::string PatternText(const RowSelection& selection) const {
     if (!selection.pattern) return "rows";

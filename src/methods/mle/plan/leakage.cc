@@ -13,6 +13,7 @@
 #include "methods/mle/sealed/on_grid.h"
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/missing_patterns.h"
+#include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
 #include "mpc/shamir_code.h"
 #include "run/party/study_engine.h"
@@ -189,12 +190,12 @@ std::vector<study::PlanExposure> ReceiverExposures(const MleStudy& study) {
 }
 
 // Instead of a table of covariates that may be told.
-std::string CheckedCellsText(const PatternTable& patterns) {
+std::string CheckedCellsText(const MleStudy& study) {
   return fmt::format(
       "more than half of the bits of the table of covariates, released by way (a): each of its {} "
-      "pattern cells is 0 or at least min_cell, compared on shares before anything opens, also "
-      "without each holder's own rows; of that one bit opens",
-      patterns.num_cells);
+      "pattern cells is 0 or at least min_cell, {}; it is compared on shares before anything "
+      "opens, and of that one bit opens",
+      study.pattern_table->num_cells, BesideOwnText(study));
 }
 
 constexpr char kToldResult[] = "result/";
@@ -212,6 +213,11 @@ study::PlanExposure OtherExposure(const MleStudy& study, size_t analysis, std::s
   exposure.exposes = {fmt::format(
       "the estimates of analysis '{}' {}", study.file.analyses[analysis].name,
       grid_bits > 0 ? "on the grid, and what follows from them" : "with all their digits")};
+  if (exposure.of.starts_with(kToldResult)) {
+    exposure.exposes.push_back(
+        "the steps of its fit, the optimiser, and whether and why it stopped before a maximum, of "
+        "seven reasons");
+  }
   exposure.bits =
       BitsAgainst(privacy::NumberBits(numbers, grid_bits), CovariateTables(study, rows), grid_bits);
   return exposure;
@@ -256,7 +262,7 @@ std::vector<study::PlanExposure> Exposures(const MleStudy& study) {
     exposures.push_back(std::move(exposure));
   if (!study.pattern_table) return exposures;
   for (study::PlanExposure& exposure : exposures) {
-    if (!exposure.bits->passes) exposure.bits->meaning = CheckedCellsText(*study.pattern_table);
+    if (!exposure.bits->passes) exposure.bits->meaning = CheckedCellsText(study);
   }
   return exposures;
 }

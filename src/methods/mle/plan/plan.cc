@@ -1,5 +1,6 @@
 // What the plan says of method `mle`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -137,11 +138,17 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   if (published::HasPublished(study)) return;
   if (study.pattern_table) {
     plan.assumptions.push_back(
-        "The check of the pattern cells is of the table of covariates: persons of one cell may "
-        "still have one outcome, which the estimates then tell; and holders who put their rows "
-        "together can subtract them all, which is not checked. Which cell fails, if one does, "
-        "nobody "
-        "learns.");
+        study.partition.kind == data::PartitionKind::kHorizontal
+            ? "The check of the pattern cells is of the table of covariates: persons of one cell "
+              "may still have one outcome, which the estimates then tell; and holders who put "
+              "their rows together can subtract them all, which is not checked. Which cell fails, "
+              "if one does, nobody learns."
+            : "The check of the pattern cells is of the table of all variables, outcomes "
+              "included. A holder of some columns knows who has each of their patterns, and may "
+              "learn how many of these persons have each value of the others, min_cell at least "
+              "or none: so also which values none of them has. Holders who put their rows or "
+              "columns together know more, which is not checked. What fails, if anything does, "
+              "nobody learns.");
   }
   if (IsSealed(study)) {
     plan.assumptions.push_back(
@@ -203,6 +210,17 @@ void MleStudy::Describe(study::Plan& plan) const {
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
   for (const std::string& warning : Warnings()) plan.notes.push_back("WARNING: " + warning);
+  if (IsSealed(*this) || IsImputed(*this)) {
+    plan.notes.emplace_back(
+        "The run has thousands of rounds, each of which waits for every party: on machines that "
+        "are busy with other work it takes several times the predicted seconds.");
+  }
+  for (const CommonBounds& bounds : common_bounds) {
+    plan.notes.push_back(
+        fmt::format("Parameters of {} are equal, so protocol 'sealed' scales them by common "
+                    "bounds, {} to {}, instead of those of the dictionary.",
+                    fmt::join(bounds.variables, ", "), bounds.lower, bounds.upper));
+  }
   run::Forecast forecast = ForecastUtility(*this);
   plan.utility = std::move(forecast.rows);
   for (std::string& note : forecast.notes) plan.notes.push_back(std::move(note));

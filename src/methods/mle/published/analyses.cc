@@ -109,9 +109,7 @@ MleResult ResultOf(const MleStudy& study, size_t index, const Task& task, Result
   result.fit = std::move(fitted.fit);
   result.group_n = {RowsOf(task.layout, 0)};
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
-  result.notes.push_back(
-      fmt::format("Protocol '{}' is for simulation and comparison. What it showed:",
-                  study.file.analyses[index].protocol));
+  result.notes.push_back(PublishedNote(study.file.analyses[index].protocol) + " What it showed:");
   for (std::string& leak : fitted.leaks) result.notes.push_back(std::move(leak));
   return result;
 }
@@ -128,6 +126,10 @@ uint64_t Cells(const MleStudy& study, size_t index) {
 bool IsPublished(const std::string& protocol) {
   return std::any_of(std::begin(kProtocols), std::end(kProtocols),
                      [&](auto known) { return ProtocolName(known) == protocol; });
+}
+
+std::string PublishedNote(const std::string& protocol) {
+  return fmt::format("Protocol '{}' is for simulation and comparison.", protocol);
 }
 
 bool HasPublished(const MleStudy& study) {

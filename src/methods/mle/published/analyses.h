@@ -16,6 +16,9 @@ inline constexpr char kRowsLeak[] = "rows";  // a level of leakage
 // "conditional", "secure-sum", "secure-matmul", "oblivious-transfer" or "plain-passing".
 bool IsPublished(const std::string& protocol);
 
+// "Protocol 'conditional' is for simulation and comparison."
+std::string PublishedNote(const std::string& protocol);
+
 // Whether an analysis of the study is by one of them.
 bool HasPublished(const MleStudy& study);
 

@@ -41,12 +41,6 @@
 
 namespace partita::methods::mle::published {
 
-// Elements that all parties together send for one block and question.
-uint64_t ConditionalElements(const Block& block);
-
-// Longest chain of messages of one block and question.
-uint64_t ConditionalRounds(const Block& block);
-
 // What the centre can keep of one node's part of a question: A1, and what it knows itself.
 template <typename T>
 struct CentreSight {

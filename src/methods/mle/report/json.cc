@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/statements.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
@@ -101,13 +102,8 @@ Json RobustJson(const MleResult& result) {
   if (!result.robust) return {};
   const stats::RobustFit& robust = *result.robust;
   Json parameters = Json::array();
-  for (size_t i = 0; i < robust.estimates.size(); ++i) {
-    Json parameter = ParameterJson(result.table.rows[i], robust.estimates[i]);
-    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo"}) {
-      parameter.erase(key);
-    }
-    parameters.push_back(std::move(parameter));
-  }
+  for (size_t i = 0; i < robust.estimates.size(); ++i)
+    parameters.push_back(ParameterJson(result.table.rows[i], robust.estimates[i]));
   return {{"parameters", parameters},
           {"fit", robust.fit_measures},
           {"scaling_factor", robust.scaling_factor},
@@ -176,6 +172,7 @@ Json AnalysisJson(const MleResult& result) {
           {"notes", result.notes},
           {"family", result.family},
           {"tables", TablesJson(result.tables)},
+          {"moments", result.moments ? MomentsJson(MomentsOf(result)) : Json()},
           {"least_squares", LeastSquaresJson(result)}};
 }
 

@@ -1,5 +1,5 @@
-// result.json of method `mle`. No sample moment is in it, only what the fit prints: the rows of
-// fixed covariates (lavaan's fixed.x) have null numbers.
+// result.json of method `mle`. The receiver's has the moments that were released to it; what others
+// are told has none: the rows of fixed covariates (lavaan's fixed.x) have null numbers.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "methods/mle/report/json.h"
+#include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/report.h"
 #include "report/document_json.h"
 #include "report/facts_json.h"
@@ -147,6 +148,13 @@ MleResult ReadAnalysis(const Json& json) {
   if (json.contains("least_squares")) {
     for (const Json& regression : json.at("least_squares"))
       result.least_squares.push_back(ReadLeastSquares(regression, result));
+  }
+  const auto moments = json.find("moments");
+  if (moments != json.end() && !moments->is_null()) {
+    NamedMoments named = ReadMoments(*moments);
+    if (named.variables != result.table.observed || named.labels != result.group_labels)
+      throw Json::other_error::create(501, "the moments are not those of the model", nullptr);
+    result.moments = std::move(named.moments);
   }
   if (result.robust && result.robust->estimates.size() != result.table.rows.size()) {
     throw Json::other_error::create(501, "the robust parameters are not those of the fit", nullptr);

@@ -140,7 +140,8 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
     if (const std::string fit = FitSentence(result); !fit.empty()) text += fit + " ";
   }
   text += StandardErrorsText(results) + IntervalsText(results);
-  if (!facts.study_hash.empty()) text += " Study hash (SHA-256): " + facts.study_hash + ".";
+  if (!facts.study_hash.empty())
+    text += " Hash of agreement and tables (SHA-256): " + facts.study_hash + ".";
   return text;
 }
 

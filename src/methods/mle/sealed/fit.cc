@@ -47,7 +47,7 @@ std::string ScalarsRelease(const SealedOpenings& openings) { return "sealed-fit/
 class SealedFit {
  public:
   SealedFit(Engine& engine, const SealedModel& model, const std::vector<SealedSample>& samples,
-            SealedGrid grid)
+            mpc::ReleaseGrid grid)
       : engine_(engine),
         model_(model),
         grid_(std::move(grid)),
@@ -262,7 +262,7 @@ class SealedFit {
     return result;
   }
 
-  // v of grid.h.
+  // v of mpc/functions/release_grid.h.
   Shared Variances(const SealedSlope& slope) {
     const double largest = 1 / kSmallestInformation;
     Shared square, variances;
@@ -277,9 +277,10 @@ class SealedFit {
   SealedEstimates OpenOnGrid(const SealedPoint& at, const SealedSlope& slope,
                              const Shared& deviations, const Shared& scalars,
                              const SealedOpenings& openings) {
-    const std::vector<GridMarks> marks =
-        MarkGrids(engine_, Variances(slope), grid_, openings.standard_errors);
-    std::vector<GridNumbers> numbers = {{OfOpened(at.theta), kLargestParameter, marks.front()}};
+    const std::vector<mpc::GridMarks> marks =
+        mpc::MarkGrids(engine_, Variances(slope), grid_, openings.standard_errors);
+    std::vector<mpc::GridNumbers> numbers = {
+        {OfOpened(at.theta), kLargestParameter, marks.front()}};
     if (openings.standard_errors) numbers.push_back({deviations, kLargestEntry, marks.back()});
     Shared totals;
     const double largest = 16 * kWorst * grid_.max_rows;
@@ -289,11 +290,11 @@ class SealedFit {
       round.Add(scalars, engine_.SelectRows(grid_.rows, repeated), largest, totals);
       round.Run();
     }
-    const std::vector<Shared> rounded = RoundToGrids(
+    const std::vector<Shared> rounded = mpc::RoundToGrids(
         engine_, std::move(numbers), openings.fit ? &totals : nullptr, largest, grid_.bits);
 
     std::vector<Shared> reached;
-    for (const GridMarks& mark : marks) reached.push_back(mark.reached);
+    for (const mpc::GridMarks& mark : marks) reached.push_back(mark.reached);
     const Shared grids = engine_.Concatenate(reached, true);
     const VectorXd steps = Steps(marks, Reveal(GridsRelease(openings), grids, openings));
     SealedEstimates result;
@@ -314,7 +315,7 @@ class SealedFit {
   }
 
   // 2^e; not a number where no grid was reached, for the number is not there then.
-  static VectorXd Steps(const std::vector<GridMarks>& marks, const VectorXd& reached) {
+  static VectorXd Steps(const std::vector<mpc::GridMarks>& marks, const VectorXd& reached) {
     VectorXd steps(reached.size());
     const auto k = reached.size() / static_cast<Index>(marks.size());
     for (Index i = 0; i < reached.size(); ++i) {
@@ -343,7 +344,7 @@ class SealedFit {
 
   Engine& engine_;
   const SealedModel& model_;
-  SealedGrid grid_;
+  mpc::ReleaseGrid grid_;
   SealedProblem problem_;
   size_t p_, v_, k_;
 };

@@ -22,7 +22,7 @@
 //                  estimates and bit are arbitrary; nothing more opens.
 // Precision        40 fraction bits; estimates agree with a fit in floating point far below 1e-4
 //                  standard errors (tests). What opens is rounded on shares to the grid of the
-//                  release rule (grid.h), unless the study asks for all digits.
+//                  release rule (mpc/functions/release_grid.h), unless the study asks for all digits.
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.
 // Cost             Per step about p + k pivots of InvertDefinite one after the other: for 9
 //                  variables and 21 parameters some 640 rounds (`dealer`).
@@ -34,11 +34,11 @@
 #include <vector>
 
 #include "base/progress.h"
-#include "methods/mle/sealed/grid.h"
 #include "methods/mle/sealed/model.h"
 #include "methods/mle/sealed/sample.h"
 #include "methods/mle/sealed/values.h"
 #include "mpc/engine.h"
+#include "mpc/functions/release_grid.h"
 #include "mpc/release_gate.h"
 #include "stats/sem/fit.h"
 

@@ -123,7 +123,8 @@ SealedModel PrepareSealed(const ParameterTable& table, const VectorXd& centre,
         throw Error(ErrorCode::kBadInput,
                     "parameters that are equal belong to variables of different ranges: " +
                         stats::RowName(model.table, cell.table_row),
-                    "give these variables the same bounds, or use protocol = \"pooled-moments\"");
+                    "give these variables the same bounds (0/1 variables and others have none in "
+                    "common), or use protocol = \"pooled-moments\"");
       }
       model.start(cell.parameter) =
           StartOf(cell, model.ram, (edges.row(cell.row).array() != 0).any());

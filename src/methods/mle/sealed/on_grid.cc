@@ -22,9 +22,9 @@ using Eigen::VectorXd;
 constexpr double kToldConfidence = 0.95;
 constexpr double kNormalQuantile = 1.959963984540054;
 constexpr int kFractionExponent = -10;  // of SRMR and of Student's p-values
-// Numbers beside those of parameters: steps, chi-square, baseline, log-likelihood, and two for
-// srmr.
-constexpr uint64_t kMeasureNumbers = 6, kScalingFactors = 2;
+// Numbers beside those of parameters: steps, how they ended, chi-square, baseline, log-likelihood,
+// and two for srmr.
+constexpr uint64_t kMeasureNumbers = 7, kScalingFactors = 2;
 
 bool IsPositive(double value) { return std::isfinite(value) && value > 0; }
 

@@ -135,6 +135,7 @@ MleResult DescribeSealed(const MleAnalysis& analysis, const SealedModel& model,
   fit.iterations = static_cast<int>(model.iterations);
   fit.max_scaled_gradient = kNaN;  // stays sealed but for whether it is below the tolerance
   if (!fit.converged) {
+    fit.stop = stats::StopReason::kLimit;
     fit.warnings.push_back(
         fmt::format("the fit did not converge in {} steps on shares", model.iterations));
   }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "data/scaling.h"
 #include "methods/mle/sealed/sample.h"
+#include "methods/mle/study/missing_patterns.h"
 #include "methods/mle/study/private_study.h"
 
 namespace partita::methods::mle {
@@ -108,14 +109,15 @@ void PlaceAnalysis(MleStudy& study, size_t index) {
   Computation& computation = study.computations[analysis.computation];
   for (const data::DesignColumn& column : analysis.analysis.variables) {
     analysis.variables.push_back(VariableIndex(computation, column));
-    AddOnce(study.used, column.source);
-    AddOnce(study.modelled, column.source);
+    for (const std::string& source : data::SourcesOf(column)) {
+      AddOnce(study.used, source);
+      AddOnce(study.modelled, source);
+    }
   }
   for (const study::MissingPattern& pattern : study.file.design.patterns) {
     std::vector<size_t> observed;
     for (size_t v = 0; v < analysis.variables.size(); ++v) {
-      if (IndexOf(pattern, analysis.analysis.variables[v].source) == pattern.size())
-        observed.push_back(v);
+      if (!Lacks(pattern, analysis.analysis.variables[v])) observed.push_back(v);
     }
     analysis.analysis.patterns.push_back(std::move(observed));
   }
@@ -229,8 +231,7 @@ void AddRelease(const MleStudy& study, const Computation& computation, RowSet& r
     const study::MissingPattern& missing = patterns[c % patterns.size()];
     rows.release.absent.emplace_back();
     for (size_t v : rows.release.variables) {
-      if (IndexOf(missing, computation.variables[v].source) < missing.size())
-        rows.release.absent.back().push_back(v);
+      if (Lacks(missing, computation.variables[v])) rows.release.absent.back().push_back(v);
     }
   }
 }

@@ -16,23 +16,23 @@ namespace {
 
 using run::Refuse;
 
+constexpr char kWithoutOwnRows[] = "also without each holder's own rows";
+constexpr char kTwoValues[] =
+    "and among the rows of each pattern of a holder's own columns every column that it lacks has "
+    "two values at least";
+
 [[noreturn]] void RefuseCells(const run::Study& study, const std::string& what,
                               const std::string& hint) {
   Refuse(study, study.file.release.accept_position, "accept = \"checked cells\" " + what,
          hint + ", or write accept = \"table of covariates\"");
 }
 
-void RequireWholeRows(const MleStudy& study) {
+void RequireExactResults(const MleStudy& study) {
   if (HasPrivacy(study.file)) {
     Refuse(study, study.file.release.accept_position,
            "accept = \"checked cells\" is for exact results: with noise no answer of a check may "
            "be told",
            "remove it");
-  }
-  if (study.partition.kind != data::PartitionKind::kHorizontal) {
-    RefuseCells(study,
-                "needs whole rows at each holder, who counts its own; here columns are split",
-                "split the rows only");
   }
   if (published::HasPublished(study)) {
     Refuse(study, study.file.release.accept_position,
@@ -71,6 +71,22 @@ void RequireCountedRows(const MleStudy& study) {
                             study.file.disclosure.min_cell),
                 "raise min_cell in [disclosure]");
   }
+}
+
+bool SplitsColumns(const MleStudy& study) {
+  return study.partition.kind != data::PartitionKind::kHorizontal;
+}
+
+void RequireAllRows(const MleStudy& study) {
+  if (!SplitsColumns(study)) return;
+  const bool subset =
+      !study.file.population.subset.empty() || !study.file.analyses.front().subset.empty();
+  if (!subset && study.file.design.missing == study::MissingPolicy::kRefuse) return;
+  RefuseCells(study,
+              fmt::format("needs all rows where columns are split: {} which of the rows that a "
+                          "holder knows another one leaves out, and these are not checked",
+                          subset ? "a subset tells" : "missing = \"complete\" tells"),
+              subset ? "leave the subset out" : "use missing = \"refuse\"");
 }
 
 // Covariates, and what is an outcome in one line of the model and explains in another.
@@ -114,11 +130,13 @@ uint64_t NumValues(const data::ColumnSchema& variable) {
 void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternTable& patterns) {
   const uint64_t values = NumValues(variable);
   if (values == 0) {
-    RefuseCells(study,
-                fmt::format("counts the rows of every combination of values, and '{}' may be any "
-                            "number within its bounds",
-                            variable.name),
-                "cut it (transform = \"cut\" in [[derived]]), leave it out");
+    RefuseCells(
+        study,
+        fmt::format("counts the rows of every combination of values{}, and '{}' may be "
+                    "any number within its bounds",
+                    SplitsColumns(study) ? ", outcomes included where columns are split" : "",
+                    variable.name),
+        "cut it (transform = \"cut\" in [[derived]]), leave it out");
   }
   patterns.parts.push_back({variable.name, variable.lower, values});
   // Saturates: 2 x 2^52 values of whole numbers are as many too many as any.
@@ -126,12 +144,23 @@ void AddPart(const MleStudy& study, const data::ColumnSchema& variable, PatternT
   patterns.num_cells = std::min(most, patterns.num_cells * std::min(most, values));
 }
 
+// Of the table's parts those that the holder has: the variables that they are made of.
+std::vector<size_t> PartsOf(const MleStudy& study, const data::Holder& holder) {
+  std::vector<size_t> parts;
+  for (size_t p = 0; p < study.pattern_table->parts.size(); ++p) {
+    const std::string source = SourceVariable(study, study.pattern_table->parts[p].column);
+    if (std::count(holder.columns.begin(), holder.columns.end(), source) > 0) parts.push_back(p);
+  }
+  return parts;
+}
+
 }  // namespace
 
 std::optional<PatternTable> PlanPatternTable(const MleStudy& study) {
   if (study.file.release.accept != study::AcceptedRelease::kCheckedCells) return std::nullopt;
-  RequireWholeRows(study);
+  RequireExactResults(study);
   RequireCountedRows(study);
+  RequireAllRows(study);
   PatternTable patterns;
   for (const auto& [source, views] : Views(study)) {
     if (views.count(source) > 0) {
@@ -155,22 +184,25 @@ std::string PatternNames(const PatternTable& patterns) {
   return names;
 }
 
-PatternCellsTask PatternCellsTaskOf(const MleStudy& study) {
-  PatternCellsTask task;
-  task.num_cells = study.pattern_table->num_cells;
-  for (const data::Holder& holder : study.partition.holders) {
-    CellHolder of_task{holder.party, 0};
-    for (const size_t block : study.partition.BlocksOf(holder.party))
-      of_task.max_rows += study.partition.blocks[block].count.value_or(run::kMaxUndeclaredRows);
-    task.holders.push_back(of_task);
+PatternTask PatternTaskOf(const MleStudy& study) {
+  PatternTask task;
+  for (const PatternPart& part : study.pattern_table->parts) task.parts.push_back(part.num_values);
+  for (const data::Holder& holder : study.partition.holders)
+    task.holders.push_back({holder.party, PartsOf(study, holder)});
+  for (const data::Segment& segment : study.partition.segments) {
+    CellBlock& block = task.blocks.emplace_back();
+    for (const data::SegmentPart& part : segment.parts) block.holders.push_back(part.holder);
+    block.max_rows = study.partition.blocks[segment.block].count.value_or(run::kMaxUndeclaredRows);
   }
   return task;
 }
 
-std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data::Table& table,
-                                        const std::vector<int32_t>& weights) {
-  std::vector<size_t> cell(table.num_rows, 0);
-  for (const PatternPart& part : patterns.parts) {
+OwnPatterns OwnPatternsOf(const MleStudy& study, const data::Holding& holding,
+                          const std::vector<int32_t>& weights) {
+  const data::Table& table = *holding.table;
+  std::vector<uint32_t> pattern(table.num_rows, 0);
+  for (const size_t p : PartsOf(study, *study.partition.HolderOf(holding.party))) {
+    const PatternPart& part = study.pattern_table->parts[p];
     const data::Column& column = table.Get(part.column);
     for (size_t r = 0; r < table.num_rows; ++r) {
       if (weights[r] == 0) continue;
@@ -178,36 +210,43 @@ std::vector<uint64_t> CountPatternCells(const PatternTable& patterns, const data
           column.schema.levels.empty() ? column.numbers[r] - part.lower : column.codes[r];
       if (!(value >= 0 && value < static_cast<double>(part.num_values)))
         throw Error(ErrorCode::kInternal, "a row that takes part has a value of no cell");
-      cell[r] = cell[r] * part.num_values + static_cast<size_t>(value);
+      pattern[r] = static_cast<uint32_t>(pattern[r] * part.num_values + static_cast<size_t>(value));
     }
   }
-  std::vector<uint64_t> counts(patterns.num_cells, 0);
-  for (size_t r = 0; r < table.num_rows; ++r) {
-    if (weights[r] != 0) ++counts[cell[r]];
+  OwnPatterns patterns(study.partition.blocks.size());
+  for (const data::BlockRows& rows : holding.blocks) {
+    for (size_t r = rows.first_row; r < rows.first_row + rows.num_rows; ++r) {
+      if (weights[r] != 0) patterns[rows.block].push_back(pattern[r]);
+    }
   }
-  return counts;
+  return patterns;
 }
 
-mpc::Release PatternCellsRelease(const PatternTable& patterns) {
-  return {
-      kPatternCellsRelease,
-      fmt::format("one bit: whether all {} pattern cells of {} are 0 or at least min_cell, also "
-                  "without each holder's own rows",
-                  patterns.num_cells, PatternNames(patterns)),
-      "all",
-      "exact",
-      1,
-      mpc::kEverybody,
-      1};
+std::string BesideOwnText(const MleStudy& study) {
+  if (!SplitsColumns(study)) return kWithoutOwnRows;
+  if (study.partition.kind == data::PartitionKind::kVertical) return kTwoValues;
+  return fmt::format("{}, {}", kWithoutOwnRows, kTwoValues);
+}
+
+mpc::Release PatternCellsRelease(const MleStudy& study) {
+  const PatternTable& patterns = *study.pattern_table;
+  return {kPatternCellsRelease,
+          fmt::format("one bit: whether all {} pattern cells of {} are 0 or at least min_cell, {}",
+                      patterns.num_cells, PatternNames(patterns), BesideOwnText(study)),
+          "all",
+          "exact",
+          1,
+          mpc::kEverybody,
+          1};
 }
 
 study::PlanCheck PatternCellsCheck(const MleStudy& study, uint64_t min_cell) {
   const PatternTable& patterns = *study.pattern_table;
   return {study.analyses.size() == 1 ? study.file.analyses.front().name : "all analyses",
           "pattern cells",
-          fmt::format("each of {} combinations of values of {} has no row or at least {}, also "
-                      "without each holder's own rows (one bit for all)",
-                      patterns.num_cells, PatternNames(patterns), min_cell),
+          fmt::format("each of {} combinations of values of {} has no row or at least {}, {} (one "
+                      "bit for all)",
+                      patterns.num_cells, PatternNames(patterns), min_cell, BesideOwnText(study)),
           min_cell, false};
 }
 

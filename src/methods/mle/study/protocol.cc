@@ -6,13 +6,16 @@
 #include "base/error.h"
 #include "methods/mle/fit/extras.h"
 #include "methods/mle/fit/publish.h"
+#include "methods/mle/fit/released.h"
 #include "methods/mle/imputed/analyses.h"
+#include "methods/mle/imputed/imputed_fit.h"
 #include "methods/mle/likelihood/likelihood.h"
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/report/report.h"
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/sealed/on_grid.h"
 #include "methods/mle/study/computations.h"
+#include "methods/mle/study/missing_patterns.h"
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/variables.h"
 #include "run/party/finish.h"
@@ -25,25 +28,35 @@ using run::CheckOutcome;
 using run::ConfirmRefusal;
 using run::RunInput;
 
-void RequirePassed(const std::vector<CheckOutcome>& checks, net::Channel* channel,
-                   size_t num_computing) {
+constexpr size_t kMostFailures = 8;  // named in an error
+
+void RequirePassed(const std::vector<DisclosureCheck>& checks,
+                   const std::vector<CheckOutcome>& outcomes, const MleStudy& study,
+                   const LocalRows& local, net::Channel* channel) {
   std::string failed;
-  for (const CheckOutcome& check : checks) {
-    if (!check.passed && !check.warning)
-      failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
-                            check.variable, check.rule);
+  std::vector<DisclosureCheck> failures;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const CheckOutcome& check = outcomes[i];
+    if (check.passed || check.warning) continue;
+    failures.push_back(checks[i]);
+    if (failures.size() > kMostFailures) continue;
+    failed += fmt::format("{}analysis '{}', {}: {}", failed.empty() ? "" : "; ", check.analysis,
+                          check.variable, check.rule);
   }
-  if (failed.empty()) return;
-  if (channel != nullptr) ConfirmRefusal(*channel, num_computing);
+  if (failures.empty()) return;
+  if (failures.size() > kMostFailures)
+    failed += fmt::format("; and {} other checks", failures.size() - kMostFailures);
+  if (channel != nullptr) ConfirmRefusal(*channel, study.num_computing);
+  const std::string patterns = RarePatternsHint(study, failures, local.blocks);
   throw Error(ErrorCode::kRefused, "nothing was released, because this does not hold: " + failed,
-              "leave out the variable or join levels; the owner of the rows can count them with "
-              "`partita data check`");
+              patterns.empty() ? "leave out the variable or join levels; the owner of the rows can "
+                                 "count them with `partita data check`"
+                               : patterns);
 }
 
 std::vector<CheckOutcome> CheckDisclosure(mpc::Engine& engine, const MleStudy& study,
                                           const std::vector<std::vector<SharedMoments>>& shared,
-                                          const study::DisclosureSpec& thresholds) {
-  const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, thresholds);
+                                          const std::vector<DisclosureCheck>& checks) {
   std::vector<ComputationMoments> moments;
   for (size_t c = 0; c < shared.size(); ++c)
     moments.push_back({&study.computations[c].task, &shared[c]});
@@ -55,11 +68,11 @@ std::vector<CheckOutcome> CheckDisclosure(mpc::Engine& engine, const MleStudy& s
   return outcomes;
 }
 
-// Who stops knows that some cell fails, not which.
+// Who stops knows that something fails, not what.
 void RequirePatternCells(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                          const RunInput& input, ProtocolResult& result) {
-  const std::optional<bool> passed = PatternCellsPass(
-      engine, PatternCellsTaskOf(study), local.pattern_cells, input.disclosure.min_cell);
+  const std::optional<bool> passed =
+      PatternCellsPass(engine, PatternTaskOf(study), local.patterns, input.disclosure.min_cell);
   if (!passed) return;
   const study::PlanCheck check = PatternCellsCheck(study, input.disclosure.min_cell);
   result.checks.push_back({check.analysis, check.variable, check.rule, *passed, false});
@@ -158,6 +171,18 @@ std::optional<MleResult> ToldResult(const MleStudy& study, size_t analysis,
   return OnReleaseGrid(study.analyses[analysis].analysis, *whole, study.grid_bits);
 }
 
+// What everybody knows of the receiver's fit from the study.
+void AddStudyWords(const MleStudy& study, size_t analysis, MleResult& told) {
+  if (study.privacy) {
+    for (std::string& note :
+         NoiseNotes(MechanismText(*study.privacy), study.privacy->promise.norm, told.fit.converged))
+      told.notes.push_back(std::move(note));
+  }
+  if (IsImputed(study)) told.fit.optimizer += ImputedTablesText(study.file.design.imputations);
+  const std::string& protocol = study.file.analyses[analysis].protocol;
+  if (published::IsPublished(protocol)) told.notes.push_back(published::PublishedNote(protocol));
+}
+
 // The estimates that the study file releases to others than the receiver.
 void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& result,
                  Progress& progress) {
@@ -169,9 +194,18 @@ void TellResults(mpc::Engine& engine, const MleStudy& study, ProtocolResult& res
         result.results[a] = FitAnalysis(study, a, result, progress);
       std::optional<MleResult> told = PublishResult(
           engine, study.analyses[a].analysis, study.receiver, *to, ToldResult(study, a, result));
-      // The receiver keeps its digits.
-      if (engine.self() != study.receiver) result.results[a] = std::move(told);
+      if (engine.self() == study.receiver) continue;  // keeps its digits
+      if (told) AddStudyWords(study, a, *told);
+      result.results[a] = std::move(told);
     }
+  }
+}
+
+// Checks that warn only.
+void AddCheckNotes(const std::vector<CheckOutcome>& checks, MleResult& result) {
+  for (const CheckOutcome& check : checks) {
+    if (!check.passed && check.analysis == result.name)
+      result.notes.push_back("Warning: this does not hold: " + check.rule + ".");
   }
 }
 
@@ -212,8 +246,9 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   if (!study.privacy) {
     progress.Phase("disclosure checks");
     engine.BeginPhase("disclosure");
-    result.checks = CheckDisclosure(engine, study, shared, input.disclosure);
-    RequirePassed(result.checks, input.channel, study.num_computing);
+    const std::vector<DisclosureCheck> checks = PlanDisclosureChecks(study, input.disclosure);
+    result.checks = CheckDisclosure(engine, study, shared, checks);
+    RequirePassed(checks, result.checks, study, local, input.channel);
   }
   if (study.pattern_table) {
     progress.Phase("pattern cells");
@@ -282,10 +317,7 @@ std::vector<MleResult> FitAnalyses(const MleStudy& study, const ProtocolResult& 
                                        : FitAnalysis(study, a, result, progress));
     for (const std::string& warning : study.analyses[a].analysis.warnings)
       fitted.back().notes.push_back("Warning: " + warning);
-    for (const CheckOutcome& check : result.checks) {
-      if (!check.passed && check.analysis == study.file.analyses[a].name)
-        fitted.back().notes.push_back("Warning: this does not hold: " + check.rule + ".");
-    }
+    AddCheckNotes(result.checks, fitted.back());
   }
   AddMleTables(study, result, fitted, progress);
   return fitted;
@@ -314,7 +346,9 @@ void MleStudy::Conclude(size_t party, run::MethodResult& run, run::PartyOutcome&
   }
   std::vector<MleResult> told;
   for (std::optional<MleResult>& analysis : result.results) {
-    if (analysis) told.push_back(std::move(*analysis));
+    if (!analysis) continue;
+    told.push_back(std::move(*analysis));
+    AddCheckNotes(result.checks, told.back());
   }
   SetResult(std::move(told), outcome);
 }

@@ -6,6 +6,7 @@
 
 #include "base/progress.h"
 #include "methods/mle/fit/result.h"
+#include "methods/mle/moments/pattern_counts.h"
 #include "methods/mle/moments/pooled_moments.h"
 #include "methods/mle/study/study.h"
 #include "mpc/engine.h"
@@ -26,8 +27,7 @@ struct ProtocolResult : run::MethodResult {
 struct LocalRows : run::MethodRows {
   std::vector<std::vector<LocalBlock>> blocks;  // by computation and block
   std::vector<std::vector<uint64_t>> clusters;  // by block and row; empty: none
-  // At a holder of a study with checked cells: its rows in each.
-  std::vector<uint64_t> pattern_cells;
+  OwnPatterns patterns;                         // at a holder of a study with checked cells
 };
 
 // local: ignored where engine.self() is empty. noise: this party's own share, in a private study

@@ -85,9 +85,14 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
   LocalBlock block;
   block.num_rows = rows.num_rows;
   std::vector<std::string> columns;
-  for (size_t v : holder.variables) columns.push_back(computation.variables[v].schema.name);
+  std::vector<data::ColumnScale> scales;
+  for (size_t v : holder.variables) {
+    columns.push_back(computation.variables[v].schema.name);
+    scales.push_back(data::ScaleOf(computation.variables[v].schema));
+  }
   if (!columns.empty()) {
-    block.values = data::ScaledRows(holding, block_index, columns, computation.task.fraction_bits);
+    block.values =
+        data::ScaledRows(holding, block_index, columns, computation.task.fraction_bits, scales);
     if (!computation.task.centred.empty() && rows.shared) {
       std::vector<bool> centred;
       for (size_t v : holder.variables) centred.push_back(computation.task.Centred(v));
@@ -164,7 +169,7 @@ std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Hold
   if (pattern_table) {
     const Computation& first = computations.front();  // all have the same rows
     const RowSelection& all = first.selections[first.row_sets.front().total_cell];
-    rows->pattern_cells = CountPatternCells(*pattern_table, *holding.table, selectors.Of(all));
+    rows->patterns = OwnPatternsOf(*this, holding, selectors.Of(all));
   }
   return rows;
 }

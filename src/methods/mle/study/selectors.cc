@@ -11,6 +11,8 @@
 namespace partita::methods::mle {
 namespace {
 
+constexpr size_t kMostPatterns = 5;  // named in an error
+
 // 1 where the column is not missing.
 std::vector<uint8_t> Present(const data::Table& table, const std::string& name) {
   return data::CompleteRows(table, std::vector<std::string>{name});
@@ -92,13 +94,41 @@ void Selectors::RequireListedPatterns(const data::Holding& holding) const {
     }
   }
   if (others.empty()) return;
+  // The most frequent ones by name.
+  std::vector<std::pair<size_t, study::MissingPattern>> counted;
+  size_t rows = 0, rare = 0;
+  for (const auto& [pattern, count] : others) {
+    counted.emplace_back(count, pattern);
+    rows += count;
+    if (count < study_.file.disclosure.min_cell) rare += count;
+  }
+  std::stable_sort(counted.begin(), counted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string list;
-  for (const auto& [pattern, count] : others)
-    list += fmt::format("{}{} {}", list.empty() ? "" : "; ", count, PatternText(pattern));
-  throw Error(ErrorCode::kBadData,
-              "the patterns of the study do not cover the table, which also has: " + list,
-              "add the patterns to `patterns` in [design], where everybody sees them; or write "
-              "other_patterns = \"leave-out\", which leaves these rows out of all analyses");
+  for (size_t i = 0; i < std::min(counted.size(), kMostPatterns); ++i) {
+    list += fmt::format("{}{} {}", list.empty() ? "" : "; ", counted[i].first,
+                        PatternText(counted[i].second));
+  }
+  if (counted.size() > kMostPatterns) {
+    list +=
+        fmt::format("; and {} more (partita data check lists all)", counted.size() - kMostPatterns);
+  }
+  throw Error(
+      ErrorCode::kBadData,
+      "the patterns of the study do not cover the table, which also has: " + list,
+      fmt::format(
+          "write other_patterns = \"leave-out\" in [design], which leaves these {} of your {} "
+          "rows out of all analyses, if they are like the others; or add patterns to `patterns`, "
+          "where everybody sees them{}",
+          rows, table_.num_rows,
+          IsImputed(study_) || rare == 0
+              ? std::string()
+              : fmt::format(
+                    "; with protocol = \"pooled-moments\" those of fewer than min_cell = {} "
+                    "rows of all parties stop the run ({} of your rows have patterns that "
+                    "few have here), with protocol = \"sealed\" none does: no pattern's "
+                    "moments open there",
+                    study_.file.disclosure.min_cell, rare)));
 }
 
 bool Selectors::Holds(const std::string& name) const {

@@ -67,6 +67,11 @@ void PrepareModels(MleStudy& study) {
     }
     study.analyses.push_back(std::move(prepared));
   }
+  std::vector<MleAnalysis*> sealed;
+  for (size_t a = 0; a < study.analyses.size(); ++a) {
+    if (study.file.analyses[a].protocol == kSealed) sealed.push_back(&study.analyses[a].analysis);
+  }
+  study.common_bounds = ShareBounds(sealed);
 }
 
 std::string ListOf(const Computation& computation, const std::vector<size_t>& variables) {
@@ -110,7 +115,7 @@ std::vector<mpc::Release> PlanMleReleases(const MleStudy& study) {
                                     study.checks.size()),
                         "all", "exact", 1, mpc::kEverybody, study.checks.size()});
   }
-  if (study.pattern_table) releases.push_back(PatternCellsRelease(*study.pattern_table));
+  if (study.pattern_table) releases.push_back(PatternCellsRelease(study));
   for (const Computation& computation : study.computations) {
     for (const RowSet& rows : computation.row_sets) {
       if (computation.protocol == kLikelihood) {

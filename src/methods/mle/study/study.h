@@ -15,6 +15,7 @@
 #include "methods/mle/moments/disclosure.h"
 #include "methods/mle/moments/pooled_moments.h"
 #include "methods/mle/moments/private_moments.h"
+#include "methods/mle/sealed/common_bounds.h"
 #include "methods/mle/section.h"
 #include "mpc/release_gate.h"
 #include "privacy/statement.h"
@@ -90,7 +91,9 @@ struct MleStudy final : run::Study {
   privacy::Statement privacy_statement;  // of it; bounds that take a moment, so computed once
   // Estimates open on 2^-grid_bits standard errors (privacy/release_rule.h); 0: with all digits.
   int grid_bits = 0;
-  std::vector<DisclosureCheck> checks;        // with the thresholds of the study file
+  std::vector<DisclosureCheck> checks;  // with the thresholds of the study file
+  // Of protocol `sealed`: instead of those of the dictionary.
+  std::vector<CommonBounds> common_bounds;
   std::optional<PatternTable> pattern_table;  // of accept = "checked cells"; empty: not asked for
 
   run::MethodName Method() const override;

@@ -224,9 +224,18 @@ void RequireNested(const MleStudy& study, size_t index) {
   }
 }
 
-void RequireMoreRowsThanVariables(const MleStudy& study, size_t index) {
+// Of rows whose number is public; subsets can only take some away.
+void RequireEnoughRows(const MleStudy& study, size_t index) {
   const std::optional<uint64_t> rows = study.partition.TotalRows();
   const size_t variables = study.analyses[index].variables.size();
+  const size_t parameters = study.analyses[index].analysis.table.num_free;
+  if (rows && *rows <= parameters && study.file.design.weights_kind == study::WeightsKind::kNone) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}: {} rows are not more than the {} free parameters of analysis '{}'",
+                    study.file.file_name, *rows, parameters, study.file.analyses[index].name),
+        "use a simpler model or more rows");
+  }
   if (rows && *rows <= variables) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("{}: {} rows cannot identify the covariances of {} variables",
@@ -253,7 +262,7 @@ void RequireSupportedAnalyses(const MleStudy& study) {
     RequireReleases(study, study.file.analyses[a]);
     RequireExtras(study, study.file.analyses[a]);
     RequireNested(study, a);
-    RequireMoreRowsThanVariables(study, a);
+    RequireEnoughRows(study, a);
     if (study.file.analyses[a].protocol == kSealed) RequireSupportedSealed(study, a);
     if (published::IsPublished(study.file.analyses[a].protocol))
       published::RequireSupportedPublished(study, a);

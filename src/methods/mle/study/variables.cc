@@ -62,8 +62,12 @@ std::vector<VariableSummary> SummariseVariables(const MleStudy& study,
     added.type = data::ColumnTypeName(column.schema.type);
     added.unit = column.schema.unit;
     added.held_by = HeldBy(study, column.source);
-    added.lower = column.schema.lower;
-    added.upper = column.schema.upper;
+    // A protocol may scale by others.
+    const auto declared = std::find_if(
+        study.columns.begin(), study.columns.end(),
+        [&](const auto& candidate) { return candidate.schema.name == column.schema.name; });
+    added.lower = declared->schema.lower;
+    added.upper = declared->schema.upper;
     return added;
   };
   for (size_t a = 0; a < study.analyses.size(); ++a) {

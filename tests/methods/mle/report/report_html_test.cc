@@ -119,7 +119,7 @@ TEST(ReportHtmlTest, TakesEveryTextAsText) {
   plan.parties[0] = {evil, {"holder", "receiver"}, evil, {evil}};
   plan.releases = {{evil, evil, evil, evil, 2}};
   RunFacts facts = FullFacts();
-  facts.party = facts.study_file_hash = facts.study_hash = facts.plan_hash = facts.run_id = evil;
+  facts.party = facts.agreement_hash = facts.study_hash = facts.plan_hash = facts.run_id = evil;
   facts.software_version = facts.started_at = facts.leakage_level = evil;
   facts.phases[0].phase = evil;
   facts.releases[0] = {evil, evil, evil, evil, 1, 1};

@@ -49,8 +49,9 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
   const json& analysis = document["analyses"][0];
   EXPECT_THAT(Keys(analysis),
               ElementsAre("convergence", "family", "fit", "fit_measures_available", "least_squares",
-                          "likelihood", "model", "name", "notes", "parameters", "robust", "status",
-                          "tables", "vcov", "warnings"));
+                          "likelihood", "model", "moments", "name", "notes", "parameters", "robust",
+                          "status", "tables", "vcov", "warnings"));
+  EXPECT_TRUE(analysis["moments"].is_null());
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",
                           "op", "pvalue", "rhs", "se", "std.all", "std.lv", "user", "z"));
@@ -62,12 +63,13 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "phase", "rounds", "seconds", "wire_bytes_received", "wire_bytes_sent"));
   EXPECT_THAT(Keys(document["releases"][0]),
               ElementsAre("id", "max_count", "mechanism", "opened", "to", "what"));
-  EXPECT_THAT(Keys(document["hashes"]), ElementsAre("plan", "run_id", "study", "study_file"));
+  EXPECT_THAT(Keys(document["hashes"]),
+              ElementsAre("agreement", "agreement_and_tables", "plan", "run_id"));
 }
 
 TEST(ResultJsonTest, HoldsTheNumbersInFull) {
   const json document = Document(SmallResult());
-  EXPECT_EQ(document["schema_version"], 2);
+  EXPECT_EQ(document["schema_version"], 3);
   EXPECT_EQ(document["status"], "converged");
   const json& analysis = document["analyses"][0];
   EXPECT_EQ(analysis["status"], "converged");
@@ -85,7 +87,8 @@ TEST(ResultJsonTest, HoldsTheNumbersInFull) {
               HasSubstr("\"est\": 0.3333333333333333,"));
 }
 
-TEST(ResultJsonTest, HoldsNoSampleMoment) {
+// At others than the receiver of the moments.
+TEST(ResultJsonTest, HoldsNoSampleMomentOfWhoWasTold) {
   MleResult result = SmallResult();
   const json document = Document(result);
   const json& covariate = document["analyses"][0]["parameters"][2];
@@ -125,6 +128,16 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
               TerminalSummary(One(result), SamplePlan(), SampleFacts()));
   }
   results[0].robust = report::RobustOf(results[0]);
+  const auto p = static_cast<Eigen::Index>(results[1].table.observed.size());
+  const Eigen::VectorXd mean = Eigen::VectorXd::LinSpaced(p, 0.1, 1.7);
+  const Eigen::MatrixXd covariance = Eigen::MatrixXd::Identity(p, p) + mean * mean.transpose();
+  results[1].moments.emplace().groups = {{301, mean, covariance}};
+  ReleasedNoise& noise = results[1].moments->noise.emplace();
+  noise.noise.scale = {mean, 2 * mean};
+  noise.noise.variance = 0.3;
+  noise.noise.noised_count = true;
+  noise.mechanism = "w";
+  noise.norm = 2;
   results[0].notes = {"A note."};
   results[0].likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   results[0].fit_measures_available = false;
@@ -135,6 +148,18 @@ TEST(ResultJsonTest, ReadsBackWhatItWrote) {
   EXPECT_EQ(stored.result->Json(stored.plan, stored.facts), text);
   EXPECT_EQ(stored.result->Text(stored.plan, stored.facts),
             TerminalSummary(results, SamplePlan(), FullFacts()));
+}
+
+// Programs find a robust standard error by its parameter's names and group.
+TEST(ResultJsonTest, RobustParametersHaveNamesAndGroups) {
+  methods::mle::MleResult result = SmallResult();
+  result.robust = report::RobustOf(result);
+  const json analysis = Document(result)["analyses"][0];
+  ASSERT_EQ(analysis["robust"]["parameters"].size(), analysis["parameters"].size());
+  for (size_t i = 0; i < analysis["parameters"].size(); ++i) {
+    for (const char* key : {"lhs", "op", "rhs", "group", "label", "free", "user", "exo", "est"})
+      EXPECT_EQ(analysis["robust"]["parameters"][i][key], analysis["parameters"][i][key]) << key;
+  }
 }
 
 TEST(ResultJsonTest, HoldsEveryFactOfTheRun) {
@@ -186,7 +211,7 @@ TEST(ResultJsonTest, RefusesOtherDocuments) {
   EXPECT_THAT(message("{}"), HasSubstr("schema_version"));
   json document = Document(SmallResult());
   document["schema_version"] = 1;
-  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 2"));
+  EXPECT_THAT(message(document.dump()), HasSubstr("schema_version is not 3"));
   document = Document(SmallResult());
   document["analyses"][0]["parameters"][1].erase("se");
   EXPECT_THAT(message(document.dump()), HasSubstr("'se'"));

@@ -1,0 +1,128 @@
+#include "base/sqlite.h"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+
+namespace partita::sqlite {
+namespace {
+
+// SQLite takes an address even for no bytes; without one it binds NULL.
+const void* Address(ByteView bytes) {
+  static constexpr uint8_t kNothing = 0;
+  return bytes.empty() ? &kNothing : bytes.data();
+}
+
+}  // namespace
+
+Database::Database(const std::string& file, const Options& options)
+    : file_(file), fail_(options.fail) {
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                    SQLITE_OPEN_PRIVATECACHE | (options.create ? SQLITE_OPEN_CREATE : 0);
+  const int result = sqlite3_open_v2(file.c_str(), &connection_, flags,
+                                     options.vfs.empty() ? nullptr : options.vfs.c_str());
+  try {
+    Require(result == SQLITE_OK, result);
+    const int64_t milliseconds = std::clamp<int64_t>(options.patience.count(), 0, 3'600'000);
+    sqlite3_busy_timeout(connection_, static_cast<int>(milliseconds));
+  } catch (...) {
+    sqlite3_close_v2(connection_);
+    throw;
+  }
+}
+
+Database::~Database() { sqlite3_close_v2(connection_); }
+
+void Database::Require(bool good, int result_code) const {
+  if (good) return;
+  throw fail_(file_, result_code,
+              connection_ != nullptr ? sqlite3_errmsg(connection_) : sqlite3_errstr(result_code));
+}
+
+Statement Database::Prepare(const char* sql) const { return {*this, sql}; }
+
+void Database::Execute(const char* sql) {
+  const int result = sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr);
+  Require(result == SQLITE_OK, result);
+}
+
+std::string Database::Pragma(const char* sql) const {
+  Statement statement(*this, sql);
+  return statement.Step() ? statement.Text(0) : std::string();
+}
+
+Statement::Statement(const Database& database, const char* sql) : database_(database) {
+  const int result = sqlite3_prepare_v2(database.connection_, sql, -1, &statement_, nullptr);
+  database.Require(result == SQLITE_OK, result);
+}
+
+Statement::~Statement() { sqlite3_finalize(statement_); }
+
+Statement& Statement::Bind(int parameter, int64_t value) {
+  const int result = sqlite3_bind_int64(statement_, parameter, value);
+  database_.Require(result == SQLITE_OK, result);
+  return *this;
+}
+
+Statement& Statement::Bind(int parameter, ByteView blob) {
+  const int result =
+      sqlite3_bind_blob64(statement_, parameter, Address(blob), blob.size(), SQLITE_STATIC);
+  database_.Require(result == SQLITE_OK, result);
+  return *this;
+}
+
+Statement& Statement::Bind(int parameter, const std::string& text) {
+  const int result = sqlite3_bind_text64(statement_, parameter, text.data(), text.size(),
+                                         SQLITE_STATIC, SQLITE_UTF8);
+  database_.Require(result == SQLITE_OK, result);
+  return *this;
+}
+
+bool Statement::Step() {
+  const int result = sqlite3_step(statement_);
+  database_.Require(result == SQLITE_ROW || result == SQLITE_DONE, result);
+  return result == SQLITE_ROW;
+}
+
+bool Statement::IsNull(int column) {
+  return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+}
+
+int64_t Statement::Integer(int column) { return sqlite3_column_int64(statement_, column); }
+
+ByteView Statement::Blob(int column) {
+  const auto* bytes = static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column));
+  return {bytes, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
+}
+
+std::string Statement::Text(int column) {
+  const ByteView bytes = Blob(column);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void Statement::Reset() {
+  sqlite3_reset(statement_);
+  sqlite3_clear_bindings(statement_);
+}
+
+Transaction::Transaction(Database& database, Kind kind) : database_(database) {
+  database_.Execute(kind == Kind::kWrite ? "BEGIN IMMEDIATE" : "BEGIN");
+  open_ = true;
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.Execute("ROLLBACK");
+  } catch (const Error&) {
+    // After an error SQLite may have rolled back by itself. If not, closing the file does.
+    open_ = false;
+  }
+}
+
+void Transaction::Commit() {
+  database_.Execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace partita::sqlite

@@ -1,0 +1,221 @@
+#include "methods/describe/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "data/csv_writer.h"
+
+namespace partita::methods::describe {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kWithheld[] = "withheld", kNone[] = "-";
+
+std::string NumberText(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4g}", *value) : kNone;
+}
+
+std::string CountText(uint64_t count, uint64_t of) {
+  if (of == 0) return fmt::format("{}", count);
+  return fmt::format("{} ({:.1f} %)", count,
+                     100 * static_cast<double>(count) / static_cast<double>(of));
+}
+
+bool AreQuartiles(const std::vector<uint32_t>& quantiles) {
+  return quantiles == std::vector<uint32_t>{250, 500, 750};
+}
+
+std::string QuantilesName(const std::vector<uint32_t>& quantiles) {
+  if (AreQuartiles(quantiles)) return "median [quartiles]";
+  std::string name;
+  for (const uint32_t quantile : quantiles)
+    name += fmt::format("{}{:g} %", name.empty() ? "" : ", ", quantile / 10.0);
+  return name;
+}
+
+std::string QuantilesText(const Spec& spec, const Summary& summary) {
+  const std::vector<std::optional<double>>& values = summary.quantiles;
+  if (std::none_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); }))
+    return kWithheld;
+  if (AreQuartiles(spec.quantiles)) {
+    return fmt::format("{} [{}, {}]", NumberText(values[1]), NumberText(values[0]),
+                       NumberText(values[2]));
+  }
+  std::string text;
+  for (const auto& value : values) text += (text.empty() ? "" : ", ") + NumberText(value);
+  return text;
+}
+
+// Lines of the table: a name, and a cell for each column.
+class Lines {
+ public:
+  Lines(const Spec& spec, const DescribedTable& described) : spec_(spec), described_(described) {
+    table_.columns = {"variable"};
+    if (spec.group) {
+      for (const std::string& level : spec.group->schema.levels)
+        table_.columns.push_back(spec.group->schema.name + " = " + level);
+    }
+    table_.columns.emplace_back("all");
+  }
+
+  study::DocumentTable Make() {
+    AddRows();
+    for (size_t v = 0; v < spec_.variables.size(); ++v) {
+      const data::ColumnSchema& schema = spec_.variables[v].schema;
+      const std::vector<std::string> values = CountedValues(schema);
+      if (values.empty()) {
+        AddNumber(v);
+      } else if (schema.levels.empty()) {
+        AddCount(v, 1, schema.name + " = 1");
+      } else {
+        for (size_t k = 0; k < values.size(); ++k) AddCount(v, k, schema.name + " = " + values[k]);
+      }
+      if (spec_.missing) {
+        Add(v, schema.name + ", missing", [](const Summary& summary) {
+          return CountText(summary.missing, summary.n + summary.missing);
+        });
+      }
+    }
+    return std::move(table_);
+  }
+
+ private:
+  template <typename Text>
+  void Add(size_t v, std::string name, Text text) {
+    std::vector<study::DocumentCell> cells = {std::move(name)};
+    for (const Summary& summary : described_.variables[v])
+      cells.emplace_back(summary.withheld ? kWithheld : text(summary));
+    table_.rows.push_back(std::move(cells));
+  }
+
+  // Of the first variable that says it: all have the same rows.
+  void AddRows() {
+    const auto known =
+        std::find_if(described_.variables.begin(), described_.variables.end(),
+                     [](const std::vector<Summary>& columns) { return !columns.front().withheld; });
+    const auto v = known == described_.variables.end()
+                       ? size_t{0}
+                       : static_cast<size_t>(known - described_.variables.begin());
+    Add(v, "rows",
+        [](const Summary& summary) { return fmt::format("{}", summary.n + summary.missing); });
+  }
+
+  void AddNumber(size_t v) {
+    const data::ColumnSchema& schema = spec_.variables[v].schema;
+    const std::string name =
+        schema.unit.empty() ? schema.name : fmt::format("{} ({})", schema.name, schema.unit);
+    Add(v, name + ", mean (sd)", [](const Summary& summary) {
+      if (!summary.mean) return std::string(kNone);
+      return fmt::format("{} ({})", NumberText(summary.mean), NumberText(summary.sd));
+    });
+    if (spec_.quantiles.empty()) return;
+    Add(v, name + ", " + QuantilesName(spec_.quantiles),
+        [this](const Summary& summary) { return QuantilesText(spec_, summary); });
+  }
+
+  void AddCount(size_t v, size_t value, std::string name) {
+    Add(v, std::move(name),
+        [value](const Summary& summary) { return CountText(summary.counts[value], summary.n); });
+  }
+
+  const Spec& spec_;
+  const DescribedTable& described_;
+  study::DocumentTable table_;
+};
+
+std::string CsvOf(const study::DocumentTable& table) {
+  std::string csv;
+  const auto add = [&](const std::string& field, bool first) {
+    csv += (first ? "" : ",") + data::QuotedField(field, ',');
+  };
+  for (size_t c = 0; c < table.columns.size(); ++c) add(table.columns[c], c == 0);
+  csv += "\n";
+  for (const std::vector<study::DocumentCell>& row : table.rows) {
+    for (size_t c = 0; c < row.size(); ++c) add(std::get<std::string>(row[c]), c == 0);
+    csv += "\n";
+  }
+  return csv;
+}
+
+Json NumberJson(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json SummaryJson(const Summary& summary, const Json& group, bool counted) {
+  Json json = {{"group", group}, {"withheld", summary.withheld}};
+  if (summary.withheld) return json;
+  json["n"] = summary.n;
+  json["missing"] = summary.missing;
+  if (counted) {
+    json["counts"] = summary.counts;
+    return json;
+  }
+  json["mean"] = NumberJson(summary.mean);
+  json["sd"] = NumberJson(summary.sd);
+  json["step"] = summary.step;
+  json["quantiles"] = Json::array();
+  for (const std::optional<double>& value : summary.quantiles)
+    json["quantiles"].push_back(NumberJson(value));
+  return json;
+}
+
+std::string JsonOf(const Spec& spec, const DescribedTable& table) {
+  Json json;
+  json["group"] = spec.group ? Json(spec.group->schema.name) : Json(nullptr);
+  json["quantiles"] = Json::array();
+  for (const uint32_t quantile : spec.quantiles) json["quantiles"].push_back(quantile / 1000.0);
+  json["variables"] = Json::array();
+  for (size_t v = 0; v < spec.variables.size(); ++v) {
+    const std::vector<std::string> values = CountedValues(spec.variables[v].schema);
+    Json variable = {{"name", spec.variables[v].schema.name}, {"values", values}};
+    variable["columns"] = Json::array();
+    const std::vector<Summary>& columns = table.variables[v];
+    for (size_t arm = 0; arm < columns.size(); ++arm) {
+      const bool all = arm + 1 == columns.size();
+      variable["columns"].push_back(
+          SummaryJson(columns[arm], all ? Json(nullptr) : Json(spec.group->schema.levels[arm]),
+                      !values.empty()));
+    }
+    json["variables"].push_back(std::move(variable));
+  }
+  return json.dump();
+}
+
+bool AnyWithheld(const study::DocumentTable& table) {
+  return std::any_of(table.rows.begin(), table.rows.end(), [](const auto& row) {
+    return std::any_of(row.begin(), row.end(), [](const study::DocumentCell& cell) {
+      return std::get<std::string>(cell) == kWithheld;
+    });
+  });
+}
+
+}  // namespace
+
+study::Document TableDocument(const std::string& title, const Spec& spec,
+                              const DescribedTable& described, uint64_t min_cell) {
+  study::Document document;
+  document.title = title;
+  study::DocumentSection section;
+  section.heading = "Table 1";
+  section.tables.push_back(Lines(spec, described).Make());
+  section.paragraphs.emplace_back(
+      "Means and standard deviations are rounded to a grid that is finer than their standard "
+      "errors; counts are exact.");
+  if (!spec.quantiles.empty()) {
+    section.paragraphs.emplace_back(
+        "Quantiles are middles of public cells: values of integers, or 1/4096 of the bounds.");
+  }
+  if (AnyWithheld(section.tables.front())) {
+    section.paragraphs.push_back(fmt::format(
+        "Withheld: some cell of the variable, or the values around the quantile, would be fewer "
+        "than {} rows, of all holders or without one holder's own.",
+        min_cell));
+  }
+  document.files.push_back({kTableFile, CsvOf(section.tables.front())});
+  document.sections.push_back(std::move(section));
+  document.json = JsonOf(spec, described);
+  return document;
+}
+
+}  // namespace partita::methods::describe

@@ -1,0 +1,111 @@
+#include "methods/describe/own_numbers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace partita::methods::describe {
+namespace {
+
+// z of a number.
+int64_t OnUnitGrid(const data::ColumnSchema& schema, double value) {
+  const double centre = schema.lower + (schema.upper - schema.lower) / 2;
+  const double half = (schema.upper - schema.lower) / 2;
+  const double unit = std::clamp((value - centre) / half, -1.0, 1.0);
+  return std::llround(std::ldexp(unit, kValueBits));
+}
+
+class Counter {
+ public:
+  Counter(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows)
+      : spec_(spec), table_(table), rows_(rows), layout_(spec), own_(NoNumbers(spec)) {
+    if (!spec.group) return;
+    group_ = &table.Get(spec.group->schema.name).codes;
+  }
+
+  OwnNumbers Count() {
+    size_t number = 0;
+    for (size_t v = 0; v < spec_.variables.size(); ++v) {
+      if (CountedValues(spec_.variables[v].schema).empty()) {
+        AddNumbers(v, number++);
+      } else {
+        AddCounts(v);
+      }
+    }
+    return std::move(own_);
+  }
+
+ private:
+  size_t GroupOf(size_t row) const {
+    return group_ == nullptr ? 0 : static_cast<size_t>((*group_)[row]);
+  }
+
+  void AddRow(size_t row_of_counts, size_t row) {
+    ++own_.counts[row_of_counts * layout_.groups + GroupOf(row)];
+  }
+  void AddMissing(size_t v, size_t row) {
+    if (!spec_.missing) throw Error(ErrorCode::kInternal, "a cell is missing");
+    AddRow(layout_.first_row[v] + layout_.rows_of[v] - 1, row);
+  }
+
+  void AddCounts(size_t v) {
+    const data::Column& column = table_.Get(spec_.variables[v].schema.name);
+    const bool levels = !column.schema.levels.empty();
+    for (const size_t row : rows_) {
+      const double value = levels ? column.codes[row] : column.numbers[row];
+      if (value >= 0) {
+        AddRow(layout_.first_row[v] + static_cast<size_t>(value), row);
+      } else {
+        AddMissing(v, row);  // a code of -1, or not a number
+      }
+    }
+  }
+
+  void AddNumbers(size_t v, size_t number) {
+    const data::ColumnSchema& schema = spec_.variables[v].schema;
+    const std::vector<double>& values = table_.Get(schema.name).numbers;
+    const Cells cells = CellsOf(schema);
+    for (const size_t row : rows_) {
+      if (std::isnan(values[row])) {
+        AddMissing(v, row);
+        continue;
+      }
+      AddRow(layout_.first_row[v], row);
+      const Int128 z = OnUnitGrid(schema, values[row]);
+      const size_t entry = number * layout_.groups + GroupOf(row);
+      own_.sums[entry] += z;
+      own_.squares[entry] += z * z;
+      if (spec_.quantiles.empty()) continue;
+      ++own_.histograms[number][cells.Of(values[row]) * layout_.groups + GroupOf(row)];
+    }
+  }
+
+  const Spec& spec_;
+  const data::Table& table_;
+  const std::vector<size_t>& rows_;
+  const Layout layout_;
+  OwnNumbers own_;
+  const std::vector<int32_t>* group_ = nullptr;
+};
+
+}  // namespace
+
+OwnNumbers NoNumbers(const Spec& spec) {
+  const Layout layout(spec);
+  OwnNumbers own;
+  own.counts.resize(layout.num_rows() * layout.groups);
+  own.sums.resize(layout.numbers.size() * layout.groups);
+  own.squares.resize(own.sums.size());
+  if (spec.quantiles.empty()) return own;
+  for (const size_t v : layout.numbers) {
+    own.histograms.emplace_back(CellsOf(spec.variables[v].schema).count * layout.groups);
+  }
+  return own;
+}
+
+OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows) {
+  return Counter(spec, table, rows).Count();
+}
+
+}  // namespace partita::methods::describe

@@ -1,0 +1,31 @@
+// What a holder counts and adds up of its own rows, in the clear, before it shares anything.
+//
+// A number x within its bounds is z = (x - centre) / half-width in [-1, 1] on the grid 2^-30, an
+// integer; sums and sums of squares of these are exact.
+#pragma once
+
+#include <vector>
+
+#include "base/int128.h"
+#include "data/table.h"
+#include "methods/describe/layout.h"
+
+namespace partita::methods::describe {
+
+inline constexpr int kValueBits = 30;
+
+struct OwnNumbers {
+  std::vector<Int128> counts;  // rows of the layout x groups
+  // Numbers of the layout x groups; at kValueBits and at twice as many.
+  std::vector<Int128> sums, squares;
+  std::vector<std::vector<Int128>> histograms;  // by number: cells x groups; none without quantiles
+};
+
+// Of a party without rows.
+OwnNumbers NoNumbers(const Spec& spec);
+
+// rows: those that take part, each with a level of the group if there is one. The table has been
+// found clean, and has missing cells only if spec.missing.
+OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows);
+
+}  // namespace partita::methods::describe

@@ -1,0 +1,187 @@
+// What the plan says of method `describe`.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "methods/describe/document.h"
+#include "methods/describe/study.h"
+#include "privacy/release_rule.h"
+#include "run/method/covariate_table.h"
+#include "run/party/study_engine.h"
+
+namespace partita::methods::describe {
+namespace {
+
+// The table is all that it says of the rows.
+constexpr char kLevel[] = "sufficient-statistics";
+constexpr size_t kCellBytes = 64;  // of table1.csv, at most, beside names
+
+std::string ListOf(const std::vector<Variable>& variables) {
+  std::string list;
+  for (const Variable& variable : variables)
+    list += (list.empty() ? "" : ", ") + variable.schema.name;
+  return list;
+}
+
+std::string ByGroup(const Spec& spec) {
+  return spec.group ? fmt::format(" for each level of {}", spec.group->schema.name) : "";
+}
+
+std::string RowsText(const DescribeStudy& study) {
+  std::vector<data::Condition> conditions = study.file.population.subset;
+  const std::vector<data::Condition>& own = study.file.analyses.front().subset;
+  conditions.insert(conditions.end(), own.begin(), own.end());
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
+  if (study.spec.group && study.spec.missing)
+    text += fmt::format("{} that have {}", conditions.empty() ? "" : " and",
+                        study.spec.group->schema.name);
+  return text + ByGroup(study.spec);
+}
+
+std::string OpenedText(const DescribeStudy& study) {
+  std::string text = fmt::format("counts{}", study.spec.missing ? " (missing cells as well)" : "");
+  const Layout layout(study.spec);
+  if (!layout.numbers.empty()) {
+    text += fmt::format(", means and standard deviations on a grid of 2^-{} of standard errors",
+                        study.task.grid_bits);
+    if (!study.spec.quantiles.empty())
+      text += fmt::format(" and {} quantiles each", study.spec.quantiles.size());
+  }
+  return fmt::format("{} of {}{}", text, ListOf(study.spec.variables), ByGroup(study.spec));
+}
+
+// Every variable with the columns that its patterns are made of.
+std::vector<data::DesignColumn> PatternVariables(const Spec& spec) {
+  std::vector<data::DesignColumn> columns;
+  const auto add = [&](const Variable& variable) {
+    const bool levels = !variable.schema.levels.empty();
+    columns.push_back({variable.schema, variable.source, levels ? variable.schema.name : "", ""});
+  };
+  for (const Variable& variable : spec.variables) add(variable);
+  if (spec.group) add(*spec.group);
+  return columns;
+}
+
+}  // namespace
+
+double OpenedBits(const DescribeStudy& study) {
+  const Layout layout(study.spec);
+  const uint64_t rows = study.task.max_rows();
+  double bits = static_cast<double>(layout.num_rows() * layout.groups) * privacy::CountBits(rows);
+  bits += privacy::NumberBits(2 * layout.numbers.size() * layout.groups, study.task.grid_bits);
+  for (const size_t v : layout.numbers) {
+    const auto cells = static_cast<double>(CellsOf(study.spec.variables[v].schema).count);
+    bits += static_cast<double>(study.spec.quantiles.size() * layout.arms) * std::log2(cells + 1);
+  }
+  return bits;
+}
+
+study::PlanBits BitsOf(const DescribeStudy& study) {
+  const data::Schema factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
+  const bool left_out = !study.file.population.subset.empty() ||
+                        !study.file.analyses.front().subset.empty() ||
+                        (study.spec.group && study.spec.missing);
+  const run::CovariateTable table{
+      run::LeastUnknown(study, run::PatternColumnsOf(study, factors, PatternVariables(study.spec)),
+                        left_out),
+      false};
+  return run::BitsAgainst(OpenedBits(study), {table}, study.task.grid_bits);
+}
+
+std::vector<mpc::Release> ReleasesOf(const DescribeStudy& study) {
+  const bool all = study.task.to == mpc::kEverybody;
+  return {{kDisclosureRelease, "one bit: whether there are min_rows rows", "all", "exact", 1,
+           mpc::kEverybody, 1},
+          {kTableRelease, OpenedText(study), all ? "all" : study.parties[study.receiver].name,
+           "exact", 1, study.task.to, NumOpened(study.task)}};
+}
+
+void DescribeStudy::Describe(study::Plan& plan) const {
+  const std::string& name = file.analyses.front().name;
+  plan.analyses.push_back({name, kProtocol,
+                           fmt::format("description of {}", ListOf(spec.variables)),
+                           RowsText(*this), 0});
+  plan.checks.push_back({name, "rows",
+                         fmt::format("at least min_rows = {} rows", file.disclosure.min_rows),
+                         file.disclosure.min_rows, false});
+  for (const Variable& variable : spec.variables) {
+    plan.checks.push_back(
+        {name, variable.schema.name,
+         fmt::format("each count{} is 0 or at least {}, also without each holder's own rows; else "
+                     "{}",
+                     ByGroup(spec), file.disclosure.min_cell,
+                     spec.group ? "only the counts over all groups open, held to the same"
+                                : "nothing of the variable opens"),
+         file.disclosure.min_cell, true});
+  }
+  plan.leakage_level = kLevel;
+  const std::string told = task.to == mpc::kEverybody ? std::string("every party")
+                                                      : parties[receiver].name + ", the receiver";
+  plan.privacy.push_back(
+      {told, "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"});
+  if (file.engine.name == "replicated") {
+    plan.privacy.push_back({"any 2 computing parties together", "",
+                            "no bound: engine 'replicated' protects against one"});
+  }
+  if (file.engine.name == "shamir") {
+    const size_t most = run::ThresholdOf(*this);
+    plan.privacy.push_back(
+        {fmt::format("any {} computing parties together", most + 1), "",
+         fmt::format("no bound: engine 'shamir' protects against {} of {}", most, num_computing)});
+  }
+  if (file.engine.name == "dealer") {
+    plan.privacy.push_back({"the dealer together with any party", "",
+                            "no bound: the dealer must collude with nobody"});
+  }
+  plan.assumptions.emplace_back(
+      "What a check withholds nobody learns; which variables were withheld sees who has the table, "
+      "and that is an answer about the rows. Holders who put their rows together can subtract them "
+      "all, which is not checked, and nothing limits what the table says about single persons (no "
+      "differential privacy).");
+  plan.assumptions.emplace_back(
+      "The checks are of this table alone. Tables of several studies can be subtracted from one "
+      "another, and no min_cell is asked of the differences: a holder's own machine refuses rows "
+      "that differ from earlier ones by few, not other cuts, groups or variables of the same "
+      "rows.");
+  plan.notes.emplace_back(
+      "All rows together are computed from the groups where these open; their quantiles open on "
+      "their own.");
+  plan.notes.push_back(fmt::format("The table is also written as {}.", kTableFile));
+}
+
+std::vector<std::string> DescribeStudy::AlsoLearns(size_t party) const {
+  const bool told = task.to == mpc::kEverybody || task.to == party;
+  if (party >= num_computing || !told) return {};
+  return {"with them which variables the checks withheld"};
+}
+
+std::vector<study::PlanExposure> DescribeStudy::Exposures() const {
+  study::PlanExposure exposure;
+  exposure.of = kTableRelease;
+  exposure.to = releases.back().to;
+  exposure.opened = NumOpened(task);
+  exposure.statistics = NumOpened(task);
+  exposure.level = kLevel;
+  exposure.exposes = {"the exact number of rows with each value of " + ListOf(spec.variables) +
+                      ByGroup(spec)};
+  exposure.bits = BitsOf(*this);
+  return {exposure};
+}
+
+std::vector<std::string> DescribeStudy::FileNames() const { return {kTableFile}; }
+
+uint64_t DescribeStudy::FileBytes() const {
+  const Layout layout(spec);
+  const uint64_t lines = 1 + 2 * (layout.num_rows() + spec.variables.size());
+  uint64_t names = 0;
+  for (const Variable& variable : spec.variables) {
+    names += variable.schema.name.size() + variable.schema.unit.size();
+    for (const std::string& level : variable.schema.levels) names += level.size();
+  }
+  return lines * (layout.arms + 1) * kCellBytes + lines * names;
+}
+
+}  // namespace partita::methods::describe

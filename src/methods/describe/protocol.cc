@@ -1,0 +1,246 @@
+#include "methods/describe/protocol.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "methods/describe/means.h"
+#include "methods/describe/quantiles.h"
+#include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/small_cells.h"
+
+namespace partita::methods::describe {
+namespace {
+
+using mpc::Engine;
+using mpc::PrivateMatrix;
+using mpc::Shape;
+using mpc::Shared;
+using mpc::WithBound;
+
+PrivateMatrix OwnMatrix(const Engine& engine, const RowHolder& holder, Shape shape,
+                        int fraction_bits, const std::vector<Int128>& values) {
+  PrivateMatrix input{holder.party, shape, fraction_bits, static_cast<double>(holder.max_rows), {}};
+  if (engine.self() == holder.party) {
+    input.read = [&values, cols = shape.cols](size_t first, size_t num, Int128* out) {
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first * cols), num * cols, out);
+    };
+  }
+  return input;
+}
+
+// With a column for all groups together, where there are groups.
+Shared WithAll(Engine& engine, const Layout& layout, const Shared& by_group) {
+  if (!layout.grouped) return by_group;
+  const std::vector<Shared> columns = {by_group, mpc::SumOfRows(engine, by_group, by_group.bound)};
+  return engine.Concatenate(columns, false);
+}
+
+Shared Total(Engine& engine, const std::vector<Shared>& by_holder, double most) {
+  Shared total = by_holder.front();
+  for (size_t h = 1; h < by_holder.size(); ++h) total = engine.Add(total, by_holder[h]);
+  return WithBound(total, most);
+}
+
+// variables x 1 each, 0 or 1.
+struct Passes {
+  Shared by_group;  // empty without groups
+  Shared all;
+};
+
+Passes CheckCells(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
+                  uint64_t min_cell) {
+  mpc::CellTables cells;
+  cells.max_rows = task.max_rows();
+  for (const SharedTable::Own& own : table.by_holder) {
+    if (!layout.grouped) {
+      cells.by_holder.push_back(own.counts);
+      continue;
+    }
+    const std::vector<Shared> parts = {mpc::Reshape(own.counts, {own.counts.shape.size(), 1}),
+                                       mpc::SumOfRows(engine, own.counts, own.counts.bound)};
+    cells.by_holder.push_back(engine.Concatenate(parts, true));
+  }
+  if (layout.grouped) {
+    for (const size_t rows : layout.rows_of) cells.sizes.push_back(rows * layout.groups);
+  }
+  cells.sizes.insert(cells.sizes.end(), layout.rows_of.begin(), layout.rows_of.end());
+  const std::vector<mpc::SharedBits> bits = {mpc::NoSmallCells(engine, cells, min_cell, true)};
+  const Shared passes = engine.ToRing(bits).front();
+  if (!layout.grouped) return {{}, passes};
+  const Shape variables = {layout.rows_of.size(), 1};
+  return {engine.Slice(passes, 0, 0, variables),
+          engine.Slice(passes, variables.rows, 0, variables)};
+}
+
+// variables x arms. Where the groups pass so do all rows together, whose cells are sums of theirs.
+struct Masks {
+  Shared table;      // all rows together only where the groups are withheld
+  Shared quantiles;  // all rows together whether they are or not: their quantiles do not follow
+};
+
+Masks MasksOf(Engine& engine, const Layout& layout, const Passes& passes) {
+  if (!layout.grouped) return {passes.all, passes.all};
+  std::vector<Shared> columns(layout.groups, passes.by_group);
+  columns.push_back(WithBound(engine.Subtract(passes.all, passes.by_group), 1));
+  Masks masks;
+  masks.table = engine.Concatenate(columns, false);
+  columns.back() = passes.all;
+  masks.quantiles = engine.Concatenate(columns, false);
+  return masks;
+}
+
+template <typename Get>
+std::vector<Shared> OfHolders(const SharedTable& table, Get get) {
+  std::vector<Shared> list;
+  for (const SharedTable::Own& own : table.by_holder) list.push_back(get(own));
+  return list;
+}
+
+GridMeans OpenableMeans(Engine& engine, const Task& task, const Layout& layout,
+                        const SharedTable& table, const Shared& counts, const Shared& mask) {
+  const auto most = static_cast<double>(task.max_rows());
+  std::vector<size_t> present;
+  for (const size_t v : layout.numbers) present.push_back(layout.first_row[v]);
+  const auto entries = [&](const Shared& matrix) {
+    return mpc::Reshape(matrix, {matrix.shape.size(), 1});
+  };
+  const auto sum = [&](auto get) {
+    return entries(WithAll(engine, layout, Total(engine, OfHolders(table, get), most)));
+  };
+  const Sums sums = {entries(engine.SelectRows(counts, present)),
+                     sum([](const SharedTable::Own& own) { return own.sums; }),
+                     sum([](const SharedTable::Own& own) { return own.squares; })};
+  return MeansOnGrid(engine, sums, entries(engine.SelectRows(mask, layout.numbers)), most,
+                     task.grid_bits);
+}
+
+Shared OpenableQuantiles(Engine& engine, const Task& task, const Layout& layout,
+                         const SharedTable& table, const Shared& mask, uint64_t min_cell) {
+  std::vector<NumberHistograms> numbers;
+  for (size_t m = 0; m < layout.numbers.size(); ++m) {
+    NumberHistograms& number = numbers.emplace_back();
+    number.neighbours = CellsOf(task.spec.variables[layout.numbers[m]].schema).neighbours;
+    for (const SharedTable::Own& own : table.by_holder)
+      number.by_holder.push_back(WithAll(engine, layout, own.histograms[m]));
+  }
+  return QuantileCells(engine, numbers, {task.spec.quantiles, task.max_rows(), min_cell},
+                       engine.SelectRows(mask, layout.numbers));
+}
+
+std::vector<double> InSteps(const mpc::IntMatrix& numbers, const std::vector<double>& steps) {
+  std::vector<double> values;
+  for (size_t i = 0; i < steps.size(); ++i)
+    values.push_back(mpc::DecodeFixed(numbers.values[i], mpc::kGuardBits) * steps[i]);
+  return values;
+}
+
+std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
+  std::vector<uint64_t> whole;
+  for (const Int128 value : numbers.values) whole.push_back(static_cast<uint64_t>(value));
+  return whole;
+}
+
+}  // namespace
+
+uint64_t Task::max_rows() const {
+  uint64_t rows = 0;
+  for (const RowHolder& holder : holders) rows += holder.max_rows;
+  return rows;
+}
+
+uint64_t NumOpened(const Task& task) {
+  const Layout layout(task.spec);
+  return layout.arms *
+         (layout.num_rows() + layout.numbers.size() * (3 + task.spec.quantiles.size()));
+}
+
+SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) {
+  const Layout layout(task.spec);
+  const size_t numbers = layout.numbers.size();
+  std::vector<PrivateMatrix> inputs;
+  for (const RowHolder& holder : task.holders) {
+    inputs.push_back(OwnMatrix(engine, holder, {layout.num_rows(), layout.groups}, 0, own.counts));
+    if (numbers == 0) continue;
+    const Shape shape{numbers, layout.groups};
+    inputs.push_back(OwnMatrix(engine, holder, shape, kValueBits, own.sums));
+    inputs.push_back(OwnMatrix(engine, holder, shape, 2 * kValueBits, own.squares));
+    for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m) {
+      const size_t cells = CellsOf(task.spec.variables[layout.numbers[m]].schema).count;
+      inputs.push_back(OwnMatrix(engine, holder, {cells, layout.groups}, 0, own.histograms[m]));
+    }
+  }
+  const std::vector<Shared> shared = engine.Input(inputs);
+  SharedTable table;
+  size_t next = 0;
+  for (size_t h = 0; h < task.holders.size(); ++h) {
+    SharedTable::Own& of_holder = table.by_holder.emplace_back();
+    of_holder.counts = shared[next++];
+    if (numbers == 0) continue;
+    of_holder.sums = shared[next++];
+    of_holder.squares = shared[next++];
+    for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m)
+      of_holder.histograms.push_back(shared[next++]);
+  }
+  return table;
+}
+
+std::optional<bool> EnoughRows(Engine& engine, const Task& task, const SharedTable& table,
+                               uint64_t min_rows) {
+  const auto most = static_cast<double>(task.max_rows());
+  const Layout layout(task.spec);
+  const Shared counts =
+      Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }), most);
+  // Every row has one value of the first variable, or lacks it.
+  const Shared first = engine.Slice(counts, 0, 0, {layout.rows_of.front(), layout.groups});
+  const Shared rows = mpc::SumOfRows(engine, mpc::Reshape(first, {1, first.shape.size()}), most);
+  const auto least = static_cast<double>(std::min(min_rows, task.max_rows() + 1));
+  const std::vector<Shared> difference = {mpc::PlusConstant(engine, rows, -least, most + 1)};
+  const std::vector<mpc::SharedBits> enough = {
+      engine.Not(mpc::IsNegative(engine, difference).front())};
+  const std::vector<mpc::BitMatrix> opened =
+      engine.RevealBits(kDisclosureRelease, enough, mpc::kEverybody);
+  if (!engine.self()) return std::nullopt;
+  return mpc::GetBit(opened.front(), 0, 0);
+}
+
+std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const SharedTable& table,
+                                     uint64_t min_cell) {
+  const Layout layout(task.spec);
+  const auto most = static_cast<double>(task.max_rows());
+  const bool numbers = !layout.numbers.empty(), quantiles = numbers && !task.spec.quantiles.empty();
+  const Shared counts = WithAll(
+      engine, layout,
+      Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }),
+            most));
+  const Masks masks = MasksOf(engine, layout, CheckCells(engine, task, layout, table, min_cell));
+
+  std::vector<Shared> opened(1);
+  mpc::ProductRound masked(engine);
+  masked.Add(counts, engine.SelectRows(masks.table, layout.variable_of), most, opened.front());
+  masked.Run();
+  mpc::GridRange range;
+  if (numbers) {
+    const GridMeans means = OpenableMeans(engine, task, layout, table, counts, masks.table);
+    range = means.range;
+    opened.insert(opened.end(), {means.reached, means.means, means.deviations});
+  }
+  if (quantiles)
+    opened.push_back(OpenableQuantiles(engine, task, layout, table, masks.quantiles, min_cell));
+  const std::vector<mpc::IntMatrix> values = engine.Reveal(kTableRelease, opened, task.to);
+  if (values.front().values.empty()) return std::nullopt;
+
+  OpenedTable result;
+  result.counts = Whole(values[0]);
+  if (!numbers) return result;
+  for (const uint64_t reached : Whole(values[1])) {
+    result.step.push_back(
+        reached == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + static_cast<int>(reached)));
+  }
+  result.mean = InSteps(values[2], result.step);
+  result.deviation = InSteps(values[3], result.step);
+  if (quantiles) result.cells = Whole(values[4]);
+  return result;
+}
+
+}  // namespace partita::methods::describe

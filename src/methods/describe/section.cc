@@ -1,0 +1,205 @@
+#include "methods/describe/section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/design.h"
+#include "study/file/sections.h"
+#include "study/file/text.h"
+
+namespace partita::methods::describe {
+namespace {
+
+using study::LocatedText;
+using study::Quote;
+using study::StudyFile;
+using study::TableReader;
+
+constexpr double kPerMille = 1000;
+constexpr size_t kMaxQuantiles = 20;
+constexpr char kReleaseExample[] = "release = [\"table\"]";
+
+bool IsDescribed(const data::ColumnSchema& schema) {
+  using data::ColumnType;
+  return schema.type == ColumnType::kNumeric || schema.type == ColumnType::kInteger ||
+         data::HasLevels(schema.type);
+}
+
+Variable VariableOf(const data::ColumnSchema& schema, const StudyFile& study) {
+  Variable variable{schema, schema.name};
+  for (const data::DerivedVariable& derived : study.derived) {
+    if (derived.name == schema.name) variable.source = derived.from;
+  }
+  return variable;
+}
+
+Variable ReadVariable(const TableReader& reader, const LocatedText& name, const std::string& key,
+                      const StudyFile& study, const data::Schema& factors) {
+  const data::ColumnSchema& schema = study::FindVariable(reader, name, key, factors);
+  if (!IsDescribed(schema)) {
+    reader.Fail(name.position,
+                fmt::format("{} is of type {}, which method 'describe' does not describe",
+                            Quote(schema.name), data::ColumnTypeName(schema.type)),
+                "name numbers and factors; a date can be cut (transform = \"cut\" in [[derived]])");
+  }
+  return VariableOf(schema, study);
+}
+
+std::optional<Variable> ReadGroup(const TableReader& reader, const StudyFile& study,
+                                  const data::Schema& factors) {
+  const auto name = reader.OptionalText("group");
+  if (!name) return std::nullopt;
+  Variable group = ReadVariable(reader, *name, "group", study, factors);
+  if (!data::HasLevels(group.schema.type)) {
+    reader.Fail(name->position, fmt::format("the group {} has no levels", Quote(name->value)),
+                "a group is a factor: make one of this variable by [[derived]] with transform = "
+                "\"cut\"");
+  }
+  return group;
+}
+
+// Each count of two views of one variable may be large, and their difference few persons.
+void RequireOtherSource(const TableReader& reader, const LocatedText& name,
+                        const Variable& variable, const Spec& spec) {
+  const auto refuse = [&](const Variable& other) {
+    reader.Fail(
+        name.position,
+        fmt::format("{} and {} are both made of {}: what one counts less what the other "
+                    "counts may be few persons",
+                    Quote(other.schema.name), Quote(variable.schema.name), Quote(variable.source)),
+        "describe one of them, and group by another variable");
+  };
+  if (spec.group && spec.group->source == variable.source) refuse(*spec.group);
+  for (const Variable& other : spec.variables) {
+    if (other.source == variable.source) refuse(other);
+  }
+}
+
+void ReadVariables(const TableReader& reader, const StudyFile& study, const data::Schema& factors,
+                   Spec& spec) {
+  const std::string group = spec.group ? spec.group->schema.name : "";
+  if (const auto names = reader.OptionalTexts("variables")) {
+    study::CheckDistinct(reader, *names, "variable");
+    for (const LocatedText& name : *names) {
+      if (name.value == group) {
+        reader.Fail(name.position, Quote(group) + " is the group and a variable",
+                    "remove it from one of them");
+      }
+      Variable variable = ReadVariable(reader, name, "variables", study, factors);
+      RequireOtherSource(reader, name, variable, spec);
+      spec.variables.push_back(std::move(variable));
+    }
+  } else {
+    for (const data::ColumnSchema& schema : study.dictionary.columns) {
+      if (IsDescribed(schema) && !(spec.group && schema.name == spec.group->source))
+        spec.variables.push_back(VariableOf(schema, study));
+    }
+  }
+  if (spec.variables.empty()) {
+    reader.Fail(reader.PositionOf("variables"), "there is no variable to describe",
+                "name one: variables = [\"age\"]");
+  }
+}
+
+void ReadQuantiles(const TableReader& reader, Spec& spec) {
+  spec.quantiles = {250, 500, 750};
+  const auto values = reader.OptionalValues("quantiles", false);
+  if (!values) return;
+  spec.quantiles.clear();
+  for (const study::Located<double>& value : *values) {
+    const double thousandths = std::round(kPerMille * value.value);
+    if (!(value.value > 0 && value.value < 1) ||
+        std::abs(kPerMille * value.value - thousandths) > 1e-9) {
+      reader.Fail(
+          value.position,
+          fmt::format("{} is no quantile: they are whole thousandths between 0 and 1", value.value),
+          "write, for example: quantiles = [0.25, 0.5, 0.75]");
+    }
+    const auto quantile = static_cast<uint32_t>(thousandths);
+    if (!spec.quantiles.empty() && quantile <= spec.quantiles.back()) {
+      reader.Fail(value.position, "quantiles increase", "sort them, and name each once");
+    }
+    spec.quantiles.push_back(quantile);
+  }
+  if (spec.quantiles.size() > kMaxQuantiles) {
+    reader.Fail(reader.PositionOf("quantiles"),
+                fmt::format("there are {} quantiles", spec.quantiles.size()),
+                fmt::format("ask for at most {}", kMaxQuantiles));
+  }
+}
+
+void ReadRelease(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis,
+                 Spec& spec) {
+  if (!reader.Has("release")) {
+    reader.Fail(
+        reader.position(), "[[analysis]] needs the key 'release', which has no default",
+        "the table opens to the receiver: release = [\"table\"], or to everybody: release = "
+        "[{what = \"table\", to = \"all\"}]");
+  }
+  const auto items = reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample);
+  if (items.size() != 1) {
+    reader.Fail(reader.PositionOf("release"), "method 'describe' releases one table",
+                std::string("write ") + kReleaseExample);
+  }
+  const study::TextOrTable& item = items.front();
+  if (item.text) {
+    reader.Choice(*item.text, "release", {kTable});
+    analysis.releases.push_back({kTable, "", item.text->position});
+    return;
+  }
+  const TableReader& entry = *item.table;
+  entry.Choice(entry.Text("what", "what = \"table\""), "what", {kTable});
+  study::ReleaseSpec release{kTable, "", entry.position()};
+  if (const auto to = entry.OptionalText("to")) {
+    const auto receives = [](const study::Party& party) { return party.receiver; };
+    const std::string& receiver =
+        std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
+    spec.told_to_all = entry.Choice(*to, "to", {"all", receiver}) == "all";
+    if (spec.told_to_all) release.to = "all";
+  }
+  analysis.releases.push_back(std::move(release));
+}
+
+std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
+                                                   const StudyFile& study,
+                                                   study::AnalysisSpec& analysis) {
+  if (reader.Has("privacy")) {
+    reader.Fail(reader.PositionOf("privacy"),
+                "method 'describe' opens exact counts and draws no noise, so that it keeps no "
+                "promise of differential privacy",
+                "remove [analysis.privacy]; what opens is checked for small cells instead");
+  }
+  const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
+  auto section = std::make_shared<DescribeSection>();
+  Spec& spec = section->spec;
+  spec.group = ReadGroup(reader, study, factors);
+  ReadVariables(reader, study, factors, spec);
+  ReadQuantiles(reader, spec);
+  spec.missing = study.design.missing != study::MissingPolicy::kRefuse;
+  analysis.protocol = kProtocol;
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
+  ReadRelease(reader, study, analysis, spec);
+  return section;
+}
+
+}  // namespace
+
+study::SectionUses DescribeSection::Uses() const {
+  study::SectionUses uses;
+  if (spec.group) uses.variables.push_back({"the group", spec.group->source});
+  return uses;
+}
+
+const Spec& SpecOf(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const DescribeSection&>(*analysis.section).spec;
+}
+
+study::SectionReader DescribeReader() {
+  return {kMethodName,
+          {"variables", "group", "quantiles", "subset", "release", "privacy"},
+          ReadDescribe};
+}
+
+}  // namespace partita::methods::describe

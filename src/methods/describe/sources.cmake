@@ -1,0 +1,16 @@
+list(APPEND method_sources
+  describe/layout.cc
+  describe/means.cc
+  describe/own_numbers.cc
+  describe/protocol.cc
+  describe/quantiles.cc
+  describe/result.cc
+  describe/spec.cc
+)
+list(APPEND cold_method_sources
+  describe/document.cc
+  describe/plan.cc
+  describe/section.cc
+  describe/study.cc
+  describe/templates.cc
+)

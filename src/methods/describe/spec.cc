@@ -1,0 +1,11 @@
+#include "methods/describe/spec.h"
+
+namespace partita::methods::describe {
+
+std::vector<std::string> CountedValues(const data::ColumnSchema& schema) {
+  const bool binary =
+      schema.type == data::ColumnType::kInteger && schema.lower == 0 && schema.upper == 1;
+  return binary ? std::vector<std::string>{"0", "1"} : schema.levels;
+}
+
+}  // namespace partita::methods::describe

@@ -1,0 +1,35 @@
+// A table of descriptions ("Table 1") as a study file asks for it. All of it is public.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/schema.h"
+
+namespace partita::methods::describe {
+
+inline constexpr char kMethodName[] = "describe";
+inline constexpr uint32_t kMethodVersion = 1;
+inline constexpr char kProtocol[] = "shared-counts";
+inline constexpr char kTable[] = "table";  // what it releases, as study files name it
+
+struct Variable {
+  data::ColumnSchema schema;  // numeric, integer, factor or ordered
+  std::string source;         // the variable of the dictionary that it is made of
+};
+
+struct Spec {
+  std::vector<Variable> variables;  // at least one
+  std::optional<Variable> group;    // a factor or an ordered variable
+  std::vector<uint32_t> quantiles;  // thousandths, increasing; none: no quantiles
+  bool missing = false;             // whether cells may be missing; they are counted
+  bool told_to_all = false;         // the table opens to all parties, not to the receiver alone
+};
+
+// The values of a variable that is described by counts: levels, or 0 and 1 of an integer with these
+// bounds. Empty for one that is described by numbers.
+std::vector<std::string> CountedValues(const data::ColumnSchema& schema);
+
+}  // namespace partita::methods::describe

@@ -1,0 +1,41 @@
+#include "methods/describe/templates.h"
+
+namespace partita::methods::describe {
+namespace {
+
+constexpr char kDescribe[] = R"(
+[design]
+site = "ignore"
+missing = "complete"               # a missing cell is counted; its row describes the other variables
+
+# Fewer rows open nothing, and a count from 1 to min_cell - 1, in all rows or without one holder's
+# own, is withheld. The more rows are promised, the more may the table tell.
+[disclosure]
+min_rows = 200
+min_cell = 5
+
+[engine]
+name = "dealer"                    # or "replicated": three parties, none of them a dealer,
+                                   # or "shamir": three to seven, of whom fewer than half collude
+
+[network]
+timeout_seconds = 60               # how long a party waits for another one
+
+# A table of counts, means, standard deviations and quantiles, for each group and for all rows.
+[[analysis]]
+method = "describe"
+release = ["table"]
+variables = ["age", "dose", "sex"]
+group = "relapse"                  # a factor; leave it out for one column
+quantiles = [0.25, 0.5, 0.75]
+)";
+
+}  // namespace
+
+std::vector<study::StudyTemplate> Templates() {
+  return {
+      {data::PartitionKind::kHorizontal, false,
+       study::HorizontalStart(study::RowCounts::kSecret) + study::PatientDictionary() + kDescribe}};
+}
+
+}  // namespace partita::methods::describe

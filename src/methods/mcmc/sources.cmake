@@ -1,0 +1,27 @@
+list(APPEND method_sources
+  mcmc/chain.cc
+  mcmc/decisions.cc
+  mcmc/figures.cc
+  mcmc/meta_analysis.cc
+  mcmc/noisy_sums.cc
+  mcmc/penalty.cc
+  mcmc/plots.cc
+  mcmc/predictive_checks.cc
+  mcmc/prior_draws.cc
+  mcmc/prior_sensitivity.cc
+  mcmc/record.cc
+  mcmc/registries.cc
+  mcmc/result.cc
+  mcmc/row_checks.cc
+  mcmc/spec.cc
+  mcmc/statement.cc
+  mcmc/trade_offs.cc
+)
+list(APPEND cold_method_sources
+  mcmc/document.cc
+  mcmc/prior_predictive.cc
+  mcmc/section.cc
+  mcmc/study.cc
+  mcmc/study_run.cc
+  mcmc/templates.cc
+)

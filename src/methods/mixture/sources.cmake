@@ -1,0 +1,26 @@
+list(APPEND method_sources
+  mixture/adult.cc
+  mixture/cells.cc
+  mixture/checkpoint.cc
+  mixture/columns.cc
+  mixture/held_out_rows.cc
+  mixture/mixture.cc
+  mixture/model_file.cc
+  mixture/paper.cc
+  mixture/root.cc
+  mixture/run.cc
+  mixture/run_keys.cc
+  mixture/session.cc
+  mixture/statement.cc
+  mixture/step.cc
+  mixture/synthetic.cc
+  mixture/utility.cc
+  mixture/weights.cc
+)
+list(APPEND cold_method_sources
+  mixture/plan.cc
+  mixture/report.cc
+  mixture/section.cc
+  mixture/study.cc
+  mixture/templates.cc
+)

@@ -1,0 +1,61 @@
+// The example of method `describe` by the program: plan, table on the terminal and as files, all
+// JSON of its schema (process.h compares).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+#include "tests/paths.h"
+
+namespace partita::testing::describe_command_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kExample = "examples/baseline_table/study.toml";
+
+TEST(DescribeCommandTest, ThePlanSaysWhatOpens) {
+  const ProcessResult text = Partita({"study", "plan", SourcePath(kExample)});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("means and standard deviations on a grid of 2^-6"));
+  EXPECT_THAT(text.out, HasSubstr("for each level of arm"));
+  const ProcessResult json = Partita({"study", "plan", SourcePath(kExample), "--format", "json"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["data"]["method"], "describe");
+}
+
+TEST(DescribeCommandTest, TheExampleMakesATable) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text = Partita(
+      {"study", "simulate", SourcePath(kExample), "--in-process", "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("age (years), mean (sd)"));
+  EXPECT_THAT(text.out, HasSubstr("diabetes = type 2"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/table1.csv"),
+              HasSubstr("variable,arm = control,arm = treated,all\n"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("smoker = 1"));
+
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto table = nlohmann::json::parse(report.out)["data"]["result"];
+  ASSERT_EQ(table["variables"].size(), 6u);
+  // Counted in the three files.
+  const auto& sex = table["variables"][1]["columns"];
+  ASSERT_EQ(sex.size(), 3u);
+  EXPECT_EQ(sex[2]["n"], 1080);
+  const auto& smoker = table["variables"][4]["columns"];
+  EXPECT_EQ(smoker[0]["missing"], 36);
+  EXPECT_EQ(smoker[1]["missing"], 42);
+  EXPECT_EQ(table["variables"][5]["columns"][2]["counts"], (std::vector<int>{780, 76, 224}));
+  for (const auto& variable : table["variables"]) {
+    for (const auto& column : variable["columns"])
+      EXPECT_EQ(column["withheld"], false) << variable["name"] << column["group"];
+  }
+}
+
+}  // namespace
+}  // namespace partita::testing::describe_command_test

@@ -1,0 +1,431 @@
+// Studies of method `describe` through the whole path: the table of a real data set on every
+// engine, traffic as planned, who learns it, what is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "base/error.h"
+#include "methods/describe/layout.h"
+#include "methods/describe/study.h"
+#include "methods/prepare_study.h"
+#include "run/party/build_plan.h"
+#include "run/simulate/simulate.h"
+#include "tests/methods/describe/describe_text.h"
+#include "tests/methods/describe/tables.h"
+#include "tests/paths.h"
+#include "tests/run/reference_study.h"
+#include "tests/run/results.h"
+#include "tests/study/edited.h"
+
+namespace partita::methods::describe::describe_study_test {
+namespace {
+
+using study::Edited;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::kDescribeStudy;
+using ::testing::Not;
+
+std::unique_ptr<const run::Study> Prepare(const std::string& text) {
+  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
+}
+
+// Of every party with rows a table, in the order of the roster.
+std::vector<run::PartyEnd> RunStudy(const std::string& text,
+                                    const std::vector<std::string>& tables) {
+  const auto study = Prepare(text);
+  const std::filesystem::path folder = partita::testing::MakeTemporaryFolder("describe");
+  std::vector<std::filesystem::path> data(study->parties.size());
+  for (size_t p = 0; p < tables.size(); ++p) {
+    data[p] = folder / fmt::format("{}.csv", p);
+    std::ofstream(data[p]) << tables[p];
+  }
+  SilentProgress progress;
+  auto ends = run::SimulateInProcess(*study, data, {}, progress);
+  std::filesystem::remove_all(folder);
+  return ends;
+}
+
+std::vector<run::PartyOutcome> Outcomes(std::vector<run::PartyEnd> ends) {
+  std::vector<run::PartyOutcome> outcomes;
+  for (run::PartyEnd& end : ends) {
+    if (end.error) {
+      ADD_FAILURE() << end.party << ": " << end.error->message();
+      continue;
+    }
+    outcomes.push_back(*std::move(end.outcome));
+  }
+  return outcomes;
+}
+
+void ExpectPlannedTraffic(const std::vector<run::PartyOutcome>& outcomes) {
+  uint64_t bytes = 0;
+  for (const run::PartyOutcome& outcome : outcomes) {
+    for (const net::PhaseTraffic& phase : outcome.traffic) {
+      for (const net::LinkTraffic& link : phase.links) bytes += link.bytes_sent;
+    }
+  }
+  EXPECT_EQ(bytes, study::Totals(outcomes.front().plan).bytes);
+}
+
+nlohmann::json ResultOf(const run::PartyOutcome& outcome) {
+  return nlohmann::json::parse(partita::testing::DocumentOf(outcome).json);
+}
+
+// ---- abalone, whose numbers Python computed
+
+std::string AbaloneText(const std::string& engine, size_t holders) {
+  std::string text = "partita = 1\nname = \"abalone\"\n";
+  for (size_t h = 0; h < holders; ++h) {
+    text += fmt::format("[[party]]\nname = \"p{0}\"\nroles = [\"holder\"{1}]\nrows = [\"r{0}\"]\n",
+                        h, h == 0 ? ", \"receiver\"" : "");
+  }
+  if (engine == "dealer") text += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
+  for (size_t h = 0; h < holders; ++h)
+    text += fmt::format("[[rows]]\nname = \"r{}\"\ncount = {}\n", h,
+                        (4177 + holders - 1 - h) / holders);
+  text += R"([[variable]]
+name = "sex"
+type = "factor"
+levels = ["F", "I", "M"]
+[[variable]]
+name = "length"
+type = "numeric"
+lower = 0
+upper = 1
+[[variable]]
+name = "whole_weight"
+type = "numeric"
+lower = 0
+upper = 3
+[[variable]]
+name = "rings"
+type = "integer"
+lower = 1
+upper = 30
+[design]
+site = "ignore"
+missing = "refuse"
+)";
+  text += fmt::format("[engine]\nname = \"{}\"\n", engine);
+  return text + "[[analysis]]\nmethod = \"describe\"\ngroup = \"sex\"\nrelease = [\"table\"]\n";
+}
+
+// Line by line to one holder after the other.
+std::vector<std::string> AbaloneParts(size_t holders) {
+  std::ifstream table(FixturePath("tables/abalone.csv"));
+  std::string line;
+  std::getline(table, line);
+  std::vector<std::string> parts(holders, "sex,length,whole_weight,rings\n");
+  for (size_t row = 0; std::getline(table, line); ++row) {
+    std::vector<std::string> fields;
+    std::stringstream cells(line);
+    for (std::string field; std::getline(cells, field, ',');) fields.push_back(field);
+    parts[row % holders] +=
+        fmt::format("{},{},{},{}\n", fields[0], fields[1], fields[4], fields[8]);
+  }
+  return parts;
+}
+
+void ExpectAbalone(const nlohmann::json& result) {
+  std::ifstream file(FixturePath("references/describe.json"));
+  const auto reference = nlohmann::json::parse(file);
+  const std::map<std::string, double> range = {{"length", 1}, {"whole_weight", 3}, {"rings", 0}};
+  ASSERT_EQ(result["variables"].size(), 3u);
+  for (const nlohmann::json& variable : result["variables"]) {
+    const std::string name = variable["name"];
+    SCOPED_TRACE(name);
+    ASSERT_EQ(variable["columns"].size(), 4u);
+    for (const nlohmann::json& column : variable["columns"]) {
+      const std::string group = column["group"].is_null() ? "all" : column["group"];
+      SCOPED_TRACE(group);
+      const nlohmann::json& wanted = reference["variables"][name][group];
+      EXPECT_EQ(column["n"], wanted["n"]);
+      const double step = column["step"];
+      const double sd = wanted["sd"];
+      // A grid of 2^-6 standard errors at most; 2.3 steps of deviations over groups (protocol_test).
+      EXPECT_LE(step, 0x1p-6 * 1.001 * sd / std::sqrt(wanted["n"].get<double>()) *
+                          (group == "all" ? 3 : 1));
+      EXPECT_NEAR(column["mean"], wanted["mean"].get<double>(), 0.51 * step);
+      EXPECT_NEAR(column["sd"], sd, 0.51 * step * (group == "all" ? 2.3 : 1));
+      for (size_t q = 0; q < 3; ++q) {
+        EXPECT_NEAR(column["quantiles"][q], wanted["quantiles"][q].get<double>(),
+                    range.at(name) / kMaxCells / 2 + 1e-12);
+      }
+    }
+  }
+}
+
+TEST(DescribeStudyTest, ARealTableOnEveryEngine) {
+  for (const auto& [engine, holders] : std::vector<std::pair<std::string, size_t>>{
+           {"dealer", 2}, {"replicated", 3}, {"shamir", 4}}) {
+    SCOPED_TRACE(engine);
+    const auto outcomes = Outcomes(RunStudy(AbaloneText(engine, holders), AbaloneParts(holders)));
+    ASSERT_EQ(outcomes.size(), holders + (engine == "dealer" ? 1 : 0));
+    ExpectPlannedTraffic(outcomes);
+    ExpectAbalone(ResultOf(outcomes.front()));
+    for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+  }
+}
+
+TEST(DescribeStudyTest, ATableByTransfers) {
+  const std::string text =
+      Edited(AbaloneText("ot", 2), "group = \"sex\"", "group = \"sex\"\nvariables = [\"rings\"]");
+  const auto outcomes = Outcomes(RunStudy(text, AbaloneParts(2)));
+  ASSERT_EQ(outcomes.size(), 2u);
+  ExpectPlannedTraffic(outcomes);
+  EXPECT_EQ(ResultOf(outcomes.front())["variables"][0]["columns"][3]["quantiles"],
+            (std::vector<double>{8, 9, 11}));
+}
+
+// ---- a made-up table in three clinics
+
+std::string CsvOf(const std::vector<testing::ClinicRow>& rows) {
+  const auto number = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{:.6f}", value);
+  };
+  const auto whole = [](double value) {
+    return std::isnan(value) ? std::string() : fmt::format("{:.0f}", value);
+  };
+  const char* stages[] = {"one", "two", "three"};
+  std::string csv = "age,score,smoker,stage,arm,onset_time,onset_event\n";
+  for (const testing::ClinicRow& row : rows) {
+    csv += fmt::format("{},{},{},{},{},1,0\n", number(row.age), whole(row.score), whole(row.smoker),
+                       row.stage < 0 ? "" : stages[row.stage],
+                       row.arm < 0    ? ""
+                       : row.arm == 0 ? "control"
+                                      : "treated");
+  }
+  return csv;
+}
+
+std::vector<std::string> ClinicTables() {
+  std::mt19937_64 random(3);
+  std::vector<std::string> tables;
+  for (const size_t rows : {200, 150, 120})
+    tables.push_back(CsvOf(testing::DrawRows(random, rows, 0.08)));
+  return tables;
+}
+
+TEST(DescribeStudyTest, TheTableIsPrintedAndWritten) {
+  const auto outcomes = Outcomes(RunStudy(kDescribeStudy, ClinicTables()));
+  ASSERT_EQ(outcomes.size(), 4u);
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  ASSERT_EQ(document.sections.size(), 1u);
+  const study::DocumentTable& table = document.sections.front().tables.front();
+  EXPECT_EQ(table.columns,
+            (std::vector<std::string>{"variable", "arm = control", "arm = treated", "all"}));
+  std::vector<std::string> lines;
+  for (const auto& row : table.rows) lines.push_back(std::get<std::string>(row.front()));
+  EXPECT_EQ(lines, (std::vector<std::string>{
+                       "rows", "age (years), mean (sd)", "age (years), median [quartiles]",
+                       "age, missing", "score, mean (sd)", "score, median [quartiles]",
+                       "score, missing", "smoker = 1", "smoker, missing", "stage = one",
+                       "stage = two", "stage = three", "stage, missing"}));
+  EXPECT_EQ(std::get<std::string>(table.rows.front().back()), "470");
+  ASSERT_EQ(document.files.size(), 1u);
+  EXPECT_EQ(document.files.front().name, "table1.csv");
+  EXPECT_EQ(Prepare(kDescribeStudy)->FileNames(), std::vector<std::string>{"table1.csv"});
+  const std::string& csv = document.files.front().contents;
+  EXPECT_EQ(csv.rfind("variable,arm = control,arm = treated,all\nrows,", 0), 0u);
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 14);
+  const std::string text = outcomes.front().result->Text(outcomes.front().plan, report::RunFacts{});
+  EXPECT_THAT(text, HasSubstr("smoker = 1"));
+  EXPECT_THAT(outcomes.front().result->Html(outcomes.front().plan, report::RunFacts{}),
+              HasSubstr("age (years), median [quartiles]"));
+}
+
+TEST(DescribeStudyTest, AllAreToldWhereTheStudySaysSo) {
+  const std::string text =
+      Edited(kDescribeStudy, "[\"table\"]", "[{what = \"table\", to = \"all\"}]");
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ASSERT_EQ(outcomes.size(), 4u);
+  ExpectPlannedTraffic(outcomes);
+  for (size_t p = 1; p < 3; ++p) EXPECT_EQ(ResultOf(outcomes[p]), ResultOf(outcomes[0]));
+  EXPECT_EQ(outcomes[3].result, nullptr);
+  for (const study::PlanParty& party : outcomes[0].plan.parties) {
+    if (party.name != "helper") {
+      EXPECT_THAT(party.learns, Contains(HasSubstr("counts")));
+    }
+  }
+}
+
+TEST(DescribeStudyTest, OnlyTheReceiverLearnsTheTable) {
+  const study::Plan plan = run::BuildPlan(*Prepare(kDescribeStudy));
+  EXPECT_EQ(plan.method, "describe");
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("quantiles")));
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("which variables the checks withheld")));
+  EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("counts"))));
+  ASSERT_EQ(plan.releases.size(), 2u);
+  EXPECT_EQ(plan.releases[0].to, "all");
+  EXPECT_EQ(plan.releases[1].to, "north");
+  EXPECT_THAT(plan.checks.back().rule, HasSubstr("also without each holder's own rows"));
+  ASSERT_EQ(plan.exposures.size(), 1u);
+  ASSERT_TRUE(plan.exposures.front().bits.has_value());
+  // 11 rows of counts and two numbers of each of two groups; six quantiles of each of three columns:
+  // 22 counts of up to 3 x 2^20 rows at 21.6 / 2 + 2 bits, 8 numbers of 6, 9 of 12 and 9 of 5 bits.
+  EXPECT_EQ(plan.exposures.front().bits->opened, 483u);
+  EXPECT_TRUE(plan.exposures.front().bits->passes);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("no differential privacy")));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("Tables of several studies can be subtracted")));
+  EXPECT_EQ(plan.leakage_level, "sufficient-statistics");
+}
+
+TEST(DescribeStudyTest, TooFewRowsOpenNothing) {
+  const std::string few = Edited(kDescribeStudy, "min_rows = 200", "min_rows = 471");
+  const auto refused = RunStudy(few, ClinicTables());
+  for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
+  ASSERT_NE(run::RootCause(refused), nullptr);
+  EXPECT_EQ(run::RootCause(refused)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("min_rows = 471"));
+  Outcomes(RunStudy(Edited(few, "471", "470"), ClinicTables()));
+}
+
+// With a higher min_cell the rarest counts are withheld, and the table says so.
+TEST(DescribeStudyTest, SmallCellsAreWithheld) {
+  const std::string text =
+      Edited(kDescribeStudy, "min_rows = 200", "min_rows = 200\nmin_cell = 30");
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ASSERT_EQ(outcomes.size(), 4u);
+  const nlohmann::json result = ResultOf(outcomes.front());
+  size_t withheld = 0;
+  for (const nlohmann::json& variable : result["variables"]) {
+    for (const nlohmann::json& column : variable["columns"]) {
+      if (!column["withheld"].get<bool>()) continue;
+      ++withheld;
+      EXPECT_EQ(column.size(), 2u);
+    }
+  }
+  // About 19 cells are missing of each group.
+  EXPECT_GE(withheld, 8u);
+  EXPECT_THAT(partita::testing::DocumentOf(outcomes.front()).sections.front().paragraphs,
+              Contains(HasSubstr("fewer than 30 rows")));
+}
+
+// Rows without a group, outside the population or the subset are left out, at their owner.
+TEST(DescribeStudyTest, TakesTheRowsOfThePopulation) {
+  std::vector<testing::ClinicRow> rows;
+  for (int i = 0; i < 120; ++i) {
+    testing::ClinicRow row;
+    row.age = 20 + i % 60;
+    row.score = i % 31;
+    row.smoker = i / 2 % 2;
+    row.stage = i / 4 % 3;
+    row.arm = i % 10 == 0 ? -1 : i / 12 % 2;
+    rows.push_back(row);
+  }
+  std::string text =
+      Edited(kDescribeStudy, "[engine]",
+             "[population]\nsubset = [{variable = \"age\", at_least = 30}]\n[engine]");
+  text = Edited(text, "release =", "subset = [{variable = \"score\", at_most = 29}]\nrelease =");
+  uint64_t wanted = 0;
+  for (const testing::ClinicRow& row : rows)
+    wanted += row.age >= 30 && row.score <= 29 && row.arm >= 0 ? 3 : 0;
+  const std::string csv = CsvOf(rows);
+  const auto outcomes = Outcomes(RunStudy(text, {csv, csv, csv}));
+  ASSERT_EQ(outcomes.size(), 4u);
+  const nlohmann::json all = ResultOf(outcomes.front())["variables"][3]["columns"].back();
+  EXPECT_EQ(all["n"].get<uint64_t>() + all["missing"].get<uint64_t>(), wanted);
+  EXPECT_EQ(outcomes.front().rows.not_in_population, 20u);
+  EXPECT_EQ(outcomes.front().rows.incomplete, 10u);
+  const auto study = Prepare(text);
+  // Ten for each of 11 counts and two more numbers of each of two groups.
+  EXPECT_EQ(study->LeastRowsApart(), 260u);
+}
+
+TEST(DescribeStudyTest, RefusesMoreRowsThanAreAssumed) {
+  const auto study = Prepare(kDescribeStudy);
+  data::Holding holding;
+  holding.blocks = {{0, 0, run::kMaxUndeclaredRows + 1, false}};
+  run::OwnRows counts;
+  try {
+    study->PrepareRows(0, holding, counts);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadData);
+    EXPECT_THAT(error.message(), HasSubstr("block 'n' has 1048577 rows"));
+    EXPECT_THAT(error.hint(), HasSubstr("count"));
+  }
+}
+
+struct Refusal {
+  std::string from, to, what, hint;
+};
+
+TEST(DescribeStudyTest, RefusesWhatItDoesNotDo) {
+  const std::string cells = "[engine]";
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"site = \"ignore\"", "site = \"fixed\"", "effects of sites", "site = \"ignore\""},
+           {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"score\"", "clusters",
+            "leave them out"},
+           {cells, "[population]\nunit = \"visit\"\nmax_rows_per_person = 4\n[engine]",
+            "a person has several", "one row per person"},
+           {cells, "[release]\ngrid = 0\n[engine]", "on a grid", "leave `grid` out"},
+           {"min_rows = 200", "min_rows = 20", "more than half", "table of covariates"}}) {
+    SCOPED_TRACE(refusal.to);
+    try {
+      Prepare(Edited(kDescribeStudy, refusal.from, refusal.to));
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_THAT(error.message(), HasSubstr(refusal.what));
+      EXPECT_THAT(error.hint(), HasSubstr(refusal.hint));
+    }
+  }
+}
+
+TEST(DescribeStudyTest, RefusesSplitColumns) {
+  std::string text = Edited(kDescribeStudy, "rows = [\"n\"]", "columns = [\"age\", \"score\"]");
+  text = Edited(text, "rows = [\"s\"]", "columns = [\"smoker\", \"stage\"]");
+  text = Edited(text, "rows = [\"w\"]", "columns = [\"arm\", \"onset\"]");
+  text = Edited(text, "name = \"n\"\n[[rows]]\nname = \"s\"\n[[rows]]\nname = \"w\"",
+                "name = \"all\"\ncount = 500");
+  text = Edited(text, "[engine]", "[table]\nkey = \"id\"\n[engine]");
+  try {
+    Prepare(text);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("needs whole rows at each holder"));
+    EXPECT_THAT(error.hint(), HasSubstr("every row block to one holder"));
+  }
+}
+
+// Where few rows are promised the grid is coarser, and with the consent of all everything opens.
+TEST(DescribeStudyTest, FollowsTheReleaseRule) {
+  const auto with_rows = [](int rows) {
+    return Edited(kDescribeStudy, "min_rows = 200", fmt::format("min_rows = {}", rows));
+  };
+  const auto grid_of = [](const run::Study& study) {
+    return dynamic_cast<const DescribeStudy&>(study).task.grid_bits;
+  };
+  int finest = 6;
+  std::vector<int> grids;
+  for (int rows = 200; rows > 20 && finest > 4; --rows) {
+    const auto study = Prepare(with_rows(rows));
+    EXPECT_LE(grid_of(*study), finest);
+    EXPECT_TRUE(run::BuildPlan(*study).exposures.front().bits->passes);
+    finest = grid_of(*study);
+    grids.push_back(finest);
+  }
+  EXPECT_EQ(grids.front(), 6);
+  EXPECT_EQ(grids.back(), 4);
+  const std::string accepted =
+      Edited(with_rows(20), "[engine]", "[release]\naccept = \"table of covariates\"\n[engine]");
+  const auto study = Prepare(accepted);
+  EXPECT_EQ(grid_of(*study), 6);
+  const study::Plan plan = run::BuildPlan(*study);
+  EXPECT_FALSE(plan.exposures.front().bits->passes);
+  EXPECT_THAT(plan.exposures.front().bits->meaning, HasSubstr("table of covariates"));
+}
+
+}  // namespace
+}  // namespace partita::methods::describe::describe_study_test

@@ -1,0 +1,368 @@
+// The table on shares against its twin in plain code, on every engine, with exactly the messages of
+// the plan: counts, means and deviations on their grid, cells of quantiles, and what is withheld.
+#include "methods/describe/protocol.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "methods/describe/result.h"
+#include "mpc/functions/release_grid.h"
+#include "privacy/release_rule.h"
+#include "tests/methods/describe/tables.h"
+#include "tests/methods/describe/twin.h"
+#include "tests/mpc/harness.h"
+
+namespace partita::methods::describe::protocol_test {
+namespace {
+
+using mpc::Engine;
+using testing::ClinicRow;
+using testing::ClinicSpec;
+using testing::ClinicTable;
+using testing::DrawRows;
+using testing::PlainColumn;
+using testing::Twin;
+
+constexpr int kGridBits = 6;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+// Half a step, the guard bits, and what arithmetic errs before it is rounded.
+constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
+
+struct Options {
+  std::string kind = "dealer";
+  uint64_t min_cell = 5;
+  uint64_t max_rows = 0;  // of each holder; 0: as many as it has
+  bool to_all = false;
+};
+
+struct Ran {
+  std::optional<OpenedTable> opened;
+  std::vector<uint64_t> depth;
+};
+
+Task TaskOf(const Spec& spec, const std::vector<data::Table>& tables, const Options& options) {
+  Task task;
+  task.spec = spec;
+  task.grid_bits = kGridBits;
+  task.to = options.to_all ? mpc::kEverybody : 1;
+  for (size_t h = 0; h < tables.size(); ++h) {
+    const uint64_t rows = std::max<uint64_t>(tables[h].num_rows, 1);
+    task.holders.push_back({h, options.max_rows == 0 ? rows : options.max_rows});
+  }
+  return task;
+}
+
+Ran RunTable(const Spec& spec, const std::vector<data::Table>& tables, const Options& options) {
+  const Task task = TaskOf(spec, tables, options);
+  std::vector<OwnNumbers> own;
+  for (const data::Table& table : tables) {
+    std::vector<size_t> rows(table.num_rows);
+    std::iota(rows.begin(), rows.end(), size_t{0});
+    own.push_back(CountOwn(spec, table, rows));
+  }
+  mpc::testing::RunOptions run;
+  run.kind = options.kind;
+  run.num_parties = tables.size();
+  run.releases = {{kTableRelease, "the table", "one", "exact", 1, task.to, NumOpened(task)}};
+  std::vector<std::optional<OpenedTable>> opened(tables.size());
+  const OwnNumbers none;
+  const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+    const std::optional<size_t> self = engine.self();
+    const SharedTable shared = ShareTable(engine, task, self ? own[*self] : none);
+    const std::optional<OpenedTable> table = OpenTable(engine, task, shared, options.min_cell);
+    if (self) opened[*self] = table;
+  });
+  result.ThrowIfFailed();
+  for (size_t p = 0; p < opened.size(); ++p)
+    EXPECT_EQ(opened[p].has_value(), options.to_all || p == 1) << p;
+  return {opened[1], result.depth};
+}
+
+// The step of the rule's grid, within the precision that release_grid.h states.
+void ExpectStep(const data::ColumnSchema& schema, const PlainColumn& plain, double step) {
+  const double half = (schema.upper - schema.lower) / 2;
+  const double error = plain.sd / half / std::sqrt(static_cast<double>(plain.n));
+  const double exponent = std::log2(step / half), wanted = kGridBits * -1.0 + std::log2(error);
+  EXPECT_EQ(exponent, std::round(exponent));
+  EXPECT_LE(exponent, wanted + 0x1p-9);
+  EXPECT_GT(exponent, wanted - 1 - 0x1p-9);
+}
+
+void ExpectMoments(const Spec& spec, const std::vector<Summary>& columns, const Twin& twin,
+                   size_t v, size_t arm, bool from_groups) {
+  const data::ColumnSchema& schema = spec.variables[v].schema;
+  const PlainColumn plain = twin.Column(v, arm);
+  const Summary& summary = columns[arm];
+  const double half = (schema.upper - schema.lower) / 2;
+  // Below the least variance that there is a grid for nothing opens.
+  const bool varies = plain.n >= 2 && plain.sd > 0x1p-14 * half;
+  if (!from_groups) {
+    ASSERT_EQ(summary.mean.has_value(), varies);
+  }
+  if (!summary.mean) return;
+  // Over groups a mean errs as the worst of them, and a deviation, as the length of a vector of
+  // theirs and of twice the means' errors, sqrt(5 n / (n - 1)) times.
+  const double error = kRounding * summary.step;
+  EXPECT_NEAR(*summary.mean, plain.mean, error);
+  const double more =
+      from_groups ? std::sqrt(5 * static_cast<double>(plain.n) / static_cast<double>(plain.n - 1))
+                  : 1;
+  EXPECT_NEAR(*summary.sd, plain.sd, error * more);
+  if (!from_groups) ExpectStep(schema, plain, summary.step);
+}
+
+void ExpectColumn(const Spec& spec, const std::vector<Summary>& columns, const Twin& twin, size_t v,
+                  size_t arm, bool from_groups) {
+  const data::ColumnSchema& schema = spec.variables[v].schema;
+  const PlainColumn plain = twin.Column(v, arm);
+  const Summary& summary = columns[arm];
+  EXPECT_FALSE(summary.withheld);
+  EXPECT_EQ(summary.n, plain.n);
+  EXPECT_EQ(summary.missing, plain.missing);
+  EXPECT_EQ(summary.counts, plain.counts);
+  if (!CountedValues(schema).empty()) return;
+  ExpectMoments(spec, columns, twin, v, arm, from_groups);
+  ASSERT_EQ(summary.quantiles.size(), spec.quantiles.size());
+  const Cells cells = CellsOf(schema);
+  for (size_t q = 0; q < spec.quantiles.size(); ++q) {
+    const bool opens = plain.n > 0 && twin.QuantileOpens(v, arm, plain.quantiles[q]);
+    ASSERT_EQ(summary.quantiles[q].has_value(), opens) << q;
+    if (!opens) continue;
+    EXPECT_EQ(*summary.quantiles[q], cells.Middle(cells.Of(plain.quantiles[q]))) << q;
+    EXPECT_LE(std::abs(*summary.quantiles[q] - plain.quantiles[q]), cells.width / 2 * (1 + 1e-9));
+  }
+}
+
+struct Seen {
+  size_t by_group = 0, only_all = 0, nothing = 0, quantiles = 0, quantiles_withheld = 0;
+};
+
+Seen ExpectTwin(const Spec& spec, const std::vector<data::Table>& tables, const Options& options) {
+  SCOPED_TRACE(fmt::format("{} of {}", options.kind, tables.size()));
+  const Ran ran = RunTable(spec, tables, options);
+  const DescribedTable table = Summarise(spec, ran.opened.value());
+  const Twin twin(spec, tables, options.min_cell);
+  const Layout layout(spec);
+  Seen seen;
+  for (size_t v = 0; v < spec.variables.size(); ++v) {
+    SCOPED_TRACE(spec.variables[v].schema.name);
+    const std::vector<Summary>& columns = table.variables[v];
+    EXPECT_EQ(columns.size(), layout.arms);
+    const bool by_group = layout.grouped && twin.Passes(v, true), all = twin.Passes(v, false);
+    ++(by_group ? seen.by_group : all ? seen.only_all : seen.nothing);
+    for (size_t arm = 0; arm < layout.arms; ++arm) {
+      SCOPED_TRACE(arm);
+      const bool last = arm + 1 == layout.arms;
+      if (last ? all : by_group) {
+        ExpectColumn(spec, columns, twin, v, arm, last && by_group);
+        for (const auto& quantile : columns[arm].quantiles)
+          ++(quantile ? seen.quantiles : seen.quantiles_withheld);
+        continue;
+      }
+      EXPECT_TRUE(columns[arm].withheld);
+      EXPECT_EQ(columns[arm].n + columns[arm].missing, 0u);
+      EXPECT_FALSE(columns[arm].mean.has_value());
+      for (const auto& quantile : columns[arm].quantiles) EXPECT_FALSE(quantile.has_value());
+    }
+  }
+  return seen;
+}
+
+std::vector<data::Table> DrawTables(uint64_t seed, const std::vector<size_t>& rows,
+                                    double missing) {
+  std::mt19937_64 random(seed);
+  std::vector<data::Table> tables;
+  for (const size_t n : rows) tables.push_back(ClinicTable(DrawRows(random, n, missing)));
+  return tables;
+}
+
+TEST(DescribeProtocol, OpensTheTableOnEveryEngine) {
+  const Spec grouped = ClinicSpec(true, true);
+  Seen seen = ExpectTwin(grouped, DrawTables(1, {300, 260}, 0.1), {.kind = "dealer"});
+  EXPECT_EQ(seen.by_group, 4u);
+  EXPECT_GT(seen.quantiles, 0u);
+  ExpectTwin(grouped, DrawTables(2, {120, 200, 90}, 0.1), {.kind = "dealer"});
+  ExpectTwin(grouped, DrawTables(3, {150, 100, 120}, 0.1), {.kind = "replicated"});
+  ExpectTwin(grouped, DrawTables(4, {150, 100, 120}, 0.1), {.kind = "shamir", .to_all = true});
+}
+
+// Transfers are slow: integers and counts, without the cells of a number.
+TEST(DescribeProtocol, OpensTheTableByTransfers) {
+  Spec spec = ClinicSpec(true, false);
+  spec.variables.erase(spec.variables.begin());
+  ExpectTwin(spec, DrawTables(5, {60, 70}, 0), {.kind = "ot"});
+}
+
+TEST(DescribeProtocol, OpensTheTableOfOneGroup) {
+  const Seen seen = ExpectTwin(ClinicSpec(false, false), DrawTables(6, {200, 220, 180, 240}, 0),
+                               {.kind = "shamir"});
+  EXPECT_EQ(seen.only_all, 4u);
+  Spec counts = ClinicSpec(false, true);
+  counts.variables.erase(counts.variables.begin(), counts.variables.begin() + 2);
+  ExpectTwin(counts, DrawTables(7, {90, 80}, 0.2), {});
+  Spec plain = ClinicSpec(true, false);
+  plain.quantiles.clear();
+  ExpectTwin(plain, DrawTables(8, {90, 80}, 0), {});
+}
+
+TEST(DescribeProtocol, TakesAnyQuantiles) {
+  Spec spec = ClinicSpec(false, false);
+  spec.quantiles = {1, 25, 333, 999};
+  ExpectTwin(spec, DrawTables(9, {400, 500}, 0), {.min_cell = 1});
+}
+
+// As many rows as nobody declared, and far more than there are.
+TEST(DescribeProtocol, IsAsPreciseForAnyBoundOfRows) {
+  Spec spec = ClinicSpec(false, false);
+  spec.quantiles.clear();
+  for (const uint64_t most : {uint64_t{1} << 20, uint64_t{1} << 31})
+    ExpectTwin(spec, DrawTables(10, {60, 50}, 0), {.max_rows = most});
+}
+
+// Of 60 small tables some pass, some by all rows only, some not at all; some quantiles open.
+TEST(DescribeProtocol, WithholdsWhatIsSmall) {
+  Seen total;
+  Spec spec = ClinicSpec(true, true);
+  spec.variables.erase(spec.variables.begin());
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const size_t rows = 12 + 12 * (seed % 5);
+    const Seen seen =
+        ExpectTwin(spec, DrawTables(100 + seed, {rows, rows, rows + 9}, 0.12), {.min_cell = 4});
+    total.by_group += seen.by_group;
+    total.only_all += seen.only_all;
+    total.nothing += seen.nothing;
+    total.quantiles += seen.quantiles;
+    total.quantiles_withheld += seen.quantiles_withheld;
+  }
+  EXPECT_GT(total.by_group, 5u);
+  EXPECT_GT(total.only_all, 5u);
+  EXPECT_GT(total.nothing, 5u);
+  EXPECT_GT(total.quantiles, 20u);
+  EXPECT_GT(total.quantiles_withheld, 20u);
+}
+
+std::vector<ClinicRow> Repeat(const ClinicRow& row, size_t times) {
+  return std::vector<ClinicRow>(times, row);
+}
+
+// Seven smokers, five of whom one holder has: the other two are what it is left with.
+TEST(DescribeProtocol, WithholdsWhatIsSmallBesideOnesOwn) {
+  std::vector<ClinicRow> north = Repeat({}, 20), south = Repeat({}, 20);
+  for (size_t i = 0; i < 5; ++i) north[i].smoker = 1;
+  for (size_t i = 0; i < 2; ++i) south[i].smoker = 1;
+  const Spec spec = ClinicSpec(false, false);
+  const std::vector<data::Table> tables = {ClinicTable(north), ClinicTable(south)};
+  const Ran ran = RunTable(spec, tables, {});
+  const DescribedTable table = Summarise(spec, ran.opened.value());
+  EXPECT_TRUE(table.variables[2][0].withheld);
+  EXPECT_FALSE(table.variables[3][0].withheld);
+  ExpectTwin(spec, tables, {});
+}
+
+// No rows at a site, one row, a level that a site lacks, a variable that nobody has, values that
+// are all the same, and values at both bounds.
+TEST(DescribeProtocol, HoldsAtTheEdges) {
+  std::mt19937_64 random(12);
+  const Spec spec = ClinicSpec(true, true);
+  std::vector<ClinicRow> north = DrawRows(random, 200, 0.1), south = DrawRows(random, 150, 0.1);
+  const auto none = std::vector<ClinicRow>{};
+  ExpectTwin(spec, {ClinicTable(north), ClinicTable(none), ClinicTable(south)}, {});
+  ExpectTwin(spec, {ClinicTable(north), ClinicTable(none)}, {});
+  ExpectTwin(spec, {ClinicTable(north), ClinicTable(Repeat({}, 1)), ClinicTable(south)}, {});
+
+  std::vector<ClinicRow> one_level = north;
+  for (ClinicRow& row : one_level) row.stage = std::min(row.stage, 1);
+  ExpectTwin(spec, {ClinicTable(one_level), ClinicTable(south)}, {});
+  std::vector<ClinicRow> one_arm = north;
+  for (ClinicRow& row : one_arm) row.arm = 0;
+  ExpectTwin(spec, {ClinicTable(one_arm), ClinicTable(one_arm)}, {});
+
+  std::vector<ClinicRow> lost = north;
+  for (ClinicRow& row : lost) row.age = row.score = kNone;
+  ExpectTwin(spec, {ClinicTable(lost), ClinicTable(lost)}, {});
+
+  const std::vector<data::Table> same = {ClinicTable(Repeat({}, 30)), ClinicTable(Repeat({}, 40))};
+  ExpectTwin(spec, same, {});
+  const DescribedTable constant = Summarise(spec, RunTable(spec, same, {}).opened.value());
+  EXPECT_EQ(constant.variables[0][0].n, 70u);
+  EXPECT_FALSE(constant.variables[0][0].mean.has_value());
+
+  std::vector<ClinicRow> bounds = Repeat({}, 60);
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    bounds[i].age = i % 2 == 0 ? 18 : 98;
+    bounds[i].score = i % 2 == 0 ? 0 : 30;
+    bounds[i].arm = static_cast<int32_t>(i / 2 % 2);
+  }
+  ExpectTwin(spec, {ClinicTable(bounds), ClinicTable(bounds)}, {});
+}
+
+// The messages tell nothing of what is withheld.
+TEST(DescribeProtocol, CostsTheSameWhateverIsWithheld) {
+  const Spec spec = ClinicSpec(true, true);
+  const std::vector<data::Table> tables = DrawTables(13, {60, 60}, 0.1);
+  const Ran strict = RunTable(spec, tables, {.min_cell = 1000});
+  const Ran open = RunTable(spec, tables, {.min_cell = 1});
+  EXPECT_EQ(strict.depth, open.depth);
+  EXPECT_TRUE(std::all_of(strict.opened->counts.begin(), strict.opened->counts.end(),
+                          [](uint64_t count) { return count == 0; }));
+  EXPECT_TRUE(std::any_of(open.opened->counts.begin(), open.opened->counts.end(),
+                          [](uint64_t count) { return count > 0; }));
+}
+
+// Exactly min_rows rows are enough; everybody hears so.
+TEST(DescribeProtocol, CountsRows) {
+  const Spec spec = ClinicSpec(true, true);
+  const std::vector<data::Table> tables = DrawTables(14, {15, 10}, 0.3);
+  const Task task = TaskOf(spec, tables, {});
+  for (const auto& [min_rows, enough] : std::vector<std::pair<uint64_t, bool>>{
+           {1, true}, {25, true}, {26, false}, {uint64_t{1} << 60, false}}) {
+    mpc::testing::RunOptions run;
+    run.releases = {{kDisclosureRelease, "one bit", "all", "exact", 1, mpc::kEverybody, 1}};
+    const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+      OwnNumbers own;
+      if (engine.self()) {
+        std::vector<size_t> rows(tables[*engine.self()].num_rows);
+        std::iota(rows.begin(), rows.end(), size_t{0});
+        own = CountOwn(spec, tables[*engine.self()], rows);
+      }
+      const SharedTable shared = ShareTable(engine, task, own);
+      const std::optional<bool> answer = EnoughRows(engine, task, shared, min_rows);
+      EXPECT_EQ(answer.has_value(), engine.self().has_value());
+      if (answer) {
+        EXPECT_EQ(*answer, enough) << min_rows;
+      }
+    });
+    result.ThrowIfFailed();
+  }
+}
+
+TEST(DescribeCells, CoverTheBounds) {
+  const Cells age = CellsOf(testing::Number("age", data::ColumnType::kNumeric, 18, 98));
+  EXPECT_EQ(age.count, kMaxCells);
+  EXPECT_EQ(age.Of(18), 0u);
+  EXPECT_EQ(age.Of(98), kMaxCells - 1);
+  EXPECT_GE(static_cast<double>(2 * age.neighbours + 1), kMaxCells / 64.0);
+  const Cells score = CellsOf(testing::Number("score", data::ColumnType::kInteger, 0, 30));
+  EXPECT_EQ(score.count, 31u);
+  EXPECT_EQ(score.neighbours, 0u);
+  for (size_t value = 0; value <= 30; ++value) {
+    EXPECT_EQ(score.Of(static_cast<double>(value)), value);
+    EXPECT_EQ(score.Middle(value), static_cast<double>(value));
+  }
+  const Cells many = CellsOf(testing::Number("many", data::ColumnType::kInteger, -5000, 5000));
+  EXPECT_EQ(many.width, 3);
+  EXPECT_EQ(many.count, 3334u);
+  EXPECT_EQ(many.Of(-5000), 0u);
+  EXPECT_EQ(many.Of(-4998), 0u);
+  EXPECT_EQ(many.Of(-4997), 1u);
+  EXPECT_EQ(many.Of(5000), 3333u);
+  EXPECT_EQ(many.Middle(0), -4999);
+}
+
+}  // namespace
+}  // namespace partita::methods::describe::protocol_test

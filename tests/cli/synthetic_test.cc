@@ -167,6 +167,9 @@ TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
   EXPECT_EQ(data["privacy"]["rows"][1]["adjacency"], "add-remove");
   EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("line,schedule,repeat,step"));
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<polyline"));
+  // The trade-off has the numbers to be drawn from.
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("data-plot=\"trade-off\""));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("id=\"report-data\">{\"privacy\":"));
   EXPECT_EQ(nlohmann::json::parse(StudyFolder::Read(model_))["columns"].size(), 14);
 }
 

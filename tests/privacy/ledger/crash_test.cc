@@ -94,7 +94,7 @@ TEST_P(DiskErrorTest, StopsTheLedgerAndLosesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Errors, DiskErrorTest,
                          ::testing::Values(CrashDisk::Failure::kIo, CrashDisk::Failure::kNoSpace,
-                                         CrashDisk::Failure::kIoDone));
+                                           CrashDisk::Failure::kIoDone));
 
 TEST(DiskTest, AfterAFailureTheObjectRefusesEverything) {
   CrashDisk disk("crash-disk");

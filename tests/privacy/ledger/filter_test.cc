@@ -53,9 +53,9 @@ TEST_P(FilterBudgetTest, NothingIsLostAtExhaustionForGaussianNoise) {
 
 INSTANTIATE_TEST_SUITE_P(Budgets, FilterBudgetTest,
                          ::testing::Values(BudgetCase{"0.01", "1e-6"}, BudgetCase{"0.5", "1e-5"},
-                                         BudgetCase{"1", "1e-6"}, BudgetCase{"1", "1e-15"},
-                                         BudgetCase{"3.5", "1e-9"}, BudgetCase{"10", "0.01"},
-                                         BudgetCase{"100", "1e-6"}));
+                                           BudgetCase{"1", "1e-6"}, BudgetCase{"1", "1e-15"},
+                                           BudgetCase{"3.5", "1e-9"}, BudgetCase{"10", "0.01"},
+                                           BudgetCase{"100", "1e-6"}));
 
 TEST(FilterTest, AFullBudgetIsTheEpsilonThatWasPromised) {
   for (const char* epsilon : {"0.01", "0.5", "1", "8", "1000"}) {

@@ -9,6 +9,7 @@
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
 #include "mpc/functions/reciprocal.h"
@@ -217,6 +218,12 @@ void BM_InvertDefinite(benchmark::State& state) {
     Measure(state, engine, [&] { InvertDefinite(engine, {&matrix, 1}, 40); });
   });
 }
+void BM_InvertPositive(benchmark::State& state) {
+  bench::RunProcesses(SettingOf(state), [&](Engine& engine) {
+    const PositiveMatrix matrix = {CorrelationsOfTwenty(engine), 20, 0x1p-10};
+    Measure(state, engine, [&] { InvertPositive(engine, {&matrix, 1}, 40); });
+  });
+}
 void BM_LogisticVariates(benchmark::State& state) {
   RunFunction(state, [](Engine& engine, const Shared& values) {
     crypto::SystemRandom own;
@@ -272,6 +279,7 @@ BENCHMARK(BM_LogisticVariates)->Apply(Sizes);
 BENCHMARK(BM_ShuffleRows)->Apply(Sizes);
 BENCHMARK(BM_FactorDefinite)->Apply(Parties);
 BENCHMARK(BM_InvertDefinite)->Apply(Parties);
+BENCHMARK(BM_InvertPositive)->Apply(Parties);
 BENCHMARK(BM_ClipRows)->Apply(Parties);
 BENCHMARK(BM_ClippedGradients)->Apply(PartiesAndSharing);
 

@@ -16,6 +16,7 @@
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
 #include "mpc/functions/order.h"
@@ -164,6 +165,16 @@ std::vector<long double> PivotsOf(const std::vector<std::vector<long double>>& x
     pivots.push_back((1 - rho) * (1 + i * rho) / (1 + (i - 1) * rho));
   }
   return pivots;
+}
+
+std::vector<long double> InverseOf(const std::vector<std::vector<long double>>& x) {
+  const long double rho = RhoOf(x);
+  const long double all_of_them = rho / (1 + (kVariables - 1) * rho);
+  std::vector<long double> inverse(kVariables * kVariables, -all_of_them / (1 - rho));
+  for (size_t i = 0; i < kVariables; ++i) {
+    inverse[i * (kVariables + 1)] = (1 - all_of_them) / (1 - rho);
+  }
+  return inverse;
 }
 
 PositiveValue From(const Shared& x, double smallest) { return {x, smallest}; }
@@ -414,16 +425,20 @@ std::vector<Entry> Entries() {
                    return List{InvertDefinite(e, {&matrix, 1}, kF)[0].inverse};
                  },
                  {Correlations()},
-                 [](const std::vector<std::vector<long double>>& x) {
-                   const long double rho = RhoOf(x);
-                   const long double all_of_them = rho / (1 + (kVariables - 1) * rho);
-                   std::vector<long double> inverse(kVariables * kVariables,
-                                                    -all_of_them / (1 - rho));
-                   for (size_t i = 0; i < kVariables; ++i) {
-                     inverse[i * (kVariables + 1)] = (1 - all_of_them) / (1 - rho);
-                   }
-                   return inverse;
-                 }});
+                 InverseOf});
+  all.push_back({"inverse without pivots, 20 x 20",
+                 "positive definite by its making, condition 1e4",
+                 "1e-9 \\|y\\|",
+                 {0, 1e-9},
+                 {square},
+                 1,
+                 1,
+                 [](Engine& e, const List& x) {
+                   const PositiveMatrix matrix = {x[0], kVariables, 0x1p-10};
+                   return InvertPositive(e, {&matrix, 1}, kF);
+                 },
+                 {Correlations()},
+                 InverseOf});
   all.push_back({"log-determinant, 20 x 20",
                  "condition 1e4",
                  "1e-7 \\|y\\|",

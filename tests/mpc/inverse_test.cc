@@ -74,6 +74,14 @@ long double Norm(const Matrix& matrix) {
   return solver.eigenvalues().cwiseAbs().maxCoeff();
 }
 
+void ExpectSymmetric(const Opened& opened) {
+  const size_t p = opened.shape.rows;
+  for (size_t i = 0; i < p; ++i) {
+    for (size_t j = 0; j < i; ++j)
+      EXPECT_EQ(opened.integers[i * p + j], opened.integers[j * p + i]) << i << ' ' << j;
+  }
+}
+
 // What the header promises, for a matrix whose eigenvalues are at least `smallest`.
 void ExpectInverse(const Opened& opened, const Matrix& exact, double largest, double smallest,
                    int fraction_bits) {
@@ -82,7 +90,8 @@ void ExpectInverse(const Opened& opened, const Matrix& exact, double largest, do
   const long double grown = p * 0x1p-44L * largest / smallest;
   EXPECT_LE(Norm(FromGrid(opened) - inverse),
             Norm(inverse) * (p * 0x1p-44L + grown * grown + 0x1p-44L) +
-                p * std::ldexp(1.0L, -fraction_bits));
+                p * std::ldexp(1.0L, 1 - fraction_bits));
+  ExpectSymmetric(opened);
 }
 
 TEST(InverseTest, OfMatricesOfAnyConditionOnEveryEngine) {
@@ -137,13 +146,80 @@ TEST(InverseTest, OfSingularMatricesIsPositiveDefiniteAndBounded) {
     const Matrix got = FromGrid(opened[0]);
     const Eigen::SelfAdjointEigenSolver<Matrix> own(Matrix((got + got.transpose()) / 2));
     EXPECT_GT(own.eigenvalues().minCoeff(), 0.9L);
-    EXPECT_LE(own.eigenvalues().maxCoeff(), 256 / 1e-4L);
-    EXPECT_LE(opened[0].bound, 256 / 1e-4);
+    EXPECT_LE(own.eigenvalues().maxCoeff(), 48 / 1e-4L);
+    EXPECT_LE(opened[0].bound, 48 / 1e-4);
     const Eigen::SelfAdjointEigenSolver<Matrix> exact(FromGrid(input));
     for (Eigen::Index i = 2; i < 5; ++i) {
       const Matrix vector = exact.eigenvectors().col(i);
       EXPECT_LE((got * vector - vector / exact.eigenvalues()[i]).norm(), 2e-6L);
     }
+  }
+}
+
+// As far below zero as the header allows, and of as few fraction bits as there are.
+TEST(InverseTest, OfMatricesThatRoundingMadeIndefiniteIsPositiveDefinite) {
+  constexpr double kSmallest = 0x1p-12;
+  for (const Setting& setting : kSettings) {
+    SCOPED_TRACE(setting.kind);
+    const Matrix matrix = WithEigenvalues({1, 0.5L, 1e-2L, -0.9L * kSmallest / 64}, 6);
+    const TestInput input = InputOf(matrix, 1, 26);
+    const auto opened = Evaluate(setting, {input}, [](Engine& engine, const List& values) {
+      const PositiveMatrix list[] = {{values[0], 1, kSmallest}};
+      return InvertPositive(engine, list, kF);
+    });
+    const Eigen::SelfAdjointEigenSolver<Matrix> own(FromGrid(opened[0]));
+    EXPECT_GT(own.eigenvalues().minCoeff(), 0.9L);
+    EXPECT_LE(own.eigenvalues().maxCoeff(), 48 / kSmallest);
+  }
+}
+
+// Eigenvalues of I - A X, which are those of the symmetric I - R X R with R the root of A.
+void ExpectResidual(const Opened& opened, const Matrix& matrix, long double residual) {
+  const Matrix root = Eigen::SelfAdjointEigenSolver<Matrix>(matrix).operatorSqrt();
+  const Matrix identity = Matrix::Identity(matrix.rows(), matrix.cols());
+  EXPECT_LE(Norm(identity - root * FromGrid(opened) * root), residual);
+  ExpectSymmetric(opened);
+}
+
+TEST(InverseTest, RoughOnesAreWithinTheirResidual) {
+  for (const Setting& setting : {kSettings[0], kSettings[2], kSettings[4]}) {
+    for (const size_t size : {size_t{1}, size_t{2}, size_t{9}, size_t{21}, size_t{54}}) {
+      if (setting.kind == "shamir" && size > 9) continue;
+      SCOPED_TRACE(setting.kind + ", " + std::to_string(size) + " variables");
+      // At both ends, and where the polynomial is farthest off in between.
+      const auto p = static_cast<double>(size);
+      std::vector<long double> eigenvalues = Spectrum(size, 0x1p16L);
+      if (size > 2) eigenvalues[1] = 1;
+      const Matrix matrix = p * WithEigenvalues(eigenvalues, 7);
+      const TestInput input = InputOf(matrix, p, 44);
+      const double smallest = 0.999 * p * (size == 1 ? 1 : 0x1p-16);
+      for (const double residual : {0x1p-8, 0x1p-3}) {
+        const auto opened = Evaluate(setting, {input}, [&](Engine& engine, const List& values) {
+          const PositiveMatrix list[] = {{values[0], 1.001 * p, smallest}};
+          return InvertRoughly(engine, list, residual, kF);
+        });
+        ExpectResidual(opened[0], FromGrid(input), residual + 0x1p-20);
+      }
+    }
+  }
+}
+
+// As a step does it: smallest I before, so that neither a singular matrix nor rounding hurts.
+TEST(InverseTest, RoughOnesOfDampedMatricesAreBounded) {
+  constexpr double kSmallest = 0x1p-14;
+  for (const Setting& setting : {kSettings[0], kSettings[2]}) {
+    SCOPED_TRACE(setting.kind);
+    const Matrix matrix =
+        WithEigenvalues({1, 0.1L, 0, -kSmallest / 2}, 8) + kSmallest * Matrix::Identity(4, 4);
+    const auto opened =
+        Evaluate(setting, {InputOf(matrix, 1.5, kF)}, [](Engine& engine, const List& values) {
+          const PositiveMatrix list[] = {{values[0], 1 + kSmallest, kSmallest}};
+          return InvertRoughly(engine, list, 0x1p-8, kF);
+        });
+    const Eigen::SelfAdjointEigenSolver<Matrix> own(FromGrid(opened[0]));
+    EXPECT_GT(own.eigenvalues().minCoeff(), 0.9L);
+    EXPECT_LE(own.eigenvalues().maxCoeff(), 2.1L / kSmallest);
+    EXPECT_LE(opened[0].bound, 8 / kSmallest);
   }
 }
 
@@ -160,12 +236,21 @@ TEST(InverseTest, SeveralMatricesShareTheirRounds) {
         });
     ExpectInverse(opened[0], FromGrid(inputs[0]), 1, 0.0099, kF);
     ExpectInverse(opened[1], FromGrid(inputs[1]), 30, 29e-5, kF);
+    const auto rough =
+        Evaluate(setting, {inputs[0], inputs[1]}, [](Engine& engine, const List& values) {
+          const PositiveMatrix list[] = {{values[0], 1, 0.0099}, {values[1], 30, 29e-5}};
+          return InvertRoughly(engine, list, 0x1p-10, kF);
+        });
+    ExpectResidual(rough[0], FromGrid(inputs[0]), 0x1p-10 + 0x1p-20);
+    ExpectResidual(rough[1], FromGrid(inputs[1]), 0x1p-10 + 0x1p-20);
   }
 }
 
 TEST(InverseTest, RoundsAreStated) {
   EXPECT_EQ(StepsFor(20, 20 * 0x1p-18), 13);
-  EXPECT_EQ(StepsFor(1, 1), 0);
+  EXPECT_EQ(StepsFor(1, 1), 1);
+  EXPECT_EQ(StepsFor(20, 20 * 0x1p-14, 0x1p-8), 9);
+  EXPECT_EQ(StepsFor(20, 20 * 0x1p-16, 0x1p-8), 10);
   for (const Setting& setting : {kSettings[0], kSettings[2]}) {
     for (const double ratio : {1.0, 0x1p10, 0x1p18, 0x1p24}) {
       const auto steps = static_cast<size_t>(StepsFor(20, 20 / ratio));
@@ -175,6 +260,13 @@ TEST(InverseTest, RoundsAreStated) {
         InvertPositive(engine, list, kF);
       });
       EXPECT_EQ(rounds, setting.d() + (std::max(steps, size_t(StepsFor(4, 1))) + 2) * setting.c())
+          << setting.kind << ' ' << ratio;
+      const size_t rough = PlannedRounds(setting, [&](Engine& engine) {
+        const PositiveMatrix matrix{Planned({20, 20}, 50, 20), 20, 20 / ratio};
+        InvertRoughly(engine, std::span(&matrix, 1), 0x1p-8, kF);
+      });
+      EXPECT_EQ(rough,
+                setting.d() + static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8)) * setting.c())
           << setting.kind << ' ' << ratio;
     }
   }
@@ -194,6 +286,15 @@ TEST(InverseTest, RefusesWhatItCannotInvert) {
   EXPECT_THROW(invert(square, 1, 2), Error);
   EXPECT_THROW(invert(square, NAN, 1), Error);
   EXPECT_THROW(invert(Planned({3, 2}, 50, 1), 1, 0.5), Error);
+  const auto roughly = [&](double residual) {
+    PlannedRounds(kSettings[0], [&](Engine& engine) {
+      const PositiveMatrix matrix{square, 1, 0.5};
+      InvertRoughly(engine, std::span(&matrix, 1), residual, kF);
+    });
+  };
+  EXPECT_NO_THROW(roughly(0.5));
+  EXPECT_THROW(roughly(1), Error);
+  EXPECT_THROW(roughly(0x1p-23), Error);
 }
 
 }  // namespace

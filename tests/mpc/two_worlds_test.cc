@@ -10,10 +10,12 @@
 
 #include "crypto/random.h"
 #include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
 #include "mpc/functions/order.h"
@@ -58,6 +60,16 @@ std::vector<DefiniteMatrix> SquaresOf(Engine& engine, const Shared& x) {
     squares.push_back({engine.Add(engine.Slice(x, row, 0, {4, 4}), diagonal)});
   }
   return squares;
+}
+
+// And made symmetric, which leaves eigenvalues between 0.2 and 4.6.
+std::vector<PositiveMatrix> PositiveOf(Engine& engine, const Shared& x) {
+  std::vector<PositiveMatrix> matrices;
+  for (const DefiniteMatrix& square : SquaresOf(engine, x)) {
+    const Shared sum = engine.Add(square.matrix, engine.Transpose(square.matrix));
+    matrices.push_back({TimesPowerOfTwo(sum, -1), 8, 0x1p-6});
+  }
+  return matrices;
 }
 
 std::vector<Gadget> Gadgets() {
@@ -123,6 +135,11 @@ std::vector<Gadget> Gadgets() {
                    LogDeterminant(e, {&pivots, 1}, kF);
                  },
                  false});
+  all.push_back({"positive matrices", {64, 4}, -0.2, 0.9, [](Engine& e, const Shared& x) {
+                   const auto matrices = PositiveOf(e, x);
+                   InvertPositive(e, matrices, kF);
+                   InvertRoughly(e, matrices, 0x1p-8, kF);
+                 }});
   all.push_back({"order", {kRows, 1}, -1000, 1000, [](Engine& e, const Shared& x) {
                    const Shared sums = CumulativeSums(e, x);
                    const Product product{Product::Kind::kElementwise, sums, sums};

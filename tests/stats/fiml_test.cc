@@ -64,8 +64,8 @@ TEST_P(FimlReference, EqualsLavaan) {
   }
 }
 
-// What protocol `sealed` does: scoring on the patterns with the expected information, a fixed
-// number of steps, standard errors by the observed one.
+// What protocol `sealed` does: a fixed number of steps on the patterns, by the expected information
+// and then the observed one, which standard errors are from.
 TEST_P(FimlReference, FixedScoringEqualsLavaan) {
   const auto [reference, table, patterns] = testing::LoadIncomplete(GetParam());
   const GroupMoments available = AvailableMoments(table, patterns, 0);
@@ -75,7 +75,7 @@ TEST_P(FimlReference, FixedScoringEqualsLavaan) {
   const VectorXd start = StartValues(
       table, model, ScaleMoments({available}, model.variable_unit.head(model.num_observed)),
       StartMethod::kSimple);
-  const ScoringEnd end = ScoreSteps(objective, start, {18, 6});
+  const ScoringEnd end = ScoreSteps(objective, start, {2, 10});
   EXPECT_LT(end.scaled_gradient, 1e-9);
   double n = 0;
   for (const PatternMoments& pattern : patterns) n += pattern.moments.n;

@@ -152,6 +152,10 @@ Shared TimesPowerOfTwo(Shared value, int exponent) {
   return value;
 }
 
+Shared OfAnySize(const Engine& engine, const Shared& value) {
+  return WithBound(value, std::ldexp(1 - 0x1p-10, engine.ring_bits() - 2 - value.fraction_bits));
+}
+
 Shared Reshape(Shared value, Shape shape) {
   if (shape.size() != value.shape.size()) {
     Misuse("another shape must have as many entries");

@@ -90,6 +90,8 @@ Shared TimesConstant(Engine& engine, const Shared& value, double constant, int c
 Shared Lift(Engine& engine, const Shared& value, int fraction_bits);
 // The same shares read as value * 2^exponent: local and free.
 Shared TimesPowerOfTwo(Shared value, int exponent);
+// value with the widest bound there is, so that a comparison takes nothing on trust.
+Shared OfAnySize(const Engine& engine, const Shared& value);
 // Another shape of the same number of entries; the order in memory is row by row, so local and
 // free.
 Shared Reshape(Shared value, Shape shape);

@@ -224,11 +224,6 @@ void Sweep(Engine& engine, const Works& works, size_t at) {
   for (DefiniteWork* work : works) work->matrix = SweptMatrix(engine, *work, at);
 }
 
-// value with the widest bound there is, so that a comparison takes nothing on trust.
-Shared OfAnySize(Engine& engine, const Shared& value) {
-  return WithBound(value, std::ldexp(1 - 0x1p-10, engine.ring_bits() - 2 - value.fraction_bits));
-}
-
 Shared DiagonalOf(Engine& engine, const Shared& matrix) {
   std::vector<Shared> entries;
   for (size_t i = 0; i < matrix.shape.rows; ++i) {

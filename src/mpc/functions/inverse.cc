@@ -11,14 +11,15 @@
 namespace partita::mpc {
 namespace {
 
-// Together, with an inverse below 2^27 on the scale of 1, a weight of 8 bits and a sign, below the
-// 126 bits of the ring.
+// Together, with an inverse below 2^29.3 on the scale of 1, a weight of 8 bits and a sign, below
+// the 126 bits of the ring.
 constexpr int kResidualBits = 46, kInverseBits = 42;
 constexpr int kWeightBits = 8, kStartBits = 20;
-// An error of the polynomial that the last step squares away.
-constexpr double kEnough = 0x1p-22;
-// Rounding may leave residuals slightly beyond what they are.
-constexpr double kSlack = 1 + 0x1p-10;
+// With fewer fraction bits some cut would be narrow enough for a statistical mask.
+constexpr int kFewestBits = 40;
+// What residuals, 1 where an eigenvalue is 0, and inverses may exceed by where one is -smallest /
+// 64: 1.3 and 1.2.
+constexpr double kSlack = 1.5;
 constexpr double kLargestRatio = 0x1p24;
 
 // What is public about one matrix on its way: the scaling, and how far residuals may still be from
@@ -34,7 +35,7 @@ double OnGrid(double value, int bits) {
   return std::ldexp(std::floor(std::ldexp(value, bits)), -bits);
 }
 
-PositivePlan PlanFor(double largest, double smallest) {
+PositivePlan PlanFor(double largest, double smallest, double residual) {
   PositivePlan plan;
   plan.exponent = static_cast<int>(std::ceil(std::log2(largest)));
   const double u = std::ldexp(largest, -plan.exponent), l = std::ldexp(smallest, -plan.exponent);
@@ -43,7 +44,7 @@ PositivePlan PlanFor(double largest, double smallest) {
   double error = std::max(std::abs(1 - plan.start * l), std::abs(1 - plan.start * u));
   double bound = plan.start;
   plan.bounds.push_back(bound);
-  while (error > kEnough) {
+  while (plan.weights.empty() || error > residual) {
     const double weight = OnGrid(2 / (2 - error * error), kWeightBits);
     plan.weights.push_back(weight);
     error = std::max(weight - 1, std::abs(1 - weight + weight * error * error));
@@ -55,7 +56,8 @@ PositivePlan PlanFor(double largest, double smallest) {
 
 struct PositiveWork {
   PositivePlan plan;
-  Shared original;  // on the scale of 1, at its own fraction bits
+  Shared original;               // on the scale of 1, at kFewestBits or more
+  int last_bits = kInverseBits;  // of the inverse after its last step
   Shared residual, inverse;
   Shared next_residual, next_inverse;
 };
@@ -90,11 +92,13 @@ Shared PlusIdentity(Engine& engine, const Shared& matrix, double constant, doubl
   return WithBound(engine.Add(matrix, identity), bound);
 }
 
-PositiveWork Begin(Engine& engine, const PositiveMatrix& positive) {
+PositiveWork Begin(Engine& engine, const PositiveMatrix& positive, double residual) {
   CheckPositive(positive);
   PositiveWork work;
-  work.plan = PlanFor(positive.largest, positive.smallest);
-  work.original = WithBound(TimesPowerOfTwo(positive.matrix, -work.plan.exponent), 1);
+  work.plan = PlanFor(positive.largest, positive.smallest, residual);
+  const Shared original = TimesPowerOfTwo(positive.matrix, -work.plan.exponent);
+  work.original =
+      WithBound(Lift(engine, original, std::max(original.fraction_bits, kFewestBits)), 1);
   // I - start A.
   const Shared scaled = TimesConstant(engine, work.original, -work.plan.start, kStartBits);
   work.residual = PlusIdentity(engine, WithBound(scaled, 2), 1, kSlack);
@@ -102,11 +106,32 @@ PositiveWork Begin(Engine& engine, const PositiveMatrix& positive) {
   return work;
 }
 
+std::vector<PositiveWork> BeginAll(Engine& engine, std::span<const PositiveMatrix> matrices,
+                                   double residual) {
+  CheckCarriesFractions(engine, "inverse");
+  std::vector<PositiveWork> all;
+  for (const PositiveMatrix& matrix : matrices) all.push_back(Begin(engine, matrix, residual));
+  return all;
+}
+
+// Of an inverse that Symmetric gives so many fraction bits.
+int BitsOfHalf(const PositiveWork& work, int fraction_bits) {
+  return fraction_bits - 1 - work.plan.exponent;
+}
+
+// (X + X') / 2 in the matrix's units, at one fraction bit more.
+Shared Symmetric(Engine& engine, const PositiveWork& work, const Shared& inverse) {
+  const Shared sum = engine.Add(inverse, engine.Transpose(inverse));
+  return WithBound(TimesPowerOfTwo(sum, -work.plan.exponent - 1),
+                   std::ldexp(inverse.bound, -work.plan.exponent));
+}
+
 // Step `at`: E <- (1 - w) I + w E^2 and X <- w X (I + E). The first X is a multiple of I, so that
 // its product is local; the last E is not needed.
 void AddStep(Engine& engine, PositiveWork& work, size_t at, ProductRound& products) {
   const double weight = work.plan.weights[at];
-  if (at + 1 < work.plan.weights.size()) {
+  const bool last = at + 1 == work.plan.weights.size();
+  if (!last) {
     products.AddCut(Product::Kind::kMatrix,
                     TimesConstant(engine, work.residual, weight, kWeightBits), work.residual,
                     2 * kSlack, kResidualBits, work.next_residual);
@@ -114,13 +139,12 @@ void AddStep(Engine& engine, PositiveWork& work, size_t at, ProductRound& produc
   const Shared factor = PlusIdentity(engine, work.residual, 1, 2 * kSlack);
   const Shared weighted = TimesConstant(engine, factor, weight, kWeightBits);
   const double bound = work.plan.bounds[at + 1] * kSlack;
+  const int bits = last ? work.last_bits : kInverseBits;
   if (at == 0) {
-    work.next_inverse =
-        WithBound(TimesConstant(engine, weighted, work.plan.start, kStartBits), bound);
-    products.AddCut(work.next_inverse, bound, kInverseBits, work.next_inverse);
+    const Shared first = TimesConstant(engine, weighted, work.plan.start, kStartBits);
+    products.AddCut(first, bound, bits, work.next_inverse);
   } else {
-    products.AddCut(Product::Kind::kMatrix, work.inverse, weighted, bound, kInverseBits,
-                    work.next_inverse);
+    products.AddCut(Product::Kind::kMatrix, work.inverse, weighted, bound, bits, work.next_inverse);
   }
 }
 
@@ -131,21 +155,10 @@ void EndStep(Engine& engine, PositiveWork& work, size_t at) {
   work.inverse = work.next_inverse;
 }
 
-}  // namespace
-
-int StepsFor(double largest, double smallest) {
-  return static_cast<int>(PlanFor(largest, smallest).weights.size());
-}
-
-std::vector<Shared> InvertPositive(Engine& engine, std::span<const PositiveMatrix> matrices,
-                                   int fraction_bits) {
-  CheckCarriesFractions(engine, "inverse");
-  std::vector<PositiveWork> all;
-  for (const PositiveMatrix& matrix : matrices) all.push_back(Begin(engine, matrix));
+void RunSteps(Engine& engine, std::vector<PositiveWork>& all) {
   CutRound first(engine);
   for (PositiveWork& work : all) first.Add(work.residual, kResidualBits, kSlack);
   first.Run();
-
   size_t steps = 0;
   for (const PositiveWork& work : all) steps = std::max(steps, work.plan.weights.size());
   ProductRound products(engine);
@@ -158,22 +171,51 @@ std::vector<Shared> InvertPositive(Engine& engine, std::span<const PositiveMatri
       if (at < work.plan.weights.size()) EndStep(engine, work, at);
     }
   }
+}
 
+}  // namespace
+
+int StepsFor(double largest, double smallest, double residual) {
+  return static_cast<int>(PlanFor(largest, smallest, residual).weights.size());
+}
+
+std::vector<Shared> InvertPositive(Engine& engine, std::span<const PositiveMatrix> matrices,
+                                   int fraction_bits) {
+  std::vector<PositiveWork> all = BeginAll(engine, matrices, kCorrectedResidual);
+  RunSteps(engine, all);
   // X (2 I - A X).
+  ProductRound products(engine);
   for (PositiveWork& work : all) {
     products.AddCut(Product::Kind::kMatrix, work.original, work.inverse, 2 * kSlack, kResidualBits,
                     work.residual);
   }
   products.Run();
-  std::vector<Shared> inverses(all.size());
+  std::vector<Shared> corrected(all.size());
   for (size_t i = 0; i < all.size(); ++i) {
     PositiveWork& work = all[i];
     const Shared factor = PlusIdentity(engine, engine.Scale(work.residual, -1), 2, 2 * kSlack);
-    products.AddCut(Product::Kind::kMatrix, TimesPowerOfTwo(work.inverse, -work.plan.exponent),
-                    factor, std::ldexp(2 * work.plan.bounds.back() * kSlack, -work.plan.exponent),
-                    fraction_bits, inverses[i]);
+    products.AddCut(Product::Kind::kMatrix, work.inverse, factor,
+                    2 * work.plan.bounds.back() * kSlack, BitsOfHalf(work, fraction_bits),
+                    corrected[i]);
   }
   products.Run();
+  std::vector<Shared> inverses;
+  for (size_t i = 0; i < all.size(); ++i)
+    inverses.push_back(Symmetric(engine, all[i], corrected[i]));
+  return inverses;
+}
+
+std::vector<Shared> InvertRoughly(Engine& engine, std::span<const PositiveMatrix> matrices,
+                                  double residual, int fraction_bits) {
+  if (!(residual >= kCorrectedResidual) || !(residual < 1)) {
+    throw Error(ErrorCode::kUsage, "a rough inverse has a residual between 2^-22 and 1",
+                "correct the method's protocol code");
+  }
+  std::vector<PositiveWork> all = BeginAll(engine, matrices, residual);
+  for (PositiveWork& work : all) work.last_bits = BitsOfHalf(work, fraction_bits);
+  RunSteps(engine, all);
+  std::vector<Shared> inverses;
+  for (const PositiveWork& work : all) inverses.push_back(Symmetric(engine, work, work.inverse));
   return inverses;
 }
 

@@ -11,6 +11,7 @@
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
 #include "mpc/functions/order.h"
@@ -166,6 +167,11 @@ std::vector<MpcWorkload> MpcWorkloads(double scale) {
   all.push_back({"inverse", definite, -0.01, 0.01, few * few, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
                    mpc::InvertDefinite(engine, {&matrix, 1}, kFractionBits);
+                 }});
+  all.push_back({"inverse without pivots", definite, -0.01, 0.01, few * few,
+                 [](Engine& engine, const Shared& x) {
+                   const mpc::PositiveMatrix matrix = {NearIdentity(engine, x).matrix, 2, 0x1p-10};
+                   mpc::InvertPositive(engine, {&matrix, 1}, kFractionBits);
                  }});
   all.push_back({"log-determinant", definite, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);

@@ -1,5 +1,6 @@
 // The sealed fit equals lavaan's, its costs are as planned, and what it cannot fit is refused.
 #include "base/error.h"
+#include "mpc/plan_engine.h"
 #include "tests/methods/mle/sealed_references.h"
 
 namespace partita::methods::mle::sealed_fit_test {
@@ -18,10 +19,10 @@ using testing::Share;
 // Models that need few steps.
 TEST(Sealed, EqualsLavaan) {
   ExpectLavaan("reg_simple", 4);
-  ExpectLavaan("path_indirect", 6);
+  ExpectLavaan("path_indirect", 8);
   ExpectLavaan("growth_openmx5", 8);
 }
-TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 6, "replicated"); }
+TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 8, "replicated"); }
 
 TEST(Sealed, PlanHasTheRoundsAndBytes) {
   const Case c = Load("reg_simple");
@@ -33,6 +34,50 @@ TEST(Sealed, PlanHasTheRoundsAndBytes) {
     SilentProgress progress;
     FitSealed(engine, model, Openings(), Share(engine, c), progress);
   });
+}
+
+uint64_t PlannedRounds(const Case& c, size_t steps) {
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
+  model.iterations = steps;
+  mpc::PlanEngine plan("dealer", 2);
+  SilentProgress progress;
+  FitSealed(plan, model, Openings(), Share(plan, c), progress);
+  const auto rounds = plan.phases().back().rounds;
+  return *std::max_element(rounds.begin(), rounds.end());
+}
+TEST(Sealed, AStepTakesTheRoundsThatAreStated) {
+  const Case three_factors = Load("hs_cfa3");
+  EXPECT_EQ(PlannedRounds(three_factors, 2) - PlannedRounds(three_factors, 1), 303u);
+  EXPECT_EQ(PlannedRounds(three_factors, 4) - PlannedRounds(three_factors, 3), 325u);
+}
+
+// At the start the observed information of this model has negative eigenvalues.
+TEST(Sealed, ScoresWhereTheObservedInformationIsNotPositiveDefinite) {
+  const Case c = Load("growth_openmx5");
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
+  model.iterations = 8;
+  model.scoring_steps = 0;
+  testing::ExpectReference(c, model, RunSealed(c, model, "dealer", 2).estimates);
+}
+
+// Start values beyond the box go to its nearest end, others stay.
+TEST(Sealed, KeepsParametersInTheirBox) {
+  const Case c = Load("path_indirect");
+  SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
+  model.iterations = 0;
+  const SealedOpenings openings = {"main", 0};
+  const auto start = [&] {
+    const auto options = testing::SealedOptions(model, openings, "dealer", 2);
+    return RunSealed(c, model, openings, options).estimates.x;
+  };
+  VectorXd expected = start();
+  ASSERT_GT(expected.size(), 2);
+  model.start(model.opened[0]) = 1e5;
+  model.start(model.opened[1]) = -1e5;
+  expected(0) = kLargestParameter;
+  expected(1) = -kLargestParameter;
+  const VectorXd clamped = start();
+  for (Index k = 0; k < expected.size(); ++k) EXPECT_NEAR(clamped(k), expected(k), 1e-10) << k;
 }
 
 // Too few steps: the bit says so.

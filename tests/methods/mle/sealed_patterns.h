@@ -49,10 +49,9 @@ inline IncompleteCase LoadPatterns(const std::string& name) {
   return CaseOf(stats::testing::LoadIncomplete(name));
 }
 
-inline SealedModel ModelOf(const IncompleteCase& c, size_t iterations, size_t newton_steps = 0) {
+inline SealedModel ModelOf(const IncompleteCase& c, size_t iterations) {
   SealedModel model = PrepareSealed(c.reference.table, c.centre, c.half_width);
   model.iterations = iterations;
-  model.newton_steps = newton_steps;
   return model;
 }
 
@@ -128,8 +127,10 @@ inline Twin FitTwin(const IncompleteCase& c, const SealedModel& model) {
       stats::testing::Samples(c.reference.patterns, model.ram.variable_unit);
   const stats::SemObjective objective{model.ram, samples};
   Twin twin;
-  twin.end = stats::ScoreSteps(objective, StartOf(c, model),
-                               {model.iterations - model.newton_steps, model.newton_steps});
+  twin.end =
+      stats::ScoreSteps(objective, StartOf(c, model),
+                        {std::min(model.iterations, model.scoring_steps),
+                         model.iterations - std::min(model.iterations, model.scoring_steps)});
   const Index k = model.ram.num_parameters;
   twin.deviations = stats::InvertInformation(stats::ObservedInformation(objective, twin.end.x),
                                              stats::TangentSpace(MatrixXd(0, k), k), 1)

@@ -11,6 +11,7 @@ namespace partita::methods::mle::sealed_patterns_test {
 namespace {
 
 using Eigen::Index;
+using Eigen::MatrixXd;
 using mpc::Engine;
 using testing::FitTwin;
 using testing::IncompleteCase;
@@ -54,9 +55,8 @@ IncompleteCase Simulated() {
 }
 
 // On the way, where gradients and everything else are not zero.
-void ExpectTwin(const IncompleteCase& c, size_t iterations, size_t newton_steps,
-                const std::string& kind) {
-  const SealedModel model = ModelOf(c, iterations, newton_steps);
+void ExpectTwin(const IncompleteCase& c, size_t iterations, const std::string& kind) {
+  const SealedModel model = ModelOf(c, iterations);
   const Twin twin = FitTwin(c, model);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, kind));
   ASSERT_EQ(sealed.x.size(), twin.end.x.size());
@@ -69,20 +69,20 @@ void ExpectTwin(const IncompleteCase& c, size_t iterations, size_t newton_steps,
 
 TEST_F(SealedPatterns, EqualTheTwinOnTheWay) {
   const IncompleteCase c = LoadPatterns("growth_linear6_fiml");
-  ExpectTwin(c, 2, 0, "dealer");
-  ExpectTwin(c, 3, 1, "dealer");
-  ExpectTwin(c, 3, 1, "replicated");
+  ExpectTwin(c, 2, "dealer");
+  ExpectTwin(c, 3, "dealer");
+  ExpectTwin(c, 3, "replicated");
 }
 TEST(SealedPatternsOfRows, EqualTheTwinOnTheWay) {
   const IncompleteCase c = Simulated();
   ASSERT_GT(c.reference.patterns.size(), 4u);
-  ExpectTwin(c, 4, 0, "dealer");
-  ExpectTwin(c, 6, 2, "dealer");
+  ExpectTwin(c, 4, "dealer");
+  ExpectTwin(c, 6, "dealer");
 }
 // And the full-information fit.
 TEST(SealedPatternsOfRows, EqualTheFitInTheClear) {
   const IncompleteCase c = Simulated();
-  const SealedModel model = ModelOf(c, 14, 4);
+  const SealedModel model = ModelOf(c, 12);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, "dealer"));
   EXPECT_TRUE(sealed.converged);
   stats::SemFitOptions options;
@@ -101,7 +101,7 @@ TEST(SealedPatternsOfRows, EqualTheFitInTheClear) {
 
 TEST_F(SealedPatterns, EqualLavaan) {
   const IncompleteCase c = LoadPatterns("growth_linear6_fiml");
-  const SealedModel model = ModelOf(c, 8, 3);
+  const SealedModel model = ModelOf(c, 8);
   const SealedEstimates sealed = RunPatterns(c, model, PatternOptions(model, "dealer"));
   EXPECT_TRUE(sealed.converged);
   testing::ExpectLavaan(c, model, sealed.x, sealed.deviations);
@@ -112,10 +112,29 @@ TEST_F(SealedPatterns, EqualLavaan) {
 TEST_F(SealedPatterns, TheTwinEqualsLavaanOnManyPatterns) {
   const IncompleteCase c = LoadPatterns("hs_cfa3_fiml");
   ASSERT_GT(c.reference.patterns.size(), 100u);
-  const SealedModel model = ModelOf(c, kIncompleteIterations, kIncompleteNewtonSteps);
+  const SealedModel model = PrepareSealed(c.reference.table, c.centre, c.half_width);
   const Twin twin = FitTwin(c, model);
   EXPECT_LT(twin.end.scaled_gradient, model.tolerance);
   testing::ExpectLavaan(c, model, twin.end.x, twin.deviations);
+}
+
+// Rows drawn again from a table, in the clear from the sealed start.
+TEST(SealedPatternsOfRows, NewtonsStepsAreEnoughWhereThirtyOfScoringAreNot) {
+  stats::testing::IncompleteReference drawn;
+  drawn.reference = stats::testing::ReadJson(FixturePath("references/sem/hs_cfa3_mean.json"));
+  drawn.table = stats::testing::TableOf(drawn.reference);
+  const MatrixXd rows = stats::testing::ReadColumns(
+      SourcePath(drawn.reference["data"].get<std::string>()), drawn.table.observed);
+  std::mt19937_64 random(1);
+  MatrixXd again(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r)
+    again.row(r) = rows.row(static_cast<Index>(random() % static_cast<uint64_t>(rows.rows())));
+  drawn.patterns = stats::PatternsOf(again, 0);
+  const IncompleteCase c = testing::CaseOf(std::move(drawn));
+  SealedModel model = PrepareSealed(c.reference.table, c.centre, c.half_width);
+  EXPECT_LT(FitTwin(c, model).end.scaled_gradient, model.tolerance);
+  model.iterations = model.scoring_steps = 30;
+  EXPECT_GT(FitTwin(c, model).end.scaled_gradient, model.tolerance);
 }
 
 TEST_F(SealedPatterns, PlanHasTheRoundsAndBytes) {

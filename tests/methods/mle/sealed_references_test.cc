@@ -6,7 +6,7 @@ namespace {
 
 class SealedReferences : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(SealedReferences, EqualLavaan) { testing::ExpectLavaan(GetParam(), 30); }
+TEST_P(SealedReferences, EqualLavaan) { testing::ExpectLavaan(GetParam(), 12); }
 
 INSTANTIATE_TEST_SUITE_P(All, SealedReferences,
                          ::testing::Values("hs_cfa3", "hs_cfa3_stdlv", "hs_cfa3_mean",
@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(All, SealedReferences,
 
 // Equal labels across waves: one range for all of them.
 class SealedEqual : public ::testing::TestWithParam<std::string> {};
-TEST_P(SealedEqual, EqualLavaan) { testing::ExpectLavaan(GetParam(), 30, "dealer", true); }
+TEST_P(SealedEqual, EqualLavaan) { testing::ExpectLavaan(GetParam(), 12, "dealer", true); }
 INSTANTIATE_TEST_SUITE_P(All, SealedEqual, ::testing::Values("growth_linear6", "poldem_sem_eq"));
 
 }  // namespace

@@ -22,12 +22,7 @@ SealedModel SealedModelOf(const MleAnalysis& analysis) {
                 "use information = \"expected\", or protocol = \"pooled-moments\"");
   }
   const stats::StatisticsScale scale = PublicScale(analysis);
-  SealedModel model = PrepareSealed(analysis.table, scale.centre, scale.half_width);
-  if (incomplete) {
-    model.iterations = kIncompleteIterations;
-    model.newton_steps = kIncompleteNewtonSteps;
-  }
-  return model;
+  return PrepareSealed(analysis.table, scale.centre, scale.half_width);
 }
 
 bool HasSealedCovariates(const MleAnalysis& analysis) {

@@ -64,11 +64,8 @@ class SealedFit {
     for (size_t t = 0; t < model_.iterations; ++t) {
       progress.Step(t, model_.iterations);
       progress.CheckCancelled();
-      const bool newton = t + model_.newton_steps >= model_.iterations;
       const Shared step =
-          SlopeAt(problem_, current,
-                  newton ? stats::Information::kObserved : stats::Information::kExpected)
-              .step;
+          t < model_.scoring_steps ? ScoringStep(problem_, current) : NewtonStep(problem_, current);
       std::vector<SealedPoint> tried;
       for (const double size : kStepSizes) {
         tried.emplace_back();
@@ -136,19 +133,22 @@ class SealedFit {
     cut.Run();
     const Shared top = Bounded(Constant(engine_, {k_, 1}, kLargestParameter));
     const Shared bottom = Bounded(Constant(engine_, {k_, 1}, -kLargestParameter));
-    for (const bool upper : {true, false}) {
-      std::vector<mpc::Comparison> comparisons;
-      for (const SealedPoint& at : all) {
-        comparisons.push_back(upper ? mpc::Comparison{top, at.theta}
-                                    : mpc::Comparison{at.theta, bottom});
-      }
-      const std::vector<SharedBits> outside = mpc::LessThan(engine_, comparisons);
-      std::vector<mpc::Selection> selections;
-      for (size_t c = 0; c < all.size(); ++c) {
-        selections.push_back({outside[c], upper ? top : bottom, all[c].theta});
-      }
-      const std::vector<Shared> clamped = mpc::Select(engine_, selections);
-      for (size_t c = 0; c < all.size(); ++c) all[c].theta = Bounded(clamped[c]);
+    std::vector<mpc::Comparison> comparisons;
+    for (const SealedPoint& at : all) {
+      comparisons.push_back({top, at.theta});
+      comparisons.push_back({at.theta, bottom});
+    }
+    const std::vector<Shared> outside = engine_.ToRing(mpc::LessThan(engine_, comparisons));
+    mpc::ProductRound round(engine_);
+    std::vector<Shared> moves(outside.size());
+    for (size_t i = 0; i < moves.size(); ++i) {
+      const Shared& end = i % 2 == 0 ? top : bottom;
+      round.Add(outside[i], Minus(engine_, end, all[i / 2].theta), kLargestEntry, moves[i]);
+    }
+    round.Run();
+    for (size_t c = 0; c < all.size(); ++c) {
+      const Shared move = Plus(engine_, moves[2 * c], moves[2 * c + 1]);  // never both
+      all[c].theta = Plus(engine_, all[c].theta, move);
     }
     for (SealedPoint& at : all) at.theta.bound = kLargestParameter;
   }

@@ -11,10 +11,6 @@
 
 namespace partita::methods::mle {
 
-// Steps where rows are incomplete, and how many of them are Newton's: a model of nine variables
-// with 107 patterns needs 9 and 4 (tests).
-inline constexpr size_t kIncompleteIterations = 24, kIncompleteNewtonSteps = 6;
-
 struct SealedModel {
   stats::ParameterTable table;  // with the moments of fixed.x covariates as parameters like others
   stats::RamModel ram;          // of it; its units are those of the half-widths
@@ -26,9 +22,9 @@ struct SealedModel {
   std::vector<int> opened;
   std::vector<size_t> covariates;  // exogenous observed variables, fixed.x or not
   size_t path_length = 0;          // A^(path_length + 1) = 0
-  size_t iterations = 30;
-  size_t newton_steps = 0;  // the last of them, by the observed instead of the expected information
-  double tolerance = 1e-6;  // of the gradient over the root of the information, per observation
+  size_t iterations = 12;
+  size_t scoring_steps = 2;  // the first of them; the others are Newton's
+  double tolerance = 1e-6;   // of the gradient over the root of the information, per observation
 };
 
 // centre, half_width: of the observed variables, public. Moments of fixed.x covariates are

@@ -6,6 +6,8 @@
 #include "methods/mle/sealed/values.h"
 #include "mpc/compare.h"
 #include "mpc/functions/definite.h"
+#include "mpc/functions/inverse.h"
+#include "mpc/functions/magnitude.h"
 #include "mpc/functions/reciprocal.h"
 
 namespace partita::methods::mle {
@@ -21,6 +23,19 @@ using stats::RamMatrix;
 // Of the observed information in units of the expected one's diagonal, near a minimum 1 or so.
 constexpr double kLargestObserved = 8;
 constexpr double kSmallestObservedPivot = 0x1p-17;
+// Of steps: l of slope.h, and what the inverse may be off by.
+constexpr double kDamping = 0x1p-16, kStepResidual = 0x1p-8;
+// Sizes of the information's diagonal, and the scales that make it at most kLargestUnit.
+constexpr mpc::PowersOfTwo kSizes = {-20, 50};
+constexpr int kScaleBits = 27;
+constexpr double kLargestScale = 0x1p10, kLargestUnit = 1.001;
+// Of NewtonStep: Y is shortened, so that D H D may be up to 2.4 times as large as D I D; sizes that
+// an observed information has where it is positive definite and Y near its inverse.
+constexpr double kShortened = 13.0 / 16;
+constexpr int kShortenedBits = 4, kCoarseBits = 10;
+constexpr double kLargestResidual = 0x1p23;
+constexpr double kLargestObservedSquares = 0x1p12, kLargestResidualSquares = 16;
+constexpr double kLargestPowerSquares = 0.81;
 
 // How the cells of a group move everything: the public side of the derivatives.
 struct CellEffects {
@@ -322,7 +337,143 @@ Shared InvertObserved(Engine& engine, const Shared& information) {
   return mpc::Reshape(inverse, {k, k});
 }
 
+Shared PlusIdentity(Engine& engine, const Shared& square, double constant, double bound) {
+  const auto size = static_cast<Index>(square.shape.rows);
+  const MatrixXd identity = constant * MatrixXd::Identity(size, size);
+  return Bounded(engine.Add(square, engine.Public(EncodeMatrix(identity, square.fraction_bits))),
+                 bound);
+}
+
+// 2^(-e/2) for entries from 2^(e-1) to 2^e; 0 for entries below kSizes, of parameters that move
+// nothing, or beyond.
+Shared ScalesOf(Engine& engine, const Shared& diagonal) {
+  const mpc::Magnitude magnitude =
+      mpc::MagnitudesOf(engine, std::span(&diagonal, 1), std::span(&kSizes, 1)).front();
+  const Shared below = engine.ToRing(std::span(&magnitude.below, 1)).front();
+  std::vector<double> scales(kSizes.count + 1, 0);
+  for (size_t i = 1; i < kSizes.count; ++i)
+    scales[i] = std::exp2(-0.5 * (kSizes.first + static_cast<double>(i)));
+  return mpc::NumberOfClass(engine, below, diagonal.shape, scales, kScaleBits);
+}
+
+// What shapes a step, in units of `scale`.
+struct StepParts {
+  Shared scale;     // D, k x 1
+  Shared gradient;  // D g
+  Shared inverse;   // Y, near that of the expected information D I D
+  Shared observed;  // D H D, where asked for
+};
+
+StepParts PartsOf(const SealedProblem& problem, const SealedPoint& at,
+                  stats::Information information_of) {
+  Engine& engine = problem.engine;
+  const size_t k = problem.parameters();
+  const std::vector<Shared> sums =
+      OverSamples(problem, Derivative(problem, at, information_of).Run(), kLargestEntry);
+  const Shared information = mpc::Reshape(sums[1], {k, k});
+  StepParts parts;
+  parts.scale = ScalesOf(engine, Bounded(Diagonal(engine, information)));
+  mpc::ProductRound round(engine);
+  Shared outer, unit;
+  round.Add(mpc::Product::Kind::kMatrix, parts.scale, engine.Transpose(parts.scale),
+            kLargestScale * kLargestScale, outer);
+  round.Add(mpc::Reshape(sums[0], {k, 1}), parts.scale, kLargestEntry, parts.gradient);
+  round.Run();
+  round.AddCut(information, outer, 1.125, kSealedBits, unit);
+  round.AddCut(parts.gradient, kLargestEntry, kSealedBits, parts.gradient);
+  if (information_of == stats::Information::kObserved) {
+    round.AddCut(mpc::Reshape(sums[2], {k, k}), outer, kLargestEntry, kSealedBits, parts.observed);
+  }
+  round.Run();
+
+  const double damping = kDamping * static_cast<double>(k);
+  const mpc::PositiveMatrix matrix{PlusIdentity(engine, unit, damping, 2),
+                                   kLargestUnit * static_cast<double>(k) + damping, damping};
+  parts.inverse =
+      mpc::InvertRoughly(engine, std::span(&matrix, 1), kStepResidual, kSealedBits).front();
+  return parts;
+}
+
+Shared StepBy(Engine& engine, const StepParts& parts, const Shared& inverse) {
+  Products products(engine);
+  Shared inner, step;
+  products.Matrix(inverse, parts.gradient, inner);
+  products.Run();
+  products.Elementwise(inner, parts.scale, step);
+  products.Run();
+  return step;
+}
+
+// 1 where all of the sums of squares of their entries are below their limits, else 0.
+Shared AreSmall(Engine& engine, const std::vector<std::pair<Shared, double>>& squares) {
+  std::vector<Shared> differences;
+  for (const auto& [entries, limit] : squares) {
+    const Shared sum = SumAll(engine, entries, kLargestEntry);
+    const Shared limits = mpc::ConstantLike(engine, sum, limit, sum.fraction_bits);
+    differences.push_back(mpc::OfAnySize(engine, engine.Subtract(sum, limits)));
+  }
+  const std::vector<mpc::SharedBits> below = mpc::IsNegative(engine, differences);
+  mpc::SharedBits all = below.front();
+  for (size_t i = 1; i < below.size(); ++i) {
+    const mpc::BitProduct both{all, below[i]};
+    all = engine.And(std::span(&both, 1)).front();
+  }
+  return engine.ToRing(std::span(&all, 1)).front();
+}
+
+// Of D H D, by the series of E = I - a Y D H D up to E^15. Where |E^8| in the Frobenius norm is less
+// than 0.9 all eigenvalues of Y D H D lie between 0 and 2 / a, so that H is positive definite as Y
+// is; where D H D and E are small, too, nothing on the way to E^8 has left its bound. Elsewhere: Y.
+Shared InverseNear(Engine& engine, const StepParts& parts) {
+  const double largest = 16 * parts.inverse.bound;
+  Shared inverse = mpc::TimesConstant(engine, parts.inverse, kShortened, kShortenedBits);
+  mpc::ProductRound round(engine);
+  Shared power;
+  round.AddCut(mpc::Product::Kind::kMatrix, inverse, parts.observed, kLargestResidual, kSealedBits,
+               power);
+  round.Run();
+  power = PlusIdentity(engine, engine.Scale(power, -1), 1, 2 * kLargestResidual);
+
+  Shared residual, observed, next;  // coarse, for their sizes
+  round.AddCut(power, 2 * kLargestResidual, kCoarseBits, residual);
+  round.AddCut(parts.observed, kLargestEntry, kCoarseBits, observed);
+  constexpr double kLargestPowers[] = {0x1p4, 0x1p8, 0x1p16};  // of an E with |E|^2 < 16
+  for (const double bound : kLargestPowers) {
+    round.AddCut(mpc::Product::Kind::kMatrix, PlusIdentity(engine, power, 1, 2 * power.bound),
+                 inverse, largest, kSealedBits, inverse);
+    round.AddCut(mpc::Product::Kind::kMatrix, power, power, bound, kSealedBits, next);
+    round.Run();
+    power = next;
+  }
+  std::vector<Shared> squares(3);
+  round.AddCut(mpc::Product::Kind::kMatrix, PlusIdentity(engine, power, 1, 2 * power.bound),
+               inverse, largest, kSealedBits - 1, inverse);
+  round.Add(observed, observed, kLargestEntry * kLargestEntry, squares[0]);
+  round.Add(residual, residual, 4 * kLargestResidual * kLargestResidual, squares[1]);
+  round.Add(power, power, power.bound, squares[2]);
+  round.Run();
+  inverse = mpc::TimesPowerOfTwo(engine.Add(inverse, engine.Transpose(inverse)), -1);
+
+  const Shared good = AreSmall(engine, {{squares[0], kLargestObservedSquares},
+                                        {squares[1], kLargestResidualSquares},
+                                        {squares[2], kLargestPowerSquares}});
+  Shared moved;
+  round.Add(good, AsRow(Minus(engine, inverse, parts.inverse, 4 * largest)), 4 * largest, moved);
+  round.Run();
+  return Plus(engine, parts.inverse, mpc::Reshape(moved, parts.inverse.shape), 4 * largest);
+}
+
 }  // namespace
+
+Shared ScoringStep(const SealedProblem& problem, const SealedPoint& at) {
+  const StepParts parts = PartsOf(problem, at, stats::Information::kExpected);
+  return StepBy(problem.engine, parts, parts.inverse);
+}
+
+Shared NewtonStep(const SealedProblem& problem, const SealedPoint& at) {
+  const StepParts parts = PartsOf(problem, at, stats::Information::kObserved);
+  return StepBy(problem.engine, parts, InverseNear(problem.engine, parts));
+}
 
 SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
                     stats::Information information_of) {
@@ -340,7 +491,7 @@ SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
   slope.scale =
       Bounded(mpc::InverseRoot(engine, std::span(&diagonal, 1), kSealedBits).front(), largest);
   Products products(engine);
-  Shared outer, unit_diagonal, inner;
+  Shared outer, unit_diagonal;
   products.Matrix(slope.scale, engine.Transpose(slope.scale), outer, largest * largest);
   products.Elementwise(gradient, slope.scale, slope.scaled);
   products.Run();
@@ -356,10 +507,6 @@ SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
     inverse = mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front().inverse;
   }
   slope.inflation = Diagonal(engine, inverse);
-  products.Matrix(inverse, slope.scaled, inner);
-  products.Run();
-  products.Elementwise(inner, slope.scale, slope.step);
-  products.Run();
   return slope;
 }
 

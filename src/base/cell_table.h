@@ -8,7 +8,8 @@
 
 namespace partita {
 
-// Numbers are shown to four significant digits, and written whole to JSON; NaN: not available.
+// Numbers are shown to four significant digits, whole numbers and those above 10,000 to the unit,
+// and written in full to JSON; NaN: not available.
 using TableCell = std::variant<std::string, double>;
 
 struct CellTable {

@@ -39,6 +39,16 @@ size_t TextWidth(std::string_view text) {
   }));
 }
 
+std::string CutText(std::string_view text, size_t longest) {
+  if (TextWidth(text) <= longest) return std::string(text);
+  size_t end = 0;
+  for (size_t left = longest; end < text.size(); ++end) {
+    const bool starts = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
+    if (starts && left-- <= 1) break;
+  }
+  return std::string(text.substr(0, end)) + "\u2026";
+}
+
 std::string RenderTable(const TextTable& table, size_t indent) {
   std::vector<size_t> widths;
   for (const std::string& cell : table.header) widths.push_back(TextWidth(cell));

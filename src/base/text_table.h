@@ -25,6 +25,8 @@ std::string RenderTable(const TextTable& table, size_t indent);
 std::string WrapText(std::string_view text, size_t indent);
 
 size_t TextWidth(std::string_view text);
+// At most `longest` characters: a longer text loses its end for an ellipsis.
+std::string CutText(std::string_view text, size_t longest);
 
 std::string FormatCount(uint64_t count);    // "1,204,332"
 std::string FormatBytes(uint64_t bytes);    // "512 B", "1.2 MB" (powers of 1000)

@@ -79,7 +79,7 @@ std::string AslettHtml(const std::vector<FigureLine>& lines) {
   page.title = kAslettTitle;
   page.header = report::Element("h1", report::Escape(kAslettTitle));
   for (size_t first = 0; first < lines.size();) {
-    report::LinePlot plot{"type II against type I error", "type I error", "type II error", {}, 0};
+    report::LinePlot plot{"type II against type I error", "type I error", "type II error", {}};
     plot.lines.push_back({"no loss", {{0, 1}, {1, 0}}});
     size_t last = first;
     for (; last < lines.size() && SamePlot(lines[first], lines[last]); ++last) {
@@ -90,7 +90,7 @@ std::string AslettHtml(const std::vector<FigureLine>& lines) {
       plot.lines.push_back(std::move(drawn));
     }
     page.main += report::Section(fmt::format("plot-{}", first), PlotTitle(lines[first]),
-                                 report::Element("figure", report::LinePlotSvg(plot)));
+                                 report::LinePlotHtml(plot));
     first = last;
   }
   page.footer = report::Paragraph(kAslettIs) +

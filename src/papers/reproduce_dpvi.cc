@@ -309,9 +309,9 @@ std::string DpviHtml(const std::string& title, const std::vector<Outcome>& outco
   report::HtmlPage page;
   page.title = title;
   page.header = report::Element("h1", report::Escape(title));
-  page.main = report::Section("learning", "Learning",
-                              report::Element("figure", report::LinePlotSvg(plot))) +
+  page.main = report::Section("learning", "Learning", report::LinePlotHtml(plot)) +
               report::Section("privacy", "Privacy", report::StatementHtml(statement));
+  page.data = report::WithTradeOffs("", statement);
   page.footer = report::Paragraph(
       "UCI Adult (Becker and Kohavi, 1996). Experiment: Tajeddine et al., Privacy-preserving Data "
       "Sharing on Vertically Partitioned Data, Section 6.");

@@ -225,7 +225,7 @@ std::string PsgdHtml(const std::string& title, const PsgdCommand& command,
           fmt::format("{}-{}", PanelName(panel), epsilon),
           fmt::format("{}, epsilon = {}",
                       panel == erm::Panel::kParties ? "Number of parties" : "Skew", epsilon),
-          report::Element("figure", report::LinePlotSvg(plot)));
+          report::LinePlotHtml(plot));
     }
   }
   page.footer =

@@ -92,14 +92,14 @@ nlohmann::ordered_json RegistriesData(const methods::mcmc::RegistryResults& resu
 
 std::string PlotRegistries(const std::vector<RegistryRow>& rows, const char* name,
                            double RegistryRow::*value) {
-  report::LinePlot plot{name, "events per registry", name, {}, 0};
+  report::LinePlot plot{name, "events per registry", name, {}};
   for (const RegistryRow& row : rows) {
     auto line = std::find_if(plot.lines.begin(), plot.lines.end(),
                              [&](const report::PlotLine& one) { return one.name == row.analysis; });
     if (line == plot.lines.end()) line = plot.lines.insert(line, {row.analysis, {}});
     line->points.emplace_back(static_cast<double>(row.events), row.*value);
   }
-  return report::Section(name, name, report::Element("figure", report::LinePlotSvg(plot)));
+  return report::Section(name, name, report::LinePlotHtml(plot));
 }
 
 std::string RegistriesHtml(const std::vector<RegistryRow>& rows) {

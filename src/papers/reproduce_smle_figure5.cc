@@ -191,7 +191,7 @@ double Along(const Point& point, const std::string& axis) {
 }
 
 std::string PlotFigure5(const std::vector<Timing>& timings, const std::string& axis) {
-  report::LinePlot plot{"time against " + axis, axis, "log10 of seconds", {}, 0};
+  report::LinePlot plot{"time against " + axis, axis, "log10 of seconds", {}};
   for (const Timing& timing : timings) {
     if (timing.point.axis != axis) continue;
     std::string name = timing.protocol;
@@ -201,8 +201,7 @@ std::string PlotFigure5(const std::vector<Timing>& timings, const std::string& a
     if (line == plot.lines.end()) line = plot.lines.insert(line, {name, {}});
     line->points.emplace_back(Along(timing.point, axis), std::log10(timing.evaluation));
   }
-  return report::Section(plot.title, "One evaluation against " + axis,
-                         report::Element("figure", report::LinePlotSvg(plot)));
+  return report::Section(plot.title, "One evaluation against " + axis, report::LinePlotHtml(plot));
 }
 
 std::string Figure5Html(const std::vector<Timing>& timings) {

@@ -1,19 +1,15 @@
 #include "report/cell_tables.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
-
 #include "base/text_table.h"
 #include "report/html_text.h"
+#include "report/numbers.h"
 
 namespace partita::report {
 namespace {
 
 std::string CellText(const TableCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  const double number = std::get<double>(cell);
-  return std::isnan(number) ? "NA" : fmt::format("{:.4g}", number);
+  return Number4(std::get<double>(cell));
 }
 
 // Columns without a text in them.

@@ -21,10 +21,11 @@ Json CellJson(const TableCell& cell) {
 Json PlotJson(const DocumentPlot& plot) {
   Json series = Json::array();
   for (const DocumentSeries& line : plot.series)
-    series.push_back({{"name", line.name}, {"x", line.x}, {"y", line.y}});
+    series.push_back({{"name", line.name}, {"x", line.x}, {"y", line.y}, {"upper", line.upper}});
   return {{"title", plot.title},
           {"x_label", plot.x_label},
           {"y_label", plot.y_label},
+          {"note", plot.note},
           {"series", std::move(series)}};
 }
 
@@ -46,9 +47,13 @@ std::vector<double> ReadNumbers(const Json& json) {
 
 DocumentPlot ReadPlot(const Json& json) {
   DocumentPlot plot{json.at("title"), json.at("x_label"), json.at("y_label"), {}};
+  plot.note = json.value("note", "");  // results of before it are read as well
   for (const Json& line : json.at("series")) {
     plot.series.push_back({line.at("name"), ReadNumbers(line.at("x")), ReadNumbers(line.at("y"))});
-    if (plot.series.back().x.size() != plot.series.back().y.size())
+    study::DocumentSeries& series = plot.series.back();
+    if (line.contains("upper")) series.upper = ReadNumbers(line.at("upper"));
+    if (series.x.size() != series.y.size() ||
+        (!series.upper.empty() && series.upper.size() != series.x.size()))
       throw Json::other_error::create(501, "a line of a plot lacks coordinates", nullptr);
   }
   return plot;

@@ -12,6 +12,7 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/line_plot.h"
+#include "report/plan_statements.h"
 #include "report/privacy_html.h"
 #include "report/run_summary.h"
 
@@ -24,7 +25,9 @@ using study::DocumentSection;
 using study::DocumentSeries;
 using study::DocumentTable;
 
+// Plots are on the page only: a section of nothing else has no heading here.
 std::string SectionText(const DocumentSection& section) {
+  if (section.paragraphs.empty() && section.tables.empty()) return {};
   std::string text = "\n" + WrapText(section.heading + ":", 0);
   for (const std::string& paragraph : section.paragraphs) text += WrapText(paragraph, 2);
   for (const DocumentTable& table : section.tables) text += CellTableText(table);
@@ -32,20 +35,23 @@ std::string SectionText(const DocumentSection& section) {
 }
 
 std::string PlotHtml(const DocumentPlot& plot) {
-  LinePlot lines{plot.title, plot.x_label, plot.y_label, {}, 0};
+  LinePlot lines{plot.title, plot.x_label, plot.y_label, {}, {}, plot.note};
   for (const DocumentSeries& series : plot.series) {
-    PlotLine line{series.name, {}};
+    PlotLine line{series.name, {}, series.upper};
     for (size_t i = 0; i < series.x.size(); ++i) line.points.emplace_back(series.x[i], series.y[i]);
     lines.lines.push_back(std::move(line));
   }
-  return LinePlotSvg(lines);
+  return LinePlotHtml(lines);
 }
 
 std::string SectionHtml(const DocumentSection& section, size_t index) {
   std::string html;
   for (const std::string& paragraph : section.paragraphs) html += Paragraph(paragraph);
   for (const DocumentTable& table : section.tables) html += CellTableHtml(table);
-  for (const DocumentPlot& plot : section.plots) html += PlotHtml(plot);
+  std::string plots;
+  for (const DocumentPlot& plot : section.plots) plots += PlotHtml(plot);
+  if (!plots.empty()) html += Element("div", "\n" + plots, "plots") + "\n";
+  if (html.empty()) return {};
   return Section(fmt::format("section-{}", index + 1), section.heading, html);
 }
 
@@ -91,12 +97,15 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
                 Element("h1", Escape(document.title)) + "\n" + Paragraph(about, "about");
   if (const std::string caution = Caution(document); !caution.empty())
     page.main += Paragraph(caution, "caution");
+  page.main += StatementsHtml(PlanStatements(plan));
   for (size_t i = 0; i < document.sections.size(); ++i) {
     if (!document.sections[i].own_rows) page.main += SectionHtml(document.sections[i], i);
   }
   page.main += DataHtml(facts) + StudyHtml(plan, facts) + LearnedHtml(plan, facts) +
                TrafficHtml(facts) + Section("software", "Software", Paragraph(Software(facts)));
-  if (plan.privacy_statement) page.data = WithTradeOffs("", *plan.privacy_statement);
+  // One script draws them; without one of them there is nothing to draw.
+  if (!facts.phases.empty()) page.data = "{\"traffic\": " + TrafficData(facts) + "}";
+  if (plan.privacy_statement) page.data = WithTradeOffs(page.data, *plan.privacy_statement);
   page.footer = Paragraph(
       "Made by Partita. This file needs no network; result.json holds its numbers in full "
       "precision.");

@@ -22,6 +22,14 @@ std::string Script(const HtmlPage& page) {
          "</script>\n<script>" + std::string(web_assets::Script()) + "</script>\n";
 }
 
+// What the script is made of.
+std::string Licences(const HtmlPage& page) {
+  if (page.data.empty()) return {};
+  return Element("details", Element("summary", "Licences of the packages that draw the plots") +
+                                Element("pre", Escape(web_assets::Licences()))) +
+         "\n";
+}
+
 }  // namespace
 
 std::string EmbeddableJson(const std::string& json) {
@@ -40,7 +48,8 @@ std::string EmbeddableJson(const std::string& json) {
 std::string RenderHtmlPage(const HtmlPage& page) {
   return "<!DOCTYPE html>\n<html lang=\"en\">\n" + Head(page) + "<body>\n" +
          Element("header", "\n" + page.header) + "\n" + Element("main", "\n" + page.main) + "\n" +
-         Element("footer", "\n" + page.footer) + "\n" + Script(page) + "</body>\n</html>\n";
+         Element("footer", "\n" + page.footer + Licences(page)) + "\n" + Script(page) +
+         "</body>\n</html>\n";
 }
 
 }  // namespace partita::report

@@ -1,10 +1,12 @@
 #include "report/html_run.h"
 
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/text_table.h"
 #include "report/html_text.h"
+#include "report/json.h"
 #include "report/numbers.h"
 #include "report/plan_statements.h"
 #include "report/privacy_html.h"
@@ -260,6 +262,22 @@ std::string DataHtml(const RunFacts& facts) {
   if (!facts.rows.empty()) out += RowsTable(facts);
   if (!facts.variables.empty()) out += VariablesTable(facts);
   return Section("data", "Data", out);
+}
+
+std::string TrafficData(const RunFacts& facts) {
+  Json phases = Json::array();
+  double start = 0;
+  for (const PhaseFacts& phase : facts.phases) {
+    std::string note;
+    if (phase.bytes_sent + phase.bytes_received > 0) {
+      note = FormatBytes(phase.bytes_sent) + " sent, " + FormatBytes(phase.bytes_received) +
+             " received";
+    }
+    phases.push_back(
+        {{"phase", phase.phase}, {"start", start}, {"seconds", phase.seconds}, {"note", note}});
+    start += phase.seconds;
+  }
+  return phases.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::string TrafficHtml(const RunFacts& facts) {

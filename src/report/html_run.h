@@ -24,6 +24,8 @@ std::string DataHtml(const RunFacts& facts);
 
 // Phases, bytes and time, and what the plan had predicted.
 std::string TrafficHtml(const RunFacts& facts);
+// The numbers of its plot: a JSON array of phase, start, seconds, note.
+std::string TrafficData(const RunFacts& facts);
 
 // Parts of the above that a plan has, too.
 std::string PartiesTable(const study::Plan& plan);

@@ -1,6 +1,10 @@
 #include "report/plan_statements.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "privacy/rounded_text.h"
+#include "privacy/statement.h"
 
 namespace partita::report {
 namespace {
@@ -25,6 +29,44 @@ std::vector<std::string> ComputingParties(const study::Plan& plan) {
   return names;
 }
 
+// "epsilon at most 1.61 at delta = 1e-05 (replace)"; of plans without a statement, their own words.
+std::vector<std::pair<std::string, std::string>> LossesByAdversary(const study::Plan& plan) {
+  constexpr int kDigits = 3;
+  std::vector<std::pair<std::string, std::string>> losses;
+  if (!plan.privacy_statement) {
+    for (const study::PlanPrivacy& row : plan.privacy) losses.emplace_back(row.adversary, row.loss);
+    return losses;
+  }
+  for (const privacy::StatementRow& row : plan.privacy_statement->rows) {
+    const std::string bound =
+        row.loss.infinite
+            ? "no bound"
+            : "epsilon at most " + privacy::RoundedText(row.loss.epsilon_upper, kDigits, true) +
+                  " at delta = " + privacy::DeltaText(row.loss.delta) + " (" +
+                  std::string(AdjacencyName(row.adjacency)) + ")";
+    losses.emplace_back(privacy::AdversaryText(row.adversary), bound);
+  }
+  return losses;
+}
+
+// What may be learned about one person, by whom: who learns as much is named together.
+std::string Losses(const study::Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> who;
+  for (const auto& [adversary, loss] : LossesByAdversary(plan)) {
+    auto found = std::find_if(who.begin(), who.end(), [&, &bound = loss](const auto& entry) {
+      return entry.first == bound;
+    });
+    if (found == who.end()) found = who.insert(who.end(), {loss, {}});
+    found->second.push_back(adversary);
+  }
+  if (who.empty()) return "";
+  std::string text;
+  for (const auto& [loss, adversaries] : who)
+    text += (text.empty() ? " Of one person may be learned, by " : "; by ") + List(adversaries) +
+            ": " + loss;
+  return text + ". This holds under the conditions of the privacy statement.";
+}
+
 Statement DifferentialPrivacy(const study::Plan& plan) {
   std::vector<std::string> exact, receivers, noisy;
   for (const study::PlanRelease& release : plan.releases) {
@@ -41,7 +83,8 @@ Statement DifferentialPrivacy(const study::Plan& plan) {
   }
   if (exact.empty()) {
     return {"differential-privacy",
-            "Differentially private as the privacy statement says; it covers " + List(noisy) + "."};
+            "Differentially private as the privacy statement says; it covers " + List(noisy) + "." +
+                Losses(plan)};
   }
   return {"differential-privacy", "NOT differentially private: what is released to " +
                                       List(receivers) + " (" + List(exact) +

@@ -62,5 +62,13 @@ TEST(FormatTest, Seconds) {
   EXPECT_EQ(FormatSeconds(-1), "unknown");
 }
 
+TEST(TextTableTest, CutTextKeepsWholeCharacters) {
+  EXPECT_EQ(CutText("short", 5), "short");
+  EXPECT_EQ(CutText("longer", 5), "long\u2026");
+  EXPECT_EQ(CutText("\u00e4\u00f6\u00fc\u00df", 3), "\u00e4\u00f6\u2026");
+  EXPECT_EQ(TextWidth(CutText(std::string(200, 'x'), 62)), 62U);
+  EXPECT_EQ(CutText("", 3), "");
+}
+
 }  // namespace
 }  // namespace partita::text_table_test

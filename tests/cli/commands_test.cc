@@ -173,6 +173,22 @@ TEST(CommandsTest, TemplatesAreValidStudies) {
   EXPECT_THAT(ReadFile(noised, 1 << 20, "the study file"), HasSubstr("[analysis.privacy]"));
 }
 
+TEST(CommandsTest, ValidateWarnsOfOutcomesOfTwoValues) {
+  StudyFolder folder;
+  const std::vector<std::string> as_json = {"study", "validate", folder.study_file(), "--format",
+                                            "json"};
+  EXPECT_EQ(nlohmann::json::parse(Partita(as_json).out)["data"]["warnings"],
+            nlohmann::json::array());
+  folder.Edit(folder.study_file(), "type = \"numeric\"\nlower = -10\nupper = 10",
+              "type = \"integer\"\nlower = 0\nupper = 1");
+  folder.Edit(folder.study_file(), "function = \"sem\"", "function = \"regression\"");
+  folder.Edit(folder.study_file(), "x3 ~ x1 + x2", "x1 ~ x2 + x3");
+  const ProcessResult valid = Partita({"study", "validate", folder.study_file()});
+  EXPECT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_THAT(valid.out, HasSubstr("Warning: analysis 'main': the outcome 'x1' is 0 or 1"));
+  EXPECT_EQ(nlohmann::json::parse(Partita(as_json).out)["data"]["warnings"].size(), 1U);
+}
+
 TEST(CommandsTest, PlanSaysWhoLearnsWhat) {
   StudyFolder folder;
   const ProcessResult text = Partita(

@@ -150,9 +150,10 @@ TEST_F(SyntheticTest, BadInputIsNamed) {
 
 TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
   const std::string csv = folder_.path() + "/f.csv", html = folder_.path() + "/f.html";
-  const ProcessResult run = Partita({"reproduce", "dpvi-figure2", "--data", FixturePath("tables"),
-                                     "--steps", "60", "--components", "4", "--output", csv,
-                                     "--html", html, "--model", model_, "--format", "jsonl"});
+  const ProcessResult run =
+      Partita({"reproduce", "dpvi-figure2", "--data", FixturePath("tables"), "--steps", "60",
+               "--components", "4", "--output", csv, "--html", html, "--model", model_, "--force",
+               "--format", "jsonl"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const auto data = nlohmann::json::parse(run.out)["data"];
   ASSERT_EQ(data["runs"].size(), 3);
@@ -166,6 +167,9 @@ TEST_F(SyntheticTest, FiguresWriteNumbersPlotsAndAModel) {
   EXPECT_EQ(data["privacy"]["rows"][1]["adjacency"], "add-remove");
   EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("line,schedule,repeat,step"));
   EXPECT_THAT(StudyFolder::Read(html), HasSubstr("<polyline"));
+  // The trade-off has the numbers to be drawn from.
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("data-plot=\"trade-off\""));
+  EXPECT_THAT(StudyFolder::Read(html), HasSubstr("id=\"report-data\">{\"privacy\":"));
   EXPECT_EQ(nlohmann::json::parse(StudyFolder::Read(model_))["columns"].size(), 14);
 }
 

@@ -174,7 +174,7 @@ TEST(CsvReaderTest, HeaderMistakes) {
             "did you mean 'X1'?");
   ExpectBad("id,height,y\n", {{Numeric("x1")}}, "no column 'x1'",
             "known names: 'id', 'height', 'y'");
-  ExpectBad("id;x\n", kX, "no column 'x'", "is the separator really ','?");
+  ExpectBad("id;x\n", kX, "no column 'x'", "write separator = \";\"");
   ExpectBad("x,y,x\n1,2,3\n", {{Numeric("y")}},
             "t.csv:1:5: two columns are named 'x' (fields 1 and 3)");
   ExpectBad("\xE9,x\n", kX, "t.csv:1:1: the column name '?' is not valid UTF-8");

@@ -234,7 +234,7 @@ TEST(TableCheckTest, ReportsBrokenFilesAsProblems) {
   ASSERT_FALSE(quote.usable());
   EXPECT_THAT(quote.problems[0].what, HasSubstr("t.csv:3"));
   const TableCheck one_field = CheckRows("x;y\n1;2\n", schema);
-  EXPECT_THAT(one_field.problems[0].fix, HasSubstr("is the separator the study's?"));
+  EXPECT_THAT(one_field.problems[0].fix, HasSubstr("write separator = \";\""));
   EXPECT_THAT(Lines(CheckRows("x,y\n\xFF,2\n1,3\n2,4\n", schema)),
               ElementsAre("problem x: 1 cell not valid UTF-8"));
 }

@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 #include <sstream>
 
+#include "base/files.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::report {
@@ -51,6 +53,21 @@ BrowserRun Run(const std::string& options, const std::string& file) {
   return run;
 }
 
+// As the value of an attribute, every character as it is: the page's policy hashes its script.
+std::string AttributeOf(const std::string& html) {
+  std::string text;
+  for (const char c : html) {
+    if (c == '&') {
+      text += "&amp;";
+    } else if (c == '"') {
+      text += "&quot;";
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 bool HasBrowser() { return std::system("command -v chromium >/dev/null") == 0; }
@@ -63,6 +80,34 @@ BrowserRun PrintPdf(const std::string& file, const std::string& pdf) {
 
 BrowserRun TakePicture(const std::string& file, const std::string& png) {
   return Run("--window-size=1020,9000 --screenshot='" + png + "'", file);
+}
+
+std::vector<std::string> LayoutFaults(const std::string& html, const std::string& file) {
+  std::string frames;
+  for (const char* width : {"400", "900", "1400"}) {
+    frames += "<iframe name=\"" + std::string(width) + " px\" width=\"" + width +
+              "\" height=\"1200\" srcdoc=\"" + AttributeOf(html) + "\"></iframe>\n";
+  }
+  // The rules for paper on a screen as wide as A4 between its margins; the page's own policy would
+  // refuse the changed style.
+  std::string paper = std::regex_replace(html, std::regex("@media print"), "@media all");
+  paper = std::regex_replace(paper,
+                             std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
+  frames += "<iframe name=\"paper\" width=\"680\" height=\"1200\" srcdoc=\"" + AttributeOf(paper) +
+            "\"></iframe>\n";
+  WriteFileAtomically(file, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n" +
+                                frames + "<pre id=\"faults\">not measured</pre>\n<script>" +
+                                ReadText(SourcePath("tests/report/layout.js")) +
+                                "</script></body></html>\n");
+  const BrowserRun run = DumpDocument(file);
+  const std::string start = "<pre id=\"faults\">";
+  const size_t at = run.out.find(start);
+  if (run.status != 0 || at == std::string::npos) return {"the browser did not measure " + file};
+  std::vector<std::string> faults = run.console;
+  std::istringstream lines(
+      run.out.substr(at + start.size(), run.out.find("</pre>", at) - at - start.size()));
+  for (std::string line; std::getline(lines, line);) faults.push_back(line);
+  return faults;
 }
 
 std::vector<size_t> PdfPageSizes(const std::string& pdf) {

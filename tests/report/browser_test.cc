@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <regex>
 
 #include "base/files.h"
@@ -127,23 +128,43 @@ std::vector<double> Column(const json& rows, const char* key) {
   return values;
 }
 
-// Points and both ends of the intervals of every section are where their numbers are.
+// Points and both ends of the intervals are where their numbers are, on the axis of this picture.
+void ExpectIntervals(const std::string& picture, const json& rows, const std::string& what) {
+  const Axis axis = ReadAxis(picture);
+  const std::string points = Marks(picture, "estimate"), lines = Marks(picture, "interval");
+  std::vector<double> at = Numbers(points, " cx=\"([-0-9.e]+)\"");
+  // Marks of several series are shapes.
+  if (at.empty()) at = Numbers(points, R"(translate\(([-0-9.e]+))");
+  ExpectAt(axis, Column(rows, "est"), at, what);
+  ExpectAt(axis, Column(rows, "lower"), Numbers(lines, " x1=\"([-0-9.e]+)\""), what);
+  ExpectAt(axis, Column(rows, "upper"), Numbers(lines, " x2=\"([-0-9.e]+)\""), what);
+}
+
+// One picture for a section in standard deviations, else one for every label.
 void ExpectSections(const std::string& figure, const json& data) {
-  const std::vector<std::string> blocks = Parts(figure, "class=\"plot-title\"", "</svg>");
-  ASSERT_EQ(blocks.size(), data["sections"].size());
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const json& rows = data["sections"][i]["rows"];
-    const std::string title = data["sections"][i]["title"];
-    EXPECT_THAT(blocks[i], HasSubstr(">" + title + "<"));
-    const Axis axis = ReadAxis(blocks[i]);
-    const std::string points = Marks(blocks[i], "estimate"), lines = Marks(blocks[i], "interval");
-    std::vector<double> at = Numbers(points, " cx=\"([-0-9.e]+)\"");
-    // Marks of several series are shapes.
-    if (at.empty()) at = Numbers(points, R"(translate\(([-0-9.e]+))");
-    ExpectAt(axis, Column(rows, "est"), at, title);
-    ExpectAt(axis, Column(rows, "lower"), Numbers(lines, " x1=\"([-0-9.e]+)\""), title);
-    ExpectAt(axis, Column(rows, "upper"), Numbers(lines, " x2=\"([-0-9.e]+)\""), title);
-    for (const json& row : rows) EXPECT_THAT(blocks[i], HasSubstr(row["label"]));
+  EXPECT_EQ(Count(figure, "class=\"plot-title\""), data["sections"].size());
+  for (const json& section : data["sections"]) {
+    const std::string title = section["title"];
+    const bool own = section["scale"] == "own";
+    const size_t start =
+        figure.find("class=\"plot-title\">" + title + (own ? "<" : ", standardised<"));
+    ASSERT_NE(start, std::string::npos) << title;
+    const std::string block =
+        figure.substr(start, figure.find("class=\"plot-title\"", start + 1) - start);
+    if (!own) {
+      ExpectIntervals(block, section["rows"], title);
+      for (const json& row : section["rows"]) EXPECT_THAT(block, HasSubstr(row["label"]));
+      continue;
+    }
+    std::map<std::string, json> by_label;
+    for (const json& row : section["rows"]) by_label[row["label"]].push_back(row);
+    EXPECT_EQ(Count(block, "class=\"panel\""), by_label.size()) << title;
+    for (const auto& [label, rows] : by_label) {
+      const std::vector<std::string> panels =
+          Parts(block, "class=\"panel-title\">" + label + "<", "</svg>");
+      ASSERT_EQ(panels.size(), 1U) << label;
+      ExpectIntervals(panels[0], rows, label);
+    }
   }
 }
 

@@ -25,7 +25,11 @@ study::Document Sample() {
   section.tables.push_back(
       {"Weights", {"component", "weight"}, {{"first", 1.0 / 3}, {"second", 0.66666666666666663}}});
   section.plots.push_back(
-      {"Log density", "iteration", "nats", {{"held out", {1, 2, 3}, {-3, -2, -1.5}}}});
+      {"Log density",
+       "iteration",
+       "nats",
+       {{"held out", {1, 2, 3}, {-3, -2, -1.5}}, {"range", {1, 2}, {-4, -3}, {-2, -1}}},
+       "of all iterations"});
   document.sections.push_back(std::move(section));
   document.json = R"({"components": 2})";
   document.files.push_back({"synthetic.csv", "age\n31\n"});
@@ -90,6 +94,33 @@ TEST(DocumentReportTest, PageHoldsTablesAndPlotsEscaped) {
   EXPECT_THAT(page, HasSubstr("Log density"));
 }
 
+TEST(DocumentReportTest, PlotsAreOnThePageAndNoHeadingIsEmpty) {
+  study::Document document = Sample();
+  study::DocumentSection only_plots{"Chains", {}, {}, document.sections[0].plots};
+  study::DocumentSection nothing{"Nothing to say"};
+  document.sections = {only_plots, nothing};
+  EXPECT_THAT(DocumentSummary(document, FullPlan(), FullFacts()), Not(HasSubstr("Chains")));
+  const std::string page = RenderDocumentHtml(document, FullPlan(), FullFacts());
+  EXPECT_THAT(page, HasSubstr("<h2>Chains</h2>"));
+  EXPECT_THAT(page, HasSubstr("of all iterations"));
+  EXPECT_THAT(page, HasSubstr("<polygon class=\"band s2\""));
+  EXPECT_THAT(page, Not(HasSubstr("Nothing to say")));
+}
+
+TEST(DocumentReportTest, PageHasTheBoxAndTheNumbersOfItsScript) {
+  study::Plan plan = FullPlan();
+  plan.releases[0].mechanism = "discrete Gaussian";
+  plan.privacy = {{"outside", "replace", "epsilon <= 1 at delta = 1e-06"}};
+  const std::string page = RenderDocumentHtml(Sample(), plan, FullFacts());
+  EXPECT_THAT(page, HasSubstr("class=\"statements\""));
+  EXPECT_THAT(page, HasSubstr("by outside: epsilon &lt;= 1 at delta = 1e-06. This holds"));
+  EXPECT_THAT(page, HasSubstr("{\"traffic\": [{\"phase\":\"set-up\""));
+  EXPECT_THAT(page, HasSubstr("Licences of the packages"));
+  RunFacts facts = FullFacts();
+  facts.phases.clear();
+  EXPECT_THAT(RenderDocumentHtml(Sample(), plan, facts), Not(HasSubstr("<script")));
+}
+
 TEST(DocumentReportTest, OwnRowsStayOnTheTerminal) {
   study::Document document = Sample();
   study::DocumentSection own;
@@ -110,6 +141,15 @@ TEST(DocumentReportTest, RefusesDamagedDocuments) {
   json half_line = parsed;
   half_line["document"]["sections"][0]["plots"][0]["series"][0]["y"].erase(0);
   EXPECT_THROW(ParseResultJson(half_line.dump(), "r", ReadStored), Error);
+  json half_band = parsed;
+  half_band["document"]["sections"][0]["plots"][0]["series"][1]["upper"].erase(0);
+  EXPECT_THROW(ParseResultJson(half_band.dump(), "r", ReadStored), Error);
+  // Of before there were notes and bands.
+  json old = parsed;
+  json& plot = old["document"]["sections"][0]["plots"][0];
+  plot.erase("note");
+  for (json& series : plot["series"]) series.erase("upper");
+  EXPECT_NO_THROW(ParseResultJson(old.dump(), "r", ReadStored));
   parsed["document"].erase("sections");
   EXPECT_THROW(ParseResultJson(parsed.dump(), "r", ReadStored), Error);
 }

@@ -282,6 +282,64 @@ inline methods::mle::MleResult FactorResult(const std::string& name,
   return result;
 }
 
+// A regression by least squares whose slopes are of very different size, with a fixed covariate's
+// moments and its fit by maximum likelihood; numbers are invented.
+inline methods::mle::MleResult RegressionResult(const std::string& name) {
+  methods::mle::MleResult result;
+  result.name = name;
+  result.function = "regression";
+  result.family = "linear regression";
+  result.group_labels = {""};
+  result.group_n = {301};
+  result.table.groups = {""};
+  result.table.observed = {"sbp", "age", "income"};
+  result.table.fixed_x = result.table.meanstructure = true;
+  methods::mle::LeastSquares regression;
+  regression.outcome = "sbp";
+  regression.n = 301;
+  regression.df = 298;
+  regression.sigma = 12.3456;
+  regression.r2 = 0.25;
+  regression.adjusted_r2 = 0.245;
+  regression.f = 49.67;
+  regression.f_df = 2;
+  regression.f_p_value = 3e-19;
+  const auto add = [&](const char* lhs, const char* op, const char* rhs, bool exogenous,
+                       double estimate, double error, double std_all) {
+    stats::Parameter row;
+    row.lhs = lhs;
+    row.op = op;
+    row.rhs = rhs;
+    row.group = 1;
+    row.exogenous = exogenous;
+    if (!exogenous) row.free = ++result.table.num_free;
+    if (row.op != "~~" && !exogenous) {
+      regression.terms.push_back({row.op == "~1" ? "(Intercept)" : rhs, result.table.rows.size(),
+                                  estimate, 1.005 * error, estimate / (1.005 * error), 0.4,
+                                  estimate - 2 * error, estimate + 2 * error});
+    }
+    result.table.rows.push_back(row);
+    result.fit.estimates.push_back({estimate, error, estimate / error, 0.4, estimate - 1.96 * error,
+                                    estimate + 1.96 * error, std_all, std_all});
+  };
+  add("sbp", "~1", "", false, 101.234, 4.321, 7);
+  add("sbp", "~", "age", false, 0.6543, 0.0521, 0.48);
+  add("sbp", "~", "income", false, -0.000123, 0.00512, -0.01);
+  add("sbp", "~~", "sbp", false, 150.9, 12.3, 0.75);
+  add("age", "~~", "age", true, 81, 0, 1);
+  add("age", "~1", "", true, 52, 0, 5);
+  result.fit.converged = true;
+  result.fit.optimizer = "Fisher scoring";
+  result.fit.iterations = 1;
+  result.fit.fit_measures = {{"npar", 4},        {"ntotal", 301}, {"df", 0},
+                             {"chisq", 0},       {"cfi", 1},      {"rmsea", 0},
+                             {"logl", -1183.25}, {"aic", 2374.5}, {"bic", 2389.25}};
+  result.fit.vcov = Eigen::MatrixXd::Identity(4, 4) * 0.0025;
+  result.notes = {methods::mle::kResidualsNotChecked};
+  result.least_squares = {regression};
+  return result;
+}
+
 // Robust standard errors 1.25 times as large.
 inline stats::RobustFit RobustOf(const methods::mle::MleResult& result) {
   stats::RobustFit robust;

@@ -31,9 +31,9 @@ Cost at north:
 
 Run:
   protocol pooled-moments, engine dealer, vertical partition, Partita 0.1.0, 2024-05-01T12:00:00Z
-  study bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
-  plan  cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
-  run   dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
+  agreement and tables bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+  plan                 cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc
+  run                  dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd
 )");
 }
 

@@ -2,7 +2,7 @@
 // head loadings and regressions, arrows with two heads covariances. Positions come from dagre; only
 // directed paths take part in the layout, covariances are drawn as arcs over it.
 import dagre from "@dagrejs/dagre";
-import {ink, place, shortNumber, width} from "./style.js";
+import {ink, place, shortNumber, widthOf} from "./style.js";
 
 const namespace = "http://www.w3.org/2000/svg";
 
@@ -17,6 +17,11 @@ function element(name, attributes, ...children) {
 const longest = 22;
 const cut = (text) => (text.length > longest ? `${text.slice(0, longest - 1)}\u2026` : text);
 
+const valueOf = (edge) => (edge.est === null ? "" : shortNumber(edge.est));
+
+// Of a value beside an edge, with its halo.
+const labelSize = (text) => ({width: 6.6 * text.length + 8, height: 15});
+
 function layout(graph, options) {
   const g = new dagre.graphlib.Graph({multigraph: true});
   g.setGraph({rankdir: "TB", nodesep: 18, ranksep: 64, edgesep: 12, marginx: 8, marginy: 8});
@@ -30,7 +35,7 @@ function layout(graph, options) {
   });
   graph.edges.forEach((edge, i) => {
     if (edge.kind === "covariance") return;
-    const space = {width: 34, height: 14, labelpos: "c"};
+    const space = {width: labelSize(valueOf(edge)).width, height: 14, labelpos: "c"};
     g.setEdge(String(edge.from), String(edge.to), space, String(i));
   });
   dagre.layout(g, options);
@@ -77,6 +82,44 @@ function label(at, text, kind) {
   return [words("halo"), words(`value ${kind}`)];
 }
 
+const boxAt = (at, {width, height}) => ({
+  left: at.x - width / 2,
+  right: at.x + width / 2,
+  top: at.y - height / 2,
+  bottom: at.y + height / 2
+});
+
+const meet = (a, b) =>
+  a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+
+// The first place where the text meets nothing that is there already, which it joins; null: none.
+function freePlace(taken, places, text) {
+  for (const at of places) {
+    const box = boxAt(at, labelSize(text));
+    if (taken.some((other) => meet(box, other))) continue;
+    taken.push(box);
+    return at;
+  }
+  return null;
+}
+
+// From the middle outwards.
+const shares = [0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74, 0.18, 0.82];
+
+// Points of a polyline at these shares of its length.
+function along(points) {
+  const lengths = points.slice(1).map((p, i) => Math.hypot(p.x - points[i].x, p.y - points[i].y));
+  const whole = lengths.reduce((sum, length) => sum + length, 0);
+  return shares.map((share) => {
+    let left = share * whole;
+    let i = 0;
+    while (i + 1 < lengths.length && left > lengths[i]) left -= lengths[i++];
+    const t = lengths[i] > 0 ? left / lengths[i] : 0;
+    const [a, b] = [points[i], points[i + 1]];
+    return {x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y)};
+  });
+}
+
 function drawPath(g, graph, edge, i, id) {
   const points = g.edge({v: String(edge.from), w: String(edge.to), name: String(i)});
   const from = g.node(String(edge.from));
@@ -88,7 +131,9 @@ function drawPath(g, graph, edge, i, id) {
   const d = all.map((p, k) => `${k === 0 ? "M" : "L"}${p.x.toFixed(1)},${p.y.toFixed(1)}`).join("");
   return {
     line: element("path", {d, class: "path", "marker-end": `url(#${id})`}),
-    label: edge.est === null ? [] : label(points, shortNumber(edge.est), "of-path")
+    places: [{x: points.x, y: points.y}, ...along(all)],
+    text: valueOf(edge),
+    kind: "of-path"
   };
 }
 
@@ -131,7 +176,7 @@ function arcBetween(g, graph, edge, height) {
   };
   const p = border(a, control, graph.nodes[edge.from].latent);
   const q = border(b, control, graph.nodes[edge.to].latent);
-  return {p, control, q, top: between(p, control, q, 0.5)};
+  return {p, control, q, top: between(p, control, q, 0.5), places: shares.map((t) => between(p, control, q, t))};
 }
 
 // The flattest arc that runs into the fewest variables: above for the upper half, else below.
@@ -152,13 +197,15 @@ function bestArc(g, graph, edge) {
 }
 
 function drawCovariance(g, graph, edge, id) {
-  const {p, control, q, top} = bestArc(g, graph, edge);
+  const {p, control, q, places} = bestArc(g, graph, edge);
   const at = (point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`;
   const d = `M${at(p)}Q${at(control)} ${at(q)}`;
   const ends = {"marker-end": `url(#${id})`, "marker-start": `url(#${id})`};
   return {
     line: element("path", {d, class: "covariance", ...ends}),
-    label: edge.est === null ? [] : label(top, shortNumber(edge.est), "of-covariance")
+    places,
+    text: valueOf(edge),
+    kind: "of-covariance"
   };
 }
 
@@ -188,19 +235,43 @@ const head = (id) =>
     )
   );
 
+// Values where they meet neither variables nor one another; those of paths come first.
+function labels(g, drawn) {
+  const taken = g.nodes().map((name) => boxAt(g.node(name), g.node(name)));
+  const elements = [];
+  let without = 0;
+  for (const kind of ["of-path", "of-covariance"]) {
+    for (const edge of drawn) {
+      if (edge.kind !== kind || edge.text === "") continue;
+      const at = freePlace(taken, edge.places, edge.text);
+      if (at === null) ++without;
+      else elements.push(...label(at, edge.text, kind));
+    }
+  }
+  return {elements, without};
+}
+
+function note(without) {
+  const text = document.createElement("div");
+  text.className = "note";
+  text.textContent = `${without} of the values found no room; the table has them.`;
+  return text;
+}
+
 export function drawDiagram(figure, graph) {
   const g = bestLayout(graph);
   const id = `head-${++heads}`;
   const drawn = graph.edges.map((edge, i) =>
     edge.kind === "covariance" ? drawCovariance(g, graph, edge, id) : drawPath(g, graph, edge, i, id)
   );
+  const {elements, without} = labels(g, drawn);
   const picture = element(
     "svg",
     {class: "diagram"},
     head(id),
     ...drawn.map((edge) => edge.line),
     ...graph.nodes.map((node, i) => drawNode(node, g.node(String(i)))),
-    ...drawn.flatMap((edge) => edge.label)
+    ...elements
   );
   place(figure, picture);
   // Arcs reach beyond the layout's own box.
@@ -208,7 +279,13 @@ export function drawDiagram(figure, graph) {
   const margin = 10;
   const size = {width: box.width + 2 * margin, height: box.height + 2 * margin};
   picture.setAttribute("viewBox", `${box.x - margin} ${box.y - margin} ${size.width} ${size.height}`);
-  const scale = Math.min(1, width / size.width);
-  picture.setAttribute("width", Math.round(size.width * Math.max(scale, 0.45)));
-  picture.setAttribute("height", Math.round(size.height * Math.max(scale, 0.45)));
+  // What would become illegible scrolls instead.
+  const scale = Math.max(0.75, Math.min(1, widthOf(figure) / size.width));
+  picture.setAttribute("width", Math.round(size.width * scale));
+  picture.setAttribute("height", Math.round(size.height * scale));
+  const scroll = document.createElement("div");
+  scroll.className = "scroll";
+  picture.replaceWith(scroll);
+  scroll.append(picture);
+  if (without > 0) scroll.after(note(without));
 }

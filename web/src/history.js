@@ -1,6 +1,6 @@
 // The optimiser's way to the maximum.
 import * as Plot from "@observablehq/plot";
-import {accent, place, plotOptions, rule} from "./style.js";
+import {accent, place, plotOptions, rule, widthOf} from "./style.js";
 
 // Whole iterations, about ten of them.
 function iterationTicks(points) {
@@ -9,9 +9,10 @@ function iterationTicks(points) {
   return points.map((point) => point.iteration).filter((iteration) => iteration % step === 0);
 }
 
-function panel(points, column, y) {
+function panel(points, column, width, y) {
   return Plot.plot({
     ...plotOptions,
+    width,
     height: 180,
     marginLeft: 80,
     marginTop: 30,
@@ -34,10 +35,11 @@ function panel(points, column, y) {
 
 export function drawHistory(figure, points) {
   const positive = points.every((point) => point.max_scaled_gradient > 0);
+  const width = widthOf(figure);
   place(
     figure,
-    panel(points, "log_likelihood", {label: "log-likelihood"}),
-    panel(points, "max_scaled_gradient", {
+    panel(points, "log_likelihood", width, {label: "log-likelihood"}),
+    panel(points, "max_scaled_gradient", width, {
       label: "largest scaled gradient",
       type: positive ? "log" : "linear",
       tickFormat: (value) => value.toExponential(0)

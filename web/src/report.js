@@ -20,7 +20,21 @@ const painters = {
   profile: (figure) => drawProfile(figure, data.profile)
 };
 
-for (const figure of document.querySelectorAll("[data-plot]")) {
-  painters[figure.dataset.plot](figure);
+const figures = [...document.querySelectorAll("[data-plot]")];
+
+// In the room that each has; whatever was drawn before goes.
+function draw() {
+  for (const figure of figures) {
+    figure.replaceChildren(...figure.querySelectorAll(":scope > figcaption"));
+    painters[figure.dataset.plot](figure);
+  }
 }
+
+let drawnFor = document.body.clientWidth;
+window.addEventListener("resize", () => {
+  if (document.body.clientWidth === drawnFor) return;
+  drawnFor = document.body.clientWidth;
+  draw();
+});
+draw();
 document.documentElement.dataset.drawn = "yes";

@@ -1,6 +1,6 @@
 // What a test for one person can achieve: misses against false alarms, and delta against epsilon.
 import * as Plot from "@observablehq/plot";
-import {accent, faint, muted, place, plotOptions, rule} from "./style.js";
+import {accent, faint, muted, place, plotOptions, rule, widthOf} from "./style.js";
 
 const falseAlarms = 0.05;
 
@@ -8,12 +8,13 @@ export function drawTradeOff(figure, {points}) {
   const reached = points.some((point) => point.upper < 1 - point.alpha);
   // Only where it was computed: between two points a straight line would promise too much.
   const marks = points.filter((point) => point.alpha === falseAlarms);
+  const width = Math.min(460, widthOf(figure));
   place(
     figure,
     Plot.plot({
       ...plotOptions,
-      width: 460,
-      height: 440,
+      width,
+      height: width - 20,
       marginLeft: 60,
       marginBottom: 44,
       x: {label: "false alarms (type I error)", labelAnchor: "center", labelArrow: "none", domain: [0, 1]},
@@ -54,6 +55,7 @@ export function drawProfile(figure, points) {
     figure,
     Plot.plot({
       ...plotOptions,
+      width: widthOf(figure),
       height: 320,
       marginLeft: 80,
       marginBottom: 44,

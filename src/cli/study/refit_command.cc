@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "cli/commands.h"
 #include "cli/terminal/interrupt.h"
+#include "cli/terminal/new_file.h"
 #include "cli/tools/sem_models.h"
 #include "methods/all.h"
 #include "methods/mle/report/report.h"
@@ -68,10 +69,10 @@ int RunRefit(const OutputOptions& output, const RefitCommand& command) {
   stored.facts.digits_of_agreement.reset();
   const methods::mle::MleReport refit({std::move(fitted)});
   const std::string json = refit.Json(stored.plan, stored.facts);
-  if (!command.output.empty()) WriteNewFile(command.output, json, 0600, "the result");
+  if (!command.output.empty()) WriteFileAtomically(command.output, json);
   if (!command.html.empty())
-    WriteNewFile(command.html, refit.Html(stored.plan, stored.facts), 0600, "the report");
-  if (!command.csv.empty()) WriteNewFile(command.csv, *refit.Csv(), 0600, "the table");
+    WriteFileAtomically(command.html, refit.Html(stored.plan, stored.facts));
+  if (!command.csv.empty()) WriteFileAtomically(command.csv, *refit.Csv());
   const bool converged = refit.ending() == study::Ending::kConverged;
   PrintResult(output, refit.Text(stored.plan, stored.facts), json,
               converged ? "done" : std::string(study::EndingName(refit.ending())));
@@ -101,9 +102,11 @@ void AddRefitCommand(CLI::App& study, Invocation& invocation) {
       ->delimiter(',');
   command->add_flag("--std-lv", options->spec.std_lv,
                     "Latent variances 1 instead of first loadings");
-  command->add_option("--output", options->output, "Write the new result.json here");
-  command->add_option("--html", options->html, "Write the report as a page to this file");
-  command->add_option("--csv", options->csv, "Write the estimates as a table to this file");
+  AddNewFile(*command, invocation, "--output", options->output, "Write the new result.json here");
+  AddNewFile(*command, invocation, "--html", options->html,
+             "Write the report as a page to this file");
+  AddNewFile(*command, invocation, "--csv", options->csv,
+             "Write the estimates as a table to this file");
 }
 
 }  // namespace partita::cli

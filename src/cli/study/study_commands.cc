@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/study/approve.h"
 #include "cli/study/correlation_files.h"
@@ -108,17 +109,20 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
             methods::PrepareStudy(methods::LoadStudyFile(*file));
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
         const run::StudySize size = prepared->Size();
-        PrintResult(
-            invocation.output,
-            fmt::format("{} is valid: {} parties, {} partition, {} variables, {} free parameters",
-                        *file, prepared->parties.size(), kind, size.variables,
-                        size.free_parameters),
-            nlohmann::json{{"study", prepared->file.name},
-                           {"parties", prepared->parties.size()},
-                           {"partition", kind},
-                           {"variables", size.variables},
-                           {"free_parameters", size.free_parameters}}
-                .dump());
+        const std::vector<std::string> warnings = prepared->Warnings();
+        std::string text = fmt::format(
+            "{} is valid: {} parties, {} partition, {} variables, {} free parameters", *file,
+            prepared->parties.size(), kind, size.variables, size.free_parameters);
+        for (const std::string& warning : warnings)
+          text += "\n" + WrapText("Warning: " + warning, 0);
+        PrintResult(invocation.output, text,
+                    nlohmann::json{{"study", prepared->file.name},
+                                   {"parties", prepared->parties.size()},
+                                   {"partition", kind},
+                                   {"variables", size.variables},
+                                   {"free_parameters", size.free_parameters},
+                                   {"warnings", warnings}}
+                        .dump());
         return kDone;
       });
   command->add_option("STUDY", *file, "The study file")->required();

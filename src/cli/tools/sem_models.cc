@@ -124,6 +124,7 @@ methods::mle::MleResult FitModelFile(const SemModelSpec& spec, const NamedMoment
   options.group = moments.labels.size() > 1 ? kGroup : "";
   options.group_equal = spec.group_equal;
   options.std_lv = spec.std_lv;
+  if (spec.function == "regression") options.meanstructure = true;  // its intercept
   options.modification_indices = spec.modification_indices;
   options.bootstrap = spec.bootstrap;
   const data::Schema dictionary = DictionaryOf(moments);

@@ -24,9 +24,9 @@
 #include "privacy/statement.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
-#include "report/line_plot.h"
 #include "report/privacy_html.h"
 #include "report/progress.h"
+#include "report/row_plot.h"
 #include "stats/mixture/coverage.h"
 
 namespace partita::cli {
@@ -204,8 +204,7 @@ std::string MarginalFigure(const methods::mixture::ModelColumn& column,
        methods::mixture::CellShares({column}, {marginal}))
     rows.push_back({share.cell, share.real, share.synthetic});
   const std::string title = fmt::format("Shares of {}", marginal.name);
-  return report::Element("h3", report::Escape(title)) +
-         report::Element("figure", report::BarPlotSvg(title, "real", "synthetic", rows));
+  return report::BarPlotHtml(title, "real", "synthetic", rows);
 }
 
 std::string ReportHtml(const methods::mixture::Utility& report,
@@ -242,14 +241,16 @@ std::string ReportHtml(const methods::mixture::Utility& report,
   page.main =
       report::Section("use", "What such data are for",
                       report::Paragraph(methods::mixture::kSyntheticPurpose)) +
-      report::Section("marginals", "Marginals", report::RenderHtmlTable(table) + marginal_plots) +
+      report::Section(
+          "marginals", "Marginals",
+          report::RenderHtmlTable(table) + report::Element("div", marginal_plots, "plots")) +
       report::Section("associations", "Associations",
-                      report::Element("figure", report::BarPlotSvg("Cramer's V of pairs", "real",
-                                                                   "synthetic", pairs))) +
+                      report::BarPlotHtml("Cramer's V of pairs", "real", "synthetic", pairs)) +
       report::Section("model", "Model and prediction", report::Definitions(facts));
   if (!model.privacy.empty()) {
-    page.main += report::Section("privacy", "Privacy",
-                                 report::StatementHtml(privacy::ParseStatementJson(model.privacy)));
+    const privacy::Statement statement = privacy::ParseStatementJson(model.privacy);
+    page.main += report::Section("privacy", "Privacy", report::StatementHtml(statement));
+    page.data = report::WithTradeOffs("", statement);
   }
   page.footer = report::Paragraph("Made by partita synthetic report.");
   return report::RenderHtmlPage(page);

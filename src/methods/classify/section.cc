@@ -353,6 +353,13 @@ std::shared_ptr<const study::Section> ReadClassifyAnalysis(const TableReader& re
 
 }  // namespace
 
-study::SectionReader ClassifyReader() { return {"classify", kClassifyKeys, ReadClassifyAnalysis}; }
+study::SectionReader ClassifyReader() {
+  return {"classify",
+          kClassifyKeys,
+          ReadClassifyAnalysis,
+          false,
+          nullptr,
+          {{"classifier", "method = \"classify\""}, {"dp-sgd", "method = \"classify\""}}};
+}
 
 }  // namespace partita::methods::classify

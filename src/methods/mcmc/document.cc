@@ -2,8 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "methods/mcmc/plots.h"
 #include "methods/mcmc/predictive_checks.h"
 #include "methods/mcmc/prior_sensitivity.h"
 #include "methods/mcmc/result.h"
@@ -14,14 +17,9 @@
 namespace partita::methods::mcmc {
 namespace {
 
-using Eigen::Index;
-
-constexpr size_t kTracePoints = 400, kRankBins = 20;
-constexpr size_t kMaxPlots = 12;
-
 study::DocumentTable Posterior(const ChainSummary& summary) {
   study::DocumentTable table;
-  table.title = "Posterior";
+  table.title = "Summary of the draws";
   table.columns = {"parameter", "mean", "sd", "2.5 %", "median", "97.5 %"};
   for (const ParameterResult& p : summary.parameters) {
     table.rows.push_back({p.name, p.mean, p.sd, p.q2_5, p.median, p.q97_5});
@@ -39,34 +37,21 @@ study::DocumentTable Diagnostics(const ChainSummary& summary) {
   return table;
 }
 
-study::DocumentPlot Trace(const std::string& name, size_t parameter,
-                          const stats::mcmc::Draws& draws) {
-  study::DocumentPlot plot{"Trace of " + name, "draw", name, {}};
-  for (size_t c = 0; c < draws.chains.size(); ++c) {
-    const auto column = draws.chains[c].col(static_cast<Index>(parameter));
-    const Index every = std::max<Index>(1, column.size() / static_cast<Index>(kTracePoints));
-    study::DocumentSeries series{fmt::format("chain {}", c + 1), {}, {}};
-    for (Index i = 0; i < column.size(); i += every) {
-      series.x.push_back(static_cast<double>(i + 1));
-      series.y.push_back(column(i));
-    }
-    plot.series.push_back(std::move(series));
+// exp of what the model adds up, where that has a name: quantiles of the ratio are those of its
+// logarithm.
+std::optional<study::DocumentTable> Ratios(const McmcStudy& study, const ChainSummary& summary) {
+  const std::string unit = CoefficientUnit(study.spec.model);
+  if (unit.empty() || study.spec.predictors.empty()) return std::nullopt;
+  const std::string ratio = unit.substr(std::string("log ").size());
+  study::DocumentTable table;
+  table.title = std::string(1, static_cast<char>(std::toupper(ratio[0]))) + ratio.substr(1) + "s";
+  table.columns = {"per unit of", ratio + ", median", "2.5 %", "97.5 %"};
+  for (const ParameterResult& p : summary.parameters) {
+    const auto& names = study.spec.predictors;
+    if (std::find(names.begin(), names.end(), p.name) == names.end()) continue;
+    table.rows.push_back({p.name, std::exp(p.median), std::exp(p.q2_5), std::exp(p.q97_5)});
   }
-  return plot;
-}
-
-study::DocumentPlot Ranks(const std::string& name, size_t parameter,
-                          const stats::mcmc::Draws& draws) {
-  study::DocumentPlot plot{"Ranks of " + name, "rank among all draws", "draws", {}};
-  const auto counts = RankCounts(draws, parameter, kRankBins);
-  for (size_t c = 0; c < counts.size(); ++c) {
-    study::DocumentSeries series{fmt::format("chain {}", c + 1), {}, counts[c]};
-    for (size_t bin = 0; bin < kRankBins; ++bin) {
-      series.x.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(kRankBins));
-    }
-    plot.series.push_back(std::move(series));
-  }
-  return plot;
+  return table;
 }
 
 nlohmann::ordered_json SensitivityJson(const PriorSensitivity& sensitivity) {
@@ -172,7 +157,9 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
   const ChainSummary summary = SummariseChain(study.chain, study.parameters, result);
   study::Document document;
   document.title = fmt::format("Posterior of {}", study.file.analyses.front().name);
-  study::DocumentSection posterior{"Posterior", {}, {Posterior(summary), Diagnostics(summary)}};
+  study::DocumentSection posterior{"Posterior", {}, {Posterior(summary)}};
+  if (const auto ratios = Ratios(study, summary)) posterior.tables.push_back(*ratios);
+  posterior.tables.push_back(Diagnostics(summary));
   posterior.paragraphs.push_back(fmt::format(
       "{} chains of {} draws, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
       result.draws.chains.front().rows(), 100 * summary.acceptance_rate));
@@ -188,12 +175,8 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
       ScalePriors(study.parameters, study.chain.priors, result.draws);
   document.sections.push_back(SensitivitySection(sensitivity));
   document.sections.push_back(ChainPrivacySection(study, summary));
-  study::DocumentSection plots{"Chains"};
-  for (size_t j = 0; j < std::min(study.parameters.size(), kMaxPlots); ++j) {
-    plots.plots.push_back(Trace(study.parameters[j], j, result.draws));
-    plots.plots.push_back(Ranks(study.parameters[j], j, result.draws));
-  }
-  document.sections.push_back(std::move(plots));
+  document.sections.push_back({"Chains", {}, {}, ChainPlots(study.spec, summary, result.draws)});
+  document.sections.push_back({"Ranks of the draws", {}, {}, RankPlots(summary, result.draws)});
   document.json = ChainJson(study, summary, result.skipped, sensitivity);
   document.files.push_back({kDrawsFile, DrawsCsv(study.parameters, result.draws)});
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {

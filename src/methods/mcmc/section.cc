@@ -404,7 +404,16 @@ study::SectionReader McmcReader() {
       "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
       "subset",      "release", "chains", "warmup",  "draws",      "thin",
       "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
-  return {"mcmc", keys, ReadMcmc};
+  study::SectionReader reader{"mcmc", keys, ReadMcmc};
+  for (const std::string& model : ChainModelNames()) {
+    if (model != "linear")
+      reader.mistaken_for.emplace_back(model, "method = \"mcmc\" with model = \"" + model + "\"");
+  }
+  reader.mistaken_for.emplace_back(
+      "glm", "method = \"mcmc\" with model = \"logistic\", \"poisson\" or \"negative-binomial\"");
+  reader.mistaken_for.emplace_back("survival",
+                                   "method = \"mcmc\" with model = \"cox\" or \"weibull\"");
+  return reader;
 }
 
 }  // namespace partita::methods::mcmc

@@ -5,6 +5,7 @@ list(APPEND method_sources
   mcmc/meta_analysis.cc
   mcmc/noisy_sums.cc
   mcmc/penalty.cc
+  mcmc/plots.cc
   mcmc/predictive_checks.cc
   mcmc/prior_draws.cc
   mcmc/prior_sensitivity.cc

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "methods/mle/fit/outcomes.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -9,6 +10,7 @@ namespace partita::methods::mle {
 namespace {
 
 using study::AnalysisSpec;
+using study::LocatedText;
 using study::Party;
 using study::Position;
 using study::Quote;
@@ -61,7 +63,7 @@ Position ContentStart(std::string_view text, Position quotes) {
 }
 
 void ReadModelText(const TableReader& reader, const std::string& text, MleSection& section) {
-  const study::LocatedText model = reader.Text("model", "model = \"\"\" f =~ x1 + x2 + x3 \"\"\"");
+  const LocatedText model = reader.Text("model", "model = \"\"\" f =~ x1 + x2 + x3 \"\"\"");
   if (model.value.find_first_not_of(" \t\r\n") == std::string::npos) {
     reader.Fail(model.position, "the model is empty",
                 "write it in lavaan's syntax, for example: visual =~ x1 + x2 + x3");
@@ -95,7 +97,7 @@ void ReadGroups(const TableReader& reader, const study::StudyFile& study, MleSec
                 "name the grouping factor: group = \"school\"");
   }
   study::CheckDistinct(reader, *equal, "group_equal");
-  for (const study::LocatedText& text : *equal) {
+  for (const LocatedText& text : *equal) {
     section.group_equal.push_back(reader.Choice(text, "group_equal", kGroupEqual));
   }
 }
@@ -157,6 +159,14 @@ void ReadReleases(const TableReader& reader, const std::vector<Party>& parties,
                 "an analysis that opens nothing has no result: write, for example, release = "
                 "[\"moments\"]");
   }
+}
+
+// The model functions, and where to look for what maximum likelihood here does not do.
+std::string ReadFunction(const TableReader& reader) {
+  const LocatedText function = reader.Text("function", "function = \"cfa\"");
+  if (const std::string hint = HintForFunction(function.value); !hint.empty())
+    reader.Fail(function.position, "method 'mle' has no function " + Quote(function.value), hint);
+  return reader.Choice(function, "function", kFunctions);
 }
 
 // What follows the fit at the receiver.
@@ -228,8 +238,7 @@ std::shared_ptr<const study::Section> ReadMle(const TableReader& reader,
   analysis.protocol = reader.Choice(reader.Text("protocol", "protocol = \"pooled-moments\""),
                                     "protocol", protocols);
   ReadPublished(reader, analysis.protocol, *section);
-  section->function =
-      reader.Choice(reader.Text("function", "function = \"cfa\""), "function", kFunctions);
+  section->function = ReadFunction(reader);
   ReadModelText(reader, study.text, *section);
   ReadReleases(reader, study.parties, analysis);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
@@ -288,7 +297,14 @@ study::SectionReader MleReader() {
                                          "nested_in",     "modification_indices",
                                          "bootstrap",     "privacy",
                                          "masks",         "rows_may_leak"};
-  return {"mle", keys, ReadMle, true, CheckNested};
+  study::SectionReader reader{"mle", keys, ReadMle, true, CheckNested};
+  for (const std::string& function : kFunctions) {
+    reader.mistaken_for.emplace_back(function,
+                                     "method = \"mle\" with function = \"" + function + "\"");
+  }
+  for (const char* name : {"linear", "lm"})
+    reader.mistaken_for.emplace_back(name, "method = \"mle\" with function = \"regression\"");
+  return reader;
 }
 
 }  // namespace partita::methods::mle

@@ -3,6 +3,8 @@ list(APPEND method_sources
   mle/fit/comparison.cc
   mle/fit/extras.cc
   mle/fit/families.cc
+  mle/fit/least_squares.cc
+  mle/fit/outcomes.cc
   mle/fit/patterns.cc
   mle/fit/publish.cc
   mle/fit/released.cc
@@ -72,6 +74,7 @@ list(APPEND cold_method_sources
   mle/report/html_analysis.cc
   mle/report/json.cc
   mle/report/json_reader.cc
+  mle/report/least_squares.cc
   mle/report/methods_paragraph.cc
   mle/report/moments_json.cc
   mle/report/plot_data.cc

@@ -142,6 +142,8 @@ struct Study {
   // Of the plan: analyses, checks, level of the exposures, privacy rows and statement, what is
   // assumed of the releases, utility and notes.
   virtual void Describe(study::Plan& plan) const = 0;
+  // What to think about before anybody runs it, in whole sentences: for `study validate`.
+  virtual std::vector<std::string> Warnings() const { return {}; }
   // Clauses on what a party, the dealer included, learns beside the releases to it.
   virtual std::vector<std::string> AlsoLearns(size_t party) const = 0;
   virtual std::vector<study::PlanExposure> Exposures() const = 0;

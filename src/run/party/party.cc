@@ -115,6 +115,21 @@ Error EndOfCharge(const Error& error, RunLedger* ledger) {
           error.hint()};
 }
 
+// Whether a run that ended like this may go on.
+bool IsInterruption(ErrorCode code) {
+  return code == ErrorCode::kPeerLost || code == ErrorCode::kTimeout ||
+         code == ErrorCode::kUnreachable || code == ErrorCode::kCancelled ||
+         code == ErrorCode::kStorage;
+}
+
+Error WithHintToGoOn(const Error& error) {
+  std::string hint = error.hint();
+  if (hint.ends_with('.')) hint.pop_back();
+  return {error.code(), error.message(),
+          hint + (hint.empty() ? "join" : "; join") +
+              " again at every party: the run goes on where it stopped, and nothing opens twice"};
+}
+
 // A party without rows has nothing to go on from: it takes the word of all that have.
 bool HoldersGoOn(const Study& study, const std::vector<PeerAccount>& parties) {
   bool all = true;
@@ -245,8 +260,11 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
                            commitments, input, row_sets ? &*row_sets : nullptr);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     if (problem) throw Error(problem->own);
+    if (IsInterruption(error.code()) && local.method != nullptr &&
+        study.GoesOn(*local.method, input.state))
+      throw WithHintToGoOn(error);
     throw;
   }
   if (input.ledger != nullptr) {

@@ -189,7 +189,8 @@ void RequireSignature(const Signature& signature, std::string_view domain, ByteV
   }
   if (const auto problem = crypto::CertificateProblem(*certificate, party, fingerprint)) {
     refuse(what + " was signed with a certificate that does not count: " + *problem,
-           "Compare fingerprints over another way, correct the roster, and sign or approve again with the "
+           "Compare fingerprints over another way, correct the roster, and sign or approve again "
+           "with the "
            "right key.");
   }
   if (!crypto::VerifySignature(*certificate, domain, SignedBytes(fields, signature.certificate),

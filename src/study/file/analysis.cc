@@ -21,11 +21,22 @@ LocatedText ReadName(const TableReader& reader, size_t num_analyses) {
   return {"main", reader.position()};
 }
 
-// A method that is not there has the keys of the first, so that the key `method` is what is
-// complained about.
+// What to write instead of the name; null where it stands for nothing that is known.
+const std::string* MeantBy(const SectionReader& method, const std::string& name) {
+  for (const auto& [written, instead] : method.mistaken_for) {
+    if (written == name) return &instead;
+  }
+  return nullptr;
+}
+
+// A method that is not there has the keys of the one that is meant, or else of the first, so that
+// the key `method` is what is complained about.
 const SectionReader& ReaderOf(std::span<const SectionReader> methods, const std::string& name) {
   for (const SectionReader& method : methods) {
     if (method.method == name) return method;
+  }
+  for (const SectionReader& method : methods) {
+    if (MeantBy(method, name) != nullptr) return method;
   }
   return methods.front();
 }
@@ -34,13 +45,23 @@ std::string MethodExample(std::span<const SectionReader> methods) {
   return "method = \"" + methods.front().method + "\"";
 }
 
-AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, size_t num_analyses,
-                          std::span<const SectionReader> methods) {
+std::string ReadMethod(const TableReader& reader, std::span<const SectionReader> methods) {
+  const LocatedText name = reader.Text("method", MethodExample(methods));
   std::vector<std::string> names;
   for (const SectionReader& method : methods) names.push_back(method.method);
+  for (const SectionReader& method : methods) {
+    const std::string* instead = MeantBy(method, name.value);
+    if (instead == nullptr) continue;
+    reader.Fail(name.position, "there is no method " + Quote(name.value), "write " + *instead);
+  }
+  return reader.Choice(name, "method", names);
+}
+
+AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, size_t num_analyses,
+                          std::span<const SectionReader> methods) {
   AnalysisSpec analysis;
   analysis.position = reader.position();
-  analysis.method = reader.Choice(reader.Text("method", MethodExample(methods)), "method", names);
+  analysis.method = ReadMethod(reader, methods);
   const SectionReader& method = ReaderOf(methods, analysis.method);
   if (!method.several && num_analyses > 1) {
     reader.Fail(reader.position(),

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "study/file/study_file.h"
@@ -24,6 +25,8 @@ struct SectionReader {
   // What only shows when all analyses are read; null: nothing. Throws kBadInput.
   void (*check)(const TableReader& reader, const std::vector<AnalysisSpec>& analyses,
                 const AnalysisSpec& analysis) = nullptr;
+  // What people write as `method` who want this one, with what to write instead.
+  std::vector<std::pair<std::string, std::string>> mistaken_for = {};
 };
 
 }  // namespace partita::study

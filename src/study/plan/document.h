@@ -16,11 +16,14 @@ using DocumentTable = CellTable;
 struct DocumentSeries {
   std::string name;
   std::vector<double> x, y;  // equally long
+  // As long, or empty: the series is a band from y to here instead of a line.
+  std::vector<double> upper = {};
 };
 
 struct DocumentPlot {
   std::string title, x_label, y_label;
   std::vector<DocumentSeries> series;
+  std::string note = {};  // what stands below the title
 };
 
 struct DocumentSection {

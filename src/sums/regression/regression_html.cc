@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "privacy/rounded_text.h"
 #include "report/html_page.h"
 #include "report/html_text.h"
 #include "report/numbers.h"
 #include "report/privacy_html.h"
+#include "report/row_plot.h"
 
 namespace partita::sums::regression {
 namespace {
@@ -39,34 +38,18 @@ std::string CoefficientTable(const RegressionResult& result) {
   return report::RenderHtmlTable(table);
 }
 
-// A line per coefficient in posterior standard deviations: whether the interval contains zero, at a
-// glance, whatever the units are.
+// Coefficients in posterior standard deviations: whether the interval contains zero, at a glance,
+// whatever the units are.
 std::string IntervalPlot(const RegressionResult& result) {
-  constexpr double kWidth = 640, kLeft = 180, kRight = 20, kLine = 24, kReach = 8;
-  const double height = kLine * (static_cast<double>(result.coefficients.size()) + 1.5);
-  const auto x = [&](double value) {
-    return kLeft +
-           (kWidth - kLeft - kRight) * (std::clamp(value, -kReach, kReach) + kReach) / (2 * kReach);
-  };
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {0} {1}\" role=\"img\" aria-label=\"intervals of the coefficients\" "
-      "font-size=\"12\"><line x1=\"{2:.1f}\" x2=\"{2:.1f}\" y1=\"0\" y2=\"{3}\" stroke=\"#999\"/>",
-      kWidth, height, x(0), height - kLine);
-  double y = 0.7 * kLine;
+  constexpr double kReach = 8;
+  std::vector<report::IntervalRow> rows;
   for (const CoefficientFacts& row : result.coefficients) {
     const double scale = row.stddev > 0 ? row.stddev : 1;
-    svg += fmt::format(
-        "<text x=\"{0}\" y=\"{1:.1f}\" text-anchor=\"end\">{2}</text>"
-        "<line x1=\"{3:.1f}\" x2=\"{4:.1f}\" y1=\"{5:.1f}\" y2=\"{5:.1f}\" stroke=\"#1f77b4\" "
-        "stroke-width=\"2\"/><circle cx=\"{6:.1f}\" cy=\"{5:.1f}\" r=\"4\" fill=\"#1f77b4\"/>",
-        kLeft - 10, y + 4, Escape(row.name), x(row.lower / scale), x(row.upper / scale), y,
-        x(row.mean / scale));
-    y += kLine;
+    rows.push_back({row.name, row.lower / scale, row.mean / scale, row.upper / scale});
   }
-  return svg + fmt::format(
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">0, and posterior "
-                   "standard deviations away from it (cut off at {:g})</text></svg>",
-                   x(0), height - 6, kReach);
+  return report::IntervalPlotHtml(
+      "Intervals of the coefficients",
+      fmt::format("posterior standard deviations (ends at {:g})", kReach), kReach, rows);
 }
 
 std::string ColumnTable(const RegressionResult& result) {

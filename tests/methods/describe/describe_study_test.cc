@@ -369,7 +369,7 @@ TEST(DescribeStudyTest, RefusesWhatItDoesNotDo) {
             "leave them out"},
            {cells, "[population]\nunit = \"visit\"\nmax_rows_per_person = 4\n[engine]",
             "a person has several", "one row per person"},
-           {cells, "[release]\ngrid = 0\n[engine]", "on a grid", "leave `grid` out"},
+           {cells, "[release]\ngrid = \"full\"\n[engine]", "on a grid", "leave `grid` out"},
            {"min_rows = 200", "min_rows = 20", "more than half", "table of covariates"}}) {
     SCOPED_TRACE(refusal.to);
     try {

@@ -174,6 +174,18 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
       EXPECT_NEAR(parameter["mean"], reference["mean"][j], 5.5 * error);
       EXPECT_LT(error, 0.1 * reference["sd"][j].get<double>());
     }
+    // Odds ratios are exp of the quantiles, of the predictors only.
+    const study::DocumentTable& odds = document.sections.at(0).tables.at(1);
+    EXPECT_EQ(odds.title, "Odds ratios");
+    ASSERT_EQ(odds.rows.size(), 5u);
+    for (size_t j = 1; j < 6; ++j) {
+      const auto& parameter = json["parameters"][j];
+      const std::vector<study::DocumentCell>& row = odds.rows[j - 1];
+      EXPECT_EQ(std::get<std::string>(row[0]), parameter["name"]);
+      EXPECT_DOUBLE_EQ(std::get<double>(row[1]), std::exp(parameter["median"].get<double>()));
+      EXPECT_DOUBLE_EQ(std::get<double>(row[2]), std::exp(parameter["q2_5"].get<double>()));
+      EXPECT_DOUBLE_EQ(std::get<double>(row[3]), std::exp(parameter["q97_5"].get<double>()));
+    }
     EXPECT_EQ(json["decisions"], 40 * 1900);
     ASSERT_EQ(json["prior_sensitivity"]["parameters"].size(), 6u);
     EXPECT_GT(json["prior_sensitivity"]["effective_draws"], 8000);
@@ -491,12 +503,14 @@ class McmcRunsTest : public testing::InterruptedRuns {
       WriteTable(Data(kHolders[holder]), holder, columns);
       OpenLedger(kHolders[holder], "1000");
     }
-    Options options;
-    options.analysis =
-        Logistic("chains = 3\nwarmup = 40\ndraws = 60\nspeculation = 2\n" + Private(6, "replace"));
-    study_ = Prepare(options);
+    study_ = Prepare(ShortChain(Private(6, "replace")));
   }
 
+  static Options ShortChain(const std::string& more) {
+    Options options;
+    options.analysis = Logistic("chains = 3\nwarmup = 40\ndraws = 60\nspeculation = 2\n" + more);
+    return options;
+  }
   static uint64_t Opened(const testing::End& end, const std::string& release) {
     for (const mpc::CountingReleaseGate::Count& count : end.outcome->releases) {
       if (count.release.id == release) return count.opened;
@@ -522,6 +536,13 @@ class McmcRunsTest : public testing::InterruptedRuns {
 TEST_F(McmcRunsTest, StopAndGoOn) {
   const auto stopped = Run(*study_, true, "south", 50);
   for (const auto& [party, end] : stopped) EXPECT_TRUE(end.error) << party;
+  for (const std::string& holder : kHolders)
+    EXPECT_THAT(stopped.at(holder).error->hint(), HasSubstr("the run goes on where it stopped"));
+  // Without a folder for its state a run has nothing to go on from.
+  for (const auto& [party, end] : Run(*Prepare(ShortChain("")), false, "south", 20)) {
+    ASSERT_TRUE(end.error) << party;
+    EXPECT_THAT(end.error->hint(), Not(HasSubstr("goes on"))) << party;
+  }
   ExpectCharges(1);
   std::map<std::string, std::string> known;
   for (const std::string& holder : kHolders) known[holder] = Recorded(holder);

@@ -92,7 +92,7 @@ inline std::vector<Split> Splits() {
 
 struct Design {
   std::string population, design = "site = \"ignore\"\nmissing = \"refuse\"\n";
-  std::string release = "[\"moments\"]", protocol = "pooled-moments";
+  std::string release = "[\"moments\"]", protocol = "pooled-moments", function = "sem";
   std::string disclosure;
   // [release]; by default sealed fits are compared with all their digits.
   std::string rule = "grid = \"full\"\naccept = \"table of covariates\"\n";
@@ -141,8 +141,8 @@ inline std::string StudyText(const Split& split, const Design& design, const std
   for (const std::string& analysis : design.analyses) {
     toml += fmt::format(
         "[[analysis]]\nmethod = \"mle\"\nprotocol = \"{}\"\n"
-        "release = {}\nfunction = \"sem\"\n{}",
-        design.protocol, design.release, analysis);
+        "release = {}\nfunction = \"{}\"\n{}",
+        design.protocol, design.release, design.function, analysis);
   }
   return toml;
 }

@@ -10,6 +10,7 @@
 #include "data/scaling.h"
 #include "data/suggest.h"
 #include "methods/mle/fit/families.h"
+#include "methods/mle/fit/outcomes.h"
 #include "methods/mle/fit/patterns.h"
 #include "methods/mle/fit/released.h"
 
@@ -25,8 +26,11 @@ stats::SemFamily FamilyOf(const std::string& function) {
   if (function == "lavaan") return stats::SemFamily::kLavaan;
   if (std::find(std::begin(kFamilies), std::end(kFamilies), function) != std::end(kFamilies))
     return stats::SemFamily::kSem;
+  const std::string hint = HintForFunction(function);
   throw Error(ErrorCode::kBadInput, fmt::format("unknown model function '{}'", function),
-              "use cfa, sem, growth, lavaan, regression, path, mediation, saturated or pca");
+              hint.empty()
+                  ? "use cfa, sem, growth, lavaan, regression, path, mediation, saturated or pca"
+                  : hint);
 }
 
 bool IsSaturatedByName(const std::string& function) {
@@ -164,6 +168,7 @@ MleAnalysis PrepareAnalysis(const MleOptions& options, const data::Schema& dicti
   for (const std::string& name : analysis.table.observed) {
     analysis.variables.push_back(ModelVariable(dictionary, columns, name));
   }
+  analysis.warnings = OutcomeWarnings(options.function, analysis.table, analysis.variables);
   return analysis;
 }
 

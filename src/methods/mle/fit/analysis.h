@@ -35,6 +35,10 @@ struct MleOptions {
   std::string nested_in;  // name of an analysis that this one is nested in; empty: none
   bool modification_indices = false;
   size_t bootstrap = 0;  // draws; 0: none
+  // Whether the moments are those of complete rows, without noise; and how many intercepts were
+  // taken out of the rows before (least_squares.h).
+  bool plain_moments = true;
+  size_t absorbed_intercepts = 0;
 };
 
 // A number that a fit does not have.
@@ -48,6 +52,7 @@ struct MleAnalysis {
   // Of incomplete rows, by pattern of the study: the variables that its rows have, ascending
   // (patterns.h). Empty: every row is complete.
   std::vector<std::vector<size_t>> patterns = {};
+  std::vector<std::string> warnings = {};  // whole sentences, for the plan and the report
 };
 
 // Parses the model and looks its variables up among the design columns. Throws kBadInput: syntax

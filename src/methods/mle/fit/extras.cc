@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "methods/mle/fit/comparison.h"
 #include "methods/mle/fit/families.h"
+#include "methods/mle/fit/least_squares.h"
 #include "stats/sem/bootstrap.h"
 #include "stats/sem/modification.h"
 
@@ -62,6 +63,7 @@ void AddTables(const std::vector<const MleAnalysis*>& analyses,
     MleResult& result = results[a];
     const MleOptions& options = analyses.at(a)->options;
     result.family = FamilyName(result.table, result.function);
+    AddLeastSquares(options, result);
     for (CellTable& table : FamilyTables(result)) result.tables.push_back(std::move(table));
     try {
       if (!options.nested_in.empty()) AddNested(results, options.nested_in, result);

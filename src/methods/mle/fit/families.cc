@@ -323,7 +323,8 @@ void AddGroupTables(const MleResult& result, size_t group, std::vector<CellTable
     AddUnlessEmpty(FactorTable(result, group), tables);
   }
   if (!latent && !regressions.outcomes.empty() && !regressions.Chained()) {
-    AddUnlessEmpty(RegressionTable(result, group), tables);
+    // Least squares says the same and more.
+    if (result.least_squares.empty()) AddUnlessEmpty(RegressionTable(result, group), tables);
   } else {
     AddUnlessEmpty(ExplainedTable(result, group), tables);
   }

@@ -19,7 +19,7 @@ std::string FamilyName(const stats::ParameterTable& table, const std::string& fu
 
 // By family and group, those that the result has the numbers for:
 //   regression   R-squared, adjusted with n (McNemar), residual standard deviation with divisors n
-//                and n - k - 1
+//                and n - k - 1; not where least squares says it (least_squares.h)
 //   all with ~   R-squared of other dependent variables; direct, indirect and total effects where
 //                a dependent variable predicts (acyclic models): T = (I - B)^-1 - I, T - B
 //   factors      of each its number of indicators, omega = (sum l)^2 v / ((sum l)^2 v + sum of

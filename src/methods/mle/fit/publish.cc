@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "methods/mle/fit/least_squares.h"
 #include "methods/mle/fit/told_warnings.h"
 
 namespace partita::methods::mle {
@@ -214,6 +215,8 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.fit.fit_measures = reader.Measures(kMeasures);
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;
   result.fit.estimates = reader.Estimates(analysis);
+  for (const std::string& warning : analysis.warnings)
+    result.notes.push_back("Warning: " + warning);
   if (analysis.options.robust) {
     stats::RobustFit robust;
     robust.scaling_factor = reader.Next();
@@ -221,6 +224,7 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
     robust.estimates = reader.Estimates(analysis);
     result.robust = std::move(robust);
   }
+  AddLeastSquares(analysis.options, result);
   AddToldWarnings(analysis, result);
   return result;
 }

@@ -19,6 +19,9 @@ namespace partita::methods::mle {
 inline constexpr char kNormalityNotChecked[] =
     "Standard errors and tests assume that the variables are normally distributed; this was not "
     "checked. Robust (Huber-White) standard errors do not need it.";
+inline constexpr char kResidualsNotChecked[] =
+    "Tests and intervals assume that residuals are independent, normally distributed and equally "
+    "spread; this was not checked. Robust (Huber-White) standard errors do not need the last two.";
 inline constexpr char kNoFitMeasures[] =
     "The protocol 'likelihood' opens no moments, so that there is no saturated model to compare "
     "with: chi-square, CFI, TLI, RMSEA and SRMR are not available.";
@@ -67,6 +70,22 @@ struct LikelihoodFacts {
   std::string leakage_level;
 };
 
+// A coefficient of a regression by least squares; numbers that are not known are NaN.
+struct LeastSquaresTerm {
+  std::string name;  // "(Intercept)" or the predictor
+  size_t row = 0;    // of the parameter table
+  double estimate = 0, standard_error = 0, t = 0, p_value = 0, ci_lower = 0, ci_upper = 0;
+};
+
+// What R's lm says of one outcome in one group (least_squares.h).
+struct LeastSquares {
+  std::string outcome;
+  size_t group = 0;  // from 0
+  double n = 0, df = 0, sigma = 0, r2 = 0, adjusted_r2 = 0;
+  double f = 0, f_df = 0, f_p_value = 0;  // of all slopes, against f_df and df degrees of freedom
+  std::vector<LeastSquaresTerm> terms;
+};
+
 // Moments that were released with noise.
 struct ReleasedNoise {
   stats::MomentNoise noise;  // its scale is of the variables of the moments
@@ -97,6 +116,8 @@ struct MleResult {
   // What belongs to models of this family, and what the study asked for beside: the comparison
   // with another analysis, modification indices, bootstrap intervals.
   std::vector<CellTable> tables;
+  // Of function "regression": what reports show instead of the fit by maximum likelihood.
+  std::vector<LeastSquares> least_squares;
   std::optional<ReleasedMoments> moments;
 };
 

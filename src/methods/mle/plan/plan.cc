@@ -184,6 +184,15 @@ run::StudySize MleStudy::Size() const {
   return size;
 }
 
+std::vector<std::string> MleStudy::Warnings() const {
+  std::vector<std::string> warnings;
+  for (const PreparedAnalysis& analysis : analyses) {
+    for (const std::string& warning : analysis.analysis.warnings)
+      warnings.push_back(fmt::format("analysis '{}': {}", analysis.analysis.options.name, warning));
+  }
+  return warnings;
+}
+
 void MleStudy::Describe(study::Plan& plan) const {
   AddAnalyses(*this, plan);
   for (const DisclosureCheck& check : checks)
@@ -200,6 +209,7 @@ void MleStudy::Describe(study::Plan& plan) const {
       fmt::format("2^-{}; {}.", computations.front().task.fraction_bits,
                   IsSealed(*this) ? "sums of them are exact, the fit on shares rounds to 2^-40"
                                   : "nothing is truncated after that"));
+  for (const std::string& warning : Warnings()) plan.notes.push_back("WARNING: " + warning);
   if (IsSealed(*this) || IsImputed(*this)) {
     plan.notes.emplace_back(
         "The run has thousands of rounds, each of which waits for every party: on machines that "

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kHeader =
     "analysis,group,group.label,group.n,lhs,op,rhs,label,free,user,exo,est,se,z,pvalue,ci.lower,"
-    "ci.upper,std.lv,std.all,se.robust,z.robust,pvalue.robust,ci.lower.robust,ci.upper.robust\r\n";
+    "ci.upper,std.lv,std.all,se.robust,z.robust,pvalue.robust,ci.lower.robust,ci.upper.robust,"
+    "se.lm,t.lm,df.lm,pvalue.lm,ci.lower.lm,ci.upper.lm\r\n";
 
 std::string Quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -36,6 +37,32 @@ std::string CsvNumber(double value) {
   return {buffer.data(), end};
 }
 
+std::string RobustCells(const MleResult& result, size_t i) {
+  if (!result.robust) return ",,,,,";
+  const stats::ParameterEstimate& robust = result.robust->estimates[i];
+  std::string cells;
+  for (double value :
+       {robust.standard_error, robust.z, robust.p_value, robust.ci_lower, robust.ci_upper}) {
+    cells += "," + CsvNumber(value);
+  }
+  return cells;
+}
+
+std::string LeastSquaresCells(const MleResult& result, size_t i) {
+  for (const LeastSquares& regression : result.least_squares) {
+    for (const LeastSquaresTerm& term : regression.terms) {
+      if (term.row != i) continue;
+      std::string cells;
+      for (double value : {term.standard_error, term.t, regression.df, term.p_value, term.ci_lower,
+                           term.ci_upper}) {
+        cells += "," + CsvNumber(value);
+      }
+      return cells;
+    }
+  }
+  return ",,,,,,";
+}
+
 std::string CsvLine(const MleResult& result, size_t i) {
   const stats::Parameter& row = result.table.rows[i];
   const stats::ParameterEstimate& estimate = result.fit.estimates[i];
@@ -49,17 +76,14 @@ std::string CsvLine(const MleResult& result, size_t i) {
   line += "," + std::to_string(row.free) + (row.user ? ",1" : ",0") + (row.exogenous ? ",1" : ",0");
   for (double value : {estimate.estimate, estimate.standard_error, estimate.z, estimate.p_value,
                        estimate.ci_lower, estimate.ci_upper, estimate.std_lv, estimate.std_all}) {
-    // The values of a fixed covariate are sample moments (result_json.h).
-    line += "," + (row.exogenous ? std::string() : CsvNumber(value));
-  }
-  if (!result.robust || row.exogenous) return line + ",,,,,\r\n";
-  const stats::ParameterEstimate& robust = result.robust->estimates[i];
-  for (double value :
-       {robust.standard_error, robust.z, robust.p_value, robust.ci_lower, robust.ci_upper}) {
     line += "," + CsvNumber(value);
   }
-  return line + "\r\n";
+  return line + RobustCells(result, i) + LeastSquaresCells(result, i) + "\r\n";
 }
+
+// Not what has no number here: moments of fixed covariates, which are the sample's
+// (result_json.h), and constraints.
+bool HasCsvLine(const stats::Parameter& row) { return !row.exogenous && row.op != "=="; }
 
 }  // namespace
 
@@ -67,7 +91,9 @@ std::string EstimatesCsv(std::span<const MleResult> results) {
   std::string out = kHeader;
   for (const MleResult& result : results) {
     CheckEstimates(result);
-    for (size_t i = 0; i < result.table.rows.size(); ++i) out += CsvLine(result, i);
+    for (size_t i = 0; i < result.table.rows.size(); ++i) {
+      if (HasCsvLine(result.table.rows[i])) out += CsvLine(result, i);
+    }
   }
   return out;
 }

@@ -9,6 +9,7 @@
 #include "base/text_table.h"
 #include "methods/mle/report/equations.h"
 #include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/least_squares.h"
 #include "methods/mle/report/plot_data.h"
 #include "methods/mle/report/statements.h"
 #include "report/cell_tables.h"
@@ -22,9 +23,12 @@ namespace {
 using report::Element;
 using report::Escape;
 using report::Figure;
-using report::Fixed3;
 using report::HtmlTable;
+using report::List;
+using report::Number3;
+using report::Number4;
 using report::Paragraph;
+using report::PValue;
 using report::RenderHtmlTable;
 using report::RunFacts;
 using report::Significant3;
@@ -65,7 +69,7 @@ constexpr std::array<MeasureName, 22> kMeasureNames = {
 std::string MeasureText(const MeasureName& measure, double value) {
   if (std::isnan(value)) return "NA";
   if (measure.is_count) return FormatCount(static_cast<uint64_t>(std::llround(value)));
-  return measure.is_p_value ? report::PValue(value) : Fixed3(value);
+  return measure.is_p_value ? PValue(value) : Number3(value);
 }
 
 // "chisq.scaled" is "Chi-square of the model, scaled".
@@ -106,18 +110,19 @@ std::vector<std::string> EstimateCells(const MleResult& result, size_t i,
   const stats::Parameter& row = result.table.rows[i];
   const stats::ParameterEstimate& estimate = ReportedEstimates(result)[i];
   const bool estimated = row.free > 0 || row.op == ":=";
-  const auto cell = [&](double value) { return estimated ? Escape(Fixed3(value)) : ""; };
+  const double error = estimated ? estimate.standard_error : std::nan("");
+  const auto at_error = [&](double value) { return Escape(report::NumberAt(value, error)); };
   return {Escape(ParameterName(row)),
           symbol,
           Escape(row.op == ":=" || row.label.starts_with(".") ? "" : row.label),
-          Escape(Fixed3(estimate.estimate)),
-          estimated ? cell(estimate.standard_error) : Element("small", "fixed"),
-          cell(estimate.z),
-          estimated ? Escape(report::PValue(estimate.p_value)) : "",
-          cell(estimate.ci_lower),
-          cell(estimate.ci_upper),
-          Escape(Fixed3(estimate.std_lv)),
-          Escape(Fixed3(estimate.std_all))};
+          at_error(estimate.estimate),
+          estimated ? at_error(error) : Element("small", "fixed"),
+          estimated ? Escape(Number3(estimate.z)) : "",
+          estimated ? Escape(PValue(estimate.p_value)) : "",
+          estimated ? at_error(estimate.ci_lower) : "",
+          estimated ? at_error(estimate.ci_upper) : "",
+          Escape(Number3(estimate.std_lv)),
+          Escape(Number3(estimate.std_all))};
 }
 
 std::string EstimateTable(const MleResult& result) {
@@ -142,17 +147,48 @@ std::string EstimateTable(const MleResult& result) {
   return RenderHtmlTable(table);
 }
 
-std::string EstimatesHtml(const MleResult& result, size_t index) {
-  bool any = false;
-  for (size_t i = 0; i < result.table.rows.size(); ++i) any = any || HasInterval(result, i);
-  std::string out = Element("h3", "Estimates") + "\n";
-  if (any) {
-    out += Figure({{"plot", "estimates"}, {"analysis", std::to_string(index)}},
-                  "Estimates with 95 % intervals; the table below has the numbers",
-                  "Estimates (points) with 95 % Wald intervals (lines), in the units of the model. "
-                  "Fixed parameters are in the table only.");
+// Whether the page shows a regression as least squares does. Its degrees of freedom tell the rows.
+bool ShowsLeastSquares(const MleResult& result, const RunFacts& facts) {
+  return !result.least_squares.empty() &&
+         std::all_of(result.group_n.begin(), result.group_n.end(),
+                     [&](double n) { return n >= static_cast<double>(facts.min_cell); });
+}
+
+// What the plot of estimates shows, and what is in the table only.
+std::string EstimatesCaption(const MleResult& result, const RunFacts& facts) {
+  std::string text = ShowsLeastSquares(result, facts)
+                         ? "Slopes (points) with 95 % intervals (lines); the intercept is in the "
+                           "table"
+                         : "Estimates (points) with 95 % Wald intervals (lines)";
+  text += result.group_n.size() > 1
+              ? ", in the units of the model: every parameter has an axis of its own."
+              : ". What has standardised values is drawn on their scale, in standard deviations of "
+                "the variables, which the intervals take as known; the rest in the units of the "
+                "model, each parameter with an axis of its own.";
+  const NotDrawn not_drawn = ParametersNotDrawn(result);
+  if (!not_drawn.without_error.empty())
+    text +=
+        " Not drawn, because there is no standard error: " + List(not_drawn.without_error) + ".";
+  if (not_drawn.fixed > 0) {
+    text += " Not drawn, because fixed: " + FormatCount(not_drawn.fixed) +
+            (not_drawn.fixed == 1 ? " parameter." : " parameters.");
   }
-  return out + EstimateTable(result);
+  return text;
+}
+
+std::string EstimatesHtml(const MleResult& result, const RunFacts& facts, size_t index) {
+  std::string out = Element("h3", "Estimates") + "\n";
+  const std::string caption = EstimatesCaption(result, facts);
+  if (HasEstimatesPlot(result)) {
+    out += Figure({{"plot", "estimates"}, {"analysis", std::to_string(index)}},
+                  "Estimates with 95 % intervals; the table below has the numbers", caption);
+  }
+  if (!ShowsLeastSquares(result, facts)) return out + EstimateTable(result);
+  return out + LeastSquaresHtml(result) +
+         Element("details",
+                 Element("summary", "The same fit by maximum likelihood (divisor n, z tests)") +
+                     EstimateTable(result)) +
+         "\n";
 }
 
 std::string Diagrams(const MleResult& result, size_t index) {
@@ -178,6 +214,16 @@ std::string Diagrams(const MleResult& result, size_t index) {
   return out;
 }
 
+bool IsWarning(const std::string& note) { return note.starts_with("Warning: "); }
+
+std::string WarningsHtml(const MleResult& result) {
+  std::string out;
+  for (const std::string& note : result.notes) {
+    if (IsWarning(note)) out += Paragraph(note, "warning");
+  }
+  return out;
+}
+
 bool HasFixedCovariates(const MleResult& result) {
   const std::vector<stats::Parameter>& rows = result.table.rows;
   return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.exogenous; });
@@ -185,16 +231,18 @@ bool HasFixedCovariates(const MleResult& result) {
 
 std::string Model(const MleResult& result, const RunFacts& facts) {
   const bool expected = result.information == stats::Information::kExpected;
+  const bool least_squares = ShowsLeastSquares(result, facts);
   std::vector<std::pair<std::string, std::string>> items = {
       {"Model function", result.function},
       {"Family", result.family.empty() ? "not known" : result.family},
-      {"Estimator", "maximum likelihood"},
-      {"Standard errors", result.robust ? "robust (Huber-White)"
-                          : expected    ? "expected information"
-                                        : "observed information"},
-      {"Observed variables", report::List(result.table.observed)}};
+      {"Estimator", least_squares ? "least squares" : "maximum likelihood"},
+      {"Standard errors", least_squares   ? "from the residual standard error"
+                          : result.robust ? "robust (Huber-White)"
+                          : expected      ? "expected information"
+                                          : "observed information"},
+      {"Observed variables", List(result.table.observed)}};
   if (!result.table.latent.empty()) {
-    items.push_back({"Latent variables", report::List(result.table.latent)});
+    items.push_back({"Latent variables", List(result.table.latent)});
   }
   items.push_back({"Free parameters", FormatCount(static_cast<uint64_t>(result.table.num_free)) +
                                           " before equality constraints"});
@@ -240,7 +288,9 @@ std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size
     warnings.insert(warnings.end(), robust.begin(), robust.end());
   }
   if (!warnings.empty()) out += Paragraph("Warnings:", "warning") + report::Bullets(warnings);
-  out += report::Bullets(result.notes) + Opened(result);
+  std::vector<std::string> notes = result.notes;
+  std::erase_if(notes, IsWarning);
+  out += report::Bullets(notes) + Opened(result);
   const report::HistoryFacts* history = HistoryOf(result, facts);
   if (history == nullptr) return out;
   out += Figure({{"plot", "history"}, {"analysis", std::to_string(index)}},
@@ -249,7 +299,7 @@ std::string ConvergenceHtml(const MleResult& result, const RunFacts& facts, size
   HtmlTable table{
       "", {"Iteration", "Log-likelihood", "Largest scaled gradient"}, {0, 1, 2}, {}, ""};
   for (const report::HistoryPoint& point : history->points) {
-    table.Add({std::to_string(point.iteration), Escape(Fixed3(point.log_likelihood)),
+    table.Add({std::to_string(point.iteration), Escape(report::Fixed3(point.log_likelihood)),
                Escape(Significant3(point.max_scaled_gradient))});
   }
   return out +
@@ -297,18 +347,26 @@ std::string Vcov(const MleResult& result) {
          "\n";
 }
 
-}  // namespace
-
-std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t index, bool alone) {
-  const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
-  return report::Section("analysis-" + std::to_string(index + 1), title,
-                         Model(result, facts) + Diagrams(result, index) +
-                             EstimatesHtml(result, index) + Element("h3", "Fit") + "\n" +
-                             FitTable(result) + TablesHtml(result) + Vcov(result) +
-                             ConvergenceHtml(result, facts, index));
+std::string RegressionComparison(std::span<const MleResult> results) {
+  HtmlTable table{"Fit of the regressions",
+                  {"Analysis", "Regression of", "Rows", "R-squared", "Adjusted R-squared",
+                   "Residual std. error", "on df", "F", "p"},
+                  {2, 3, 4, 5, 6, 7, 8},
+                  {},
+                  ""};
+  for (const MleResult& result : results) {
+    for (const LeastSquares& regression : result.least_squares) {
+      table.Add({Escape(AnalysisName(result)), Escape(RegressionName(result, regression)),
+                 Number4(regression.n), Escape(Number4(regression.r2)),
+                 Escape(Number4(regression.adjusted_r2)), Escape(Number4(regression.sigma)),
+                 Number4(regression.df), Escape(Number4(regression.f)),
+                 Escape(PValue(regression.f_p_value))});
+    }
+  }
+  return RenderHtmlTable(table);
 }
 
-std::string ComparisonHtml(std::span<const MleResult> results) {
+std::string FitComparison(std::span<const MleResult> results) {
   HtmlTable table{
       "Fit of the analyses",
       {"Analysis", "Rows", "Chi-square", "df", "p", "CFI", "RMSEA", "SRMR", "AIC", "BIC"},
@@ -333,12 +391,34 @@ std::string ComparisonHtml(std::span<const MleResult> results) {
     }
     table.Add(std::move(cells));
   }
-  std::string out = RenderHtmlTable(table);
+  return RenderHtmlTable(table);
+}
+
+}  // namespace
+
+std::string AnalysisHtml(const MleResult& result, const RunFacts& facts, size_t index, bool alone) {
+  const std::string title = alone ? "Analysis" : "Analysis " + AnalysisName(result);
+  // Chi-square and its indices say nothing of a regression, which is saturated.
+  const std::string fit =
+      ShowsLeastSquares(result, facts) ? "" : Element("h3", "Fit") + "\n" + FitTable(result);
+  return report::Section("analysis-" + std::to_string(index + 1), title,
+                         WarningsHtml(result) + Model(result, facts) + Diagrams(result, index) +
+                             EstimatesHtml(result, facts, index) + fit + TablesHtml(result) +
+                             Vcov(result) + ConvergenceHtml(result, facts, index));
+}
+
+std::string ComparisonHtml(std::span<const MleResult> results, const RunFacts& facts) {
+  const bool regressions =
+      std::all_of(results.begin(), results.end(),
+                  [&](const MleResult& result) { return ShowsLeastSquares(result, facts); });
+  std::string out = regressions ? RegressionComparison(results) : FitComparison(results);
   if (HasComparison(results)) {
     out += Figure({{"plot", "comparison"}},
                   "Parameters that several analyses share, with 95 % intervals; the tables of the "
                   "analyses have the numbers",
-                  "The parameters that several analyses share, with 95 % Wald intervals.");
+                  "The parameters that several analyses share, with 95 % intervals, in the units "
+                  "of the model: every parameter has an axis of its own. What has no standard "
+                  "error, or stands in one analysis only, is in the tables.");
   }
   return report::Section("comparison", "The analyses side by side", out);
 }

@@ -15,6 +15,6 @@ std::string AnalysisHtml(const MleResult& result, const report::RunFacts& facts,
                          bool alone);
 
 // Fit measures of all analyses side by side, and the parameters that they share as a plot.
-std::string ComparisonHtml(std::span<const MleResult> results);
+std::string ComparisonHtml(std::span<const MleResult> results, const report::RunFacts& facts);
 
 }  // namespace partita::methods::mle

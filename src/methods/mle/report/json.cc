@@ -128,6 +128,35 @@ Json TablesJson(const std::vector<CellTable>& tables) {
   return json;
 }
 
+Json LeastSquaresJson(const MleResult& result) {
+  Json regressions = Json::array();
+  for (const LeastSquares& regression : result.least_squares) {
+    Json terms = Json::array();
+    for (const LeastSquaresTerm& term : regression.terms) {
+      terms.push_back({{"name", term.name},
+                       {"parameter", term.row},
+                       {"est", term.estimate},
+                       {"se", term.standard_error},
+                       {"t", term.t},
+                       {"pvalue", term.p_value},
+                       {"ci.lower", term.ci_lower},
+                       {"ci.upper", term.ci_upper}});
+    }
+    regressions.push_back({{"outcome", regression.outcome},
+                           {"group", regression.group + 1},
+                           {"n", regression.n},
+                           {"df", regression.df},
+                           {"sigma", regression.sigma},
+                           {"r2", regression.r2},
+                           {"adjusted_r2", regression.adjusted_r2},
+                           {"f", regression.f},
+                           {"f_df", regression.f_df},
+                           {"f_pvalue", regression.f_p_value},
+                           {"terms", std::move(terms)}});
+  }
+  return regressions;
+}
+
 Json AnalysisJson(const MleResult& result) {
   return {{"name", result.name},
           {"status", StatusOf(result.fit.converged)},
@@ -143,7 +172,8 @@ Json AnalysisJson(const MleResult& result) {
           {"notes", result.notes},
           {"family", result.family},
           {"tables", TablesJson(result.tables)},
-          {"moments", result.moments ? MomentsJson(MomentsOf(result)) : Json()}};
+          {"moments", result.moments ? MomentsJson(MomentsOf(result)) : Json()},
+          {"least_squares", LeastSquaresJson(result)}};
 }
 
 std::string Dump(const Json& json) {

@@ -103,6 +103,32 @@ std::optional<LikelihoodFacts> ReadLikelihood(const Json& json) {
   return facts;
 }
 
+LeastSquares ReadLeastSquares(const Json& json, const MleResult& result) {
+  LeastSquares regression;
+  regression.outcome = json.at("outcome");
+  const auto group = json.at("group").get<size_t>();
+  if (group < 1 || group > result.group_n.size() || json.at("terms").empty())
+    throw Json::other_error::create(501, "a regression is not one of the fit", nullptr);
+  regression.group = group - 1;
+  regression.n = NumberOrNan(json.at("n"));
+  regression.df = NumberOrNan(json.at("df"));
+  regression.sigma = NumberOrNan(json.at("sigma"));
+  regression.r2 = NumberOrNan(json.at("r2"));
+  regression.adjusted_r2 = NumberOrNan(json.at("adjusted_r2"));
+  regression.f = NumberOrNan(json.at("f"));
+  regression.f_df = NumberOrNan(json.at("f_df"));
+  regression.f_p_value = NumberOrNan(json.at("f_pvalue"));
+  for (const Json& term : json.at("terms")) {
+    regression.terms.push_back({term.at("name"), term.at("parameter"), NumberOrNan(term.at("est")),
+                                NumberOrNan(term.at("se")), NumberOrNan(term.at("t")),
+                                NumberOrNan(term.at("pvalue")), NumberOrNan(term.at("ci.lower")),
+                                NumberOrNan(term.at("ci.upper"))});
+    if (regression.terms.back().row >= result.table.rows.size())
+      throw Json::other_error::create(501, "a term of a regression has no parameter", nullptr);
+  }
+  return regression;
+}
+
 MleResult ReadAnalysis(const Json& json) {
   MleResult result;
   result.name = json.at("name");
@@ -118,6 +144,10 @@ MleResult ReadAnalysis(const Json& json) {
   if (json.contains("tables")) {
     for (const Json& table : json.at("tables"))
       result.tables.push_back(report::ReadCellTable(table));
+  }
+  if (json.contains("least_squares")) {
+    for (const Json& regression : json.at("least_squares"))
+      result.least_squares.push_back(ReadLeastSquares(regression, result));
   }
   const auto moments = json.find("moments");
   if (moments != json.end() && !moments->is_null()) {

@@ -5,6 +5,7 @@
 
 #include "base/text_table.h"
 #include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/least_squares.h"
 #include "methods/mle/report/statements.h"
 #include "report/numbers.h"
 #include "report/plan_statements.h"
@@ -38,6 +39,7 @@ double Rows(const MleResult& result) {
 }
 
 std::string ModelSentence(const MleResult& result) {
+  if (!result.least_squares.empty()) return LeastSquaresSentence(result);
   std::string text =
       ModelKind(result) + " (" + Plural(result.table.observed.size(), "observed variable");
   const size_t latent = result.table.latent.size();
@@ -58,6 +60,7 @@ std::string ModelSentence(const MleResult& result) {
 }
 
 std::string FitSentence(const MleResult& result) {
+  if (!result.least_squares.empty()) return "";
   if (!result.fit.converged) return "The optimiser did not converge.";
   const double df = MeasureOf(result, "df");
   std::string text = "The optimiser converged after " +
@@ -109,12 +112,21 @@ std::string StandardErrorsText(std::span<const MleResult> results) {
   std::vector<std::string> kinds;
   for (const MleResult& result : results) {
     const bool expected = result.information == stats::Information::kExpected;
-    const std::string kind = result.robust ? "robust (Huber-White)"
-                             : expected    ? "based on the expected information matrix"
-                                           : "based on the observed information matrix";
+    const std::string kind = !result.least_squares.empty() ? "those of least squares"
+                             : result.robust               ? "robust (Huber-White)"
+                             : expected ? "based on the expected information matrix"
+                                        : "based on the observed information matrix";
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
   }
   return "Standard errors are " + report::List(kinds) + ".";
+}
+
+std::string IntervalsText(std::span<const MleResult> results) {
+  size_t students = 0;
+  for (const MleResult& result : results) students += result.least_squares.empty() ? 0 : 1;
+  if (students == 0) return " Intervals are 95 % Wald intervals.";
+  if (students == results.size()) return " Intervals are 95 % intervals by Student's t.";
+  return " Intervals are 95 % intervals, by Student's t for regressions and Wald's for the others.";
 }
 
 }  // namespace
@@ -124,9 +136,10 @@ std::string MethodsParagraph(std::span<const MleResult> results, const study::Pl
   std::string text = SecuritySentence(plan, facts);
   for (const MleResult& result : results) {
     if (results.size() > 1) text += "Analysis " + AnalysisName(result) + ": ";
-    text += ModelSentence(result) + " " + FitSentence(result) + " ";
+    text += ModelSentence(result) + " ";
+    if (const std::string fit = FitSentence(result); !fit.empty()) text += fit + " ";
   }
-  text += StandardErrorsText(results) + " Intervals are 95 % Wald intervals.";
+  text += StandardErrorsText(results) + IntervalsText(results);
   if (!facts.study_hash.empty())
     text += " Hash of agreement and tables (SHA-256): " + facts.study_hash + ".";
   return text;

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/text_table.h"
 #include "methods/mle/report/estimate_rows.h"
 #include "methods/mle/report/statements.h"
+#include "report/html_run.h"
 #include "report/json.h"
 
 namespace partita::methods::mle {
@@ -23,49 +23,100 @@ std::string GroupLabel(const MleResult& result, int group) {
   return result.group_labels[index];
 }
 
-Json IntervalJson(const MleResult& result, size_t row, const std::string& label,
-                  const std::string& series) {
-  const stats::ParameterEstimate& estimate = ReportedEstimates(result)[row];
-  return {{"label", label},
-          {"series", series},
-          {"est", estimate.estimate},
-          {"lower", estimate.ci_lower},
-          {"upper", estimate.ci_upper}};
+// A point with its interval; `scale`: what makes standard deviations of its units, NaN where that
+// is not known.
+struct Interval {
+  std::string title;  // of its section
+  std::string label, series;
+  std::string group;  // empty: of no group, or of the only one
+  double estimate = 0, lower = 0, upper = 0, scale = 0;
+};
+
+double StandardScale(const stats::ParameterEstimate& estimate) {
+  const double scale = estimate.std_all / estimate.estimate;
+  return std::isfinite(scale) && scale > 0 ? scale : std::nan("");
 }
 
-// Sections under the same title come together, whatever their group or analysis.
-class Sections {
- public:
-  void Add(const std::string& title, Json row) {
-    const auto [found, is_new] = index_.emplace(title, json_.size());
-    if (is_new) json_.push_back({{"title", title}, {"rows", Json::array()}});
-    json_[found->second]["rows"].push_back(std::move(row));
-  }
-  Json Take() { return std::move(json_); }
+Interval IntervalOf(const MleResult& result, size_t row) {
+  const stats::ParameterEstimate& estimate = ReportedEstimates(result)[row];
+  Interval interval;
+  interval.label = ParameterName(result.table.rows[row]);
+  interval.estimate = estimate.estimate;
+  interval.lower = estimate.ci_lower;
+  interval.upper = estimate.ci_upper;
+  interval.scale = StandardScale(estimate);
+  return interval;
+}
 
- private:
-  std::map<std::string, size_t> index_;
-  Json json_ = Json::array();
-};
+// Slopes with Student's intervals; intercepts have no scale in common with them.
+std::vector<Interval> SlopeIntervals(const MleResult& result) {
+  std::vector<Interval> intervals;
+  for (const LeastSquares& regression : result.least_squares) {
+    for (const LeastSquaresTerm& term : regression.terms) {
+      const stats::Parameter& row = result.table.rows[term.row];
+      if (row.op != "~" || !std::isfinite(term.ci_lower)) continue;
+      Interval interval = IntervalOf(result, term.row);
+      interval.title = "Slopes of the regression of " + regression.outcome;
+      interval.label = term.name;
+      interval.series = interval.group = GroupLabel(result, row.group);
+      interval.lower = term.ci_lower;
+      interval.upper = term.ci_upper;
+      intervals.push_back(std::move(interval));
+    }
+  }
+  return intervals;
+}
+
+std::vector<Interval> Intervals(const MleResult& result) {
+  if (!result.least_squares.empty()) return SlopeIntervals(result);
+  std::vector<Interval> intervals;
+  for (const EstimateSection& section : EstimateSections(result)) {
+    for (size_t row : section.rows) {
+      if (!HasInterval(result, row)) continue;
+      Interval interval = IntervalOf(result, row);
+      interval.title = section.title;
+      interval.series = interval.group = GroupLabel(result, section.group);
+      // Defined parameters belong to no group; the first series shows them.
+      if (section.group == 0 && result.group_n.size() > 1)
+        interval.series = result.group_labels.front();
+      intervals.push_back(std::move(interval));
+    }
+  }
+  return intervals;
+}
+
+// Intervals under the same title come together, whatever their group or analysis. One axis is for
+// one unit: in standard deviations where all of a section can be, else every label has its own.
+Json SectionsJson(const std::vector<Interval>& intervals, bool several) {
+  std::vector<std::string> titles;
+  std::map<std::string, bool> standardised;
+  for (const Interval& interval : intervals) {
+    const auto [found, is_new] = standardised.emplace(interval.title, !several);
+    if (is_new) titles.push_back(interval.title);
+    found->second = found->second && std::isfinite(interval.scale);
+  }
+  Json sections = Json::array();
+  for (const std::string& title : titles) {
+    Json rows = Json::array();
+    for (const Interval& interval : intervals) {
+      if (interval.title != title) continue;
+      const double scale = standardised[title] ? interval.scale : 1;
+      rows.push_back({{"label", interval.label},
+                      {"series", interval.series},
+                      {"est", scale * interval.estimate},
+                      {"lower", scale * interval.lower},
+                      {"upper", scale * interval.upper}});
+    }
+    sections.push_back({{"title", title},
+                        {"scale", standardised[title] ? "standardised" : "own"},
+                        {"rows", std::move(rows)}});
+  }
+  return sections;
+}
 
 Json SeriesJson(const MleResult& result) {
   if (result.group_n.size() < 2) return Json::array({""});
   return result.group_labels;
-}
-
-Json SectionsJson(const MleResult& result) {
-  Sections sections;
-  for (const EstimateSection& section : EstimateSections(result)) {
-    for (size_t row : section.rows) {
-      if (!HasInterval(result, row)) continue;
-      std::string series = GroupLabel(result, section.group);
-      // Defined parameters belong to no group; the first series shows them.
-      if (section.group == 0 && result.group_n.size() > 1) series = result.group_labels.front();
-      sections.Add(section.title,
-                   IntervalJson(result, row, ParameterName(result.table.rows[row]), series));
-    }
-  }
-  return sections.Take();
 }
 
 std::vector<std::string> Nodes(const MleResult& result) {
@@ -118,63 +169,46 @@ Json AnalysisPlotJson(const MleResult& result, const RunFacts& facts) {
     graphs.push_back(GraphJson(result, static_cast<int>(group)));
   }
   return {{"series", SeriesJson(result)},
-          {"sections", SectionsJson(result)},
+          {"sections", SectionsJson(Intervals(result), result.group_n.size() > 1)},
           {"graphs", graphs},
           {"history", HistoryPlotJson(result, facts)}};
 }
 
 // What a row is compared as: the parameter, with its group where there are several.
-std::string ComparedName(const MleResult& result, size_t row) {
-  const stats::Parameter& parameter = result.table.rows[row];
-  const std::string group = GroupLabel(result, parameter.group);
-  return ParameterName(parameter) + (group.empty() ? "" : " [" + group + "]");
+std::vector<Interval> ComparedIntervals(const MleResult& result) {
+  std::vector<Interval> intervals = Intervals(result);
+  for (Interval& interval : intervals) {
+    if (!interval.group.empty()) interval.label += " [" + interval.group + "]";
+    interval.series = AnalysisName(result);
+  }
+  return intervals;
 }
 
-std::map<std::string, size_t> CountShared(std::span<const MleResult> results) {
-  std::map<std::string, size_t> counts;
+// In how many results a label occurs under a title.
+using LabelCounts = std::map<std::pair<std::string, std::string>, size_t>;
+
+LabelCounts CountShared(std::span<const MleResult> results) {
+  LabelCounts counts;
   for (const MleResult& result : results) {
-    std::set<std::string> names;
-    for (const EstimateSection& section : EstimateSections(result)) {
-      for (size_t row : section.rows) {
-        if (HasInterval(result, row)) names.insert(ComparedName(result, row));
-      }
-    }
-    for (const std::string& name : names) ++counts[name];
+    std::set<std::pair<std::string, std::string>> names;
+    for (const Interval& interval : ComparedIntervals(result))
+      names.emplace(interval.title, interval.label);
+    for (const auto& name : names) ++counts[name];
   }
   return counts;
 }
 
 Json ComparisonJson(std::span<const MleResult> results) {
-  const std::map<std::string, size_t> counts = CountShared(results);
-  Sections sections;
+  const LabelCounts counts = CountShared(results);
   Json series = Json::array();
+  std::vector<Interval> shared;
   for (const MleResult& result : results) {
     series.push_back(AnalysisName(result));
-    for (const EstimateSection& section : EstimateSections(result)) {
-      for (size_t row : section.rows) {
-        const std::string name = ComparedName(result, row);
-        if (!HasInterval(result, row) || counts.at(name) < 2) continue;
-        sections.Add(section.title, IntervalJson(result, row, name, AnalysisName(result)));
-      }
+    for (Interval& interval : ComparedIntervals(result)) {
+      if (counts.at({interval.title, interval.label}) > 1) shared.push_back(std::move(interval));
     }
   }
-  return {{"series", series}, {"sections", sections.Take()}};
-}
-
-Json TrafficJson(const RunFacts& facts) {
-  Json phases = Json::array();
-  double start = 0;
-  for (const report::PhaseFacts& phase : facts.phases) {
-    std::string note;
-    if (phase.bytes_sent + phase.bytes_received > 0) {
-      note = FormatBytes(phase.bytes_sent) + " sent, " + FormatBytes(phase.bytes_received) +
-             " received";
-    }
-    phases.push_back(
-        {{"phase", phase.phase}, {"start", start}, {"seconds", phase.seconds}, {"note", note}});
-    start += phase.seconds;
-  }
-  return phases;
+  return {{"series", series}, {"sections", SectionsJson(shared, true)}};
 }
 
 }  // namespace
@@ -185,6 +219,25 @@ bool HasComparison(std::span<const MleResult> results) {
     if (count > 1) return true;
   }
   return false;
+}
+
+bool HasEstimatesPlot(const MleResult& result) { return !Intervals(result).empty(); }
+
+NotDrawn ParametersNotDrawn(const MleResult& result) {
+  NotDrawn not_drawn;
+  for (const EstimateSection& section : EstimateSections(result)) {
+    for (size_t i : section.rows) {
+      const stats::Parameter& row = result.table.rows[i];
+      if (row.free == 0 && row.op != ":=") {
+        ++not_drawn.fixed;
+      } else if (!HasInterval(result, i)) {
+        const std::string group = GroupLabel(result, row.group);
+        not_drawn.without_error.push_back(ParameterName(row) +
+                                          (group.empty() ? "" : " [" + group + "]"));
+      }
+    }
+  }
+  return not_drawn;
 }
 
 bool HasDiagram(const MleResult& result) {
@@ -205,7 +258,7 @@ std::string PlotData(std::span<const MleResult> results, const RunFacts& facts) 
   for (const MleResult& result : results) analyses.push_back(AnalysisPlotJson(result, facts));
   const Json json = {{"analyses", analyses},
                      {"comparison", HasComparison(results) ? ComparisonJson(results) : Json()},
-                     {"traffic", TrafficJson(facts)}};
+                     {"traffic", Json::parse(report::TrafficData(facts))}};
   return json.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 

@@ -1,7 +1,9 @@
 // The numbers that the plots of a report draw, as JSON for web/src/report.js:
 //   analyses: one per analysis:
 //     series    names of the groups, or one empty name
-//     sections  title and rows (label, series, est, lower, upper) per kind of parameter
+//     sections  title, scale and rows (label, series, est, lower, upper) per kind of parameter;
+//               scale "standardised": one axis in standard deviations; "own": units of the model,
+//               an axis for every label
 //     graphs    per group: nodes (name, latent) and edges (from, to, kind "path" or "covariance",
 //               est); no node: too large to draw
 //     history   iteration, log_likelihood, max_scaled_gradient
@@ -12,6 +14,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "methods/mle/fit/result.h"
 #include "report/run_facts.h"
@@ -25,6 +28,16 @@ std::string PlotData(std::span<const MleResult> results, const report::RunFacts&
 
 // Whether two analyses or more have a parameter with an interval in common.
 bool HasComparison(std::span<const MleResult> results);
+
+// Whether a parameter has an interval to draw.
+bool HasEstimatesPlot(const MleResult& result);
+
+// Parameters of the tables that the plot of estimates leaves out.
+struct NotDrawn {
+  size_t fixed = 0;
+  std::vector<std::string> without_error;  // estimated, without a standard error
+};
+NotDrawn ParametersNotDrawn(const MleResult& result);
 
 // Whether the diagrams of a model can be drawn.
 bool HasDiagram(const MleResult& result);

@@ -9,7 +9,6 @@
 #include "report/html_run.h"
 #include "report/html_text.h"
 #include "report/privacy_html.h"
-#include "report/web_assets.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -58,15 +57,6 @@ std::string Methods(std::span<const MleResult> results, const study::Plan& plan,
           Paragraph("Software: " + software + "."));
 }
 
-std::string Footer() {
-  return Paragraph(
-             "Made by Partita. This file needs no network; result.json and the CSV hold its "
-             "numbers in full precision.") +
-         Element("details", Element("summary", "Licences of the packages that draw the plots") +
-                                Element("pre", Escape(report::web_assets::Licences()))) +
-         "\n";
-}
-
 }  // namespace
 
 std::string RenderReportHtml(std::span<const MleResult> results, const study::Plan& plan,
@@ -79,14 +69,17 @@ std::string RenderReportHtml(std::span<const MleResult> results, const study::Pl
   page.main = "<noscript>" +
               Paragraph("The plots need JavaScript; the tables hold the same numbers.", "note") +
               "</noscript>\n" + report::StatementsHtml(Statements(results, plan, facts));
-  if (results.size() > 1) page.main += ComparisonHtml(results);
+  if (results.size() > 1) page.main += ComparisonHtml(results, facts);
   for (size_t i = 0; i < results.size(); ++i) {
     page.main += AnalysisHtml(results[i], facts, i, results.size() == 1);
   }
   page.main += report::DataHtml(facts) + report::StudyHtml(plan, facts) +
                report::LearnedHtml(plan, facts) + report::TrafficHtml(facts) +
                Methods(results, plan, facts);
-  page.footer = Footer();
+  page.footer = Paragraph(
+      "Made by Partita. This file needs no network; result.json and the CSV hold its numbers in "
+      "full "
+      "precision.");
   page.data = PlotData(results, facts);
   if (plan.privacy_statement) page.data = report::WithTradeOffs(page.data, *plan.privacy_statement);
   return report::RenderHtmlPage(page);

@@ -7,6 +7,7 @@
 
 #include "base/text_table.h"
 #include "methods/mle/report/estimate_rows.h"
+#include "methods/mle/report/least_squares.h"
 #include "report/cell_tables.h"
 #include "report/numbers.h"
 #include "report/run_summary.h"
@@ -322,6 +323,29 @@ std::string NotesBlock(const MleResult& result) {
   return Block("Notes:", out);
 }
 
+// As R's summary(lm), with what the fit has beside.
+std::string RegressionSummary(const MleResult& result) {
+  std::string warnings;
+  for (const std::string& warning : result.fit.warnings)
+    warnings += WrapText("Warning: " + warning, 2);
+  std::vector<TitledLines> tables;
+  if (result.least_squares.size() > result.group_n.size()) {
+    for (size_t group = 0; group < result.group_n.size(); ++group) {
+      auto lines = SectionLines(result, kGroupSections[2], static_cast<int>(group) + 1);
+      if (!lines.empty()) tables.push_back({"Covariances of residuals:", std::move(lines)});
+    }
+  }
+  auto defined = DefinedLines(result);
+  if (!defined.empty()) tables.push_back({"Defined Parameters:", std::move(defined)});
+  return "Least squares\n" + warnings + LeastSquaresText(result) +
+         (tables.empty() ? "" : RenderTables(tables)) + TablesText(result) + NotesBlock(result) +
+         "\n" +
+         WrapText(
+             "The same fit by maximum likelihood (divisor n, z tests) is in report.html, "
+             "result.json and the CSV.",
+             0);
+}
+
 std::string AnalysisHeading(const std::string& name) {
   const std::string heading = "Analysis " + name;
   return "\n" + heading + "\n" + std::string(TextWidth(heading), '=') + "\n";
@@ -331,6 +355,7 @@ std::string AnalysisHeading(const std::string& name) {
 
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
+  if (!result.least_squares.empty()) return RegressionSummary(result);
   return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result.fit) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
          NotesBlock(result);

@@ -21,19 +21,29 @@ Statement Agreement(const report::RunFacts& facts) {
 }
 
 Statement StandardErrorsStatement(std::span<const MleResult> results, const study::Plan& plan) {
-  std::vector<std::string> standard, robust;
+  std::vector<std::string> standard, robust, squares;
   for (const MleResult& result : results) {
-    (result.robust ? robust : standard).push_back(AnalysisName(result));
+    (!result.least_squares.empty() ? squares
+     : result.robust               ? robust
+                                   : standard)
+        .push_back(AnalysisName(result));
   }
   std::string text;
+  if (!squares.empty()) {
+    const std::string where = squares.size() == results.size() ? "" : " of " + List(squares);
+    text = "Standard errors, t and F tests and intervals" + where +
+           " are those of least squares. They assume residuals that are independent, normally "
+           "distributed and equally spread, which was not checked.";
+  }
   if (!standard.empty()) {
-    const std::string where = robust.empty() ? "" : " of " + List(standard);
-    text = "Standard errors, intervals and chi-square tests" + where +
-           " are the standard ones of maximum likelihood. They assume multivariate normal data, "
-           "and normality was not checked.";
+    const std::string where = standard.size() == results.size() ? "" : " of " + List(standard);
+    text += (text.empty() ? "" : " ") +
+            ("Standard errors, intervals and chi-square tests" + where) +
+            " are the standard ones of maximum likelihood. They assume multivariate normal data, "
+            "and normality was not checked.";
   }
   if (!robust.empty()) {
-    const std::string where = standard.empty() ? "" : " of " + List(robust);
+    const std::string where = robust.size() == results.size() ? "" : " of " + List(robust);
     text += (text.empty() ? "" : " ") + ("Standard errors" + where) +
             " are robust (Huber-White) and the chi-square is scaled: they do not need normal data, "
             "but large samples.";

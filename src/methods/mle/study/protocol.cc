@@ -315,6 +315,8 @@ std::vector<MleResult> FitAnalyses(const MleStudy& study, const ProtocolResult& 
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     fitted.push_back(result.results[a] ? *result.results[a]
                                        : FitAnalysis(study, a, result, progress));
+    for (const std::string& warning : study.analyses[a].analysis.warnings)
+      fitted.back().notes.push_back("Warning: " + warning);
     AddCheckNotes(result.checks, fitted.back());
   }
   AddMleTables(study, result, fitted, progress);

@@ -23,9 +23,13 @@ std::string At(const study::StudyFile& file, const study::Position& position) {
   return fmt::format("{}:{}:{}", file.file_name, position.line, position.column);
 }
 
-MleOptions Options(const study::AnalysisSpec& spec, bool fiml) {
+MleOptions Options(const MleStudy& study, const study::AnalysisSpec& spec) {
   MleOptions options;
   const MleSection& section = MleOf(spec);
+  const bool fiml = HasPatterns(study) && !IsImputed(study);
+  const bool centred = study.file.design.site == study::SiteEffect::kFixed;
+  options.plain_moments = !HasPatterns(study) && !HasPrivacy(study.file);
+  if (centred) options.absorbed_intercepts = study.partition.blocks.size();
   options.name = spec.name;
   options.function = section.function;
   options.model = section.model;
@@ -37,6 +41,11 @@ MleOptions Options(const study::AnalysisSpec& spec, bool fiml) {
   // Incomplete rows need the means, and covariates that may be missing themselves are modelled.
   if (fiml && !section.meanstructure) options.meanstructure = true;
   if (fiml && !section.fixed_x) options.fixed_x = false;
+  // A regression has an intercept, where it needs no further release.
+  if (section.function == "regression" && !section.meanstructure && !centred &&
+      options.plain_moments && spec.protocol == kPooledMoments) {
+    options.meanstructure = true;
+  }
   options.robust = section.robust;
   options.nested_in = section.nested_in;
   options.modification_indices = section.modification_indices;
@@ -50,8 +59,7 @@ void PrepareModels(MleStudy& study) {
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     PreparedAnalysis prepared;
     try {
-      prepared.analysis = PrepareAnalysis(Options(spec, HasPatterns(study) && !IsImputed(study)),
-                                          study.factors, study.columns);
+      prepared.analysis = PrepareAnalysis(Options(study, spec), study.factors, study.columns);
     } catch (const Error& error) {
       throw Error(error.code(),
                   At(study.file, MleOf(spec).model_position) + ": model: " + error.message(),

@@ -100,6 +100,7 @@ struct MleStudy final : run::Study {
   run::StudySize Size() const override;
   bool IsPrivate() const override { return privacy.has_value(); }
   void Describe(study::Plan& plan) const override;
+  std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
   run::Forecast Utility() const override;

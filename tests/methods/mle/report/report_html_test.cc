@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "methods/mle/report/equations.h"
 #include "methods/mle/report/json.h"
 #include "methods/mle/report/plot_data.h"
@@ -20,8 +22,8 @@ namespace {
 using nlohmann::json;
 using report::Escape;
 using report::FactorResult;
-using report::Fixed3;
 using report::FullFacts;
+using report::NumberAt;
 using report::RunFacts;
 using report::SamplePlan;
 using report::SmallResult;
@@ -146,12 +148,15 @@ TEST(ReportHtmlTest, ShowsEveryEstimateThatTheJsonHas) {
       const std::string name = row["lhs"].get<std::string>() + " " + row["op"].get<std::string>() +
                                " " + row["rhs"].get<std::string>();
       EXPECT_THAT(html, HasSubstr("<td>" + Escape(name) + "</td>"));
-      for (const char* key : {"est", "std.lv", "std.all"}) {
-        EXPECT_THAT(html, HasSubstr(">" + Fixed3(row[key]) + "</td>"));
-      }
+      for (const char* key : {"std.lv", "std.all"})
+        EXPECT_THAT(html, HasSubstr(">" + report::Number3(row[key]) + "</td>"));
+      const double error = row["free"] == 0 ? std::nan("") : row["se"].get<double>();
+      EXPECT_THAT(html, HasSubstr(">" + NumberAt(row["est"], error) + "</td>"));
       if (row["free"] == 0) continue;
-      for (const char* key : {"se", "z", "ci.lower", "ci.upper"}) {
-        EXPECT_THAT(html, HasSubstr(">" + Fixed3(row[key]) + "</td>")) << name << " " << key;
+      EXPECT_THAT(html, HasSubstr(">" + report::Number3(row["z"]) + "</td>"));
+      for (const char* key : {"se", "ci.lower", "ci.upper"}) {
+        EXPECT_THAT(html, HasSubstr(">" + NumberAt(row[key], error) + "</td>"))
+            << name << " " << key;
       }
     }
     for (const auto& [name, value] : analysis["fit"].items()) {
@@ -247,16 +252,16 @@ TEST(ReportHtmlTest, ShowsRobustStandardErrorsWhereAskedFor) {
   result.likelihood = {{5, 4, 221, 20, 54}, "likelihood-oracle"};
   const std::string robust = Html({result});
   const double error = result.fit.estimates[1].standard_error;
-  const std::string cell = ">" + Fixed3(error) + "</td>",
-                    wide = ">" + Fixed3(1.25 * error) + "</td>";
+  const std::string cell = ">" + NumberAt(error, error) + "</td>",
+                    wide = ">" + NumberAt(1.25 * error, 1.25 * error) + "</td>";
   EXPECT_THAT(standard, AllOf(HasSubstr(cell), Not(HasSubstr(wide))));
   EXPECT_THAT(robust, AllOf(HasSubstr(wide), Not(HasSubstr(cell)), HasSubstr("Huber-White"),
                             HasSubstr("<small>chisq.scaled</small>"), HasSubstr("36.500"),
                             HasSubstr("A warning about robust"), HasSubstr("five rows per")));
   EXPECT_THAT(robust, HasSubstr("221 numbers of rank 20, where rank 54 gives"));
   const json data = json::parse(PlotData(std::vector{result}, {}));
-  EXPECT_EQ(data["analyses"][0]["sections"][0]["rows"][0]["lower"],
-            result.robust->estimates[1].ci_lower);
+  EXPECT_DOUBLE_EQ(data["analyses"][0]["sections"][0]["rows"][0]["lower"].get<double>(),
+                   result.robust->estimates[1].ci_lower * 0.25 / result.fit.estimates[1].estimate);
 }
 
 std::unique_ptr<const report::Result> ReadAnalyses(const std::string& /*method*/,
@@ -345,6 +350,28 @@ TEST(EquationsTest, UseALabelOnlyWhereAllGroupsShareIt) {
   EXPECT_EQ(ParameterSymbols(result.table)[1], "<var>\u03BB</var><sub>1</sub>");
 }
 
+TEST(PlotDataTest, WithoutAScaleEveryRowHasAnAxis) {
+  MleResult result = FactorResult("main");
+  result.fit.estimates[1].std_all = std::nan("");
+  const json sections = json::parse(PlotData(std::vector{result}, {}))["analyses"][0]["sections"];
+  EXPECT_EQ(sections[0]["scale"], "own");
+  EXPECT_EQ(sections[0]["rows"][0]["est"], result.fit.estimates[1].estimate);
+  EXPECT_EQ(sections[1]["scale"], "standardised");
+}
+
+TEST(PlotDataTest, WhatIsNotDrawnIsNamed) {
+  MleResult result = FactorResult("main");
+  EXPECT_THAT(Html({result}), Not(HasSubstr("no standard error")));
+  EXPECT_THAT(Html({result}), HasSubstr("Not drawn, because fixed: 2 parameters."));
+  for (const size_t row : {1U, 2U}) {
+    stats::ParameterEstimate& estimate = result.fit.estimates[row];
+    estimate.standard_error = estimate.ci_lower = estimate.ci_upper = std::nan("");
+  }
+  EXPECT_THAT(Html({result}),
+              HasSubstr("Not drawn, because there is no standard error: verbal =~ x2 and verbal =~ "
+                        "x3."));
+}
+
 TEST(PlotDataTest, HoldsTheNumbersInFullAndNoCounts) {
   std::vector<MleResult> results = ThreeAnalyses();
   results[0].fit.estimates[2].ci_upper = std::nan("");
@@ -354,8 +381,15 @@ TEST(PlotDataTest, HoldsTheNumbersInFullAndNoCounts) {
   EXPECT_EQ(loadings["title"], "Latent variables (loadings)");
   ASSERT_EQ(loadings["rows"].size(), 3U);  // two are fixed, one has no interval
   EXPECT_EQ(loadings["rows"][0]["label"], "verbal =~ x2");
-  EXPECT_EQ(loadings["rows"][0]["est"], results[0].fit.estimates[1].estimate);
-  EXPECT_EQ(loadings["rows"][0]["lower"], results[0].fit.estimates[1].ci_lower);
+  // In standard deviations, so that the rows share an axis.
+  const stats::ParameterEstimate& second = results[0].fit.estimates[1];
+  EXPECT_EQ(loadings["scale"], "standardised");
+  EXPECT_DOUBLE_EQ(loadings["rows"][0]["est"], second.std_all);
+  EXPECT_DOUBLE_EQ(loadings["rows"][0]["lower"],
+                   second.ci_lower * (second.std_all / second.estimate));
+  const json& by_group = data["analyses"][2]["sections"][0];
+  EXPECT_EQ(by_group["scale"], "own");  // groups compare in the units of the model
+  EXPECT_EQ(by_group["rows"][0]["est"], results[2].fit.estimates[1].estimate);
   EXPECT_EQ(data["analyses"][2]["series"], json({"Pasteur", "Grant-White"}));
   EXPECT_EQ(data["analyses"][2]["sections"][0]["rows"].size(), 8U);
   const json& graph = data["analyses"][0]["graphs"][0];

@@ -48,9 +48,9 @@ TEST(ResultJsonTest, HasExactlyTheDocumentedKeys) {
                           "study", "traffic", "variables"));
   const json& analysis = document["analyses"][0];
   EXPECT_THAT(Keys(analysis),
-              ElementsAre("convergence", "family", "fit", "fit_measures_available", "likelihood",
-                          "model", "moments", "name", "notes", "parameters", "robust", "status",
-                          "tables", "vcov", "warnings"));
+              ElementsAre("convergence", "family", "fit", "fit_measures_available", "least_squares",
+                          "likelihood", "model", "moments", "name", "notes", "parameters", "robust",
+                          "status", "tables", "vcov", "warnings"));
   EXPECT_TRUE(analysis["moments"].is_null());
   EXPECT_THAT(Keys(analysis["parameters"][0]),
               ElementsAre("ci.lower", "ci.upper", "est", "exo", "free", "group", "label", "lhs",

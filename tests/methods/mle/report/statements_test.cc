@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "report/plan_statements.h"
+#include "tests/report/sample_privacy.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::methods::mle::statements_test {
 namespace {
 
+using report::PlanStatements;
 using report::SampleFacts;
 using report::SamplePlan;
 using report::SmallResult;
@@ -44,7 +46,7 @@ TEST(StatementsTest, AreThereWhateverIsKnown) {
   for (const Statement& statement : Statements(std::vector{SmallResult()}, {}, {})) {
     EXPECT_THAT(statement.text, ::testing::EndsWith(".")) << statement.about;
   }
-  EXPECT_THAT(Abouts(report::PlanStatements(SamplePlan())),
+  EXPECT_THAT(Abouts(PlanStatements(SamplePlan())),
               ElementsAre("differential-privacy", "adversary"));
 }
 
@@ -72,6 +74,27 @@ TEST(StatementsTest, SayThatExactReleasesAreNotPrivate) {
   plan.releases.clear();
   EXPECT_THAT(TextAbout("differential-privacy", plan, SampleFacts()),
               StartsWith("NOT differentially private: "));
+}
+
+TEST(StatementsTest, PrivateOnesSayEpsilonAndDelta) {
+  study::Plan plan = report::FullPlan();
+  plan.releases[0].mechanism = "discrete Gaussian";
+  plan.privacy_statement = report::SampleStatement();
+  const std::string who = " This holds under the conditions of the privacy statement.";
+  EXPECT_THAT(
+      TextAbout(PlanStatements(plan), "differential-privacy"),
+      ::testing::EndsWith(
+          "it covers moments. Of one person may be learned, by outside analyst and party "
+          "south: epsilon at most 1.24 at delta = 1e-06 (replace); by party north: epsilon "
+          "at most 2 at delta = 1e-06 (replace); by any 2 compute nodes together: no bound." +
+          who));
+  plan.privacy_statement.reset();
+  plan.privacy = {{"outside", "replace", "eps <= 1 at delta = 1e-06"}, {"north", "", "no bound"}};
+  EXPECT_THAT(
+      TextAbout(PlanStatements(plan), "differential-privacy"),
+      ::testing::EndsWith("may be learned, by outside: eps <= 1 at delta = 1e-06; by north: "
+                          "no bound." +
+                          who));
 }
 
 TEST(StatementsTest, NameWhoTogetherCouldLearnMore) {

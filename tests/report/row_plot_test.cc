@@ -1,0 +1,59 @@
+#include "report/row_plot.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+namespace partita::report::row_plot_test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::vector<double> Numbers(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  std::vector<double> found;
+  for (std::sregex_iterator it(text.begin(), text.end(), regex), end; it != end; ++it)
+    found.push_back(std::stod((*it)[1]));
+  return found;
+}
+
+TEST(RowPlotTest, BarsAreAsLongAsTheirShares) {
+  const std::string html =
+      BarPlotHtml("Shares of <x>", "real", "made up", {{"a <level>", 0.5, 0.25}, {"b", 1.5, 0}});
+  const std::string plot = html.substr(html.find("class=\"lines\""));
+  const std::vector<double> widths = Numbers(plot, R"re(class="bar[^>]* width="([0-9.]+)")re");
+  ASSERT_EQ(widths.size(), 4U);
+  EXPECT_EQ(widths[0], 2 * widths[1]);
+  EXPECT_EQ(widths[2], 2 * widths[0]);  // not beyond 1
+  EXPECT_EQ(widths[3], 0);
+  EXPECT_THAT(html, HasSubstr("a &lt;level&gt;"));
+  EXPECT_THAT(html, HasSubstr("0.250"));
+  EXPECT_THAT(html, HasSubstr("<span>made up</span>"));
+  EXPECT_THAT(html, Not(HasSubstr("<x>")));
+}
+
+TEST(RowPlotTest, LongNamesAreCut) {
+  const std::string name(200, 'n');
+  const std::string html = BarPlotHtml("t", "a", "b", {{name, 0.5, 0.5}});
+  EXPECT_THAT(html, Not(HasSubstr(std::string(63, 'n'))));
+  EXPECT_THAT(html, HasSubstr("n\u2026<"));
+}
+
+TEST(RowPlotTest, IntervalsShareAnAxisAndEndAtItsEnds) {
+  const std::string html = IntervalPlotHtml("Intervals", "standard deviations", 8,
+                                            {{"zero", -1, 0, 1}, {"far", -100, 2, 100}});
+  const std::vector<double> from = Numbers(html, R"re(class="line s1" x1="([0-9.]+)")re"),
+                            to = Numbers(html, R"re(class="line s1" x1="[^"]*" x2="([0-9.]+)")re"),
+                            at = Numbers(html, R"re(cx="([0-9.]+)")re");
+  ASSERT_EQ(from.size(), 2U);
+  ASSERT_EQ(at.size(), 2U);
+  EXPECT_NEAR(at[0], (from[0] + to[0]) / 2, 0.1);
+  EXPECT_NEAR(to[0] - from[0], (to[1] - from[1]) / 8, 0.2);
+  EXPECT_NEAR(at[1] - at[0], to[0] - from[0], 0.2);  // coordinates have one decimal
+  EXPECT_THAT(html, HasSubstr(">standard deviations</text>"));
+}
+
+}  // namespace
+}  // namespace partita::report::row_plot_test

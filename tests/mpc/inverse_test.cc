@@ -265,8 +265,8 @@ TEST(InverseTest, RoundsAreStated) {
         const PositiveMatrix matrix{Planned({20, 20}, 50, 20), 20, 20 / ratio};
         InvertRoughly(engine, std::span(&matrix, 1), 0x1p-8, kF);
       });
-      EXPECT_EQ(rough,
-                setting.d() + static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8)) * setting.c())
+      const auto rough_steps = static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8));
+      EXPECT_EQ(rough, setting.d() + (rough_steps == 1 ? setting.d() : rough_steps * setting.c()))
           << setting.kind << ' ' << ratio;
     }
   }

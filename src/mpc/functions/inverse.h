@@ -25,8 +25,8 @@
 //           and one step X (2 I - A X) squares it and takes back what the cuts have done.
 // Rounds    InvertPositive: Cut + (steps + 2) product-and-cuts: with D = 1 (`dealer`) 1 + 2 (steps
 //           + 2), where StepsFor says how many: 14 for a ratio of 2^20. InvertRoughly: without the
-//           2: 1 + 2 steps, 10 of them for a ratio of 2^16 and a residual of 2^-8. Any number of
-//           matrices at once.
+//           2: 1 + 2 steps, 10 of them for a ratio of 2^16 and a residual of 2^-8; a single step is
+//           a cut alone. Any number of matrices at once.
 // Bytes     Two products of p x p a step.
 // Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once

@@ -33,9 +33,9 @@ TEST(ReproduceTest, Table1IsMeasuredBesideThePaper) {
   const StudyFolder folder;
   const std::string csv = folder.path() + "/table.csv", html = folder.path() + "/table.html";
   for (const char* transport : {"none", "registered", "sealed"}) {
-    const ProcessResult run =
-        Partita({"reproduce", "dca-table1", "--clients", "100", "--clients", "50", "--length", "10",
-                 "--transport", transport, "--output", csv, "--html", html, "--format", "jsonl"});
+    const ProcessResult run = Partita({"reproduce", "dca-table1", "--clients", "100", "--clients",
+                                       "50", "--length", "10", "--transport", transport, "--output",
+                                       csv, "--html", html, "--force", "--format", "jsonl"});
     ASSERT_EQ(run.exit_code, 0) << run.err;
     const auto output = nlohmann::json::parse(run.out);
     const auto& rows = output["data"]["rows"];
@@ -88,7 +88,7 @@ TEST(ReproduceTest, PsgdFiguresWriteNumbersAndPlots) {
       {"reproduce", "psgd-figure2", "--data", FixturePath("tables"), "--scaling", "rows"}};
   for (std::vector<std::string> arguments : own) {
     for (const char* more : {"--epsilon", "0.2", "--draws", "10", "--iterations", "20", "--output",
-                             csv.c_str(), "--html", html.c_str(), "--format", "jsonl"}) {
+                             csv.c_str(), "--html", html.c_str(), "--force", "--format", "jsonl"}) {
       arguments.emplace_back(more);
     }
     const ProcessResult run = Partita(arguments);
@@ -154,7 +154,7 @@ TEST(ReproduceTest, RegistriesAreTheSameForOneSeed) {
   const auto rows = [&](const std::string& seed) {
     const ProcessResult run =
         Partita({"reproduce", "registries", "--sets", "2", "--events", "5", "--seed", seed,
-                 "--output", csv, "--html", html, "--format", "jsonl"});
+                 "--output", csv, "--html", html, "--force", "--format", "jsonl"});
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return nlohmann::json::parse(run.out)["data"]["rows"];
   };

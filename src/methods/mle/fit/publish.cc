@@ -68,7 +68,6 @@ constexpr size_t kNumbersPerRow = 8;
 // What a study's protocol has and the receiver's notes are, of which everybody has the list.
 constexpr std::array kOptimizers = {"Fisher scoring", "NLopt SLSQP, then Fisher scoring",
                                     "damped Fisher scoring over the likelihood oracle",
-                                    "Fisher scoring on shares",
                                     "Fisher scoring and Newton steps on shares"};
 constexpr std::array kNotes = {kNormalityNotChecked,
                                kNoFitMeasures,

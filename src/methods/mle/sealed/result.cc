@@ -130,8 +130,7 @@ MleResult DescribeSealed(const MleAnalysis& analysis, const SealedModel& model,
   result.group_n = group_sizes;
   stats::SemFit& fit = result.fit;
   fit.converged = estimates.converged;
-  fit.optimizer = analysis.patterns.empty() ? "Fisher scoring on shares"
-                                            : "Fisher scoring and Newton steps on shares";
+  fit.optimizer = "Fisher scoring and Newton steps on shares";
   fit.iterations = static_cast<int>(model.iterations);
   fit.max_scaled_gradient = kNaN;  // stays sealed but for whether it is below the tolerance
   if (!fit.converged) {

@@ -394,7 +394,7 @@ TEST_F(PrivacyCommandTest, BadInputIsNamedAndExplained) {
       {"steps gaussian --sigma 2 --steps 5 --epsilon 1 --delta 1e-6", "looked for", ""},
       {"steps gaussian --sigma 2 --max-steps 0 --epsilon 1 --delta 1e-6", "max-steps", ""},
       {"curve gaussian --sigma 1 --delta 1e-6 --points 1", "points", ""},
-      {"curve gaussian --sigma 1 --delta 1e-6 --plot /no/such/folder/a.html", "/no/such", ""},
+      {"curve gaussian --sigma 1 --delta 1e-6 --plot /dev/null/folder/a.html", "/dev/null/folder", ""},
       {"compose --delta 1e-5", "no mechanism", ""},
       {"compose " + none, "no mechanism", "[[mechanism]]"},
       {"compose " + typo + " --delta 1e-6", "typo.toml:3", ""},

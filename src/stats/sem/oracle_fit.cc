@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/error.h"
 #include "stats/sem/constraints.h"
@@ -33,7 +32,6 @@ constexpr double kHalfWidthDeviations = 3;  // assumed before anything is known
 constexpr double kSecantBelow = 0.3;        // scaled gradient
 constexpr double kFar = 30;                 // a loading or variance in units of standard deviations
 constexpr double kSmallVariance = 0.05;     // of a latent variable
-constexpr double kFirstLoading = 0.3;       // where none is fixed
 constexpr int kFewestGradients = 40;        // of the first start
 constexpr int kMaxSteps = 500;              // tried, most of them refused without a question
 
@@ -386,51 +384,31 @@ struct OracleOptimum {
   Failure failure;
 };
 
-bool IsLoading(const RamModel& model, const RamCell& cell) {
-  return cell.matrix == RamMatrix::kRegression && cell.row < model.num_observed &&
-         cell.column >= model.num_observed;
-}
-
-// Where nothing predicts anything: residual variances 1 and latent ones small. A latent variable is
-// related to one of its indicators only, by the loading that is fixed or else its first.
+// Where nothing predicts anything: residual variances 1 and latent ones small.
 VectorXd IndependentPoint(const ParameterTable& table, const SemObjective& objective) {
   const RamModel& model = objective.model;
   VectorXd x = StartValues(table, model, objective.samples, StartMethod::kSimple);
   for (const RamGroup& group : model.groups) {
-    std::vector<bool> has_loading(static_cast<std::size_t>(model.num_variables), false);
-    for (Index f = model.num_observed; f < model.num_variables; ++f)
-      has_loading[static_cast<std::size_t>(f)] = !group.regression.col(f).isZero(0);
     for (const RamCell& cell : group.cells) {
       if (cell.matrix == RamMatrix::kMean) continue;
       const bool variance = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column;
       const double observed = cell.row < model.num_observed ? 1 : kSmallVariance;
       x[cell.parameter] = variance ? observed / cell.factor : 0;
-      const auto latent = static_cast<std::size_t>(cell.column);
-      if (!IsLoading(model, cell) || has_loading[latent]) continue;
-      has_loading[latent] = true;
-      x[cell.parameter] = kFirstLoading / cell.factor;
     }
   }
   return x;
 }
 
-struct Learned {
-  std::vector<GroupMoments> moments;
-  VectorXd slope;  // of the likelihood, by parameter; empty: not asked
-};
-
 // Means and variances of the rows, by one question: there the likelihood separates, so that a step
 // of Fisher scoring on a variance or a mean alone leads to the sample's. What the model does not
-// say of a variable stays as it was assumed. The slope of a loading has the sign of the covariance
-// with the one indicator that the latent variable is related to.
-Learned LearnScale(const ParameterTable& table, const SemObjective& objective,
-                   std::vector<GroupMoments> moments, Questions& questions) {
+// say of a variable stays as it was assumed.
+std::vector<GroupMoments> LearnScale(const ParameterTable& table, const SemObjective& objective,
+                                     std::vector<GroupMoments> moments, Questions& questions) {
   const RamModel& model = objective.model;
   const VectorXd x = IndependentPoint(table, objective);
   double value = 0;
   VectorXd gradient;
-  if (questions.GradientsLeft() < 2 || !questions.Ask(x, value, &gradient))
-    return {std::move(moments), {}};
+  if (questions.GradientsLeft() < 2 || !questions.Ask(x, value, &gradient)) return moments;
   const VectorXd information = ExpectedInformation(objective, x).diagonal();
   const std::vector<ImpliedMoments> implied = Imply(model, x);
   for (std::size_t g = 0; g < moments.size(); ++g) {
@@ -455,36 +433,16 @@ Learned LearnScale(const ParameterTable& table, const SemObjective& objective,
       if (variance > 0) moments[g].covariance(cell.row, cell.row) = unit * unit * variance;
     }
   }
-  return {std::move(moments), -gradient};
-}
-
-// Start values with loadings of the signs that were learned, but for those that the user gave.
-VectorXd SignedStart(const ParameterTable& table, const SemObjective& objective,
-                     const VectorXd& slope, StartMethod method) {
-  const RamModel& model = objective.model;
-  VectorXd start = StartValues(table, model, objective.samples, method);
-  if (slope.size() == 0) return start;
-  std::set<int> reversed;
-  for (const RamGroup& group : model.groups) {
-    for (const RamCell& cell : group.cells) {
-      const Parameter& row = table.rows[static_cast<std::size_t>(cell.table_row)];
-      const bool given = row.user_start && method != StartMethod::kCautious;
-      if (IsLoading(model, cell) && !given && slope[cell.parameter] < 0)
-        reversed.insert(cell.parameter);
-    }
-  }
-  for (const int k : reversed) start[k] = -start[k];
-  return start;
+  return moments;
 }
 
 // From several starts, within what was declared: a start may use half of what is left, and at least
 // kFewestGradients.
 OracleOptimum Optimize(const ParameterTable& table, const SemObjective& objective,
-                       const ModelExpressions& expressions, const VectorXd& slope,
-                       Questions& questions) {
+                       const ModelExpressions& expressions, Questions& questions) {
   OracleOptimum best;
   for (const StartMethod method : {StartMethod::kSimple, StartMethod::kCautious}) {
-    const VectorXd start = SignedStart(table, objective, slope, method);
+    const VectorXd start = StartValues(table, objective.model, objective.samples, method);
     const int left = questions.GradientsLeft();
     if (best.point.x.size() > 0 && left == 0) break;
     const bool last = method == StartMethod::kCautious;
@@ -589,13 +547,12 @@ OracleFit FitSemFromOracle(const ParameterTable& table, const OracleFitInput& in
   CheckRows(table, input.n, CountParameters(rough.model, ModelExpressions(freed, rough.model)));
   Questions questions(rough.model, input, options, progress);
   // From here on nothing depends on the bounds.
-  const Learned learned = LearnScale(freed, rough.objective(), assumed, questions);
-  const ScaledModel scaled(freed, learned.moments);
+  const ScaledModel scaled(freed, LearnScale(freed, rough.objective(), assumed, questions));
   const RamModel& model = scaled.model;
   const SemObjective objective = scaled.objective();
   const ModelExpressions expressions(freed, model);
   questions.Use(model);
-  const OracleOptimum optimum = Optimize(freed, objective, expressions, learned.slope, questions);
+  const OracleOptimum optimum = Optimize(freed, objective, expressions, questions);
   OracleFit out;
   out.fit =
       Describe(table, freed, input, objective, expressions, optimum, options.confidence_level);

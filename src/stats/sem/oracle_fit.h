@@ -6,7 +6,7 @@
 // than searched along a line, since every evaluation costs a round trip and tells something. The
 // first question is about a point where nothing predicts anything, which public facts give (each
 // column's centre, and a third of its half width as its standard deviation): its gradient tells
-// means, standard deviations and signs of loadings, and everything after is in their units. A start that runs away, or
+// means and standard deviations, and everything after is in their units. A start that runs away, or
 // uses up half of what was declared, is followed by a more cautious one.
 #pragma once
 

@@ -319,8 +319,10 @@ TEST(DescribeProtocol, CountsRows) {
   const Spec spec = ClinicSpec(true, true);
   const std::vector<data::Table> tables = DrawTables(14, {15, 10}, 0.3);
   const Task task = TaskOf(spec, tables, {});
-  for (const auto& [min_rows, enough] : std::vector<std::pair<uint64_t, bool>>{
+  for (const auto& [rows_asked, expected] : std::vector<std::pair<uint64_t, bool>>{
            {1, true}, {25, true}, {26, false}, {uint64_t{1} << 60, false}}) {
+    const uint64_t min_rows = rows_asked;
+    const bool enough = expected;
     mpc::testing::RunOptions run;
     run.releases = {{kDisclosureRelease, "one bit", "all", "exact", 1, mpc::kEverybody, 1}};
     const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {

@@ -108,9 +108,6 @@ std::vector<std::unique_ptr<TlsStream>> Mesh::Connect() {
     Step();
     if (deadline_.passed() && !Complete()) Unreachable();
   }
-  for (const auto& stream : streams_) {
-    if (stream != nullptr) NoticeLoss(stream->fd(), false);
-  }
   if (progress_ != nullptr && !told_.empty()) progress_->Phase("connected");
   return std::move(streams_);
 }
@@ -170,7 +167,7 @@ std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side,
 // A party that went away while we wait for others may come again.
 void Mesh::DropClosed() {
   for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
-    if (streams_[peer] == nullptr) continue;
+    if (streams_[peer] == nullptr || spoke_[peer]) continue;
     const TlsStream::Waiting waiting = streams_[peer]->Look();
     spoke_[peer] = waiting == TlsStream::Waiting::kBytes;
     if (waiting != TlsStream::Waiting::kEnd) continue;
@@ -182,7 +179,6 @@ void Mesh::DropClosed() {
 }
 
 void Mesh::Keep(PartyIndex peer, std::unique_ptr<TlsStream> stream) {
-  NoticeLoss(stream->fd(), true);
   streams_[peer] = std::move(stream);
   spoke_[peer] = lost_[peer] = false;
   event_.clear();
@@ -207,16 +203,9 @@ void Mesh::Step() {
 void Mesh::AcceptAll() {
   if (!options_.listener || options_.self + 1 == options_.roster.size()) return;
   std::string remote;
-  while (true) {
-    errno = 0;
-    Socket socket = Accept(*options_.listener, remote);
-    const int error = errno;
-    if (!socket.valid() && IsOutOfDescriptors(error) && !incoming_.empty()) {
-      incoming_.erase(incoming_.begin());  // whoever came since may be one of us
-      continue;
-    }
-    RequireDescriptors(error);
-    if (!socket.valid()) return;
+  errno = 0;
+  for (Socket socket = Accept(*options_.listener, remote); socket.valid();
+       socket = Accept(*options_.listener, remote)) {
     if (incoming_.size() == kMaxIncoming) incoming_.erase(incoming_.begin());
     auto attempt = std::make_unique<Attempt>();
     attempt->check = {&options_.roster, options_.self + 1, options_.roster.size() - 1, {}, {}};
@@ -225,6 +214,7 @@ void Mesh::AcceptAll() {
     attempt->stream = NewStream(std::move(socket), TlsStream::Side::kServer, attempt->check);
     incoming_.push_back(std::move(attempt));
   }
+  RequireDescriptors(errno);
 }
 
 void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
@@ -411,9 +401,8 @@ void Mesh::WaitForSockets() {
   }
   for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
     if (streams_[peer] == nullptr) continue;
-    const int events =
-        (spoke_[peer] ? POLLRDHUP : POLLIN) | (streams_[peer]->unsent() ? POLLOUT : 0);
-    entries.push_back({streams_[peer]->fd(), static_cast<short>(events), 0});
+    const int events = (spoke_[peer] ? 0 : POLLIN) | (streams_[peer]->unsent() ? POLLOUT : 0);
+    if (events != 0) entries.push_back({streams_[peer]->fd(), static_cast<short>(events), 0});
   }
   poll(entries.data(), entries.size(), static_cast<int>(timeout.count()));
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -254,10 +253,7 @@ TlsStream::Waiting TlsStream::Look() {
   uint8_t byte = 0;
   size_t seen = 0;
   const int result = SSL_peek_ex(ssl_.get(), &byte, 1, &seen);
-  if (result == 1) {
-    pollfd entry{fd(), POLLRDHUP, 0};
-    return poll(&entry, 1, 0) > 0 ? Waiting::kEnd : Waiting::kBytes;
-  }
+  if (result == 1) return Waiting::kBytes;
   const int kind = SSL_get_error(ssl_.get(), result);
   if (kind == SSL_ERROR_WANT_READ) return Waiting::kNothing;
   if (kind != SSL_ERROR_ZERO_RETURN) Fail(result);

@@ -56,8 +56,7 @@ class TlsStream {
   Io Write(ByteView bytes);
   Io Read(std::span<uint8_t> out);
   bool Flush();
-  // What a Read would find: nothing yet, bytes, or the end, which counts before bytes that it follows.
-  // Takes nothing; valid after the handshake.
+  // What a Read would find: nothing yet, bytes, or the end. Takes nothing; valid after the handshake.
   enum class Waiting { kNothing, kBytes, kEnd };
   Waiting Look();
   bool damaged() const { return damaged_; }

@@ -527,25 +527,6 @@ TEST_P(ComeBackTest, APartyThatStopsWhileOthersWaitIsTakenBack) {
   waiting.WaitFor("\nconnected\n");
 }
 
-// One that had met all others, and said hello, before it ended.
-TEST(StartUpTest, APartyThatSpokeAndStoppedIsTakenBack) {
-  TlsWorld world(3);
-  Told of_north, of_south, of_east;
-  Connecting north(world.Options(0), of_north);
-  {
-    RawClient client(world.roster[0].address, &world.identities[2], TLS1_3_VERSION);
-    EXPECT_TRUE(client.Handshake());
-    EXPECT_EQ(client.ReadByte(), 1);  // the greeting
-    const char word = 'x';
-    EXPECT_EQ(SSL_write(client.ssl.get(), &word, 1), 1);
-  }
-  of_north.WaitFor("east closed its connection; waiting for south, east");
-  Connecting south(world.Options(1), of_south), east(world.Options(2), of_east);
-  EXPECT_FALSE(north.error()) << north.error()->message();
-  EXPECT_FALSE(south.error()) << south.error()->message();
-  EXPECT_FALSE(east.error()) << east.error()->message();
-}
-
 // On another port, as somebody starts it who does not know of the first. The first goes on.
 TEST(StartUpTest, TwoProcessesOfOnePartyAreNamed) {
   TlsWorld world(3);
@@ -570,14 +551,14 @@ TEST(StartUpTest, TwoProcessesOfOnePartyAreNamed) {
   EXPECT_FALSE(south.error()) << south.error()->message();
 }
 
-// As many files as are open already, and `more`.
+// As many files as are open already, and no more.
 class NoMoreFiles {
  public:
-  explicit NoMoreFiles(rlim_t more = 0) {
+  NoMoreFiles() {
     getrlimit(RLIMIT_NOFILE, &before_);
     const int next = dup(STDERR_FILENO);
     close(next);
-    const rlimit now{static_cast<rlim_t>(next) + more, before_.rlim_max};
+    const rlimit now{static_cast<rlim_t>(next), before_.rlim_max};
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &now), 0);
   }
   ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
@@ -601,20 +582,6 @@ TEST(StartUpTest, TooFewDescriptorsAreNamed) {
       EXPECT_THAT(error.hint(), HasSubstr("ulimit -n"));
     }
   }
-}
-
-// A stranger who is silent does not keep the last place from a party.
-TEST(StartUpTest, StrangersMakeRoomWhereDescriptorsAreFew) {
-  TlsWorld world(2);
-  Told of_north;
-  TlsOptions options = world.Options(0);
-  const Socket silent = ConnectTo(world.roster[0].address);
-  RawClient south(world.roster[0].address, &world.identities[1], TLS1_3_VERSION);
-  const NoMoreFiles one_more(1);
-  Connecting north(std::move(options), of_north);
-  EXPECT_TRUE(south.Handshake());
-  EXPECT_EQ(south.ReadByte(), 1);  // the greeting
-  EXPECT_FALSE(north.error()) << north.error()->message();
 }
 
 TEST(StartUpTest, TakenPortIsReported) {

@@ -13,6 +13,7 @@ using report::PlanStatements;
 using report::SampleFacts;
 using report::SamplePlan;
 using report::SmallResult;
+using methods::mle::Statements;
 using report::Statement;
 using ::testing::AllOf;
 using ::testing::ElementsAre;

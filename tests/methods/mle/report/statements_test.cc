@@ -1,3 +1,4 @@
+#include "methods/mle/report/statements.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +14,6 @@ using report::PlanStatements;
 using report::SampleFacts;
 using report::SamplePlan;
 using report::SmallResult;
-using methods::mle::Statements;
 using report::Statement;
 using ::testing::AllOf;
 using ::testing::ElementsAre;

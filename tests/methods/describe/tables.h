@@ -1,6 +1,7 @@
 // Made-up tables of a clinic, in parts: numbers, an integer, a 0/1 variable and factors.
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <string>

@@ -184,17 +184,19 @@ void RequireSignature(const Signature& signature, std::string_view domain, ByteV
   }
   const auto certificate = crypto::DecodeCertificate(signature.certificate);
   if (certificate == nullptr) {
-    refuse(what + " carries no readable certificate", "Let that party make it again.");
+    refuse(what + " carries no readable certificate",
+           "Let that party sign again or approve again.");
   }
   if (const auto problem = crypto::CertificateProblem(*certificate, party, fingerprint)) {
     refuse(what + " was signed with a certificate that does not count: " + *problem,
-           "Compare fingerprints over another way, correct the roster, and sign again with the "
+           "Compare fingerprints over another way, correct the roster, and sign or approve again "
+           "with the "
            "right key.");
   }
   if (!crypto::VerifySignature(*certificate, domain, SignedBytes(fields, signature.certificate),
                                signature.signature)) {
     refuse("the signature of " + what + " is wrong: it was changed after it was signed",
-           "Let that party make it again, and find out who changed the file.");
+           "Let that party sign again or approve again, and find out who changed the file.");
   }
 }
 

@@ -15,12 +15,7 @@ namespace fs = std::filesystem;
 
 void RequireNewFile(const fs::path& file, bool force) {
   std::error_code error;
-  const fs::file_status status = fs::symlink_status(file, error);
-  if (fs::exists(status) && !fs::is_regular_file(status)) {
-    throw Error(ErrorCode::kUsage, file.string() + " is there and is no ordinary file",
-                "name another file");
-  }
-  if (!force && fs::exists(status)) {
+  if (!force && fs::exists(fs::symlink_status(file, error))) {
     throw Error(ErrorCode::kUsage, file.string() + " exists already",
                 "move it away, name another file, or say --force");
   }

@@ -10,7 +10,7 @@
 
 namespace partita::cli {
 
-// Throws kUsage if `file` exists, unless it is an ordinary file and forced, or if its folder can neither be written to nor be
+// Throws kUsage if `file` exists, unless forced, or if its folder can neither be written to nor be
 // made; makes the folder.
 void RequireNewFile(const std::filesystem::path& file, bool force);
 

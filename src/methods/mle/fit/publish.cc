@@ -62,7 +62,7 @@ constexpr std::array kRobustMeasures = {"chisq.scaled",
                                         "rmsea.ci.lower.robust",
                                         "rmsea.ci.upper.robust",
                                         "rmsea.pvalue.robust"};
-constexpr size_t kStatusNumbers = 5;
+constexpr size_t kStatusNumbers = 4;
 constexpr size_t kNumbersPerRow = 8;
 
 // What a study's protocol has and the receiver's notes are, of which everybody has the list.
@@ -131,8 +131,7 @@ double NotesNumber(const std::vector<std::string>& notes) {
 std::vector<double> Numbers(const MleAnalysis& analysis, const MleResult& result) {
   std::vector<double> numbers = {static_cast<double>(result.fit.stop),
                                  OptimizerNumber(result.fit.optimizer), NotesNumber(result.notes),
-                                 static_cast<double>(result.fit.iterations),
-                                 result.fit.max_scaled_gradient};
+                                 static_cast<double>(result.fit.iterations)};
   numbers.insert(numbers.end(), result.group_n.begin(), result.group_n.end());
   AddMeasures(result.fit.fit_measures, kMeasures, numbers);
   AddEstimates(analysis, result.fit.estimates, numbers);
@@ -209,7 +208,7 @@ MleResult FromNumbers(const MleAnalysis& analysis, const std::vector<double>& nu
   result.fit.optimizer = kOptimizers[reader.Index(kOptimizers.size())];
   result.notes = NotesOf(reader.Index(size_t{1} << kNotes.size()));
   result.fit.iterations = static_cast<int>(reader.Next());
-  result.fit.max_scaled_gradient = reader.Next();
+  result.fit.max_scaled_gradient = std::numeric_limits<double>::quiet_NaN();  // kTold
   for (size_t g = 0; g < NumGroups(analysis); ++g) result.group_n.push_back(reader.Next());
   result.fit.fit_measures = reader.Measures(kMeasures);
   result.fit_measures_available = result.fit.fit_measures.count("chisq") > 0;

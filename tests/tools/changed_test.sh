@@ -49,6 +49,15 @@ mv "$clone/build/release" "$clone/build/other"
 echo >>"$clone/src/mpc/bits.h"
 expect 0 "$clone/tools/changed_tests" --since HEAD --preset other
 grep -qx bits_test <<<"$out" || fail 'another preset: a change of src/mpc/bits.h does not select bits_test'
+
+# A tree in which the programs of other labels are not built: their tests have no command and are left alone.
+partial=$clone/build/partial
+mkdir "$partial" && ln -s "$(readlink -f "$2")"/{build.ninja,.ninja_deps,.ninja_log,bin,CMakeFiles} "$partial"
+(cd "$2" && find . -name CTestTestfile.cmake -exec cp --parents {} "$partial" ';')
+find "$partial" -name CTestTestfile.cmake -exec sed -i 's,/bin/mpc_tests_asan_tsan",/bin/not_built",' {} +
+expect 0 "$clone/tools/changed_tests" --since HEAD --preset partial
+! grep -qx bits_test <<<"$out" || fail 'a test without a program is selected'
+
 expect 2 "$clone/tools/changed_tests" --preset
 expect 2 "$clone/tools/changed_tests" --everything
 finish

@@ -345,6 +345,7 @@ MockStudy MakeMockStudy(const Schema& dictionary, const Partition& partition,
   MockStudy study;
   study.pooled.num_rows = rows.block.size();
   for (size_t block : rows.block) study.row_blocks.push_back(partition.blocks[block].name);
+  study.row_keys = rows.keys;
   for (const ColumnSchema& schema : dictionary.columns) {
     if (schema.type != ColumnType::kSurvival) {
       cells[schema.name] = columns.Make(schema);

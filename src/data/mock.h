@@ -43,6 +43,7 @@ struct MockStudy {
   // tables write them.
   Table pooled;
   std::vector<std::string> row_blocks;  // the block of each row
+  std::vector<std::string> row_keys;    // by which holders of a shared block order its rows
   std::vector<MockTable> tables;        // one per holder
 };
 

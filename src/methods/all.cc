@@ -29,14 +29,10 @@ namespace {
 using mle::MleStudy;
 using run::Study;
 
-const SelfChecks kMleChecks = {
-    [](const Study& study, const mle::RehearsalOptions& options, Progress& progress) {
-      return mle::Rehearse(dynamic_cast<const MleStudy&>(study), options, progress);
-    },
-    [](const Study& study, const mle::StudyAuditOptions& options, crypto::RandomSource& random,
-       Progress& progress) {
-      return mle::AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
-    }};
+const SelfChecks kMleChecks = {[](const Study& study, const mle::StudyAuditOptions& options,
+                                  crypto::RandomSource& random, Progress& progress) {
+  return mle::AuditStudy(dynamic_cast<const MleStudy&>(study), options, random, progress);
+}};
 
 template <typename T, T (*prepare)(study::StudyFile)>
 std::unique_ptr<const Study> Prepared(study::StudyFile file) {

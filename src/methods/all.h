@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "methods/mle/check/audit_study.h"
-#include "methods/mle/check/rehearse.h"
 #include "report/result_json.h"
 #include "run/method/study.h"
 #include "study/file/section_reader.h"
@@ -19,8 +18,6 @@ namespace partita::methods {
 
 // Checks of a method by itself, on mock data. The study is one that its row prepared.
 struct SelfChecks {
-  mle::Rehearsal (*rehearse)(const run::Study& study, const mle::RehearsalOptions& options,
-                             Progress& progress);
   mle::StudyAudit (*audit)(const run::Study& study, const mle::StudyAuditOptions& options,
                            crypto::RandomSource& random, Progress& progress);
 };
@@ -42,7 +39,7 @@ const std::vector<study::SectionReader>& AllSections();
 // Throws kInternal if there is none.
 const Method& MethodByName(const std::string& name);
 
-// The self-checks of a study's method. Throws kUsage where it has none: "a rehearsal needs method
+// The self-checks of a study's method. Throws kUsage where it has none: "an audit needs method
 // 'mle', ...".
 const SelfChecks& RequireChecks(const run::Study& study, const std::string& what);
 

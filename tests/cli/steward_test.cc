@@ -189,9 +189,30 @@ TEST_F(StewardTest, RehearsalNeedsNoDataAndAgrees) {
   EXPECT_TRUE(data["costs_agree"].get<bool>());
   EXPECT_GE(data["lowest_digits"].get<double>(), 6);
   EXPECT_EQ(data["planned"], data["counted"]);
-  EXPECT_EQ(data["parameters"].size(), 3u);
+  EXPECT_EQ(data["messages_planned"], "exactly");
+  EXPECT_EQ(data["exact"].size(), 2u * 3) << "estimates and standard errors";
+  EXPECT_EQ(data["random"].size(), 0u);
   const ProcessResult text = Partita({"study", "rehearse", folder_.study_file(), "--quiet"});
-  EXPECT_THAT(text.out, AllOf(HasSubstr("Digits of agreement"), HasSubstr("passed")));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("made-up rows: no data of anybody, no approval, no charge"),
+                              HasSubstr("Digits of agreement"), HasSubstr("passed")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() + "/ledger"));
+}
+
+TEST_F(StewardTest, RehearsalOfAPrivateStudySaysWhatIsRandom) {
+  const std::string study = SourcePath("examples/synthetic_registry/study.toml");
+  const ProcessResult result = Partita(
+      {"study", "rehearse", study, "--quiet", "--steps", "3", "--seed", "4", "--format", "json"});
+  ASSERT_EQ(result.exit_code, 0) << result.out << result.err;
+  const auto data = DataOf(result);
+  EXPECT_TRUE(data["made_up"].get<bool>());
+  EXPECT_EQ(data["rows"], 800);
+  ASSERT_EQ(data["random"].size(), 1u);
+  EXPECT_GE(data["random"][0]["p_value"].get<double>(), 1e-6);
+  EXPECT_EQ(data["shortened"].size(), 1u);
+  const ProcessResult text = Partita({"study", "rehearse", study, "--quiet", "--steps", "3"});
+  EXPECT_EQ(text.exit_code, 0) << text.out;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("Shortened: 3 of the 120 iterations are rehearsed"),
+                              HasSubstr("noise of 3 sums of gradients"), HasSubstr("passed")));
 }
 
 // Nobody computes a factor analysis twice to the last bit on different ways.

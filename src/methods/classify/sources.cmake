@@ -15,6 +15,8 @@ list(APPEND method_sources
   classify/statement.cc
 )
 list(APPEND cold_method_sources
+  classify/compare.cc
+  classify/fit_twin.cc
   classify/document.cc
   classify/section.cc
   classify/study.cc

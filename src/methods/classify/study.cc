@@ -23,11 +23,6 @@ struct ClassifyRows : MethodRows {
   OwnTable table;
 };
 
-struct ClassifyRun : MethodResult {
-  ClassificationResult result;
-  size_t clipped_rows = 0;
-};
-
 const study::AnalysisSpec& Analysis(const Study& study) { return study.file.analyses.front(); }
 
 void RequireClassifyDesign(const Study& study) {
@@ -343,13 +338,11 @@ uint64_t ClassifyStudy::LeastRowsApart() const {
 std::unique_ptr<MethodResult> ClassifyStudy::Run(mpc::Engine& engine, const run::RunInput& input,
                                                  Progress& progress) const {
   auto run = std::make_unique<ClassifyRun>();
-  std::optional<OwnClassification> own;
   if (engine.self() && input.rows != nullptr) {
     const auto& rows = static_cast<const ClassifyRows&>(*input.rows);
-    own = PrepareOwn(design, rows.table, *input.random);
-    run->clipped_rows = own->clipped_rows;
+    run->own = PrepareOwn(design, rows.table, *input.random);
   }
-  run->result = RunClassification(engine, design, own, input.random, progress);
+  run->result = RunClassification(engine, design, run->own, input.random, progress);
   return run;
 }
 
@@ -358,7 +351,7 @@ void ClassifyStudy::Conclude(size_t /*party*/, MethodResult& result, run::PartyO
   const auto& run = static_cast<const ClassifyRun&>(result);
   if (run.result.coefficients.size() == 0) return;  // the dealer
   outcome.result = std::make_unique<report::DocumentResult>(
-      ClassifyDocument(*this, run.result, run.clipped_rows));
+      ClassifyDocument(*this, run.result, run.own ? run.own->clipped_rows : 0));
 }
 
 }  // namespace partita::methods::classify

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ struct ClassifyStudy final : run::Study {
                                          Progress& progress) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
+};
+
+struct ClassifyRun final : run::MethodResult {
+  ClassificationResult result;
+  // This party's scaled rows, training and test apart; empty at the dealer.
+  std::optional<OwnClassification> own;
 };
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, blocks

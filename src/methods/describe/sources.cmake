@@ -8,7 +8,9 @@ list(APPEND method_sources
   describe/spec.cc
 )
 list(APPEND cold_method_sources
+  describe/compare.cc
   describe/document.cc
+  describe/plain_table.cc
   describe/plan.cc
   describe/section.cc
   describe/study.cc

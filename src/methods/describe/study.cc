@@ -28,12 +28,6 @@ struct DescribeRows : run::MethodRows {
   std::vector<uint8_t> described;  // by row of the table
 };
 
-struct DescribeRun : run::MethodResult {
-  std::vector<run::CheckOutcome> checks;
-  std::optional<OpenedTable> opened;
-  uint64_t min_cell = 0;
-};
-
 const study::AnalysisSpec& AnalysisOf(const run::Study& study) {
   return study.file.analyses.front();
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "methods/describe/protocol.h"
 #include "run/method/study.h"
+#include "run/party/outcome.h"
 
 namespace partita::methods::describe {
 
@@ -37,6 +39,14 @@ struct DescribeStudy final : run::Study {
                                          Progress& progress) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
+};
+
+struct DescribeRun final : run::MethodResult {
+  std::vector<run::CheckOutcome> checks;
+  std::optional<OpenedTable> opened;
+  uint64_t min_cell = 0;  // that was compared with
 };
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects

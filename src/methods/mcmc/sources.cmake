@@ -18,6 +18,7 @@ list(APPEND method_sources
   mcmc/trade_offs.cc
 )
 list(APPEND cold_method_sources
+  mcmc/compare.cc
   mcmc/document.cc
   mcmc/prior_predictive.cc
   mcmc/section.cc

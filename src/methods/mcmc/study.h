@@ -17,6 +17,7 @@
 #include "methods/mcmc/spec.h"
 #include "methods/mcmc/statement.h"
 #include "run/method/study.h"
+#include "run/party/outcome.h"
 #include "study/plan/document.h"
 
 namespace partita::methods::mcmc {
@@ -73,7 +74,23 @@ struct McmcStudy final : run::Study {
   bool ComparesResults() const override { return true; }
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  std::unique_ptr<const run::Study> ForRehearsal(
+      uint64_t max_steps, std::vector<std::string>& shortened) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
 };
+
+struct McmcResult final : run::MethodResult {
+  crypto::Digest Common() const override;
+
+  ChainRows own;
+  std::vector<run::CheckOutcome> checks;
+  ChainResult chain;
+};
+
+// Rows of a table with all columns of the model.
+ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
+                      const std::vector<size_t>& rows);
 
 // Checks everything that can be checked before data is read: whole rows at each holder, a design
 // that chains know, and a loss within the promise. Throws kBadInput.

@@ -39,20 +39,6 @@ struct McmcSession final : run::MethodSession {
   std::optional<RecordFile> file;
 };
 
-struct McmcResult : MethodResult {
-  crypto::Digest Common() const override {
-    ByteWriter draws;
-    for (const Eigen::MatrixXd& one : chain.draws.chains) {
-      for (const double value : one.reshaped()) draws.F64(value);
-    }
-    return crypto::Sha256Of(draws.bytes());
-  }
-
-  ChainRows own;
-  std::vector<run::CheckOutcome> checks;
-  ChainResult chain;
-};
-
 std::vector<std::string> ModelColumns(const McmcStudy& study) {
   std::vector<std::string> names = study.spec.predictors;
   if (!IsSurvival(study.spec.model)) names.push_back(study.spec.outcome);
@@ -63,26 +49,6 @@ Eigen::VectorXd Selected(const std::vector<double>& numbers, const std::vector<s
   Eigen::VectorXd values(static_cast<Index>(rows.size()));
   for (size_t k = 0; k < rows.size(); ++k) values(static_cast<Index>(k)) = numbers[rows[k]];
   return values;
-}
-
-ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
-                      const std::vector<size_t>& rows) {
-  ChainRows own;
-  own.predictors.resize(static_cast<Index>(rows.size()),
-                        static_cast<Index>(study.spec.predictors.size()));
-  for (size_t j = 0; j < study.spec.predictors.size(); ++j) {
-    own.predictors.col(static_cast<Index>(j)) =
-        Selected(table.Get(study.spec.predictors[j]).numbers, rows);
-  }
-  const data::Column& outcome = table.Get(study.spec.outcome);
-  own.outcome = Selected(outcome.numbers, rows);
-  if (IsSurvival(study.spec.model)) {
-    own.event.resize(own.outcome.size());
-    for (size_t k = 0; k < rows.size(); ++k) {
-      own.event(static_cast<Index>(k)) = outcome.codes[rows[k]];
-    }
-  }
-  return own;
 }
 
 std::vector<uint64_t> CheckCountsOf(const McmcStudy& study, const data::Table& table,
@@ -148,6 +114,34 @@ void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
 }
 
 }  // namespace
+
+crypto::Digest McmcResult::Common() const {
+  ByteWriter draws_of_all;
+  for (const Eigen::MatrixXd& one : chain.draws.chains) {
+    for (const double value : one.reshaped()) draws_of_all.F64(value);
+  }
+  return crypto::Sha256Of(draws_of_all.bytes());
+}
+
+ChainRows ChainRowsOf(const McmcStudy& study, const data::Table& table,
+                      const std::vector<size_t>& rows) {
+  ChainRows own;
+  own.predictors.resize(static_cast<Index>(rows.size()),
+                        static_cast<Index>(study.spec.predictors.size()));
+  for (size_t j = 0; j < study.spec.predictors.size(); ++j) {
+    own.predictors.col(static_cast<Index>(j)) =
+        Selected(table.Get(study.spec.predictors[j]).numbers, rows);
+  }
+  const data::Column& outcome = table.Get(study.spec.outcome);
+  own.outcome = Selected(outcome.numbers, rows);
+  if (IsSurvival(study.spec.model)) {
+    own.event.resize(own.outcome.size());
+    for (size_t k = 0; k < rows.size(); ++k) {
+      own.event(static_cast<Index>(k)) = outcome.codes[rows[k]];
+    }
+  }
+  return own;
+}
 
 void McmcStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, file.derived, ModelColumns(*this));

@@ -18,6 +18,7 @@ list(APPEND method_sources
   mixture/weights.cc
 )
 list(APPEND cold_method_sources
+  mixture/compare.cc
   mixture/plan.cc
   mixture/report.cc
   mixture/section.cc

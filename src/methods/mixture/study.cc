@@ -294,6 +294,7 @@ std::unique_ptr<run::MethodResult> MixtureStudy::Run(mpc::Engine& engine,
     progress.CheckCancelled();
   };
   if (rows != nullptr) result->own = rows->values;
+  result->keys = session.keys;
   result->went_on = session.start.openings > 0;
   result->accept_useless = input.accept_useless;
   result->run = RunSecureDpvi(engine, plan, inputs);

@@ -74,6 +74,10 @@ struct MixtureStudy final : run::Study {
   bool ComparesResults() const override { return true; }
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  std::unique_ptr<const run::Study> ForRehearsal(
+      uint64_t max_steps, std::vector<std::string>& shortened) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
 };
 
 // Checks everything that can be checked before data is read, and chooses the noise where the study
@@ -95,6 +99,7 @@ struct MixtureResult final : run::MethodResult {
   RunResult run;                        // computing parties
   bool went_on = false;                 // from what an earlier attempt left
   bool accept_useless = false;          // RunInput::accept_useless
+  RunKeys keys;                         // computing parties; of a rehearsal, to follow the run
   std::shared_ptr<const RealRows> own;  // MixtureRows::values
 };
 

@@ -54,8 +54,11 @@ list(APPEND method_sources
 )
 list(APPEND cold_method_sources
   mle/check/audit_study.cc
+  mle/check/compare.cc
   mle/check/pooled_fit.cc
-  mle/check/rehearse.cc
+  mle/check/pooled_imputations.cc
+  mle/check/pooled_rows.cc
+  mle/check/private_twin.cc
   mle/imputed/analyses.cc
   mle/plan/charges.cc
   mle/plan/disclosure_checks.cc

@@ -29,6 +29,8 @@
 namespace partita::run {
 
 struct PartyOutcome;
+struct RehearsedRun;
+struct Agreement;
 
 // Of Study::LeastRowsApart: on a grid of 2^-6 standard errors, five persons more could be told
 // apart, ten for every column could not.
@@ -108,6 +110,13 @@ struct StudySize {
 struct Forecast {
   std::vector<study::PlanUtility> rows;  // most wanted first
   std::vector<std::string> notes;        // whole sentences
+};
+
+// What a plan says of the messages.
+enum class MessagesPlanned {
+  kExactly,
+  kAtMost,  // a protocol asks until it has enough
+  kNot,     // not all of them
 };
 
 // Of the parties' own arithmetic.
@@ -214,6 +223,20 @@ struct Study {
   // party's alone.
   virtual void Conclude(size_t party, MethodResult& result, PartyOutcome& outcome,
                         Progress& progress) const = 0;
+
+  // ---- of a rehearsal on made-up rows (run/rehearse)
+
+  // The study as it is rehearsed, where that is another than this one: with all digits of what
+  // opens on a grid, or with no more than max_steps iterations and otherwise the same. Says in whole
+  // sentences, with numbers, what is shorter.
+  virtual std::unique_ptr<const Study> ForRehearsal(uint64_t /*max_steps*/,
+                                                    std::vector<std::string>& /*shortened*/) const {
+    return nullptr;
+  }
+  virtual MessagesPlanned Messages() const { return MessagesPlanned::kExactly; }
+  // The same in the clear: computes from the rows of the rehearsal, pooled, what the run computed
+  // or what its random numbers should be like, and adds all comparisons.
+  virtual void Compare(const RehearsedRun& run, Agreement& agreement, Progress& progress) const = 0;
 
  protected:
   Study() = default;

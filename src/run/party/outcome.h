@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "data/repair.h"
+#include "mpc/engine.h"
 #include "mpc/release_gate.h"
 #include "net/channel.h"
 #include "report/result.h"
@@ -45,6 +46,12 @@ struct LocalStep {
   double seconds = 0;
 };
 
+// What an opening showed a party, in the order of the values; empty matrices where nothing.
+struct Opening {
+  std::string release_id;
+  std::vector<mpc::IntMatrix> values;
+};
+
 struct PartyOutcome {
   std::string party;
   study::Plan plan;
@@ -70,6 +77,10 @@ struct PartyOutcome {
   std::unique_ptr<const report::Result> result;
   // Interruptions took openings that the result was to be made from; at parties without one too.
   bool not_trained = false;
+  // Of a rehearsal only (PartyInput::keep): what this party opened or saw opened, in order, and what
+  // the method had after its protocol.
+  std::vector<Opening> openings;
+  std::unique_ptr<const MethodResult> protocol;
 };
 
 }  // namespace partita::run

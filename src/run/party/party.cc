@@ -13,6 +13,7 @@
 #include "run/party/finish.h"
 #include "run/party/local_data.h"
 #include "run/party/own_error.h"
+#include "run/party/recorded_engine.h"
 #include "run/party/row_sets.h"
 #include "run/party/study_engine.h"
 #include "study/plan/hashes.h"
@@ -55,7 +56,9 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
     outcome.package = stored->number();
     outcome.packages_left = stored->left();
   }
-  std::unique_ptr<MethodResult> result = study.Run(*engine, run, progress);
+  const std::unique_ptr<mpc::Engine> recorded =
+      input.keep == Keep::kOpenings ? MakeRecordedEngine(*engine, outcome.openings) : nullptr;
+  std::unique_ptr<MethodResult> result = study.Run(recorded ? *recorded : *engine, run, progress);
   gate.Finish();
   if (study.ComparesResults()) {
     const crypto::Digest common = result->Common();
@@ -276,6 +279,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
 
   // The connections are closed: what fails now is this party's alone.
   study.Conclude(input.party, *result, outcome, progress);
+  if (input.keep == Keep::kOpenings) outcome.protocol = std::move(result);
   outcome.seconds = SecondsSince(start);
   return outcome;
 }

@@ -19,6 +19,9 @@
 
 namespace partita::run {
 
+// Whether an outcome keeps what opened, and the method's own result, beside the report.
+enum class Keep { kResult, kOpenings };
+
 struct PartyInput {
   size_t party = 0;            // channel index
   std::filesystem::path data;  // the table; holders only
@@ -30,6 +33,7 @@ struct PartyInput {
   std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
   bool accept_useless = false;              // RunInput::accept_useless
   std::filesystem::path row_sets = {};      // the record of row_sets.h; empty: none is kept
+  Keep keep = Keep::kResult;                // kOpenings: of a rehearsal, on made-up rows
 };
 
 // Makes the connection; called once the party's own table has been read and checked.

@@ -98,7 +98,7 @@ std::filesystem::path DefaultDataPath(const std::filesystem::path& study_file,
 
 std::vector<PartyEnd> SimulateInProcess(const Study& study,
                                         const std::vector<std::filesystem::path>& data,
-                                        const net::LinkModel& link, Progress& progress) {
+                                        const net::LinkModel& link, Progress& progress, Keep keep) {
   std::optional<TemporaryFolder> folder;
   std::vector<PartyEnd> prepared;
   if (study.file.engine.stored_correlations) {
@@ -117,6 +117,7 @@ std::vector<PartyEnd> SimulateInProcess(const Study& study,
     input.party = i;
     input.data = data[i];
     input.approvals = approvals.get();
+    input.keep = keep;
     if (folder) input.correlations = StoreIn(folder->path(), study, i);
     return RunParty(study, input, connect, own_random, own);
   };

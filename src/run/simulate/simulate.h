@@ -27,10 +27,11 @@ struct PartyEnd {
 
 // Runs every party as a thread over an in-memory transport. data: by channel index. progress: the
 // receiver's; cancellation stops all. A study with stored correlations is prepared first; its
-// dealer ends then, with an empty outcome.
+// dealer ends then, with an empty outcome. keep: of every party.
 std::vector<PartyEnd> SimulateInProcess(const Study& study,
                                         const std::vector<std::filesystem::path>& data,
-                                        const net::LinkModel& link, Progress& progress);
+                                        const net::LinkModel& link, Progress& progress,
+                                        Keep keep = Keep::kResult);
 
 // The one to report: not an error that only repeats what another party said. Null if nobody failed.
 const PartyEnd* RootCause(const std::vector<PartyEnd>& ends);

@@ -9,11 +9,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "methods/describe/plain_table.h"
 #include "methods/describe/result.h"
 #include "mpc/functions/release_grid.h"
 #include "privacy/release_rule.h"
 #include "tests/methods/describe/tables.h"
-#include "tests/methods/describe/twin.h"
 #include "tests/mpc/harness.h"
 
 namespace partita::methods::describe::protocol_test {
@@ -24,8 +24,6 @@ using testing::ClinicRow;
 using testing::ClinicSpec;
 using testing::ClinicTable;
 using testing::DrawRows;
-using testing::PlainColumn;
-using testing::Twin;
 
 constexpr int kGridBits = 6;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -92,7 +90,7 @@ void ExpectStep(const data::ColumnSchema& schema, const PlainColumn& plain, doub
   EXPECT_GT(exponent, wanted - 1 - 0x1p-9);
 }
 
-void ExpectMoments(const Spec& spec, const std::vector<Summary>& columns, const Twin& twin,
+void ExpectMoments(const Spec& spec, const std::vector<Summary>& columns, const PlainTable& twin,
                    size_t v, size_t arm, bool from_groups) {
   const data::ColumnSchema& schema = spec.variables[v].schema;
   const PlainColumn plain = twin.Column(v, arm);
@@ -115,8 +113,8 @@ void ExpectMoments(const Spec& spec, const std::vector<Summary>& columns, const 
   if (!from_groups) ExpectStep(schema, plain, summary.step);
 }
 
-void ExpectColumn(const Spec& spec, const std::vector<Summary>& columns, const Twin& twin, size_t v,
-                  size_t arm, bool from_groups) {
+void ExpectColumn(const Spec& spec, const std::vector<Summary>& columns, const PlainTable& twin,
+                  size_t v, size_t arm, bool from_groups) {
   const data::ColumnSchema& schema = spec.variables[v].schema;
   const PlainColumn plain = twin.Column(v, arm);
   const Summary& summary = columns[arm];
@@ -145,7 +143,7 @@ Seen ExpectTwin(const Spec& spec, const std::vector<data::Table>& tables, const 
   SCOPED_TRACE(fmt::format("{} of {}", options.kind, tables.size()));
   const Ran ran = RunTable(spec, tables, options);
   const DescribedTable table = Summarise(spec, ran.opened.value());
-  const Twin twin(spec, tables, options.min_cell);
+  const PlainTable twin(spec, tables, options.min_cell);
   const Layout layout(spec);
   Seen seen;
   for (size_t v = 0; v < spec.variables.size(); ++v) {

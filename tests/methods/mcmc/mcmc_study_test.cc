@@ -594,7 +594,7 @@ TEST(McmcStudyTest, IsNoStudyOfMle) {
   Options options;
   options.analysis = Logistic("");
   const auto study = Prepare(options);
-  EXPECT_THROW(RequireChecks(*study, "a rehearsal"), Error);
+  EXPECT_THROW(RequireChecks(*study, "an audit"), Error);
   EXPECT_EQ(study->Method().name, "mcmc");
   EXPECT_EQ(study->Size().free_parameters, 6u);
 }

@@ -1,23 +1,26 @@
-// The rehearsal: that the plain fit is independent enough to notice a wrong secure one, and that
-// everything a study file can declare is computed alike on both sides.
-#include "methods/mle/check/rehearse.h"
-
+// Rehearsals of method `mle`: everything that a study file can declare is computed alike on both
+// sides, and the plain side is independent enough to notice a wrong run.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <functional>
-#include <limits>
 
+#include "methods/mle/check/pooled_fit.h"
+#include "methods/mle/moments/private_moments.h"
 #include "methods/prepare_study.h"
 #include "run/simulate/mock_tables.h"
-#include "tests/paths.h"
+#include "tests/methods/rehearsals.h"
 #include "tests/study/study_text.h"
 
 namespace partita::methods::mle::rehearse_test {
 namespace {
 
-const std::string kHead = study::RowsSplit("rehearsed", {"north", "south"}) + R"([[variable]]
+using ::testing::Contains;
+using ::testing::Field;
+using ::testing::HasSubstr;
+
+const std::string kVariables = R"([[variable]]
 name = "y"
 type = "numeric"
 lower = -10
@@ -43,65 +46,39 @@ levels = ["f", "m"]
 [engine]
 name = "dealer"
 )";
+const std::string kRows = study::RowsSplit("rehearsed", {"north", "south"}) + kVariables;
+const std::string kCountedRows =
+    study::RowsSplit("rehearsed", {"north", "south"}, {120, 110}) + kVariables;
 
-std::string Analysis(const std::string& more) {
-  return R"(
-[[analysis]]
-method = "mle"
-protocol = "pooled-moments"
-release = ["moments"]
-function = "sem"
-)" + more;
+std::string Analysis(const std::string& more, const std::string& protocol = "pooled-moments",
+                     const std::string& release = "\"moments\"") {
+  return "\n[[analysis]]\nmethod = \"mle\"\nprotocol = \"" + protocol + "\"\nrelease = [" +
+         release + "]\nfunction = \"sem\"\n" + more;
 }
 
-MleStudy Study(const std::string& design, const std::string& analyses) {
+MleStudy Study(const std::string& design, const std::string& analyses,
+               const std::string& rows = kRows) {
   return PrepareMleStudy(
-      ParseStudyFile(kHead + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
+      ParseStudyFile(rows + "\n[design]\n" + design + "\n" + analyses, "study.toml"));
 }
 
-Rehearsal RehearseIt(const MleStudy& study) {
+const run::RehearsalOptions kOptions = {.rows_per_block = 120, .seed = 3};
+
+run::Rehearsal RehearseIt(const MleStudy& study) {
   SilentProgress progress;
-  return Rehearse(study, {.rows_per_block = 120, .seed = 3, .min_digits = 6}, progress);
+  return run::Rehearse(study, kOptions, progress);
 }
 
-void ExpectAgreement(const Rehearsal& rehearsal) {
-  EXPECT_TRUE(rehearsal.passed(6)) << rehearsal.lowest_digits << " digits";
-  EXPECT_EQ(rehearsal.planned.bytes, rehearsal.counted.bytes);
-  EXPECT_GT(rehearsal.counted.bytes, 0u);
-  EXPECT_GT(rehearsal.counted.rounds, 0u);
-  EXPECT_LE(rehearsal.lowest_digits, rehearsal.median_digits);
-}
-
-TEST(RehearseTest, DigitsAreRelativeToTheScaleOnWhichAParameterIsKnown) {
-  EXPECT_EQ(DigitsOfAgreement(2, 2, 0.1), kAllDigits);
-  // 2.002 - 2 is exact to 13 digits.
-  EXPECT_NEAR(DigitsOfAgreement(2.002, 2, 0.1), 3, 1e-12);
-  // An estimate near 0 is compared with its standard error.
-  EXPECT_DOUBLE_EQ(DigitsOfAgreement(1e-7, 0, 0.1), 6);
-  EXPECT_EQ(DigitsOfAgreement(-2, 2, 0), 0);
-  EXPECT_EQ(DigitsOfAgreement(1, 0, 0), 0);
-  EXPECT_EQ(DigitsOfAgreement(std::numeric_limits<double>::quiet_NaN(), 1, 1), 0);
-  EXPECT_EQ(DigitsOfAgreement(1, std::numeric_limits<double>::infinity(), 1), 0);
-}
+const std::string kPlain = "site = \"ignore\"\nmissing = \"refuse\"\n";
+const std::string kPatterns = "patterns = [[], [\"y\"], [\"x\"]]\n";
 
 // Mock rows have the patterns of the study, and the plain side knows nothing of cells.
 TEST(RehearseTest, IncompleteRowsAgree) {
-  ExpectAgreement(
-      RehearseIt(Study("site = \"ignore\"\nmissing = \"fiml\"\npatterns = [[], [\"y\"], [\"x\"]]\n"
-                       "weights = \"w\"\nweights_type = \"frequency\"\n",
+  rehearsals::ExpectPassed(
+      RehearseIt(Study("site = \"ignore\"\nmissing = \"fiml\"\n" + kPatterns +
+                           "weights = \"w\"\nweights_type = \"frequency\"\n",
                        Analysis("name = \"all\"\nmodel = \"y ~ x\"\n") +
                            Analysis("name = \"by-sex\"\nmodel = \"y ~ x\"\ngroup = \"sex\"\n"))));
-}
-
-TEST(RehearseTest, TheExamplesAgree) {
-  for (const char* kind : {"horizontal", "complex"}) {
-    const MleStudy study =
-        PrepareMleStudy(LoadStudyFile(SourcePath("examples/three_factor/") + kind + "/study.toml"));
-    const Rehearsal rehearsal = RehearseIt(study);
-    ExpectAgreement(rehearsal);
-    EXPECT_EQ(rehearsal.parameters.size(), 21u);
-    EXPECT_EQ(rehearsal.rows, std::string(kind) == "complex" ? 301u : 360u);
-  }
 }
 
 TEST(RehearseTest, SubsetsIncompleteRowsAndSeveralAnalysesAgree) {
@@ -112,81 +89,138 @@ TEST(RehearseTest, SubsetsIncompleteRowsAndSeveralAnalysesAgree) {
           Analysis("name = \"women\"\nmodel = \"y ~ x\"\nsubset = [{variable = \"sex\", is = "
                    "[\"f\"]}]\n") +
           Analysis("name = \"adjusted\"\nmodel = \"y ~ x + sex.m\"\n"));
-  const Rehearsal rehearsal = RehearseIt(study);
-  ExpectAgreement(rehearsal);
-  EXPECT_EQ(rehearsal.parameters.size(), 2u + 2u + 3u);
+  const run::Rehearsal rehearsal = RehearseIt(study);
+  rehearsals::ExpectPassed(rehearsal);
+  // Estimates and standard errors.
+  EXPECT_EQ(rehearsal.agreement.exact.size(), 2u * (2 + 2 + 3));
+  EXPECT_EQ(rehearsal.costs.plan, run::MessagesPlanned::kExactly);
   // Different rows: different estimates.
-  EXPECT_GT(std::abs(rehearsal.parameters[0].plain - rehearsal.parameters[2].plain), 1e-6);
+  EXPECT_GT(std::abs(rehearsal.agreement.exact[0].plain - rehearsal.agreement.exact[4].plain),
+            1e-6);
 }
 
 TEST(RehearseTest, WeightsGroupsAndSiteEffectsAgree) {
-  ExpectAgreement(RehearseIt(Study(
-      "site = \"ignore\"\nmissing = \"refuse\"\nweights = \"w\"\nweights_type = \"frequency\"",
-      Analysis("model = \"y ~ x\"\n"))));
-  ExpectAgreement(RehearseIt(Study("site = \"ignore\"\nmissing = \"refuse\"",
-                                   Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n"))));
-  ExpectAgreement(
+  rehearsals::ExpectPassed(RehearseIt(Study(
+      kPlain + "weights = \"w\"\nweights_type = \"frequency\"", Analysis("model = \"y ~ x\"\n"))));
+  rehearsals::ExpectPassed(
+      RehearseIt(Study(kPlain, Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n"))));
+  rehearsals::ExpectPassed(
       RehearseIt(Study("site = \"fixed\"\nmissing = \"refuse\"", Analysis("model = \"y ~ x\"\n"))));
+}
+
+TEST(RehearseTest, RobustStandardErrorsAgree) {
+  const std::string release = "\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}";
+  for (const std::string cluster : {"", "cluster = \"w\"\n"}) {
+    const run::Rehearsal rehearsal =
+        RehearseIt(Study(kPlain + cluster, Analysis("model = \"y ~ x\"\nrobust = true\n",
+                                                    "pooled-moments", release)));
+    rehearsals::ExpectPassed(rehearsal);
+    EXPECT_THAT(rehearsal.agreement.exact,
+                Contains(Field(&run::ExactNumber::name, HasSubstr("robust s.e. of y ~ x"))));
+  }
+}
+
+TEST(RehearseTest, OtherProtocolsAgree) {
+  run::Rehearsal rehearsal =
+      RehearseIt(Study(kPlain, Analysis("model = \"y ~ x\"\n", "likelihood", "\"likelihood\"")));
+  rehearsals::ExpectPassed(rehearsal);
+  EXPECT_EQ(rehearsal.costs.plan, run::MessagesPlanned::kAtMost);
+  EXPECT_LT(rehearsal.costs.counted.bytes, rehearsal.costs.planned.bytes);
+  rehearsal = RehearseIt(Study(kPlain, Analysis("model = \"y ~ x\"\n", "sealed", "\"estimates\"")));
+  rehearsals::ExpectPassed(rehearsal);
+  EXPECT_EQ(rehearsal.costs.plan, run::MessagesPlanned::kExactly);
+}
+
+// The receiver of a published protocol holds no rows.
+TEST(RehearseTest, PublishedProtocolsAgree) {
+  const std::string hub = study::Edited(
+      study::Edited(kCountedRows, "roles = [\"holder\", \"receiver\"]", "roles = [\"holder\"]"),
+      "[[party]]", "[[party]]\nname = \"hub\"\nroles = [\"receiver\"]\n[[party]]");
+  for (const std::string protocol : {"secure-sum", "plain-passing"}) {
+    const MleStudy study = Study(
+        kPlain, Analysis("model = \"y ~ x\"\nrows_may_leak = true\n", protocol, "\"rows\""), hub);
+    SilentProgress progress;
+    const run::Rehearsal rehearsal = run::Rehearse(study, kOptions, progress);
+    EXPECT_TRUE(rehearsal.passed(3)) << protocol << ": " << rehearsal.lowest_digits();
+    EXPECT_EQ(rehearsal.costs.plan, run::MessagesPlanned::kNot);
+  }
+}
+
+TEST(RehearseTest, ImputedRowsAgreeWithTheirLaw) {
+  const run::Rehearsal rehearsal =
+      RehearseIt(Study("site = \"ignore\"\nmissing = \"mi\"\nimputations = 8\n" + kPatterns,
+                       Analysis("name = \"all\"\nmodel = \"y ~ x\"\n") +
+                           Analysis("name = \"by-sex\"\nmodel = \"y ~ x\"\ngroup = \"sex\"\n")));
+  rehearsals::ExpectPassed(rehearsal);
+  ASSERT_EQ(rehearsal.agreement.random.size(), 4u);
+  EXPECT_EQ(rehearsal.agreement.random[0].count, 2u);
+  EXPECT_EQ(rehearsal.agreement.exact.size(), 2u) << "numbers of rows";
+}
+
+const std::string kPromise =
+    "[analysis.privacy]\nepsilon = 2\ndelta = 1e-4\nadjacency = \"replace\"\nnorm = 0.8\n";
+
+TEST(RehearseTest, PrivateMomentsAgreeWithTheirNoise) {
+  run::Rehearsal rehearsal =
+      RehearseIt(Study(kPlain, Analysis("model = \"y ~ x\"\n") + kPromise, kCountedRows));
+  rehearsals::ExpectPassed(rehearsal);
+  ASSERT_EQ(rehearsal.agreement.random.size(), 1u);
+  EXPECT_EQ(rehearsal.agreement.random[0].count, 5u);
+  EXPECT_EQ(rehearsal.agreement.exact.size(), 1u) << "the public number of rows";
+  // Groups have noisy counts.
+  rehearsal = RehearseIt(
+      Study(kPlain, Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n") + kPromise, kCountedRows));
+  rehearsals::ExpectPassed(rehearsal);
+  EXPECT_EQ(rehearsal.agreement.random[0].count, 12u);
+  EXPECT_TRUE(rehearsal.agreement.exact.empty());
 }
 
 // What makes the agreement worth something: one row of 240, changed by a thousandth, is noticed.
 TEST(RehearseTest, ThePlainFitNoticesOneChangedCell) {
-  const MleStudy study =
-      Study("site = \"ignore\"\nmissing = \"refuse\"", Analysis("model = \"y ~ x\"\n"));
-  data::MockStudy mock = run::MakeMockTables(study, 120, 3);
+  const MleStudy study = UnroundedTwin(Study(kPlain, Analysis("model = \"y ~ x\"\n")));
   SilentProgress progress;
-  const MleResult before = FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
-  for (data::Column& column : mock.pooled.columns) {
+  run::RehearsedRun run = run::RunOnMockRows(study, kOptions, progress);
+  run::Agreement right, changed;
+  study.Compare(run, right, progress);
+  EXPECT_FALSE(rehearsals::ExactFails(right));
+  for (data::Column& column : run.mock.pooled.columns) {
     if (column.schema.name == "x") column.numbers[17] *= 1.001;
   }
-  const MleResult after = FitPooled(study, mock.pooled, mock.row_blocks, progress).at(0);
-  EXPECT_LT(DigitsOfAgreement(after.fit.estimates[0].estimate, before.fit.estimates[0].estimate,
-                              before.fit.estimates[0].standard_error),
-            6);
+  study.Compare(run, changed, progress);
+  EXPECT_TRUE(rehearsals::ExactFails(changed));
+}
+
+// Parties that draw a third of the noise, or do not shorten rows, are noticed.
+TEST(RehearseTest, FaultyPrivateRunsFail) {
+  const MleStudy study =
+      Study(kPlain, Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n") + kPromise, kCountedRows);
+  EXPECT_FALSE(rehearsals::RandomFails(rehearsals::CompareRunOf(study, study, kOptions)));
+  MleStudy quiet = study;
+  quiet.privacy->noise.share_variance = privacy::Divide(quiet.privacy->noise.share_variance, 400);
+  EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(quiet, study, kOptions)));
+  MleStudy unclipped = quiet;
+  unclipped.privacy->promise.norm = 1.4;
+  EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(unclipped, quiet, kOptions)));
 }
 
 TEST(RehearseTest, OneMessageByteOrRoundMoreIsNoticed) {
-  const MleStudy study =
-      Study("site = \"ignore\"\nmissing = \"refuse\"", Analysis("model = \"y ~ x\"\n"));
-  const std::string folder = ::testing::TempDir() + "/partita-costs";
-  std::filesystem::remove_all(folder);
-  const std::vector<std::filesystem::path> tables =
-      run::WriteMockTables(study, run::MakeMockTables(study, 120, 3), folder);
+  const MleStudy study = Study(kPlain, Analysis("model = \"y ~ x\"\n"));
   SilentProgress progress;
-  std::vector<run::PartyEnd> ends = run::SimulateInProcess(study, tables, {}, progress);
-  std::filesystem::remove_all(folder);
-  ASSERT_EQ(run::RootCause(ends), nullptr);
-  net::PhaseTraffic& last = ends[1].outcome->traffic.back();
+  run::RehearsedRun run = run::RunOnMockRows(study, kOptions, progress);
+  net::PhaseTraffic& last = run.ends[1].outcome->traffic.back();
   // Whether the costs still agree after `spoil` of the second party's last phase.
   const auto agree = [&](const std::function<void(net::PhaseTraffic&)>& spoil) {
     const net::PhaseTraffic counted = last;
     spoil(last);
-    Rehearsal rehearsal;
-    CompareCosts(ends, rehearsal);
+    const bool agreed = run::CompareCosts(study, run.ends).agree;
     last = counted;
-    return rehearsal.costs_agree;
+    return agreed;
   };
   EXPECT_TRUE(agree([](net::PhaseTraffic&) {}));
   EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { ++phase.links[0].bytes_sent; }));
   EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { ++phase.links[0].messages_sent; }));
   EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { phase.rounds += 100; }));
   EXPECT_FALSE(agree([](net::PhaseTraffic& phase) { phase.phase = "other"; }));
-}
-
-TEST(RehearseTest, ARehearsalFailsForAnyReason) {
-  Rehearsal rehearsal;
-  rehearsal.costs_agree = true;
-  rehearsal.lowest_digits = 7;
-  EXPECT_TRUE(rehearsal.passed(6));
-  EXPECT_FALSE(rehearsal.passed(8));
-  rehearsal.costs_agree = false;
-  EXPECT_FALSE(rehearsal.passed(6));
-  rehearsal.costs_agree = true;
-  rehearsal.secure_converged = false;
-  EXPECT_FALSE(rehearsal.passed(6));
-  rehearsal.secure_converged = true;
-  rehearsal.plain_converged = false;
-  EXPECT_FALSE(rehearsal.passed(6));
 }
 
 }  // namespace

@@ -123,6 +123,11 @@ struct MleStudy final : run::Study {
                                          Progress& progress) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  std::unique_ptr<const run::Study> ForRehearsal(
+      uint64_t max_steps, std::vector<std::string>& shortened) const override;
+  run::MessagesPlanned Messages() const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
 };
 
 // Checks everything that can be checked before data is read: the tiling, the models and their

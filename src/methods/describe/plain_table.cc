@@ -1,0 +1,114 @@
+#include "methods/describe/plain_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace partita::methods::describe {
+
+PlainColumn PlainTable::Column(size_t v, size_t arm) const {
+  const data::ColumnSchema& schema = spec_.variables[v].schema;
+  PlainColumn column;
+  column.counts.resize(CountedValues(schema).size());
+  std::vector<double> values;
+  for (size_t h = 0; h < tables_.size(); ++h) {
+    for (const double value : Values(h, v, arm)) {
+      if (std::isnan(value)) {
+        ++column.missing;
+        continue;
+      }
+      ++column.n;
+      if (column.counts.empty()) {
+        values.push_back(value);
+      } else {
+        ++column.counts[static_cast<size_t>(value)];
+      }
+    }
+  }
+  Moments(values, column);
+  return column;
+}
+
+bool PlainTable::Passes(size_t v, bool by_group) const {
+  const size_t first = by_group ? 0 : layout_.arms - 1;
+  const size_t last = by_group ? layout_.groups : layout_.arms;
+  for (size_t arm = first; arm < last; ++arm) {
+    for (size_t cell = 0; cell < layout_.rows_of[v]; ++cell) {
+      std::vector<uint64_t> own;
+      for (size_t h = 0; h < tables_.size(); ++h) {
+        uint64_t count = 0;
+        for (const double value : Values(h, v, arm)) count += RowOf(v, value) == cell ? 1 : 0;
+        own.push_back(count);
+      }
+      if (!Enough(own, true)) return false;
+    }
+  }
+  return true;
+}
+
+bool PlainTable::QuantileOpens(size_t v, size_t arm, double value) const {
+  const Cells cells = CellsOf(spec_.variables[v].schema);
+  const auto cell = static_cast<int64_t>(cells.Of(value));
+  std::vector<uint64_t> own;
+  for (size_t h = 0; h < tables_.size(); ++h) {
+    uint64_t count = 0;
+    for (const double other : Values(h, v, arm)) {
+      if (std::isnan(other)) continue;
+      const int64_t away = std::abs(static_cast<int64_t>(cells.Of(other)) - cell);
+      count += away <= static_cast<int64_t>(cells.neighbours) ? 1 : 0;
+    }
+    own.push_back(count);
+  }
+  return Enough(own, false);
+}
+
+std::vector<double> PlainTable::Values(size_t holder, size_t v, size_t arm) const {
+  const data::Table& table = tables_[holder];
+  const data::Column& column = table.Get(spec_.variables[v].schema.name);
+  std::vector<double> values;
+  for (size_t r = 0; r < table.num_rows; ++r) {
+    const bool all = !layout_.grouped || arm == layout_.groups;
+    if (!all && table.Get(spec_.group->schema.name).codes[r] != static_cast<int32_t>(arm)) continue;
+    if (column.schema.levels.empty()) {
+      values.push_back(column.numbers[r]);
+    } else {
+      values.push_back(column.codes[r] < 0 ? std::numeric_limits<double>::quiet_NaN()
+                                           : column.codes[r]);
+    }
+  }
+  return values;
+}
+
+size_t PlainTable::RowOf(size_t v, double value) const {
+  if (std::isnan(value)) return layout_.rows_of[v] - 1;
+  return CountedValues(spec_.variables[v].schema).empty() ? 0 : static_cast<size_t>(value);
+}
+
+bool PlainTable::Enough(const std::vector<uint64_t>& own, bool none_passes) const {
+  uint64_t all = 0;
+  for (const uint64_t rows : own) all += rows;
+  const auto enough = [&](uint64_t rows) {
+    return rows >= min_cell_ || (none_passes && rows == 0);
+  };
+  bool passes = enough(all);
+  for (const uint64_t rows : own) passes = passes && (own.size() == 1 || enough(all - rows));
+  return passes;
+}
+
+void PlainTable::Moments(std::vector<double> values, PlainColumn& column) const {
+  if (values.empty()) return;
+  long double sum = 0, squares = 0;
+  for (const double value : values) sum += value;
+  const long double mean = sum / static_cast<long double>(values.size());
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  column.mean = static_cast<double>(mean);
+  if (values.size() > 1)
+    column.sd = std::sqrt(static_cast<double>(squares) / static_cast<double>(values.size() - 1));
+  std::sort(values.begin(), values.end());
+  for (const uint32_t quantile : spec_.quantiles) {
+    const size_t rank = (quantile * values.size() + 999) / 1000;
+    column.quantiles.push_back(values[std::max<size_t>(rank, 1) - 1]);
+  }
+}
+
+}  // namespace partita::methods::describe

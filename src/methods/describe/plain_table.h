@@ -1,0 +1,45 @@
+// The table of descriptions in plain code, from the rows of all holders: what the protocol must
+// open, and what it must withhold. Rehearsals and tests compare with it; it protects nobody.
+#pragma once
+
+#include <vector>
+
+#include "data/table.h"
+#include "methods/describe/layout.h"
+
+namespace partita::methods::describe {
+
+struct PlainColumn {
+  uint64_t n = 0, missing = 0;
+  std::vector<uint64_t> counts;
+  double mean = 0, sd = 0;        // where n is 2 at least
+  std::vector<double> quantiles;  // of type 1, where n is 1 at least
+};
+
+class PlainTable {
+ public:
+  // tables: of the holders, with the rows that take part. Both must outlive it.
+  PlainTable(const Spec& spec, const std::vector<data::Table>& tables, uint64_t min_cell)
+      : spec_(spec), layout_(spec), tables_(tables), min_cell_(min_cell) {}
+
+  // arm: a group, or all rows together.
+  PlainColumn Column(size_t v, size_t arm) const;
+  // Whether each count of the variable is 0 or reaches min_cell, by group or over all of them.
+  bool Passes(size_t v, bool by_group) const;
+  // Whether the cell of this value, with its neighbours, holds min_cell values.
+  bool QuantileOpens(size_t v, size_t arm, double value) const;
+
+ private:
+  // A value's place among those that are counted, the value of a number, or not a number.
+  std::vector<double> Values(size_t holder, size_t v, size_t arm) const;
+  size_t RowOf(size_t v, double value) const;
+  bool Enough(const std::vector<uint64_t>& own, bool none_passes) const;
+  void Moments(std::vector<double> values, PlainColumn& column) const;
+
+  const Spec& spec_;
+  const Layout layout_;
+  const std::vector<data::Table>& tables_;
+  const uint64_t min_cell_;
+};
+
+}  // namespace partita::methods::describe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "methods/glm/step.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
@@ -47,8 +48,10 @@ Eigen::VectorXd StepsOf(const mpc::GridRange& range, const mpc::IntMatrix& reach
 Eigen::VectorXd TimesSteps(const mpc::IntMatrix& numbers, const Eigen::VectorXd& steps) {
   Eigen::VectorXd values(steps.size());
   for (Eigen::Index i = 0; i < steps.size(); ++i) {
-    values[i] =
-        mpc::DecodeFixed(numbers.values[static_cast<size_t>(i)], mpc::kGuardBits) * steps[i];
+    const double number = mpc::DecodeFixed(numbers.values[static_cast<size_t>(i)], mpc::kGuardBits);
+    if (steps[i] == 0 && number != 0)
+      throw Error(ErrorCode::kInternal, "a number opened without its grid");
+    values[i] = number * steps[i];
   }
   return values;
 }

@@ -7,3 +7,5 @@ partita_bench(accept_bench accept_bench.cc DEPENDS partita_methods partita_mpc p
 target_include_directories(accept_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(describe_bench describe_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(describe_bench PRIVATE ${CMAKE_SOURCE_DIR})
+partita_bench(glm_bench glm_bench.cc DEPENDS partita_methods partita_mpc partita_net)
+target_include_directories(glm_bench PRIVATE ${CMAKE_SOURCE_DIR})

@@ -11,6 +11,9 @@
 #include "methods/describe/section.h"
 #include "methods/describe/study.h"
 #include "methods/describe/templates.h"
+#include "methods/glm/section.h"
+#include "methods/glm/study.h"
+#include "methods/glm/templates.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
 #include "methods/mcmc/templates.h"
@@ -56,7 +59,9 @@ const std::vector<Method>& AllMethods() {
        mcmc::Templates},
       {describe::DescribeReader(), "counts, means and quantiles, by group",
        Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
-       report::ReadDocumentResult, describe::Templates}};
+       report::ReadDocumentResult, describe::Templates},
+      {glm::GlmReader(), "a generalised linear model",
+       Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadDocumentResult, glm::Templates}};
   return methods;
 }
 

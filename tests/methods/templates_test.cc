@@ -47,6 +47,7 @@ TEST(TemplatesTest, CommentedKeysAreRight) {
   EXPECT_EQ(methods::mle::MleOf(file.analyses[0]).meanstructure, true);
   Uncommented("mixture", {"checkpoint_every", "reserve", "clip"});
   Uncommented("classify", {"missing_codes", "clip_norm", "interval_share"});
+  Uncommented("glm", {"steps", "confidence"});
   Uncommented("mcmc", {"missing_codes", "thin", "speculation"});
 }
 

@@ -1,0 +1,225 @@
+#include "methods/glm/document.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "data/csv_writer.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
+
+// An interval is shown as a ratio as well.
+bool ShowsRatio(const Spec& spec, const Coefficient& coefficient) {
+  return HasRatios(spec.family) && coefficient.term != "(Intercept)";
+}
+
+std::string PercentText(double confidence) { return fmt::format("{:g} %", 100 * confidence); }
+
+study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regression) {
+  study::DocumentTable table;
+  const char* statistic = HasDispersion(spec.family) ? "t" : "z";
+  table.columns = {"term",    "estimate", "std. error",
+                   statistic, "p-value",  PercentText(spec.confidence) + " from",
+                   "to"};
+  for (const Coefficient& row : regression.coefficients) {
+    table.rows.push_back({row.term, row.estimate, row.standard_error, row.inference.statistic,
+                          row.inference.p_value, row.inference.lower, row.inference.upper});
+  }
+  return table;
+}
+
+study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"term", std::string(RatioName(spec.family)),
+                   PercentText(spec.confidence) + " from", "to"};
+  for (const Coefficient& row : regression.coefficients) {
+    if (!ShowsRatio(spec, row)) continue;
+    table.rows.push_back({row.term, std::exp(row.estimate), std::exp(row.inference.lower),
+                          std::exp(row.inference.upper)});
+  }
+  return table;
+}
+
+study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"fit", "value"};
+  const ModelFit& fit = regression.fit;
+  const auto add = [&](const char* name, double value) { table.rows.push_back({name, value}); };
+  add("rows", static_cast<double>(regression.rows));
+  if (spec.family == stats::glm::Family::kBinomial)
+    add("events", static_cast<double>(regression.events));
+  add("null deviance", fit.null_deviance.value_or(kNotAvailable));
+  add("null degrees of freedom", regression.df_null);
+  add("deviance", fit.deviance);
+  add("degrees of freedom", regression.df_residual);
+  add("log-likelihood", fit.log_likelihood);
+  add("AIC", fit.aic);
+  if (HasDispersion(spec.family)) add("dispersion", fit.dispersion);
+  add("steps", spec.steps);
+  return table;
+}
+
+study::DocumentTable PathTable(const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"term"};
+  for (size_t t = 0; t < regression.path.front().at.size(); ++t)
+    table.columns.push_back(t == 0 ? "first point" : fmt::format("after step {}", t));
+  for (const PathRow& row : regression.path) {
+    std::vector<study::DocumentCell> cells = {row.term};
+    for (const double value : row.at) cells.emplace_back(value);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+// Each interval a line, at the place of its term in the table.
+study::DocumentPlot RatioPlot(const Spec& spec, const Regression& regression) {
+  study::DocumentPlot plot;
+  plot.title = fmt::format("Intervals of {}s", RatioName(spec.family));
+  plot.x_label = fmt::format("log of the {}", RatioName(spec.family));
+  plot.y_label = "line of the table, from below";
+  double place = 0;
+  for (auto row = regression.coefficients.rbegin(); row != regression.coefficients.rend(); ++row) {
+    if (!ShowsRatio(spec, *row)) continue;
+    ++place;
+    plot.series.push_back({row->term,
+                           {row->inference.lower, row->estimate, row->inference.upper},
+                           {place, place, place}});
+  }
+  return plot;
+}
+
+std::string CoefficientsCsv(const Spec& spec, const Regression& regression) {
+  std::string csv =
+      "term,estimate,std.error,statistic,p.value,conf.low,conf.high,ratio,ratio.low,ratio.high\n";
+  for (const Coefficient& row : regression.coefficients) {
+    csv += data::QuotedField(row.term, ',');
+    for (const double value : {row.estimate, row.standard_error, row.inference.statistic,
+                               row.inference.p_value, row.inference.lower, row.inference.upper})
+      csv += fmt::format(",{}", value);
+    if (ShowsRatio(spec, row)) {
+      csv += fmt::format(",{},{},{}", std::exp(row.estimate), std::exp(row.inference.lower),
+                         std::exp(row.inference.upper));
+    } else {
+      csv += ",,,";
+    }
+    csv += "\n";
+  }
+  return csv;
+}
+
+Json CoefficientJson(const Spec& spec, const Coefficient& row) {
+  Json json = {{"term", row.term},
+               {"estimate", row.estimate},
+               {"standard_error", row.standard_error},
+               {"step", row.step},
+               {"statistic", row.inference.statistic},
+               {"p_value", row.inference.p_value},
+               {"lower", row.inference.lower},
+               {"upper", row.inference.upper}};
+  json["ratio"] = nullptr;
+  if (ShowsRatio(spec, row)) {
+    json["ratio"] = {{"estimate", std::exp(row.estimate)},
+                     {"lower", std::exp(row.inference.lower)},
+                     {"upper", std::exp(row.inference.upper)}};
+  }
+  return json;
+}
+
+std::string RegressionJson(const Task& task, const Regression& regression) {
+  const Spec& spec = task.spec;
+  const ModelFit& fit = regression.fit;
+  Json json = {{"formula", spec.formula},       {"family", FamilyName(spec.family)},
+               {"link", LinkName(spec.family)}, {"converged", regression.converged},
+               {"steps", spec.steps},           {"confidence", spec.confidence},
+               {"rows", regression.rows}};
+  json["events"] = nullptr;
+  if (spec.family == stats::glm::Family::kBinomial) json["events"] = regression.events;
+  json["coefficients"] = Json::array();
+  for (const Coefficient& row : regression.coefficients)
+    json["coefficients"].push_back(CoefficientJson(spec, row));
+  json["fit"] = nullptr;
+  if (regression.converged) {
+    json["fit"] = {{"deviance", fit.deviance},
+                   {"df_residual", regression.df_residual},
+                   {"null_deviance", fit.null_deviance ? Json(*fit.null_deviance) : Json(nullptr)},
+                   {"df_null", regression.df_null},
+                   {"log_likelihood", fit.log_likelihood},
+                   {"aic", fit.aic},
+                   {"dispersion", fit.dispersion}};
+  }
+  json["path"] = Json::array();
+  for (const PathRow& row : regression.path)
+    json["path"].push_back({{"term", row.term}, {"at", row.at}});
+  json["warnings"] = regression.warnings;
+  return json.dump();
+}
+
+study::DocumentSection NotConverged(const Regression& regression) {
+  study::DocumentSection section;
+  section.heading = "Not converged";
+  section.paragraphs.emplace_back(
+      "There are no estimates: after the last step the score was not zero, a linear predictor was "
+      "beyond all bounds, or a column became collinear. The points below are steps on the way and "
+      "not estimates of anything.");
+  if (!regression.moving.empty()) {
+    std::string names;
+    for (const std::string& name : regression.moving) names += (names.empty() ? "" : ", ") + name;
+    section.paragraphs.push_back(fmt::format(
+        "The last step still moved by more than a standard error: {}. If these are far from 0 and "
+        "move on step by step, some level has outcomes of one kind only (separation), and there is "
+        "no finite estimate: join levels, or leave the term out.",
+        names));
+  }
+  section.paragraphs.emplace_back(
+      "If nothing runs away, ask for more steps in a new study (`steps`).");
+  section.tables.push_back(PathTable(regression));
+  return section;
+}
+
+}  // namespace
+
+study::Document RegressionDocument(const std::string& title, const Task& task,
+                                   const Regression& regression) {
+  const Spec& spec = task.spec;
+  study::Document document;
+  document.title = title;
+  document.json = RegressionJson(task, regression);
+  if (!regression.converged) {
+    document.ending = study::Ending::kNotConverged;
+    document.sections.push_back(NotConverged(regression));
+    return document;
+  }
+  study::DocumentSection coefficients;
+  coefficients.heading = "Coefficients";
+  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}.", spec.formula,
+                                                FamilyName(spec.family), LinkName(spec.family)));
+  coefficients.tables.push_back(CoefficientTable(spec, regression));
+  if (HasRatios(spec.family)) {
+    study::DocumentTable ratios = RatioTable(spec, regression);
+    if (!ratios.rows.empty()) {
+      coefficients.tables.push_back(std::move(ratios));
+      coefficients.plots.push_back(RatioPlot(spec, regression));
+    }
+  }
+  coefficients.paragraphs.push_back(fmt::format(
+      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard error; "
+      "tests, intervals and ratios are computed from the rounded numbers.",
+      task.grid_bits));
+  for (const std::string& warning : regression.warnings) coefficients.paragraphs.push_back(warning);
+  study::DocumentSection fit;
+  fit.heading = "Fit";
+  fit.tables.push_back(FitTable(spec, regression));
+  document.files.push_back({kCoefficientsFile, CoefficientsCsv(spec, regression)});
+  document.sections = {std::move(coefficients), std::move(fit)};
+  return document;
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,16 @@
+// A regression for people and programs: tables on terminals and pages, coefficients.csv, JSON.
+#pragma once
+
+#include <string>
+
+#include "methods/glm/result.h"
+#include "study/plan/document.h"
+
+namespace partita::methods::glm {
+
+inline constexpr char kCoefficientsFile[] = "coefficients.csv";
+
+study::Document RegressionDocument(const std::string& title, const Task& task,
+                                   const Regression& regression);
+
+}  // namespace partita::methods::glm

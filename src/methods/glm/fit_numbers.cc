@@ -1,0 +1,255 @@
+#include "methods/glm/fit_numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/logarithm.h"
+#include "stats/glm/likelihood.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::Shared;
+using mpc::WithBound;
+using stats::glm::Family;
+
+constexpr int kLogBits = 40, kTotalBits = 40, kLogInputRange = 44;
+constexpr double kSmallestOfLog = 0x1p-40, kLargestLog = 64;
+
+double YLogY(double y) { return y > 0 ? y * std::log(y) : 0; }
+
+bool HasConstant(Family family) { return family == Family::kPoisson || family == Family::kGamma; }
+
+// What the closed form of the null deviance needs beside D and c.
+std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
+  double first = 0, second = 0, third = 0;
+  for (Eigen::Index i = 0; i < rows.y.size(); ++i) {
+    const double y = rows.y[i], o = rows.offset[i];
+    switch (family) {
+      case Family::kGaussian:
+        first += y - o;
+        break;
+      case Family::kPoisson:
+        first += YLogY(y) - y * o;
+        second += y;
+        third += std::exp(o);
+        break;
+      case Family::kGamma:
+        first += std::log(y) - o;
+        second += y * std::exp(-o);
+        break;
+      case Family::kBinomial:
+        break;
+    }
+  }
+  switch (family) {
+    case Family::kGaussian:
+      return {first};
+    case Family::kPoisson:
+      return {first, second, third};
+    case Family::kGamma:
+      return {first, second};
+    case Family::kBinomial:
+      break;
+  }
+  return {};
+}
+
+size_t NumNullSums(const Spec& spec) {
+  if (!spec.intercept) return 1;
+  return NullSums(spec.family, {}).size();
+}
+
+bool NullOpens(const Spec& spec) { return !spec.intercept || spec.family != Family::kBinomial; }
+
+class Totals {
+ public:
+  Totals(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows)
+      : engine_(engine), task_(task), sums_(sums), rows_(rows) {
+    next_ = HasConstant(task.spec.family) ? 2 : 1;
+  }
+
+  FitTotals Make() {
+    const Family family = task_.spec.family;
+    if (family == Family::kGaussian) {
+      AddGaussian();
+    } else {
+      Add(FitInput(0));
+      if (!task_.spec.intercept) Add(FitInput(next_));
+      if (task_.spec.intercept && family == Family::kPoisson) AddPoissonNull();
+      if (task_.spec.intercept && family == Family::kGamma) AddGammaNull();
+      if (HasConstant(family)) Add(FitInput(1));
+      if (family == Family::kGamma) {
+        Add(mpc::TimesPowerOfTwo(sums_.pearson, task_.units.row_bits));
+      }
+    }
+    mpc::CutRound cut(engine_);
+    double bound = 0;
+    for (Shared& total : totals_) {
+      bound = std::max(bound, total.bound);
+      cut.Add(total, kTotalBits, total.bound);
+    }
+    cut.Run();
+    return {engine_.Concatenate(totals_, true), bound};
+  }
+
+ private:
+  double Most() const { return task_.units.most_fit * static_cast<double>(task_.max_rows()); }
+  Shared FitInput(size_t row) { return engine_.Slice(sums_.fit, row, 0, {1, 1}); }
+  void Add(Shared total) { totals_.push_back(std::move(total)); }
+
+  // Divided by 2^row_bits.
+  Shared OfRows(const Shared& value) {
+    return WithBound(mpc::TimesPowerOfTwo(value, -task_.units.row_bits),
+                     std::ldexp(value.bound, -task_.units.row_bits));
+  }
+  std::vector<Shared> Logs(const std::vector<Shared>& values) {
+    std::vector<mpc::PositiveValue> positive;
+    for (const Shared& value : values) positive.push_back({value, kSmallestOfLog});
+    return mpc::Log(engine_, positive, kLogBits);
+  }
+  Shared Difference(const Shared& a, const Shared& b) {
+    return WithBound(engine_.Subtract(a, b), 2 * kLargestLog);
+  }
+
+  // n log(D / n) with an intercept and n log(d / n^2), d = n q - s^2.
+  void AddGaussian() {
+    const auto n_most = static_cast<double>(task_.max_rows());
+    std::vector<Shared> values = {FitInput(0), rows_};
+    // The most that d may be is brought below what logarithms take.
+    const int spread_bits =
+        2 * task_.units.row_bits + static_cast<int>(std::ceil(std::log2(task_.units.most_fit)));
+    const int shift = task_.spec.intercept ? std::max(0, spread_bits - kLogInputRange) : 0;
+    if (task_.spec.intercept) {
+      const double sum_most = std::sqrt(task_.units.most_fit) * n_most;
+      Shared of_squares, of_sum;
+      const Shared sum = WithBound(FitInput(next_), sum_most);
+      mpc::ProductRound products(engine_);
+      products.Add(rows_, sums_.squares, n_most * Most(), of_squares);
+      products.Add(sum, sum, sum_most * sum_most, of_sum);
+      products.Run();
+      // At most n q.
+      Shared spread = mpc::TimesPowerOfTwo(engine_.Subtract(of_squares, of_sum), -shift);
+      spread.bound = std::ldexp(1.0, spread_bits - shift);
+      mpc::CutRound cut(engine_);
+      cut.Add(spread, kLogBits, spread.bound);
+      cut.Run();
+      values.push_back(spread);
+    } else {
+      values.push_back(FitInput(next_));
+    }
+    const std::vector<Shared> logs = Logs(values);
+    Shared null = engine_.Subtract(logs[2], logs[1]);
+    if (task_.spec.intercept) {
+      null = WithBound(engine_.Subtract(null, logs[1]), 4 * kLargestLog);
+      null = mpc::PlusConstant(engine_, null, shift * std::numbers::ln2, 4 * kLargestLog);
+    }
+    const Shared own = Difference(logs[0], logs[1]);
+    totals_.resize(2);
+    mpc::ProductRound times(engine_);
+    times.Add(rows_, own, n_most * 2 * kLargestLog, totals_[0]);
+    times.Add(rows_, WithBound(null, 4 * kLargestLog), n_most * 4 * kLargestLog, totals_[1]);
+    times.Run();
+  }
+
+  void AddPoissonNull() {
+    const Shared s = FitInput(next_ + 1);
+    std::vector<Shared> values = {OfRows(s), OfRows(FitInput(next_ + 2))};
+    const std::vector<Shared> logs = Logs(values);
+    Shared product;
+    mpc::ProductRound times(engine_);
+    times.Add(s, Difference(logs[0], logs[1]), Most() * 2 * kLargestLog, product);
+    times.Run();
+    AddTwice(FitInput(next_), product);
+  }
+
+  void AddGammaNull() {
+    const std::vector<Shared> logs = Logs({OfRows(FitInput(next_ + 1)), OfRows(rows_)});
+    Shared product;
+    mpc::ProductRound times(engine_);
+    times.Add(rows_, Difference(logs[0], logs[1]),
+              static_cast<double>(task_.max_rows()) * 2 * kLargestLog, product);
+    times.Run();
+    AddTwice(product, FitInput(next_));
+  }
+
+  // 2 (a - b), of different numbers of fraction bits.
+  void AddTwice(const Shared& a, const Shared& b) {
+    const int bits = std::max(a.fraction_bits, b.fraction_bits);
+    const Shared difference =
+        engine_.Subtract(mpc::Lift(engine_, a, bits), mpc::Lift(engine_, b, bits));
+    Add(mpc::TimesPowerOfTwo(WithBound(difference, a.bound + b.bound), 1));
+    totals_.back().bound = 2 * (a.bound + b.bound);
+  }
+
+  Engine& engine_;
+  const Task& task_;
+  const SharedSums& sums_;
+  const Shared& rows_;
+  size_t next_ = 1;  // the first of the null deviance's numbers
+  std::vector<Shared> totals_;
+};
+
+// Of n rows with `events` ones.
+double BinomialNull(double n, double events) {
+  return -2 * (YLogY(events) + YLogY(n - events) - YLogY(n));
+}
+
+}  // namespace
+
+OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
+                const stats::glm::Limits& limits) {
+  std::vector<double> numbers = {deviance};
+  if (HasConstant(spec.family)) numbers.push_back(stats::glm::OwnConstant(spec.family, rows));
+  if (spec.intercept) {
+    for (const double sum : NullSums(spec.family, rows)) numbers.push_back(sum);
+  } else {
+    const stats::glm::Rows none = {Eigen::MatrixXd(rows.y.size(), 0), rows.y, rows.offset};
+    numbers.push_back(stats::glm::SumsAt(spec.family, none, Eigen::VectorXd(0), limits).deviance);
+  }
+  OwnFit fit;
+  fit.numbers =
+      Eigen::Map<const Eigen::VectorXd>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
+  fit.squares = (rows.y - rows.offset).squaredNorm();
+  return fit;
+}
+
+size_t NumFitInputs(const Spec& spec) {
+  return 1 + (HasConstant(spec.family) ? 1 : 0) + NumNullSums(spec);
+}
+
+size_t NumTotals(const Spec& spec) {
+  return 1 + (NullOpens(spec) ? 1 : 0) + (HasConstant(spec.family) ? 1 : 0) +
+         (spec.family == Family::kGamma ? 1 : 0);
+}
+
+FitTotals TotalsOf(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
+  return Totals(engine, task, sums, rows).Make();
+}
+
+ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const double> totals) {
+  const Spec& spec = task.spec;
+  const auto n = static_cast<double>(rows), p = static_cast<double>(spec.columns.size());
+  ModelFit fit;
+  if (spec.family == Family::kGaussian) {
+    const double unit = spec.outcome.scale * spec.outcome.scale;
+    fit.deviance = n * std::exp(totals[0] / n) * unit;
+    fit.null_deviance = n * std::exp(totals[1] / n) * unit;
+    fit.dispersion = fit.deviance / (n - p);
+  } else {
+    fit.deviance = totals[0];
+    if (NullOpens(spec)) fit.null_deviance = totals[1];
+    if (spec.family == Family::kBinomial && spec.intercept && spec.offsets.empty())
+      fit.null_deviance = BinomialNull(n, static_cast<double>(events));
+    if (spec.family == Family::kGamma) fit.dispersion = totals[3] / (n - p);
+  }
+  const double constant = HasConstant(spec.family) ? totals[2] : 0;
+  fit.log_likelihood = stats::glm::LogLikelihood(spec.family, {n, fit.deviance, constant});
+  fit.aic = 2 * p - 2 * fit.log_likelihood + (HasDispersion(spec.family) ? 2 : 0);
+  return fit;
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,208 @@
+#include "methods/glm/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "methods/glm/fit_numbers.h"
+#include "mpc/functions/arithmetic.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::PrivateMatrix;
+using mpc::Shape;
+using mpc::Shared;
+using mpc::WithBound;
+
+// After the point of a sum divided by 2^row_bits.
+constexpr int kInformationBits = 64, kScoreBits = 54, kPearsonBits = 52;
+
+// Numbers that holders add to one sum: by holder, its own at itself.
+struct SumKind {
+  Shape shape;
+  int fraction_bits = 0;
+  double most = 1;  // of a row
+  std::vector<Int128> own;
+  Shared* sum = nullptr;
+};
+
+PrivateMatrix HolderMatrix(const Engine& engine, const RowHolder& holder, const SumKind& kind) {
+  PrivateMatrix input{holder.party,
+                      kind.shape,
+                      kind.fraction_bits,
+                      kind.most * static_cast<double>(holder.max_rows),
+                      {}};
+  if (engine.self() == holder.party) {
+    input.read = [&kind](size_t first, size_t num, Int128* out) {
+      const size_t cols = kind.shape.cols;
+      std::copy_n(kind.own.begin() + static_cast<std::ptrdiff_t>(first * cols), num * cols, out);
+    };
+  }
+  return input;
+}
+
+void ShareKinds(Engine& engine, const Task& task, const std::vector<SumKind>& kinds) {
+  std::vector<PrivateMatrix> inputs;
+  for (const RowHolder& holder : task.holders) {
+    for (const SumKind& kind : kinds) inputs.push_back(HolderMatrix(engine, holder, kind));
+  }
+  const std::vector<Shared> shared = engine.Input(inputs);
+  for (size_t k = 0; k < kinds.size(); ++k) {
+    Shared sum = shared[k];
+    for (size_t h = 1; h < task.holders.size(); ++h)
+      sum = engine.Add(sum, shared[h * kinds.size() + k]);
+    *kinds[k].sum = WithBound(sum, kinds[k].most * static_cast<double>(task.max_rows()));
+  }
+}
+
+// Within the bound of a holder's sum, which only rounding could pass.
+std::vector<Int128> Encoded(const Eigen::VectorXd& values, double most, int fraction_bits) {
+  std::vector<Int128> encoded;
+  for (const double value : values)
+    encoded.push_back(mpc::EncodeFixed(std::clamp(value, -most, most), fraction_bits));
+  return encoded;
+}
+
+// The upper triangle, row by row.
+Eigen::VectorXd Packed(const Eigen::MatrixXd& matrix) {
+  const Eigen::Index p = matrix.rows();
+  Eigen::VectorXd packed(p * (p + 1) / 2);
+  Eigen::Index next = 0;
+  for (Eigen::Index i = 0; i < p; ++i) {
+    for (Eigen::Index j = i; j < p; ++j) packed[next++] = matrix(i, j);
+  }
+  return packed;
+}
+
+Shared Unpacked(Engine& engine, const Shared& packed, size_t p) {
+  std::vector<size_t> entries(p * p);
+  size_t next = 0;
+  for (size_t i = 0; i < p; ++i) {
+    for (size_t j = i; j < p; ++j) entries[i * p + j] = entries[j * p + i] = next++;
+  }
+  return mpc::Reshape(engine.SelectRows(packed, entries), {p, p});
+}
+
+// Divided by 2^row_bits: the same shares.
+Shared PerRow(const Task& task, const Shared& sum, double most) {
+  return WithBound(mpc::TimesPowerOfTwo(sum, -task.units.row_bits), most);
+}
+
+struct OwnSums {
+  Eigen::VectorXd score;
+  Eigen::MatrixXd information;
+  double pearson = 0;
+  uint64_t outside = 0;
+};
+
+class PointInput {
+ public:
+  // own: nothing at parties without rows.
+  PointInput(Engine& engine, const Task& task, const OwnSums* own)
+      : engine_(engine), task_(task), own_(own) {}
+
+  void AddSums(SharedSums& sums) {
+    const Units& units = task_.units;
+    const size_t p = task_.num_columns();
+    const double unit = std::ldexp(1.0, -units.weight_bits);
+    Add({p * (p + 1) / 2, 1}, kInformationBits, 1, sums.information,
+        [&] { return Packed(own_->information * unit); });
+    Add({p, 1}, kScoreBits, units.most_score, sums.score, [&] { return own_->score * unit; });
+    if (HasDispersion(task_.spec.family)) {
+      Add({1, 1}, kPearsonBits, units.most_pearson, sums.pearson,
+          [&] { return Eigen::VectorXd::Constant(1, own_->pearson); });
+    }
+  }
+  void AddOutside(SharedSums& sums) {
+    // The other kinds are divided by the rows.
+    Add({1, 1}, task_.units.row_bits, 1, sums.outside,
+        [&] { return Eigen::VectorXd::Constant(1, static_cast<double>(own_->outside)); });
+  }
+  void AddFit(SharedSums& sums, const OwnFit& fit) {
+    Add({NumFitInputs(task_.spec), 1}, kFitBits + task_.units.row_bits, task_.units.most_fit,
+        sums.fit, [&] { return fit.numbers; });
+    if (task_.spec.family == stats::glm::Family::kGaussian && task_.spec.intercept) {
+      Add({1, 1}, kSquareBits + task_.units.row_bits, task_.units.most_fit, sums.squares,
+          [&] { return Eigen::VectorXd::Constant(1, fit.squares); });
+    }
+  }
+
+  void Share(SharedSums& sums) {
+    ShareKinds(engine_, task_, kinds_);
+    const Units& units = task_.units;
+    sums.information = PerRow(task_, Unpacked(engine_, sums.information, task_.num_columns()), 1);
+    sums.score = PerRow(task_, sums.score, units.most_score);
+    if (HasDispersion(task_.spec.family))
+      sums.pearson = PerRow(task_, sums.pearson, units.most_pearson);
+  }
+
+ private:
+  // per_row_bits: after the point of the sum over 2^row_bits.
+  template <typename Get>
+  void Add(Shape shape, int per_row_bits, double most, Shared& sum, Get get) {
+    SumKind kind{shape, per_row_bits - task_.units.row_bits, most, {}, &sum};
+    const std::optional<mpc::PartyIndex> self = engine_.self();
+    for (const RowHolder& holder : task_.holders) {
+      if (self != holder.party || own_ == nullptr) continue;
+      kind.own = Encoded(get(), most * static_cast<double>(holder.max_rows), kind.fraction_bits);
+    }
+    kinds_.push_back(std::move(kind));
+  }
+
+  Engine& engine_;
+  const Task& task_;
+  const OwnSums* own_;
+  std::vector<SumKind> kinds_;
+};
+
+bool HoldsRows(const Engine& engine, const Task& task) {
+  return engine.self() && std::any_of(task.holders.begin(), task.holders.end(),
+                                      [&](const RowHolder& h) { return h.party == engine.self(); });
+}
+
+}  // namespace
+
+std::vector<Shared> ShareCounts(Engine& engine, const Task& task, const OwnData& own) {
+  std::vector<PrivateMatrix> inputs;
+  SumKind kind{{NumCounts(task), 1}, 0, 1, own.counts, nullptr};
+  for (const RowHolder& holder : task.holders) inputs.push_back(HolderMatrix(engine, holder, kind));
+  return engine.Input(inputs);
+}
+
+SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
+  OwnSums sums;
+  const bool holds = HoldsRows(engine, task);
+  if (holds) {
+    const stats::glm::FirstSums first =
+        stats::glm::FirstSumsOf(task.spec.family, own.rows, task.units.limits);
+    sums = {first.weighted, first.information, first.pearson, 0};
+  }
+  PointInput input(engine, task, holds ? &sums : nullptr);
+  SharedSums shared;
+  input.AddSums(shared);
+  input.Share(shared);
+  return shared;
+}
+
+SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
+                     const Eigen::VectorXd& point, bool last) {
+  OwnSums sums;
+  OwnFit fit;
+  const bool holds = HoldsRows(engine, task);
+  if (holds) {
+    const stats::glm::PointSums at =
+        stats::glm::SumsAt(task.spec.family, own.rows, point, task.units.limits);
+    sums = {at.score, at.information, at.pearson, at.outside};
+    if (last) fit = OwnFitOf(task.spec, own.rows, at.deviance, task.units.limits);
+  }
+  PointInput input(engine, task, holds ? &sums : nullptr);
+  SharedSums shared;
+  input.AddSums(shared);
+  input.AddOutside(shared);
+  if (last) input.AddFit(shared, fit);
+  input.Share(shared);
+  return shared;
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,34 @@
+// What holders share: their counts once, and at every point the sums of their rows.
+//
+// Cost      One input a call, of as many numbers as the structure has.
+// Revealed  Nothing.
+#pragma once
+
+#include <Eigen/Core>
+#include <vector>
+
+#include "methods/glm/task.h"
+#include "mpc/engine.h"
+
+namespace partita::methods::glm {
+
+// own: at a holder; not used elsewhere. By holder, CountTables::total x 1.
+std::vector<mpc::Shared> ShareCounts(mpc::Engine& engine, const Task& task, const OwnData& own);
+
+// Over all holders, in the units of the task (task.h).
+struct SharedSums {
+  mpc::Shared information;  // J, p x p
+  mpc::Shared score;        // p x 1
+  mpc::Shared pearson;      // 1 x 1; only of a family with a dispersion
+  mpc::Shared outside;      // 1 x 1: rows beyond the limits; empty at the first point
+  mpc::Shared fit;          // fit_numbers.h; only at the last point
+  mpc::Shared squares;      // the same
+};
+
+// The first point: score is what the first point is J^-1 times.
+SharedSums ShareFirst(mpc::Engine& engine, const Task& task, const OwnData& own);
+// At a point that opened; last: with what the fit needs.
+SharedSums ShareSums(mpc::Engine& engine, const Task& task, const OwnData& own,
+                     const Eigen::VectorXd& point, bool last);
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,47 @@
+// What a holder makes of its own rows, in the clear, before it shares anything: the design in
+// scaled columns, and the counts that are checked.
+//
+// Counts        tables one below the other. First those of which a cell may also be nobody: by
+//               level of each factor, of each 0/1 variable, and where a product of 0/1 columns is 1;
+//               of a binomial outcome each by outcome (0, 1). Then, for a binomial outcome, the rows
+//               with 0 and with 1. Then the rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/int128.h"
+#include "data/table.h"
+#include "methods/glm/spec.h"
+#include "stats/glm/sums.h"
+
+namespace partita::methods::glm {
+
+struct CountTables {
+  explicit CountTables(const Spec& spec, const data::Schema& factors);
+  size_t classes = 1;              // of the outcome: 2 for binomial
+  std::vector<std::string> names;  // of the tables before the outcome's
+  std::vector<size_t> sizes;       // cells of these
+  size_t num_cells = 0;            // of all these tables
+  size_t total() const { return num_cells + (classes > 1 ? classes : 0) + 1; }
+};
+
+struct OwnData {
+  stats::glm::Rows rows;
+  std::vector<Int128> counts;  // CountTables::total
+};
+
+// The dictionary with the factors of `derived` and of the formula.
+data::Schema FactorsOf(const Spec& spec, const data::Schema& dictionary,
+                       std::vector<data::DerivedVariable> derived);
+
+// Names of the design columns that the model needs.
+std::vector<std::string> NeededColumns(const Spec& spec);
+
+// rows: those that take part; no cell of theirs is missing.
+OwnData OwnDataOf(const Spec& spec, const CountTables& tables, const data::Table& table,
+                  const std::vector<size_t>& rows);
+// Of a party without rows.
+OwnData NoData(const Spec& spec, const CountTables& tables);
+
+}  // namespace partita::methods::glm

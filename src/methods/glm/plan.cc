@@ -1,0 +1,209 @@
+// What the plan says of method `glm`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "methods/glm/document.h"
+#include "methods/glm/study.h"
+#include "privacy/release_rule.h"
+#include "run/method/covariate_table.h"
+#include "run/party/study_engine.h"
+
+namespace partita::methods::glm {
+namespace {
+
+// Sums stay shared, the points on the way do not.
+constexpr char kLevel[] = "iterates";
+constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
+constexpr size_t kColumnsOfCsv = 10;
+
+std::string RowsText(const GlmStudy& study) {
+  std::vector<data::Condition> conditions = study.file.population.subset;
+  const std::vector<data::Condition>& own = study.file.analyses.front().subset;
+  conditions.insert(conditions.end(), own.begin(), own.end());
+  const bool left_out = study.file.design.missing != study::MissingPolicy::kRefuse;
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
+  if (left_out)
+    text += fmt::format("{} that lack no variable of it", conditions.empty() ? "" : " and");
+  return text;
+}
+
+std::string ModelText(const GlmStudy& study) {
+  const Spec& spec = study.task.spec;
+  return fmt::format("{} (family {}, link {}), {} columns", spec.formula, FamilyName(spec.family),
+                     LinkName(spec.family), spec.columns.size());
+}
+
+std::string FitText(const GlmStudy& study) {
+  const Spec& spec = study.task.spec;
+  const bool binomial = spec.family == stats::glm::Family::kBinomial;
+  return fmt::format(
+      "whether the fit converged, the number of rows{}, and if it converged {} standard errors on "
+      "a grid of 2^-{} of themselves and {} totals of the fit (deviances, constants of the "
+      "likelihood) on one of 2^-{}",
+      binomial ? " and of events" : "", spec.columns.size(), study.task.grid_bits, NumTotals(spec),
+      study.task.grid_bits);
+}
+
+const std::string& ToldName(const GlmStudy& study) {
+  static const std::string all = "all";
+  return study.task.to == mpc::kEverybody ? all : study.parties[study.receiver].name;
+}
+
+}  // namespace
+
+double IterateBits(const GlmStudy& study) {
+  double bits = 0;
+  for (int point = 0; point <= study.task.spec.steps; ++point)
+    bits += privacy::NumberBits(study.task.num_columns(), study.task.GridBitsOf(point));
+  return bits;
+}
+
+double OpenedBits(const GlmStudy& study) {
+  const Task& task = study.task;
+  double bits = IterateBits(study) +
+                privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+  if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
+  return bits;
+}
+
+study::PlanBits BitsOf(const GlmStudy& study, double opened) {
+  const bool left_out = !study.file.population.subset.empty() ||
+                        !study.file.analyses.front().subset.empty() ||
+                        study.file.design.missing != study::MissingPolicy::kRefuse;
+  const run::CovariateTable table{
+      run::LeastUnknown(
+          study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
+      false};
+  return run::BitsAgainst(opened, {table}, study.task.grid_bits);
+}
+
+std::vector<mpc::Release> ReleasesOf(const GlmStudy& study) {
+  const Task& task = study.task;
+  const size_t p = task.num_columns();
+  const auto steps = static_cast<uint64_t>(task.spec.steps);
+  return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+           mpc::kEverybody, NumChecks(task)},
+          {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+           mpc::kEverybody, p},
+          {kIteratesRelease,
+           fmt::format("{} coefficients on the way: the first on a grid of 2^-{} of their standard "
+                       "errors, then of 2^-{}, with the exponents of the grids",
+                       p, task.GridBitsOf(0), task.GridBitsOf(1)),
+           "all", "exact", steps, mpc::kEverybody, NumIterate(task)},
+          {kEstimatesRelease,
+           fmt::format("{} coefficients after the last step on a grid of 2^-{} of their standard "
+                       "errors, with the exponents of the grids",
+                       p, task.grid_bits),
+           "all", "exact", 1, mpc::kEverybody, NumIterate(task)},
+          {kFitRelease, FitText(study), ToldName(study), "exact", 1, task.to, NumFit(task)}};
+}
+
+void GlmStudy::Describe(study::Plan& plan) const {
+  const Spec& spec = task.spec;
+  const std::string& name = file.analyses.front().name;
+  plan.analyses.push_back({name, kProtocol, ModelText(*this), RowsText(*this), task.num_columns()});
+  const uint64_t least = LeastRows(task, file.disclosure.min_rows);
+  plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
+  const uint64_t min_cell = file.disclosure.min_cell;
+  for (const std::string& variable : checked) {
+    plan.checks.push_back(
+        {name, variable,
+         fmt::format("each count of {}{} is 0 or at least {}, also without each holder's own rows",
+                     variable, task.classes > 1 ? " with one outcome" : "", min_cell),
+         min_cell, false});
+  }
+  if (task.classes > 1) {
+    plan.checks.push_back({name, spec.outcome.name,
+                           fmt::format("at least {} rows with each outcome, also without each "
+                                       "holder's own rows",
+                                       min_cell),
+                           min_cell, false});
+  }
+  plan.leakage_level = kLevel;
+  plan.privacy.push_back(
+      {"every party but a dealer", "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"});
+  if (file.engine.name == "replicated") {
+    plan.privacy.push_back({"any 2 computing parties together", "",
+                            "no bound: engine 'replicated' protects against one"});
+  }
+  if (file.engine.name == "shamir") {
+    const size_t most = run::ThresholdOf(*this);
+    plan.privacy.push_back(
+        {fmt::format("any {} computing parties together", most + 1), "",
+         fmt::format("no bound: engine 'shamir' protects against {} of {}", most, num_computing)});
+  }
+  if (file.engine.name == "dealer") {
+    plan.privacy.push_back({"the dealer together with any party", "",
+                            "no bound: the dealer must collude with nobody"});
+  }
+  plan.assumptions.emplace_back(
+      "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
+      "shares, "
+      "and each step is solved there. The coefficients after every step open to all computing "
+      "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
+      "persons "
+      "(no differential privacy).");
+  plan.assumptions.emplace_back(
+      "The checks are of this model alone. Models of other columns or rows can be compared with "
+      "it, "
+      "and no min_cell is asked of the differences: a holder's own machine refuses rows that "
+      "differ "
+      "from earlier ones by few, not other terms over the same rows.");
+  if (spec.family == stats::glm::Family::kBinomial && spec.intercept && !spec.offsets.empty()) {
+    plan.notes.emplace_back(
+        "The null deviance is left out: with an offset it needs a fit of its own.");
+  }
+  plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoefficientsFile));
+}
+
+std::vector<std::string> GlmStudy::Warnings() const {
+  if (task.grid_bits == file.release.grid_bits) return {};
+  return {
+      fmt::format("The estimates open on a grid of 2^-{} of their standard errors, so that "
+                  "they tell at most half of the bits of the {}.",
+                  task.grid_bits, run::kTableOfCovariates)};
+}
+
+std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {}; }
+
+std::vector<study::PlanExposure> GlmStudy::Exposures() const {
+  const uint64_t p = task.num_columns();
+  const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+  // Score, information and deviance at every point.
+  const uint64_t statistics = points * (p * (p + 3) / 2 + 1);
+  study::PlanExposure path;
+  path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
+  path.to = "all";
+  path.opened = points * NumIterate(task);
+  path.statistics = statistics;
+  path.level = kLevel;
+  path.bits = BitsOf(*this, IterateBits(*this));
+  study::PlanExposure all;
+  all.of = "all releases of this study";
+  all.to = ToldName(*this);
+  all.opened = path.opened + NumFit(task);
+  all.statistics = statistics;
+  all.level = kLevel;
+  if (task.classes > 1)
+    all.exposes = {fmt::format(
+        "the exact number of rows where {} is {}", task.spec.outcome.name,
+        task.spec.outcome.levels ? factors.Find(task.spec.outcome.name)->levels.back() : "1")};
+  all.bits = BitsOf(*this, OpenedBits(*this));
+  return {path, all};
+}
+
+std::vector<std::string> GlmStudy::FileNames() const { return {kCoefficientsFile}; }
+
+uint64_t GlmStudy::FileBytes() const {
+  uint64_t bytes = kColumnsOfCsv * kNumberBytes;
+  for (const ModelColumn& column : task.spec.columns)
+    bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
+  return bytes;
+}
+
+}  // namespace partita::methods::glm

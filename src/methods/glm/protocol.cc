@@ -1,0 +1,166 @@
+#include "methods/glm/protocol.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "methods/glm/step.h"
+#include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/reciprocal.h"
+#include "mpc/functions/release_grid.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::Shared;
+using mpc::WithBound;
+
+// Of coordinates of a point: columns are in [-1, 1].
+constexpr double kMostCoordinate = 1024;
+constexpr double kMostError = 64;  // sqrt(2 kMostVariance), with room for rounding
+constexpr double kLeastSquaredError = 0x1p-34;
+
+Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound) {
+  mpc::IntMatrix matrix{{static_cast<size_t>(values.size()), 1}, {}};
+  for (const double value : values) matrix.values.push_back(mpc::EncodeFixed(value, kStepBits));
+  return WithBound(engine.Public({std::move(matrix), kStepBits}), bound);
+}
+
+// SE^2 is 2 v: as of a single row (release_grid.h).
+mpc::GridMarks MarksOf(Engine& engine, const Shared& variances, int grid_bits) {
+  const mpc::PublicMatrix one = {{{1, 1}, {1}}, 0};
+  return mpc::MarkGrids(engine, variances, {grid_bits, WithBound(engine.Public(one), 1), 1}, false)
+      .front();
+}
+
+// 0 where no grid was reached.
+Eigen::VectorXd StepsOf(const mpc::GridRange& range, const mpc::IntMatrix& reached) {
+  Eigen::VectorXd steps(static_cast<Eigen::Index>(reached.values.size()));
+  for (Eigen::Index i = 0; i < steps.size(); ++i) {
+    const auto count = static_cast<int>(reached.values[static_cast<size_t>(i)]);
+    steps[i] = count == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + count);
+  }
+  return steps;
+}
+
+Eigen::VectorXd TimesSteps(const mpc::IntMatrix& numbers, const Eigen::VectorXd& steps) {
+  Eigen::VectorXd values(steps.size());
+  for (Eigen::Index i = 0; i < steps.size(); ++i) {
+    const double number = mpc::DecodeFixed(numbers.values[static_cast<size_t>(i)], mpc::kGuardBits);
+    if (steps[i] == 0 && number != 0)
+      throw Error(ErrorCode::kInternal, "a number opened without its grid");
+    values[i] = number * steps[i];
+  }
+  return values;
+}
+
+Shared Repeat(Engine& engine, const Shared& value, size_t times) {
+  return engine.SelectRows(value, std::vector<size_t>(times, 0));
+}
+
+}  // namespace
+
+uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
+
+uint64_t NumFit(const Task& task) {
+  return 2 + (task.classes > 1 ? 1 : 0) + 2 * task.num_columns() + NumTotals(task.spec);
+}
+
+Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, const Shared& rows,
+               const Shared& events)
+    : engine_(engine), task_(task), own_(own), rows_(rows), events_(events) {
+  at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
+}
+
+void Fitter::Solve(const SharedSums& sums) {
+  solved_ = SolveStep(engine_, task_, sums, rows_);
+  failures_ = failures_.payload == nullptr ? solved_.failures
+                                           : WithBound(engine_.Add(failures_, solved_.failures),
+                                                       failures_.bound + solved_.failures.bound);
+}
+
+Collinear Fitter::First() {
+  Solve(ShareFirst(engine_, task_, own_));
+  const std::vector<Shared> flags = {solved_.collinear};
+  const mpc::IntMatrix opened =
+      engine_.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
+  Collinear collinear;
+  for (size_t i = 0; i < opened.values.size(); ++i) {
+    if (opened.values[i] != 0) collinear.columns.push_back(i);
+  }
+  return collinear;
+}
+
+void Fitter::OpenPoint(int point) {
+  if (point > 0) Solve(ShareSums(engine_, task_, own_, at_, false));
+  const int bits = task_.GridBitsOf(point);
+  const Shared from = PublicColumn(engine_, at_, kMostCoordinate);
+  Shared next = WithBound(engine_.Add(solved_.step, from), solved_.step.bound + kMostCoordinate);
+  next = KeepWithin(engine_, next, kMostCoordinate, failures_);
+  const mpc::GridMarks marks = MarksOf(engine_, solved_.variances, bits);
+  const std::vector<Shared> opened = {
+      marks.reached,
+      mpc::RoundToGrids(engine_, {{next, kMostCoordinate, marks}}, nullptr, 0, bits).front()};
+  const bool last = point == task_.spec.steps;
+  const std::vector<mpc::IntMatrix> values =
+      engine_.Reveal(last ? kEstimatesRelease : kIteratesRelease, opened, mpc::kEverybody);
+  if (values.front().values.empty()) {
+    fitted_.estimate_steps.setZero(at_.size());
+    return;
+  }
+  fitted_.estimate_steps = StepsOf(marks.range, values[0]);
+  at_ = TimesSteps(values[1], fitted_.estimate_steps);
+  fitted_.points.push_back(at_);
+}
+
+Fitted Fitter::Finish() {
+  const size_t p = task_.num_columns();
+  const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
+  Solve(sums);
+  const Shared limit = PublicColumn(engine_, fitted_.estimate_steps, kMostCoordinate);
+  const Shared settled = Within(engine_, solved_.step, limit);
+  const auto most_rows = static_cast<double>(task_.max_rows());
+  Shared failures = engine_.Add(failures_, CountZeros(engine_, settled));
+  failures = WithBound(engine_.Add(failures, sums.outside),
+                       failures_.bound + static_cast<double>(p) + most_rows);
+  const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
+  const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
+
+  const int bits = task_.grid_bits;
+  mpc::GridMarks marks = MarksOf(engine_, solved_.variances, bits);
+  const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
+  const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
+  const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
+  const FitTotals totals = TotalsOf(engine_, task_, sums, rows_);
+  std::vector<Shared> rounded =
+      mpc::RoundToGrids(engine_, {{errors, kMostError, marks}}, &totals.totals, totals.bound, bits);
+  const Shared of_columns = Repeat(engine_, converged, p);
+  const Shared of_totals = Repeat(engine_, converged, NumTotals(task_.spec));
+  Shared reached, told_errors, told_totals;
+  mpc::ProductRound masked(engine_);
+  masked.Add(marks.reached, of_columns, marks.reached.bound, reached);
+  masked.Add(rounded[0], of_columns, rounded[0].bound, told_errors);
+  masked.Add(rounded[1], of_totals, rounded[1].bound, told_totals);
+  masked.Run();
+
+  std::vector<Shared> opened = {converged, rows_};
+  if (task_.classes > 1) opened.push_back(events_);
+  opened.insert(opened.end(), {reached, told_errors, told_totals});
+  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
+  if (values.front().values.empty()) return std::move(fitted_);
+  FittedModel model;
+  model.converged = values[0].values.front() != 0;
+  model.rows = static_cast<uint64_t>(values[1].values.front());
+  size_t next = 2;
+  if (task_.classes > 1) model.events = static_cast<uint64_t>(values[next++].values.front());
+  model.steps = StepsOf(marks.range, values[next]);
+  model.standard_errors = TimesSteps(values[next + 1], model.steps);
+  for (const Int128 total : values[next + 2].values)
+    model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
+  fitted_.model = std::move(model);
+  return std::move(fitted_);
+}
+
+}  // namespace partita::methods::glm

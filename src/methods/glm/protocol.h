@@ -1,0 +1,86 @@
+// Fisher scoring of rows at several holders, a step at a time.
+//
+// Ideal function   (every holder's rows) -> to everybody, whether counts and rows suffice; then,
+//                  whether columns are collinear; then the points b_0 .. b_T, each number on a grid
+//                  of its standard error: 2^-2, then 2^-4, the last, which are the estimates, that
+//                  of the release rule. To the receiver, or to all where the study says so, whether
+//                  the fit converged, the numbers of rows and, of a binomial outcome, of ones; and
+//                  if it converged standard errors on their own grid and the totals of
+//                  fit_numbers.h on an absolute one, else zeros.
+// Checks           counts.h. Collinear: a variance inflation above 10^6.
+// Method           b_0 is the mean of the holders' own maxima weighted by their information
+//                  (stats/glm/sums.h). At every point, which is public, each holder computes score
+//                  and information of its rows in the clear and shares them; the step is solved on
+//                  shares (step.h), so that no sum opens. The points before the last are coarser
+//                  than the estimates, which costs nothing: scoring forgets its start
+//                  quadratically.
+// Convergence      At the last point, once more on shares: the step from there is at most one step
+//                  of the estimate's grid, in every coordinate; no row is beyond the limits of
+//                  linear predictors; nothing failed in any step (step.h). Else the fit did not
+//                  converge: more steps are needed, or there is no maximum (separation).
+// Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above
+//                  and nothing else. Messages are the same whether it converges or not.
+// Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/glm/counts.h"
+#include "methods/glm/fit_numbers.h"
+#include "methods/glm/step.h"
+#include "methods/glm/task.h"
+
+namespace partita::methods::glm {
+
+inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[] = "iterates",
+                      kEstimatesRelease[] = "estimates", kFitRelease[] = "fit";
+
+uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
+uint64_t NumFit(const Task& task);
+
+// Where the answer was not learned, at the dealer and on the plan engine, all are independent.
+struct Collinear {
+  std::vector<size_t> columns;
+};
+
+struct FittedModel {
+  bool converged = false;
+  uint64_t rows = 0, events = 0;
+  Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
+  std::vector<double> totals;
+};
+
+struct Fitted {
+  std::vector<Eigen::VectorXd> points;  // as they opened, of scaled columns
+  Eigen::VectorXd estimate_steps;       // of the grid of the last
+  std::optional<FittedModel> model;     // where it is learned
+};
+
+// One process's part. Called in this order; `point` counts from 0 to spec.steps.
+class Fitter {
+ public:
+  // own: at a holder; not used elsewhere. Must outlive this.
+  Fitter(mpc::Engine& engine, const Task& task, const OwnData& own, const mpc::Shared& rows,
+         const mpc::Shared& events);
+
+  // Opens which columns are collinear, given those before them.
+  Collinear First();
+  void OpenPoint(int point);
+  Fitted Finish();
+
+ private:
+  void Solve(const SharedSums& sums);
+
+  mpc::Engine& engine_;
+  const Task& task_;
+  const OwnData& own_;
+  const mpc::Shared rows_, events_;
+  SolvedStep solved_;
+  mpc::Shared failures_;
+  Eigen::VectorXd at_;
+  Fitted fitted_;
+};
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,81 @@
+#include "methods/glm/result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace partita::methods::glm {
+namespace {
+
+constexpr uint64_t kRowsForColumn = 5, kEventsForColumn = 10;
+
+double UnitOf(const Spec& spec, size_t column) {
+  return spec.outcome.scale / spec.columns[column].scale;
+}
+
+double ValueOf(const Spec& spec, size_t column, double scaled) {
+  const bool intercept = spec.intercept && column == 0;
+  return scaled * UnitOf(spec, column) + (intercept ? spec.outcome.centre : 0);
+}
+
+std::vector<std::string> WarningsOf(const Spec& spec, uint64_t rows, uint64_t events) {
+  std::vector<std::string> warnings;
+  const uint64_t p = spec.columns.size();
+  if (rows < kRowsForColumn * p) {
+    warnings.push_back(
+        fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
+  }
+  const uint64_t rarer = std::min(events, rows - events);
+  if (spec.family == stats::glm::Family::kBinomial && rarer < kEventsForColumn * p) {
+    warnings.push_back(fmt::format(
+        "The rarer outcome occurs fewer than {} times for each column: estimates are biased away "
+        "from 0, and intervals are too narrow.",
+        kEventsForColumn));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Regression RegressionOf(const Task& task, const Fitted& fitted) {
+  const Spec& spec = task.spec;
+  const FittedModel& model = *fitted.model;
+  Regression regression;
+  regression.converged = model.converged;
+  regression.rows = model.rows;
+  regression.events = model.events;
+  const Eigen::VectorXd& last = fitted.points.back();
+  const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
+  for (size_t c = 0; c < spec.columns.size(); ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    PathRow row{spec.columns[c].name, {}};
+    for (const Eigen::VectorXd& point : fitted.points) row.at.push_back(ValueOf(spec, c, point[i]));
+    regression.path.push_back(std::move(row));
+    // The point before is on a grid that is up to eight times as coarse.
+    const double most = fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
+    if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.columns[c].name);
+  }
+  if (!model.converged) return regression;
+
+  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.columns.size());
+  regression.df_residual = n - p;
+  regression.df_null = n - (spec.intercept ? 1 : 0);
+  regression.fit = FitOf(task, model.rows, model.events, model.totals);
+  const std::optional<double> df = HasDispersion(spec.family) ? std::optional(n - p) : std::nullopt;
+  for (size_t c = 0; c < spec.columns.size(); ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    Coefficient coefficient;
+    coefficient.term = spec.columns[c].name;
+    coefficient.estimate = ValueOf(spec, c, last[i]);
+    coefficient.standard_error = model.standard_errors[i] * UnitOf(spec, c);
+    coefficient.step = fitted.estimate_steps[i] * UnitOf(spec, c);
+    coefficient.inference =
+        stats::glm::Infer(coefficient.estimate, coefficient.standard_error, df, spec.confidence);
+    regression.coefficients.push_back(std::move(coefficient));
+  }
+  regression.warnings = WarningsOf(spec, model.rows, model.events);
+  return regression;
+}
+
+}  // namespace partita::methods::glm

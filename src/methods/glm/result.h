@@ -1,0 +1,40 @@
+// What a fit says, in the units of the study's variables, from what opened.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/glm/protocol.h"
+#include "stats/glm/inference.h"
+
+namespace partita::methods::glm {
+
+struct Coefficient {
+  std::string term;
+  double estimate = 0, standard_error = 0;
+  double step = 0;  // of the grid that the estimate is on
+  stats::glm::Inference inference;
+};
+
+// A coordinate of a point, in the same units.
+struct PathRow {
+  std::string term;
+  std::vector<double> at;  // by point
+};
+
+struct Regression {
+  bool converged = false;
+  uint64_t rows = 0, events = 0;
+  std::vector<Coefficient> coefficients;  // none where it did not converge
+  std::vector<PathRow> path;
+  std::vector<std::string> moving;  // terms that the last step moved by more than a grid step
+  ModelFit fit;
+  double df_residual = 0, df_null = 0;
+  std::vector<std::string> warnings;  // whole sentences
+};
+
+// Of a party that learned the model.
+Regression RegressionOf(const Task& task, const Fitted& fitted);
+
+}  // namespace partita::methods::glm

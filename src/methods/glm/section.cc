@@ -1,0 +1,127 @@
+#include "methods/glm/section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "methods/glm/model.h"
+#include "study/file/sections.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using study::LocatedText;
+using study::StudyFile;
+using study::TableReader;
+
+constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
+constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
+constexpr char kReleaseExample[] = "release = [\"estimates\"]";
+
+Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+  const LocatedText family = reader.Text("family", "family = \"binomial\"");
+  const std::string name = reader.Choice(family, "family", stats::glm::FamilyNames());
+  const LocatedText formula = reader.Text("formula", "formula = \"readmitted ~ age + sex\"");
+  try {
+    return ModelOf(stats::glm::FamilyByName(name), formula.value, study.dictionary, study.derived);
+  } catch (const Error& error) {
+    study::FailWith(reader, formula.position, error);
+  }
+}
+
+void ReadSteps(const TableReader& reader, Spec& spec) {
+  const auto steps = reader.OptionalInteger("steps");
+  if (!steps) return;
+  if (steps->value < kFewestSteps || steps->value > kMostSteps) {
+    reader.Fail(steps->position, fmt::format("there are {} steps", steps->value),
+                fmt::format("take {} to {}; 3 are enough where there is a maximum", kFewestSteps,
+                            kMostSteps));
+  }
+  spec.steps = static_cast<int>(steps->value);
+}
+
+void ReadConfidence(const TableReader& reader, Spec& spec) {
+  const auto confidence = reader.OptionalNumber("confidence");
+  if (!confidence) return;
+  if (!(confidence->value >= kLeastConfidence && confidence->value <= kMostConfidence)) {
+    reader.Fail(confidence->position, fmt::format("the confidence is {}", confidence->value),
+                "write, for example: confidence = 0.95");
+  }
+  spec.confidence = confidence->value;
+}
+
+void ReadRelease(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis,
+                 Spec& spec) {
+  if (!reader.Has("release")) {
+    reader.Fail(reader.position(), "[[analysis]] needs the key 'release', which has no default",
+                "standard errors and fit open to the receiver: release = [\"estimates\"], or to "
+                "everybody, as the estimates do anyway: release = [{what = \"estimates\", to = "
+                "\"all\"}]");
+  }
+  const auto items = reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample);
+  if (items.size() != 1) {
+    reader.Fail(reader.PositionOf("release"), "method 'glm' releases its estimates",
+                std::string("write ") + kReleaseExample);
+  }
+  const study::TextOrTable& item = items.front();
+  if (item.text) {
+    reader.Choice(*item.text, "release", {kEstimates});
+    analysis.releases.push_back({kEstimates, "", item.text->position});
+    return;
+  }
+  const TableReader& entry = *item.table;
+  entry.Choice(entry.Text("what", "what = \"estimates\""), "what", {kEstimates});
+  study::ReleaseSpec release{kEstimates, "", entry.position()};
+  if (const auto to = entry.OptionalText("to")) {
+    const auto receives = [](const study::Party& party) { return party.receiver; };
+    const std::string& receiver =
+        std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
+    spec.told_to_all = entry.Choice(*to, "to", {"all", receiver}) == "all";
+    if (spec.told_to_all) release.to = "all";
+  }
+  analysis.releases.push_back(std::move(release));
+}
+
+std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const StudyFile& study,
+                                              study::AnalysisSpec& analysis) {
+  if (reader.Has("privacy")) {
+    reader.Fail(
+        reader.PositionOf("privacy"),
+        "method 'glm' opens exact estimates and draws no noise, so that it keeps no promise "
+        "of differential privacy",
+        "remove [analysis.privacy], or take method 'classify' or 'mcmc'");
+  }
+  if (const auto protocol = reader.OptionalText("protocol"))
+    reader.Choice(*protocol, "protocol", {kProtocol});
+  auto section = std::make_shared<GlmSection>();
+  section->spec = ReadModel(reader, study);
+  ReadSteps(reader, section->spec);
+  ReadConfidence(reader, section->spec);
+  analysis.protocol = kProtocol;
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
+  ReadRelease(reader, study, analysis, section->spec);
+  return section;
+}
+
+}  // namespace
+
+study::SectionUses GlmSection::Uses() const {
+  study::SectionUses uses;
+  uses.functions.emplace_back(FamilyName(spec.family));
+  // The points on the way open to all, whoever is told the rest.
+  uses.releases.push_back({"iterates", "all", {}});
+  return uses;
+}
+
+const Spec& SpecOf(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const GlmSection&>(*analysis.section).spec;
+}
+
+study::SectionReader GlmReader() {
+  return {kMethodName,
+          {"family", "formula", "protocol", "steps", "confidence", "subset", "release", "privacy"},
+          ReadGlm};
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,18 @@
+list(APPEND method_sources
+  glm/counts.cc
+  glm/fit_numbers.cc
+  glm/inputs.cc
+  glm/own_rows.cc
+  glm/protocol.cc
+  glm/result.cc
+  glm/step.cc
+  glm/task.cc
+)
+list(APPEND cold_method_sources
+  glm/document.cc
+  glm/model.cc
+  glm/plan.cc
+  glm/section.cc
+  glm/study.cc
+  glm/templates.cc
+)

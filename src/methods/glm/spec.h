@@ -1,0 +1,57 @@
+// A generalised linear model as a study file asks for it. All of it is public.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/design.h"
+#include "stats/glm/family.h"
+
+namespace partita::methods::glm {
+
+inline constexpr char kMethodName[] = "glm";
+inline constexpr uint32_t kMethodVersion = 1;
+inline constexpr char kProtocol[] = "iterates";
+inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
+
+// A column of the design: the product of its parts, divided by `scale`, so that it is in [-1, 1].
+struct ModelColumn {
+  std::string name;                // "age", "sex.male:age"; "(Intercept)"
+  std::vector<std::string> parts;  // design columns (data/design.h); none: ones
+  double scale = 1;                // the largest magnitude of the product
+  bool zero_one = false;
+};
+
+// A number that follows from a column of the table: (value - centre) / scale.
+struct Outcome {
+  std::string name;     // of the design column, or of a factor with two levels
+  bool levels = false;  // 1 where the code is 1
+  double centre = 0, scale = 1;
+  double lower = 0, upper = 1;  // of the scaled number
+};
+
+struct Spec {
+  stats::glm::Family family = stats::glm::Family::kGaussian;
+  std::string formula;
+  bool intercept = true;
+  Outcome outcome;
+  std::vector<ModelColumn> columns;  // the intercept first
+  std::vector<std::string> offsets;  // design columns, added up and divided by outcome.scale
+  double offset_lower = 0, offset_upper = 0;  // after that division
+
+  // What is counted before anything opens.
+  std::vector<std::string> factors;   // with levels
+  std::vector<std::string> binaries;  // 0/1 design columns of integers
+  std::vector<size_t> products;       // columns that are products of 0/1 columns
+
+  std::vector<data::DerivedVariable> made;     // by functions of the formula
+  std::vector<data::DesignColumn> covariates;  // that the columns and offsets are made of
+  std::vector<std::string> variables;          // of the dictionary, the outcome's included
+
+  int steps = 3;  // after the first point
+  double confidence = 0.95;
+  bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
+};
+
+}  // namespace partita::methods::glm

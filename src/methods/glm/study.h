@@ -1,0 +1,56 @@
+// A study of method `glm`: a generalised linear model of whole rows at every holder.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "methods/glm/protocol.h"
+#include "run/method/study.h"
+
+namespace partita::methods::glm {
+
+struct GlmStudy final : run::Study {
+  Task task;  // its grid is the finest from the study file's on with which the release rule holds
+  data::Schema factors;  // the dictionary with those of [[derived]] and of the formula
+  std::vector<data::DerivedVariable> derived;  // of the study file and of the formula
+  std::vector<std::string> checked;            // names of the tables of counts
+
+  run::MethodName Method() const override;
+  run::StudySize Size() const override;
+  bool IsPrivate() const override { return false; }
+  void Describe(study::Plan& plan) const override;
+  std::vector<std::string> Warnings() const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  uint64_t NumbersPerRow() const override { return 0; }
+  uint64_t FileBytes() const override;
+  std::vector<std::string> FileNames() const override;
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  void DeriveColumns(data::Table& table) const override;
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
+                                                 const data::Holding& holding) const override;
+  uint64_t LeastRowsApart() const override;
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
+                Progress& progress) const override;
+};
+
+// Throws kBadInput with the place for what the method does not do: columns that are split, effects
+// of sites, imputation, weights, clusters, several rows of one person, more than 2^28 rows; and for
+// estimates that tell more than half of the bits of the table of covariates.
+GlmStudy PrepareGlmStudy(study::StudyFile file);
+
+// Bits of the table of covariates that everything opened tells at most: to everybody, and to who
+// is told the rest.
+double IterateBits(const GlmStudy& study);
+double OpenedBits(const GlmStudy& study);
+study::PlanBits BitsOf(const GlmStudy& study, double opened);
+std::vector<mpc::Release> ReleasesOf(const GlmStudy& study);
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,95 @@
+#include "methods/glm/task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using stats::glm::Family;
+
+// Of sums with 30 bits after the point, which are multiplied with logarithms.
+constexpr double kMostSumBits = 48;
+
+int BitsAbove(double value) { return static_cast<int>(std::ceil(std::log2(value))); }
+
+// The largest of what a row adds to the numbers of the fit.
+double MostFit(const Spec& spec, const Units& units) {
+  const double y = std::max(std::abs(spec.outcome.lower), std::abs(spec.outcome.upper));
+  const double offset = std::max(std::abs(spec.offset_lower), std::abs(spec.offset_upper));
+  const double predictor = std::max(std::abs(units.limits.lower), units.limits.upper) + offset;
+  switch (spec.family) {
+    case Family::kGaussian:
+      return std::pow(y + predictor, 2);
+    case Family::kBinomial:
+      return 2 * (predictor + 1);
+    case Family::kPoisson: {
+      const double log_y = std::max(1.0, std::log(y));
+      return std::max(2 * (y * (log_y + predictor) + std::exp(units.limits.upper)) + y,
+                      2 * std::exp(offset));
+    }
+    case Family::kGamma:
+      break;
+  }
+  const double log_y = std::max(std::abs(std::log(spec.outcome.lower)), std::abs(std::log(y)));
+  const double most_mean = y / spec.outcome.lower * std::exp(2.0);
+  return std::max(2 * (most_mean + log_y + predictor + 1), y * std::exp(offset));
+}
+
+}  // namespace
+
+uint64_t Task::max_rows() const {
+  uint64_t rows = 0;
+  for (const RowHolder& holder : holders) rows += holder.max_rows;
+  return rows;
+}
+
+size_t NumCounts(const Task& task) {
+  size_t cells = 1 + (task.classes > 1 ? task.classes : 0);
+  for (const size_t size : task.table_sizes) cells += size;
+  return cells;
+}
+
+int Task::GridBitsOf(int point) const {
+  if (point == spec.steps) return grid_bits;
+  return std::min(point == 0 ? kFirstGridBits : kIterateGridBits, grid_bits);
+}
+
+void SetUnits(Task& task) {
+  const Spec& spec = task.spec;
+  Units& units = task.units;
+  units.row_bits = std::max(1, BitsAbove(static_cast<double>(task.max_rows())));
+  const double lower = spec.outcome.lower, upper = spec.outcome.upper;
+  units.limits = stats::glm::LimitsOf(spec.family, lower, upper);
+  const double most_predictor = std::max(std::abs(units.limits.lower), units.limits.upper);
+  double most_weight = 1, most_score = 1;
+  switch (spec.family) {
+    case Family::kGaussian:
+      most_score = most_predictor + std::max(std::abs(lower), std::abs(upper));
+      units.most_pearson = most_score * most_score;
+      break;
+    case Family::kBinomial:
+      most_weight = 0.25;
+      break;
+    case Family::kPoisson:
+      most_weight = most_score = std::max(1.0, std::exp(units.limits.upper));
+      break;
+    case Family::kGamma:
+      most_score = stats::glm::kMostScore;
+      units.most_pearson = most_score * most_score;
+  }
+  units.weight_bits = BitsAbove(most_weight);
+  // Of the first point I_k b_k: weights times linear predictors.
+  units.most_score =
+      std::max(std::ldexp(most_score, -units.weight_bits),
+               most_predictor + std::max(std::abs(spec.offset_lower), std::abs(spec.offset_upper)));
+  units.most_fit = MostFit(spec, units);
+  if (units.row_bits + std::log2(units.most_fit) <= kMostSumBits) return;
+  throw Error(ErrorCode::kBadInput,
+              "sums over so many rows with these bounds of outcome and offsets do not fit",
+              "declare the numbers of rows (count in [[rows]]), and give closer bounds");
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,30 @@
+// Generalised linear models in the clear: the oracle of method `glm`, and what a holder does with
+// its own rows before anything is shared.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "stats/glm/sums.h"
+
+namespace partita::stats::glm {
+
+struct Maximum {
+  Eigen::VectorXd point;
+  int iterations = 0;
+  bool converged = false;
+};
+// Of the log-likelihood less ridge b'b / 2, by Fisher scoring from FirstPredictor; a step that
+// raises the deviance is halved. Converged where a step is shorter than 1e-9 in the norm of the
+// information, within 50 steps.
+Maximum Maximise(Family family, const Rows& rows, const Limits& limits, double ridge);
+
+// As R's summary.glm says it. `intercept`: the first column is one of ones.
+struct Fit {
+  Maximum maximum;
+  Eigen::VectorXd standard_errors;
+  double dispersion = 1;
+  double deviance = 0, null_deviance = 0, aic = 0;
+};
+Fit FitRows(Family family, const Rows& rows, const Limits& limits, bool intercept);
+
+}  // namespace partita::stats::glm

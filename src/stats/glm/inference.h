@@ -1,0 +1,16 @@
+// Tests and intervals of coefficients, from estimates and standard errors alone.
+#pragma once
+
+#include <optional>
+
+namespace partita::stats::glm {
+
+struct Inference {
+  double statistic = 0, p_value = 0;  // of no effect, two-sided
+  double lower = 0, upper = 0;
+};
+// df: of Student's law; without, the normal law. 0 < confidence < 1.
+Inference Infer(double estimate, double standard_error, std::optional<double> df,
+                double confidence);
+
+}  // namespace partita::stats::glm

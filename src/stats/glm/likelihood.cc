@@ -1,0 +1,35 @@
+#include "stats/glm/likelihood.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace partita::stats::glm {
+
+double OwnConstant(Family family, const Rows& rows) {
+  double sum = 0;
+  for (const double y : rows.y) {
+    if (family == Family::kPoisson) sum += (y > 0 ? y * std::log(y) : 0) - y - std::lgamma(y + 1);
+    if (family == Family::kGamma) sum += std::log(y);
+  }
+  return sum;
+}
+
+double LogLikelihood(Family family, const LikelihoodNumbers& numbers) {
+  const double n = numbers.rows, half = numbers.deviance / 2;
+  switch (family) {
+    case Family::kGaussian:
+      return -n / 2 * (std::log(2 * std::numbers::pi * numbers.deviance / n) + 1);
+    case Family::kBinomial:
+      return -half;
+    case Family::kPoisson:
+      return numbers.constant - half;
+    case Family::kGamma:
+      break;
+  }
+  // Shape a: the sum of -log y + a (log(y / mu) - y / mu) + a log a - log Gamma(a).
+  const double shape = n / numbers.deviance;
+  return -numbers.constant - shape * (half + n) +
+         n * (shape * std::log(shape) - std::lgamma(shape));
+}
+
+}  // namespace partita::stats::glm

@@ -1,0 +1,107 @@
+// [[analysis]] with method = "glm": what it means, and every mistake with its place and a remedy.
+#include "methods/glm/section.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "study/approval/envelope.h"
+#include "tests/methods/glm/glm_text.h"
+#include "tests/study/mistake.h"
+
+namespace partita::methods::glm::section_test {
+namespace {
+
+using study::Edited;
+using testing::kGlmStudy;
+
+study::StudyFile Parse(const std::string& text) {
+  const std::vector<study::SectionReader> readers = {GlmReader()};
+  return study::ParseStudyFile(text, "g.toml", readers);
+}
+
+Spec Read(const std::string& text) { return SpecOf(Parse(text).analyses.front()); }
+
+TEST(GlmSection, ReadsEveryKey) {
+  const study::StudyFile file = Parse(
+      Edited(kGlmStudy, "release =",
+             "steps = 5\nconfidence = 0.9\nprotocol = \"iterates\"\nsubset = [{variable = \"age\", "
+             "at_least = 30}]\nrelease ="));
+  const study::AnalysisSpec& analysis = file.analyses.front();
+  EXPECT_EQ(analysis.method, "glm");
+  EXPECT_EQ(analysis.protocol, "iterates");
+  EXPECT_EQ(analysis.subset.size(), 1u);
+  ASSERT_EQ(analysis.releases.size(), 1u);
+  EXPECT_EQ(analysis.releases.front().what, "estimates");
+  const Spec& spec = SpecOf(analysis);
+  EXPECT_EQ(spec.family, stats::glm::Family::kBinomial);
+  EXPECT_EQ(spec.formula, "event ~ age + smoker + stage");
+  EXPECT_EQ(spec.columns.size(), 5u);
+  EXPECT_EQ(spec.steps, 5);
+  EXPECT_EQ(spec.confidence, 0.9);
+  EXPECT_FALSE(spec.told_to_all);
+}
+
+TEST(GlmSection, HasDefaults) {
+  const Spec spec = Read(kGlmStudy);
+  EXPECT_EQ(spec.steps, 3);
+  EXPECT_EQ(spec.confidence, 0.95);
+  EXPECT_TRUE(Read(Edited(kGlmStudy, "[\"estimates\"]", "[{what = \"estimates\", to = \"all\"}]"))
+                  .told_to_all);
+  EXPECT_FALSE(
+      Read(Edited(kGlmStudy, "[\"estimates\"]", "[{what = \"estimates\", to = \"north\"}]"))
+          .told_to_all);
+}
+
+TEST(GlmSection, EnvelopesAdmitIt) {
+  study::Envelope envelope;
+  envelope.methods = {"glm"};
+  envelope.protocols = {"iterates"};
+  envelope.engines = {"dealer"};
+  envelope.functions = {"binomial"};
+  envelope.receivers = {"north", "all"};
+  envelope.releases = {"estimates", "iterates"};
+  envelope.variables = {"age", "smoker", "stage", "event"};
+  envelope.disclosure.min_rows = 300;
+  const study::StudyFile file = Parse(kGlmStudy);
+  EXPECT_NO_THROW(study::RequireInside(file, envelope));
+  study::Envelope other = envelope;
+  other.functions = {"poisson"};
+  EXPECT_THROW(study::RequireInside(file, other), Error);
+  other = envelope;
+  other.receivers = {"north"};
+  EXPECT_THROW(study::RequireInside(file, other), Error);
+  other = envelope;
+  other.releases = {"estimates"};
+  EXPECT_THROW(study::RequireInside(file, other), Error);
+}
+
+TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
+  const std::string release = "release = [\"estimates\"]";
+  const std::string formula = "\"event ~ age + smoker + stage\"";
+  study::ExpectMistakes(
+      [](const std::string& text) { Parse(text); }, "g.toml", kGlmStudy,
+      {{release + "\n", "", "51:1", "needs the key 'release'", "release = [\"estimates\"]"},
+       {release, "release = [\"estimates\", \"estimates\"]", "55:", "releases its estimates",
+        "release = [\"estimates\"]"},
+       {release, "release = [\"table\"]", "55:12", "table", "estimates"},
+       {release, "release = [{what = \"estimates\", to = \"west\"}]", "55:", "west", "all"},
+       {"\"binomial\"", "\"logistic\"", "53:10", "logistic", "binomial"},
+       {"family = \"binomial\"\n", "", "51:1", "family", "family = \"binomial\""},
+       {"formula = " + formula + "\n", "", "51:1", "formula", "formula = "},
+       {formula, "\"event ~ ns(age)\"", "54:11", "the function 'ns' is not here",
+        "transform = \"ns\""},
+       {formula, "\"event ~ aeg\"", "54:11", "no variable 'aeg'", "age"},
+       {formula, "\"age ~ smoker\"", "54:11", "two levels", "second level"},
+       {release, "steps = 1\n" + release, "55:9", "there are 1 steps", "2 to 25"},
+       {release, "steps = 26\n" + release, "55:9", "there are 26 steps", "2 to 25"},
+       {release, "confidence = 1\n" + release, "55:14", "the confidence is 1", "0.95"},
+       {release, "protocol = \"aggregates\"\n" + release, "55:12", "aggregates", "iterates"},
+       {release,
+        release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
+                  "\"replace\"",
+        "56:", "no promise of differential privacy", "classify"}});
+}
+
+}  // namespace
+}  // namespace partita::methods::glm::section_test

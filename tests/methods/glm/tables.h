@@ -1,0 +1,145 @@
+// The tables that R's fits are of (tests/references/glm/families.json), with a dictionary, as one or
+// in parts.
+#pragma once
+
+#include <cmath>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "data/table.h"
+#include "methods/glm/model.h"
+#include "methods/glm/own_rows.h"
+#include "stats/glm/fit.h"
+#include "tests/paths.h"
+
+namespace partita::methods::glm::testing {
+
+inline data::ColumnSchema Number(const std::string& name, double lower, double upper,
+                                 data::ColumnType type = data::ColumnType::kNumeric) {
+  data::ColumnSchema schema;
+  schema.name = name;
+  schema.type = type;
+  schema.lower = lower;
+  schema.upper = upper;
+  return schema;
+}
+
+inline data::ColumnSchema Integer(const std::string& name, double lower, double upper) {
+  return Number(name, lower, upper, data::ColumnType::kInteger);
+}
+
+inline data::ColumnSchema Factor(const std::string& name, std::vector<std::string> levels) {
+  data::ColumnSchema schema;
+  schema.name = name;
+  schema.type = data::ColumnType::kFactor;
+  schema.levels = std::move(levels);
+  return schema;
+}
+
+// Of "gpl/birthwt.csv", "gpl/quine.csv" or "abalone.csv".
+inline data::Schema DictionaryOf(const std::string& table) {
+  data::Schema schema;
+  if (table == "gpl/birthwt.csv") {
+    schema.columns = {Integer("low", 0, 1),  Integer("age", 10, 50), Integer("lwt", 50, 300),
+                      Integer("race", 1, 3), Integer("smoke", 0, 1), Integer("ht", 0, 1),
+                      Integer("ui", 0, 1)};
+  } else if (table == "gpl/quine.csv") {
+    schema.columns = {Factor("Eth", {"A", "N"}), Factor("Sex", {"F", "M"}),
+                      Factor("Age", {"F0", "F1", "F2", "F3"}), Factor("Lrn", {"AL", "SL"}),
+                      Integer("Days", 0, 100)};
+  } else {
+    schema.columns = {Factor("sex", {"F", "I", "M"}), Number("length", 0.05, 1),
+                      Number("whole_weight", 0, 3), Number("shell_weight", 0, 1.2),
+                      Integer("rings", 1, 30)};
+  }
+  return schema;
+}
+
+inline std::vector<std::string> FieldsOf(const std::string& line) {
+  std::vector<std::string> fields;
+  std::stringstream cells(line);
+  for (std::string field; std::getline(cells, field, ',');) {
+    if (field.size() >= 2 && field.front() == '"') field = field.substr(1, field.size() - 2);
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+// Row r is in part r modulo `parts`.
+inline std::vector<data::Table> ReadParts(const std::string& name, size_t parts) {
+  const data::Schema dictionary = DictionaryOf(name);
+  std::ifstream file(FixturePath("tables/" + name));
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> header = FieldsOf(line);
+  std::vector<data::Table> tables(parts);
+  for (data::Table& table : tables) {
+    for (const data::ColumnSchema& schema : dictionary.columns) {
+      table.columns.emplace_back();
+      table.columns.back().schema = schema;
+    }
+  }
+  for (size_t row = 0; std::getline(file, line); ++row) {
+    const std::vector<std::string> fields = FieldsOf(line);
+    data::Table& table = tables[row % parts];
+    ++table.num_rows;
+    for (data::Column& column : table.columns) {
+      const auto at = std::find(header.begin(), header.end(), column.schema.name) - header.begin();
+      const std::string& field = fields[static_cast<size_t>(at)];
+      const std::vector<std::string>& levels = column.schema.levels;
+      if (levels.empty()) {
+        column.numbers.push_back(std::stod(field));
+      } else {
+        column.codes.push_back(
+            static_cast<int32_t>(std::find(levels.begin(), levels.end(), field) - levels.begin()));
+      }
+    }
+  }
+  return tables;
+}
+
+struct PlainModel {
+  Spec spec;
+  data::Schema factors;
+};
+
+inline PlainModel PlainModelOf(const std::string& family, const std::string& formula,
+                               const data::Schema& dictionary) {
+  PlainModel model;
+  model.spec = ModelOf(stats::glm::FamilyByName(family), formula, dictionary, {});
+  model.factors = FactorsOf(model.spec, dictionary, {});
+  return model;
+}
+
+// Of all rows of a table.
+inline OwnData DataOf(const PlainModel& model, data::Table table, const data::Schema& dictionary) {
+  data::AddDesignColumns(table, dictionary, model.spec.made, NeededColumns(model.spec));
+  std::vector<size_t> rows(table.num_rows);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  return OwnDataOf(model.spec, CountTables(model.spec, model.factors), table, rows);
+}
+
+inline stats::glm::Limits LimitsOfModel(const Spec& spec) {
+  return stats::glm::LimitsOf(spec.family, spec.outcome.lower, spec.outcome.upper);
+}
+
+inline stats::glm::Rows Joined(const std::vector<OwnData>& parts) {
+  Eigen::Index n = 0;
+  for (const OwnData& part : parts) n += part.rows.x.rows();
+  stats::glm::Rows all{Eigen::MatrixXd(n, parts.front().rows.x.cols()), Eigen::VectorXd(n),
+                       Eigen::VectorXd(n)};
+  Eigen::Index next = 0;
+  for (const OwnData& part : parts) {
+    const Eigen::Index m = part.rows.x.rows();
+    all.x.middleRows(next, m) = part.rows.x;
+    all.y.segment(next, m) = part.rows.y;
+    all.offset.segment(next, m) = part.rows.offset;
+    next += m;
+  }
+  return all;
+}
+
+}  // namespace partita::methods::glm::testing

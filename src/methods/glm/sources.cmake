@@ -9,6 +9,7 @@ list(APPEND method_sources
   glm/task.cc
 )
 list(APPEND cold_method_sources
+  glm/compare.cc
   glm/document.cc
   glm/model.cc
   glm/plan.cc

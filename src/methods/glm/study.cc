@@ -13,7 +13,6 @@
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
 #include "run/party/finish.h"
-#include "run/party/outcome.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -25,11 +24,6 @@ constexpr uint64_t kMostRows = uint64_t{1} << 28;  // sums of that many fit (fit
 struct GlmRows : run::MethodRows {
   OwnData own;
   std::vector<uint8_t> taken;  // by row of the table
-};
-
-struct GlmRun : run::MethodResult {
-  std::vector<run::CheckOutcome> checks;
-  Fitted fitted;
 };
 
 const study::AnalysisSpec& AnalysisOf(const run::Study& study) {
@@ -226,16 +220,11 @@ void GlmStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, derived, NeededColumns(task.spec));
 }
 
-std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
-                                                       const data::Holding& holding,
-                                                       run::OwnRows& counts) const {
-  RequireAssumedRows(*this, holding);
-  const data::Table& table = *holding.table;
-  const std::vector<uint8_t> population = data::SelectRows(table, file.population.subset);
-  const std::vector<uint8_t> subset = data::SelectRows(table, AnalysisOf(*this).subset);
-  const std::vector<uint8_t> complete = data::CompleteRows(table, used);
-  auto rows = std::make_unique<GlmRows>();
-  rows->taken.resize(table.num_rows, 0);
+std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table,
+                              run::OwnRows& counts) {
+  const std::vector<uint8_t> population = data::SelectRows(table, study.file.population.subset);
+  const std::vector<uint8_t> subset = data::SelectRows(table, AnalysisOf(study).subset);
+  const std::vector<uint8_t> complete = data::CompleteRows(table, study.used);
   std::vector<size_t> taken;
   counts.observed = table.num_rows;
   for (size_t r = 0; r < table.num_rows; ++r) {
@@ -245,9 +234,20 @@ std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
       ++counts.incomplete;
     } else if (subset[r] != 0) {
       taken.push_back(r);
-      rows->taken[r] = 1;
     }
   }
+  return taken;
+}
+
+std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
+                                                       const data::Holding& holding,
+                                                       run::OwnRows& counts) const {
+  RequireAssumedRows(*this, holding);
+  const data::Table& table = *holding.table;
+  const std::vector<size_t> taken = RowsTaken(*this, table, counts);
+  auto rows = std::make_unique<GlmRows>();
+  rows->taken.resize(table.num_rows, 0);
+  for (const size_t row : taken) rows->taken[row] = 1;
   rows->own = OwnDataOf(task.spec, CountTables(task.spec, factors), table, taken);
   return rows;
 }

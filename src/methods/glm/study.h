@@ -7,6 +7,7 @@
 
 #include "methods/glm/protocol.h"
 #include "run/method/study.h"
+#include "run/party/outcome.h"
 
 namespace partita::methods::glm {
 
@@ -39,7 +40,19 @@ struct GlmStudy final : run::Study {
                                          Progress& progress) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
 };
+
+// What Run makes.
+struct GlmRun final : run::MethodResult {
+  std::vector<run::CheckOutcome> checks;
+  Fitted fitted;
+};
+
+// Indices of the rows that take part, of a table with derived columns, and how many do not.
+std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table,
+                              run::OwnRows& counts);
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects
 // of sites, imputation, weights, clusters, several rows of one person, more than 2^28 rows; and for

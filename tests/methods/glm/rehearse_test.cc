@@ -1,0 +1,57 @@
+// Rehearsals of method `glm`: every family beside the pooled rows, and one changed outcome.
+#include <gtest/gtest.h>
+
+#include "methods/glm/study.h"
+#include "methods/prepare_study.h"
+#include "tests/methods/glm/glm_text.h"
+#include "tests/methods/rehearsals.h"
+#include "tests/study/edited.h"
+
+namespace partita::methods::glm::glm_rehearse_test {
+namespace {
+
+using study::Edited;
+
+GlmStudy Prepared(const std::string& text) {
+  return PrepareGlmStudy(ParseStudyFile(text, "study.toml"));
+}
+
+std::string OfFamily(const std::string& family, const std::string& outcome) {
+  const std::string text =
+      Edited(testing::kGlmStudy, "family = \"binomial\"", "family = \"" + family + "\"");
+  return Edited(text, "\"event ~ age", "\"" + outcome + " ~ age");
+}
+
+TEST(GlmRehearseTest, EveryFamilyAgrees) {
+  const std::string amounts =
+      "[[variable]]\nname = \"amount\"\ntype = \"numeric\"\nlower = 1\nupper = 20\n"
+      "[disclosure]\n";
+  for (const std::string& text : {testing::kGlmStudy, OfFamily("poisson", "event"),
+                                  Edited(OfFamily("gaussian", "amount"), "[disclosure]\n", amounts),
+                                  Edited(OfFamily("gamma", "amount"), "[disclosure]\n", amounts)}) {
+    SCOPED_TRACE(text.substr(text.find("family")));
+    SilentProgress progress;
+    const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
+    rehearsals::ExpectPassed(rehearsal);
+    EXPECT_TRUE(rehearsal.converged());
+    EXPECT_GT(rehearsal.agreement.exact.size(), 5u * 4);
+  }
+}
+
+TEST(GlmRehearseTest, OneChangedOutcomeIsNoticed) {
+  const GlmStudy study = Prepared(testing::kGlmStudy);
+  SilentProgress progress;
+  run::RehearsedRun run = run::RunOnMockRows(study, {}, progress);
+  run::Agreement right;
+  study.Compare(run, right, progress);
+  EXPECT_FALSE(rehearsals::ExactFails(right));
+  for (data::Column& column : run.mock.pooled.columns) {
+    if (column.schema.name == "event") column.values[3] = 1 - column.values[3];
+  }
+  run::Agreement changed;
+  study.Compare(run, changed, progress);
+  EXPECT_TRUE(rehearsals::ExactFails(changed));
+}
+
+}  // namespace
+}  // namespace partita::methods::glm::glm_rehearse_test

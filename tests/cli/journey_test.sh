@@ -41,6 +41,9 @@ grep -q 'name = "x1"' "$work/south/dictionary.toml" || fail 'no draft of the dic
   fail 'others may read what is the owner'"'"'s'
 [ ! -e "$work/helper/dictionary.toml" ] || fail 'a dictionary without a table'
 while read -r line; do run "$line"; done < <(commands 'study new')
+# It is valid, and runs on made-up rows.
+expect 0 in_folder north 'partita study validate study.toml'
+expect 0 in_folder north 'partita study rehearse study.toml'
 # At a terminal the same questions, answered, make the same file. Without one what is missing is named.
 printf '%s\n' 'north south' '' helper dictionary.toml '' '' 'visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6' '' '' \
   0..10 0..10 0..10 0..10 0..10 0..10 '' '' '' >"$work/answers"

@@ -135,7 +135,7 @@ TEST_F(NewStudyTest, IsTheCommentedOneOfAClassifier) {
   options_.method = "classify";
   options_.rows = {"north=1500", "south=1500"};
   options_.said = {{"outcome", "relapse"}, {"positive", "yes"},      {"predictors", "age,dose,sex"},
-                   {"row_norm", "1.5"},    {"lambda", "0.001"},      {"iterations", "100"},
+                   {"row_norm", "0.6"},    {"lambda", "0.0001"},     {"iterations", "100"},
                    {"step", "4"},          {"sampling_rate", "0.2"}, {"evaluation", "private"},
                    {"test_share", "0.25"}, {"privacy.epsilon", "2"}, {"privacy.delta", "1e-5"}};
   EXPECT_EQ(PlanOf(Text()),

@@ -143,10 +143,8 @@ int WriteShort(const OutputOptions& output, NewCommand command) {
   if (!drafted.taken.empty())
     said += fmt::format("\nNot said, and taken:\n  {}\n", fmt::join(drafted.taken, "\n  "));
   for (const std::string& warning : warnings) said += WrapText("Warning: " + warning, 0);
-  said += fmt::format(
-      "\nNext: partita study plan {}, partita study rehearse {},\n"
-      "then partita study bundle {} --card ...",
-      file, file, file);
+  said += fmt::format("\nNext: partita study plan {}, then partita study bundle {} --card ...",
+                      file, file);
   PrintResult(
       output, said,
       nlohmann::ordered_json{{"file", file}, {"taken", drafted.taken}, {"warnings", warnings}}

@@ -51,6 +51,7 @@ void AddRegressionCommands(CLI::App& app, Invocation& invocation);
 void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 // Commands of `study`.
+void AddNewCommand(CLI::App& study, Invocation& invocation);
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);
 void AddPriorCommand(CLI::App& study, Invocation& invocation);
 void AddRefitCommand(CLI::App& study, Invocation& invocation);

@@ -214,9 +214,9 @@ std::string Head(const TableProfile& profile) {
       "this\n"
       "# to anybody (grep -v '^#!'). Levels were taken from the data as well: list what can "
       "occur,\n"
-      "# not what did. Every number and date needs bounds, which only you can know; without them "
-      "no\n"
-      "# study file is valid.\n"
+      "# not what did. Every number and date needs bounds, which only you can know: write them "
+      "here,\n"
+      "# or say them to partita study new (--bounds); no study file is valid without them.\n"
       "{}\n[table]\n",
       Own(fmt::format("{} rows, {} columns", profile.num_rows, profile.columns.size())));
   if (profile.separator != ',')

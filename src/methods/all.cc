@@ -47,21 +47,22 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 const std::vector<Method>& AllMethods() {
   static const std::vector<Method> methods = {
       {mle::MleReader(), "a structural equation model", Prepared<MleStudy, mle::PrepareMleStudy>,
-       mle::ReadMleReport, mle::Templates, &kMleChecks},
+       mle::ReadMleReport, mle::Start, mle::Templates, &kMleChecks},
       {mixture::MixtureReader(), "a model of split columns, for synthetic tables",
        Prepared<mixture::MixtureStudy, mixture::PrepareMixtureStudy>, report::ReadDocumentResult,
-       mixture::Templates},
+       mixture::Start, mixture::Templates},
       {classify::ClassifyReader(), "a private classifier",
        Prepared<classify::ClassifyStudy, classify::PrepareClassifyStudy>,
-       report::ReadDocumentResult, classify::Templates},
+       report::ReadDocumentResult, classify::Start, classify::Templates},
       {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
-       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult,
+       Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult, mcmc::Start,
        mcmc::Templates},
       {describe::DescribeReader(), "counts, means and quantiles, by group",
        Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
-       report::ReadDocumentResult, describe::Templates},
+       report::ReadDocumentResult, describe::Start, describe::Templates},
       {glm::GlmReader(), "a generalised linear model",
-       Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadDocumentResult, glm::Templates}};
+       Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadDocumentResult, glm::Start,
+       glm::Templates}};
   return methods;
 }
 

@@ -11,6 +11,7 @@
 #include "methods/mle/check/audit_study.h"
 #include "report/result_json.h"
 #include "run/method/study.h"
+#include "study/file/analysis_start.h"
 #include "study/file/section_reader.h"
 #include "study/file/study_template.h"
 
@@ -28,7 +29,9 @@ struct Method {
   std::unique_ptr<const run::Study> (*prepare)(study::StudyFile file);
   // Back from result.json.
   std::unique_ptr<const report::Result> (*read_result)(const nlohmann::ordered_json& json);
-  // To start from, the first if nobody says what for; not empty.
+  // What an analysis of one's own has to say, given what was said of it.
+  study::AnalysisStart (*start)(const study::Said& said);
+  // Commented files to start from, the first if nobody says what for; not empty.
   std::vector<study::StudyTemplate> (*templates)();
   const SelfChecks* checks = nullptr;  // null: none
 };

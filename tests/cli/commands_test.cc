@@ -152,25 +152,33 @@ TEST(CommandsTest, TemplatesAreValidStudies) {
   StudyFolder folder;
   for (const char* kind : {"horizontal", "vertical"}) {
     const std::string file = folder.path() + "/" + kind + ".toml";
-    EXPECT_EQ(Partita({"study", "new", file, "--partition", kind}).exit_code, 0);
+    EXPECT_EQ(Partita({"study", "new", file, "--commented", "--partition", kind}).exit_code, 0);
     const ProcessResult validated = Partita({"study", "validate", file, "--format", "json"});
     EXPECT_EQ(validated.exit_code, 0) << validated.out;
     EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["partition"], kind);
-    EXPECT_EQ(Partita({"study", "new", file}).exit_code, 2)
+    EXPECT_EQ(Partita({"study", "new", file, "--commented"}).exit_code, 2)
         << "an existing file is not overwritten";
   }
   const std::string mixture = folder.path() + "/mixture.toml";
-  EXPECT_EQ(Partita({"study", "new", mixture, "--method", "mixture", "--partition", "horizontal"})
+  EXPECT_EQ(Partita({"study", "new", mixture, "--commented", "--method", "mixture", "--partition",
+                     "horizontal"})
                 .exit_code,
             2);
-  EXPECT_EQ(Partita({"study", "new", mixture, "--method", "mixture"}).exit_code, 0);
+  EXPECT_EQ(Partita({"study", "new", mixture, "--commented", "--method", "mixture"}).exit_code, 0);
   const ProcessResult validated = Partita({"study", "validate", mixture, "--format", "json"});
   EXPECT_EQ(validated.exit_code, 0) << validated.out;
   EXPECT_EQ(nlohmann::json::parse(validated.out)["data"]["variables"], 6);
   const std::string noised = folder.path() + "/private.toml";
-  EXPECT_EQ(Partita({"study", "new", noised, "--private", "--partition", "vertical"}).exit_code, 2);
-  EXPECT_EQ(Partita({"study", "new", noised, "--private"}).exit_code, 0);
+  EXPECT_EQ(Partita({"study", "new", noised, "--commented", "--private", "--partition", "vertical"})
+                .exit_code,
+            2);
+  EXPECT_EQ(Partita({"study", "new", noised, "--commented", "--private"}).exit_code, 0);
   EXPECT_THAT(ReadFile(noised, 1 << 20, "the study file"), HasSubstr("[analysis.privacy]"));
+  const ProcessResult both =
+      Partita({"study", "new", folder.path() + "/both.toml", "--commented", "--party", "north"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--party is not for --commented"));
+  EXPECT_EQ(Partita({"study", "new", folder.path() + "/both.toml", "--private"}).exit_code, 2);
 }
 
 TEST(CommandsTest, ValidateWarnsOfOutcomesOfTwoValues) {

@@ -132,7 +132,7 @@ TEST(NewFilesTest, ForceOverwritesWhatIsNamed) {
   StudyFolder folder;
   const std::string file = folder.path() + "/mine";
   const std::vector<Words> commands = {
-      {"study", "new", file},
+      {"study", "new", file, "--commented"},
       {"study", "plan", folder.study_file(), "--html", file},
       {"data", "describe", folder.data("north"), "--output", file},
       {"data", "check", folder.data("north"), "--study", folder.study_file(), "--party", "north",

@@ -185,7 +185,9 @@ TEST(SchemasTest, OutputsAreWhatTheySay) {
   const std::string home = folder.path() + "/home", result = folder.path() + "/result.json",
                     roster = folder.path() + "/roster.toml", ledger = folder.path() + "/ledger.db";
   const std::vector<std::vector<std::string>> commands = {
-      {"study", "new", folder.path() + "/new.toml"},
+      {"study", "new", folder.path() + "/commented.toml", "--commented"},
+      {"study", "new", folder.path() + "/new.toml", "--party", "north,south", "--dictionary",
+       folder.study_file(), "--model", "x1 ~ x2"},
       {"study", "validate", folder.study_file()},
       {"study", "plan", folder.study_file()},
       {"study", "simulate", folder.study_file(), "--output", result},

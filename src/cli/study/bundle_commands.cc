@@ -169,7 +169,8 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
   const std::string own =
       OwnParty(roster, crypto::Fingerprint(*crypto::LoadCertificate(options.files.Certificate())),
                options.file);
-  const fs::path folder = options.files.folder;
+  // As people name files of their own folder.
+  const fs::path folder = options.files.folder == "." ? fs::path() : fs::path(options.files.folder);
   const fs::path study_file = folder / "study.toml", roster_file = folder / "roster.toml";
   // Read as a study before anything is written.
   const std::unique_ptr<const run::Study> study = methods::PrepareStudy(
@@ -189,10 +190,10 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
       fmt::format(
           "The study '{}', put together by {} on {}; this is party {}\n\n{}{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
-          "wrote {} and {}\n\nNext: partita study join {} --folder {} --approve",
+          "wrote {} and {}\n\nNext: partita study join {}{} --approve",
           bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
           changed, plan_hash, study_file.string(), roster_file.string(), study_file.string(),
-          folder.string()),
+          folder.empty() ? "" : " --folder " + folder.string()),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},
                              {"made_at", FormatUtc(bundle.made_at)},

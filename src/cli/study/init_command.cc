@@ -34,9 +34,11 @@ void RequireNew(const std::vector<fs::path>& files) {
 int Init(const OutputOptions& output, const InitOptions& options) {
   net::ParseAddress(options.address);
   const fs::path folder = options.folder;
-  const fs::path key = folder / "key.pem", certificate = folder / "cert.pem",
-                 card = folder / (options.party + ".card.toml"),
-                 dictionary = folder / "dictionary.toml";
+  // As people name files of their own folder.
+  const fs::path within = folder == "." ? fs::path() : folder;
+  const fs::path key = within / "key.pem", certificate = within / "cert.pem",
+                 card = within / (options.party + ".card.toml"),
+                 dictionary = within / "dictionary.toml";
   std::vector<fs::path> files = {key, certificate, card};
   std::string draft;
   if (!options.table.empty()) {
@@ -64,11 +66,15 @@ int Init(const OutputOptions& output, const InitOptions& options) {
       card.string(), key.string());
   if (!draft.empty()) {
     text += fmt::format(
-        "{}  a draft of the table's dictionary, for its owner only: fill in the bounds,\n"
-        "  remove the lines that begin with #!, and give the rest to whoever writes the study\n",
+        "{}  a draft of the table's dictionary, for its owner only; where another writes the\n"
+        "  study, remove the lines that begin with #! (grep -v '^#!') before you give it away\n",
         dictionary.string());
   }
-  text += fmt::format("\nNext: partita study open FILE --folder {}\n", folder.string());
+  const std::string in_folder = folder == "." ? "" : " --folder " + folder.string();
+  text += fmt::format(
+      "\nNext: partita study open BUNDLE{}, once somebody has sent one. Who writes the study: "
+      "partita study new FILE{}\n",
+      in_folder, draft.empty() ? "" : " --dictionary " + dictionary.string());
   nlohmann::ordered_json data{{"party", info.name},
                               {"address", options.address},
                               {"valid_from", info.valid_from},

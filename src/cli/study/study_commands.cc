@@ -1,5 +1,5 @@
-// partita study new | validate | plan | rehearse | simulate | join | report (approvals:
-// approval_commands.cc, prior: prior_command.cc)
+// partita study validate | plan | rehearse | simulate | join | report (approvals:
+// approval_commands.cc, new: new_command.cc, prior: prior_command.cc)
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -38,67 +38,6 @@ namespace partita::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string TemplateName(const study::StudyTemplate& start) {
-  return fmt::format("{}{}", data::PartitionKindName(start.partition),
-                     start.is_private ? ", private" : "");
-}
-
-std::string TemplateNames(const methods::Method& method) {
-  std::vector<std::string> names;
-  for (const auto& start : method.templates()) names.push_back(TemplateName(start));
-  return fmt::format("{}", fmt::join(names, "; "));
-}
-
-// partition: empty: any.
-study::StudyTemplate ChooseTemplate(const methods::Method& method, const std::string& partition,
-                                    bool is_private) {
-  for (study::StudyTemplate& start : method.templates()) {
-    if (!partition.empty() && data::PartitionKindName(start.partition) != partition) continue;
-    if (start.is_private || !is_private) return std::move(start);
-  }
-  throw Error(
-      ErrorCode::kUsage,
-      fmt::format("there is no such file to start from for method '{}'", method.section.method),
-      fmt::format("there is: {}", TemplateNames(method)));
-}
-
-void AddNew(CLI::App* study, Invocation& invocation) {
-  struct Options {
-    std::string file, partition;
-    std::string method = methods::AllMethods().front().section.method;
-    bool is_private = false;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* command =
-      AddCommand(study, "new", "study new", "Write a commented study file to start from",
-                 invocation, [&invocation, options] {
-                   const methods::Method& method = methods::MethodByName(options->method);
-                   // For sharing: readable by others as the user's mask allows.
-                   WriteOutput(invocation.output, options->file,
-                               ChooseTemplate(method, options->partition, options->is_private).text,
-                               0666, "the study file");
-                   PrintResult(invocation.output,
-                               fmt::format("wrote {}; edit it, then: partita study validate {}",
-                                           options->file, options->file),
-                               nlohmann::json{{"file", options->file}}.dump());
-                   return kDone;
-                 });
-  std::vector<std::string> names, described;
-  for (const methods::Method& method : methods::AllMethods()) {
-    names.push_back(method.section.method);
-    described.push_back(fmt::format("{}: {} ({})", method.section.method, method.description,
-                                    TemplateNames(method)));
-  }
-  AddNewFile(*command, invocation, "FILE", options->file, "The study file to write")->required();
-  command->add_option("--partition", options->partition, "How the data is split")
-      ->check(CLI::IsMember({"horizontal", "vertical"}));
-  command->add_flag("--private", options->is_private,
-                    "With [analysis.privacy]: what opens gets noise");
-  command->add_option("--method", options->method, fmt::format("{}", fmt::join(described, "; ")))
-      ->check(CLI::IsMember(names))
-      ->capture_default_str();
-}
 
 void AddValidate(CLI::App* study, Invocation& invocation) {
   auto file = std::make_shared<std::string>();
@@ -408,7 +347,7 @@ void AddReport(CLI::App* study, Invocation& invocation) {
 void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* study = app.add_subcommand("study", "Make, check, price and run a study");
   study->require_subcommand(1);
-  AddNew(study, invocation);
+  AddNewCommand(*study, invocation);
   AddValidate(study, invocation);
   AddPlan(study, invocation);
   AddPriorCommand(*study, invocation);

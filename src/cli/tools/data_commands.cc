@@ -115,8 +115,9 @@ int RunDescribe(const OutputOptions& output, const DescribeCommand& command) {
   PrintResult(output, text, json.dump());
   PrintNote(output,
             "\nThis draft is for the owner of the table only: lines with #! tell what is in the "
-            "data. Fill in the\nbounds from knowledge of the instruments, complete the levels, "
-            "remove the lines (grep -v '^#!'),\nand put the rest into the study file.");
+            "data. Remove them\n(grep -v '^#!') before you give it away, and complete the levels. "
+            "Bounds come from knowledge of the\ninstruments: write them here, or say them to "
+            "partita study new --dictionary.");
   return kDone;
 }
 

@@ -42,6 +42,16 @@ adjacency = "replace"
 
 }  // namespace
 
+study::AnalysisStart Start(const study::Said&) {
+  study::AnalysisStart start;
+  start.keys = {{"protocol", "how it is learned", "dp-sgd"},
+                {"outcome", "the factor that is predicted", {}},
+                {"positive", "its level whose chance is modelled", {}},
+                {"predictors", "the variables that predict it", {}, study::SaidAs::kTexts}};
+  start.is_private = start.needs_counts = true;
+  return start;
+}
+
 std::vector<study::StudyTemplate> Templates() {
   return {
       {data::PartitionKind::kHorizontal, true,

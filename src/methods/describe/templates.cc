@@ -1,5 +1,7 @@
 #include "methods/describe/templates.h"
 
+#include "methods/describe/spec.h"
+
 namespace partita::methods::describe {
 namespace {
 
@@ -31,6 +33,18 @@ quantiles = [0.25, 0.5, 0.75]
 )";
 
 }  // namespace
+
+study::AnalysisStart Start(const study::Said& said) {
+  using study::SaidAs;
+  study::AnalysisStart start;
+  start.keys = {{"variables", "what is described (nothing: all)", "", SaidAs::kTexts},
+                {"group", "the factor by whose levels (nothing: all rows together)", ""},
+                {"release", "what opens to the receiver", kTable, SaidAs::kTexts}};
+  start.missing = "complete";
+  start.needs_min_rows = true;
+  start.uses_all = study::SaidOr(said, "variables", "").empty();
+  return start;
+}
 
 std::vector<study::StudyTemplate> Templates() {
   return {

@@ -1,5 +1,7 @@
 #include "methods/glm/templates.h"
 
+#include "methods/glm/spec.h"
+
 namespace partita::methods::glm {
 namespace {
 
@@ -34,6 +36,16 @@ release = ["estimates"]
 )toml";
 
 }  // namespace
+
+study::AnalysisStart Start(const study::Said& /*said*/) {
+  study::AnalysisStart start;
+  start.keys = {{"family", "binomial, gaussian, poisson or gamma", "binomial"},
+                {"formula", "the formula, such as outcome ~ age + sex", std::nullopt},
+                {"release", "what opens to the receiver", kEstimates, study::SaidAs::kTexts}};
+  start.missing = "complete";
+  start.needs_min_rows = true;
+  return start;
+}
 
 std::vector<study::StudyTemplate> Templates() {
   return {{data::PartitionKind::kHorizontal, false,

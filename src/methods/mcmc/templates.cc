@@ -80,7 +80,32 @@ clip = 0.005                       # cuts each row's log likelihood: near the po
                                    # or lipschitz = 0.05, which bounds the steps instead
 )toml";
 
+std::string ChainRelease(const std::string& protocol) {
+  if (protocol == "penalty") return "noisy-log-ratios";
+  return protocol == "decisions" ? protocol : "noisy-sums";
+}
+
 }  // namespace
+
+study::AnalysisStart Start(const study::Said& said) {
+  using study::SaidAs;
+  const std::string protocol = study::SaidOr(said, "protocol", "decisions");
+  study::AnalysisStart start;
+  start.keys = {{"protocol", "what opens of the chains", "decisions"},
+                {"model", "linear, logistic, poisson, negative-binomial, weibull or cox", {}},
+                {"outcome", "the outcome; of a factor, a level as 0 or 1: relapse.yes", {}},
+                {"predictors", "the predictors; of factors, levels: sex.male", {}, SaidAs::kTexts},
+                {"release", "what opens", ChainRelease(protocol), SaidAs::kTexts}};
+  if (!study::SaidOr(said, "privacy.epsilon", "").empty() &&
+      study::SaidOr(said, "privacy.lipschitz", "").empty()) {
+    start.keys.push_back({"privacy.clip",
+                          "where each row's log likelihood is cut, for example 0.005",
+                          {},
+                          SaidAs::kValue});
+  }
+  start.missing = "complete";
+  return start;
+}
 
 std::vector<study::StudyTemplate> Templates() {
   using data::PartitionKind;

@@ -97,6 +97,23 @@ adjacency = "replace"
 
 }  // namespace
 
+study::AnalysisStart Start(const study::Said& said) {
+  using study::SaidAs;
+  study::AnalysisStart start;
+  start.keys = {{"components", "how many components", "20", SaidAs::kValue},
+                {"epochs", "passes through the rows", "30", SaidAs::kValue},
+                {"synthetic_rows", "rows of a synthetic table", {}, SaidAs::kValue},
+                {"batch.mode", "how batches are chosen: disjoint, poisson or full", "disjoint"},
+                {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  if (study::SaidOr(said, "batch.mode", "") != "full") {
+    start.keys.insert(start.keys.end() - 1,
+                      {"batch.size", "rows of a batch, for example a fifth", {}, SaidAs::kValue});
+  }
+  start.is_private = start.needs_counts = true;
+  start.uses_all = study::SaidOr(said, "columns", "").empty();
+  return start;
+}
+
 std::vector<study::StudyTemplate> Templates() {
   return {{data::PartitionKind::kVertical, true, study::VerticalStart() + kMixture}};
 }

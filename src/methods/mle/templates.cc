@@ -134,7 +134,35 @@ std::string Exact(const std::string& start) {
   return start + kVariablesAndDesign + kDisclosure + kEngine + kExact;
 }
 
+// What `release` must list.
+std::string MleRelease(const std::string& protocol) {
+  if (protocol == "likelihood") return "likelihood";
+  return protocol == "sealed" ? "estimates, standard-errors" : "moments";
+}
+
 }  // namespace
+
+study::AnalysisStart Start(const study::Said& said) {
+  using study::SaidAs;
+  using study::SaidOr;
+  const std::string protocol = SaidOr(said, "protocol", "pooled-moments");
+  const bool latent = SaidOr(said, "model", "").find("=~") != std::string::npos;
+  const bool is_private = !SaidOr(said, "privacy.epsilon", "").empty();
+  const bool adds_and_removes = SaidOr(said, "privacy.adjacency", "") == "add-remove";
+  study::AnalysisStart start;
+  start.keys = {
+      {"protocol", "how it is computed: pooled-moments, likelihood or sealed", "pooled-moments"},
+      {"model", "the model in lavaan's syntax, as y ~ x1 + x2 or f =~ x1 + x2 + x3", {}},
+      {"function", "what kind of model: regression, sem, cfa, growth, path, mediation, ...",
+       latent ? "sem" : "regression"},
+      {"release", "what opens to the receiver", MleRelease(protocol), SaidAs::kTexts}};
+  if (is_private && adds_and_removes)
+    start.keys.push_back({"privacy.planning_rows", "about how many rows", {}, SaidAs::kValue});
+  // Of moments with noise the number of rows is public, so that no row may be left out.
+  start.missing = is_private ? "refuse" : "complete";
+  start.needs_counts = is_private && !adds_and_removes;
+  return start;
+}
 
 std::vector<study::StudyTemplate> Templates() {
   using data::PartitionKind;

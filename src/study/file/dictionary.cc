@@ -8,15 +8,16 @@
 #include "study/file/text.h"
 
 namespace partita::study {
+
+const std::vector<std::string> kVariableKeys = {"name",      "type",          "lower",  "upper",
+                                                "unit",      "missing_codes", "levels", "reference",
+                                                "contrasts", "time",          "event"};
+
 namespace {
 
 constexpr size_t kMaxMissingCodes = 100;
 constexpr size_t kMaxCellBytes = 256;
 constexpr double kLargestExactInteger = 9007199254740992.0;  // 2^53
-
-const std::vector<std::string> kVariableKeys = {"name",      "type",          "lower",  "upper",
-                                                "unit",      "missing_codes", "levels", "reference",
-                                                "contrasts", "time",          "event"};
 
 constexpr std::string_view kLowerExample =
     "lower = 0 (the least that the variable can be; public, so never taken from the data)";

@@ -8,6 +8,9 @@
 
 namespace partita::study {
 
+// Of a study file, and of a [[variable]].
+extern const std::vector<std::string> kStudyKeys, kVariableKeys;
+
 struct Dictionary {
   data::Schema schema;
   std::vector<Position> positions;  // of each [[variable]]

@@ -7,13 +7,10 @@
 #include "study/file/text.h"
 
 namespace partita::study {
-namespace {
 
 const std::vector<std::string> kStudyKeys = {
     "partita", "name",   "title",      "party",   "rows",   "table",   "population", "variable",
     "derived", "design", "disclosure", "release", "engine", "network", "analysis"};
-
-}  // namespace
 
 StudyFile ParseStudyFile(std::string text, std::string file_name,
                          std::span<const SectionReader> methods) {

@@ -46,7 +46,7 @@ TEST(GlmRehearseTest, OneChangedOutcomeIsNoticed) {
   study.Compare(run, right, progress);
   EXPECT_FALSE(rehearsals::ExactFails(right));
   for (data::Column& column : run.mock.pooled.columns) {
-    if (column.schema.name == "event") column.values[3] = 1 - column.values[3];
+    if (column.schema.name == "event") column.numbers[3] = 1 - column.numbers[3];
   }
   run::Agreement changed;
   study.Compare(run, changed, progress);

@@ -1,0 +1,430 @@
+#include "cli/study/new_study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <set>
+
+#include "base/error.h"
+#include "base/trim.h"
+#include "methods/all.h"
+#include "study/file/text.h"
+#include "study/file/toml_text.h"
+
+namespace partita::cli {
+namespace {
+
+using study::DictionaryDraft;
+using study::DraftVariable;
+using study::SaidAs;
+using study::ShortParty;
+using study::ShortStudy;
+
+[[noreturn]] void RefuseWords(const std::string& what, const std::string& hint) {
+  throw Error(ErrorCode::kUsage, what, hint);
+}
+
+// "a, b" as its parts; spaces alone divide as well where `spaces`.
+std::vector<std::string> SplitWords(const std::string& text, bool spaces = false) {
+  std::vector<std::string> parts(1);
+  for (char c : text) {
+    if (c == ',' || (spaces && c == ' ')) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  for (std::string& part : parts) part = std::string(Trim(part));
+  std::erase(parts, "");
+  return parts;
+}
+
+// "x1,x2=0..10" as names and the rest.
+struct NamedWords {
+  std::vector<std::string> names;
+  std::string rest;
+};
+NamedWords SplitNamed(const std::string& option, const std::string& text,
+                      const std::string& example) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+    RefuseWords(fmt::format("{} {} is not NAME=...", option, study::Quote(text)),
+                fmt::format("for example {} {}", option, example));
+  return {SplitWords(text.substr(0, equals)), text.substr(equals + 1)};
+}
+
+uint64_t ReadCount(const std::string& text) {
+  uint64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error == std::errc() && end == text.data() + text.size() && count > 0) return count;
+  RefuseWords(fmt::format("{} is no number of rows", study::Quote(text)), "write a whole number");
+}
+
+// A name for the study: small letters, digits and -.
+std::string NameFromFile(const std::string& file) {
+  std::string name;
+  for (char c : std::filesystem::path(file).stem().string()) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool fits = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    if (fits || (!name.empty() && name.back() != '-')) name += fits ? lower : '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name.empty() ? "study" : name;
+}
+
+// --------------------------------------------------------------------------------- who takes part
+
+std::vector<ShortParty> AskParties(const NewStudyOptions& options, Interview& interview) {
+  const std::vector<std::string> names =
+      SplitWords(interview.Say(fmt::format("{}", fmt::join(options.parties, ",")),
+                               "--party NAME for each", "Who holds data (names; two or more)"),
+                 true);
+  const std::string receiver = interview.Say(options.receiver, "--receiver", "Who gets the result",
+                                             names.empty() ? "" : names.front());
+  std::vector<ShortParty> parties;
+  bool found = false;
+  for (const std::string& name : names) {
+    parties.push_back({name, true, name == receiver, {}, {}});
+    found = found || name == receiver;
+  }
+  if (!names.empty() && !found)
+    RefuseWords(fmt::format("the receiver {} is no --party", study::Quote(receiver)),
+                study::KnownNamesHint(receiver, names));
+  const std::string helper =
+      interview.Say(options.helper, "--helper",
+                    "Who deals randomness and sees no data (nothing: nobody does)", "");
+  if (!helper.empty()) parties.push_back({helper, false, false, {}, {}});
+  return parties;
+}
+
+std::string ChooseEngine(const std::vector<ShortParty>& parties) {
+  if (parties.empty()) return "";
+  if (!parties.back().holder) return "dealer";
+  if (parties.size() == 2) return "ot";
+  if (parties.size() == 3) return "replicated";
+  if (parties.size() <= 7) return "shamir";
+  RefuseWords(fmt::format("{} parties need a helper, who deals randomness and sees no data",
+                          parties.size()),
+              "name one: --helper NAME");
+}
+
+// ----------------------------------------------------------------------------------- dictionaries
+
+// With the party that it is of; none: all have its columns.
+struct PartyDictionary {
+  std::string party;
+  DictionaryDraft draft;
+};
+
+std::vector<PartyDictionary> AskDictionaries(const NewStudyOptions& options,
+                                             const std::vector<ShortParty>& parties,
+                                             Interview& interview) {
+  std::vector<std::string> texts = options.dictionaries;
+  if (texts.empty()) {
+    texts = SplitWords(interview.Say("", "--dictionary FILE",
+                                     "The dictionary that partita init drafted (FILE; or "
+                                     "PARTY=FILE for each, where they hold other columns of the "
+                                     "same rows)"));
+  }
+  std::vector<PartyDictionary> dictionaries;
+  std::vector<std::string> names;
+  for (const ShortParty& party : parties) {
+    if (party.holder) names.push_back(party.name);
+  }
+  if (names.empty()) return {};
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    const std::string party = equals == std::string::npos ? "" : text.substr(0, equals);
+    if (!party.empty() && std::find(names.begin(), names.end(), party) == names.end())
+      RefuseWords(fmt::format("--dictionary is of {}, who is no --party", study::Quote(party)),
+                  study::KnownNamesHint(party, names));
+    dictionaries.push_back(
+        {party, study::LoadDictionaryDraft(party.empty() ? text : text.substr(equals + 1))});
+  }
+  const auto named = std::count_if(dictionaries.begin(), dictionaries.end(),
+                                   [](const PartyDictionary& of) { return !of.party.empty(); });
+  if (named == 0 ? dictionaries.size() > 1 : dictionaries.size() != names.size())
+    RefuseWords("there is one dictionary for all parties, or one for each of them",
+                "say --dictionary FILE, or where columns are split --dictionary PARTY=FILE for "
+                "each party");
+  return dictionaries;
+}
+
+// Their variables and the form of the tables; each party's columns where columns are split.
+DictionaryDraft JoinDictionaries(std::vector<PartyDictionary> dictionaries,
+                                 std::vector<ShortParty>& parties) {
+  if (dictionaries.empty()) return {};
+  DictionaryDraft all = dictionaries.front().draft;
+  if (dictionaries.front().party.empty()) return all;
+  all.variables.clear();
+  for (ShortParty& party : parties) {
+    for (PartyDictionary& dictionary : dictionaries) {
+      if (dictionary.party != party.name) continue;
+      const DictionaryDraft& draft = dictionary.draft;
+      if (draft.separator != all.separator || draft.decimal != all.decimal)
+        RefuseWords(fmt::format("the tables of {} and {} have other separators or decimal marks",
+                                dictionaries.front().party, party.name),
+                    "write the tables in one form");
+      if (all.key.empty()) all.key = draft.key;
+      for (const DraftVariable& variable : draft.variables) {
+        const auto same = [&](const DraftVariable& other) { return other.name == variable.name; };
+        if (std::any_of(all.variables.begin(), all.variables.end(), same))
+          RefuseWords(
+              fmt::format("{} is in the dictionaries of two parties", study::Quote(variable.name)),
+              "a column has one holder: take it out of the other's dictionary");
+        all.variables.push_back(variable);
+        party.columns.push_back(variable.name);
+      }
+    }
+  }
+  return all;
+}
+
+// Whether a text names the variable, or one of its columns as in "sex.male".
+bool Names(const std::string& text, const std::string& variable) {
+  const auto part = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  };
+  for (size_t at = text.find(variable); at != std::string::npos; at = text.find(variable, at + 1)) {
+    const size_t end = at + variable.size();
+    if (at > 0 && part(text[at - 1])) continue;
+    if (end == text.size() || !part(text[end]) || text[end] == '.') return true;
+  }
+  return false;
+}
+
+// Leaves what the analysis names.
+void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
+               std::vector<ShortParty>& parties) {
+  const auto unnamed = [&](const std::string& variable) {
+    return std::none_of(said.begin(), said.end(),
+                        [&](const auto& entry) { return Names(entry.second, variable); });
+  };
+  std::vector<std::string> known;
+  for (const DraftVariable& variable : dictionary.variables) known.push_back(variable.name);
+  std::erase_if(dictionary.variables,
+                [&](const DraftVariable& variable) { return unnamed(variable.name); });
+  std::copy_if(known.begin(), known.end(), std::back_inserter(dictionary.unused), unnamed);
+  if (dictionary.variables.empty())
+    RefuseWords("the analysis names no variable of the dictionary",
+                fmt::format("there are: {}", fmt::join(known, ", ")));
+  for (ShortParty& party : parties) {
+    if (party.columns.empty()) continue;
+    std::erase_if(party.columns, unnamed);
+    if (party.columns.empty())
+      RefuseWords(fmt::format("the analysis names no variable of {}", party.name),
+                  "leave this party out, or name one of its variables");
+  }
+}
+
+void RequireVariables(const std::string& option, const std::vector<std::string>& names,
+                      const DictionaryDraft& dictionary) {
+  std::vector<std::string> known;
+  for (const DraftVariable& variable : dictionary.variables) known.push_back(variable.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      RefuseWords(fmt::format("{} names {}, which the dictionary does not have", option,
+                              study::Quote(name)),
+                  study::KnownNamesHint(name, known));
+  }
+}
+
+void SetBounds(DraftVariable& variable, const std::string& text) {
+  const size_t dots = text.find("..");
+  const std::string lower(Trim(text.substr(0, dots)));
+  const std::string upper(dots == std::string::npos ? "" : Trim(text.substr(dots + 2)));
+  const bool date = variable.type == "date";
+  if (!study::IsTomlBound(lower, date) || !study::IsTomlBound(upper, date))
+    RefuseWords(fmt::format("the bounds {} of {} are not LOWER..UPPER", study::Quote(text),
+                            study::Quote(variable.name)),
+                date ? "for example 2000-01-01..2030-12-31" : "for example 0..10, or 0.5..1.5");
+  // Whole numbers of one table may be others elsewhere: bounds with a point say so.
+  if (variable.type == "integer" && (lower + upper).find('.') != std::string::npos)
+    variable.type = "numeric";
+  variable.values["lower"] = lower;
+  variable.values["upper"] = upper;
+}
+
+// Whoever lists levels means a factor.
+void SetLevels(DraftVariable& variable, const std::string& text) {
+  if (variable.type != "ordered") variable.type = "factor";
+  for (const char* key : {"lower", "upper", "unit"}) variable.values.erase(key);
+  variable.levels = SplitWords(text);
+}
+
+// What the options say of bounds and levels, before any is asked for.
+void TakeBoundsAndLevels(const NewStudyOptions& options, DictionaryDraft& dictionary) {
+  for (const bool bounds : {false, true}) {
+    const std::string option = bounds ? "--bounds" : "--levels";
+    for (const std::string& text : bounds ? options.bounds : options.levels) {
+      const NamedWords words = SplitNamed(option, text, bounds ? "age=18..100" : "sex=female,male");
+      RequireVariables(option, words.names, dictionary);
+      for (DraftVariable& variable : dictionary.variables) {
+        if (std::find(words.names.begin(), words.names.end(), variable.name) == words.names.end())
+          continue;
+        bounds ? SetBounds(variable, words.rest) : SetLevels(variable, words.rest);
+      }
+    }
+  }
+}
+
+void AskBoundsAndLevels(DictionaryDraft& dictionary, Interview& interview) {
+  for (DraftVariable& variable : dictionary.variables) {
+    if (study::LacksLevels(variable)) {
+      const std::string levels = interview.Say(
+          "", fmt::format("--levels {}=A,B", variable.name),
+          fmt::format("All levels that {} can have, the reference first (A,B)", variable.name));
+      if (!levels.empty()) SetLevels(variable, levels);
+    } else if (!variable.levels.empty()) {
+      // From one holder's table, perhaps: whoever reads it knows which others there are.
+      interview.Took("--levels " + variable.name + "=",
+                     fmt::format("{}", fmt::join(variable.levels, ",")));
+    }
+    if (!study::LacksBounds(variable)) continue;
+    const std::string bounds = interview.Say(
+        "", fmt::format("--bounds {}=LOWER..UPPER", variable.name),
+        fmt::format("Between what and what {} can be; everybody sees it, so not from the data "
+                    "(LOWER..UPPER)",
+                    variable.name));
+    if (!bounds.empty()) SetBounds(variable, bounds);
+  }
+}
+
+// ------------------------------------------------------------------------------------------- rows
+
+void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
+             ShortStudy& study) {
+  const bool split_columns =
+      std::any_of(study.parties.begin(), study.parties.end(),
+                  [](const ShortParty& party) { return !party.columns.empty(); });
+  if (split_columns) {
+    const std::string rows = interview.Say(options.rows.empty() ? "" : options.rows.front(),
+                                           "--rows COUNT", "How many rows they have in common");
+    study.common_rows = rows.empty() ? 0 : ReadCount(rows);
+    study.dictionary.key =
+        interview.Say(options.key.empty() ? study.dictionary.key : options.key, "--key COLUMN",
+                      "The column by which they bring their rows into one order");
+    return;
+  }
+  if (!options.key.empty())
+    RefuseWords("--key is for parties that hold other columns of the same rows",
+                "leave it out, or say --dictionary PARTY=FILE for each party");
+  study.dictionary.key.clear();
+  study::Said counts;
+  for (const std::string& text : options.rows) {
+    const NamedWords words = SplitNamed("--rows", text, "north=120");
+    for (const std::string& name : words.names) {
+      const auto same = [&](const ShortParty& party) { return party.holder && party.name == name; };
+      if (std::none_of(study.parties.begin(), study.parties.end(), same))
+        RefuseWords(fmt::format("--rows names {}, who is no --party", study::Quote(name)),
+                    "write PARTY=COUNT");
+      counts[name] = words.rest;
+    }
+  }
+  for (ShortParty& party : study.parties) {
+    if (!party.holder) continue;
+    const std::string said = study::SaidOr(counts, party.name, "");
+    const std::string count =
+        counted
+            ? interview.Say(said, fmt::format("--rows {}=COUNT", party.name),
+                            fmt::format("How many rows {} has, which becomes public", party.name))
+            : said;
+    if (!count.empty()) party.rows = ReadCount(count);
+  }
+}
+
+// --------------------------------------------------------------------------------------- analysis
+
+std::string AsSaid(const std::string& text, SaidAs as) {
+  if (as == SaidAs::kTexts && !text.starts_with('[')) return study::TomlTexts(SplitWords(text));
+  if (as != SaidAs::kText && study::IsTomlValue(text)) return text;
+  return study::TomlText(text);
+}
+
+// "--model " or "--set batch.size=", before a value.
+std::string OptionOfKey(std::string key) {
+  if (key.find('.') != std::string::npos) return fmt::format("--set {}=", key);
+  std::replace(key.begin(), key.end(), '_', '-');
+  return fmt::format("--{} ", key);
+}
+
+// [analysis.privacy], if there is to be one.
+void AskPrivacy(bool required, study::Said& said, Interview& interview) {
+  const std::string delta = study::SaidOr(said, "privacy.delta", "");
+  const std::string epsilon =
+      interview.Say(study::SaidOr(said, "privacy.epsilon", ""), "--epsilon NUMBER",
+                    "Epsilon, to promise every person differential privacy (nothing: no promise)",
+                    required ? std::nullopt : std::optional<std::string>(""));
+  if (epsilon.empty() && !required) {
+    if (delta.empty()) return;
+    RefuseWords("--delta without --epsilon", "say both, or none of them");
+  }
+  said["privacy.epsilon"] = epsilon;
+  said["privacy.delta"] =
+      interview.Say(delta, "--delta NUMBER", "Delta, well below one over the number of persons");
+  said.emplace("privacy.adjacency", "replace");
+}
+
+// What was said of the analysis and what is answered, also written into the study. What a method
+// asks for depends on what was said before.
+study::Said AskAnalysis(const methods::Method& method, study::Said said, Interview& interview,
+                        ShortStudy& study) {
+  AskPrivacy(method.start(said).is_private, said, interview);
+  std::set<std::string> written;
+  const auto write = [&](const std::string& key, SaidAs as) {
+    if (written.insert(key).second && !said[key].empty())
+      study.analysis.emplace_back(key, AsSaid(said[key], as));
+  };
+  study.analysis.emplace_back("method", study::TomlText(method.section.method));
+  for (size_t i = 0; i < method.start(said).keys.size(); ++i) {
+    const study::StartKey key = method.start(said).keys[i];
+    const std::string option = OptionOfKey(key.key);
+    said[key.key] =
+        interview.Say(study::SaidOr(said, key.key, ""), key.otherwise ? option : option + "VALUE",
+                      fmt::format("{}: {}", key.key, key.question), key.otherwise);
+    write(key.key, key.as);
+  }
+  for (const char* key : {"privacy.epsilon", "privacy.delta"}) write(key, SaidAs::kValue);
+  for (const auto& entry : study::Said(said)) write(entry.first, SaidAs::kValue);
+  return said;
+}
+
+}  // namespace
+
+ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
+  ShortStudy study;
+  const methods::Method& method = methods::MethodByName(options.method);
+  study.name = options.name.empty() ? NameFromFile(options.file) : options.name;
+  study.title = options.title;
+  study.parties = AskParties(options, interview);
+  study.dictionary =
+      JoinDictionaries(AskDictionaries(options, study.parties, interview), study.parties);
+  const study::Said said = AskAnalysis(method, options.said, interview, study);
+  interview.RequireAll();
+  const study::AnalysisStart start = method.start(said);
+  TakeBoundsAndLevels(options, study.dictionary);
+  if (!start.uses_all) KeepNamed(said, study.dictionary, study.parties);
+  AskBoundsAndLevels(study.dictionary, interview);
+  AskRows(options, start.needs_counts, interview, study);
+  study.site =
+      interview.Say(options.site, "--site", "How institutions enter: ignore or fixed", "ignore");
+  study.missing =
+      interview.Say(options.missing, "--missing",
+                    "Rows with missing cells: complete (left out) or refuse", start.missing);
+  if (start.needs_min_rows || !options.min_rows.empty()) {
+    const std::string rows =
+        interview.Say(options.min_rows, "--min-rows COUNT",
+                      "How many rows there surely are in all; fewer open nothing");
+    if (!rows.empty()) study.min_rows = ReadCount(rows);
+  }
+  study.engine =
+      interview.Say(options.engine, "--engine", "The engine", ChooseEngine(study.parties));
+  interview.RequireAll();
+  return study;
+}
+
+}  // namespace partita::cli

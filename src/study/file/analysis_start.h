@@ -1,0 +1,43 @@
+// What `partita study new` asks about one analysis, as its method says it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace partita::study {
+
+// What was said of an analysis so far, by key of [[analysis]]: "model", "privacy.epsilon".
+using Said = std::map<std::string, std::string>;
+
+enum class SaidAs {
+  kText,
+  kTexts,  // several, with commas between them
+  kValue,  // TOML as it stands: a number, true, a list; a text if it is none of them
+};
+
+struct StartKey {
+  std::string key;       // as in Said
+  std::string question;  // a clause
+  // Taken where nothing is said; empty: then the key is left out; none: it has to be said.
+  std::optional<std::string> otherwise;
+  SaidAs as = SaidAs::kText;
+};
+
+struct AnalysisStart {
+  std::vector<StartKey> keys;      // beside `method`, in the order of the file
+  std::string missing = "refuse";  // of [design]
+  bool is_private = false;         // there is none without [analysis.privacy]
+  bool needs_counts = false;       // every row block declares its count
+  bool needs_min_rows = false;     // [disclosure] promises how many rows there are
+  bool uses_all = false;           // all variables of the dictionary, whichever it names
+};
+
+// What was said under `key`, else `otherwise`.
+inline std::string SaidOr(const Said& said, const std::string& key, const std::string& otherwise) {
+  const auto found = said.find(key);
+  return found == said.end() || found->second.empty() ? otherwise : found->second;
+}
+
+}  // namespace partita::study

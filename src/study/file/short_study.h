@@ -1,0 +1,36 @@
+// The shortest study file that says what somebody wants: no comments, and no key that says what
+// would hold without it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "study/file/dictionary_draft.h"
+
+namespace partita::study {
+
+struct ShortParty {
+  std::string name;
+  bool holder = true, receiver = false;  // no holder: a dealer
+  std::vector<std::string> columns;      // where columns are split
+  std::optional<uint64_t> rows;          // of its own, where rows are split: a public number
+};
+
+struct ShortStudy {
+  std::string name, title, site, missing, engine;
+  std::vector<ShortParty> parties;
+  std::optional<uint64_t> min_rows;     // of [disclosure]
+  std::optional<uint64_t> common_rows;  // where columns are split; else every holder has its own
+  DictionaryDraft dictionary;
+  // [[analysis]]: keys with their values as TOML; "privacy.epsilon" is epsilon of
+  // [analysis.privacy].
+  std::vector<std::pair<std::string, std::string>> analysis;
+};
+
+// The rows of a holder are a block with its name; those that all hold are "all".
+std::string ShortStudyText(const ShortStudy& study);
+
+}  // namespace partita::study

@@ -1,0 +1,320 @@
+// Study files of one's own tables: equal to the commented ones where these say the same, for every
+// method; engines, bounds, levels and rows as said; everything that is wrong is said in words of the
+// command line.
+#include "cli/study/new_study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "methods/all.h"
+#include "methods/prepare_study.h"
+#include "run/party/build_plan.h"
+#include "study/plan/plan.h"
+#include "tests/cli/study_folder.h"
+#include "tests/study/edited.h"
+
+namespace partita::cli::new_study_test {
+namespace {
+
+using study::Edited;
+using ::testing::HasSubstr;
+
+// What the parties would agree on, without the hash of the file's bytes.
+nlohmann::json PlanOf(const std::string& text) {
+  const auto study = methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
+  nlohmann::json plan = nlohmann::json::parse(
+      study::RenderPlanJson(run::BuildPlan(*study), study::DefaultNetworks()));
+  plan.erase("study_file_hash");
+  plan.erase("title");
+  return plan;
+}
+
+std::string Template(const std::string& method, data::PartitionKind partition, bool is_private) {
+  for (const auto& start : methods::MethodByName(method).templates()) {
+    if (start.partition == partition && start.is_private == is_private) return start.text;
+  }
+  ADD_FAILURE() << method;
+  return "";
+}
+
+std::string WithPartyBlocks(std::string text) {
+  for (const std::string party : {"north", "south"}) {
+    for (int i = 0; i < 2; ++i) text = Edited(text, "\"" + party + "-rows\"", "\"" + party + "\"");
+  }
+  return text;
+}
+
+class NewStudyTest : public ::testing::Test {
+ protected:
+  NewStudyTest() {
+    options_.file = "my-study.toml";
+    options_.method = "mle";
+    options_.parties = {"north", "south"};
+    options_.helper = "helper";
+    options_.missing = "refuse";
+  }
+
+  std::string Written(const std::string& name, const std::string& text) {
+    const std::string file = folder_.path() + "/" + name;
+    partita::testing::StudyFolder::Write(file, text);
+    return file;
+  }
+
+  void Dictionary(const std::string& text) {
+    options_.dictionaries = {Written("dictionary.toml", text)};
+  }
+
+  // Of "x1" to "x<n>", without bounds.
+  static std::string Numbers(int from, int to) {
+    std::string text;
+    for (int i = from; i <= to; ++i)
+      text += "[[variable]]\nname = \"x" + std::to_string(i) + "\"\ntype = \"numeric\"\n";
+    return text;
+  }
+
+  std::string Text() {
+    Interview interview({});
+    return study::ShortStudyText(NewStudy(options_, interview));
+  }
+
+  void ExpectRefused(const std::string& what) {
+    try {
+      const std::string text = Text();
+      ADD_FAILURE() << what << " was not refused:\n" << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUsage);
+      EXPECT_THAT(error.what(), HasSubstr(what));
+    }
+  }
+
+  partita::testing::StudyFolder folder_;
+  NewStudyOptions options_;
+};
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfWholeRows) {
+  Dictionary(Numbers(1, 9));
+  options_.bounds = {"x1,x2,x3=0..10", "x4, x5 ,x6=0..10"};
+  options_.said = {{"model", "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6"},
+                   {"function", "cfa"}};
+  const std::string text = Text();
+  EXPECT_EQ(PlanOf(text),
+            PlanOf(WithPartyBlocks(Template("mle", data::PartitionKind::kHorizontal, false))));
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 80);
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfSplitColumns) {
+  options_.dictionaries = {"north=" + Written("north.toml", Numbers(1, 3)),
+                           "south=" + Written("south.toml", Numbers(4, 7))};
+  options_.bounds = {"x1,x2,x3,x4,x5,x6=0..10"};
+  options_.rows = {"300"};
+  options_.key = "id";
+  options_.said = {{"model", "visual =~ x1 + x2 + x3; textual =~ x4 + x5 + x6"}};
+  options_.said["function"] = "cfa";
+  EXPECT_EQ(PlanOf(Text()), PlanOf(Template("mle", data::PartitionKind::kVertical, false)));
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneWithNoise) {
+  Dictionary(Numbers(1, 6));
+  options_.missing = "";
+  options_.bounds = {"x1,x2,x3,x4,x5,x6=0..10"};
+  options_.rows = {"north,south=1500"};
+  options_.said = {{"model", "visual =~ x1 + x2 + x3\ntextual =~ x4 + x5 + x6"},
+                   {"function", "cfa"},
+                   {"privacy.epsilon", "1"},
+                   {"privacy.delta", "1e-6"}};
+  EXPECT_EQ(PlanOf(Text()),
+            PlanOf(WithPartyBlocks(Template("mle", data::PartitionKind::kHorizontal, true))));
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfAClassifier) {
+  Dictionary(Template("classify", data::PartitionKind::kHorizontal, true));
+  options_.method = "classify";
+  options_.rows = {"north=1500", "south=1500"};
+  options_.said = {{"outcome", "relapse"}, {"positive", "yes"},      {"predictors", "age,dose,sex"},
+                   {"row_norm", "0.6"},    {"lambda", "0.0001"},     {"iterations", "100"},
+                   {"step", "4"},          {"sampling_rate", "0.2"}, {"evaluation", "private"},
+                   {"test_share", "0.25"}, {"privacy.epsilon", "2"}, {"privacy.delta", "1e-5"}};
+  EXPECT_EQ(PlanOf(Text()),
+            PlanOf(WithPartyBlocks(Template("classify", data::PartitionKind::kHorizontal, true))));
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfADescription) {
+  const std::string commented = Template("describe", data::PartitionKind::kHorizontal, false);
+  Dictionary(commented);
+  options_.method = "describe";
+  options_.missing = "";
+  options_.said = {{"variables", "age, dose, sex"}, {"group", "relapse"}};
+  ExpectRefused("missing: --min-rows COUNT");
+  options_.min_rows = "200";
+  EXPECT_EQ(PlanOf(Text()), PlanOf(WithPartyBlocks(commented)));
+  // All variables, if none is named.
+  options_.said = {{"group", "relapse"}};
+  EXPECT_EQ(PlanOf(Text()), PlanOf(WithPartyBlocks(commented)));
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfChains) {
+  const std::string unscaled = [] {
+    std::string text = Template("mcmc", data::PartitionKind::kHorizontal, true);
+    text = Edited(text, "\"decades\", \"doses\"", "\"age\", \"dose\"");
+    const size_t derived = text.find("\n# Predictors on a scale");
+    return text.erase(derived, text.find("\n[design]") - derived);
+  }();
+  Dictionary(unscaled);
+  options_.method = "mcmc";
+  options_.missing = "";
+  options_.said = {
+      {"model", "logistic"},    {"outcome", "relapse.yes"}, {"predictors", "age,dose,sex.male"},
+      {"warmup", "500"},        {"privacy.epsilon", "6"},   {"privacy.delta", "1e-5"},
+      {"privacy.clip", "0.005"}};
+  EXPECT_EQ(PlanOf(Text()), PlanOf(WithPartyBlocks(unscaled)));
+}
+
+TEST_F(NewStudyTest, IsTheCommentedOneOfAMixture) {
+  const std::string commented = Template("mixture", data::PartitionKind::kVertical, true);
+  const std::string dictionary = commented.substr(
+      commented.find("[[variable]]"), commented.find("[design]") - commented.find("[[variable]]"));
+  const size_t middle = dictionary.find("[[variable]]\nname = \"x4\"");
+  options_.dictionaries = {"north=" + Written("north.toml", dictionary.substr(0, middle)),
+                           "south=" + Written("south.toml", dictionary.substr(middle))};
+  options_.method = "mixture";
+  options_.rows = {"300"};
+  options_.key = "id";
+  const size_t columns = commented.find("columns = [\n") + 10;
+  std::string list = commented.substr(columns, commented.find("\n]", columns) + 2 - columns);
+  list = Edited(list, "  # levels that share one", "");
+  std::replace(list.begin(), list.end(), '\n', ' ');
+  options_.said = {{"columns", list},         {"components", "10"},     {"learning_rate", "0.05"},
+                   {"synthetic_rows", "300"}, {"synthetic_sets", "2"},  {"batch.size", "60"},
+                   {"privacy.epsilon", "3"},  {"privacy.delta", "1e-5"}};
+  EXPECT_EQ(PlanOf(Text()), PlanOf(commented));
+}
+
+TEST_F(NewStudyTest, TheEngineFollowsFromTheParties) {
+  Dictionary(Numbers(1, 2));
+  options_.bounds = {"x1,x2=0..10"};
+  options_.said = {{"model", "x1 ~ x2"}};
+  const auto engine = [&] { return methods::ParseStudyFile(Text(), "study.toml").engine.name; };
+  EXPECT_EQ(engine(), "dealer");
+  options_.helper = "";
+  EXPECT_EQ(engine(), "ot");
+  options_.parties = {"a", "b", "c"};
+  EXPECT_EQ(engine(), "replicated");
+  options_.engine = "shamir";
+  EXPECT_EQ(engine(), "shamir");
+  options_.engine = "";
+  options_.parties = {"a", "b", "c", "d"};
+  EXPECT_EQ(engine(), "shamir");
+  options_.parties = {"a", "b", "c", "d", "e", "f", "g", "h"};
+  ExpectRefused("8 parties need a helper");
+}
+
+TEST_F(NewStudyTest, TheReceiverIsTheFirstUnlessSaid) {
+  Dictionary(Numbers(1, 2));
+  options_.bounds = {"x1,x2=-1..1.5"};
+  options_.said = {{"model", "x1 ~ x2"}};
+  EXPECT_TRUE(methods::ParseStudyFile(Text(), "s").parties[0].receiver);
+  options_.receiver = "south";
+  const study::StudyFile file = methods::ParseStudyFile(Text(), "s");
+  EXPECT_FALSE(file.parties[0].receiver);
+  EXPECT_TRUE(file.parties[1].receiver);
+  EXPECT_EQ(file.dictionary.columns[0].upper, 1.5);
+  options_.receiver = "souht";
+  ExpectRefused("the receiver 'souht' is no --party");
+}
+
+TEST_F(NewStudyTest, KeepsTheVariablesThatTheAnalysisNames) {
+  Dictionary(Numbers(1, 12) +
+             "[[variable]]\nname = \"g\"\ntype = \"integer\"\n"
+             "[[variable]]\nname = \"o\"\ntype = \"ordered\"\nlevels = [\"low\"]\n");
+  options_.said = {{"model", "x1 ~ x12 + g.b"}};
+  options_.levels = {"g=a,b"};
+  options_.bounds = {"x1,x12=0..1"};
+  const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
+  ASSERT_EQ(schema.columns.size(), 3u) << "x2 is part of the name x12 only";
+  EXPECT_EQ(schema.columns[2].levels, (std::vector<std::string>{"a", "b"}));
+  options_.said["model"] = "y ~ z";
+  ExpectRefused("names no variable of the dictionary");
+}
+
+TEST_F(NewStudyTest, EverythingThatIsMissingIsNamed) {
+  NewStudyOptions nothing;
+  nothing.file = "study.toml";
+  nothing.method = "mle";
+  Interview interview({});
+  EXPECT_THROW(NewStudy(nothing, interview), Error);
+  EXPECT_THAT(interview.missing(), ::testing::ElementsAre("--party NAME for each",
+                                                          "--dictionary FILE", "--model VALUE"));
+  Dictionary(Numbers(1, 2) + "[[variable]]\nname = \"s\"\ntype = \"factor\"\nlevels = [\"f\"]\n");
+  options_.said = {{"model", "x1 ~ x2 + s.m"}, {"privacy.epsilon", "1"}};
+  ExpectRefused("missing: --delta NUMBER");
+  options_.said["privacy.delta"] = "1e-5";
+  ExpectRefused(
+      "missing: --bounds x1=LOWER..UPPER, --bounds x2=LOWER..UPPER, --levels s=A,B, --rows "
+      "north=COUNT, --rows south=COUNT");
+}
+
+TEST_F(NewStudyTest, MistakesAreSaidInWordsOfTheCommandLine) {
+  Dictionary(Numbers(1, 2));
+  options_.said = {{"model", "x1 ~ x2"}};
+  const NewStudyOptions fine = options_;
+  const auto with = [&](auto change, const std::string& what) {
+    options_ = fine;
+    options_.bounds = {"x1,x2=0..1"};
+    change();
+    ExpectRefused(what);
+  };
+  with([&] { options_.bounds = {"x1"}; }, "--bounds 'x1' is not NAME=");
+  with([&] { options_.bounds = {"x9=0..1"}; }, "--bounds names 'x9'");
+  with([&] { options_.bounds = {"x1=0-1"}; }, "the bounds '0-1' of 'x1' are not LOWER..UPPER");
+  with([&] { options_.bounds = {"x1=a..b"}; }, "are not LOWER..UPPER");
+  with([&] { options_.levels = {"q=a,b"}; }, "--levels names 'q'");
+  with([&] { options_.rows = {"nroth=20"}; }, "--rows names 'nroth'");
+  with([&] { options_.rows = {"north=many"}; }, "'many' is no number of rows");
+  with([&] { options_.rows = {"north=0"}; }, "'0' is no number of rows");
+  with([&] { options_.key = "id"; }, "--key is for parties");
+  with([&] { options_.said["privacy.delta"] = "1e-5"; }, "--delta without --epsilon");
+  with([&] { options_.dictionaries.push_back(options_.dictionaries[0]); }, "one dictionary");
+  with([&] { options_.dictionaries = {"west=" + fine.dictionaries[0]}; },
+       "--dictionary is of 'west', who is no --party");
+  with(
+      [&] {
+        options_.dictionaries = {"north=" + fine.dictionaries[0], "south=" + fine.dictionaries[0]};
+      },
+      "'x1' is in the dictionaries of two parties");
+}
+
+TEST_F(NewStudyTest, AnswersMakeTheSameStudyAsOptions) {
+  Dictionary(Numbers(1, 2));
+  options_.said = {{"model", "x1 ~ x2"}};
+  options_.bounds = {"x1=0..1", "x2=0..2"};
+  const std::string said = Text();
+  // In the order of the questions; an empty one takes the default.
+  const std::vector<std::string> answers = {"north south",
+                                            "",
+                                            "helper",
+                                            options_.dictionaries[0],
+                                            "",
+                                            "",
+                                            "x1 ~ x2",
+                                            "",
+                                            "",
+                                            "0..1",
+                                            "0..2",
+                                            "",
+                                            "refuse",
+                                            ""};
+  size_t next = 0;
+  Interview interview([&](const std::string&) { return std::optional(answers.at(next++)); });
+  NewStudyOptions nothing;
+  nothing.file = options_.file;
+  nothing.method = options_.method;
+  EXPECT_EQ(study::ShortStudyText(NewStudy(nothing, interview)), said);
+  EXPECT_EQ(next, answers.size());
+}
+
+}  // namespace
+}  // namespace partita::cli::new_study_test

@@ -18,18 +18,27 @@ namespace partita::net {
 namespace {
 
 constexpr int kBacklog = 256;
-constexpr int kKeepAliveSeconds = 60;
 
 void SetOption(int fd, int level, int option, int value) {
   // An option that the system refuses costs speed, not correctness.
   setsockopt(fd, level, option, &value, sizeof value);
 }
 
+}  // namespace
+
+void NoticeLoss(int fd, bool soon) {
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, soon ? 30 : 60);
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, soon ? 10 : 75);
+  SetOption(fd, IPPROTO_TCP, TCP_KEEPCNT, soon ? 3 : 9);
+}
+
+namespace {
+
 // Buffer sizes are left to the kernel, which grows them further than setsockopt may.
 void TuneConnection(int fd) {
   SetOption(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   SetOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  SetOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveSeconds);
+  NoticeLoss(fd, false);
 }
 
 sockaddr* Raw(Endpoint& endpoint) { return reinterpret_cast<sockaddr*>(&endpoint.address); }
@@ -120,8 +129,10 @@ Socket Accept(const Listener& listener, std::string& remote) {
   return socket;
 }
 
+bool IsOutOfDescriptors(int error) { return error == EMFILE || error == ENFILE; }
+
 void RequireDescriptors(int error) {
-  if (error != EMFILE && error != ENFILE) return;
+  if (!IsOutOfDescriptors(error)) return;
   throw Error(ErrorCode::kUsage,
               fmt::format("no more connections may be open {}",
                           error == EMFILE ? "in this process" : "on this machine"),

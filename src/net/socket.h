@@ -45,8 +45,12 @@ void SetNonBlocking(const Socket& socket);
 // The next waiting connection, non-blocking and ready for use; invalid if there is none. `remote`
 // becomes its address.
 Socket Accept(const Listener& listener, std::string& remote);
-// Throws kUsage where `error` says that no more files and connections may be open.
+// Whether `error` says that no more files and connections may be open; throws kUsage then.
+bool IsOutOfDescriptors(int error);
 void RequireDescriptors(int error);
+// How soon a connection notices that the other host went away without a word: in a minute, or as
+// runs have it, which outlast an interruption of ten.
+void NoticeLoss(int fd, bool soon);
 // Begins to connect without blocking; invalid with a reason on failure. Throws as
 // RequireDescriptors.
 Socket StartConnect(const Endpoint& endpoint, std::string& reason);

@@ -60,6 +60,7 @@ class Mesh {
  private:
   void CheckOwnCertificate() const;
   void StartListening();
+  bool Here(PartyIndex peer) const { return streams_[peer] != nullptr && !lost_[peer]; }
   bool Complete() const;
   void Step();
   void TellWhoIsMissing();
@@ -83,7 +84,7 @@ class Mesh {
   std::shared_ptr<ssl_ctx_st> context_;
   std::vector<std::unique_ptr<TlsStream>> streams_;
   std::vector<bool> spoke_;  // its first bytes after the greeting wait in its stream
-  std::vector<bool> lost_;   // was connected once, and is not now
+  std::vector<bool> lost_;   // closed its connection; what it said before may still be there
   std::string event_;        // what happened last, for the user
   std::string told_;         // what was last said of who is missing
   std::vector<std::unique_ptr<Attempt>> incoming_;
@@ -108,6 +109,9 @@ std::vector<std::unique_ptr<TlsStream>> Mesh::Connect() {
     Step();
     if (deadline_.passed() && !Complete()) Unreachable();
   }
+  for (const auto& stream : streams_) {
+    if (stream != nullptr) NoticeLoss(stream->fd(), false);
+  }
   if (progress_ != nullptr && !told_.empty()) progress_->Phase("connected");
   return std::move(streams_);
 }
@@ -116,7 +120,7 @@ void Mesh::TellWhoIsMissing() {
   if (progress_ == nullptr) return;
   std::string text;
   for (PartyIndex i = 0; i < streams_.size(); ++i) {
-    if (i == options_.self || streams_[i] != nullptr) continue;
+    if (i == options_.self || Here(i)) continue;
     text += (text.empty() ? "waiting for " : ", ") + options_.roster[i].name;
   }
   if (!event_.empty()) text = event_ + "; " + text;
@@ -164,14 +168,17 @@ std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side,
                                      options_.records_per_key);
 }
 
-// A party that went away while we wait for others may come again.
+// A party that went away while we wait for others may come again. What it said before is kept until it
+// does: why it stopped may be there.
 void Mesh::DropClosed() {
   for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
-    if (streams_[peer] == nullptr || spoke_[peer]) continue;
-    const TlsStream::Waiting waiting = streams_[peer]->Look();
-    spoke_[peer] = waiting == TlsStream::Waiting::kBytes;
-    if (waiting != TlsStream::Waiting::kEnd) continue;
-    streams_[peer] = nullptr;
+    if (!Here(peer)) continue;
+    if (!spoke_[peer]) {
+      const TlsStream::Waiting waiting = streams_[peer]->Look();
+      spoke_[peer] = waiting == TlsStream::Waiting::kBytes;
+      if (waiting == TlsStream::Waiting::kEnd) streams_[peer] = nullptr;
+    }
+    if (streams_[peer] != nullptr && !(spoke_[peer] && streams_[peer]->HungUp())) continue;
     lost_[peer] = true;
     event_ = fmt::format("{} closed its connection", options_.roster[peer].name);
     if (peer < options_.self) Retry(outgoing_[peer], "it closed the connection");
@@ -179,6 +186,7 @@ void Mesh::DropClosed() {
 }
 
 void Mesh::Keep(PartyIndex peer, std::unique_ptr<TlsStream> stream) {
+  NoticeLoss(stream->fd(), true);
   streams_[peer] = std::move(stream);
   spoke_[peer] = lost_[peer] = false;
   event_.clear();
@@ -193,7 +201,7 @@ void Mesh::Step() {
     return finished;
   });
   for (Outgoing& out : outgoing_) {
-    if (streams_[out.peer] == nullptr) StepOutgoing(out);
+    if (!Here(out.peer)) StepOutgoing(out);
   }
   for (const auto& stream : streams_) {
     if (stream != nullptr) stream->Flush();
@@ -203,9 +211,15 @@ void Mesh::Step() {
 void Mesh::AcceptAll() {
   if (!options_.listener || options_.self + 1 == options_.roster.size()) return;
   std::string remote;
-  errno = 0;
-  for (Socket socket = Accept(*options_.listener, remote); socket.valid();
-       socket = Accept(*options_.listener, remote)) {
+  // Asked first: where no descriptor is left, accept says so even if nobody waits.
+  pollfd waiting{options_.listener->socket.fd(), POLLIN, 0};
+  while (poll(&waiting, 1, 0) > 0) {
+    Socket socket = Accept(*options_.listener, remote);
+    if (!socket.valid() && IsOutOfDescriptors(errno) && !incoming_.empty()) {
+      incoming_.erase(incoming_.begin());  // whoever came since may be one of us
+      continue;
+    }
+    if (!socket.valid()) return RequireDescriptors(errno);
     if (incoming_.size() == kMaxIncoming) incoming_.erase(incoming_.begin());
     auto attempt = std::make_unique<Attempt>();
     attempt->check = {&options_.roster, options_.self + 1, options_.roster.size() - 1, {}, {}};
@@ -214,7 +228,6 @@ void Mesh::AcceptAll() {
     attempt->stream = NewStream(std::move(socket), TlsStream::Side::kServer, attempt->check);
     incoming_.push_back(std::move(attempt));
   }
-  RequireDescriptors(errno);
 }
 
 void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
@@ -233,7 +246,7 @@ void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
       finished = true;
       const PartyIndex peer = *attempt.check.peer;
       DropClosed();
-      const bool taken = streams_[peer] != nullptr;
+      const bool taken = Here(peer);
       attempt.stream->Write({taken ? &kTaken : &kGreeting, 1});
       attempt.stream->Flush();
       if (!taken) return Keep(peer, std::move(attempt.stream));
@@ -359,7 +372,7 @@ void Mesh::Refuse(const Outgoing& out, const TlsStream& stream, const std::strin
 void Mesh::Unreachable() const {
   std::string missing;
   for (PartyIndex i = 0; i < streams_.size(); ++i) {
-    if (i == options_.self || streams_[i] != nullptr) continue;
+    if (i == options_.self || Here(i)) continue;
     const RosterEntry& party = options_.roster[i];
     missing += missing.empty() ? "party " : " and party ";
     missing += i < options_.self
@@ -394,15 +407,16 @@ void Mesh::WaitForSockets() {
       watch(*out.attempt->stream);
     } else if (out.connecting.valid()) {
       entries.push_back({out.connecting.fd(), POLLOUT, 0});
-    } else if (streams_[out.peer] == nullptr) {
+    } else if (!Here(out.peer)) {
       const auto left = std::chrono::ceil<milliseconds>(out.next_try - SteadyClock::now());
       timeout = std::clamp(left, milliseconds(0), timeout);
     }
   }
   for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
-    if (streams_[peer] == nullptr) continue;
-    const int events = (spoke_[peer] ? 0 : POLLIN) | (streams_[peer]->unsent() ? POLLOUT : 0);
-    if (events != 0) entries.push_back({streams_[peer]->fd(), static_cast<short>(events), 0});
+    if (!Here(peer)) continue;
+    const int events =
+        (spoke_[peer] ? POLLRDHUP : POLLIN) | (streams_[peer]->unsent() ? POLLOUT : 0);
+    entries.push_back({streams_[peer]->fd(), static_cast<short>(events), 0});
   }
   poll(entries.data(), entries.size(), static_cast<int>(timeout.count()));
 }

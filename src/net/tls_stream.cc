@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -258,6 +259,11 @@ TlsStream::Waiting TlsStream::Look() {
   if (kind == SSL_ERROR_WANT_READ) return Waiting::kNothing;
   if (kind != SSL_ERROR_ZERO_RETURN) Fail(result);
   return Waiting::kEnd;
+}
+
+bool TlsStream::HungUp() const {
+  pollfd entry{fd(), POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0;
 }
 
 TlsStream::Progress TlsStream::Handshake() {

@@ -59,6 +59,8 @@ class TlsStream {
   // What a Read would find: nothing yet, bytes, or the end. Takes nothing; valid after the handshake.
   enum class Waiting { kNothing, kBytes, kEnd };
   Waiting Look();
+  // Whether the other end has closed, though bytes of before may wait to be read.
+  bool HungUp() const;
   bool damaged() const { return damaged_; }
   // Encrypted bytes wait for room in the socket.
   bool unsent() const;

@@ -42,7 +42,7 @@ struct TlsOptions {
   LookUp look_up = SystemLookUp;  // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
   // How long to ask again where another process with our certificate is connected. Longer than it
-  // takes to notice that a host went down (kKeepAliveSeconds).
+  // takes to notice that a host went down (NoticeLoss).
   std::chrono::milliseconds taken_timeout{90'000};
   uint64_t records_per_key = uint64_t{1} << 23;  // then fresh traffic keys, in the stream
 };

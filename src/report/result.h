@@ -23,6 +23,8 @@ struct Result {
   virtual std::optional<std::string> Csv() const { return {}; }
   // Written beside result.json.
   virtual std::vector<study::DocumentFile> Files() const { return {}; }
+  // What result.json tells whoever gets it beyond what the report shows: a sentence, or nothing.
+  virtual std::string Holds() const { return {}; }
 };
 
 }  // namespace partita::report

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
@@ -253,6 +254,7 @@ TEST_F(DoctorTest, DoctorsMeetAndCompareClocks) {
     arguments.insert(arguments.end(), {"--with-peers", "--wait", "30s"});
     visits[party] = std::make_unique<Process>(arguments);
   }
+  std::set<std::string> times;
   for (const std::string& party : parties_) {
     const ProcessResult result = visits[party]->Wait();
     EXPECT_EQ(result.exit_code, 0) << party << result.out << result.err;
@@ -262,7 +264,13 @@ TEST_F(DoctorTest, DoctorsMeetAndCompareClocks) {
       EXPECT_THAT(Line(result, "peer " + peer),
                   AllOf(HasSubstr("ok: connected"), HasSubstr("its clock is 0.")));
     }
+    times.insert(Line(result, "time"));
   }
+  // All tell the same: the slowest link is not one of everybody's.
+  ASSERT_EQ(times.size(), 1u);
+  EXPECT_THAT(*times.begin(), AllOf(HasSubstr("the slowest link between two parties takes"),
+                                    HasSubstr("one way; the messages of a run take about"),
+                                    HasSubstr("the phase '")));
 }
 
 TEST_F(DoctorTest, DoctorsWithDifferentStudyFilesSayWhose) {

@@ -139,6 +139,11 @@ TEST(NewFilesTest, ForceOverwritesWhatIsNamed) {
        "--share", file},
       {"privacy", "curve", "laplace", "--scale", "2", "--delta", "1e-6", "--csv", file}};
   for (const Words& command : commands) {
+    std::filesystem::remove(file);
+    std::filesystem::create_directory(file);
+    EXPECT_NE(Partita(With(command, {"--force"})).exit_code, 0) << command[1];
+    EXPECT_TRUE(std::filesystem::is_directory(file)) << command[1];
+    std::filesystem::remove(file);
     StudyFolder::Write(file, "mine");
     const ProcessResult forced = Partita(With(command, {"--force"}));
     EXPECT_EQ(forced.exit_code, 0) << command[1] << forced.err;

@@ -14,6 +14,7 @@ namespace partita::testing::sem_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 constexpr const char* kThreeFactors =
@@ -185,6 +186,12 @@ TEST_F(SemTest, AFitThatFailedIsRepeatedFromReleasedMoments) {
         exit_code)["data"];
   };
   const Json good = run(std::string(kPooled) + "model = \"x1 ~ x2 + x3\"\n", 0);
+  // Who keeps the file is told what is in it, and only where it is.
+  const std::vector<std::string> once = {"study", "simulate", folder_.study_file(), "--in-process"};
+  std::vector<std::string> kept = once;
+  kept.insert(kept.end(), {"--output", result, "--force"});
+  EXPECT_THAT(Partita(kept).err, HasSubstr("holds the released moments"));
+  EXPECT_THAT(Partita(once).err, Not(HasSubstr("released moments")));
   run(std::string(kPooled) + "model = \"x1 ~ a*x2 + x3; a == 0.5; a == 0.7\"\n", 8);
   const std::string model = Model("again", "x1 ~ x2 + x3\n");
   const std::string page = folder_.path() + "/again.html", again = folder_.path() + "/again.json";

@@ -110,7 +110,8 @@ void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
       ->capture_default_str();
   command->add_flag("--with-peers", options->with_peers,
                     "Connect to the doctors of all parties, run at the same time: compares study "
-                    "file, plan and clocks, and sends nothing else");
+                    "file, plan and clocks, measures links, says how long a run takes on them, and "
+                    "sends nothing else");
   command->add_option("--wait", options->wait, "With --with-peers: how long to wait for the others")
       ->capture_default_str();
   command->footer(

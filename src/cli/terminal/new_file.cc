@@ -43,7 +43,7 @@ void AddForce(CLI::App& command, Invocation& invocation) {
 
 void WriteOutput(const OutputOptions& output, const fs::path& file, std::string_view content,
                  mode_t mode, std::string_view what) {
-  if (output.force) fs::remove(file);
+  if (output.force && !fs::is_directory(fs::symlink_status(file))) fs::remove(file);
   WriteNewFile(file, content, mode, what);
 }
 

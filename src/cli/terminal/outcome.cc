@@ -173,6 +173,8 @@ int PrintOutcome(const OutputOptions& output, const run::PartyOutcome& outcome,
                                            : "",
                                   written[i]));
   }
+  if (!written.empty() && !outcome.result->Holds().empty())
+    PrintNote(output, outcome.result->Holds());
   return converged ? kDone : kNotConverged;
 }
 

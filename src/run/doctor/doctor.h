@@ -3,7 +3,7 @@
 //
 // Nothing of the table leaves the host. With `with_peers` all parties run their doctors at the same
 // time: they connect as in the study, compare study file and plan, and tell each other their
-// clocks, and nothing else.
+// clocks and how long a message takes on the slowest of their links, and nothing else.
 #pragma once
 
 #include <chrono>

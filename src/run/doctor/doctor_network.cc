@@ -171,9 +171,39 @@ void ReportClocks(const DoctorContext& context, const std::vector<int64_t>& from
   }
 }
 
+// One way, of the slowest link between any two parties: everybody tells the slowest of its own.
+double SlowestLinkSeconds(net::Channel& channel, const std::vector<int64_t>& from_peers,
+                          const std::vector<int64_t>& to_peers) {
+  int64_t slowest = 0;
+  for (net::PartyIndex peer = 0; peer < from_peers.size(); ++peer) {
+    if (peer == channel.self()) continue;
+    slowest = std::max(slowest, (from_peers[peer] + to_peers[peer]) / 2);
+  }
+  ByteWriter own;
+  own.U64(static_cast<uint64_t>(slowest));
+  const std::vector<Bytes> out(channel.num_parties(), own.bytes());
+  const std::vector<Bytes> in = net::Swap(channel, out, 8);
+  for (net::PartyIndex peer = 0; peer < in.size(); ++peer) {
+    if (peer == channel.self()) continue;
+    slowest = std::max(slowest, static_cast<int64_t>(ByteReader(in[peer]).U64() & INT64_MAX));
+  }
+  return static_cast<double>(slowest) / 1e6;
+}
+
+void ReportTime(const study::Plan& plan, double one_way_seconds, Findings& findings) {
+  constexpr double kBytesPerSecond = 1.25e7;
+  const std::string link = FormatSeconds(one_way_seconds);
+  const study::NetworkModel network = {link + " one way, 100 Mbit/s", one_way_seconds,
+                                       kBytesPerSecond};
+  findings.Ok("time", fmt::format("the slowest link between two parties takes {} one way; the "
+                                  "messages of a run take about {} then. {}",
+                                  link, FormatSeconds(study::EstimateSeconds(plan, network)),
+                                  study::SlowestPhase(plan, network)));
+}
+
 crypto::Digest DoctorHash(const Study& study) {
   crypto::Sha256 hash;
-  hash.Field("partita doctor v1").Field(study.file.text);
+  hash.Field("partita doctor v2").Field(study.file.text);
   return hash.Finish();
 }
 
@@ -221,7 +251,8 @@ void CheckPeers(const DoctorContext& context, Findings& findings, Progress& prog
     crypto::SystemRandom random;
     net::HelloInput hello;
     hello.study_hash = DoctorHash(*context.study);
-    hello.plan_hash = study::PlanHash(BuildPlan(*context.study));
+    const study::Plan plan = BuildPlan(*context.study);
+    hello.plan_hash = study::PlanHash(plan);
     const net::Session session = net::SayHello(*transport, hello, random, deadline, &progress);
     net::Channel channel(std::move(transport), session);
     channel.SetTimeout(context.options.wait);
@@ -230,6 +261,7 @@ void CheckPeers(const DoctorContext& context, Findings& findings, Progress& prog
     const std::vector<int64_t> from_peers = ShortestTrips(channel);
     const std::vector<int64_t> to_peers = SwapTrips(channel, from_peers);
     ReportClocks(context, from_peers, to_peers, findings);
+    ReportTime(plan, SlowestLinkSeconds(channel, from_peers, to_peers), findings);
   });
 }
 

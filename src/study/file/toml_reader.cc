@@ -85,6 +85,8 @@ toml::table ParseToml(const std::string& text, const std::string& file_name) {
   } catch (const toml::parse_error& error) {
     const auto begin = error.source().begin;
     std::string what(error.description());
+    constexpr std::string_view kOpening = "Error while parsing ";
+    if (what.starts_with(kOpening)) what.erase(0, kOpening.size());
     for (char& c : what) c = (c < ' ' || c > '~') ? ' ' : c;
     FailAt(file_name, {begin.line, begin.column}, what, TomlHint(what));
   }

@@ -33,6 +33,15 @@ std::string MleReport::Html(const study::Plan& plan, const RunFacts& facts) cons
 
 std::optional<std::string> MleReport::Csv() const { return EstimatesCsv(analyses); }
 
+std::string MleReport::Holds() const {
+  const bool moments = std::any_of(analyses.begin(), analyses.end(), [](const MleResult& result) {
+    return result.moments.has_value();
+  });
+  if (!moments) return {};
+  return "result.json holds the released moments: whoever has it can fit any model of these "
+         "variables";
+}
+
 std::span<const MleResult> AnalysesOf(const report::Result* result) {
   const auto* report = dynamic_cast<const MleReport*>(result);
   return report == nullptr ? std::span<const MleResult>() : report->analyses;

@@ -19,6 +19,7 @@ struct MleReport : report::Result {
   std::string Json(const study::Plan& plan, const report::RunFacts& facts) const override;
   std::string Html(const study::Plan& plan, const report::RunFacts& facts) const override;
   std::optional<std::string> Csv() const override;
+  std::string Holds() const override;
 
   const std::vector<MleResult> analyses;
 };

@@ -74,5 +74,39 @@ TEST(MixtureCommandTest, SimulateWritesTablesAndAModel) {
   EXPECT_FALSE(drawn["privacy"].is_null());
 }
 
+// Noise that leaves nothing: the plan says so, and neither an approval nor a run is made of it unless
+// asked for. Nothing is written.
+TEST(MixtureCommandTest, UselessStudiesAreRefused) {
+  StudyFolder folder;
+  const std::string study = folder.path() + "/useless.toml";
+  StudyFolder::Write(study, StudyFolder::Read(kStudy));
+  folder.Edit(study, "epsilon = 3\n", "epsilon = 0.1\n");
+  std::vector<std::string> simulate = {"study", "simulate", study, "--output",
+                                       folder.path() + "/out.json"};
+  for (const std::string party : {"clinic", "insurer"}) {
+    simulate.insert(
+        simulate.end(),
+        {"--data", party + "=" + SourcePath("examples/synthetic_registry/" + party + "/data.csv")});
+  }
+  const ProcessResult plan = Partita({"study", "plan", study});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("Forecast of usefulness"));
+  EXPECT_THAT(plan.out, HasSubstr("WARNING: synthetic rows would go"));
+
+  const ProcessResult refused = Partita(simulate);
+  EXPECT_EQ(refused.exit_code, 5) << refused.out;
+  EXPECT_THAT(refused.err, HasSubstr("the result would hardly be useful: synthetic rows would go"));
+  EXPECT_THAT(refused.err, HasSubstr("--accept-useless"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/out.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() + "/synthetic_1.csv"));
+
+  simulate.emplace_back("--accept-useless");
+  const ProcessResult accepted = Partita(simulate);
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/synthetic_1.csv"));
+  const auto result = nlohmann::json::parse(StudyFolder::Read(folder.path() + "/out.json"));
+  EXPECT_TRUE(result["result"]["poor_for_learning"].is_array());
+}
+
 }  // namespace
 }  // namespace partita::testing::mixture_command_test

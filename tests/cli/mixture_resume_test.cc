@@ -26,11 +26,12 @@ const std::string kAnalysis = R"([[analysis]]
 method = "mixture"
 components = 2
 iterations = 12
+learning_rate = 0.1
 reserve = 1
 synthetic_rows = 20
 [analysis.batch]
 mode = "poisson"
-size = 10
+size = 20
 [analysis.privacy]
 noise_multiplier = 3
 delta = 1e-5

@@ -16,12 +16,12 @@
 #include "cli/terminal/outcome.h"
 #include "crypto/signature.h"
 #include "methods/all.h"
-#include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
 #include "run/approval/approval_files.h"
 #include "run/approval/approval_uses.h"
 #include "run/approval/approvals.h"
 #include "run/approval/envelope_uses.h"
+#include "run/method/useful.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
 #include "run/party/row_sets.h"
@@ -199,8 +199,7 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
   request.runs = options.runs;
   if (!options.until.empty()) request.valid_until = UntilOf(options.until);
   const study::Plan plan = run::BuildPlan(prepared);
-  if (decision == study::Decision::kApprove)
-    methods::mle::RequireUseful(plan, options.accept_useless);
+  if (decision == study::Decision::kApprove) run::RequireUseful(prepared, options.accept_useless);
   const std::string price =
       options.ledger.empty() ? "" : PriceText(PriceOf(prepared, options.ledger, options.table));
   const study::ApprovalTerms terms =
@@ -295,9 +294,10 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
           ->excludes(envelope);
   command->add_option("--table", options->table, "The table in the ledger (default: its only one)")
       ->needs(ledger);
-  command->add_flag("--accept-useless", options->accept_useless,
-                    "Approve although the plan foresees standard errors that the privacy noise "
-                    "makes more than five times as large");
+  command->add_flag(
+      "--accept-useless", options->accept_useless,
+      "Approve although the plan foresees a result of little use, for example standard "
+      "errors that the privacy noise makes more than five times as large");
   command->add_flag("--accept-faults", options->accept_faults,
                     "Of a study that promises privacy: approve although cells of the table lie "
                     "outside their bounds or have no usable value");

@@ -11,9 +11,9 @@
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
-#include "methods/mle/plan/utility.h"
 #include "methods/prepare_study.h"
 #include "report/progress.h"
+#include "run/method/useful.h"
 #include "run/simulate/simulate.h"
 
 namespace partita::cli {
@@ -144,7 +144,7 @@ int Simulate(const OutputOptions& output, const SimulateOptions& options) {
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const run::Study& study = *owner;
-  methods::mle::RequireUseful(study, options.accept_useless);
+  run::RequireUseful(study, options.accept_useless);
   const std::vector<fs::path> data = DataPaths(study, options);
   for (size_t i = 0; i < study.parties.size(); ++i) {
     if (study.parties[i].holder && !fs::exists(data[i])) {

@@ -21,7 +21,6 @@
 #include "cli/terminal/units.h"
 #include "crypto/certificate.h"
 #include "methods/all.h"
-#include "methods/mle/plan/utility.h"
 #include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/report.h"
 #include "methods/mle/study/study.h"
@@ -30,6 +29,7 @@
 #include "report/progress.h"
 #include "report/result_json.h"
 #include "run/approval/approval_files.h"
+#include "run/method/useful.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
 #include "study/plan/hashes.h"
@@ -121,9 +121,9 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
       "PARTY=FILE: a holder's table (default: PARTY/data.csv beside the study file)");
   command->add_flag("--in-process", options->in_process, "Run the parties as threads, without TLS");
   command->add_flag("--accept-useless", options->accept_useless,
-                    "Go on although the plan foresees standard errors that the privacy noise makes "
-                    "more than five times as large; draw synthetic tables of a model that is not "
-                    "trained");
+                    "Go on although the plan foresees a result of little use, for example standard "
+                    "errors that the privacy noise makes more than five times as large; draw "
+                    "synthetic tables of a model that is not trained");
   command->add_option("--latency", options->latency, "Add one-way latency, for example 20ms");
   command->add_option("--bandwidth", options->bandwidth,
                       "Cap the bandwidth of every link, for example 100Mbit/s");
@@ -194,7 +194,7 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(command.study_file));
   const run::Study& study = *owner;
-  methods::mle::RequireUseful(study, command.accept_useless);
+  run::RequireUseful(study, command.accept_useless);
   run::JoinOptions options;
   options.party = command.party;
   options.data = command.files.Data();
@@ -296,9 +296,9 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
                       "for partita sem");
   AddForce(*command, invocation);
   command->add_flag("--accept-useless", options->accept_useless,
-                    "Go on although the plan foresees standard errors that the privacy noise makes "
-                    "more than five times as large; draw synthetic tables of a model that is not "
-                    "trained");
+                    "Go on although the plan foresees a result of little use, for example standard "
+                    "errors that the privacy noise makes more than five times as large; draw "
+                    "synthetic tables of a model that is not trained");
   // What `study simulate` passes to its processes.
   command->add_option("--listen-descriptor", options->listen_descriptor)->group("");
   command->add_option("--latency", options->latency)->group("");

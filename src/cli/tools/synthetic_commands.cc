@@ -150,10 +150,25 @@ std::string ReportText(const methods::mixture::FittedModel& model,
           "\nLog density of the real rows: {:.4f} nats per row at the mean, {:.4f} over 20 "
           "draws; active components: {}\n",
           report.plug_in, report.predictive, report.active_components);
+  const auto spread = [&](const char* what, auto number) {
+    std::vector<double> values;
+    for (const methods::mixture::TableUtility& one : report.tables) values.push_back(number(one));
+    const methods::mixture::Spread of = methods::mixture::SpreadOf(values);
+    return fmt::format("  {} {:.4f} ({:.4f} to {:.4f})\n", what, of.mean, of.least, of.most);
+  };
+  using Table = methods::mixture::TableUtility;
+  text += fmt::format("\nOver {} synthetic tables, on average (least to most)\n",
+                      report.tables.size()) +
+          spread("distance of the marginals", [](const Table& one) { return one.marginals; }) +
+          spread("Cramer's V off by", [](const Table& one) { return one.associations; });
+  if (report.from_synthetic)
+    text += spread("AUC", [](const Table& one) { return one.prediction->auc; });
   if (report.from_synthetic) {
     text += fmt::format("\nPredicting {} = {} in the real rows\n", report.target, report.level) +
             ScoreText("synthetic rows", *report.from_synthetic);
     if (report.from_real) text += ScoreText("real rows", *report.from_real);
+    if (report.poor_for_learning())
+      text += "  POOR FOR LEARNING: synthetic rows teach less than half of what real rows teach\n";
   }
   return text + "\n" + WrapText(kRealRows, 0) + WrapText(methods::mixture::kSyntheticPurpose, 0);
 }
@@ -181,6 +196,13 @@ nlohmann::ordered_json ReportData(const methods::mixture::FittedModel& model,
                      {"real", pair.real},
                      {"synthetic", pair.synthetic}});
   }
+  nlohmann::ordered_json tables = nlohmann::ordered_json::array();
+  for (const methods::mixture::TableUtility& one : report.tables) {
+    nlohmann::ordered_json table = {{"marginals", one.marginals},
+                                    {"associations", one.associations}};
+    if (one.prediction) table["auc"] = one.prediction->auc;
+    tables.push_back(table);
+  }
   nlohmann::ordered_json prediction;
   if (report.from_synthetic) {
     prediction = {{"target", report.target},
@@ -193,6 +215,7 @@ nlohmann::ordered_json ReportData(const methods::mixture::FittedModel& model,
           {"log_density", report.plug_in},
           {"predictive_log_density", report.predictive},
           {"active_components", report.active_components},
+          {"tables", tables},
           {"prediction", prediction},
           {"purpose", methods::mixture::kSyntheticPurpose}};
 }

@@ -8,6 +8,7 @@
 #include "crypto/prg.h"
 #include "crypto/state_file.h"
 #include "methods/mcmc/noisy_sums.h"
+#include "stats/mcmc/diagnostics.h"
 #include "stats/mcmc/stages.h"
 
 namespace partita::methods::mcmc {
@@ -145,8 +146,8 @@ void CheckPlan(const ChainPlan& plan) {
     throw Error(ErrorCode::kUsage, "only opened bits of single decisions come in two stages",
                 "open bits, without speculation");
   }
-  if (options.speculation == 0 || options.speculation > kMaxBlock || plan.stretch == 0 ||
-      stats::mcmc::DecisionsOf(options) % options.speculation != 0) {
+  if (options.speculation > kMaxBlock || plan.stretch == 0 ||
+      !stats::mcmc::HasWholeBlocks(options)) {
     throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
                 "choose other numbers of warm-up decisions or draws");
   }
@@ -172,8 +173,7 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   CheckPlan(plan);
   CheckInputs(engine, plan, inputs);
   const stats::mcmc::ChainOptions& options = plan.options;
-  const uint64_t total = stats::mcmc::DecisionsOf(options),
-                 decided = inputs.record.decisions.size();
+  const uint64_t decided = inputs.record.decisions.size();
   crypto::SystemRandom unused;
   const crypto::Key no_key{};
   const bool party = engine.self().has_value();
@@ -182,11 +182,15 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
   Recorder recorder(plan, inputs);
   ChainResult result;
   if (!party) {
-    for (uint64_t t = decided; t < total; t += options.speculation) {
-      decide({});
-      if (plan.staged) decide({});
+    uint64_t t = decided;
+    for (size_t stages = 1;; ++stages) {
+      for (; t < stats::mcmc::DecisionsBefore(options, stages); t += options.speculation) {
+        decide({});
+        if (plan.staged) decide({});
+      }
+      if (stages == stats::mcmc::StagesOf(options)) return result;
+      if (inputs.go_on && !inputs.go_on(std::nullopt)) return result;
     }
-    return result;
   }
 
   stats::mcmc::Differences differences(*inputs.target);
@@ -216,9 +220,13 @@ ChainResult RunSecureChains(mpc::Engine& engine, const ChainPlan& plan, const Ch
     differences.Replace(bits);
     return bits;
   };
+  const stats::mcmc::GoOn go_on = [&](const stats::mcmc::Draws& draws) {
+    const bool own = !stats::mcmc::HaveConverged(draws);
+    return inputs.go_on ? inputs.go_on(own) : own;
+  };
   crypto::Prg proposals(crypto::DeriveKey(*inputs.public_key, "chain proposals"));
   try {
-    result.draws = stats::mcmc::RunChains(plan.start, options, in_turn, proposals, progress);
+    result.draws = stats::mcmc::RunChains(plan.start, options, in_turn, proposals, progress, go_on);
   } catch (...) {
     // What this party knows is all that the others may have to go on with.
     try {

@@ -4,7 +4,9 @@
 // Public at all parties   Plan, seed, proposals, the prior, every decision, hence all draws.
 // Of a party alone        Its rows, and its log likelihood at any state.
 // Number of decisions     Declared in the plan and never exceeded, however often a run is
-//                         interrupted (record.h); every run makes all of them.
+//                         interrupted (record.h). Chains that may go on (stats/mcmc/chains.h) stop
+//                         after a stage with which they have converged: when they do is a function
+//                         of the decisions, and public as these are.
 // Revealed                What the rule opens, to all parties: of Version 3 a bit per decision and
 //                         chain (decisions.h), of the others a noisy number (noisy_sums.h,
 //                         penalty.h). The dealer learns when decisions are made, and nothing else.
@@ -61,6 +63,10 @@ struct ChainInputs {
   // run. Both durable on return, and may be empty in tests.
   std::function<void(uint64_t decisions)> mark;
   std::function<void(const ChainRecord&)> store;
+  // Every process of a plan of several stages, after each but the last: whether another one is
+  // made. own: what the draws of a party say; a dealer has none, and must be told. Empty: every
+  // party follows its own, and without draws all stages are made.
+  std::function<bool(std::optional<bool> own)> go_on;
   // Every process: variates of Version 3 that were made ahead, one per block (Decisions::Use); what
   // is missing is made in the run.
   std::vector<mpc::Shared> variates = {};

@@ -54,6 +54,17 @@ std::optional<study::DocumentTable> Ratios(const McmcStudy& study, const ChainSu
   return table;
 }
 
+// Of chains that may go on.
+std::string MadeText(const stats::mcmc::ChainOptions& options, const stats::mcmc::Draws& draws) {
+  return fmt::format(
+      "{} of at most {} decisions were made in each chain: {} of the {} stages. Only the last {} "
+      "gave draws, one of {} of them; those before are warm-up.",
+      stats::mcmc::DecisionsBefore(options, draws.stages), stats::mcmc::DecisionsOf(options),
+      draws.stages, stats::mcmc::StagesOf(options),
+      stats::mcmc::DecisionsOfStage(options, draws.stages - 1) - options.warmup,
+      uint64_t{options.thin} << (draws.stages - 1));
+}
+
 nlohmann::ordered_json SensitivityJson(const PriorSensitivity& sensitivity) {
   const auto scaled = [](double power, const ScaledPosterior& at) {
     return nlohmann::ordered_json{{"power", power}, {"shift", at.shift}, {"scale", at.scale}};
@@ -133,13 +144,16 @@ study::DocumentSection ChainPrivacySection(const McmcStudy& study, const ChainSu
     return section;
   }
   const double epsilon = study.statement.rows.front().loss.epsilon_upper;
+  const uint64_t charged =
+      stats::mcmc::DecisionsOf(study.chain.options) * study.chain.options.chains;
   const double effective = summary.ess_per_decision * static_cast<double>(summary.decisions);
   section.paragraphs.push_back(fmt::format(
-      "All {} decisions together: epsilon at most {} at delta = {} against whoever takes "
+      "All {} decisions together{}: epsilon at most {} at delta = {} against whoever takes "
       "no part and sees the draws; {} per effective draw of the parameter that mixes "
       "worst. Those who take part know more:",
-      summary.decisions, privacy::RoundedText(epsilon, 3, true),
-      privacy::DeltaText(study.spec.privacy->delta),
+      charged,
+      summary.decisions < charged ? fmt::format(" ({} of them were made)", summary.decisions) : "",
+      privacy::RoundedText(epsilon, 3, true), privacy::DeltaText(study.spec.privacy->delta),
       privacy::RoundedText(epsilon / effective, 2, true)));
   for (const study::PlanPrivacy& row : run::PlanPrivacyRows(study.statement)) {
     section.paragraphs.push_back(row.adversary +
@@ -163,10 +177,13 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
   posterior.paragraphs.push_back(fmt::format(
       "{} chains of {} draws, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
       result.draws.chains.front().rows(), 100 * summary.acceptance_rate));
+  if (stats::mcmc::StagesOf(study.chain.options) > 1)
+    posterior.paragraphs.push_back(MadeText(study.chain.options, result.draws));
   if (!summary.converged) {
     posterior.paragraphs.emplace_back(
         "The chains have not converged: R-hat must be below 1.01 and both effective sample sizes "
-        "above 400. Do not use these numbers; take more draws.");
+        "above 400. Do not use these numbers; allow more decisions (most_decisions, or draws and "
+        "thin), or put predictors on a scale on which coefficients are near 1.");
   }
   posterior.paragraphs.insert(posterior.paragraphs.end(), summary.warnings.begin(),
                               summary.warnings.end());

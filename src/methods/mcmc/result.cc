@@ -14,12 +14,6 @@ namespace {
 using Eigen::Index;
 using stats::mcmc::Draws;
 
-constexpr double kLargestRhat = 1.01, kSmallestEss = 400;
-
-bool NeverMoved(const Eigen::MatrixXd& draws) {
-  return (draws.rowwise() - draws.row(0)).cwiseAbs().maxCoeff() == 0;
-}
-
 std::vector<std::string> WarningsOf(const ChainPlan& plan, const std::vector<std::string>& names,
                                     const ChainResult& result) {
   std::vector<std::string> warnings;
@@ -30,7 +24,7 @@ std::vector<std::string> WarningsOf(const ChainPlan& plan, const std::vector<std
         names[j]));
   }
   for (size_t c = 0; c < result.draws.chains.size(); ++c) {
-    if (!NeverMoved(result.draws.chains[c])) continue;
+    if (!stats::mcmc::NeverMoved(result.draws.chains[c])) continue;
     warnings.push_back(fmt::format(
         "Chain {} accepted no proposal after the warm-up: its draws are one point. Take a smaller "
         "step, or a longer warm-up.",
@@ -51,7 +45,7 @@ ChainSummary SummariseChain(const ChainPlan& plan, const std::vector<std::string
   ChainSummary summary;
   summary.acceptance_rate = result.draws.acceptance_rate;
   summary.decisions = result.draws.decisions;
-  summary.converged = true;
+  summary.converged = stats::mcmc::HaveConverged(result.draws);
   double smallest = HUGE_VAL;
   const auto all = stats::mcmc::Summarise(result.draws);
   for (size_t j = 0; j < names.size(); ++j) {
@@ -59,15 +53,9 @@ ChainSummary SummariseChain(const ChainPlan& plan, const std::vector<std::string
     summary.parameters.push_back({names[j], s.mean, s.sd, s.mcse_mean, s.q2_5, s.median, s.q97_5,
                                   s.rhat, s.bulk_ess, s.tail_ess});
     smallest = std::min(smallest, s.bulk_ess);
-    if (!(s.rhat < kLargestRhat && s.bulk_ess > kSmallestEss && s.tail_ess > kSmallestEss)) {
-      summary.converged = false;
-    }
   }
   summary.ess_per_decision = smallest / static_cast<double>(summary.decisions);
   summary.warnings = WarningsOf(plan, names, result);
-  for (const Eigen::MatrixXd& chain : result.draws.chains) {
-    if (NeverMoved(chain)) summary.converged = false;
-  }
   return summary;
 }
 

@@ -22,6 +22,8 @@ using study::Quote;
 using study::TableReader;
 
 constexpr double kMostDecisions = 1e9;
+// Of a chain whose study says neither how many draws nor how many decisions: six stages.
+constexpr uint64_t kDefaultMostDecisions = 70000;
 
 // What each protocol opens: the entry that its release list must have.
 struct ChainProtocol {
@@ -154,6 +156,20 @@ void ReadChains(const TableReader& reader, ChainSpec& spec) {
   options.draws = ReadChainCount(reader, "draws", 4, 1000000, 1000);
   options.thin = ReadChainCount(reader, "thin", 1, 10000, 1);
   options.speculation = ReadChainCount(reader, "speculation", 1, 8, 1);
+  if (const auto most = reader.OptionalInteger("most_decisions")) {
+    const auto one_stage = static_cast<int64_t>(stats::mcmc::DecisionsOfStage(options, 0));
+    if (most->value < one_stage || static_cast<double>(most->value) > kMostDecisions) {
+      reader.Fail(most->position,
+                  fmt::format("'most_decisions' must be at least {}, warmup + draws x thin of a "
+                              "chain, and at most 1e9",
+                              one_stage),
+                  fmt::format("write, for example: most_decisions = {}", kDefaultMostDecisions));
+    }
+    options.most_decisions = static_cast<uint64_t>(most->value);
+  } else if (!reader.Has("draws") && !reader.Has("privacy")) {
+    // Where there is a promise every decision is charged: how many is said, or they are few.
+    options.most_decisions = kDefaultMostDecisions;
+  }
   const auto decisions = static_cast<double>(stats::mcmc::DecisionsOf(options));
   if (decisions * static_cast<double>(options.chains) > kMostDecisions) {
     reader.Fail(reader.PositionOf("draws"), "there are more than 1e9 decisions",
@@ -164,11 +180,14 @@ void ReadChains(const TableReader& reader, ChainSpec& spec) {
                 "only protocol 'decisions' takes several decisions at a time",
                 "remove 'speculation'");
   }
-  if (stats::mcmc::DecisionsOf(options) % options.speculation != 0) {
-    reader.Fail(reader.PositionOf("speculation"),
-                fmt::format("'speculation' must divide the {} decisions of a chain",
-                            stats::mcmc::DecisionsOf(options)),
-                "decisions of a chain are warmup + draws x thin: change one of them");
+  if (!stats::mcmc::HasWholeBlocks(options)) {
+    reader.Fail(
+        reader.PositionOf("speculation"),
+        fmt::format("'speculation' must divide the {} decisions of a chain{}",
+                    stats::mcmc::DecisionsOfStage(options, 0),
+                    stats::mcmc::StagesOf(options) > 1 ? ", and those of every further stage" : ""),
+        "decisions of a chain are warmup + draws x thin, of further stages warmup + twice "
+        "as many, and so on: change one of them");
   }
   if (const auto first = reader.OptionalNumber("first_stage")) {
     if (!(first->value >= 0.01) || !(first->value <= 0.99)) {
@@ -401,9 +420,9 @@ std::shared_ptr<const study::Section> ReadMcmc(const TableReader& reader,
 
 study::SectionReader McmcReader() {
   const std::vector<std::string> keys = {
-      "protocol",    "rule",    "model",  "outcome", "predictors", "intercept",
-      "subset",      "release", "chains", "warmup",  "draws",      "thin",
-      "speculation", "step",    "priors", "start",   "privacy",    "first_stage"};
+      "protocol", "rule",   "model",   "outcome",     "predictors",    "intercept",   "subset",
+      "release",  "chains", "warmup",  "draws",       "thin",          "speculation", "step",
+      "priors",   "start",  "privacy", "first_stage", "most_decisions"};
   study::SectionReader reader{"mcmc", keys, ReadMcmc};
   for (const std::string& model : ChainModelNames()) {
     if (model != "linear")

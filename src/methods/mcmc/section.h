@@ -9,6 +9,9 @@
 //   outcome      a design column, or for weibull and cox a survival variable
 //   predictors, intercept, subset, release
 //   chains, warmup, draws, thin, speculation, step
+//   most_decisions                        of a chain that goes on until it has converged; without
+//                                         it and `draws` and `privacy` a default, otherwise one
+//                                         stage
 //   [analysis.priors], [analysis.start]   by parameter; priors.coefficients for the rest
 //   [analysis.privacy]                    epsilon, delta, adjacency, clip, noise
 #pragma once

@@ -10,6 +10,7 @@
 #include "methods/mcmc/section.h"
 #include "privacy/rounded_text.h"
 #include "run/method/plan_privacy.h"
+#include "stats/mcmc/diagnostics.h"
 
 namespace partita::methods::mcmc {
 namespace {
@@ -141,6 +142,34 @@ std::string ChainLossText(const privacy::StatementRow& row) {
                      privacy::DeltaText(row.loss.delta), privacy::WeaknessText(row.loss));
 }
 
+std::string DecisionsText(const stats::mcmc::ChainOptions& options) {
+  const uint64_t most = stats::mcmc::DecisionsOf(options);
+  if (stats::mcmc::StagesOf(options) == 1) return fmt::format("{}", most);
+  return fmt::format("{} to {}", stats::mcmc::DecisionsOfStage(options, 0), most);
+}
+
+// Of chains that may go on: how far, and what it tells.
+std::string StagesText(const McmcStudy& study) {
+  const stats::mcmc::ChainOptions& options = study.chain.options;
+  std::string after;
+  for (size_t stages = 1; stages <= stats::mcmc::StagesOf(options); ++stages) {
+    after += fmt::format("{}{}",
+                         stages == 1                                ? ""
+                         : stages == stats::mcmc::StagesOf(options) ? " or "
+                                                                    : ", ",
+                         stats::mcmc::DecisionsBefore(options, stages));
+  }
+  return fmt::format(
+      "Chains stop when they have converged (R-hat below {} and effective sample sizes above {} of "
+      "every parameter), after {} decisions each; expected: {}. Rounds, bytes and seconds are "
+      "those of all. When they stop follows from the decisions that are open to everybody, and "
+      "tells nothing beyond them; a dealer, who sees no decision, learns their number. {}",
+      stats::mcmc::kLargestRhat, stats::mcmc::kSmallestEss, after,
+      ExpectedDecisions(options, study.parameters.size()),
+      study.IsPrivate() ? "All that may be made are charged, made or not."
+                        : "most_decisions = ... is the budget.");
+}
+
 std::string ChainRowsText(const McmcStudy& study) {
   std::vector<data::Condition> conditions = study.file.population.subset;
   const auto& own = study.file.analyses.front().subset;
@@ -210,7 +239,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
       {file.analyses.front().name, file.analyses.front().protocol,
        fmt::format("{} regression of {}{}; {} chains, {} decisions each{}",
                    ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome, predictors,
-                   options.chains, stats::mcmc::DecisionsOf(options),
+                   options.chains, DecisionsText(options),
                    chain.staged ? fmt::format(" in two stages, about {} % of the rows first",
                                               100 * spec.first_stage)
                                 : ""),
@@ -240,6 +269,7 @@ void McmcStudy::Describe(study::Plan& plan) const {
         "Nobody learns a likelihood, but the draws follow from what opens, and nothing limits what "
         "they say about single persons (no differential privacy).");
   }
+  if (stats::mcmc::StagesOf(options) > 1) plan.notes.push_back(StagesText(*this));
   for (size_t j = 0; j < parameters.size(); ++j) {
     const bool flat = chain.priors[j].kind == stats::mcmc::PriorKind::kFlat;
     plan.notes.push_back(fmt::format(

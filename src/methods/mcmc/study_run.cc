@@ -113,6 +113,25 @@ void RunChainChecks(mpc::Engine& engine, const McmcStudy& study,
               "leave out the variable, join levels, or find more rows");
 }
 
+// Between two stages: the first party says whether chains go on, to all others in one byte. All
+// parties would say the same; a dealer has no draws, and rounding of machines that differ must not
+// part them here.
+bool ToldToGoOn(net::Channel& channel, std::optional<bool> own) {
+  std::array<uint8_t, 1> word = {own.value_or(false) ? uint8_t{1} : uint8_t{0}};
+  std::vector<net::Send> sends;
+  std::vector<net::Receive> receives;
+  if (channel.self() == 0) {
+    for (size_t peer = 1; peer < channel.num_parties(); ++peer)
+      sends.push_back({peer, word, 0, nullptr});
+  } else {
+    receives.emplace_back();
+    receives.back().from = 0;
+    receives.back().into = word;
+  }
+  channel.Exchange(sends, receives);
+  return word[0] == 1;
+}
+
 }  // namespace
 
 crypto::Digest McmcResult::Common() const {
@@ -268,6 +287,11 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
   if (session != nullptr && session->file) {
     inputs.mark = [session](uint64_t decisions) { session->file->Mark(decisions); };
     inputs.store = [session](const ChainRecord& record) { session->file->Store(record); };
+  }
+  if (input.channel != nullptr) {
+    inputs.go_on = [channel = input.channel](std::optional<bool> says) {
+      return ToldToGoOn(*channel, says);
+    };
   }
   result->chain = RunSecureChains(engine, chain, inputs, progress);
   result->own = own.rows;

@@ -40,9 +40,11 @@ model = "logistic"                 # or linear, poisson, negative-binomial, weib
 outcome = "relapse.yes"            # the level of a factor as 0 or 1
 predictors = ["decades", "doses", "sex.male"]
 release = ["decisions"]
-chains = 4
-warmup = 1000
-draws = 1000                       # that are kept of each chain
+# Four chains go on until they have converged, or have made so many decisions each. draws = 1000
+# would end them after 1000 draws, converged or not.
+most_decisions = 70000
+# chains = 4
+# warmup = 1000
 # thin = 4                         # one draw of so many steps
 # speculation = 2                  # decisions at a time: fewer rounds, more work
 

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/memo.h"
+#include "methods/mixture/forecast.h"
 #include "methods/mixture/study.h"
 #include "mpc/plan_engine.h"
 #include "privacy/rounded_text.h"
@@ -144,6 +146,8 @@ void MixtureStudy::Describe(study::Plan& described) const {
   described.assumptions.push_back(statement.mechanism);
   described.assumptions.insert(described.assumptions.end(), statement.caveats.begin(),
                                statement.caveats.end());
+  const run::Forecast forecast = Utility();
+  described.notes.insert(described.notes.end(), forecast.notes.begin(), forecast.notes.end());
   if (of.utility.test_rows > 0) described.notes.push_back(TestRowsText(*this));
   described.notes.push_back(BatchText(*this));
   described.notes.push_back("With the same noise and as many passes through the rows:");
@@ -177,6 +181,12 @@ std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
       "sums of clipped gradients with noise of {} times the clipping norm on each iteration",
       NoiseText(plan))};
   return {exposure};
+}
+
+run::Forecast MixtureStudy::Utility() const {
+  static Memo<std::string, MixtureForecast> memo;
+  return ForecastTexts(plan.request,
+                       memo.Get(file.text, [&] { return ForecastMixture(plan.request); }));
 }
 
 run::ComputeSeconds MixtureStudy::Compute() const {

@@ -14,6 +14,10 @@ namespace partita::methods::mixture {
 
 namespace {
 
+// Rows and tables that are drawn to see what synthetic rows can teach: V of independent columns is
+// then about 0.02.
+constexpr size_t kLearningRows = 5000, kLearningTables = 5;
+
 study::DocumentTable ColumnTable(const MixtureStudy& study) {
   study::DocumentTable table{"Columns", {"column", "held by", "encoding", "parameters"}, {}};
   const stats::mixture::Layout& layout = study.plan.request.layout;
@@ -118,6 +122,29 @@ UtilityRequest UtilityRequestOf(const MixtureStudy& study, size_t party) {
   return request;
 }
 
+study::DocumentTable SpreadTable(const Utility& utility) {
+  study::DocumentTable table{
+      fmt::format("Over {} synthetic tables, each from a posterior draw of its own",
+                  utility.tables.size()),
+      {"against the real rows", "mean", "least", "most"},
+      {}};
+  const auto add = [&](const std::string& what, auto number) {
+    std::vector<double> values;
+    for (const TableUtility& one : utility.tables) values.push_back(number(one));
+    const Spread spread = SpreadOf(values);
+    table.rows.push_back({what, spread.mean, spread.least, spread.most});
+  };
+  add("distance of the marginals", [](const TableUtility& one) { return one.marginals; });
+  if (!utility.associations.empty())
+    add("Cramer's V off by", [](const TableUtility& one) { return one.associations; });
+  if (utility.from_synthetic) {
+    const std::string of = fmt::format(" of {} = {}", utility.target, utility.level);
+    add("AUC" + of, [](const TableUtility& one) { return one.prediction->auc; });
+    add("error" + of, [](const TableUtility& one) { return 1 - one.prediction->accuracy; });
+  }
+  return table;
+}
+
 study::DocumentTable PredictionTable(const Utility& utility) {
   study::DocumentTable table{fmt::format("Predicting whether {} is {} on the rows set aside",
                                          utility.target, utility.level),
@@ -126,7 +153,7 @@ study::DocumentTable PredictionTable(const Utility& utility) {
   const auto add = [&](const std::string& rows, const stats::mixture::PredictionScore& score) {
     table.rows.push_back({rows, 1 - score.accuracy, score.auc, score.log_loss});
   };
-  add("synthetic rows", *utility.from_synthetic);
+  add("synthetic rows, on average", *utility.from_synthetic);
   add("own training rows", *utility.from_real);
   return table;
 }
@@ -159,6 +186,14 @@ study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party, const
        "Exact, computed from this party's rows and columns; shown here and kept in no file. To "
        "tell "
        "anybody is a release of its own."}};
+  if (utility.poor_for_learning()) {
+    section.paragraphs.push_back(fmt::format(
+        "POOR FOR LEARNING: of what real rows teach about {} = {} synthetic rows teach less than "
+        "half (AUC {:.2f} against {:.2f}, where 0.5 is guessing). A classifier learned from them "
+        "is of no use on real rows.",
+        utility.target, utility.level, utility.from_synthetic->auc, utility.from_real->auc));
+  }
+  section.tables.push_back(SpreadTable(utility));
   study::DocumentTable marginals{"Distance of the marginals", {"column", "total variation"}, {}};
   for (const stats::mixture::MarginalDistance& marginal : utility.marginals)
     marginals.rows.push_back({marginal.name, marginal.total_variation});
@@ -170,6 +205,51 @@ study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party, const
   }
   if (utility.from_synthetic) section.tables.push_back(PredictionTable(utility));
   section.own_rows = true;
+  return section;
+}
+
+study::DocumentTable StrengthTable(const std::vector<ColumnStrength>& strengths, size_t tables) {
+  study::DocumentTable table{
+      fmt::format("Cramer's V of each column with the one it goes with most, over {} synthetic "
+                  "tables",
+                  tables),
+      {"column", "mean", "least", "most"},
+      {}};
+  for (const ColumnStrength& column : strengths) {
+    table.rows.push_back({column.column, column.association.mean, column.association.least,
+                          column.association.most});
+  }
+  return table;
+}
+
+// Names of columns that hardly go with any other one.
+std::vector<std::string> WeakColumns(const std::vector<ColumnStrength>& strengths) {
+  std::vector<std::string> weak;
+  for (const ColumnStrength& column : strengths) {
+    if (column.association.mean < kWeakAssociation) weak.push_back(column.column);
+  }
+  return weak;
+}
+
+// What can be learned from synthetic rows at most: functions of the model, at every party.
+study::DocumentSection LearningSection(const std::vector<ColumnStrength>& strengths,
+                                       const std::vector<std::string>& weak) {
+  study::DocumentSection section{"What synthetic rows can teach"};
+  if (weak.empty()) {
+    section.paragraphs.emplace_back(
+        "Every column goes with another one. Whether it does so as in the real rows only their "
+        "holders can see.");
+  } else {
+    section.paragraphs.push_back(fmt::format(
+        "POOR FOR LEARNING: in synthetic rows {} of {} columns hardly go with any other (Cramer's "
+        "V below {}): {}. Nothing can be learned from synthetic rows about these columns from the "
+        "others, whatever the real rows are and however well the model fits each column.",
+        weak.size(), strengths.size(), kWeakAssociation, fmt::join(weak, ", ")));
+  }
+  section.paragraphs.emplace_back(
+      "Computed from rows drawn from the model, which everybody has who has the model: nothing was "
+      "opened or charged for it, and no table was chosen by it.");
+  section.tables.push_back(StrengthTable(strengths, kLearningTables));
   return section;
 }
 
@@ -253,6 +333,10 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   if (!trained) document.ending = study::Ending::kNotTrained;
   if (party == study.receiver && (trained || result.accept_useless))
     tables = AddMixtureTables(study, model, random, document);
+  const std::vector<ColumnStrength> strengths =
+      ColumnStrengths(model, kLearningRows, kLearningTables, random);
+  const std::vector<std::string> weak = WeakColumns(strengths);
+  document.sections.push_back(LearningSection(strengths, weak));
   if (result.own) document.sections.push_back(OwnColumns(study, party, model, *result.own, random));
   if (study.plan.request.batch_mode == stats::mixture::BatchMode::kPoisson)
     document.sections.push_back(UsesSection(study, run));
@@ -268,6 +352,7 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
                                          {"noise_multiplier", study.plan.request.noise_multiplier},
                                          {"model", "model.json"},
                                          {"synthetic", tables},
+                                         {"poor_for_learning", weak},
                                          {"privacy", nlohmann::ordered_json::parse(model.privacy)}}
                       .dump();
   return document;

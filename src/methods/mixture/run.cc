@@ -1,5 +1,7 @@
 #include "methods/mixture/run.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +11,7 @@
 #include "crypto/prg.h"
 #include "crypto/state_file.h"
 #include "privacy/sampling/discrete_gaussian.h"
+#include "privacy/sampling/grid_variance.h"
 
 namespace partita::methods::mixture {
 
@@ -71,8 +74,19 @@ class NoiseOfSelf {
 
 }  // namespace
 
+double LargestNoise(const RunRequest& request) {
+  return std::ldexp(1 - 0x1p-20, privacy::kMaxLog2Stddev - kGridBits) / request.clip;
+}
+
 RunPlan PlanRun(RunRequest request) {
   stats::mixture::CheckOptions(request.variational);
+  if (request.noise_multiplier > LargestNoise(request)) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("noise of {:.6g} times `clip` = {:.6g} is more than a run can draw, "
+                            "which is {:.6g} times",
+                            request.noise_multiplier, request.clip, LargestNoise(request)),
+                "take less noise, or a smaller clip");
+  }
   RunPlan plan;
   plan.holders = HoldersOf(request.layout, request.party_index);
   StepDesign step;

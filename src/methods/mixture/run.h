@@ -72,7 +72,11 @@ struct RunPlan {
   privacy::DistributedNoise noise;  // of every opening, on the grid of kGridBits
 };
 
-// Throws kBadInput as CheckDesign, CheckOptions and Batches do; kUsage for noise out of range.
+// The largest noise multiplier that the protocol's numbers hold: its draws are whole numbers of up
+// to 100 bits, kGridBits of them behind the point.
+double LargestNoise(const RunRequest& request);
+
+// Throws kBadInput as CheckDesign, CheckOptions and Batches do, and for noise above LargestNoise.
 RunPlan PlanRun(RunRequest request);
 
 // The one release of a run, for the gate.

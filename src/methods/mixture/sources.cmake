@@ -3,6 +3,7 @@ list(APPEND method_sources
   mixture/cells.cc
   mixture/checkpoint.cc
   mixture/columns.cc
+  mixture/forecast.cc
   mixture/held_out_rows.cc
   mixture/mixture.cc
   mixture/model_file.cc

@@ -154,7 +154,15 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
     changed.noise_multiplier = noise;
     return PlanRun(std::move(changed));
   };
-  constexpr double kLeast = 0.3, kMost = 0x1p20;
+  constexpr double kLeast = 0.3;
+  const double most = LargestNoise(request);
+  const auto refuse = [&] {
+    throw Error(ErrorCode::kBudget,
+                fmt::format("epsilon = {:.6g} for {} iterations takes noise of more than {:.6g} "
+                            "times `clip` = {:.6g}, which is the most that a run can draw",
+                            epsilon, request.variational.steps, most, request.clip),
+                "use a larger epsilon, fewer iterations, or a smaller clip");
+  };
   if (against == Against::kOutside && request.batch_mode == BatchMode::kPoisson) {
     // Without the small terms of the statement, which the loop below pays for.
     const double rate = plan_at(1).sampling_rate;
@@ -164,9 +172,10 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
     };
     double noise =
         privacy::NoiseForBudget(events, {epsilon, audience.delta * 0.99}, 1e-3).noise_multiplier;
-    while (OutsideEpsilon(StateRun(plan_at(noise), audience, {request.max_openings(), {}})) >
-           epsilon)
+    while (noise <= most && OutsideEpsilon(StateRun(plan_at(noise), audience,
+                                                    {request.max_openings(), {}})) > epsilon)
       noise *= 1.002;
+    if (noise > most) refuse();
     return noise;
   }
   const uint32_t known = against == Against::kOutside ? 0 : KnownShares(audience);
@@ -179,16 +188,11 @@ double NoiseFor(const RunRequest& request, const Audience& audience, double epsi
       return true;  // so little noise that nothing can be stated
     }
   };
-  double low = kLeast, high = 1;
+  double low = kLeast, high = std::min(1.0, most);
   while (exceeds(high)) {
+    if (high == most) refuse();
     low = high;
-    high *= 2;
-    if (high <= kMost) continue;
-    throw Error(ErrorCode::kBudget,
-                fmt::format("no noise up to a million times `clip` gives epsilon = {:.6g} for "
-                            "{} iterations",
-                            epsilon, request.variational.steps),
-                "use fewer iterations, or a larger epsilon");
+    high = std::min(2 * high, most);
   }
   while (high / low > 1.002) {
     const double middle = std::sqrt(low * high);

@@ -37,7 +37,7 @@ privacy::NoisySteps StepsOf(const RunPlan& plan, const Audience& audience, const
 privacy::Statement StateRun(const RunPlan& plan, const Audience& audience, const Made& made);
 
 // The smallest noise multiplier, up to 1 %, with which the whole plan keeps `epsilon` against the
-// outside analyst, or against every single party. Throws kBudget if there is none up to 2^20.
+// outside analyst, or against every single party. Throws kBudget if there is none up to LargestNoise.
 enum class Against { kOutside, kParty };
 double NoiseFor(const RunRequest& request, const Audience& audience, double epsilon,
                 Against against);

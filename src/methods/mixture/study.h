@@ -53,6 +53,8 @@ struct MixtureStudy final : run::Study {
   void Describe(study::Plan& described) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
+  // Of this process once, for a study; a second or two where the run is long (forecast.h).
+  run::Forecast Utility() const override;
   run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }
   uint64_t FileBytes() const override;

@@ -66,7 +66,7 @@ columns = [
   {variable = "x5", rare = ["islands", "abroad"]},  # levels that share one
   {variable = "x6", family = "categorical", bins = 10},
 ]
-components = 10
+components = 4                     # few rows under noise bear few
 epochs = 30                        # passes through the rows; or iterations = 120
 learning_rate = 0.05
 synthetic_rows = 300

@@ -21,18 +21,39 @@ struct RealRows {
 };
 
 struct UtilityRequest {
-  size_t synthetic_rows = 10000;  // drawn for the comparison, of one posterior draw
+  size_t synthetic_rows = 10000;  // drawn for each comparison, of one posterior draw
   std::string target, level;      // a factor of the model and its level; empty: no prediction
+  size_t tables = 5;              // as many comparisons, each of another posterior draw
 };
 
+// How near one synthetic table comes.
+struct TableUtility {
+  double marginals = 0;     // total variation, averaged over columns
+  double associations = 0;  // by how much Cramer's V is off, averaged over pairs
+  std::optional<stats::mixture::PredictionScore> prediction;
+};
+
+struct Spread {
+  double mean = 0, least = 0, most = 0;
+};
+// Of one number or more.
+Spread SpreadOf(const std::vector<double>& values);
+
 struct Utility {
+  // All of them; tables of one model differ, for they are drawn from posterior draws and by chance.
+  std::vector<TableUtility> tables;
+  // Of the first one.
   std::vector<stats::mixture::MarginalDistance> marginals;
   std::vector<stats::mixture::Association> associations;
   // Of the test rows, nats per row: at the mean of the variational law, and averaged over 20 draws.
   double plug_in = 0, predictive = 0;
   size_t active_components = 0;
   std::string target, level;
-  std::optional<stats::mixture::PredictionScore> from_synthetic, from_real;
+  std::optional<stats::mixture::PredictionScore> from_synthetic, from_real;  // the former: the mean
+
+  // Whether training on synthetic rows tells less than half of what training on real rows tells of
+  // the target, by the AUC: nothing can be said without both.
+  bool poor_for_learning() const;
 };
 
 // Throws kBadInput for a target that the model does not have, or has without that level; as
@@ -45,6 +66,18 @@ Utility JudgeSynthetic(const FittedModel& model, const RealRows& real,
 std::vector<stats::mixture::Association> SyntheticAssociations(const FittedModel& model,
                                                                size_t rows,
                                                                crypto::RandomSource& random);
+
+// How strongly a column goes with the one that it goes with most, in tables of drawn rows.
+struct ColumnStrength {
+  std::string column;
+  Spread association;  // Cramer's V, over the tables
+};
+// Of every column of the model. From a column below kWeakAssociation hardly anything can be learned
+// about another, nor about it from the others, whatever the real rows are: a model that ends with
+// one component has only such columns, and its likelihood may be fine.
+inline constexpr double kWeakAssociation = 0.1;
+std::vector<ColumnStrength> ColumnStrengths(const FittedModel& model, size_t rows, size_t tables,
+                                            crypto::RandomSource& random);
 
 // The strongest of them first, by whichever side is stronger.
 std::vector<stats::mixture::Association> Strongest(

@@ -35,7 +35,7 @@ double FailureProbability(const NoisySteps& steps, double noise, double shift) {
     throw Error(ErrorCode::kUsage,
                 "the noise of one step is so small that the distance of its law from a Gaussian "
                 "cannot be bounded",
-                "use more noise, or a finer grid and gap = 0");
+                "use more noise");
   }
   return steps.gap / (1 - largest) * (1 + 1e-12);
 }

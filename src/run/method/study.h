@@ -110,6 +110,10 @@ struct StudySize {
 struct Forecast {
   std::vector<study::PlanUtility> rows;  // most wanted first
   std::vector<std::string> notes;        // whole sentences
+  // Why the result would hardly be useful, a clause; empty: it may be. RequireUseful then refuses
+  // (useful.h).
+  std::string useless;
+  std::string helps;  // against it, a list
 };
 
 // What a plan says of the messages.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "stats/mcmc/diagnostics.h"
 #include "stats/mcmc/lipschitz.h"
 
 namespace partita::stats::mcmc {
@@ -48,15 +49,31 @@ class Proposals {
     if (options_.longest > 0) log_scale_ = std::min(log_scale_, kLargestLogScale);
     // The first tenth is on its way to the typical set.
     if (10 * t < options_.warmup) return;
-    for (Index c = 0; c < current.cols(); ++c) {
-      seen_ += 1;
-      const VectorXd old = current.col(c) - mean_;
-      mean_ += old / seen_;
-      sum_of_squares_ =
-          seen_ == 1 ? MatrixXd::Zero(mean_.size(), mean_.size()).eval()
-                     : MatrixXd(sum_of_squares_ + old * (current.col(c) - mean_).transpose());
+    for (Index c = 0; c < current.cols(); ++c) See(current.col(c));
+    if (t % 20 == 0) TakeOver();
+  }
+
+  // Before another warm-up: forgets what was seen, for these draws know better.
+  void LearnAgain(const std::vector<MatrixXd>& chains) {
+    seen_ = 0;
+    mean_.setZero();
+    for (const MatrixXd& chain : chains) {
+      for (Index i = 0; i < chain.rows(); ++i) See(chain.row(i).transpose());
     }
-    if (t % 20 != 0 || seen_ < 10 * static_cast<double>(mean_.size())) return;
+    TakeOver();
+  }
+
+ private:
+  void See(const VectorXd& state) {
+    seen_ += 1;
+    const VectorXd old = state - mean_;
+    mean_ += old / seen_;
+    sum_of_squares_ = seen_ == 1 ? MatrixXd::Zero(mean_.size(), mean_.size()).eval()
+                                 : MatrixXd(sum_of_squares_ + old * (state - mean_).transpose());
+  }
+
+  void TakeOver() {
+    if (seen_ < 10 * static_cast<double>(mean_.size())) return;
     covariance_ = sum_of_squares_ / (seen_ - 1);
     covariance_.diagonal() +=
         1e-6 * covariance_.diagonal() + VectorXd::Constant(mean_.size(), 1e-12);
@@ -64,7 +81,6 @@ class Proposals {
     if (factor.info() == Eigen::Success) factor_ = factor.matrixL();
   }
 
- private:
   const ChainOptions& options_;
   double log_scale_;
   double seen_ = 0;
@@ -74,8 +90,25 @@ class Proposals {
 
 }  // namespace
 
+uint64_t DecisionsOfStage(const ChainOptions& options, size_t stage) {
+  return options.warmup + ((uint64_t{options.draws} * options.thin) << stage);
+}
+
+uint64_t DecisionsBefore(const ChainOptions& options, size_t stage) {
+  uint64_t decisions = 0;
+  for (size_t s = 0; s < stage; ++s) decisions += DecisionsOfStage(options, s);
+  return decisions;
+}
+
+size_t StagesOf(const ChainOptions& options) {
+  if (options.draws == 0 || options.thin == 0) return 1;
+  size_t stages = 1;
+  while (DecisionsBefore(options, stages + 1) <= options.most_decisions) ++stages;
+  return stages;
+}
+
 uint64_t DecisionsOf(const ChainOptions& options) {
-  return options.warmup + uint64_t{options.draws} * options.thin;
+  return DecisionsBefore(options, StagesOf(options));
 }
 
 std::vector<MatrixXd> Reachable(const MatrixXd& current, const std::vector<MatrixXd>& steps) {
@@ -102,53 +135,70 @@ size_t QuestionAfter(const std::vector<bool>& bits) {
   return (size_t{1} << bits.size()) - 1 + made;
 }
 
+bool HasWholeBlocks(const ChainOptions& options) {
+  if (options.speculation == 0) return false;
+  for (size_t stage = 0; stage < StagesOf(options); ++stage) {
+    if (DecisionsOfStage(options, stage) % options.speculation != 0) return false;
+  }
+  return true;
+}
+
 Draws RunChains(const MatrixXd& start, const ChainOptions& options, const Decide& decide,
-                crypto::RandomSource& public_source, Progress& progress) {
+                crypto::RandomSource& public_source, Progress& progress, const GoOn& go_on) {
   if (options.chains == 0 || options.draws == 0 || options.thin == 0 ||
       start.cols() != static_cast<Index>(options.chains) || start.rows() == 0) {
     throw Error(ErrorCode::kUsage, "chains need draws, and a starting point for every one of them");
   }
-  const uint64_t total = DecisionsOf(options);
-  if (options.speculation == 0 || total % options.speculation != 0) {
+  if (!HasWholeBlocks(options)) {
     throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
                 "choose other numbers of warm-up decisions or draws");
   }
+  const uint64_t total = DecisionsOf(options);
+  const size_t stages = StagesOf(options);
   blr::Variates variates(public_source);
   Proposals proposals(start.rows(), options);
   MatrixXd current = start;
   Draws draws;
   draws.chains.assign(options.chains, MatrixXd(static_cast<Index>(options.draws), start.rows()));
-  double accepted_after = 0;
   std::vector<MatrixXd> steps(options.speculation);
-  for (size_t t = 0; t < total;) {
-    progress.Step(t, total);
-    progress.CheckCancelled();
-    for (MatrixXd& step : steps) step = proposals.DrawStep(start.cols(), variates);
-    const std::vector<std::vector<bool>> block = decide(current, steps);
-    for (size_t k = 0; k < steps.size(); ++k, ++t) {
-      const std::vector<bool>& accepted = block[k];
-      for (size_t c = 0; c < options.chains; ++c) {
-        const auto column = static_cast<Index>(c);
-        if (accepted[c]) current.col(column) += steps[k].col(column);
-      }
-      const double share = static_cast<double>(std::count(accepted.begin(), accepted.end(), true)) /
-                           static_cast<double>(options.chains);
-      draws.decisions += options.chains;
-      if (t < options.warmup) {
-        proposals.Learn(t, current, share);
-        continue;
-      }
-      accepted_after += share;
-      const size_t kept = t - options.warmup;
-      if ((kept + 1) % options.thin != 0) continue;
-      for (size_t c = 0; c < options.chains; ++c) {
-        draws.chains[c].row(static_cast<Index>(kept / options.thin)) =
-            current.col(static_cast<Index>(c)).transpose();
+  const auto chains = static_cast<double>(options.chains);
+  for (size_t stage = 0;; ++stage) {
+    const uint64_t before = DecisionsBefore(options, stage);
+    const uint64_t in_stage = DecisionsOfStage(options, stage);
+    const uint64_t thin = uint64_t{options.thin} << stage;
+    double accepted_after = 0;
+    for (uint64_t t = 0; t < in_stage;) {
+      progress.Step(before + t, total);
+      progress.CheckCancelled();
+      for (MatrixXd& step : steps) step = proposals.DrawStep(start.cols(), variates);
+      const std::vector<std::vector<bool>> block = decide(current, steps);
+      for (size_t k = 0; k < steps.size(); ++k, ++t) {
+        const std::vector<bool>& accepted = block[k];
+        for (size_t c = 0; c < options.chains; ++c) {
+          const auto column = static_cast<Index>(c);
+          if (accepted[c]) current.col(column) += steps[k].col(column);
+        }
+        const double share =
+            static_cast<double>(std::count(accepted.begin(), accepted.end(), true)) / chains;
+        draws.decisions += options.chains;
+        if (t < options.warmup) {
+          proposals.Learn(t + stage * options.warmup, current, share);
+          continue;
+        }
+        accepted_after += share;
+        const uint64_t kept = t - options.warmup;
+        if ((kept + 1) % thin != 0) continue;
+        for (size_t c = 0; c < options.chains; ++c) {
+          draws.chains[c].row(static_cast<Index>(kept / thin)) =
+              current.col(static_cast<Index>(c)).transpose();
+        }
       }
     }
+    draws.acceptance_rate = accepted_after / static_cast<double>(in_stage - options.warmup);
+    draws.stages = stage + 1;
+    if (draws.stages == stages || !(go_on ? go_on(draws) : !HaveConverged(draws))) return draws;
+    proposals.LearnAgain(draws.chains);
   }
-  draws.acceptance_rate = accepted_after / static_cast<double>(options.draws * options.thin);
-  return draws;
 }
 
 namespace {

@@ -6,6 +6,10 @@
 // Adaptation  During the warm-up the covariance of the proposals follows the states of all chains
 //             (Haario, Saksman & Tamminen, Bernoulli 2001) and their scale the acceptance rate
 //             (Andrieu & Thoms 2008); both are frozen when the draws begin.
+// Stages      Chains that may go on (most_decisions) do so while they have not converged: what was
+//             drawn becomes warm-up, whose covariance the proposals take over, the warm-up is made
+//             once more, and then there are twice as many decisions for as many draws. All of it
+//             follows from decisions that are public anyway.
 #pragma once
 
 #include <Eigen/Core>
@@ -25,7 +29,10 @@ struct ChainOptions {
   size_t chains = 4;
   size_t warmup = 1000;
   size_t draws = 1000;  // kept from each chain
-  size_t thin = 1;      // decisions per kept draw
+  size_t thin = 1;      // decisions per kept draw; twice as many with every further stage
+  // Of each chain, all stages together: the last one that does not fit is not begun. Less than one
+  // stage: there is one.
+  uint64_t most_decisions = 0;
   Acceptance acceptance = Acceptance::kBarker;
   double initial_scale = 0.1;  // standard deviation of the first proposals
   // So many decisions are asked for at once; divides warmup + draws thin. Proposals of one block
@@ -36,8 +43,14 @@ struct ChainOptions {
   Eigen::VectorXd reach;
 };
 
-// Decisions of all chains, warm-up included, of each.
+// Of each chain, warm-up included: of one stage (from 0), of all before it, and of all that may be
+// made.
+uint64_t DecisionsOfStage(const ChainOptions& options, size_t stage);
+uint64_t DecisionsBefore(const ChainOptions& options, size_t stage);
+size_t StagesOf(const ChainOptions& options);
 uint64_t DecisionsOf(const ChainOptions& options);
+// Whether `speculation` divides the decisions of every stage.
+bool HasWholeBlocks(const ChainOptions& options);
 
 // A block of decisions: for every one, one bit per chain, whether the chain makes that step. A
 // chain that stands at x after k decisions of the block is asked about x + steps[k]. current and
@@ -57,15 +70,21 @@ struct Question {
 std::vector<Question> Questions(size_t decisions);
 
 struct Draws {
-  std::vector<Eigen::MatrixXd> chains;  // draws by parameters
+  std::vector<Eigen::MatrixXd> chains;  // draws by parameters, of the last stage
+  size_t stages = 1;                    // that were made
   double acceptance_rate = 0;           // after the warm-up
   uint64_t decisions = 0;               // of all chains, warm-up included
 };
 
-// start: d by chains. public_source: the common seed. Throws kUsage for no chains or draws, and
-// where speculation does not divide the decisions.
+// Whether chains go on after these draws; asked after every stage but the last. The same at every
+// party.
+using GoOn = std::function<bool(const Draws& draws)>;
+
+// start: d by chains. public_source: the common seed. go_on: none: while they have not converged
+// (diagnostics.h). Throws kUsage for no chains or draws, and where speculation does not divide the
+// decisions of a stage.
 Draws RunChains(const Eigen::MatrixXd& start, const ChainOptions& options, const Decide& decide,
-                crypto::RandomSource& public_source, Progress& progress);
+                crypto::RandomSource& public_source, Progress& progress, const GoOn& go_on = {});
 
 // One party's differences l(to) - l(from) for the questions of a block, every value computed once.
 class Differences {

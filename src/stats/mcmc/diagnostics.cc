@@ -184,4 +184,36 @@ std::vector<ParameterSummary> Summarise(const Draws& draws) {
   return summaries;
 }
 
+uint64_t ExpectedDecisions(const ChainOptions& options, size_t parameters) {
+  // Decisions per effective draw and dimension (tests/stats/mcmc/continued_test.cc), and
+  // effective draws for R-hat below 1.01 in most runs, which are more than kSmallestEss.
+  constexpr double kDecisionsPerDraw = 5, kDrawsForRhat = 600;
+  const double per_draw = kDecisionsPerDraw * static_cast<double>(parameters);
+  size_t stage = 0;
+  while (stage + 1 < StagesOf(options)) {
+    const auto after = static_cast<double>(DecisionsOfStage(options, stage) - options.warmup);
+    if (after * static_cast<double>(options.chains) > kDrawsForRhat * per_draw) break;
+    ++stage;
+  }
+  return DecisionsBefore(options, stage + 1);
+}
+
+bool HasConverged(const ParameterSummary& parameter) {
+  return parameter.rhat < kLargestRhat && parameter.bulk_ess > kSmallestEss &&
+         parameter.tail_ess > kSmallestEss;
+}
+
+bool NeverMoved(const MatrixXd& draws) {
+  return (draws.rowwise() - draws.row(0)).cwiseAbs().maxCoeff() == 0;
+}
+
+bool HaveConverged(const Draws& draws) {
+  constexpr Index kLeastDraws = 4;
+  if (draws.chains.front().rows() < kLeastDraws ||
+      std::any_of(draws.chains.begin(), draws.chains.end(), NeverMoved))
+    return false;
+  const std::vector<ParameterSummary> summaries = Summarise(draws);
+  return std::all_of(summaries.begin(), summaries.end(), HasConverged);
+}
+
 }  // namespace partita::stats::mcmc

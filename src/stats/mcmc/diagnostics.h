@@ -29,6 +29,19 @@ struct ParameterSummary {
 // One per parameter.
 std::vector<ParameterSummary> Summarise(const Draws& draws);
 
+// What chains must reach, everywhere: that paper's recommendations.
+inline constexpr double kLargestRhat = 1.01, kSmallestEss = 400;
+bool HasConverged(const ParameterSummary& parameter);
+// Every parameter has, and every chain has moved. Of fewer than 4 draws per chain none has.
+bool HaveConverged(const Draws& draws);
+// Whether a chain's draws are one point.
+bool NeverMoved(const Eigen::MatrixXd& draws);
+
+// About how many decisions a chain makes until they have, of those that it may: by the length of
+// its stages and what decisions of a random walk in so many dimensions are worth where the
+// proposals have the posterior's covariance. A forecast.
+uint64_t ExpectedDecisions(const ChainOptions& options, size_t parameters);
+
 // Monte Carlo standard error of a quantile, by the quantiles of its beta law.
 double QuantileMcse(const Eigen::MatrixXd& draws, double probability);
 

@@ -192,6 +192,31 @@ std::vector<MarginalDistance> CompareMarginals(const Layout& layout, const Value
   return distances;
 }
 
+double PairDistance(const Layout& layout, const Values& real, const Values& synthetic) {
+  const auto coarse = [&](const Values& values) {
+    std::vector<std::vector<size_t>> cells = CellsOf(layout, values);
+    for (size_t f = 0; f < cells.size(); ++f) {
+      const size_t count = NumCells(layout.features[f]);
+      if (count <= kCells) continue;
+      for (size_t& cell : cells[f]) cell = cell * kCells / count;
+    }
+    return cells;
+  };
+  const auto ours = coarse(real), theirs = coarse(synthetic);
+  const auto shares = [](const std::vector<size_t>& first, const std::vector<size_t>& second) {
+    std::vector<size_t> pairs(first.size());
+    for (size_t i = 0; i < first.size(); ++i) pairs[i] = first[i] * kCells + second[i];
+    return Shares(pairs, kCells * kCells);
+  };
+  double sum = 0;
+  size_t pairs = 0;
+  for (size_t a = 0; a < ours.size(); ++a) {
+    for (size_t b = a + 1; b < ours.size(); ++b, ++pairs)
+      sum += (shares(ours[a], ours[b]) - shares(theirs[a], theirs[b])).cwiseAbs().sum() / 2;
+  }
+  return pairs == 0 ? 0 : sum / static_cast<double>(pairs);
+}
+
 std::vector<Association> CompareAssociations(const Layout& layout, const Values& real,
                                              const Values& synthetic) {
   const auto first = CellsOf(layout, real), second = CellsOf(layout, synthetic);

@@ -22,6 +22,11 @@ struct MarginalDistance {
 std::vector<MarginalDistance> CompareMarginals(const Layout& layout, const Values& real,
                                                const Values& synthetic);
 
+// Total variation between the shares of the pairs of cells of two features, averaged over all pairs
+// of features; 0 for one feature. Of more than ten levels neighbours share a cell, so that there
+// are a hundred pairs at most.
+double PairDistance(const Layout& layout, const Values& real, const Values& synthetic);
+
 // Cramer's V of two features' cells, with the bias correction of Bergsma (2013): 0 independent,
 // 1 determined by each other.
 struct Association {

@@ -221,6 +221,64 @@ TEST(McmcStudyTest, PosteriorIsTheReference) {
   }
 }
 
+// Chains that may go on: 40 chains whose first stage is that of the test above converge long before
+// the budget is used up (R-hat and effective draws of 16000 states; the seed of a study is drawn,
+// and a stage that fails by chance is followed by one that is twice as long); of 10 draws of each of
+// 2 chains nobody can say that they have, so that all decisions are made. The dealer ends with the
+// others, and all have the same draws.
+TEST(McmcStudyTest, ChainsGoOnUntilTheyHaveConverged) {
+  for (const bool enough : {true, false}) {
+    Options options;
+    options.analysis = Logistic(enough ? "chains = 40\nwarmup = 300\ndraws = 400\nthin = 4\n"
+                                         "most_decisions = 100000\n"
+                                       : "chains = 2\nwarmup = 10\ndraws = 10\n"
+                                         "most_decisions = 101\n");
+    const uint64_t chains = enough ? 40 : 2, first = enough ? 1900 : 20;
+    const auto ends = RunStudy(options);
+    for (const auto& end : ends)
+      ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+    const study::Document& document = testing::DocumentOf(*ends[0].outcome);
+    const auto json = nlohmann::json::parse(document.json);
+    const uint64_t made = json["decisions"].get<uint64_t>() / chains;
+    const study::Plan& plan = ends[0].outcome->plan;
+    EXPECT_EQ(json["converged"], enough);
+    EXPECT_EQ(ends[0].outcome->releases.back().opened, made);
+    EXPECT_THAT(document.sections[0].paragraphs,
+                Contains(HasSubstr("decisions were made in each chain")));
+    EXPECT_THAT(plan.notes, Contains(HasSubstr("Chains stop when they have converged")));
+    if (enough) {
+      EXPECT_GE(made, first);
+      EXPECT_LT(made, 50000u);
+      EXPECT_LE(made, plan.releases.back().max_count);
+    } else {
+      EXPECT_EQ(made, 20u + 30u + 50u);
+      EXPECT_EQ(plan.releases.back().max_count, made);
+      EXPECT_THAT(plan.notes, Contains(HasSubstr("after 20, 50 or 100 decisions each")));
+    }
+    for (size_t party = 1; party < 3; ++party)
+      EXPECT_EQ(FileOf(ends[party], "draws.csv").contents, FileOf(ends[0], "draws.csv").contents);
+    EXPECT_EQ(ends[3].outcome->result, nullptr);
+  }
+}
+
+// Where there is a promise the budget is charged, whether or not it is used up.
+TEST(McmcStudyTest, TheBudgetIsCharged) {
+  const auto epsilon_of = [](const std::string& chains) {
+    Options options;
+    options.analysis = Logistic(chains +
+                                "[analysis.privacy]\nepsilon = 50\ndelta = 1e-5\n"
+                                "adjacency = \"replace\"\nclip = 0.003\n");
+    const auto study = Prepare(options);
+    return dynamic_cast<const McmcStudy&>(*study).statement.rows.front().loss.epsilon_upper;
+  };
+  const double once = epsilon_of("chains = 2\nwarmup = 10\ndraws = 10\n");
+  const double budget = epsilon_of("chains = 2\nwarmup = 10\ndraws = 10\nmost_decisions = 100\n");
+  EXPECT_GT(budget, once);
+  EXPECT_EQ(budget, epsilon_of("chains = 2\nwarmup = 10\ndraws = 90\n"));
+  // Without a budget a promise buys one stage.
+  EXPECT_EQ(epsilon_of(""), epsilon_of("chains = 4\nwarmup = 1000\ndraws = 1000\n"));
+}
+
 TEST(McmcStudyTest, EveryProtocolRunsAsPlanned) {
   const std::string model =
       "model = \"logistic\"\noutcome = \"low\"\npredictors = [\"z_lwt\"]\nchains = 2\nwarmup = "
@@ -532,6 +590,30 @@ class McmcRunsTest : public testing::InterruptedRuns {
 
   std::unique_ptr<const run::Study> study_;
 };
+
+// Stages of 20, 30 and 50 decisions, stopped at the end of the second: parties and dealer find their
+// way through the stages that were made, and none opens twice.
+TEST_F(McmcRunsTest, StopInALaterStageAndGoOn) {
+  Options options;
+  options.analysis =
+      Logistic("chains = 3\nwarmup = 10\ndraws = 10\nspeculation = 2\nmost_decisions = 100\n" +
+               Private(6, "replace"));
+  const auto study = Prepare(options);
+  for (const auto& [party, end] : Run(*study, true, "south", 50)) EXPECT_TRUE(end.error) << party;
+  const auto ends = Run(*study, true);
+  testing::ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  ExpectCharges(1);
+  const uint64_t opened = Opened(ends.at("north"), "decisions");
+  EXPECT_GE(opened, kBlocks - 26);
+  EXPECT_LE(opened, kBlocks - 25);
+  const std::string& draws = testing::DocumentOf(*ends.at("north").outcome).files.at(0).contents;
+  for (const std::string& holder : kHolders)
+    EXPECT_EQ(testing::DocumentOf(*ends.at(holder).outcome).files.at(0).contents, draws);
+  const auto again = Run(*study, true);
+  testing::ExpectAllDone(again);
+  EXPECT_EQ(Opened(again.at("west"), "decisions"), 0u);
+}
 
 TEST_F(McmcRunsTest, StopAndGoOn) {
   const auto stopped = Run(*study_, true, "south", 50);

@@ -169,6 +169,8 @@ TEST(McmcSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"release = [\"decisions\"]", "release = [\"moments\"]", "51:12", "does not open 'moments'",
        "release = [\"decisions\"]"},
       {"chains = 6", "chains = 0", "52:10", "from 1 to 1000", "chains = 4"},
+      {"warmup = 400", "warmup = 400\nmost_decisions = 7", "54:18",
+       "'most_decisions' must be at least", "most_decisions = 70000"},
       {"warmup = 400", "warmup = -1", "53:10", "from 0 to", "warmup"},
       {"draws = 500", "draws = 3", "54:9", "from 4 to", "draws"},
       {"thin = 2", "thin = 0", "55:8", "from 1 to", "thin"},

@@ -92,6 +92,46 @@ TEST(DpviUtilityTest, JudgesRealRows) {
   });
 }
 
+// A model of one kind has columns that are independent: each is as in the real rows, and nothing can
+// be learned. V of 5000 rows of independent columns is below 0.1 by 5 standard deviations and more
+// (phi is below 0.07 then), and of these kinds above 0.8.
+TEST(DpviUtilityTest, SaysWhatIsPoorForLearning) {
+  const FittedModel kinds = ModelOfParty(TwoKinds(), 0);
+  FittedModel one = kinds;
+  one.mean.row(1) = one.mean.row(0);
+  crypto::Prg prg(KeyOf(3)), source(KeyOf(4));
+  stats::blr::Variates variates(prg);
+  const stats::mixture::Layout layout = ModelLayout(kinds.columns);
+  const Values real = stats::mixture::DrawRows(layout, kinds.mean, 5000, variates);
+  const Utility good = JudgeSynthetic(kinds, {real, real}, {5000, "f", "b"}, source);
+  const Utility poor = JudgeSynthetic(one, {real, real}, {5000, "f", "b"}, source);
+  EXPECT_FALSE(good.poor_for_learning());
+  EXPECT_TRUE(poor.poor_for_learning());
+  EXPECT_FALSE(JudgeSynthetic(one, {real, {}}, {5000, "f", "b"}, source).poor_for_learning());
+
+  ASSERT_EQ(good.tables.size(), 5u);
+  EXPECT_EQ(JudgeSynthetic(one, {real, {}}, {100, "", "", 2}, source).tables.size(), 2u);
+  double mean = 0;
+  for (const TableUtility& table : good.tables) mean += table.prediction->auc / 5;
+  EXPECT_DOUBLE_EQ(good.from_synthetic->auc, mean);
+  EXPECT_NE(good.tables[0].associations, good.tables[1].associations);
+  EXPECT_LT(good.tables[0].associations, poor.tables[0].associations);
+
+  for (const ColumnStrength& column : ColumnStrengths(kinds, 5000, 3, source))
+    EXPECT_GT(column.association.least, 0.8) << column.column;
+  const std::vector<ColumnStrength> weak = ColumnStrengths(one, 5000, 3, source);
+  ASSERT_EQ(weak.size(), 2u);
+  EXPECT_EQ(weak[1].column, "s");
+  for (const ColumnStrength& column : weak) EXPECT_LT(column.association.most, kWeakAssociation);
+}
+
+TEST(DpviUtilityTest, SpreadsAreOfAllValues) {
+  const Spread spread = SpreadOf({2, 5, -1});
+  EXPECT_EQ(spread.mean, 2);
+  EXPECT_EQ(spread.least, -1);
+  EXPECT_EQ(spread.most, 5);
+}
+
 TEST(DpviUtilityTest, CellsHaveTheNamesOfTheirColumn) {
   using Names = std::vector<std::string>;
   const auto names = [](const data::ColumnSchema& schema, EncodingKind kind, uint32_t bins,

@@ -14,6 +14,7 @@
 #include "methods/mle/plan/utility.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
+#include "run/method/useful.h"
 #include "run/party/build_plan.h"
 #include "run/simulate/simulate.h"
 #include "tests/paths.h"
@@ -352,15 +353,15 @@ TEST(PrivateStudyTest, AUselessStudyIsRefusedUnlessAccepted) {
   EXPECT_GT(worst, kRefuseInflation);
   EXPECT_THAT(plan.notes, Contains(HasSubstr("WARNING")));
   try {
-    RequireUseful(plan, false);
+    run::RequireUseful(study, false);
     ADD_FAILURE() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kRefused);
     EXPECT_THAT(error.message(), HasSubstr("standard error of"));
     EXPECT_THAT(error.hint(), AllOf(HasSubstr("more rows"), HasSubstr("--accept-useless")));
   }
-  EXPECT_NO_THROW(RequireUseful(plan, true));
-  EXPECT_NO_THROW(RequireUseful(Prepare({}), false));
+  EXPECT_NO_THROW(run::RequireUseful(study, true));
+  EXPECT_NO_THROW(run::RequireUseful(Prepare({}), false));
 }
 
 TEST(PrivateStudyTest, TheForecastOfARegressionIsTheTextbookOne) {

@@ -38,6 +38,23 @@ TEST(UtilityTest, MarginalsAreComparedByTheirShares) {
 }
 
 // Equal columns are fully associated, columns of a full product design not at all.
+TEST(UtilityTest, PairsAreComparedByTheirShares) {
+  const Layout layout = MakeLayout({{"a", Family::kCategorical, 2, 1, 0},
+                                    {"b", Family::kCategorical, 20, 1, 0},
+                                    {"c", Family::kBernoulli, 0, 1, 1}});
+  // c goes with a or is independent of it: half of the pairs are elsewhere, of one pair of three.
+  const Values together = {{0, 0, 1, 1}, {0, 0, 0, 0}, {0, 0, 1, 1}};
+  const Values apart = {{0, 0, 1, 1}, {0, 0, 0, 0}, {0, 1, 0, 1}};
+  EXPECT_EQ(PairDistance(layout, together, together), 0);
+  EXPECT_NEAR(PairDistance(layout, together, apart), 0.5 / 3, 1e-12);
+  // Levels 0 and 1 of twenty share a cell, 1 and 2 do not; b is in two of the three pairs.
+  Values next = together, further = together;
+  next[1] = {1, 1, 1, 1};
+  further[1] = {2, 2, 2, 2};
+  EXPECT_EQ(PairDistance(layout, together, next), 0);
+  EXPECT_NEAR(PairDistance(layout, together, further), 2.0 / 3, 1e-12);
+}
+
 TEST(UtilityTest, AssociationsOfKnownTables) {
   const Layout layout = MakeLayout({{"a", Family::kBernoulli, 0, 1, 0},
                                     {"b", Family::kBernoulli, 0, 1, 0},

@@ -102,26 +102,21 @@ constexpr char kWhatHelps[] =
     "more rows, a larger epsilon, fewer variables, or tighter bounds of the variables and with "
     "them a norm that fits the rows";
 
-void RefuseUseless(const std::vector<study::PlanUtility>& rows, bool accept) {
-  const study::PlanUtility* worst = Worst(rows);
-  if (accept || worst == nullptr || worst->inflation <= kRefuseInflation) return;
-  throw Error(
-      ErrorCode::kRefused,
-      fmt::format(
-          "the result would hardly be useful: the privacy noise makes the standard error of "
-          "{} in analysis '{}' {:.3g} times as large, from {:.3g} to {:.3g}",
-          worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
-          worst->inflation * worst->standard_error),
-      fmt::format("what helps: {}; --accept-useless goes on all the same", kWhatHelps));
-}
-
 }  // namespace
 
 Forecast ForecastUtility(const MleStudy& study) {
   Forecast forecast;
   if (!study.privacy) return forecast;
   for (size_t a = 0; a < study.analyses.size(); ++a) ForecastAnalysis(study, a, forecast);
+  forecast.helps = kWhatHelps;
   const study::PlanUtility* worst = Worst(forecast.rows);
+  if (worst != nullptr && worst->inflation > kRefuseInflation) {
+    forecast.useless = fmt::format(
+        "the privacy noise makes the standard error of {} in analysis '{}' {:.3g} times as large, "
+        "from {:.3g} to {:.3g}",
+        worst->parameter, worst->analysis, worst->inflation, worst->standard_error,
+        worst->inflation * worst->standard_error);
+  }
   if (worst != nullptr && worst->inflation > kWarnInflation) {
     forecast.notes.push_back(fmt::format(
         "WARNING: the privacy noise makes the standard error of {} in analysis '{}' {:.3g} times "
@@ -129,12 +124,6 @@ Forecast ForecastUtility(const MleStudy& study) {
         worst->parameter, worst->analysis, worst->inflation, kWhatHelps));
   }
   return forecast;
-}
-
-void RequireUseful(const study::Plan& plan, bool accept) { RefuseUseless(plan.utility, accept); }
-
-void RequireUseful(const run::Study& study, bool accept) {
-  RefuseUseless(study.Utility().rows, accept);
 }
 
 }  // namespace partita::methods::mle

@@ -21,12 +21,7 @@ inline constexpr double kRefuseInflation = 5;
 // z(0.975) + z(0.8).
 inline constexpr double kDetectable = 2.8015852;
 
-// Empty for an exact study.
+// Empty for an exact study. Useless if an inflation is above kRefuseInflation.
 run::Forecast ForecastUtility(const MleStudy& study);
-
-// Throws kRefused, naming the worst parameter and what would help, if the plan foresees an
-// inflation above kRefuseInflation, unless `accept` (--accept-useless).
-void RequireUseful(const study::Plan& plan, bool accept);
-void RequireUseful(const run::Study& study, bool accept);
 
 }  // namespace partita::methods::mle

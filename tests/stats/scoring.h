@@ -1,14 +1,17 @@
-// Steps of a fixed number: what protocol `sealed` does on shares, in the clear.
+// Steps of a fixed number: what protocol `sealed` does on shares (methods/mle/sealed/direction.h,
+// trial.h), in the clear.
 //
-// Every step solves I(x) d = gradient(x) and goes to x - d, x - d/2 or x - d/8, the first of them
-// that lowers the discrepancy, or stays. I is the expected information, whose steps come near from
-// public starts, and after that the observed one where it is positive definite and near the
-// expected one, which converges quadratically: scoring is linear, with incomplete rows as is an EM,
-// which takes the same inverses (Lange 1995), at the rate of the information that is missing. The
+// A step tries d of I d = gradient by the expected information, whose steps come near from public
+// starts, parts of it and its mean parameters alone; after the first steps before them d of H d =
+// gradient, by the observed one where it is positive definite and near the expected one, which
+// converges quadratically: scoring is linear, with incomplete rows as is an EM, which takes the same
+// inverses (Lange 1995), at the rate of the information that is missing. It takes the first that is
+// proved to have positive definite covariances and does not raise the discrepancy, or stays. The
 // samples of incomplete rows are those of their patterns, so that the fixed point is the
 // full-information estimate.
 //
-// The inverses are as rough as those of a sealed fit, so that both go the same way.
+// Inverses, of informations and covariances, are as rough as those of a sealed fit, so that both go
+// the same way.
 #pragma once
 
 #include <Eigen/Core>
@@ -16,9 +19,11 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "stats/sem/information.h"
 #include "stats/sem/objective.h"
+#include "tests/stats/scoring_derivatives.h"
 
 namespace partita::stats {
 
@@ -36,16 +41,17 @@ struct ScoringEnd {
 
 namespace scoring {
 
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-
-inline constexpr std::array<double, 3> kStepSizes = {1, 0.5, 0.125};
-// Near the minimum F falls by less than the full step may raise it by.
-inline constexpr double kSlack = 0x1p-31;
+inline constexpr std::array<double, 2> kNewtonSizes = {1, 0.5};
+inline constexpr std::array<double, 4> kScoringSizes = {1, 0.5, 0.25, 0.0625};
+// Of twice the discrepancy: near the minimum it falls by less than it is rounded by; mean
+// parameters alone have to be worth it.
+inline constexpr double kMostRise = 0x1p-24, kMeansDrop = 0x1p-4;
 
 inline double OnGrid(double value, int bits) {
   return std::ldexp(std::floor(std::ldexp(value, bits)), -bits);
 }
+
+inline MatrixXd Symmetric(const MatrixXd& matrix) { return (matrix + matrix.transpose()) / 2; }
 
 // (unit + l I)^-1 for a diagonal of at most 1.001, as mpc/functions/inverse.h makes it.
 inline MatrixXd RoughInverse(const MatrixXd& unit) {
@@ -64,69 +70,177 @@ inline MatrixXd RoughInverse(const MatrixXd& unit) {
     residual = (1 - weight) * identity + weight * residual * residual;
     error = std::max(weight - 1, std::abs(1 - weight + weight * error * error));
   }
-  return inverse;
+  return Symmetric(inverse);
 }
 
-// Of an observed information, by the series of E = I - a Y H up to E^15; Y where that does not
-// prove it positive definite.
-inline MatrixXd InverseNear(const MatrixXd& rough, const MatrixXd& observed) {
-  const MatrixXd identity = MatrixXd::Identity(rough.rows(), rough.rows());
-  MatrixXd inverse = 13.0 / 16 * rough;
-  const MatrixXd residual = identity - inverse * observed;
-  MatrixXd power = residual;
-  for (int doubling = 0; doubling < 3; ++doubling) {
-    inverse = (identity + power) * inverse;
-    power = power * power;
-  }
-  inverse = (identity + power) * inverse;
-  const bool good =
-      observed.squaredNorm() < 0x1p12 && residual.squaredNorm() < 16 && power.squaredNorm() < 0.81;
-  return good ? MatrixXd((inverse + inverse.transpose()) / 2) : rough;
-}
-
-inline VectorXd StepFrom(const SemObjective& objective, const VectorXd& x, const VectorXd& gradient,
-                         bool newton) {
-  const MatrixXd information = ExpectedInformation(objective, x);
-  VectorXd scale(x.size());
-  for (Eigen::Index k = 0; k < x.size(); ++k) {
+// 2^(-e/2) of entries from 2^(e-1) to 2^e.
+inline VectorXd ScalesOf(const VectorXd& diagonal) {
+  VectorXd scale(diagonal.size());
+  for (Index k = 0; k < scale.size(); ++k) {
     int exponent = 0;
-    std::frexp(information(k, k), &exponent);
+    std::frexp(diagonal(k), &exponent);
     scale(k) = OnGrid(std::exp2(-0.5 * exponent) + 0x1p-28, 27);  // to the nearest
   }
-  const auto scaled = [&](const MatrixXd& matrix) {
-    return MatrixXd(scale.asDiagonal() * matrix * scale.asDiagonal());
-  };
-  MatrixXd inverse = RoughInverse(scaled(information));
-  if (newton) inverse = InverseNear(inverse, scaled(ObservedInformation(objective, x)));
-  return scale.cwiseProduct(inverse * scale.cwiseProduct(gradient));
+  return scale;
 }
+
+inline MatrixXd Scaled(const VectorXd& scale, const MatrixXd& matrix) {
+  return scale.asDiagonal() * matrix * scale.asDiagonal();
+}
+
+// What a full step subtracts.
+struct Directions {
+  VectorXd scoring, newton;
+  bool newton_descends = false;
+};
+
+inline Directions DirectionsBy(const Derivatives& derivatives, bool newton) {
+  const VectorXd scale = ScalesOf(derivatives.expected.diagonal());
+  const VectorXd gradient = scale.cwiseProduct(derivatives.gradient);
+  const MatrixXd rough = RoughInverse(Scaled(scale, derivatives.expected));
+  Directions directions;
+  directions.scoring = scale.cwiseProduct(rough * gradient);
+  if (!newton) return directions;
+  // The series of E = I - a Y H up to E^15.
+  const MatrixXd identity = MatrixXd::Identity(rough.rows(), rough.rows());
+  const MatrixXd observed = Scaled(scale, derivatives.observed);
+  const MatrixXd residual = identity - 13.0 / 16 * rough * observed;
+  VectorXd solved = 13.0 / 16 * rough * gradient;
+  MatrixXd power = residual;
+  for (int doubling = 0; doubling < 3; ++doubling) {
+    solved += power * solved;
+    power = power * power;
+  }
+  solved += power * solved;
+  directions.newton = scale.cwiseProduct(solved);
+  directions.newton_descends =
+      observed.squaredNorm() < 0x1p12 && residual.squaredNorm() < 16 && power.squaredNorm() < 0.81;
+  return directions;
+}
+
+// Of the model's observed variables, over the rows of all samples that have them; of complete rows
+// of the first sample.
+inline VectorXd DeviationsOf(const SemObjective& objective) {
+  const std::vector<GroupSample>& samples = objective.samples;
+  const bool complete = std::all_of(samples.begin(), samples.end(), [](const GroupSample& sample) {
+    return sample.observed.empty();
+  });
+  if (complete) return samples.front().covariance.diagonal().cwiseSqrt();
+  VectorXd weight = VectorXd::Zero(objective.model.num_observed), mean = weight, second = weight;
+  for (const GroupSample& sample : samples) {
+    for (std::size_t i = 0; i < sample.observed.size(); ++i) {
+      const auto at = static_cast<Index>(i);
+      const double value = sample.mean(at);
+      weight(sample.observed[i]) += sample.weight;
+      mean(sample.observed[i]) += sample.weight * value;
+      second(sample.observed[i]) += sample.weight * (sample.covariance(at, at) + value * value);
+    }
+  }
+  return (second.cwiseQuotient(weight) - mean.cwiseQuotient(weight).cwiseAbs2()).cwiseSqrt();
+}
+
+class Steps {
+ public:
+  Steps(const SemObjective& objective, const VectorXd& start)
+      : objective_(objective), deviations_(DeviationsOf(objective)), x_(start) {
+    for (const SampleMoments& sample : MomentsAt(objective_, deviations_, x_))
+      inverses_.push_back(Symmetric(sample.covariance.inverse()));
+  }
+
+  void Take(bool newton) {
+    const Directions directions =
+        DirectionsBy(DerivativesBy(objective_, deviations_, inverses_, x_), newton);
+    const Tried here = Try(x_);
+    found_ = false;
+    for (const double size : kNewtonSizes) {
+      if (directions.newton_descends) Consider(x_ - size * directions.newton, here, kMostRise);
+    }
+    for (const double size : kScoringSizes) {
+      Consider(x_ - size * directions.scoring, here, kMostRise);
+      if (size == 1 && objective_.model.meanstructure)
+        Consider(x_ - OfMeans(directions.scoring), here, -kMeansDrop);
+    }
+    if (found_) x_ = next_;
+    inverses_ = found_ ? next_inverses_ : here.inverses;
+  }
+
+  const VectorXd& x() const { return x_; }
+
+ private:
+  struct Tried {
+    bool proved = true;
+    double value = 0;
+    std::vector<MatrixXd> inverses;
+  };
+
+  // Inverses by the series of E = I - X R up to E^15; twice the discrepancy up to a constant.
+  Tried Try(const VectorXd& x) const {
+    Tried tried;
+    const std::vector<SampleMoments> moments = MomentsAt(objective_, deviations_, x);
+    for (std::size_t s = 0; s < moments.size(); ++s) {
+      const auto& [r, second, distance] = moments[s];
+      const MatrixXd identity = MatrixXd::Identity(r.rows(), r.rows());
+      const MatrixXd e = identity - inverses_[s] * r;
+      const MatrixXd e2 = e * e, e4 = e2 * e2;
+      const MatrixXd inverse = Symmetric((identity + e4 * e4) * (identity + e4) * (identity + e2) *
+                                         (identity + e) * inverses_[s]);
+      MatrixXd power = e;
+      double log_ratio = 0;
+      for (int k = 1; k <= 16; ++k, power *= e) log_ratio -= power.trace() / k;
+      const bool good = r.diagonal().maxCoeff() < 16 && distance.norm() < 0x1p10 &&
+                        e.squaredNorm() < 16 && e4.squaredNorm() < 0.25 &&
+                        inverse.diagonal().maxCoeff() < 0x1p14;
+      tried.proved = tried.proved && good;
+      tried.value +=
+          objective_.samples[s].weight * (log_ratio + second.cwiseProduct(inverse).sum());
+      tried.inverses.push_back(inverse);
+    }
+    return tried;
+  }
+
+  void Consider(const VectorXd& x, const Tried& here, double most) {
+    if (found_) return;
+    const Tried tried = Try(x);
+    if (!tried.proved || !(tried.value - here.value <= most)) return;
+    found_ = true;
+    next_ = x;
+    next_inverses_ = tried.inverses;
+  }
+
+  VectorXd OfMeans(const VectorXd& step) const {
+    VectorXd alone = step;
+    for (const RamGroup& group : objective_.model.groups) {
+      for (const RamCell& cell : group.cells) {
+        if (cell.matrix != RamMatrix::kMean) alone(cell.parameter) = 0;
+      }
+    }
+    return alone;
+  }
+
+  const SemObjective& objective_;
+  VectorXd deviations_, x_;
+  std::vector<MatrixXd> inverses_;
+  bool found_ = false;
+  VectorXd next_;
+  std::vector<MatrixXd> next_inverses_;
+};
 
 }  // namespace scoring
 
 // start: where the discrepancy is finite. Throws kInternal for a start that is no covariance.
 inline ScoringEnd ScoreSteps(const SemObjective& objective, const Eigen::VectorXd& start,
                              const ScoringSteps& steps) {
-  ScoringEnd at{start, Discrepancy(objective, start), 0};
+  scoring::Steps at(objective, start);
+  for (std::size_t t = 0; t < steps.expected + steps.observed; ++t) at.Take(t >= steps.expected);
+  ScoringEnd end{at.x(), 0, 0};
   Eigen::VectorXd gradient;
-  for (std::size_t t = 0; t < steps.expected + steps.observed; ++t) {
-    DiscrepancyWithGradient(objective, at.x, gradient);
-    const Eigen::VectorXd step = scoring::StepFrom(objective, at.x, gradient, t >= steps.expected);
-    for (const double size : scoring::kStepSizes) {
-      const Eigen::VectorXd tried = at.x - size * step;
-      const double value = Discrepancy(objective, tried);
-      if (!(value < at.value + (size == 1 ? scoring::kSlack : 0))) continue;
-      at.x = tried;
-      at.value = value;
-      break;
-    }
-  }
-  DiscrepancyWithGradient(objective, at.x, gradient);
-  const Eigen::MatrixXd information = ExpectedInformation(objective, at.x);
+  end.value = DiscrepancyWithGradient(objective, end.x, gradient);
+  const Eigen::MatrixXd information = ExpectedInformation(objective, end.x);
   for (Eigen::Index k = 0; k < gradient.size(); ++k) {
-    at.scaled_gradient =
-        std::max(at.scaled_gradient, std::abs(gradient[k]) / std::sqrt(information(k, k)));
+    end.scaled_gradient =
+        std::max(end.scaled_gradient, std::abs(gradient[k]) / std::sqrt(information(k, k)));
   }
-  return at;
+  return end;
 }
 
 }  // namespace partita::stats

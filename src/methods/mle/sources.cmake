@@ -39,6 +39,8 @@ list(APPEND method_sources
   mle/published/transfer_products.cc
   mle/sealed/analysis.cc
   mle/sealed/common_bounds.cc
+  mle/sealed/derivative.cc
+  mle/sealed/direction.cc
   mle/sealed/fit.cc
   mle/sealed/model.cc
   mle/sealed/observed.cc
@@ -49,6 +51,7 @@ list(APPEND method_sources
   mle/sealed/sample.cc
   mle/sealed/scalars.cc
   mle/sealed/slope.cc
+  mle/sealed/trial.cc
   mle/sealed/values.cc
   mle/sealed/within_limit.cc
 )

@@ -17,7 +17,7 @@
 namespace partita::methods::mle {
 
 inline constexpr char kMethodName[] = "mle";
-inline constexpr uint32_t kMethodVersion = 2;  // 2: sealed fits without pivots of the information
+inline constexpr uint32_t kMethodVersion = 3;  // 3: sealed fits without pivots in their steps
 
 struct MleOptions {
   std::string name;  // of the analysis

@@ -215,6 +215,12 @@ void MleStudy::Describe(study::Plan& plan) const {
         "The run has thousands of rounds, each of which waits for every party: on machines that "
         "are busy with other work it takes several times the predicted seconds.");
   }
+  if (IsSealed(*this)) {
+    plan.notes.emplace_back(
+        "Between sites it is the rounds of the sealed fits that take the time, not bytes or work: "
+        "fewer analyses take fewer, fewer variables or parameters hardly. Where the receiver may "
+        "learn the moments, protocol = \"pooled-moments\" fits the same models in a few rounds.");
+  }
   for (const CommonBounds& bounds : common_bounds) {
     plan.notes.push_back(
         fmt::format("Parameters of {} are equal, so protocol 'sealed' scales them by common "

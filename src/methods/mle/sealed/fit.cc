@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -12,6 +11,7 @@
 #include "methods/mle/sealed/point.h"
 #include "methods/mle/sealed/scalars.h"
 #include "methods/mle/sealed/slope.h"
+#include "methods/mle/sealed/trial.h"
 #include "mpc/compare.h"
 
 namespace partita::methods::mle {
@@ -28,9 +28,7 @@ using stats::RamCell;
 using stats::RamGroup;
 using stats::RamMatrix;
 
-constexpr std::array<double, 3> kStepSizes = {1, 0.5, 0.125};
-constexpr int kStepBits = 3;
-constexpr double kSlack = 0x1p-30;
+constexpr int kStartBits = 3;
 
 std::string ConvergedRelease(const SealedOpenings& openings) {
   return "sealed-converged/" + openings.name;
@@ -52,31 +50,24 @@ class SealedFit {
         model_(model),
         grid_(std::move(grid)),
         problem_(ScaleProblem(engine, model, samples)),
-        p_(problem_.observed()),
-        v_(problem_.variables()),
         k_(problem_.parameters()) {}
 
   SealedEstimates Run(const SealedOpenings& openings, Progress& progress) {
     std::vector<SealedPoint> at(1);
-    at.front().theta = Start();
-    Evaluate(problem_, at);
-    SealedPoint current = std::move(at.front());
+    SealedPoint& current = at.front();
+    current.theta = Start();
+    if (model_.iterations > 0) BeginSteps(problem_, current);
     for (size_t t = 0; t < model_.iterations; ++t) {
       progress.Step(t, model_.iterations);
       progress.CheckCancelled();
-      const Shared step =
-          t < model_.scoring_steps ? ScoringStep(problem_, current) : NewtonStep(problem_, current);
-      std::vector<SealedPoint> tried;
-      for (const double size : kStepSizes) {
-        tried.emplace_back();
-        const Shared part = mpc::TimesConstant(engine_, step, size, kStepBits);
-        tried.back().theta =
-            engine_.Subtract(mpc::Lift(engine_, current.theta, kSealedBits + kStepBits), part);
-      }
-      Clamp(tried);
-      Evaluate(problem_, tried);
-      Choose(tried, current);
+      const bool scoring = t < model_.scoring_steps;
+      TakeStep(
+          problem_,
+          DirectionsAt(problem_, current,
+                       scoring ? stats::Information::kExpected : stats::Information::kObserved),
+          current);
     }
+    Evaluate(problem_, at);
     return Open(current, openings);
   }
 
@@ -115,112 +106,28 @@ class SealedFit {
       }
     }
     products.Run();
-    std::vector<SealedPoint> at(1);
     const MatrixXd numbers = model_.start.asDiagonal();
-    at.front().theta = Bounded(engine_.MultiplyPublic(EncodeMatrix(numbers, kStepBits),
-                                                      engine_.Concatenate(starts, true)));
-    Clamp(at);
-    return at.front().theta;
+    return Clamp(engine_.MultiplyPublic(EncodeMatrix(numbers, kStartBits),
+                                        engine_.Concatenate(starts, true)));
   }
 
-  // Into the box, and from kSealedBits + kStepBits onto kSealedBits.
-  void Clamp(std::vector<SealedPoint>& all) {
+  // Into the box, and onto kSealedBits.
+  Shared Clamp(Shared theta) {
     mpc::CutRound cut(engine_);
-    for (SealedPoint& at : all) {
-      at.theta.bound = kLargestEntry;
-      cut.Add(at.theta, kSealedBits, kLargestEntry);
-    }
+    theta.bound = kLargestEntry;
+    cut.Add(theta, kSealedBits, kLargestEntry);
     cut.Run();
-    const Shared top = Bounded(Constant(engine_, {k_, 1}, kLargestParameter));
-    const Shared bottom = Bounded(Constant(engine_, {k_, 1}, -kLargestParameter));
-    std::vector<mpc::Comparison> comparisons;
-    for (const SealedPoint& at : all) {
-      comparisons.push_back({top, at.theta});
-      comparisons.push_back({at.theta, bottom});
-    }
+    const std::vector<Shared> ends = {Bounded(Constant(engine_, {k_, 1}, kLargestParameter)),
+                                      Bounded(Constant(engine_, {k_, 1}, -kLargestParameter))};
+    const std::vector<mpc::Comparison> comparisons = {{ends[0], theta}, {theta, ends[1]}};
     const std::vector<Shared> outside = engine_.ToRing(mpc::LessThan(engine_, comparisons));
     mpc::ProductRound round(engine_);
-    std::vector<Shared> moves(outside.size());
-    for (size_t i = 0; i < moves.size(); ++i) {
-      const Shared& end = i % 2 == 0 ? top : bottom;
-      round.Add(outside[i], Minus(engine_, end, all[i / 2].theta), kLargestEntry, moves[i]);
-    }
+    std::vector<Shared> moves(2);
+    for (size_t i = 0; i < 2; ++i)
+      round.Add(outside[i], Minus(engine_, ends[i], theta), kLargestEntry, moves[i]);
     round.Run();
-    for (size_t c = 0; c < all.size(); ++c) {
-      const Shared move = Plus(engine_, moves[2 * c], moves[2 * c + 1]);  // never both
-      all[c].theta = Plus(engine_, all[c].theta, move);
-    }
-    for (SealedPoint& at : all) at.theta.bound = kLargestParameter;
-  }
-
-  // What a step needs of a point, as one row.
-  Shared Flat(const SealedPoint& at) {
-    std::vector<Shared> parts = {AsRow(at.theta), at.value};
-    for (const GroupAt& group : at.groups) {
-      for (const Shared* matrix : {&group.b, &group.full, &group.r}) {
-        parts.push_back(AsRow(*matrix));
-      }
-      if (problem_.means()) parts.push_back(AsRow(group.eta));
-    }
-    for (const SampleAt& sample : at.samples) {
-      parts.push_back(AsRow(sample.inverse));
-      if (problem_.means()) parts.push_back(AsRow(sample.distance));
-    }
-    for (Shared& part : parts) part.bound = 8 * kWorst;
-    return engine_.Concatenate(parts, false);
-  }
-  void Unflatten(const Shared& row, SealedPoint& at) {
-    size_t next = 0;
-    const auto take = [&](Shared& into, Shape shape, double bound) {
-      into = Bounded(mpc::Reshape(engine_.Slice(row, 0, next, {1, shape.size()}), shape), bound);
-      next += shape.size();
-    };
-    take(at.theta, {k_, 1}, kLargestParameter);
-    take(at.value, {1, 1}, 8 * kWorst);
-    for (GroupAt& group : at.groups) {
-      take(group.b, {v_, v_}, kLargestEntry);
-      take(group.full, {v_, v_}, kLargestEntry);
-      take(group.r, {p_, p_}, kLargestCorrelation);
-      if (problem_.means()) take(group.eta, {v_, 1}, kLargestEntry);
-    }
-    for (size_t s = 0; s < at.samples.size(); ++s) {
-      const std::vector<size_t> observed = problem_.ObservedOf(s);
-      const size_t p = observed.size();
-      SampleAt& sample = at.samples[s];
-      sample.r = SelectBoth(engine_, at.groups[problem_.samples[s].group].r, observed);
-      take(sample.inverse, {p, p}, 1 / kSmallestPivot);
-      if (problem_.means()) take(sample.distance, {p, 1}, kLargestEntry);
-    }
-  }
-
-  // The longest of the steps that lowers F; none of them: stays. Near the optimum F falls by less
-  // than it is rounded by, so that the full step may raise it by kSlack.
-  void Choose(const std::vector<SealedPoint>& tried, SealedPoint& current) {
-    std::vector<mpc::Comparison> comparisons;
-    const Shared slack = mpc::PlusConstant(engine_, current.value, kSlack, 16 * kWorst);
-    for (const SealedPoint& at : tried) {
-      comparisons.push_back({at.value, comparisons.empty() ? slack : current.value});
-    }
-    const std::vector<SharedBits> lower = mpc::LessThan(engine_, comparisons);
-    std::vector<SharedBits> taken = {lower.front()};
-    SharedBits none = engine_.Not(lower.front());
-    for (size_t c = 1; c < tried.size(); ++c) {
-      const std::vector<mpc::BitProduct> both = {{none, lower[c]}, {none, engine_.Not(lower[c])}};
-      const std::vector<SharedBits> bits = engine_.And(both);
-      taken.push_back(bits[0]);
-      none = bits[1];
-    }
-    const std::vector<Shared> marks = engine_.ToRing(taken);
-    const Shared here = Flat(current);
-    mpc::ProductRound round(engine_);
-    std::vector<Shared> moves(tried.size());
-    for (size_t c = 0; c < tried.size(); ++c) {
-      round.Add(marks[c], Minus(engine_, Flat(tried[c]), here, 32 * kWorst), 32 * kWorst, moves[c]);
-    }
-    round.Run();
-    Shared chosen = here;
-    for (const Shared& move : moves) chosen = Bounded(engine_.Add(chosen, move), 8 * kWorst);
-    Unflatten(chosen, current);
+    theta = Plus(engine_, theta, Plus(engine_, moves[0], moves[1]));  // never both
+    return Bounded(theta, kLargestParameter);
   }
 
   SealedEstimates Open(const SealedPoint& at, const SealedOpenings& openings) {
@@ -346,7 +253,7 @@ class SealedFit {
   const SealedModel& model_;
   mpc::ReleaseGrid grid_;
   SealedProblem problem_;
-  size_t p_, v_, k_;
+  size_t k_;
 };
 
 }  // namespace

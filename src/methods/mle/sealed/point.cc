@@ -52,7 +52,7 @@ class Evaluation {
         p_(problem.observed()),
         v_(problem.variables()) {}
 
-  void Run(std::vector<SealedPoint>& all) {
+  void Imply(std::vector<SealedPoint>& all) {
     const int v = model_.ram.num_variables, k = model_.ram.num_parameters;
     for (SealedPoint& at : all) {
       at.groups.resize(model_.ram.groups.size());
@@ -66,17 +66,16 @@ class Evaluation {
     });
     SumPaths(all);
     Products products(engine_);
+    std::vector<Shared> moved(all.size() * model_.ram.groups.size());
+    size_t i = 0;
     ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      products.Matrix(group.b, group.covariance, group.bs);
+      products.Matrix(group.b, group.covariance, moved[i++]);
       if (problem_.means()) products.Matrix(group.b, group.mean, group.eta);
     });
     products.Run();
+    i = 0;
     ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      products.Matrix(group.bs, engine_.Transpose(group.b), group.full);
-    });
-    products.Run();
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      products.Elementwise(engine_.Slice(group.full, 0, 0, {p_, p_}), problem_.outer, group.r);
+      products.Matrix(moved[i++], engine_.Transpose(group.b), group.full, kLargestImplied);
     });
     ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt& group) {
       if (!problem_.means()) return;
@@ -84,13 +83,16 @@ class Evaluation {
       const Shared residual =
           Minus(engine_, SampleMean(problem_, s), engine_.SelectRows(group.eta, observed));
       products.Elementwise(residual, engine_.SelectRows(problem_.inverse_sd, observed),
-                           sample.distance);
+                           sample.distance, kLargestImplied);
     });
     products.Run();
+    Scale(all);
+  }
+
+  void Run(std::vector<SealedPoint>& all) {
+    Imply(all);
     KeepUsable(all);
-    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt& group) {
-      sample.r = SelectBoth(engine_, group.r, problem_.ObservedOf(s));
-    });
+    SelectSamples(all);
     Discrepancy(all);
   }
 
@@ -102,12 +104,36 @@ class Evaluation {
                 engine_.Public(EncodeMatrix(fixed, kSealedBits)));
   }
 
+  // From units of half-widths to those of the sample.
+  void Scale(std::vector<SealedPoint>& all) {
+    Products products(engine_);
+    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
+      const std::vector<Shared> both = {engine_.Slice(group.b, 0, 0, {p_, v_}),
+                                        Bounded(engine_.Slice(group.full, 0, 0, {p_, v_}))};
+      products.Elementwise(engine_.Slice(group.full, 0, 0, {p_, p_}), problem_.outer, group.r);
+      products.Elementwise(engine_.Concatenate(both, false), problem_.inverse_sd, group.vectors);
+    });
+    ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
+      if (!problem_.means()) return;
+      products.Matrix(sample.distance, engine_.Transpose(sample.distance), sample.spread);
+    });
+    products.Run();
+    SelectSamples(all);
+  }
+
+  void SelectSamples(std::vector<SealedPoint>& all) {
+    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt& group) {
+      sample.r = SelectBoth(engine_, group.r, problem_.ObservedOf(s));
+    });
+  }
+
   // B = I + A + A^2 + ... by Horner's rule.
   void SumPaths(std::vector<SealedPoint>& all) {
     const Shared identity = engine_.Public(EncodeMatrix(
         MatrixXd::Identity(static_cast<Index>(v_), static_cast<Index>(v_)), kSealedBits));
     ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
       group.b = Plus(engine_, identity, group.regression);
+      group.paths = {group.b};
     });
     for (size_t step = 1; step < model_.path_length; ++step) {
       Products products(engine_);
@@ -120,6 +146,7 @@ class Evaluation {
       i = 0;
       ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
         group.b = Plus(engine_, identity, next[i++]);
+        group.paths.push_back(group.b);
       });
     }
   }
@@ -176,30 +203,19 @@ class Evaluation {
     const std::vector<Shared> log_dets = mpc::LogDeterminant(engine_, pivots, kSealedBits);
 
     Products products(engine_);
-    std::vector<Shared> trace(inverses.size()), solved(inverses.size()), form(inverses.size());
+    std::vector<Shared> trace(inverses.size());
     size_t i = 0;
     ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt&) {
       sample.inverse = inverses[i].inverse;
-      products.Elementwise(problem_.scaled[s], sample.inverse, trace[i], kWorst / 64);
-      if (problem_.means())
-        products.Matrix(sample.inverse, sample.distance, solved[i], kWorst / 64);
-      ++i;
+      products.Elementwise(SecondMoment(problem_, sample, s), sample.inverse, trace[i++],
+                           kWorst / 64);
     });
     products.Run();
-    if (problem_.means()) {
-      i = 0;
-      ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
-        products.Gram(sample.distance, solved[i], form[i], kWorst / 64);
-        ++i;
-      });
-      products.Run();
-    }
     std::vector<Shared> faults, values;
     i = 0;
     ForSamples(all, [&](SampleAt&, size_t, const GroupAt& group) {
-      Shared value = Plus(engine_, SumAll(engine_, trace[i], kWorst / 64), log_dets[i], kWorst / 4);
-      if (problem_.means()) value = Plus(engine_, value, form[i], kWorst / 2);
-      values.push_back(value);
+      values.push_back(
+          Plus(engine_, SumAll(engine_, trace[i], kWorst / 4), log_dets[i], kWorst / 2));
       const Shared unusable = engine_.Subtract(Constant(engine_, {1, 1}, 1, 0), group.usable);
       faults.push_back(Bounded(
           engine_.Add(SumAll(engine_, inverses[i].collinear, static_cast<double>(p_)), unusable),
@@ -370,6 +386,15 @@ SealedProblem ScaleProblem(Engine& engine, const SealedModel& model,
 Shared SampleMean(const SealedProblem& problem, size_t sample) {
   return Plus(problem.engine, problem.samples[sample].mean,
               Shift(problem, problem.ObservedOf(sample)));
+}
+
+Shared SecondMoment(const SealedProblem& problem, const SampleAt& at, size_t sample) {
+  return problem.means() ? Plus(problem.engine, problem.scaled[sample], at.spread)
+                         : problem.scaled[sample];
+}
+
+void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points) {
+  Evaluation(problem).Imply(points);
 }
 
 void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points) {

@@ -47,30 +47,42 @@ mpc::Shared SampleMean(const SealedProblem& problem, size_t sample);
 struct GroupAt {
   mpc::Shared regression, covariance, mean;  // A, S, M
   mpc::Shared b;                             // B = (I - A)^-1
-  mpc::Shared bs, full;                      // B S, B S B'
+  mpc::Shared full;                          // B S B'
   mpc::Shared eta;                           // B M, v x 1
   mpc::Shared r;                             // p x p
+  mpc::Shared vectors;                       // [U V] of derivative.h, p x 2v
   mpc::Shared usable;                        // 1 or 0, no fraction bits: R is within its bound
+  std::vector<mpc::Shared> paths = {};       // I + A, I + A + A^2, ...: the last is B
 };
 
 // And of one sample of k variables.
 struct SampleAt {
   mpc::Shared r;         // k x k, of the group's
-  mpc::Shared distance;  // (ybar - mu) / d, k x 1
-  mpc::Shared inverse;   // R^-1
+  mpc::Shared distance;  // (ybar - mu) / d, k x 1; of a model with means
+  mpc::Shared spread;    // its product with itself, k x k
+  mpc::Shared inverse;   // R^-1, or near it
 };
 
 struct SealedPoint {
   mpc::Shared theta;  // k x 1
-  // F = log|R| + tr(S R^-1) + distance' R^-1 distance, averaged over the rows; kWorst where an R is
-  // no covariance. 1 x 1.
+  // F = log|R| + tr((S + spread) R^-1), averaged over the rows; kWorst where an R is no covariance.
+  // 1 x 1, of points that Evaluate has seen.
   mpc::Shared value;
   std::vector<GroupAt> groups;
   std::vector<SampleAt> samples;
 };
 
-// Fills in all but theta; all points and samples in the same rounds.
+// Fills in what the model implies: all but theta, inverses, values and `usable`; all points and
+// samples in the same rounds, three products with their cuts and one more for every path longer
+// than 1. Where theta is within its box and every sum of paths within kLargestPath, so that it is
+// as it should be, B S B' and distances have not left the ring either.
+void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points);
+
+// And the rest, with pivots and checked inverses.
 void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points);
+
+// Of a sample about the implied mean, in units of d, k x k: S + spread.
+mpc::Shared SecondMoment(const SealedProblem& problem, const SampleAt& at, size_t sample);
 
 // sum_s n_s / n x_s of every list of one row for each sample; one round of products and one cut for
 // all lists, nothing with one sample.

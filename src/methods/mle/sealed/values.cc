@@ -54,4 +54,11 @@ Shared SumAll(Engine& engine, const Shared& value, double bound) {
   return mpc::SumOfRows(engine, AsRow(value), bound);
 }
 
+Shared PlusIdentity(Engine& engine, const Shared& square, double constant, double bound) {
+  const auto size = static_cast<Index>(square.shape.rows);
+  const MatrixXd identity = constant * MatrixXd::Identity(size, size);
+  return Bounded(engine.Add(square, engine.Public(EncodeMatrix(identity, square.fraction_bits))),
+                 bound);
+}
+
 }  // namespace partita::methods::mle

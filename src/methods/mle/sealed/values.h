@@ -17,10 +17,14 @@ inline constexpr int kSealedBits = 40;
 inline constexpr double kLargestParameter = 0x1p8;
 inline constexpr double kLargestEntry = 0x1p30;       // of A, S, B, Gram matrices and information
 inline constexpr double kLargestCorrelation = 16;     // of R; beyond, a candidate is not taken
+inline constexpr double kLargestPath = 0x1p10;        // of I + A, I + A + A^2, .. B, likewise
+inline constexpr double kLargestDistance = 0x1p10;    // of means, likewise
+inline constexpr double kLargestImplied = 0x1p44;     // of B S B' and distances for such a B
 inline constexpr double kSmallestVariance = 0x1p-16;  // in units of a half-width squared
 inline constexpr double kSmallestPivot = 0x1p-14;     // of R
 inline constexpr double kSmallestInformation = 0x1p-20, kSmallestScaledPivot = 0x1p-18;
-inline constexpr double kWorst = 0x1p30;  // F of a candidate that is not taken
+inline constexpr double kWorst = 0x1p30;  // F of a matrix that is no covariance
+inline constexpr int kCoarseBits = 10;    // of numbers that are cut for their squares
 
 mpc::PublicMatrix EncodeMatrix(const Eigen::MatrixXd& values, int bits);
 mpc::Shared Constant(mpc::Engine& engine, mpc::Shape shape, double value, int bits = kSealedBits);
@@ -35,6 +39,9 @@ mpc::Shared SelectBoth(mpc::Engine& engine, const mpc::Shared& square,
                        const std::vector<size_t>& places);
 mpc::Shared AsRow(const mpc::Shared& value);
 mpc::Shared SumAll(mpc::Engine& engine, const mpc::Shared& value, double bound);
+// square + constant I.
+mpc::Shared PlusIdentity(mpc::Engine& engine, const mpc::Shared& square, double constant,
+                         double bound);
 
 // Products of independent operands, cut to kSealedBits.
 class Products {

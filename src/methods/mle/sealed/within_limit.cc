@@ -42,4 +42,25 @@ std::vector<Shared> KeepWithin(Engine& engine, const std::vector<Shared*>& matri
   return counts;
 }
 
+std::vector<Shared> CountBeyond(Engine& engine, const std::vector<std::vector<Limit>>& lists) {
+  std::vector<Shared> differences;
+  for (const std::vector<Limit>& list : lists) {
+    for (const Limit& limit : list) {
+      const Shared value = Bounded(limit.value, 0);
+      const Shared most = mpc::ConstantLike(engine, value, limit.most, value.fraction_bits);
+      differences.push_back(mpc::OfAnySize(engine, engine.Subtract(most, value)));
+    }
+  }
+  const std::vector<Shared> beyond = engine.ToRing(mpc::IsNegative(engine, differences));
+  std::vector<Shared> counts;
+  auto next = beyond.begin();
+  for (const std::vector<Limit>& list : lists) {
+    Shared count = Constant(engine, {1, 1}, 0, 0);
+    for (size_t i = 0; i < list.size(); ++i, ++next)
+      count = engine.Add(count, SumAll(engine, *next, static_cast<double>(next->shape.size())));
+    counts.push_back(count);
+  }
+  return counts;
+}
+
 }  // namespace partita::methods::mle

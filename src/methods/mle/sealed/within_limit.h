@@ -15,4 +15,16 @@ namespace partita::methods::mle {
 std::vector<mpc::Shared> KeepWithin(mpc::Engine& engine, const std::vector<mpc::Shared*>& matrices,
                                     double limit);
 
+// Entries that have to be at most `most`, of shares that may be anything.
+struct Limit {
+  mpc::Shared value;
+  double most = 0;
+};
+
+// How many entries of each list of limits are beyond, 1 x 1 without fraction bits. They are compared
+// at the widest bounds. Rounds: a comparison and a conversion, for any number of lists. Revealed:
+// nothing.
+std::vector<mpc::Shared> CountBeyond(mpc::Engine& engine,
+                                     const std::vector<std::vector<Limit>>& lists);
+
 }  // namespace partita::methods::mle

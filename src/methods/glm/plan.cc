@@ -42,8 +42,8 @@ std::string FitText(const GlmStudy& study) {
   const bool binomial = spec.family == stats::glm::Family::kBinomial;
   return fmt::format(
       "whether the fit converged, the number of rows{}, and if it converged {} standard errors on "
-      "a grid of 2^-{} of themselves and {} totals of the fit (deviances, constants of the "
-      "likelihood) on one of 2^-{}",
+      "a grid of 2^-{} of themselves and the fit (deviances, constants of the likelihood: {} in "
+      "all) on one of 2^-{}",
       binomial ? " and of events" : "", spec.columns.size(), study.task.grid_bits, NumTotals(spec),
       study.task.grid_bits);
 }

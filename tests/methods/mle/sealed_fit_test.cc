@@ -82,6 +82,37 @@ TEST(Sealed, KeepsParametersInTheirBox) {
   for (Index k = 0; k < expected.size(); ++k) EXPECT_NEAR(clamped(k), expected(k), 1e-10) << k;
 }
 
+// Two indicators do not tell a loading from variances: those have no standard errors, another
+// variable's variance has.
+TEST(Sealed, HasNoStandardErrorsOfWhatIsNotIdentified) {
+  Case c = Load("hs_cfa3");
+  stats::SemModelOptions options;
+  options.family = stats::SemFamily::kCfa;
+  c.table = stats::BuildParameterTable("f =~ x1 + x2\nx3 ~~ x3\n", options);
+  ASSERT_EQ(c.table.observed, (std::vector<std::string>{"x1", "x2", "x3"}));
+  c.moments[0].mean = c.moments[0].mean.head(3).eval();
+  c.moments[0].covariance = c.moments[0].covariance.topLeftCorner(3, 3).eval();
+  c.centre = c.centre.head(3).eval();
+  c.half_width = c.half_width.head(3).eval();
+  const SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
+  const SealedOpenings openings = {"main", 0, true, false};
+  const SealedEstimates estimates =
+      RunSealed(c, model, openings, testing::SealedOptions(model, openings, "dealer", 2)).estimates;
+  ASSERT_EQ(estimates.x.size(), 5);
+  size_t identified = 0;
+  for (Index k = 0; k < 5; ++k) {
+    const stats::RamCell& cell = model.ram.groups[0].cells[static_cast<size_t>(k)];
+    ASSERT_EQ(cell.parameter, model.opened[static_cast<size_t>(k)]);
+    if (cell.row == 2) {
+      EXPECT_NEAR(estimates.deviations(k), std::sqrt(2) * estimates.x(k), 1e-6 * estimates.x(k));
+      ++identified;
+    } else {
+      EXPECT_EQ(estimates.deviations(k), 0) << k;
+    }
+  }
+  EXPECT_EQ(identified, 1u);
+}
+
 // Too few steps: the bit says so.
 TEST(Sealed, SaysWhenItHasNotConverged) {
   const Case c = Load("growth_openmx5");

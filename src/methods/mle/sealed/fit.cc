@@ -53,8 +53,7 @@ class SealedFit {
         k_(problem_.parameters()) {}
 
   SealedEstimates Run(const SealedOpenings& openings, Progress& progress) {
-    std::vector<SealedPoint> at(1);
-    SealedPoint& current = at.front();
+    SealedPoint current;
     current.theta = Start();
     if (model_.iterations > 0) BeginSteps(problem_, current);
     for (size_t t = 0; t < model_.iterations; ++t) {
@@ -67,7 +66,6 @@ class SealedFit {
                        scoring ? stats::Information::kExpected : stats::Information::kObserved),
           current);
     }
-    Evaluate(problem_, at);
     return Open(current, openings);
   }
 
@@ -130,7 +128,10 @@ class SealedFit {
     return Bounded(theta, kLargestParameter);
   }
 
-  SealedEstimates Open(const SealedPoint& at, const SealedOpenings& openings) {
+  SealedEstimates Open(SealedPoint& at, const SealedOpenings& openings) {
+    const std::vector<Shared> log_dets =
+        Evaluate(problem_, at,
+                 openings.fit ? MatricesOfScalars(problem_) : std::vector<mpc::DefiniteMatrix>());
     const SealedSlope slope =
         SlopeAt(problem_, at,
                 openings.standard_errors ? openings.information : stats::Information::kExpected);
@@ -144,7 +145,7 @@ class SealedFit {
     const SharedBits converged = mpc::IsZero(engine_, std::span(&violations, 1)).front();
     Shared deviations, scalars;
     if (openings.standard_errors) deviations = OfOpened(DeviationsAt(problem_, slope));
-    if (openings.fit) scalars = ScalarsAt(problem_, at);
+    if (openings.fit) scalars = ScalarsAt(problem_, at, log_dets);
 
     const mpc::BitMatrix bit =
         engine_.RevealBits(ConvergedRelease(openings), std::span(&converged, 1), openings.receiver)

@@ -25,8 +25,9 @@
 //                  release rule (mpc/functions/release_grid.h), unless the study asks for all digits.
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.
 // Cost             Rounds of a step grow with neither variables nor parameters: for 9 variables
-//                  and 21 parameters 82 rounds (`dealer`), in Newton's steps 91. The end
-//                  has p pivots of InvertDefinite one after the other, and k of the information.
+//                  and 21 parameters 82 rounds (`dealer`), in Newton's steps 91. The end has a
+//                  pivot of InvertDefinite for every variable one after the other, and what is
+//                  around it some 300 rounds.
 #pragma once
 
 #include <Eigen/Core>

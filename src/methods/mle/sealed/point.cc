@@ -89,11 +89,12 @@ class Evaluation {
     Scale(all);
   }
 
-  void Run(std::vector<SealedPoint>& all) {
+  std::vector<Shared> Run(std::vector<SealedPoint>& all,
+                          const std::vector<mpc::DefiniteMatrix>& others) {
     Imply(all);
     KeepUsable(all);
     SelectSamples(all);
-    Discrepancy(all);
+    return Discrepancy(all, others);
   }
 
  private:
@@ -189,21 +190,23 @@ class Evaluation {
   }
 
   // R^-1 and F; kWorst where R is no covariance or was not usable.
-  void Discrepancy(std::vector<SealedPoint>& all) {
+  std::vector<Shared> Discrepancy(std::vector<SealedPoint>& all,
+                                  const std::vector<mpc::DefiniteMatrix>& others) {
     std::vector<mpc::DefiniteMatrix> matrices;
     ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
       matrices.push_back({sample.r, kSmallestPivot});
     });
+    const size_t count = matrices.size();
+    matrices.insert(matrices.end(), others.begin(), others.end());
     const std::vector<mpc::DefiniteInverse> inverses =
         mpc::InvertDefinite(engine_, matrices, kSealedBits);
     std::vector<mpc::Pivots> pivots;
-    for (const mpc::DefiniteInverse& inverse : inverses) {
-      pivots.push_back({inverse.pivots, kSmallestPivot});
-    }
+    for (size_t i = 0; i < matrices.size(); ++i)
+      pivots.push_back({inverses[i].pivots, matrices[i].smallest_pivot});
     const std::vector<Shared> log_dets = mpc::LogDeterminant(engine_, pivots, kSealedBits);
 
     Products products(engine_);
-    std::vector<Shared> trace(inverses.size());
+    std::vector<Shared> trace(count);
     size_t i = 0;
     ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt&) {
       sample.inverse = inverses[i].inverse;
@@ -223,6 +226,7 @@ class Evaluation {
       ++i;
     });
     Weigh(all, values, faults);
+    return {log_dets.begin() + static_cast<Index>(count), log_dets.end()};
   }
 
   // F of all samples, by their parts of the rows.
@@ -397,8 +401,12 @@ void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points) {
   Evaluation(problem).Imply(points);
 }
 
-void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points) {
-  Evaluation(problem).Run(points);
+std::vector<Shared> Evaluate(const SealedProblem& problem, SealedPoint& at,
+                             const std::vector<mpc::DefiniteMatrix>& others) {
+  std::vector<SealedPoint> points = {std::move(at)};
+  std::vector<Shared> log_dets = Evaluation(problem).Run(points, others);
+  at = std::move(points.front());
+  return log_dets;
 }
 
 std::vector<Shared> OverSamples(const SealedProblem& problem,

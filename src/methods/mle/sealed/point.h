@@ -15,6 +15,7 @@
 #include "methods/mle/sealed/model.h"
 #include "methods/mle/sealed/sample.h"
 #include "mpc/engine.h"
+#include "mpc/functions/definite.h"
 
 namespace partita::methods::mle {
 
@@ -78,8 +79,10 @@ struct SealedPoint {
 // as it should be, B S B' and distances have not left the ring either.
 void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points);
 
-// And the rest, with pivots and checked inverses.
-void Evaluate(const SealedProblem& problem, std::vector<SealedPoint>& points);
+// And the rest of one point, with pivots and checked inverses. The logarithms of the determinants of
+// other matrices are made in the same rounds.
+std::vector<mpc::Shared> Evaluate(const SealedProblem& problem, SealedPoint& at,
+                                  const std::vector<mpc::DefiniteMatrix>& others = {});
 
 // Of a sample about the implied mean, in units of d, k x k: S + spread.
 mpc::Shared SecondMoment(const SealedProblem& problem, const SampleAt& at, size_t sample);

@@ -1,6 +1,7 @@
 #include "methods/mle/sealed/scalars.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "methods/mle/sealed/values.h"
 #include "mpc/functions/definite.h"
@@ -23,30 +24,22 @@ Shared SumOf(Engine& engine, const Shared& column, const std::vector<size_t>& wh
   return SumAll(engine, Bounded(engine.SelectRows(column, which), 64), kLargestLog);
 }
 
-// log|.| of the rows and columns `which` of every group's scaled covariance.
-std::vector<Shared> LogDeterminants(const SealedProblem& problem,
-                                    const std::vector<size_t>& which) {
-  Engine& engine = problem.engine;
-  if (which.empty()) {
-    return std::vector<Shared>(problem.samples.size(), Constant(engine, {1, 1}, 0));
-  }
-  std::vector<mpc::DefiniteMatrix> matrices;
-  for (const Shared& scaled : problem.scaled) {
-    const Shared rows = engine.SelectRows(scaled, which);
-    matrices.push_back(
-        {Bounded(engine.SelectRows(engine.Transpose(rows), which), kLargestCorrelation),
-         kSmallestPivot});
-  }
-  std::vector<mpc::Pivots> pivots;
-  for (const mpc::DefiniteFactor& factor : mpc::FactorDefinite(engine, matrices)) {
-    pivots.push_back({factor.pivots, kSmallestPivot});
-  }
-  return mpc::LogDeterminant(engine, pivots, kSealedBits);
-}
-
 }  // namespace
 
-Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
+std::vector<mpc::DefiniteMatrix> MatricesOfScalars(const SealedProblem& problem) {
+  std::vector<mpc::DefiniteMatrix> matrices;
+  for (const Shared& scaled : problem.scaled)
+    matrices.push_back({Bounded(scaled, kLargestCorrelation), kSmallestPivot});
+  const std::vector<size_t>& covariates = problem.model.covariates;
+  for (size_t s = 0; !covariates.empty() && s < problem.scaled.size(); ++s) {
+    const Shared among = SelectBoth(problem.engine, problem.scaled[s], covariates);
+    matrices.push_back({Bounded(among, kLargestCorrelation), kSmallestPivot});
+  }
+  return matrices;
+}
+
+Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at,
+                 const std::vector<Shared>& log_dets) {
   Engine& engine = problem.engine;
   const size_t p = problem.observed();
   std::vector<size_t> all, others;
@@ -55,8 +48,10 @@ Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at) {
     const auto& covariates = problem.model.covariates;
     if (std::find(covariates.begin(), covariates.end(), j) == covariates.end()) others.push_back(j);
   }
-  const std::vector<Shared> whole = LogDeterminants(problem, all);
-  const std::vector<Shared> among = LogDeterminants(problem, problem.model.covariates);
+  const auto after_whole = log_dets.begin() + static_cast<std::ptrdiff_t>(problem.samples.size());
+  const std::vector<Shared> whole(log_dets.begin(), after_whole);
+  std::vector<Shared> among(after_whole, log_dets.end());
+  if (among.empty()) among.assign(whole.size(), Constant(engine, {1, 1}, 0));
 
   // Logarithms of the variances: the first group's own, and every group's in units of them.
   std::vector<mpc::PositiveValue> variances = {

@@ -6,8 +6,13 @@
 
 namespace partita::methods::mle {
 
+// Covariances of every sample, and of its covariates: ScalarsAt takes the logarithms of their
+// determinants.
+std::vector<mpc::DefiniteMatrix> MatricesOfScalars(const SealedProblem& problem);
+
 // 3 x 1 at kSealedBits, as SealedScalars has them.
-mpc::Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at);
+mpc::Shared ScalarsAt(const SealedProblem& problem, const SealedPoint& at,
+                      const std::vector<mpc::Shared>& log_dets);
 
 // Roots of the diagonal of the inverse information of F, k x 1. Zero where the information
 // cannot be inverted.

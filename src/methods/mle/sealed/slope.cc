@@ -4,8 +4,9 @@
 
 #include "methods/mle/sealed/derivative.h"
 #include "methods/mle/sealed/values.h"
+#include "methods/mle/sealed/within_limit.h"
 #include "mpc/compare.h"
-#include "mpc/functions/definite.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/reciprocal.h"
 
 namespace partita::methods::mle {
@@ -16,7 +17,10 @@ using mpc::Shared;
 
 // Of the observed information in units of the expected one's diagonal, near a minimum 1 or so.
 constexpr double kLargestObserved = 8;
-constexpr double kSmallestObservedPivot = 0x1p-17;
+constexpr double kMostObservedInflation = 0x1p17, kMostInflation = 1 / kSmallestScaledPivot;
+constexpr double kLargestUnitDiagonal = 1.001;
+// Of eigenvalues, what InvertPositive can do; and of A X - I.
+constexpr double kSmallestOfLargest = 0x1p-23, kLargestOfIdentity = 0x1p-20;
 
 // 1 where every entry is within the limit, else 0; no fraction bits.
 Shared IsWithin(Engine& engine, const Shared& matrix, double limit) {
@@ -30,23 +34,36 @@ Shared IsWithin(Engine& engine, const Shared& matrix, double limit) {
   return engine.ToRing(mpc::IsZero(engine, std::span(&violations, 1))).front();
 }
 
-// The inverse of an observed information in units of the expected one's diagonal; zero unless it is
-// positive definite and within its limit.
-Shared InvertObserved(Engine& engine, const Shared& information) {
+// The diagonal of the inverse of an information in units of the expected one's, k x 1; zero for
+// parameters whose column of X has an entry beyond the limit, or of A X differs from the identity's
+// by more than 2^-20: A X is about true numbers where X is bounded. So no parameter has a number
+// that is not identified; where A has an eigenvalue below zero the steps of InvertPositive have
+// grown far away from an inverse, and none has.
+Shared InflationOf(Engine& engine, const Shared& information, double largest, double limit) {
   const size_t k = information.shape.rows;
+  const double most = largest * static_cast<double>(k);
+  const mpc::PositiveMatrix matrix{information, most, most * kSmallestOfLargest};
+  const Shared inverse = mpc::InvertPositive(engine, std::span(&matrix, 1), kSealedBits).front();
   mpc::ProductRound round(engine);
-  Shared kept, inverse;
-  round.Add(IsWithin(engine, information, kLargestObserved), AsRow(information), kLargestObserved,
-            kept);
+  Shared residual, inflation;
+  round.Add(mpc::Product::Kind::kMatrix, information, Bounded(inverse, limit), kLargestEntry,
+            residual);
   round.Run();
-  const mpc::DefiniteMatrix matrix{mpc::Reshape(kept, {k, k}), kSmallestObservedPivot};
-  const mpc::DefiniteInverse inverted =
-      mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front();
-  const Shared faults = SumAll(engine, inverted.collinear, static_cast<double>(k));
-  const Shared good = engine.ToRing(mpc::IsZero(engine, std::span(&faults, 1))).front();
-  round.Add(good, AsRow(inverted.inverse), 1 / kSmallestObservedPivot, inverse);
+  residual = PlusIdentity(engine, residual, -1, kLargestEntry);
+  std::vector<std::vector<Limit>> columns;
+  for (size_t c = 0; c < k; ++c) {
+    const Shared of_inverse = engine.Slice(inverse, 0, c, {k, 1});
+    const Shared of_residual = engine.Slice(residual, 0, c, {k, 1});
+    columns.push_back({{of_inverse, limit},
+                       {engine.Scale(of_inverse, -1), limit},
+                       {of_residual, kLargestOfIdentity},
+                       {engine.Scale(of_residual, -1), kLargestOfIdentity}});
+  }
+  const std::vector<Shared> good = engine.ToRing(mpc::IsZero(engine, CountBeyond(engine, columns)));
+  round.Add(engine.Concatenate(good, true), Bounded(Diagonal(engine, inverse), limit), limit,
+            inflation);
   round.Run();
-  return mpc::Reshape(inverse, {k, k});
+  return inflation;
 }
 
 }  // namespace
@@ -71,15 +88,18 @@ SealedSlope SlopeAt(const SealedProblem& problem, const SealedPoint& at,
   products.Elementwise(observed ? derivatives.observed : derivatives.expected, outer, unit_diagonal,
                        observed ? kLargestEntry : 1.125);
   products.Run();
-  Shared inverse;
   if (observed) {
-    inverse = InvertObserved(engine, unit_diagonal);
+    Shared kept;
+    mpc::ProductRound round(engine);
+    round.Add(IsWithin(engine, unit_diagonal, kLargestObserved), AsRow(unit_diagonal),
+              kLargestObserved, kept);
+    round.Run();
+    kept = mpc::Reshape(kept, unit_diagonal.shape);
+    slope.inflation = InflationOf(engine, kept, kLargestObserved, kMostObservedInflation);
     slope.smallest_inflation = 1 / kLargestObserved;
   } else {
-    const mpc::DefiniteMatrix matrix{unit_diagonal, kSmallestScaledPivot};
-    inverse = mpc::InvertDefinite(engine, std::span(&matrix, 1), kSealedBits).front().inverse;
+    slope.inflation = InflationOf(engine, unit_diagonal, kLargestUnitDiagonal, kMostInflation);
   }
-  slope.inflation = Diagonal(engine, inverse);
   return slope;
 }
 

@@ -183,7 +183,8 @@ TEST_F(BadInputTest, AResultFolderThatCannotBeWrittenIsNoticedBeforeTheRun) {
 // The disk is full after 512 bytes: no truncated study file stays, so that it can be tried again.
 TEST_F(BadInputTest, AStudyFileThatDoesNotFitIsNotLeftThere) {
   const std::string file = folder_.path() + "/does_not_fit.toml";
-  Process process({"/bin/sh", "-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" study new \"$1\"",
+  Process process({"/bin/sh", "-c",
+                   "trap '' XFSZ; ulimit -f 1; exec \"$0\" study new --commented \"$1\"",
                    PartitaProgram(), file});
   const ProcessResult result = process.Wait();
   EXPECT_EQ(result.exit_code, 10) << result.err;

@@ -85,7 +85,7 @@ TEST(ShortStudyTest, TextsAreWrittenAsToml) {
   EXPECT_EQ(TomlTexts({"a", "b"}), R"(["a", "b"])");
   for (const char* value : {"1", "-2.5", "true", "[1, 2]", "\"a\"", "{a = 1}", "2020-01-01"})
     EXPECT_TRUE(IsTomlValue(value)) << value;
-  for (const char* value : {"", "yes", "1 2", "1\nother = 2", ".5", "[1"})
+  for (const char* value : {"", "yes", "1 2", "1\nother = 2", ".5", "[1", "\u00e4", "\u2003"})
     EXPECT_FALSE(IsTomlValue(value)) << value;
   EXPECT_TRUE(IsTomlBound("1e3", false));
   EXPECT_TRUE(IsTomlBound("2020-01-31", true));

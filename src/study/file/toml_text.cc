@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "base/toml_text.h"
+
 namespace partita::study {
 namespace {
 
 // The value of `text`; empty if it is not one.
 toml::table Parsed(const std::string& text) {
-  if (text.find('\n') != std::string::npos) return {};
+  if (text.find('\n') != std::string::npos || FindStrayCharacter(text)) return {};
   try {
     toml::table table = toml::parse("value = " + text);
     if (table.size() == 1) return table;

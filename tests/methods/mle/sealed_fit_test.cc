@@ -23,6 +23,7 @@ TEST(Sealed, EqualsLavaan) {
   ExpectLavaan("growth_openmx5", 8);
 }
 TEST(Sealed, EqualsLavaanOnReplicated) { ExpectLavaan("path_indirect", 8, "replicated"); }
+TEST(Sealed, EqualsLavaanOnShamir) { ExpectLavaan("path_indirect", 8, "shamir"); }
 
 // A step of scoring and one of Newton's.
 TEST(Sealed, PlanHasTheRoundsAndBytes) {

@@ -9,6 +9,7 @@
 
 #include "methods/mle/sealed/fit.h"
 #include "mpc/replicated_engine.h"
+#include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
 #include "tests/paths.h"
 #include "tests/stats/sem_reference.h"
@@ -103,6 +104,7 @@ inline mpc::testing::RunOptions SealedOptions(const SealedModel& model,
   options.num_parties = parties;
   options.releases = SealedReleases(model, openings, "party0");
   if (kind == "replicated") options.make = mpc::MakeReplicatedEngine;
+  if (kind == "shamir") options.make = mpc::MakeShamirEngine;
   return options;
 }
 
@@ -194,7 +196,7 @@ inline void ExpectLavaan(const std::string& name, size_t iterations,
   const Case c = Load(name, one_width);
   SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
   model.iterations = iterations;
-  const Result result = RunSealed(c, model, kind, kind == "replicated" ? 3 : 2);
+  const Result result = RunSealed(c, model, kind, kind == "dealer" ? 2 : 3);
   ExpectReference(c, model, result.estimates);
 }
 

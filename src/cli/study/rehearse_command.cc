@@ -80,11 +80,10 @@ std::string RehearsalText(const Rehearsal& rehearsal, const run::RehearsalOption
       fmt::format("Rehearsal on {} made-up rows: no data of anybody, no approval, no charge\n",
                   FormatCount(rehearsal.rows));
   for (const std::string& sentence : rehearsal.shortened) text += "Shortened: " + sentence + "\n";
-  if (!rehearsal.agreement.exact.empty())
-    text += "\n" + ExactTable(rehearsal.agreement.exact) + "\n";
+  if (!rehearsal.agreement.exact.empty()) text += "\n" + ExactTable(rehearsal.agreement.exact);
   if (!rehearsal.agreement.random.empty()) {
     text += fmt::format(
-        "\n{}\nRandom numbers less what the clear says, in their own standard deviations; mean 0 "
+        "\n{}Random numbers less what the clear says, in their own standard deviations; mean 0 "
         "and deviation 1 are expected. p: of a departure as far.\n",
         RandomTable(rehearsal.agreement.random));
   }

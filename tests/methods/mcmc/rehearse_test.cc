@@ -85,11 +85,12 @@ TEST(McmcRehearseTest, EveryVersionAgrees) {
 }
 
 TEST(McmcRehearseTest, PromisesAgree) {
-  ExpectDecisions(RehearseIt(Study(kBits + kLogistic + kPriors + kPromise + "clip = 0.05\n")), 400);
+  ExpectDecisions(RehearseIt(Study(kBits + kLogistic + kPriors + kPromise + "clip = 0.005\n")),
+                  400);
   ExpectDecisions(RehearseIt(Study(kBits + kLogistic + kPriors + kPromise + "lipschitz = 0.05\n")),
                   400);
   ExpectDecisions(RehearseIt(Study("protocol = \"penalty\"\nrelease = [\"noisy-log-ratios\"]\n" +
-                                   kLogistic + kPriors + kPromise + "clip = 0.05\nnoise = 20\n")),
+                                   kLogistic + kPriors + kPromise + "clip = 0.05\nnoise = 60\n")),
                   400);
 }
 

@@ -52,19 +52,17 @@ TEST(MixtureRehearseTest, LongRunsAreShortened) {
                 "5 of the 12 iterations are rehearsed, with the noise of the whole run."});
 }
 
-// Parties that draw a ninth of the noise, clip at twice the norm, or learn at another rate.
+// Parties that draw a ninth of the noise, put every row into every batch, or learn at another rate.
 TEST(MixtureRehearseTest, FaultyRunsFail) {
-  Options options;
-  options.privacy = "noise_multiplier = 0.05\ndelta = 1e-5\nadjacency = \"replace\"\n";
-  const auto prepared = Prepare(options);
+  const auto prepared = Prepare({});
   const MixtureStudy& study = AsMixture(*prepared);
   EXPECT_FALSE(rehearsals::RandomFails(rehearsals::CompareRunOf(study, study)));
   MixtureStudy quiet = study;
   quiet.plan.noise.share_variance = privacy::Divide(quiet.plan.noise.share_variance, 81);
   EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(quiet, study)));
-  MixtureStudy loose = study;
-  loose.plan.step.clip = 2;
-  EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(loose, study)));
+  Options all;
+  all.batch = "mode = \"full\"\n";
+  EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(*Prepare(all), study)));
   MixtureStudy fast = study;
   fast.plan.request.variational.learning_rate *= 1.01;
   EXPECT_TRUE(rehearsals::ExactFails(rehearsals::CompareRunOf(fast, study)));

@@ -49,6 +49,8 @@ name = "dealer"
 const std::string kRows = study::RowsSplit("rehearsed", {"north", "south"}) + kVariables;
 const std::string kCountedRows =
     study::RowsSplit("rehearsed", {"north", "south"}, {120, 110}) + kVariables;
+const std::string kManyRows =
+    study::RowsSplit("rehearsed", {"north", "south"}, {2000, 1500}) + kVariables;
 
 std::string Analysis(const std::string& more, const std::string& protocol = "pooled-moments",
                      const std::string& release = "\"moments\"") {
@@ -111,9 +113,9 @@ TEST(RehearseTest, WeightsGroupsAndSiteEffectsAgree) {
 TEST(RehearseTest, RobustStandardErrorsAgree) {
   const std::string release = "\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}";
   for (const std::string cluster : {"", "cluster = \"w\"\n"}) {
-    const run::Rehearsal rehearsal =
-        RehearseIt(Study(kPlain + cluster, Analysis("model = \"y ~ x\"\nrobust = true\n",
-                                                    "pooled-moments", release)));
+    const run::Rehearsal rehearsal = RehearseIt(Study(
+        kPlain + cluster, Analysis("model = \"y ~ x\"\nrobust = true\n", "pooled-moments", release),
+        kManyRows));
     rehearsals::ExpectPassed(rehearsal);
     EXPECT_THAT(rehearsal.agreement.exact,
                 Contains(Field(&run::ExactNumber::name, HasSubstr("robust s.e. of y ~ x"))));
@@ -133,8 +135,10 @@ TEST(RehearseTest, OtherProtocolsAgree) {
 
 // The receiver of a published protocol holds no rows.
 TEST(RehearseTest, PublishedProtocolsAgree) {
+  const std::string holders =
+      study::RowsSplit("rehearsed", {"north", "south", "west"}, {90, 80, 70}) + kVariables;
   const std::string hub = study::Edited(
-      study::Edited(kCountedRows, "roles = [\"holder\", \"receiver\"]", "roles = [\"holder\"]"),
+      study::Edited(holders, "roles = [\"holder\", \"receiver\"]", "roles = [\"holder\"]"),
       "[[party]]", "[[party]]\nname = \"hub\"\nroles = [\"receiver\"]\n[[party]]");
   for (const std::string protocol : {"secure-sum", "plain-passing"}) {
     const MleStudy study = Study(
@@ -148,7 +152,7 @@ TEST(RehearseTest, PublishedProtocolsAgree) {
 
 TEST(RehearseTest, ImputedRowsAgreeWithTheirLaw) {
   const run::Rehearsal rehearsal =
-      RehearseIt(Study("site = \"ignore\"\nmissing = \"mi\"\nimputations = 8\n" + kPatterns,
+      RehearseIt(Study("site = \"ignore\"\nmissing = \"mi\"\nimputations = 20\n" + kPatterns,
                        Analysis("name = \"all\"\nmodel = \"y ~ x\"\n") +
                            Analysis("name = \"by-sex\"\nmodel = \"y ~ x\"\ngroup = \"sex\"\n")));
   rehearsals::ExpectPassed(rehearsal);
@@ -192,8 +196,11 @@ TEST(RehearseTest, ThePlainFitNoticesOneChangedCell) {
 
 // Parties that draw a third of the noise, or do not shorten rows, are noticed.
 TEST(RehearseTest, FaultyPrivateRunsFail) {
-  const MleStudy study =
-      Study(kPlain, Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n") + kPromise, kCountedRows);
+  // Nearly all rows are longer than this.
+  const MleStudy study = Study(kPlain,
+                               Analysis("model = \"y ~ x\"\ngroup = \"sex\"\n") +
+                                   study::Edited(kPromise, "norm = 0.8", "norm = 0.1"),
+                               kCountedRows);
   EXPECT_FALSE(rehearsals::RandomFails(rehearsals::CompareRunOf(study, study, kOptions)));
   MleStudy quiet = study;
   quiet.privacy->noise.share_variance = privacy::Divide(quiet.privacy->noise.share_variance, 400);

@@ -54,12 +54,13 @@ stats::RobustFit PooledRobustFit(const MleStudy& study, const MleAnalysis& analy
   for (size_t g = 0; g < moments.size(); ++g) {
     MatrixXd& of_group =
         rows.emplace_back(static_cast<Index>(moments[g].n), static_cast<Index>(columns.size()));
-    std::vector<uint64_t>& own = clusters.emplace_back();
+    std::vector<uint64_t> own;
     Index at = 0;
     ForEachRow(weighted, static_cast<int32_t>(g), columns, [&](size_t row, const VectorXd& values) {
       of_group.row(at++) = values.transpose();
       if (!cluster_of.empty()) own.push_back(cluster_of[row]);
     });
+    if (!cluster_of.empty()) clusters.push_back(std::move(own));
   }
   const stats::StatisticsScale scale = PublicScale(analysis);
   return stats::MakeRobust(

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "crypto/hash.h"
+#include "crypto/prg.h"
 #include "data/csv_writer.h"
 #include "methods/mixture/cells.h"
 #include "methods/mixture/study.h"
@@ -231,6 +233,14 @@ std::vector<std::string> WeakColumns(const std::vector<ColumnStrength>& strength
   return weak;
 }
 
+// The same for everybody who has the model: what is said of it must not differ by chance.
+crypto::Prg StreamOfModel(const FittedModel& model) {
+  ByteWriter writer;
+  writer.String("partita mixture: what synthetic rows can teach");
+  writer.String(ModelJson(model));
+  return crypto::Prg(crypto::Key(crypto::Sha256Of(writer.bytes())));
+}
+
 // What can be learned from synthetic rows at most: functions of the model, at every party.
 study::DocumentSection LearningSection(const std::vector<ColumnStrength>& strengths,
                                        const std::vector<std::string>& weak) {
@@ -333,8 +343,9 @@ study::Document ReportMixture(const MixtureStudy& study, size_t party, const Mix
   if (!trained) document.ending = study::Ending::kNotTrained;
   if (party == study.receiver && (trained || result.accept_useless))
     tables = AddMixtureTables(study, model, random, document);
+  crypto::Prg rows_of_model = StreamOfModel(model);
   const std::vector<ColumnStrength> strengths =
-      ColumnStrengths(model, kLearningRows, kLearningTables, random);
+      ColumnStrengths(model, kLearningRows, kLearningTables, rows_of_model);
   const std::vector<std::string> weak = WeakColumns(strengths);
   document.sections.push_back(LearningSection(strengths, weak));
   if (result.own) document.sections.push_back(OwnColumns(study, party, model, *result.own, random));

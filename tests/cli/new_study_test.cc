@@ -187,7 +187,7 @@ TEST_F(NewStudyTest, IsTheCommentedOneOfAMixture) {
   std::string list = commented.substr(columns, commented.find("\n]", columns) + 2 - columns);
   list = Edited(list, "  # levels that share one", "");
   std::replace(list.begin(), list.end(), '\n', ' ');
-  options_.said = {{"columns", list},         {"components", "10"},     {"learning_rate", "0.05"},
+  options_.said = {{"columns", list},         {"components", "4"},      {"learning_rate", "0.05"},
                    {"synthetic_rows", "300"}, {"synthetic_sets", "2"},  {"batch.size", "60"},
                    {"privacy.epsilon", "3"},  {"privacy.delta", "1e-5"}};
   EXPECT_EQ(PlanOf(Text()), PlanOf(commented));

@@ -195,10 +195,11 @@ void AddRehearseCommand(CLI::App& study, Invocation& invocation) {
   AddOutputOptions(*command, invocation, "study rehearse");
   command->add_option("STUDY", options->study, "The study file")->required();
   command
-      ->add_option("--rows", options->options.rows_per_block,
-                   "Made-up rows of every block for which the study declares no count")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
+      ->add_option(
+          "--rows", options->options.rows_per_block,
+          "Made-up rows of every block for which the study declares no count (default: 200, "
+          "and more where min_rows asks for them)")
+      ->check(CLI::Range(1, 10'000'000));
   command->add_option("--seed", options->options.seed, "Of the made-up rows")
       ->capture_default_str();
   command

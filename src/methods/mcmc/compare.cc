@@ -147,6 +147,7 @@ std::unique_ptr<const run::Study> McmcStudy::ForRehearsal(
   shorter.options.warmup = std::min<size_t>(spec.options.warmup, steps / 4);
   shorter.options.draws = steps - shorter.options.warmup;
   shorter.options.thin = 1;
+  shorter.options.most_decisions = 0;
   shortened.push_back(
       fmt::format("{} of the {} steps of each chain are rehearsed, {} of them before the draws; so "
                   "few say nothing of convergence.",

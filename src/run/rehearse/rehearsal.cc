@@ -60,11 +60,23 @@ bool Rehearsal::passed(double min_digits) const {
   return compared && converged() && costs.agree && likely && lowest_digits() >= min_digits;
 }
 
+namespace {
+
+// Twice what min_rows asks for, as rows may be incomplete or outside the population.
+uint64_t RowsPerBlock(const Study& study) {
+  constexpr uint64_t kUsual = 200;
+  return std::max(kUsual, 2 * study.file.disclosure.min_rows /
+                              std::max<size_t>(1, study.partition.blocks.size()));
+}
+
+}  // namespace
+
 RehearsedRun RunOnMockRows(const Study& study, const RehearsalOptions& options,
                            Progress& progress) {
   progress.Phase("mock data");
   RehearsedRun run;
-  run.mock = MakeMockTables(study, options.rows_per_block, options.seed);
+  run.mock =
+      MakeMockTables(study, options.rows_per_block.value_or(RowsPerBlock(study)), options.seed);
   const TemporaryFolder folder;
   const std::vector<std::filesystem::path> tables = WriteMockTables(study, run.mock, folder.path());
   run.ends = SimulateInProcess(study, tables, {}, progress, Keep::kOpenings);

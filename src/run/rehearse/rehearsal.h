@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,10 +21,11 @@
 namespace partita::run {
 
 struct RehearsalOptions {
-  uint64_t rows_per_block = 200;  // of blocks without a declared count
-  uint64_t seed = 1;              // of the rows
-  double min_digits = 6;          // asked of every number that is not random
-  uint64_t max_steps = 200;       // of a method that iterates: it is rehearsed with no more
+  // Of blocks without a declared count; empty: 200, more where min_rows asks for them.
+  std::optional<uint64_t> rows_per_block;
+  uint64_t seed = 1;         // of the rows
+  double min_digits = 6;     // asked of every number that is not random
+  uint64_t max_steps = 200;  // of a method that iterates: it is rehearsed with no more
 };
 
 // A rehearsal without a fault fails with this probability at most, for all its random numbers.

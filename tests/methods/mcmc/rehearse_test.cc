@@ -132,7 +132,7 @@ TEST(McmcRehearseTest, FaultyRunsFail) {
   const McmcStudy clipped = Study(kBits + kLogistic + kPriors + kPromise + "clip = 0.002\n");
   EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(clipped, study, kOptions)));
   const McmcStudy tight =
-      Study(kBits + kLogistic + "[analysis.priors]\ncoefficients = \"normal(0, 0.05)\"\n");
+      Study(kBits + kLogistic + "[analysis.priors]\ncoefficients = \"normal(0, 0.01)\"\n");
   EXPECT_TRUE(rehearsals::RandomFails(rehearsals::CompareRunOf(tight, study, kOptions)));
 }
 

@@ -206,7 +206,7 @@ TEST_F(SealedStudy, PlanCountsWhatOpens) {
   EXPECT_EQ(fit.exposures[0].opened, 25u);
 }
 
-// Tens of thousands of messages have a price beside their way, whatever the network: a third of it
+// Thousands of messages have a price beside their way, whatever the network: a third of it
 // in a run that was measured.
 TEST_F(SealedStudy, PredictionCountsWhatMessagesCost) {
   partita::testing::ReferenceStudyOptions options;
@@ -222,7 +222,7 @@ TEST_F(SealedStudy, PredictionCountsWhatMessagesCost) {
   for (const study::PlanPhase& phase : plan.phases) {
     for (const study::PlanLink& link : phase.links) messages += link.messages;
   }
-  ASSERT_GT(messages, 30000u);
+  ASSERT_GT(messages, 10000u);
   const double seconds = run::PredictSeconds(study, plan, {"a network without delay", 0, 1e18, 0});
   const double each = static_cast<double>(messages) / static_cast<double>(plan.parties.size());
   EXPECT_GT(seconds, 20e-6 * each);

@@ -158,6 +158,7 @@ uint64_t NumOpened(const Task& task) {
 SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) {
   const Layout layout(task.spec);
   const size_t numbers = layout.numbers.size();
+  const std::vector<Int128> none;  // at a party without rows
   std::vector<PrivateMatrix> inputs;
   for (const RowHolder& holder : task.holders) {
     inputs.push_back(OwnMatrix(engine, holder, {layout.num_rows(), layout.groups}, 0, own.counts));
@@ -167,7 +168,8 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
     inputs.push_back(OwnMatrix(engine, holder, shape, 2 * kValueBits, own.squares));
     for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m) {
       const size_t cells = CellsOf(task.spec.variables[layout.numbers[m]].schema).count;
-      inputs.push_back(OwnMatrix(engine, holder, {cells, layout.groups}, 0, own.histograms[m]));
+      inputs.push_back(OwnMatrix(engine, holder, {cells, layout.groups}, 0,
+                                 own.histograms.empty() ? none : own.histograms[m]));
     }
   }
   const std::vector<Shared> shared = engine.Input(inputs);

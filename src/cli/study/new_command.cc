@@ -84,7 +84,7 @@ Drafted DraftWith(const NewStudyOptions& options, Interview& interview) {
   Drafted drafted{NewStudy(options, interview), {}};
   for (const auto& [option, value] : interview.taken()) {
     const bool separated = option.ends_with(' ') || option.ends_with('=');
-    drafted.taken.push_back(option + (separated ? "" : " ") + value);
+    drafted.taken.push_back(fmt::format("{}{}{}", option, separated ? "" : " ", value));
   }
   return drafted;
 }

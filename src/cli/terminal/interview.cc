@@ -30,7 +30,7 @@ std::string Interview::Say(const std::string& said, const std::string& option,
       throw Error(ErrorCode::kUsage, fmt::format("the input ended before {}", option),
                   "answer the question, or say " + option);
     }
-    const std::string trimmed(Trim(*answer));
+    std::string trimmed(Trim(*answer));
     if (!trimmed.empty()) return trimmed;
     if (otherwise) return *otherwise;
   }

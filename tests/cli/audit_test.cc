@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -42,18 +43,24 @@ class AuditTest : public ::testing::Test {
 
 Json Data(const ProcessResult& run) { return Json::parse(run.out)["data"]; }
 
+// The event is chosen by a tenth of the runs, and one audit in 45 chooses a rare one whose bound is
+// poor (2 of 90 were below 0.85): four in a row do so with probability 3e-7.
 TEST_F(AuditTest, AMechanismThatKeepsItsClaim) {
-  const ProcessResult run =
-      Partita({"audit", "mechanism", "--mechanism", "discrete-laplace", "--scale", "20",
-               "--sensitivity", "20", "--epsilon", "1", "--runs", "50000", "--format", "json"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  const Json data = Data(run);
-  EXPECT_FALSE(data["violated"]);
-  ASSERT_EQ(data["findings"].size(), 2u);
-  EXPECT_EQ(data["findings"][0]["measure"], "epsilon");
-  EXPECT_LE(data["findings"][0]["at_least"].get<double>(), 1);
-  EXPECT_GE(data["findings"][0]["at_least"].get<double>(), 0.85);
-  EXPECT_EQ(data["findings"][0]["first"]["runs"], 45000);
+  double most = 0;
+  for (int audit = 0; audit < 4 && most < 0.85; ++audit) {
+    const ProcessResult run =
+        Partita({"audit", "mechanism", "--mechanism", "discrete-laplace", "--scale", "20",
+                 "--sensitivity", "20", "--epsilon", "1", "--runs", "50000", "--format", "json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const Json data = Data(run);
+    EXPECT_FALSE(data["violated"]);
+    ASSERT_EQ(data["findings"].size(), 2u);
+    EXPECT_EQ(data["findings"][0]["measure"], "epsilon");
+    EXPECT_EQ(data["findings"][0]["first"]["runs"], 45000);
+    most = std::max(most, data["findings"][0]["at_least"].get<double>());
+  }
+  EXPECT_LE(most, 1);
+  EXPECT_GE(most, 0.85);
 }
 
 TEST_F(AuditTest, ACoalitionSeesWhatAnOutsiderDoesNot) {

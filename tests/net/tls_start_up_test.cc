@@ -166,7 +166,10 @@ TEST(StartUpTest, APartyThatSpokeAndStoppedIsTakenBack) {
     EXPECT_EQ(SSL_write(client.ssl.get(), &word, 1), 1);
   }
   of_north.WaitFor("east closed its connection; waiting for south, east");
-  Connecting south(world.Options(1), of_south), east(world.Options(2), of_east);
+  // Before south, with whom north would have somebody of every name and go on to east's last words.
+  Connecting east(world.Options(2), of_east);
+  of_north.WaitFor("\nwaiting for south, for up to");
+  Connecting south(world.Options(1), of_south);
   EXPECT_FALSE(north.error()) << north.error()->message();
   EXPECT_FALSE(south.error()) << south.error()->message();
   EXPECT_FALSE(east.error()) << east.error()->message();

@@ -47,8 +47,7 @@ ShamirEngine<F, kSlices>::ShamirEngine(net::Channel& channel, ReleaseGate& gate,
     : LinearEngine<F, 1, kSlices>({channel.num_parties(), channel.self(), F::kBits}, {true},
                                   OnesInSliceZero<kSlices>()),
       gate_(gate),
-      party_(channel,
-             ParametersOf<F>(channel.num_parties(), threshold, statistical_bits).threshold,
+      party_(channel, ParametersOf<F>(channel.num_parties(), threshold, statistical_bits).threshold,
              tapes),
       scheduler_(ParametersOf<F>(channel.num_parties(), threshold, statistical_bits)) {
   if (scheduler_.parameters().slices() != kSlices) {
@@ -150,7 +149,8 @@ namespace {
 std::unique_ptr<Engine> MakeOver(net::Channel& channel, ReleaseGate& gate,
                                  std::optional<size_t> threshold) {
   constexpr int kBits = 64;
-  const shamir::Parameters parameters = ParametersOf<Field127>(channel.num_parties(), threshold, kBits);
+  const shamir::Parameters parameters =
+      ParametersOf<Field127>(channel.num_parties(), threshold, kBits);
   const GroupTapes tapes = ChannelGroupTapes(channel, parameters.threshold);
   if (parameters.slices() == 2) {
     return std::make_unique<ShamirEngine<Field127, 2>>(channel, gate, tapes, kBits, threshold);

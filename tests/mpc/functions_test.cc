@@ -234,14 +234,14 @@ TEST(FunctionsTest, LargestOfEveryRow) {
   std::mt19937_64 random(4);
   for (const Setting& setting : kSettings) {
     // Of wide numbers few play each other at once, of narrow ones, many of which are equal, many.
-    for (const auto& [cols, bound] : std::vector<std::pair<size_t, Int128>>{{1, 50},
-                                                                            {2, 50},
-                                                                            {3, 1 << 30},
-                                                                            {5, 3},
-                                                                            {8, 1 << 30},
-                                                                            {20, 50},
-                                                                            {26, 2},
-                                                                            {33, 1 << 30}}) {
+    for (const auto& [cols, bound] : std::vector<std::pair<size_t, int64_t>>{{1, 50},
+                                                                             {2, 50},
+                                                                             {3, 1 << 30},
+                                                                             {5, 3},
+                                                                             {8, 1 << 30},
+                                                                             {20, 50},
+                                                                             {26, 2},
+                                                                             {33, 1 << 30}}) {
       const IntMatrix x = RandomMatrix(random, {17, cols}, bound);
       RunAndComparePlan(
           OptionsOf(setting), [&, cols = cols, bound = bound](Engine& engine, size_t) {

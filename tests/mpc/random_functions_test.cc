@@ -144,6 +144,17 @@ TEST(SwitchingNetworkTest, BlocksOfPlaces) {
   }
 }
 
+TEST(SwitchingNetworkTest, ManyPlacesKeepTheirSwitches) {
+  crypto::SystemRandom random;
+  const auto permutation = RandomPermutation(kMostRowsInBlocks + 1, random);
+  const auto layers = RouteBlocks(permutation);
+  EXPECT_EQ(layers.size(), 29u);
+  for (const BlockLayer& layer : layers) {
+    for (const std::vector<size_t>& places : layer.places) EXPECT_EQ(places.size(), 2u);
+  }
+  EXPECT_EQ(Apply(layers, permutation.size()), permutation);
+}
+
 TEST(SwitchingNetworkTest, RefusesWhatIsNoPermutation) {
   EXPECT_THROW(RoutePermutation(std::vector<size_t>{0, 0}), Error);
   EXPECT_THROW(RoutePermutation(std::vector<size_t>{1, 2}), Error);

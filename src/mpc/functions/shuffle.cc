@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/switching_network.h"
@@ -22,44 +23,75 @@ std::vector<Int128> SettingsOf(const BlockLayer& layer) {
   return settings;
 }
 
-// Every block's rows are x_s + P (x_j - x_s), j < s; the last is what is left of their sum.
-Shared ApplyBlocks(Engine& engine, const Shared& value, const BlockLayer& layer,
-                   const Shared& settings) {
-  std::vector<Shared> differences(layer.places.size()), changes(layer.places.size());
-  std::vector<size_t> first, last;  // all places but a block's last one, and that for each of them
-  for (const std::vector<size_t>& places : layer.places) {
-    first.insert(first.end(), places.begin(), places.end() - 1);
-    last.insert(last.end(), places.size() - 1, places.back());
+// By block, the sum of its rows of `values`, all blocks' rows but their last ones.
+Shared SumsOfBlocks(Engine& engine, const BlockLayer& layer, const Shared& values) {
+  const Shape none{1, values.shape.cols};
+  const Shared zero =
+      engine.Public({{none, std::vector<Int128>(none.size())}, values.fraction_bits});
+  const Shared parts[] = {values, WithBound(zero, values.bound)};
+  const Shared padded = engine.Concatenate(parts, true);
+  size_t largest = 0;
+  for (const std::vector<size_t>& places : layer.places)
+    largest = std::max(largest, places.size() - 1);
+  std::optional<Shared> sums;
+  for (size_t i = 0; i < largest; ++i) {
+    std::vector<size_t> rows;  // the i-th of every block that has so many
+    size_t first = 0;
+    for (const std::vector<size_t>& places : layer.places) {
+      rows.push_back(i + 1 < places.size() ? first + i : values.shape.rows);
+      first += places.size() - 1;
+    }
+    const Shared next = WithBound(engine.SelectRows(padded, rows), 0);
+    sums = sums ? engine.Add(*sums, next) : next;
   }
-  const Shared ends = engine.SelectRows(value, last);
-  const Shared all = engine.Subtract(engine.SelectRows(value, first), ends);
+  return *sums;
+}
+
+// P (x_j - x_s) of every block, |x| at most `bound`.
+Shared PermuteDifferences(Engine& engine, const Shared& differences, const BlockLayer& layer,
+                          const Shared& settings, double bound) {
   ProductRound products(engine);
+  if (differences.shape.rows == layer.places.size()) {  // blocks of two: one product of columns
+    Shared change;
+    products.Add(differences, settings, 2 * bound, change);
+    products.Run();
+    return change;
+  }
+  std::vector<Shared> changes(layer.places.size());
   size_t row = 0, at = 0;
   for (size_t b = 0; b < layer.places.size(); ++b) {
     const size_t size = layer.places[b].size() - 1;
-    differences[b] = engine.Slice(all, row, 0, {size, value.shape.cols});
     products.Add(Product::Kind::kMatrix,
                  Reshape(engine.Slice(settings, at, 0, {size * size, 1}), {size, size}),
-                 differences[b], 2 * value.bound, changes[b]);
+                 engine.Slice(differences, row, 0, {size, differences.shape.cols}), 2 * bound,
+                 changes[b]);
     row += size;
     at += size * size;
   }
   products.Run();
-  // [all places but the last ones; the last ones; all rows before], and where each is taken from.
-  std::vector<size_t> back(value.shape.rows), ends_once;
-  std::iota(back.begin(), back.end(), first.size() + layer.places.size());
-  for (size_t i = 0; i < first.size(); ++i) back[first[i]] = i;
-  std::vector<Shared> sums;
-  for (size_t b = 0; b < layer.places.size(); ++b) {
-    back[layer.places[b].back()] = first.size() + b;
-    ends_once.push_back(layer.places[b].back());
-    sums.push_back(engine.SumRows(engine.Subtract(differences[b], changes[b])));
+  return engine.Concatenate(changes, true);
+}
+
+// Every block's rows are x_s + P (x_j - x_s), j < s; the last is what is left of their sum.
+Shared ApplyBlocks(Engine& engine, const Shared& value, const BlockLayer& layer,
+                   const Shared& settings) {
+  std::vector<size_t> first, last, ends;  // all places but blocks' last ones; those for each; those
+  for (const std::vector<size_t>& places : layer.places) {
+    first.insert(first.end(), places.begin(), places.end() - 1);
+    last.insert(last.end(), places.size() - 1, places.back());
+    ends.push_back(places.back());
   }
-  const Shared parts[] = {
-      WithBound(engine.Add(ends, engine.Concatenate(changes, true)), value.bound),
-      WithBound(engine.Add(engine.SelectRows(value, ends_once), engine.Concatenate(sums, true)),
-                value.bound),
-      value};
+  const Shared base = engine.SelectRows(value, last);
+  const Shared differences = engine.Subtract(engine.SelectRows(value, first), base);
+  const Shared change = PermuteDifferences(engine, differences, layer, settings, value.bound);
+  const Shared left = SumsOfBlocks(engine, layer, engine.Subtract(differences, change));
+  const Shared parts[] = {WithBound(engine.Add(base, change), value.bound),
+                          WithBound(engine.Add(engine.SelectRows(value, ends), left), value.bound),
+                          value};
+  std::vector<size_t> back(value.shape.rows);  // where every row is taken from
+  std::iota(back.begin(), back.end(), first.size() + ends.size());
+  for (size_t i = 0; i < first.size(); ++i) back[first[i]] = i;
+  for (size_t b = 0; b < ends.size(); ++b) back[ends[b]] = first.size() + b;
   return engine.SelectRows(engine.Concatenate(parts, true), back);
 }
 

@@ -9,8 +9,9 @@
 //
 // Exact; failure probability 0; passive security as the engine's (settings other than 0 and 1 are
 // not caught). Nothing is revealed.
-// Rounds   m (2 ceil((ceil(log2 n) - 4) / 3) + 1) for m parties and n rows of more than 8, and one
-//          more where an input takes one (`replicated`): 10 and 16 for 1000 rows.
+// Rounds   m (2 ceil((ceil(log2 n) - 4) / 3) + 1) for m parties and 9 to 2^14 rows, for more rows
+//          m (2 ceil(log2 n) - 1), and one more where an input takes one (`replicated`): 10 and 16
+//          for 1000 rows.
 // Bytes    per party and layer a product of about 7 n settings, 14 n in the middle, and n rows: for
 //          1000 rows of one column all processes send 2900 (`dealer`, two parties) or 2500
 //          (`replicated`) per row, 1.9 or 1.4 times of what switches of two rows cost, which take

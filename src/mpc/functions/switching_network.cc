@@ -78,7 +78,8 @@ void RouteLayers(const std::vector<size_t>& places, const std::vector<size_t>& f
 
 // How many layers of switches become one: those of networks on up to 8 places at both ends, and of
 // the one on up to 16 in the middle.
-std::vector<size_t> GroupsOf(size_t layers) {
+std::vector<size_t> GroupsOf(size_t layers, size_t size) {
+  if (size > kMostRowsInBlocks) return std::vector<size_t>(layers, 1);
   constexpr size_t kEndBits = 3, kMiddleBits = 4;
   const size_t bits = (layers + 1) / 2;
   const size_t ends = bits > kMiddleBits ? (bits - kMiddleBits + kEndBits - 1) / kEndBits : 0;
@@ -89,6 +90,16 @@ std::vector<size_t> GroupsOf(size_t layers) {
 
 // Consecutive layers as one. A switch puts its two places into one block.
 BlockLayer JoinLayers(std::span<const SwitchLayer> layers, size_t size) {
+  BlockLayer joined;
+  if (layers.size() == 1) {
+    for (size_t k = 0; k < layers[0].places.size(); ++k) {
+      const auto [a, b] = layers[0].places[k];
+      const size_t first = layers[0].exchange[k];
+      joined.places.push_back({a, b});
+      joined.from.push_back({first, 1 - first});
+    }
+    return joined;
+  }
   std::vector<size_t> block(size), now(size), index(size);  // now: what stands at a place
   std::iota(block.begin(), block.end(), size_t{0});
   std::iota(now.begin(), now.end(), size_t{0});
@@ -105,7 +116,6 @@ BlockLayer JoinLayers(std::span<const SwitchLayer> layers, size_t size) {
       members[other].clear();
     }
   }
-  BlockLayer joined;
   for (const std::vector<size_t>& places : members) {
     if (places.size() < 2) continue;
     for (size_t i = 0; i < places.size(); ++i) index[places[i]] = i;
@@ -150,7 +160,7 @@ std::vector<BlockLayer> RouteBlocks(std::span<const size_t> from) {
   if (layers.empty()) return {};
   std::vector<BlockLayer> blocks;
   std::span<const SwitchLayer> rest = layers;
-  for (const size_t count : GroupsOf(layers.size())) {
+  for (const size_t count : GroupsOf(layers.size(), from.size())) {
     blocks.push_back(JoinLayers(rest.first(count), from.size()));
     rest = rest.subspan(count);
   }

@@ -331,10 +331,13 @@ TEST(InverseTest, ReciprocalsOfNumbersInARange) {
         for (Eigen::Index i = 0; i < numbers.rows(); ++i)
           numbers(i, 0) = smallest + (largest - smallest) * static_cast<double>(i) / 99;
         const TestInput input = InputOf(numbers, largest, kF);
-        const auto opened = Evaluate(setting, {input}, [&](Engine& engine, const List& values) {
-          const NumbersInRange range{values[0], largest * (1 + 0x1p-30), smallest * (1 - 0x1p-30)};
-          return ReciprocalInRange(engine, std::span(&range, 1), bits);
-        });
+        const auto opened = Evaluate(
+            setting, {input},
+            [&, smallest = smallest, largest = largest](Engine& engine, const List& values) {
+              const NumbersInRange range{values[0], largest * (1 + 0x1p-30),
+                                         smallest * (1 - 0x1p-30)};
+              return ReciprocalInRange(engine, std::span(&range, 1), bits);
+            });
         const Matrix exact = FromGrid(input).cwiseInverse(), got = FromGrid(opened[0]);
         for (Eigen::Index i = 0; i < numbers.rows(); ++i) {
           EXPECT_LE(std::abs(got(i, 0) - exact(i, 0)),

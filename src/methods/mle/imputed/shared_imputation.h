@@ -24,8 +24,8 @@
 //                  the identity are kept and compared together, later; what is beyond is counted,
 //                  and nothing of the run opens. The first that leaves the domain is compared as
 //                  it is, whatever is made of it (docs/decisions/0253).
-// Cost             Rounds of a step: 35 products and cuts and 2 (dealer: 72); 60 once for what is
-//                  drawn ahead, up to 2^21 numbers, 40 to check the last covariances and 10 to
+// Cost             Rounds of a step: 35 products and cuts and 2 (dealer: 72); 36 once for what is
+//                  drawn ahead, up to 2^21 numbers, 43 to check the last covariances and 10 to
 //                  compare. Nothing but the counts' number of digits depends on the rows.
 #pragma once
 

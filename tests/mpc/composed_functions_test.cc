@@ -93,6 +93,19 @@ TEST(ComposedFunctionsTest, SoftmaxOfAList) {
   }
 }
 
+TEST(ComposedFunctionsTest, SoftmaxTakesTheRoundsStated) {
+  const auto rounds = [](const Setting& setting, size_t cols) {
+    return PlannedRounds(setting, [&](Engine& engine) {
+      const Shared value = Planned({100, cols}, kF, 50);
+      RowSoftmax(engine, {&value, 1}, kF);
+    });
+  };
+  // A cut, the largest, exponentials, a reciprocal without leading bits, a product.
+  EXPECT_EQ(rounds(kSettings[0], 20), 1u + 11 + 17 + 15 + 2);
+  EXPECT_LE(rounds(kSettings[2], 20), 53u);
+  EXPECT_EQ(rounds(kSettings[0], 2000), 1u + 11 + 11 + 8 + 17 + 27 + 2);
+}
+
 TEST(ComposedFunctionsTest, Sigmoids) {
   std::vector<double> all_points = {0, 1e-12, -1e-12, 1, -1, 28, -28, 40, -40, 1000, -1000};
   std::mt19937_64 random(8);

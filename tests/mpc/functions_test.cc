@@ -233,28 +233,46 @@ TEST(FunctionsTest, RangesThatMakeNoSenseAreRefused) {
 TEST(FunctionsTest, LargestOfEveryRow) {
   std::mt19937_64 random(4);
   for (const Setting& setting : kSettings) {
-    for (size_t cols : {1, 2, 3, 5, 8, 20}) {
-      const IntMatrix x = RandomMatrix(random, {17, cols}, 50);
-      RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
-        const PrivateMatrix input = Private(engine, 1, x, 50);
-        const Shared value = engine.Input({&input, 1})[0];
-        const Shared values[] = {value, engine.Slice(value, 0, 0, {17, 1})};
-        const auto largest = RowMax(engine, values);
-        EXPECT_EQ(largest[0].bound, 50.0);
-        const Shared all[] = {largest[0], largest[1]};
-        const auto opened = engine.Reveal("out", all, kEverybody);
-        for (size_t row = 0; engine.self() && row < 17; ++row) {
-          const auto begin = x.values.begin() + static_cast<ptrdiff_t>(row * cols);
-          const auto end = begin + static_cast<ptrdiff_t>(cols);
-          EXPECT_EQ(opened[0].values[row], *std::max_element(begin, end));
-          EXPECT_EQ(opened[1].values[row], *begin);
-        }
-      });
+    // Of wide numbers few play each other at once, of narrow ones, many of which are equal, many.
+    for (const auto& [cols, bound] : std::vector<std::pair<size_t, int64_t>>{{1, 50},
+                                                                             {2, 50},
+                                                                             {3, 1 << 30},
+                                                                             {5, 3},
+                                                                             {8, 1 << 30},
+                                                                             {20, 50},
+                                                                             {26, 2},
+                                                                             {33, 1 << 30}}) {
+      const IntMatrix x = RandomMatrix(random, {17, cols}, bound);
+      RunAndComparePlan(
+          OptionsOf(setting), [&, cols = cols, bound = bound](Engine& engine, size_t) {
+            const PrivateMatrix input = Private(engine, 1, x, static_cast<double>(bound));
+            const Shared value = engine.Input({&input, 1})[0];
+            const Shared values[] = {value, engine.Slice(value, 0, 0, {17, 1})};
+            const auto largest = RowMax(engine, values);
+            EXPECT_EQ(largest[0].bound, static_cast<double>(bound));
+            const Shared all[] = {largest[0], largest[1]};
+            const auto opened = engine.Reveal("out", all, kEverybody);
+            for (size_t row = 0; engine.self() && row < 17; ++row) {
+              const auto begin = x.values.begin() + static_cast<ptrdiff_t>(row * cols);
+              const auto end = begin + static_cast<ptrdiff_t>(cols);
+              EXPECT_EQ(opened[0].values[row], *std::max_element(begin, end));
+              EXPECT_EQ(opened[1].values[row], *begin);
+            }
+          });
     }
   }
   PlanEngine plan("dealer", 2);
   const Shared none{{3, 0}, 0, 1, std::make_shared<Shared::Payload>()};
   EXPECT_THROW(RowMax(plan, {&none, 1}), Error);
+  // Two levels of blocks of 5 and 4, comparisons of 48 bits; one of 20, comparisons of 9.
+  const auto rounds = [](int fraction_bits) {
+    return PlannedRounds(kSettings[0], [&](Engine& engine) {
+      const Shared value = Planned({3, 20}, fraction_bits, 50);
+      RowMax(engine, {&value, 1});
+    });
+  };
+  EXPECT_EQ(rounds(40), 2u * (7 + 2 + 2));
+  EXPECT_EQ(rounds(1), 4u + 5 + 2);
 }
 
 }  // namespace

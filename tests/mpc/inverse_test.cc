@@ -10,6 +10,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "mpc/plan_engine.h"
 #include "tests/mpc/evaluate.h"
 
 namespace partita::mpc::testing::inverse_test {
@@ -265,10 +266,90 @@ TEST(InverseTest, RoundsAreStated) {
         const PositiveMatrix matrix{Planned({20, 20}, 50, 20), 20, 20 / ratio};
         InvertRoughly(engine, std::span(&matrix, 1), 0x1p-8, kF);
       });
+      const size_t guessed = PlannedRounds(setting, [&](Engine& engine) {
+        const GuessedSystem system{Planned({5, 5}, kF, 1), Planned({5, 5}, kF, 1),
+                                   Planned({5, 2}, kF, 1), 20, 20 / ratio};
+        SolveFromGuess(engine, std::span(&system, 1), 0x1p-8, kF);
+      });
+      if (ratio <= 0x1p8) {
+        const size_t numbers = PlannedRounds(setting, [&](Engine& engine) {
+          const NumbersInRange range{Planned({5, 1}, kF, 20), 20, 20 / ratio};
+          ReciprocalInRange(engine, std::span(&range, 1), kF);
+        });
+        const auto range_steps = static_cast<size_t>(StepsFor(20, 20 / ratio, kRangeResidual));
+        EXPECT_EQ(numbers, setting.d() + range_steps * setting.c());
+      }
+      EXPECT_EQ(guessed, (1 + static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8))) * setting.c())
+          << setting.kind << ' ' << ratio;
       const auto rough_steps = static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8));
       EXPECT_EQ(rough, setting.d() + (rough_steps == 1 ? setting.d() : rough_steps * setting.c()))
           << setting.kind << ' ' << ratio;
     }
+  }
+}
+
+// As an imputation does it: a block of a Wishart matrix between roots of what the guess is.
+TEST(InverseTest, SolvesFromAGuessOnEveryEngine) {
+  for (const Setting& setting : kSettings) {
+    for (const size_t size : {size_t{1}, size_t{3}, size_t{8}}) {
+      SCOPED_TRACE(setting.kind + ", " + std::to_string(size) + " variables");
+      const Matrix guess = WithEigenvalues(Spectrum(size, 1e3L), 11);
+      std::vector<long double> noise = Spectrum(size, 900);
+      if (size > 2) noise[1] = 0.3L;
+      const Eigen::SelfAdjointEigenSolver<Matrix> solver(guess);
+      const Matrix root = solver.operatorInverseSqrt();
+      const Matrix matrix = root * WithEigenvalues(noise, 12) * root;
+      const Matrix right = Matrix::Random(static_cast<Eigen::Index>(size), 4);
+      const TestInput inputs[] = {InputOf(matrix, 2000, kF), InputOf(guess, 1, kF),
+                                  InputOf(right, 1, kF)};
+      const auto opened = Evaluate(
+          setting, {inputs[0], inputs[1], inputs[2]}, [](Engine& engine, const List& values) {
+            Shared bounded = values[2];
+            bounded.bound = 0x1p14;
+            const GuessedSystem system{values[0], values[1], bounded, 1.01, 0.99 / 900};
+            return SolveFromGuess(engine, std::span(&system, 1), 0x1p-32, kF);
+          });
+      const Matrix exact = FromGrid(inputs[0]).inverse() * FromGrid(inputs[2]);
+      // Cuts of E grow by the ratio, and are skewed by the root of the guess's condition number.
+      const long double skew = std::sqrt(1000.0L) * static_cast<long double>(size);
+      const long double relative = 0x1p-32L + skew * 900 * 0x1p-44L;
+      const Matrix error = FromGrid(opened[0]) - exact;
+      EXPECT_LE(error.norm(),
+                exact.norm() * relative * skew + static_cast<long double>(size) * 0x1p-36L);
+    }
+  }
+}
+
+// Evenly over the range, both ends included.
+TEST(InverseTest, ReciprocalsOfNumbersInARange) {
+  for (const Setting& setting : kSettings) {
+    for (const auto& [smallest, largest] :
+         {std::pair{1.0, 1.0}, {1.0, 20.0}, {0.3, 60.0}, {1000.0, 2000.0}}) {
+      for (const int bits : {kF, 50}) {
+        SCOPED_TRACE(setting.kind + ", from " + std::to_string(smallest));
+        Matrix numbers(100, 1);
+        for (Eigen::Index i = 0; i < numbers.rows(); ++i)
+          numbers(i, 0) = smallest + (largest - smallest) * static_cast<double>(i) / 99;
+        const TestInput input = InputOf(numbers, largest, kF);
+        const auto opened = Evaluate(
+            setting, {input},
+            [&, smallest = smallest, largest = largest](Engine& engine, const List& values) {
+              const NumbersInRange range{values[0], largest * (1 + 0x1p-30),
+                                         smallest * (1 - 0x1p-30)};
+              return ReciprocalInRange(engine, std::span(&range, 1), bits);
+            });
+        const Matrix exact = FromGrid(input).cwiseInverse(), got = FromGrid(opened[0]);
+        for (Eigen::Index i = 0; i < numbers.rows(); ++i) {
+          EXPECT_LE(std::abs(got(i, 0) - exact(i, 0)),
+                    std::ldexp(1.0L, -bits) + exact(i, 0) * std::exp2(-39.5L));
+        }
+      }
+    }
+  }
+  for (const auto& [smallest, largest] : {std::pair{0.0, 1.0}, {2.0, 1.0}, {1.0, 257.0}}) {
+    PlanEngine plan("dealer", 2);
+    const NumbersInRange range{Planned({2, 1}, kF, 1), largest, smallest};
+    EXPECT_THROW(ReciprocalInRange(plan, std::span(&range, 1), kF), Error) << smallest;
   }
 }
 

@@ -104,6 +104,57 @@ TEST(SwitchingNetworkTest, LargerNetworks) {
   }
 }
 
+std::vector<size_t> Apply(const std::vector<BlockLayer>& layers, size_t size) {
+  std::vector<size_t> places(size);
+  std::iota(places.begin(), places.end(), size_t{0});
+  for (const BlockLayer& layer : layers) {
+    const std::vector<size_t> before = places;
+    for (size_t b = 0; b < layer.places.size(); ++b) {
+      for (size_t i = 0; i < layer.places[b].size(); ++i)
+        places[layer.places[b][i]] = before[layer.places[b][layer.from[b][i]]];
+    }
+  }
+  return places;
+}
+
+TEST(SwitchingNetworkTest, BlocksOfPlaces) {
+  crypto::SystemRandom random;
+  for (size_t size : {0, 1, 2, 3, 5, 8, 9, 16, 17, 33, 100, 127, 128, 129, 1000, 1024, 1025}) {
+    SCOPED_TRACE(size);
+    std::vector<size_t> identity(size);
+    std::iota(identity.begin(), identity.end(), size_t{0});
+    const auto layers = RouteBlocks(identity);
+    const size_t bits = size < 2 ? 0 : CeilLog2(size);
+    const size_t ends = bits > 4 ? (bits - 2) / 3 : 0;
+    ASSERT_EQ(layers.size(), size < 2 ? 0 : 2 * ends + 1);
+    for (size_t l = 0; l < layers.size(); ++l) {
+      std::set<size_t> touched;
+      for (const std::vector<size_t>& places : layers[l].places) {
+        EXPECT_GE(places.size(), 2u);
+        EXPECT_LE(places.size(), l == ends ? 16u : 8u);
+        for (const size_t place : places) EXPECT_TRUE(touched.insert(place).second);
+      }
+    }
+    for (int i = 0; i < 5; ++i) {
+      const auto permutation = RandomPermutation(size, random);
+      const auto own = RouteBlocks(permutation);
+      EXPECT_EQ(Apply(own, size), permutation);
+      for (size_t l = 0; l < layers.size(); ++l) EXPECT_EQ(own[l].places, layers[l].places);
+    }
+  }
+}
+
+TEST(SwitchingNetworkTest, ManyPlacesKeepTheirSwitches) {
+  crypto::SystemRandom random;
+  const auto permutation = RandomPermutation(kMostRowsInBlocks + 1, random);
+  const auto layers = RouteBlocks(permutation);
+  EXPECT_EQ(layers.size(), 29u);
+  for (const BlockLayer& layer : layers) {
+    for (const std::vector<size_t>& places : layer.places) EXPECT_EQ(places.size(), 2u);
+  }
+  EXPECT_EQ(Apply(layers, permutation.size()), permutation);
+}
+
 TEST(SwitchingNetworkTest, RefusesWhatIsNoPermutation) {
   EXPECT_THROW(RoutePermutation(std::vector<size_t>{0, 0}), Error);
   EXPECT_THROW(RoutePermutation(std::vector<size_t>{1, 2}), Error);
@@ -132,13 +183,13 @@ class ConstantRandom : public crypto::RandomSource {
 TEST(ShuffleTest, RowsStayTogetherAndNoneIsLost) {
   std::mt19937_64 random(7);
   for (const Setting& setting : kSettings) {
-    for (size_t rows : {1, 2, 3, 8, 33}) {
+    for (size_t rows : {1, 2, 3, 8, 33, 70}) {
       IntMatrix x{{rows, 2}, {}};
       for (size_t i = 0; i < rows; ++i) {
         x.values.push_back(static_cast<Int128>(i));
         x.values.push_back(static_cast<Int128>(i * i + 5));
       }
-      const double bound = 1100;
+      const double bound = 4800;
       const auto opened = Evaluate(setting, {{x, bound, 0}}, [](Engine& engine, const List& v) {
         crypto::SystemRandom own;
         return List{ShuffleRows(engine, v[0], own)};
@@ -190,7 +241,7 @@ TEST(ShuffleTest, RoundsAreAsStated) {
       crypto::SystemRandom own;
       ShuffleRows(engine, Planned({100, 3}, 40, 1), own);
     });
-    const size_t stated = setting.num_parties * 13 + (setting.d() == 1 ? 0 : 1);
+    const size_t stated = setting.num_parties * 3 + (setting.d() == 1 ? 0 : 1);
     if (setting.kind == "ot") {
       EXPECT_LE(rounds, 3 * stated + 2);
     } else {

@@ -9,6 +9,7 @@ list(APPEND method_sources
   mle/fit/publish.cc
   mle/fit/released.cc
   mle/fit/told_warnings.cc
+  mle/imputed/imputation_chain.cc
   mle/imputed/imputation_noise.cc
   mle/imputed/imputed_fit.cc
   mle/imputed/imputed_moments.cc

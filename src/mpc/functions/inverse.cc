@@ -173,7 +173,149 @@ void RunSteps(Engine& engine, std::vector<PositiveWork>& all) {
   }
 }
 
+// Of E = I - c J K, which is no symmetric matrix: the root of the largest condition number of J.
+constexpr double kLargestSkew = 0x1p12;
+
+struct GuessedWork {
+  PositivePlan plan;
+  Shared residual, solution, next_residual, next_solution;
+  double bound = 0;
+};
+
+// c J K and c J R.
+void BeginGuessed(Engine& engine, const GuessedSystem& system, double residual, int fraction_bits,
+                  ProductRound& products, GuessedWork& work) {
+  const auto& [matrix, guess, right, largest, smallest] = system;
+  work.plan = PlanFor(largest, smallest, residual);
+  work.bound = right.bound;
+  const Shared scaled = TimesConstant(engine, TimesPowerOfTwo(guess, -work.plan.exponent),
+                                      work.plan.start, kStartBits);
+  products.AddCut(Product::Kind::kMatrix, scaled, matrix, kLargestSkew, kResidualBits,
+                  work.next_residual);
+  products.AddCut(Product::Kind::kMatrix, scaled, right, work.bound, fraction_bits, work.solution);
+}
+
+// E <- (1 - w) I + w E^2 and Z <- w (I + E) Z; the last E is not needed.
+void AddGuessedStep(Engine& engine, GuessedWork& work, size_t at, int fraction_bits,
+                    ProductRound& products) {
+  const double weight = work.plan.weights[at];
+  if (at + 1 < work.plan.weights.size()) {
+    products.AddCut(Product::Kind::kMatrix,
+                    TimesConstant(engine, work.residual, weight, kWeightBits), work.residual,
+                    kLargestSkew, kResidualBits, work.next_residual);
+  }
+  const Shared factor = PlusIdentity(engine, work.residual, 1, kLargestSkew);
+  products.AddCut(Product::Kind::kMatrix, TimesConstant(engine, factor, weight, kWeightBits),
+                  work.solution, work.bound, fraction_bits, work.next_solution);
+}
+
+// Entry by entry: E at so many bits, and Y at what is left of the ring.
+constexpr int kRangeBits = 52, kRangeProductBits = 122;
+constexpr double kLargestRange = 0x1p8;
+
+struct RangeWork {
+  PositivePlan plan;
+  int bits = 0;  // of Y
+  Shared residual, inverse, next_residual, next_inverse;
+};
+
+// 1 - c x, still to be cut, and Y = c.
+RangeWork BeginRange(Engine& engine, const NumbersInRange& numbers) {
+  const auto& [values, largest, smallest] = numbers;
+  if (!(smallest > 0) || !(largest >= smallest) || !(largest <= smallest * kLargestRange)) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("a range from {:.6g} to {:.6g}", smallest, largest),
+                "state a smallest number above 0 and a largest of at most 256 times that");
+  }
+  RangeWork work;
+  work.plan = PlanFor(largest, smallest, kRangeResidual);
+  const double most = work.plan.bounds.back() * kSlack;
+  work.bits =
+      kRangeProductBits - kRangeBits - kWeightBits - static_cast<int>(std::ceil(std::log2(most)));
+  const Shared scaled = TimesConstant(engine, TimesPowerOfTwo(values, -work.plan.exponent),
+                                      -work.plan.start, kStartBits);
+  work.residual = PlusConstant(engine, WithBound(scaled, 1), 1, kSlack);
+  return work;
+}
+
 }  // namespace
+
+std::vector<Shared> ReciprocalInRange(Engine& engine, std::span<const NumbersInRange> numbers,
+                                      int fraction_bits) {
+  CheckCarriesFractions(engine, "reciprocal");
+  std::vector<RangeWork> all;
+  size_t steps = 0;
+  CutRound first(engine);
+  for (const NumbersInRange& values : numbers) {
+    all.push_back(BeginRange(engine, values));
+    steps = std::max(steps, all.back().plan.weights.size());
+  }
+  for (RangeWork& work : all) first.Add(work.residual, kRangeBits, kSlack);
+  first.Run();
+  for (RangeWork& work : all)
+    work.inverse = ConstantLike(engine, work.residual, work.plan.start, kStartBits);
+  ProductRound products(engine);
+  for (size_t at = 0; at < steps; ++at) {
+    for (RangeWork& work : all) {
+      if (at >= work.plan.weights.size()) continue;
+      const double weight = work.plan.weights[at];
+      const bool last = at + 1 == work.plan.weights.size();
+      const Shared factor = PlusConstant(engine, work.residual, 1, 2 * kSlack);
+      const int bits = last ? fraction_bits - work.plan.exponent : work.bits;
+      products.AddCut(TimesConstant(engine, factor, weight, kWeightBits), work.inverse,
+                      work.plan.bounds[at + 1] * kSlack, bits, work.next_inverse);
+      if (last) continue;
+      products.AddCut(TimesConstant(engine, work.residual, weight, kWeightBits), work.residual,
+                      2 * kSlack, kRangeBits, work.next_residual);
+    }
+    products.Run();
+    for (RangeWork& work : all) {
+      if (at >= work.plan.weights.size()) continue;
+      work.inverse = work.next_inverse;
+      if (at + 1 < work.plan.weights.size())
+        work.residual = PlusConstant(engine, work.next_residual, 1 - work.plan.weights[at], kSlack);
+    }
+  }
+  std::vector<Shared> results;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Shared inverse = TimesPowerOfTwo(all[i].inverse, -all[i].plan.exponent);
+    results.push_back(
+        WithBound(inverse, 1.01 / numbers[i].smallest + std::ldexp(1.0, -fraction_bits)));
+  }
+  return results;
+}
+
+std::vector<Shared> SolveFromGuess(Engine& engine, std::span<const GuessedSystem> systems,
+                                   double residual, int fraction_bits) {
+  CheckCarriesFractions(engine, "solution");
+  std::vector<GuessedWork> all(systems.size());
+  ProductRound products(engine);
+  size_t steps = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    BeginGuessed(engine, systems[i], residual, fraction_bits, products, all[i]);
+    steps = std::max(steps, all[i].plan.weights.size());
+  }
+  products.Run();
+  for (GuessedWork& work : all) {
+    work.residual = PlusIdentity(engine, engine.Scale(work.next_residual, -1), 1, kLargestSkew);
+  }
+  for (size_t at = 0; at < steps; ++at) {
+    for (GuessedWork& work : all) {
+      if (at < work.plan.weights.size()) AddGuessedStep(engine, work, at, fraction_bits, products);
+    }
+    products.Run();
+    for (GuessedWork& work : all) {
+      if (at >= work.plan.weights.size()) continue;
+      work.solution = work.next_solution;
+      if (at + 1 < work.plan.weights.size())
+        work.residual =
+            PlusIdentity(engine, work.next_residual, 1 - work.plan.weights[at], kLargestSkew);
+    }
+  }
+  std::vector<Shared> solutions;
+  for (const GuessedWork& work : all) solutions.push_back(work.solution);
+  return solutions;
+}
 
 int StepsFor(double largest, double smallest, double residual) {
   return static_cast<int>(PlanFor(largest, smallest, residual).weights.size());

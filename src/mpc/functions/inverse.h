@@ -54,6 +54,32 @@ std::vector<Shared> InvertPositive(Engine& engine, std::span<const PositiveMatri
 std::vector<Shared> InvertRoughly(Engine& engine, std::span<const PositiveMatrix> matrices,
                                   double residual, int fraction_bits);
 
+// K^-1 R for a positive definite K (m x m) of which a guess J of the inverse is known, positive
+// definite as well, and m x r right-hand sides R: the same steps from E = I - c J K, applied to c J R.
+// The eigenvalues of J K, positive as those of K^1/2 J K^1/2, have to lie between `smallest` and
+// `largest`, with room for what J and K are off by. Error: what is cut, by m 2^-44 largest /
+// smallest times the root of J's condition number, and `residual`. Rounds: 1 + steps products and
+// cuts; `dealer`: 2 (1 + StepsFor(largest, smallest, residual)). Bytes: a product of m x m and one
+// of m x r a step.
+struct GuessedSystem {
+  Shared matrix, guess, right;       // K, J, R; R's bound is that of the solutions
+  double largest = 0, smallest = 0;  // eigenvalues of J K
+};
+std::vector<Shared> SolveFromGuess(Engine& engine, std::span<const GuessedSystem> systems,
+                                   double residual, int fraction_bits);
+
+// 1 / x of numbers, entry by entry, in [smallest, largest], both public and above 0, largest at most
+// 2^8 smallest: the same steps, without looking for a leading bit as Reciprocal (reciprocal.h) does.
+// Error: 2^-f + 2^-39.5 relative. Rounds: Cut + StepsFor(largest, smallest, kRangeResidual) products
+// and cuts; for [1, 20] and D = 1 15, where Reciprocal takes 25. Bytes: two products a step.
+inline constexpr double kRangeResidual = 0x1p-40;
+struct NumbersInRange {
+  Shared values;
+  double largest = 0, smallest = 0;
+};
+std::vector<Shared> ReciprocalInRange(Engine& engine, std::span<const NumbersInRange> numbers,
+                                      int fraction_bits);
+
 // How many times the polynomial's degree is doubled, at least once.
 inline constexpr double kCorrectedResidual = 0x1p-22;  // of InvertPositive, before its correction
 int StepsFor(double largest, double smallest, double residual = kCorrectedResidual);

@@ -11,6 +11,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/reciprocal.h"
 
@@ -19,9 +20,14 @@ namespace {
 
 constexpr double kBoundWithoutMax = 10;
 constexpr size_t kMaxCols = size_t{1} << 16;
+constexpr double kNarrowRange = 200;
+// The entry that is subtracted is found among entries cut to halves, so that it is the largest one
+// to +-1/2: comparisons of nine bits instead of fifty, and nothing else depends on which it is.
+constexpr int kCoarseBits = 1;
+constexpr double kCoarseError = 0.5;
 
 struct Row {
-  std::optional<Shared> largest;  // rows x 1, if it was subtracted
+  std::optional<Shared> largest;  // rows x 1, about, if it was subtracted
   double exponent = 0;            // every exponent is at most this
   Shared exponentials;
   PositiveValue sum;
@@ -30,7 +36,7 @@ struct Row {
 int CeilOfLog2(double x) { return static_cast<int>(std::ceil(std::log2(x))); }
 
 // Bits of the exponentials: all terms of a sum err by one unit, together by 2^-44 of the smallest
-// sum, which is 1 after the largest entry was subtracted and else cols e^-bound.
+// sum, which is e^-1/2 after about the largest entry was subtracted and else cols e^-bound.
 int BitsOfExponentials(std::span<const Shared> values) {
   int bits = 0;
   for (const Shared& value : values) {
@@ -39,8 +45,9 @@ int BitsOfExponentials(std::span<const Shared> values) {
                   fmt::format("a sum of exponentials over {} columns", value.shape.cols),
                   "use between 1 and 65536 columns");
     }
-    const double ratio = value.bound <= kBoundWithoutMax ? std::exp(value.bound)
-                                                         : static_cast<double>(value.shape.cols);
+    const double ratio = value.bound <= kBoundWithoutMax
+                             ? std::exp(value.bound)
+                             : static_cast<double>(value.shape.cols) * std::exp(kCoarseError);
     bits = std::max(bits, 44 + CeilOfLog2(ratio));
   }
   return bits;
@@ -53,13 +60,20 @@ std::vector<Row> Exponentials(Engine& engine, std::span<const Shared> values) {
   for (const Shared& value : values) {
     if (value.bound > kBoundWithoutMax) wide.push_back(value);
   }
+  CutRound cut(engine);
+  for (Shared& value : wide) {
+    if (value.fraction_bits > kCoarseBits) cut.Add(value, kCoarseBits, value.bound + kCoarseError);
+  }
+  cut.Run();
   const std::vector<Shared> largest = RowMax(engine, wide);
   auto next = largest.begin();
   std::vector<BoundedAbove> exponents;
   for (size_t i = 0; i < rows.size(); ++i) {
     Shared exponent = values[i];
     if (values[i].bound > kBoundWithoutMax) {
-      rows[i].largest = *next++;
+      rows[i].largest = Lift(engine, *next, std::max(next->fraction_bits, exponent.fraction_bits));
+      rows[i].exponent = kCoarseError;
+      ++next;
       const size_t cols = values[i].shape.cols;
       const PublicMatrix ones = {{{1, cols}, std::vector<Int128>(cols, 1)}, 0};
       exponent = engine.Subtract(exponent, engine.MultiplyPublic(*rows[i].largest, ones));
@@ -74,7 +88,8 @@ std::vector<Row> Exponentials(Engine& engine, std::span<const Shared> values) {
     const auto cols = static_cast<double>(results[i].shape.cols);
     row.exponentials = std::move(results[i]);
     row.sum.value = SumOfRows(engine, row.exponentials, cols * row.exponentials.bound);
-    const double smallest = row.largest ? 1 : cols * std::exp(-values[i].bound);
+    const double smallest =
+        row.largest ? std::exp(-kCoarseError) : cols * std::exp(-values[i].bound);
     row.sum.smallest = smallest * (1 - 0x1p-20);
   }
   return rows;
@@ -86,6 +101,18 @@ std::vector<PositiveValue> SumsOf(const std::vector<Row>& rows) {
   return sums;
 }
 
+// Rows of few columns have sums in a narrow range.
+std::vector<Shared> ReciprocalsOf(Engine& engine, const std::vector<PositiveValue>& sums,
+                                  int bits) {
+  std::vector<NumbersInRange> numbers;
+  for (const PositiveValue& sum : sums) {
+    const double largest = sum.value.bound * (1 + 0x1p-20);
+    if (!(largest <= kNarrowRange * sum.smallest)) return Reciprocal(engine, sums, bits);
+    numbers.push_back({sum.value, largest, sum.smallest});
+  }
+  return ReciprocalInRange(engine, numbers, bits);
+}
+
 }  // namespace
 
 std::vector<Shared> RowSoftmax(Engine& engine, std::span<const Shared> values, int fraction_bits) {
@@ -93,7 +120,7 @@ std::vector<Shared> RowSoftmax(Engine& engine, std::span<const Shared> values, i
   // A reciprocal is multiplied by an exponential of up to e^exponent.
   int bits = 0;
   for (const Row& row : rows) bits = std::max(bits, 43 + CeilOfLog2(std::exp(row.exponent)));
-  const std::vector<Shared> reciprocals = Reciprocal(engine, SumsOf(rows), bits);
+  const std::vector<Shared> reciprocals = ReciprocalsOf(engine, SumsOf(rows), bits);
   std::vector<Shared> results(rows.size());
   ProductRound products(engine);
   for (size_t i = 0; i < rows.size(); ++i) {

@@ -76,6 +76,56 @@ void RouteLayers(const std::vector<size_t>& places, const std::vector<size_t>& f
   RouteLayers(lower_places, lower, first + 1, layers);
 }
 
+// How many layers of switches become one: those of networks on up to 8 places at both ends, and of
+// the one on up to 16 in the middle.
+std::vector<size_t> GroupsOf(size_t layers, size_t size) {
+  if (size > kMostRowsInBlocks) return std::vector<size_t>(layers, 1);
+  constexpr size_t kEndBits = 3, kMiddleBits = 4;
+  const size_t bits = (layers + 1) / 2;
+  const size_t ends = bits > kMiddleBits ? (bits - kMiddleBits + kEndBits - 1) / kEndBits : 0;
+  std::vector<size_t> groups(2 * ends + 1, kEndBits);
+  groups[ends] = 2 * (bits - kEndBits * ends) - 1;
+  return groups;
+}
+
+// Consecutive layers as one. A switch puts its two places into one block.
+BlockLayer JoinLayers(std::span<const SwitchLayer> layers, size_t size) {
+  BlockLayer joined;
+  if (layers.size() == 1) {
+    for (size_t k = 0; k < layers[0].places.size(); ++k) {
+      const auto [a, b] = layers[0].places[k];
+      const size_t first = layers[0].exchange[k];
+      joined.places.push_back({a, b});
+      joined.from.push_back({first, 1 - first});
+    }
+    return joined;
+  }
+  std::vector<size_t> block(size), now(size), index(size);  // now: what stands at a place
+  std::iota(block.begin(), block.end(), size_t{0});
+  std::iota(now.begin(), now.end(), size_t{0});
+  std::vector<std::vector<size_t>> members(size);
+  for (size_t i = 0; i < size; ++i) members[i] = {i};
+  for (const SwitchLayer& layer : layers) {
+    for (size_t k = 0; k < layer.places.size(); ++k) {
+      const auto [a, b] = layer.places[k];
+      if (layer.exchange[k] == 1) std::swap(now[a], now[b]);
+      const size_t into = block[a], other = block[b];
+      if (into == other) continue;
+      for (const size_t place : members[other]) block[place] = into;
+      members[into].insert(members[into].end(), members[other].begin(), members[other].end());
+      members[other].clear();
+    }
+  }
+  for (const std::vector<size_t>& places : members) {
+    if (places.size() < 2) continue;
+    for (size_t i = 0; i < places.size(); ++i) index[places[i]] = i;
+    joined.places.push_back(places);
+    joined.from.emplace_back();
+    for (const size_t place : places) joined.from.back().push_back(index[now[place]]);
+  }
+  return joined;
+}
+
 // Uniform below bound, which is not 0.
 uint64_t UniformBelow(uint64_t bound, crypto::RandomSource& random) {
   const uint64_t rest = -bound % bound;  // 2^64 modulo bound
@@ -103,6 +153,18 @@ std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from) {
   std::iota(places.begin(), places.end(), size_t{0});
   RouteLayers(places, {from.begin(), from.end()}, 0, layers);
   return layers;
+}
+
+std::vector<BlockLayer> RouteBlocks(std::span<const size_t> from) {
+  const std::vector<SwitchLayer> layers = RoutePermutation(from);
+  if (layers.empty()) return {};
+  std::vector<BlockLayer> blocks;
+  std::span<const SwitchLayer> rest = layers;
+  for (const size_t count : GroupsOf(layers.size(), from.size())) {
+    blocks.push_back(JoinLayers(rest.first(count), from.size()));
+    rest = rest.subspan(count);
+  }
+  return blocks;
 }
 
 std::vector<size_t> RandomPermutation(size_t size, crypto::RandomSource& random) {

@@ -29,6 +29,18 @@ struct SwitchLayer {
 // for anything else).
 std::vector<SwitchLayer> RoutePermutation(std::span<const size_t> from);
 
+// The same in fewer layers, up to kMostRowsInBlocks places: blocks of up to 8 of them, in the middle
+// layer of up to 16, each permuted in any way. ceil((ceil(log2 n) - 4) / 3) layers before and after
+// the middle one, so 1 for up to 16 places, 3 for 128, 5 for 1024. For more places, whose many
+// blocks would take longer to compute than rounds to wait for, the switches as they are. Which
+// places form a block depends on n only.
+inline constexpr size_t kMostRowsInBlocks = size_t{1} << 14;
+struct BlockLayer {
+  std::vector<std::vector<size_t>> places;  // of every block, at least two
+  std::vector<std::vector<size_t>> from;    // its i-th place takes what is at its from[i]-th
+};
+std::vector<BlockLayer> RouteBlocks(std::span<const size_t> from);
+
 // A uniformly random permutation, exactly (Fisher & Yates; rejection, no remainders).
 std::vector<size_t> RandomPermutation(size_t size, crypto::RandomSource& random);
 

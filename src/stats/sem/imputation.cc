@@ -24,18 +24,31 @@ using Eigen::VectorXd;
               "leave out variables that determine each other, or that are rarely observed");
 }
 
-MatrixXd Lower(const MatrixXd& matrix) {
-  const Eigen::LLT<MatrixXd> llt(matrix);
-  if (llt.info() != Eigen::Success) RefuseSingular();
-  return llt.matrixL();
+// Symmetric roots, of which a shared one can be computed without pivots.
+struct SymmetricRoot {
+  MatrixXd root, inverse;
+};
+
+SymmetricRoot SymmetricRootOf(const MatrixXd& matrix) {
+  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(matrix);
+  if (!(eigen.eigenvalues().minCoeff() > 1e-14 * eigen.eigenvalues().maxCoeff())) RefuseSingular();
+  return {eigen.operatorSqrt(), eigen.operatorInverseSqrt()};
 }
 
-// R with R'R = matrix and as many rows as it has rank: the Cholesky factor, or from eigenvalues
-// where a pattern has fewer rows than observed variables.
+// R with R'R = matrix, the augmented sum, and as many rows as it has rank: the mean above the
+// symmetric root around it, or from eigenvalues where a pattern has fewer rows than observed
+// variables.
 MatrixXd Root(const MatrixXd& matrix, double rows) {
   const Eigen::LLT<MatrixXd> llt(matrix);
-  if (static_cast<double>(matrix.rows()) <= rows && llt.info() == Eigen::Success)
-    return llt.matrixU();
+  if (static_cast<double>(matrix.rows()) <= rows && llt.info() == Eigen::Success) {
+    const Index k = matrix.rows() - 1;
+    MatrixXd root = MatrixXd::Zero(k + 1, k + 1);
+    root.row(0) = matrix.row(0) / std::sqrt(matrix(0, 0));
+    const auto mean = root.row(0).tail(k);
+    root.bottomRightCorner(k, k) =
+        SymmetricRootOf(matrix.bottomRightCorner(k, k) - mean.transpose() * mean).root;
+    return root;
+  }
   const VectorXd scale = matrix.diagonal().cwiseSqrt().cwiseMax(1e-300);
   const MatrixXd scaled =
       scale.cwiseInverse().asDiagonal() * matrix * scale.cwiseInverse().asDiagonal();
@@ -82,31 +95,35 @@ Pattern Prepare(const PatternMoments& moments, Index num_variables) {
   return pattern;
 }
 
+// Means, and H of the covariance (H'H)^-1.
+struct Parameters {
+  VectorXd mean;
+  MatrixXd precision_root;
+};
+
 // Adds one draw of the pattern's completed cross-products to `total`.
-void Complete(const Pattern& pattern, const GroupMoments& at, ImputationTape& tape,
-              MatrixXd& total) {
+void Complete(const Pattern& pattern, const Parameters& at, ImputationTape& tape, MatrixXd& total) {
   const auto &known = pattern.known_places, &added = pattern.new_places;
   total(known, known) += pattern.sum;
   if (added.empty()) return;
-  const MatrixXd among = at.covariance(pattern.observed, pattern.observed);
-  const MatrixXd across = at.covariance(pattern.observed, pattern.missing);
-  const Eigen::LLT<MatrixXd> llt(among);
+  // K = H'H: the regression is -K_om K_mm^-1, the residual covariance K_mm^-1 = Q'Q.
+  const MatrixXd own = at.precision_root(Eigen::all, pattern.missing);
+  const Eigen::LLT<MatrixXd> llt(own.transpose() * own);
   if (llt.info() != Eigen::Success) RefuseSingular();
-  const MatrixXd slopes = llt.solve(across);
+  const MatrixXd residual = llt.solve(own.transpose()).transpose();  // Q
+  const MatrixXd slopes = -at.precision_root(Eigen::all, pattern.observed).transpose() * residual;
   const auto k = static_cast<Index>(known.size()), m = static_cast<Index>(added.size());
   MatrixXd regression(k, m);  // D
   regression.row(0) =
       at.mean(pattern.missing).transpose() - at.mean(pattern.observed).transpose() * slopes;
   regression.bottomRows(k - 1) = slopes;
-  const MatrixXd residual =
-      Lower(at.covariance(pattern.missing, pattern.missing) - across.transpose() * slopes);
-  const MatrixXd u =
-      pattern.root * regression + tape.Normals(pattern.root.rows(), m) * residual.transpose();
+  const Index p = residual.rows();
+  const MatrixXd u = pattern.root * regression + tape.Normals(pattern.root.rows(), p) * residual;
   const MatrixXd cross = pattern.root.transpose() * u;
   total(known, added) += cross;
   total(added, known) += cross.transpose();
   total(added, added) +=
-      u.transpose() * u + residual * tape.Wishart(pattern.free_rows, m) * residual.transpose();
+      u.transpose() * u + residual.transpose() * tape.Wishart(pattern.free_rows, p) * residual;
 }
 
 GroupMoments MomentsOf(const MatrixXd& sum) {
@@ -135,18 +152,13 @@ struct Unit {
 };
 
 // Parameters given completed rows.
-GroupMoments DrawParameters(const GroupMoments& completed, double degrees, ImputationTape& tape) {
+Parameters DrawParameters(const GroupMoments& completed, double degrees, ImputationTape& tape) {
   const Index p = completed.mean.size();
-  const MatrixXd scatter = Lower(completed.n * completed.covariance);
-  const MatrixXd wishart = Lower(tape.Wishart(degrees, p));
-  // Sigma = root root'.
-  const MatrixXd root =
-      wishart.triangularView<Eigen::Lower>().solve(scatter.transpose()).transpose();
-  GroupMoments drawn;
-  drawn.n = completed.n;
-  drawn.covariance = root * root.transpose();
-  drawn.mean = completed.mean + root * tape.Normals(p, 1) / std::sqrt(completed.n);
-  return drawn;
+  const SymmetricRoot scatter = SymmetricRootOf(completed.n * completed.covariance);
+  const SymmetricRoot wishart = SymmetricRootOf(tape.Wishart(degrees, p));
+  return {completed.mean +
+              scatter.root * (wishart.inverse * tape.Normals(p, 1)) / std::sqrt(completed.n),
+          wishart.root * scatter.inverse};
 }
 
 }  // namespace
@@ -185,7 +197,7 @@ std::vector<GroupMoments> ImputeMoments(const ParameterTable& table,
   std::vector<GroupMoments> imputed;
   for (std::size_t i = 0; i < options.imputations; ++i) {
     progress.Step(i, options.imputations);
-    GroupMoments at{start.n, VectorXd::Zero(p), MatrixXd::Identity(p, p)};
+    Parameters at{VectorXd::Zero(p), MatrixXd::Identity(p, p)};
     for (std::size_t t = 0;; ++t) {
       progress.CheckCancelled();
       MatrixXd total = MatrixXd::Zero(p + 1, p + 1);

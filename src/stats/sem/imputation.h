@@ -4,15 +4,17 @@
 // and covariances of every pattern. So the work does not depend on the number of rows.
 //
 // A pattern with n rows, k - 1 observed and m missing variables, [1 X] = Q R the observed values
-// with a column of ones. At (mu, Sigma) the missing values are [1 X] D + Z L', D the regression of
-// missing on observed variables, L L' its residual covariance, Z n x m standard normal. With
-// U = R D + (Q'Z) L' the completed cross-products are
+// with a column of ones. At (mu, Sigma) of p variables the missing values are [1 X] D + Z L', D the
+// regression of missing on observed variables, L L' its residual covariance, L m x p, Z n x p
+// standard normal. With U = R D + (Q'Z) L' the completed cross-products are
 //
 //     [1 X Y]'[1 X Y] = [R U]'[R U] + L W L' in the last block,
 //
-// where Q'Z is k x m standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
+// where Q'Z is k x p standard normal and W, of Z's part orthogonal to Q, Wishart(n - k, I), the two
 // independent. The parameters are drawn given completed data: Sigma = S^1/2 W^-1 S^1/2' with W
 // Wishart(nu, I), S = n times the covariances, mu normal around the mean with covariance Sigma / n.
+// With symmetric roots Sigma^-1 = H'H for H = W^1/2 S^-1/2, whose columns of the missing variables,
+// H_m, give L = (H_m'H_m)^-1 H_m' and the slopes -L H_o.
 // Of m variables given the others Sigma has the mean S_m.o / (nu - m - 1). Under Jeffreys' prior,
 // |Sigma|^-(p+1)/2, nu is n - 1: residual variances are drawn (m + 2) / n too large, and with a
 // fraction g of the rows missing what is imputed feeds that back, g / (1 - g) (m + 2) / sqrt(2 n)

@@ -13,6 +13,7 @@
 #include "methods/mle/imputed/imputation_noise.h"
 #include "methods/mle/sealed/sample.h"
 #include "methods/mle/sealed/values.h"
+#include "tests/mpc/evaluate.h"
 #include "tests/mpc/harness.h"
 #include "tests/stats/blr/random.h"
 #include "tests/stats/imputation_data.h"
@@ -285,6 +286,19 @@ TEST(SharedImputationTest, GroupsAndPatternsOfNoRows) {
   ExpectTwin("dealer", 2, {first, second}, {3, 3});
 }
 
+// A study's size: four patterns of nine variables, and as many iterations as are usual. Digits that
+// are lost in one iteration are not lost again in the next.
+TEST(SharedImputationTest, NineVariablesAndThirtyIterations) {
+  MatrixXd rows = MakeRows(301, 9, 0, 17);
+  std::mt19937_64 random(18);
+  std::uniform_real_distribution<double> uniform;
+  for (Index r = 0; r < rows.rows(); ++r) {
+    if (uniform(random) < 0.2) rows(r, 3) = kNaN;
+    if (uniform(random) < 0.2) rows.row(r).tail(3).setConstant(kNaN);
+  }
+  ExpectTwin("dealer", 2, {{rows, CellsOf(rows)}}, {2, 30});
+}
+
 TEST(SharedImputationTest, CompleteRowsComeBackAsTheyAre) {
   const auto group = Group(60, 3, 0, 13);
   const Opened opened = ImputeSecretly("dealer", 2, {group}, {2, 2});
@@ -348,6 +362,39 @@ TEST(SharedImputationTest, PatternsFarFromTheOthersAreCounted) {
     rows(r, 1) = kNaN;
   }
   EXPECT_GT(ImputeSecretly("dealer", 2, {{rows, CellsOf(rows)}}, {1, 1}).beyond, 0);
+}
+
+TEST(SharedImputationTest, RoundsAreStated) {
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    if (setting.kind == "ot") continue;
+    SCOPED_TRACE(setting.kind);
+    const auto rounds = [&](size_t p, size_t iterations) {
+      return mpc::testing::PlannedRounds(setting, [&](Engine& engine) {
+        std::vector<SharedPatterns> groups(1);
+        groups[0].mean = groups[0].deviation = mpc::testing::Planned({p, 1}, kSealedBits, 1);
+        groups[0].beyond = mpc::testing::Planned({1, 1}, 0, 1);
+        groups[0].n = 100;
+        for (size_t missing = 0; missing < 3; ++missing) {
+          SharedPattern pattern;
+          for (size_t v = 0; v < p; ++v)
+            (v < missing ? pattern.missing : pattern.observed).push_back(v);
+          const size_t k = pattern.observed.size();
+          pattern.n = 30;
+          pattern.mean = mpc::testing::Planned({k, 1}, kSealedBits, 1);
+          pattern.squares = pattern.root = mpc::testing::Planned({k, k}, kSealedBits, 1);
+          groups[0].patterns.push_back(std::move(pattern));
+        }
+        SilentProgress progress;
+        ImputeOnShares(engine, groups, {3, iterations}, {}, progress);
+      });
+    };
+    // The longest chain of messages: on `shamir` fewer than every product's longest cut.
+    const size_t step = setting.kind == "shamir" ? 126 : 35 * setting.c() + 1 + setting.d();
+    for (const size_t p : {size_t{4}, size_t{9}}) EXPECT_EQ(rounds(p, 8) - rounds(p, 7), step) << p;
+    if (setting.kind == "dealer") {
+      EXPECT_EQ(rounds(9, 30), 2257u);
+    }
+  }
 }
 
 TEST(SharedImputationTest, DegreesOfAllPartiesAddUp) {

@@ -1,59 +1,53 @@
 #include "methods/mle/imputed/shared_imputation.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
+#include "methods/mle/imputed/imputation_chain.h"
 #include "methods/mle/imputed/imputation_noise.h"
 #include "methods/mle/sealed/values.h"
 #include "methods/mle/sealed/within_limit.h"
-#include "mpc/functions/definite.h"
-#include "mpc/functions/reciprocal.h"
-#include "mpc/functions/triangular.h"
+#include "mpc/functions/inverse.h"
+#include "mpc/functions/matrix_root.h"
 
 namespace partita::methods::mle {
 namespace {
 
 using Eigen::Index;
 using Eigen::MatrixXd;
-using mpc::DefiniteFactor;
 using mpc::Engine;
+using mpc::InverseRootProduct;
+using Kind = mpc::Product::Kind;
 using mpc::Shared;
 
-constexpr double kSmallestImputedPivot = 0x1p-14;
-// Multipliers of factors are below 2^10 within the domain, their powers and what is made of them
-// larger, but in contrived cases below this.
-constexpr double kLargestPower = 0x1p44;
+constexpr double kSmallestImputedEigenvalue = 0x1p-14;
+// Of the Wishart matrices over n: with ten rows more than variables they are further out less than
+// once in 10^10 draws.
+constexpr double kSmallestWishart = 0x1p-9, kLargestWishart = 12;
+// Of inverses of the draws' blocks; and how far the guesses they begin with may be off.
+constexpr double kInverseResidual = 0x1p-28, kGuessSlack = 1.01;
+// Bounds within the domain: of norms of columns of the roots of a Wishart matrix, and of what is
+// solved for, regressions and residuals.
+constexpr double kLargestWishartRoot = 64, kLargestSolution = 0x1p18;
+// How much is drawn, and how many limits are kept, before either is settled.
+constexpr size_t kLargestBlock = size_t{1} << 21, kMostLimits = 4096;
 
-// What one step draws for one pattern, over the root of n or over n.
-struct PatternNoise {
-  Shared normals;  // (k + 1) x m
-  Shared wishart;  // m x m
-};
+MatrixXd IdentityRows(size_t size, const std::vector<size_t>& columns) {
+  MatrixXd rows = MatrixXd::Zero(static_cast<Index>(size), static_cast<Index>(columns.size()));
+  for (size_t j = 0; j < columns.size(); ++j)
+    rows(static_cast<Index>(columns[j]), static_cast<Index>(j)) = 1;
+  return rows;
+}
 
-// One pattern with missing variables in one chain.
-struct Completion {
-  Shared lower, pivots;  // of the covariance in the order observed, missing
-  Shared oo, mo, mm;     // blocks of `lower`; oo is inverted
-  Shared slopes;         // k x m, regression of missing on observed
-  Shared residual;       // m x m, transpose of the residual covariance's root
-  Shared rows;           // (k + 1) x m: completed values over the rows of the pattern's root
-  Shared cross, square, spread, spread_square;  // k x m, m x m each
-};
-
-struct Chain {
-  const SharedPatterns* group = nullptr;
-  size_t tape = 0;
-  Shared mean, covariance;  // p x 1, p x p: parameters
-  std::vector<PatternNoise> pattern_noise;
-  Shared wishart, step;  // p x p over n, p x 1 over its root
-  std::vector<Completion> completions;
-  Shared factor, pivots;  // of the Wishart matrix
-  Shared completed_mean, completed;
-  Shared root;  // of the drawn covariance, transposed
-};
-
-Shared Identity(Engine& engine, size_t size) {
-  return engine.Public(EncodeMatrix(
-      MatrixXd::Identity(static_cast<Index>(size), static_cast<Index>(size)), kSealedBits));
+// Entries of what one iteration of a chain draws.
+size_t EntriesOf(const SharedPatterns& group) {
+  const size_t p = group.mean.shape.rows;
+  size_t entries = p * (p + 1);
+  for (const SharedPattern& pattern : group.patterns) {
+    if (!pattern.missing.empty()) entries += (pattern.observed.size() + 1 + p) * p;
+  }
+  return entries;
 }
 
 class Imputation {
@@ -63,268 +57,262 @@ class Imputation {
              const std::vector<stats::ImputationTape*>& tapes)
       : engine_(engine), groups_(groups), options_(options), tapes_(tapes) {
     beyond_ = Constant(engine, {1, 1}, 0, 0);
+    size_t entries = 0;
     for (size_t g = 0; g < groups.size(); ++g) {
       beyond_ = Plus(engine, beyond_, groups[g].beyond);
+      entries += options.imputations * EntriesOf(groups[g]);
       for (size_t i = 0; i < options.imputations; ++i) {
-        Chain chain;
-        chain.group = &groups[g];
-        chain.tape = chains_.size();
-        const size_t p = groups[g].mean.shape.rows;
-        chain.mean = Constant(engine, {p, 1}, 0);
-        chain.covariance = Bounded(Identity(engine, p), kLargestImputedVariance);
-        chains_.push_back(std::move(chain));
+        chains_.push_back({&groups[g], chains_.size(), {}, {}, {}, {}, {}});
+        Start(chains_.back());
       }
     }
+    block_ =
+        std::clamp<size_t>(kLargestBlock / std::max<size_t>(entries, 1), 1, options.iterations + 1);
   }
 
   SharedImputations Run(Progress& progress) {
     for (size_t t = 0;; ++t) {
       progress.Step(t, options_.iterations + 1);
       progress.CheckCancelled();
-      const bool last = t == options_.iterations;
-      DrawNoise(!last);
-      FactorParameters(!last);
-      Regress(!last);
-      Complete();
-      if (!last) {
-        DrawParameters();
-        continue;
-      }
-      Factor(Completed());  // only whether it can be
-      break;
+      if (t % block_ == 0) DrawNoise(t);
+      CompleteMoments(engine_, chains_, t % block_);
+      if (t == options_.iterations) break;
+      DrawParameters(t % block_);
+      if (num_limits_ > kMostLimits) Settle();
     }
+    CheckCompleted();
+    Settle();
     return Finish();
   }
 
  private:
-  template <typename F>
-  void ForCompletions(F f) {
-    for (Chain& chain : chains_) {
-      size_t next = 0;
-      for (const SharedPattern& pattern : chain.group->patterns) {
-        if (pattern.missing.empty()) continue;
-        f(chain, pattern, chain.completions[next], chain.pattern_noise[next]);
-        ++next;
-      }
+  // Means of 0 and the identity: nothing of the observed variables says what is missing.
+  void Start(ImputationChain& chain) {
+    const size_t p = chain.group->mean.shape.rows;
+    chain.mean = Constant(engine_, {p, 1}, 0);
+    for (const SharedPattern& pattern : chain.group->patterns) {
+      const size_t k = pattern.observed.size(), m = pattern.missing.size();
+      if (m == 0) continue;
+      chain.completions.emplace_back();
+      chain.completions.back().slopes = Constant(engine_, {k, m}, 0);
+      chain.completions.back().residual =
+          engine_.Public(EncodeMatrix(IdentityRows(p, pattern.missing), kSealedBits));
     }
   }
 
-  // In the order of stats::ImputeMoments: patterns, then parameters.
-  void DrawNoise(bool parameters) {
+  // What the iterations from `first` on draw, as many as a block holds. By chain in the order of
+  // stats::ImputeMoments: patterns, then parameters.
+  void DrawNoise(size_t first) {
+    const size_t count = std::min(block_, options_.iterations + 1 - first);
     ImputationNoise input(engine_);
-    for (Chain& chain : chains_) {
+    for (ImputationChain& chain : chains_) {
       stats::ImputationTape* tape = tapes_.empty() ? nullptr : tapes_.at(chain.tape);
-      chain.pattern_noise.clear();
-      chain.completions.clear();
-      chain.pattern_noise.reserve(chain.group->patterns.size());
-      for (const SharedPattern& pattern : chain.group->patterns) {
-        if (pattern.missing.empty()) continue;
-        chain.pattern_noise.emplace_back();
-        chain.completions.emplace_back();
-        const size_t k = pattern.observed.size(), m = pattern.missing.size();
-        const double free = std::max(0.0, pattern.n - static_cast<double>(k + 1));
-        input.Normals(tape, {k + 1, m}, pattern.n, chain.pattern_noise.back().normals);
-        input.Wishart(tape, free, m, pattern.n, chain.pattern_noise.back().wishart);
-      }
-      if (!parameters) continue;
-      const size_t p = chain.mean.shape.rows;
-      double rows = 0, values = 0;
-      for (const SharedPattern& pattern : chain.group->patterns) {
-        if (pattern.missing.empty()) continue;
-        rows += pattern.n;
-        values += static_cast<double>(pattern.missing.size()) * pattern.n;
-      }
-      input.Wishart(tape, stats::PosteriorDegrees(chain.group->n, rows, values), p, chain.group->n,
-                    chain.wishart);
-      input.Normals(tape, {p, 1}, chain.group->n, chain.step);
+      chain.noise.assign(count, {});
+      for (size_t t = 0; t < count; ++t)
+        DrawIteration(input, tape, chain, first + t == options_.iterations, chain.noise[t]);
     }
     input.Run();
+    TakeWishartRoots(first);
   }
 
-  // LDL' of every pattern's covariance and of the Wishart matrices.
-  void FactorParameters(bool parameters) {
-    std::vector<Shared> matrices;
-    const auto add = [&](const Shared& matrix) { matrices.push_back(matrix); };
-    ForCompletions([&](Chain& chain, const SharedPattern& pattern, Completion&, PatternNoise&) {
-      std::vector<size_t> order = pattern.observed;
-      order.insert(order.end(), pattern.missing.begin(), pattern.missing.end());
-      add(SelectBoth(engine_, chain.covariance, order));
-    });
-    for (Chain& chain : chains_) {
-      if (parameters) add(chain.wishart);
+  void DrawIteration(ImputationNoise& input, stats::ImputationTape* tape,
+                     const ImputationChain& chain, bool last, ChainNoise& noise) {
+    const size_t p = chain.mean.shape.rows;
+    double rows = 0, values = 0;
+    noise.patterns.resize(chain.completions.size());
+    auto next = noise.patterns.begin();
+    for (const SharedPattern& pattern : chain.group->patterns) {
+      if (pattern.missing.empty()) continue;
+      const size_t k = pattern.observed.size();
+      const double free = std::max(0.0, pattern.n - static_cast<double>(k + 1));
+      input.Normals(tape, {k + 1, p}, pattern.n, next->normals);
+      input.Wishart(tape, free, p, pattern.n, next++->wishart);
+      rows += pattern.n;
+      values += static_cast<double>(pattern.missing.size()) * pattern.n;
+    }
+    if (last) return;
+    input.Wishart(tape, stats::PosteriorDegrees(chain.group->n, rows, values), p, chain.group->n,
+                  noise.wishart);
+    input.Normals(tape, {p, 1}, chain.group->n, noise.step);
+  }
+
+  // W^1/2 = W^-1/2 W and W^-1/2 times the step of the mean, of all iterations of the block at once:
+  // they depend on no row.
+  void TakeWishartRoots(size_t first) {
+    std::vector<mpc::RootedMatrix> matrices;
+    std::vector<ChainNoise*> places;
+    mpc::ProductRound round(engine_);
+    std::vector<Shared> distances(chains_.size() * block_), squares;
+    for (ImputationChain& chain : chains_) {
+      for (size_t t = 0; t < chain.noise.size() && first + t < options_.iterations; ++t) {
+        ChainNoise& noise = chain.noise[t];
+        const std::vector<Shared> right = {noise.wishart, noise.step};
+        matrices.push_back({noise.wishart, kLargestWishart, kSmallestWishart,
+                            Bounded(engine_.Concatenate(right, false), kLargestWishartRoot)});
+        AddSquare(PlusIdentity(engine_, noise.wishart, -1, kLargestNoise), round,
+                  distances[places.size()]);
+        places.push_back(&noise);
+      }
     }
     if (matrices.empty()) return;
-    std::vector<DefiniteFactor> factors = Factor(std::move(matrices));
-    auto next = factors.begin();
-    ForCompletions([&](Chain&, const SharedPattern&, Completion& completion, PatternNoise&) {
-      completion.lower = next->lower;
-      completion.pivots = next++->pivots;
-    });
-    for (Chain& chain : chains_) {
-      if (!parameters) continue;
-      chain.factor = next->lower;
-      chain.pivots = next++->pivots;
+    const std::vector<InverseRootProduct> roots =
+        mpc::InverseRootTimes(engine_, matrices, kSealedBits);
+    squares.resize(roots.size());
+    for (size_t i = 0; i < roots.size(); ++i) AddSquare(roots[i].residual, round, squares[i]);
+    round.Run();
+    // All eigenvalues are below 1 and the norm of W - I.
+    for (size_t i = 0; i < places.size(); ++i) {
+      places[i]->root = roots[i].product;
+      Keep(distances[i], std::pow(kLargestWishart - 1, 2));
     }
+    KeepSquares(squares, NumVariables(), kLargestWishart, kSmallestWishart);
   }
 
-  // Slopes and residual roots; the inverse roots of the Wishart matrices.
-  void Regress(bool parameters) {
-    std::vector<mpc::PositiveValue> pivots;
-    std::vector<Shared*> triangular;
-    const auto add = [&](const Shared& value) {
-      pivots.push_back({Bounded(value, kLargestImputedVariance), kSmallestImputedPivot});
+  // Inverse roots of all completed covariances, times those of the noise of `at`; and of every
+  // pattern's observed part, times its covariances with the missing one.
+  std::vector<InverseRootProduct> Roots(size_t at) {
+    std::vector<mpc::RootedMatrix> matrices;
+    const auto add = [&](const Shared& matrix, const Shared& right, double bound) {
+      const double largest = LargestEigenvalue(), smallest = kSmallestImputedEigenvalue;
+      matrices.push_back({matrix, largest, smallest, Bounded(right, bound)});
     };
+    for (ImputationChain& chain : chains_)
+      add(chain.completed, chain.noise[at].root, kLargestWishartRoot);
     ForCompletions(
-        [&](Chain&, const SharedPattern& pattern, Completion& completion, PatternNoise&) {
-          const size_t k = pattern.observed.size(), m = pattern.missing.size();
-          completion.oo = engine_.Slice(completion.lower, 0, 0, {k, k});
-          completion.mo = engine_.Slice(completion.lower, k, 0, {m, k});
-          completion.mm = engine_.Slice(completion.lower, k, k, {m, m});
-          add(engine_.Slice(completion.pivots, k, 0, {m, 1}));
-          triangular.push_back(&completion.oo);
+        chains_, [&](ImputationChain& chain, const SharedPattern& pattern, Completion&, size_t) {
+          const Shared rows = engine_.SelectRows(chain.completed, pattern.observed);
+          const Shared across =
+              engine_.Transpose(engine_.SelectRows(engine_.Transpose(rows), pattern.missing));
+          add(SelectBoth(engine_, chain.completed, pattern.observed), across, LargestEigenvalue());
         });
-    for (Chain& chain : chains_) {
-      if (!parameters) continue;
-      add(chain.pivots);
-      triangular.push_back(&chain.factor);
-    }
-    if (pivots.empty()) return;
-    const std::vector<Shared> inverse_roots = mpc::InverseRoot(engine_, pivots, kSealedBits);
-    InvertUnitLower(engine_, triangular, kSealedBits, kLargestPower);
-    std::vector<Shared> roots(pivots.size());
-    Products products(engine_);
-    size_t i = 0;
-    ForCompletions([&](Chain&, const SharedPattern&, Completion& completion, PatternNoise&) {
-      products.Elementwise(pivots[i].value, inverse_roots[i], roots[i], 16);
-      products.Gram(completion.oo, engine_.Transpose(completion.mo), completion.slopes,
-                    kLargestPower);
-      ++i;
-    });
-    for (Chain& chain : chains_) {
-      if (!parameters) continue;
-      products.Elementwise(inverse_roots[i], chain.factor, chain.factor);
-      ++i;
-    }
-    products.Run();
-    i = 0;
-    ForCompletions([&](Chain&, const SharedPattern&, Completion& completion, PatternNoise&) {
-      products.Elementwise(roots[i++], engine_.Transpose(completion.mm), completion.residual);
-    });
-    products.Run();
+    return mpc::InverseRootTimes(engine_, matrices, kSealedBits);
   }
 
-  // One draw of the completed moments of every chain.
-  void Complete() {
-    Products products(engine_);
-    ForCompletions([&](Chain& chain, const SharedPattern& pattern, Completion& completion,
-                       PatternNoise& noise) {
-      // The rows of the pattern's root around the parameters, times the regression, and noise.
-      const Shared centre = engine_.SelectRows(chain.mean, pattern.observed);
-      const std::vector<Shared> rows = {engine_.Transpose(Minus(engine_, pattern.mean, centre)),
-                                        Bounded(pattern.root)};
-      const std::vector<Shared> left = {engine_.Concatenate(rows, true), Bounded(noise.normals)};
-      const std::vector<Shared> right = {completion.slopes, completion.residual};
-      products.Matrix(engine_.Concatenate(left, false), engine_.Concatenate(right, true),
-                      completion.rows, kLargestPower);
-      products.Gram(completion.residual, noise.wishart, completion.spread);
-    });
-    products.Run();
+  // With S the completed covariance, S X = X^-1 and X^2 S = I: the drawn covariance is (H'H)^-1 for H
+  // = W^1/2 X. Missing variables have the regression -(K_mm)^-1 K_mo on the observed ones, K =
+  // H'H, and the residual covariance K_mm^-1 = Q'Q for Q = H_m K_mm^-1. What K_mm^-1 is begun
+  // with, S_mm - S_mo S_oo^-1 S_om, is its inverse but for W.
+  void DrawParameters(size_t at) {
+    const std::vector<InverseRootProduct> roots = Roots(at);
+    const size_t p = chains_.front().mean.shape.rows;
+    std::vector<Shared> steps(chains_.size()), squares(chains_.size());
+    std::vector<Blocks> blocks;
+    blocks.reserve(roots.size() - chains_.size());
+    mpc::ProductRound round(engine_);
+    const auto multiply = [&](Kind kind, const Shared& a, const Shared& b, double bound,
+                              Shared& result) {
+      round.AddCut(kind, a, b, bound, kSealedBits, result);
+    };
+    for (size_t c = 0; c < chains_.size(); ++c) {
+      multiply(Kind::kMatrix, chains_[c].completed, engine_.Slice(roots[c].product, 0, p, {p, 1}),
+               kLargestEntry, steps[c]);
+      AddSquare(roots[c].residual, round, squares[c]);
+    }
     ForCompletions(
-        [&](Chain& chain, const SharedPattern& pattern, Completion& completion, PatternNoise&) {
-          const Shared centre = engine_.Transpose(engine_.SelectRows(chain.mean, pattern.missing));
-          const size_t k = pattern.observed.size(), m = pattern.missing.size();
-          const std::vector<Shared> rows = {
-              Plus(engine_, engine_.Slice(completion.rows, 0, 0, {1, m}), centre, kLargestPower),
-              engine_.Slice(completion.rows, 1, 0, {k, m})};
-          completion.rows = engine_.Concatenate(rows, true);
-          const std::vector<Shared> known = {Bounded(pattern.mean),
-                                             engine_.Transpose(Bounded(pattern.root))};
-          products.Matrix(engine_.Concatenate(known, false), completion.rows, completion.cross,
-                          kLargestPower);
-          products.Gram(completion.rows, completion.rows, completion.square, kLargestPower);
-          products.Matrix(completion.spread, completion.residual, completion.spread_square);
+        chains_, [&](ImputationChain& chain, const SharedPattern& pattern, Completion&, size_t) {
+          const Shared& explained = roots[chains_.size() + blocks.size()].product;
+          Blocks& own = blocks.emplace_back();
+          const auto c = static_cast<size_t>(&chain - chains_.data());
+          const Shared h = engine_.Slice(roots[c].product, 0, 0, {p, p});  // H'
+          std::vector<size_t> order = pattern.missing;
+          order.insert(order.end(), pattern.observed.begin(), pattern.observed.end());
+          own.rows = engine_.SelectRows(h, pattern.missing);
+          multiply(Kind::kMatrix, own.rows, engine_.Transpose(engine_.SelectRows(h, order)),
+                   kLargestEntry, own.precision);
+          multiply(Kind::kGram, explained, explained, kLargestImputedVariance * 4, own.explained);
         });
-    products.Run();
-    mpc::CutRound cut(engine_);
-    for (Chain& chain : chains_) {
-      SumPatterns(chain);
-      cut.Add(chain.completed_mean, kSealedBits, kLargestPower);
-      cut.Add(chain.completed, kSealedBits, kLargestPower);
-    }
-    cut.Run();
-    std::vector<Shared> squares(chains_.size());
-    for (size_t c = 0; c < chains_.size(); ++c) {
-      const Shared& mean = chains_[c].completed_mean;
-      products.Matrix(mean, engine_.Transpose(mean), squares[c], kLargestPower);
-    }
-    products.Run();
-    for (size_t c = 0; c < chains_.size(); ++c) {
-      chains_[c].completed = Minus(engine_, chains_[c].completed, squares[c], kLargestPower);
-    }
-  }
-
-  // Means and second moments over all patterns, still to be cut.
-  void SumPatterns(Chain& chain) {
-    size_t next = 0;
-    bool first = true;
-    for (const SharedPattern& pattern : chain.group->patterns) {
-      Shared mean = Bounded(pattern.mean), squares = Bounded(pattern.squares);
-      std::vector<size_t> order = pattern.observed;
-      if (!pattern.missing.empty()) {
-        const Completion& completion = chain.completions[next++];
-        order.insert(order.end(), pattern.missing.begin(), pattern.missing.end());
-        const size_t m = pattern.missing.size();
-        const Shared added = engine_.Slice(completion.rows, 0, 0, {1, m});
-        const std::vector<Shared> means = {mean, engine_.Transpose(added)};
-        mean = engine_.Concatenate(means, true);
-        const std::vector<Shared> above = {squares, completion.cross};
-        const std::vector<Shared> below = {
-            engine_.Transpose(completion.cross),
-            Plus(engine_, completion.square, completion.spread_square, kLargestPower)};
-        const std::vector<Shared> blocks = {engine_.Concatenate(above, false),
-                                            engine_.Concatenate(below, false)};
-        squares = engine_.Concatenate(blocks, true);
-      }
-      std::vector<size_t> places(order.size());
-      for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
-      const double weight = chain.group->n > 0 ? pattern.n / chain.group->n : 0;
-      const auto weighted = [&](const Shared& value) {
-        return Bounded(mpc::TimesConstant(engine_, value, weight, kSealedBits), kLargestPower);
-      };
-      const Shared mean_part = weighted(engine_.SelectRows(mean, places));
-      const Shared part = weighted(SelectBoth(engine_, squares, places));
-      chain.completed_mean =
-          first ? mean_part : Plus(engine_, chain.completed_mean, mean_part, kLargestPower);
-      chain.completed = first ? part : Plus(engine_, chain.completed, part, kLargestPower);
-      first = false;
-    }
-  }
-
-  // Sigma = root root' with root' = W^-1/2 times the transposed Cholesky factor of the completed
-  // covariance; the mean around the completed one.
-  void DrawParameters() {
-    const std::vector<DefiniteFactor> factors = Factor(Completed());
-    std::vector<mpc::PositiveValue> pivots;
-    for (const DefiniteFactor& factor : factors)
-      pivots.push_back({Bounded(factor.pivots, kLargestImputedVariance), kSmallestImputedPivot});
-    const std::vector<Shared> roots = mpc::Root(engine_, pivots, kSealedBits);
-    std::vector<Shared> scatter(chains_.size()), steps(chains_.size());
-    Products products(engine_);
+    round.Run();
+    KeepCompleted(squares);
+    Solve(blocks);
     for (size_t c = 0; c < chains_.size(); ++c)
-      products.Elementwise(roots[c], engine_.Transpose(factors[c].lower), scatter[c]);
-    products.Run();
-    for (size_t c = 0; c < chains_.size(); ++c)
-      products.Matrix(chains_[c].factor, scatter[c], chains_[c].root);
-    products.Run();
-    for (size_t c = 0; c < chains_.size(); ++c) {
-      Chain& chain = chains_[c];
-      products.Gram(chain.root, chain.root, chain.covariance);
-      products.Gram(chain.root, chain.step, steps[c]);
-    }
-    products.Run();
-    for (size_t c = 0; c < chains_.size(); ++c) {
       chains_[c].mean = Plus(engine_, chains_[c].completed_mean, steps[c]);
+  }
+
+  // Whether the last covariances are definite, and nothing else of their roots.
+  void CheckCompleted() {
+    std::vector<mpc::RootedMatrix> matrices;
+    for (ImputationChain& chain : chains_) {
+      const Shared none = Constant(engine_, chain.mean.shape, 0);
+      matrices.push_back(
+          {chain.completed, LargestEigenvalue(), kSmallestImputedEigenvalue, Bounded(none, 1)});
     }
+    const std::vector<InverseRootProduct> roots =
+        mpc::InverseRootTimes(engine_, matrices, kSealedBits);
+    std::vector<Shared> squares(roots.size());
+    mpc::ProductRound round(engine_);
+    for (size_t c = 0; c < roots.size(); ++c) AddSquare(roots[c].residual, round, squares[c]);
+    round.Run();
+    KeepCompleted(squares);
+  }
+
+  // Of a pattern: m columns of H, transposed; K_mm and K_mo side by side; S_mo S_oo^-1 S_om.
+  struct Blocks {
+    Shared rows, precision, explained;
+  };
+
+  void Solve(const std::vector<Blocks>& blocks) {
+    std::vector<mpc::GuessedSystem> systems;
+    ForCompletions(
+        chains_, [&](ImputationChain& chain, const SharedPattern& pattern, Completion&, size_t) {
+          const Blocks& own = blocks[systems.size()];
+          const size_t k = pattern.observed.size(), m = pattern.missing.size();
+          const std::vector<Shared> right = {engine_.Slice(own.precision, 0, m, {m, k}), own.rows};
+          const Shared among = SelectBoth(engine_, chain.completed, pattern.missing);
+          systems.push_back({engine_.Slice(own.precision, 0, 0, {m, m}),
+                             Minus(engine_, among, own.explained, kLargestImputedVariance * 4),
+                             Bounded(engine_.Concatenate(right, false), kLargestSolution),
+                             kLargestWishart * kGuessSlack, kSmallestWishart / kGuessSlack});
+        });
+    const std::vector<Shared> solutions =
+        mpc::SolveFromGuess(engine_, systems, kInverseResidual, kSealedBits);
+    auto next = solutions.begin();
+    ForCompletions(chains_, [&](ImputationChain& chain, const SharedPattern& pattern,
+                                Completion& completion, size_t) {
+      const size_t k = pattern.observed.size(), p = chain.mean.shape.rows;
+      const Shared solution = engine_.Transpose(*next++);
+      const size_t m = pattern.missing.size();
+      completion.slopes = engine_.Scale(engine_.Slice(solution, 0, 0, {k, m}), -1);
+      completion.residual = engine_.Slice(solution, k, 0, {p, m});
+    });
+  }
+
+  // Variances that add up to so much, of which one may be the largest.
+  double LargestEigenvalue() const { return NumVariables() - 1 + kLargestImputedVariance; }
+  double NumVariables() const { return static_cast<double>(groups_.front().mean.shape.rows); }
+
+  void AddSquare(const Shared& matrix, mpc::ProductRound& round, Shared& square) {
+    const Shared row = AsRow(matrix);
+    round.Add(Kind::kMatrix, row, engine_.Transpose(row), 0x1p20, square);
+  }
+
+  void Keep(const Shared& value, double most) {
+    limits_[{value.fraction_bits, most}].push_back(value);
+    ++num_limits_;
+  }
+
+  // Squares of the residuals of roots.
+  void KeepSquares(const std::vector<Shared>& squares, double size, double largest,
+                   double smallest) {
+    const double most = size * std::pow(mpc::ResidualOf(largest, smallest), 2);
+    for (const Shared& square : squares) Keep(square, most);
+  }
+
+  // All completed covariances were within the domain.
+  void KeepCompleted(const std::vector<Shared>& squares) {
+    for (const ImputationChain& chain : chains_) {
+      const Shared diagonal = Diagonal(engine_, chain.completed);
+      Keep(SumAll(engine_, diagonal, kLargestImputed), LargestEigenvalue());
+    }
+    KeepSquares(squares, NumVariables(), LargestEigenvalue(), kSmallestImputedEigenvalue);
+  }
+
+  void Settle() {
+    std::vector<Limit> limits;
+    for (const auto& [kind, values] : limits_)
+      limits.push_back({engine_.Concatenate(values, true), kind.second});
+    beyond_ = Plus(engine_, beyond_, CountBeyond(engine_, {limits}).front());
+    limits_.clear();
+    num_limits_ = 0;
   }
 
   SharedImputations Finish() {
@@ -358,35 +346,15 @@ class Imputation {
     return result;
   }
 
-  std::vector<Shared> Completed() const {
-    std::vector<Shared> completed;
-    for (const Chain& chain : chains_) completed.push_back(chain.completed);
-    return completed;
-  }
-
-  // Of matrices within the domain; others are counted, and replaced before anything is computed.
-  std::vector<DefiniteFactor> Factor(std::vector<Shared> matrices) {
-    std::vector<Shared*> places;
-    for (Shared& matrix : matrices) places.push_back(&matrix);
-    for (const Shared& count : KeepWithin(engine_, places, kLargestImputedVariance))
-      beyond_ = Plus(engine_, beyond_, count);
-    std::vector<mpc::DefiniteMatrix> definite;
-    for (const Shared& matrix : matrices) definite.push_back({matrix, kSmallestImputedPivot});
-    std::vector<DefiniteFactor> factors = mpc::FactorDefinite(engine_, definite);
-    mpc::CutRound cut(engine_);
-    for (DefiniteFactor& factor : factors) {
-      beyond_ = Plus(engine_, beyond_, SumAll(engine_, factor.collinear, kLargestEntry));
-      cut.Add(factor.lower, kSealedBits, kLargestEntry);
-    }
-    cut.Run();
-    return factors;
-  }
-
   Engine& engine_;
   const std::vector<SharedPatterns>& groups_;
   const stats::ImputationOptions& options_;
   const std::vector<stats::ImputationTape*>& tapes_;
-  std::vector<Chain> chains_;  // imputations of the first group, then of the next
+  std::vector<ImputationChain> chains_;  // imputations of the first group, then of the next
+  size_t block_ = 1;                     // iterations whose noise is drawn together
+  // Not yet compared, by fraction bits and what they have to be below.
+  std::map<std::pair<int, double>, std::vector<Shared>> limits_;
+  size_t num_limits_ = 0;
   Shared beyond_;
 };
 

@@ -6,35 +6,39 @@
 //                  the domain.
 // Method           Data augmentation on the moments of patterns, the chain of
 //                  stats/sem/imputation.h (Schafer 1997, chapter 5), m chains of each group at
-//                  once. One LDL' of the covariance in the order observed, missing gives both the
-//                  regression on the observed variables, L_mo L_oo^-1, and the residual's root; so
-//                  a step costs that factor and the one of the completed covariance.
+//                  once. Parameters are drawn as an inverse covariance, H'H with H = W^1/2 S^-1/2:
+//                  its block of the missing variables gives their regression on the observed ones
+//                  and the residual's root. S^-1/2 is mpc/functions/matrix_root.h, of W ahead, the
+//                  block's inverse that of S's (inverse.h, SolveFromGuess): no chain of pivots.
 // Randomness       Every computing party draws its own: normals with variance 1 / P, Wishart
 //                  matrices whose degrees add up. Their sums on shares have exactly the law that is
 //                  wanted, and nobody knows them who does not know all parts.
 // Revealed         Nothing. The noise is part of the imputation, not a protection: no privacy
 //                  statement counts on it.
-// Domain           That of shared_patterns.h; variances of parameters at most
-//                  kLargestImputedVariance and pivots at least 2^-14, in squared deviations; at
-//                  least p + kRowsBeyondVariables rows in a group, and more rows than observed
-//                  variables in a pattern.
-// Guard            A covariance beyond the domain is replaced by the identity before it is factored
-//                  (within_limit.h), counted, and nothing of the run opens.
-// Cost             Rounds of a step: those of two guards, factors and roots, 2 ceil(log2 p) and
-//                  about ten products. Nothing but the counts' number of digits depends on the
-//                  rows.
+// Domain           That of shared_patterns.h; of completed covariances, in squared deviations,
+//                  eigenvalues of at least 2^-14 and variances that add up to at most p +
+//                  kLargestImputedVariance - 1; at least p + kRowsBeyondVariables rows in a group,
+//                  and more rows than observed variables in a pattern. (Of the Wishart matrices,
+//                  eigenvalues from 2^-9 to 12: left less than once in 10^10 draws.)
+// Guard            Traces, what is left to do of every root, and how far Wishart matrices are from
+//                  the identity are kept and compared together, later; what is beyond is counted,
+//                  and nothing of the run opens. The first that leaves the domain is compared as
+//                  it is, whatever is made of it (docs/decisions/0253).
+// Cost             Rounds of a step: 35 products and cuts and 2 (dealer: 72); 36 once for what is
+//                  drawn ahead, up to 2^21 numbers, 43 to check the last covariances and 10 to
+//                  compare. Nothing but the counts' number of digits depends on the rows.
 #pragma once
 
 #include <vector>
 
 #include "base/progress.h"
+#include "methods/mle/imputed/imputation_chain.h"
 #include "methods/mle/moments/shared_patterns.h"
 #include "mpc/engine.h"
 #include "stats/sem/imputation.h"
 
 namespace partita::methods::mle {
 
-inline constexpr double kLargestImputedVariance = 64;
 inline constexpr size_t kRowsBeyondVariables = 10;
 
 struct ImputedMoments {

@@ -7,7 +7,7 @@
 #include "methods/mle/sealed/sample.h"
 #include "methods/mle/sealed/values.h"
 #include "methods/mle/sealed/within_limit.h"
-#include "mpc/functions/definite.h"
+#include "mpc/functions/matrix_root.h"
 #include "mpc/functions/reciprocal.h"
 
 namespace partita::methods::mle {
@@ -22,7 +22,8 @@ using mpc::Shared;
 constexpr int kMomentBits = 50;
 // Of the reciprocal of a count, relative.
 constexpr int kPatternRelativeBits = 40;
-constexpr double kSmallestPatternPivot = 0x1p-14;
+// Of a pattern's covariances, relative to the largest that there may be.
+constexpr double kSmallestPatternShare = 0x1p-24;
 
 // Sums of the patterns that have the same variables.
 struct Cell {
@@ -122,12 +123,9 @@ class Standardisation {
       if (!pattern.missing.empty()) result_.beyond = Plus(engine_, result_.beyond, *count++);
     }
   }
-  void AddRoots(std::vector<mpc::DefiniteFactor>::const_iterator& factor,
-                std::vector<Shared>::const_iterator& deviation, mpc::ProductRound& round) {
+  void TakeRoots(std::vector<mpc::InverseRootProduct>::const_iterator& root) {
     for (SharedPattern& pattern : result_.patterns) {
-      if (pattern.missing.empty()) continue;
-      const Shared upper = engine_.Transpose(factor++->lower);
-      round.AddCut(*deviation++, upper, 16, kSealedBits, pattern.root);
+      if (!pattern.missing.empty()) pattern.root = Bounded(root++->product, 16);
     }
   }
   SharedPatterns Take() { return std::move(result_); }
@@ -195,12 +193,15 @@ class Standardisation {
   Shared variance_, squared_mean_, inverse_, outer_;
 };
 
-// Roots of the pivots of every factor, one call for all.
-std::vector<Shared> Deviations(Engine& engine, const std::vector<mpc::DefiniteFactor>& factors) {
-  std::vector<mpc::PositiveValue> pivots;
-  for (const mpc::DefiniteFactor& factor : factors)
-    pivots.push_back({Bounded(factor.pivots, kLargestPatternVariance), kSmallestPatternPivot});
-  return mpc::Root(engine, pivots, kSealedBits);
+// S^1/2 = S^-1/2 S, symmetric.
+std::vector<mpc::InverseRootProduct> RootsOf(Engine& engine, const std::vector<Shared*>& matrices) {
+  std::vector<mpc::RootedMatrix> rooted;
+  for (const Shared* matrix : matrices) {
+    const double largest = kLargestPatternVariance * static_cast<double>(matrix->shape.rows);
+    rooted.push_back(
+        {*matrix, largest, largest * kSmallestPatternShare, Bounded(*matrix, largest)});
+  }
+  return mpc::InverseRootTimes(engine, rooted, kSealedBits);
 }
 
 }  // namespace
@@ -240,14 +241,9 @@ std::vector<SharedPatterns> StandardisePatterns(Engine& engine,
   auto count = counts.cbegin();
   for (Standardisation& one : all) one.CountBeyond(count);
   if (!matrices.empty()) {
-    std::vector<mpc::DefiniteMatrix> definite;
-    for (const Shared* matrix : matrices) definite.push_back({*matrix, kSmallestPatternPivot});
-    const std::vector<mpc::DefiniteFactor> factors = mpc::FactorDefinite(engine, definite);
-    const std::vector<Shared> deviations = Deviations(engine, factors);
-    auto factor = factors.cbegin();
-    auto deviation = deviations.cbegin();
-    for (Standardisation& one : all) one.AddRoots(factor, deviation, square);
-    square.Run();
+    const std::vector<mpc::InverseRootProduct> roots = RootsOf(engine, matrices);
+    auto root = roots.cbegin();
+    for (Standardisation& one : all) one.TakeRoots(root);
   }
   std::vector<SharedPatterns> result;
   for (Standardisation& one : all) result.push_back(one.Take());

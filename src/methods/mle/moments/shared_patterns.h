@@ -8,9 +8,9 @@
 // Domain           Deviations of at least 2^-8 half-widths; within a pattern, variances of at most
 //                  kLargestPatternVariance units. `beyond` counts what is outside, and such a
 //                  covariance is replaced before anything is computed from it.
-// Error            2^-40 of second moments in half-widths, so 2^-24 of the smallest variance. A
-//                  variable of whose variance within a pattern the others leave less than 2^-14
-//                  units counts as determined by them.
+// Error            2^-40 of second moments in half-widths, so 2^-24 of the smallest variance. What
+//                  combinations of k variables within a pattern have a variance of less than k
+//                  2^-18 units count in its root with part of that variance, or with none.
 #pragma once
 
 #include <vector>
@@ -36,8 +36,7 @@ struct SharedPattern {
   double n = 0;
   mpc::Shared mean;     // k x 1
   mpc::Shared squares;  // k x k, covariance + mean mean'
-  // With missing variables only: k x k, the transpose of a Cholesky factor of the covariance;
-  // variables that others of the pattern determine have a zero row.
+  // With missing variables only: k x k, the symmetric root of the covariance.
   mpc::Shared root;
 };
 

@@ -17,7 +17,7 @@
 namespace partita::methods::mle {
 
 inline constexpr char kMethodName[] = "mle";
-inline constexpr uint32_t kMethodVersion = 3;  // 3: sealed fits without pivots in their steps
+inline constexpr uint32_t kMethodVersion = 4;  // 4: the end of sealed fits beside its pivots
 
 struct MleOptions {
   std::string name;  // of the analysis

@@ -117,6 +117,7 @@ struct Capabilities {
 };
 
 class Batch;
+class TaskEngine;
 struct Operation;  // defined in mpc/operation.h
 
 class Engine {
@@ -205,7 +206,8 @@ class Engine {
   virtual Shared SumRows(const Shared& a) = 0;  // 1 x cols
 
  protected:
-  friend class Batch;  // mpc/batch.h: unlike operations in one set of rounds
+  friend class Batch;       // mpc/batch.h: unlike operations in one set of rounds
+  friend class TaskEngine;  // mpc/together.h: those of several tasks
   // Runs all operations in lock step: one message per directed link and round for all of them. The
   // operations are independent of each other. Order of events: all are checked (kUsage, kBadInput);
   // the gate is asked for every reveal, in order (kRefused); only then is anything sent.

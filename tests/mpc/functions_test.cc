@@ -87,6 +87,21 @@ TEST(FunctionsTest, Roots) {
       Root, [](double x) { return std::sqrt(x); }, 0x1p-40 + 0x1p-43);
 }
 
+std::vector<Shared> OfBoth(Engine& engine, std::span<const PositiveValue> values, int bits,
+                           Shared BothRoots::*which) {
+  std::vector<Shared> results;
+  for (const BothRoots& both : RootAndInverse(engine, values, bits)) results.push_back(both.*which);
+  return results;
+}
+TEST(FunctionsTest, BothRoots) {
+  ExpectWithinError([](Engine& engine, std::span<const PositiveValue> values,
+                       int bits) { return OfBoth(engine, values, bits, &BothRoots::root); },
+                    [](double x) { return std::sqrt(x); }, 0x1p-40 + 0x1p-43);
+  ExpectWithinError([](Engine& engine, std::span<const PositiveValue> values,
+                       int bits) { return OfBoth(engine, values, bits, &BothRoots::inverse); },
+                    [](double x) { return 1 / std::sqrt(x); }, 0x1p-40 + 0x1p-43);
+}
+
 // Random values, whole powers of two of the result and their neighbours, and what is cleared.
 IntMatrix Exponents(double bound, double largest, int thinning) {
   std::mt19937_64 random(12);
@@ -218,6 +233,7 @@ TEST(FunctionsTest, RoundsAreAsStated) {
       expect(normalise - (c - 1) + 6 * c, [&](Engine& e) { Reciprocal(e, list, kF); });
       expect(normalise + 5 * c + d + 2, [&](Engine& e) { InverseRoot(e, list, kF); });
       expect(normalise + 6 * c + d + 2, [&](Engine& e) { Root(e, list, kF); });
+      expect(normalise + 6 * c + d + 2, [&](Engine& e) { RootAndInverse(e, list, kF); });
     }
   }
 }

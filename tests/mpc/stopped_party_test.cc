@@ -12,42 +12,10 @@
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
 #include "tests/mpc/harness.h"
+#include "tests/net/stopping_transport.h"
 
 namespace partita::mpc::testing::stopped_party_test {
 namespace {
-
-// Stops before the `number`-th write or the delivery of the `number`-th read (from 0).
-class StoppingTransport : public net::Transport {
- public:
-  StoppingTransport(std::unique_ptr<net::Transport> inner, uint64_t number)
-      : inner_(std::move(inner)), left_(number) {}
-  net::PartyIndex self() const override { return inner_->self(); }
-  const std::vector<std::string>& names() const override { return inner_->names(); }
-  const crypto::Key& PairwiseSecret(net::PartyIndex peer) const override {
-    return inner_->PairwiseSecret(peer);
-  }
-  void Wait(std::span<const net::Interest> interests, std::chrono::nanoseconds timeout) override {
-    inner_->Wait(interests, timeout);
-  }
-  bool Flush(net::PartyIndex to) override { return inner_->Flush(to); }
-  net::Io Write(net::PartyIndex to, ByteView bytes) override {
-    Count();
-    return inner_->Write(to, bytes);
-  }
-  net::Io Read(net::PartyIndex from, std::span<uint8_t> out) override {
-    const net::Io io = inner_->Read(from, out);
-    if (io.bytes > 0) Count();
-    return io;
-  }
-
- private:
-  void Count() {
-    if (left_ == 0) throw Error(ErrorCode::kInternal, "stopped by the test");
-    --left_;
-  }
-  std::unique_ptr<net::Transport> inner_;
-  uint64_t left_;
-};
 
 // As the gate of a run: spends before its ok.
 class SpendsBeforeOk : public AgreedReleaseGate {
@@ -113,7 +81,7 @@ Outcome RunWithStop(const Kind& kind, bool with_ok, PartyIndex to, size_t party,
   };
   options.wrap = [&](std::unique_ptr<net::Transport> inner) -> std::unique_ptr<net::Transport> {
     if (inner->self() != party) return inner;
-    return std::make_unique<StoppingTransport>(std::move(inner), number);
+    return std::make_unique<net::StoppingTransport>(std::move(inner), number);
   };
   const auto opened = std::make_unique<bool[]>(processes);
   const RunResult result = RunAll(options, [&](Engine& engine, size_t self) {

@@ -42,7 +42,9 @@ list(APPEND method_sources
   mle/sealed/common_bounds.cc
   mle/sealed/derivative.cc
   mle/sealed/direction.cc
+  mle/sealed/end.cc
   mle/sealed/fit.cc
+  mle/sealed/last_inverse.cc
   mle/sealed/model.cc
   mle/sealed/observed.cc
   mle/sealed/on_grid.cc

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "mpc/together.h"
+
 namespace partita::mpc {
 namespace {
 
@@ -152,6 +154,20 @@ Values InverseRootOfMantissas(Engine& engine, const std::vector<Normalised>& all
   return results;
 }
 
+// The roots, and their reciprocals, of values that have these c^(-1/2).
+Values InverseRootScaled(Engine& engine, const std::vector<Normalised>& all,
+                         const Values& of_mantissas, int fraction_bits) {
+  return ScaleBack(
+      engine, all, of_mantissas, [](int exponent) { return std::exp2(-0.5 * (exponent + 1)); },
+      fraction_bits);
+}
+Values RootScaled(Engine& engine, const std::vector<Normalised>& all, const Values& of_mantissas,
+                  int fraction_bits) {
+  return ScaleBack(
+      engine, all, Times(engine, MantissasOf(all, &Normalised::mantissa), of_mantissas, 1.25),
+      [](int exponent) { return std::exp2(0.5 * (exponent + 1)); }, fraction_bits);
+}
+
 std::vector<OfMantissa> Join(const Values& functions, std::vector<Normalised> arguments) {
   std::vector<OfMantissa> parts;
   for (size_t i = 0; i < functions.size(); ++i) {
@@ -192,18 +208,26 @@ std::vector<Shared> Reciprocal(Engine& engine, std::span<const PositiveValue> va
 std::vector<Shared> InverseRoot(Engine& engine, std::span<const PositiveValue> values,
                                 int fraction_bits) {
   const std::vector<Normalised> all = Normalise(engine, values);
-  return ScaleBack(
-      engine, all, InverseRootOfMantissas(engine, all),
-      [](int exponent) { return std::exp2(-0.5 * (exponent + 1)); }, fraction_bits);
+  return InverseRootScaled(engine, all, InverseRootOfMantissas(engine, all), fraction_bits);
 }
 
 std::vector<Shared> Root(Engine& engine, std::span<const PositiveValue> values, int fraction_bits) {
   const std::vector<Normalised> all = Normalise(engine, values);
-  const Values roots = Times(engine, MantissasOf(all, &Normalised::mantissa),
-                             InverseRootOfMantissas(engine, all), 1.25);
-  return ScaleBack(
-      engine, all, roots, [](int exponent) { return std::exp2(0.5 * (exponent + 1)); },
-      fraction_bits);
+  return RootScaled(engine, all, InverseRootOfMantissas(engine, all), fraction_bits);
+}
+
+std::vector<BothRoots> RootAndInverse(Engine& engine, std::span<const PositiveValue> values,
+                                      int fraction_bits) {
+  const std::vector<Normalised> all = Normalise(engine, values);
+  const Values of_mantissas = InverseRootOfMantissas(engine, all);
+  Values roots, inverses;
+  const std::vector<Task> tasks = {
+      [&](Engine& e) { roots = RootScaled(e, all, of_mantissas, fraction_bits); },
+      [&](Engine& e) { inverses = InverseRootScaled(e, all, of_mantissas, fraction_bits); }};
+  Together(engine, tasks);
+  std::vector<BothRoots> both;
+  for (size_t i = 0; i < all.size(); ++i) both.push_back({roots[i], inverses[i]});
+  return both;
 }
 
 }  // namespace partita::mpc

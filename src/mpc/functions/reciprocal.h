@@ -24,7 +24,8 @@
 //   error 35/128 e^4 < 2^-41. Root is c times that.
 // The power of two comes back as a weighted sum of the marks of the leading bit: no parity, no
 // further product but one.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
+// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime, but for
+//           RootAndInverse, which is made of the same parts.
 #pragma once
 
 #include <span>
@@ -51,6 +52,12 @@ std::vector<OfMantissa> ReciprocalParts(Engine& engine, std::span<const Positive
 // 1 / c of values that lie in [1/2, 1] anyway, or are 0 (whose result is 0 too), at kMantissaBits.
 // Rounds 10.
 std::vector<Shared> ReciprocalOfMantissas(Engine& engine, std::span<const Shared> mantissas);
+// Both of the same values, with one Normalise: rounds of Root.
+struct BothRoots {
+  Shared root, inverse;
+};
+std::vector<BothRoots> RootAndInverse(Engine& engine, std::span<const PositiveValue> values,
+                                      int fraction_bits);
 // x^(1/2).
 std::vector<Shared> Root(Engine& engine, std::span<const PositiveValue> values, int fraction_bits);
 

@@ -39,19 +39,32 @@ TEST(Sealed, PlanHasTheRoundsAndBytes) {
   });
 }
 
-uint64_t PlannedRounds(const Case& c, size_t steps) {
+uint64_t PlannedRounds(const Case& c, size_t steps, const SealedOpenings& openings) {
   SealedModel model = PrepareSealed(c.table, c.centre, c.half_width);
   model.iterations = steps;
   mpc::PlanEngine plan("dealer", 2);
   SilentProgress progress;
-  FitSealed(plan, model, Openings(), Share(plan, c), progress);
+  FitSealed(plan, model, openings, Share(plan, c), progress);
   const auto rounds = plan.phases().back().rounds;
   return *std::max_element(rounds.begin(), rounds.end());
 }
 TEST(Sealed, AStepTakesTheRoundsThatAreStated) {
   const Case three_factors = Load("hs_cfa3");
-  EXPECT_EQ(PlannedRounds(three_factors, 2) - PlannedRounds(three_factors, 1), 82u);
-  EXPECT_EQ(PlannedRounds(three_factors, 4) - PlannedRounds(three_factors, 3), 91u);
+  const auto rounds = [&](size_t steps) {
+    return PlannedRounds(three_factors, steps, {"main", 0, false, false});
+  };
+  EXPECT_EQ(rounds(2) - rounds(1), 82u);
+  EXPECT_EQ(rounds(4) - rounds(3), 91u);
+}
+
+// Of these, 1,074 in twelve steps. What fit measures need of the sample alone costs no rounds beside
+// them, pivots of the last R nine times 18 and their logarithms.
+TEST(Sealed, AFitTakesTheRoundsThatAreStated) {
+  const Case three_factors = Load("hs_cfa3");
+  const uint64_t estimates = PlannedRounds(three_factors, 12, {"main", 0, false, false});
+  const uint64_t with_fit = PlannedRounds(three_factors, 12, {"main", 0, false, true});
+  EXPECT_EQ(estimates, 1278u);
+  EXPECT_EQ(with_fit, 1372u);
 }
 
 // At the start the observed information of this model has negative eigenvalues.

@@ -17,7 +17,8 @@
 namespace partita::methods::mle {
 
 inline constexpr char kMethodName[] = "mle";
-inline constexpr uint32_t kMethodVersion = 4;  // 4: imputations without pivots
+inline constexpr uint32_t kMethodVersion =
+    4;  // 4: imputations without pivots, shorter ends of sealed fits
 
 struct MleOptions {
   std::string name;  // of the analysis

@@ -1,5 +1,6 @@
 #include "methods/mle/sealed/derivative.h"
 
+#include <map>
 #include <utility>
 
 #include "methods/mle/sealed/observed.h"
@@ -42,6 +43,40 @@ struct SampleSlope {
   std::vector<ObservedTerm> terms;
   std::vector<Shared> results;
 };
+
+// An entry of a row that counts so often in an entry of what is made of it.
+struct Weighted {
+  size_t from = 0, to = 0;
+  double weight = 0;  // a multiple of 1/4
+};
+
+// 1 x count. A public matrix with one or two entries in a column, without the others.
+Shared SumWeighted(Engine& engine, const Shared& row, const std::vector<Weighted>& terms,
+                   size_t count) {
+  constexpr int kQuarters = 2;
+  const size_t nowhere = row.shape.cols;
+  // By weight: of every entry, where its first, second, .. term of this weight comes from.
+  std::map<double, std::vector<std::vector<size_t>>> places;
+  std::map<double, std::vector<size_t>> used;
+  for (const auto& [from, to, weight] : terms) {
+    std::vector<size_t>& next = used.try_emplace(weight, count, 0).first->second;
+    std::vector<std::vector<size_t>>& layers = places[weight];
+    if (next[to] == layers.size()) layers.emplace_back(count, nowhere);
+    layers[next[to]++][to] = from;
+  }
+  const std::vector<Shared> parts = {engine.Transpose(row),
+                                     Constant(engine, {1, 1}, 0, row.fraction_bits)};
+  const Shared column = engine.Concatenate(parts, true);
+  Shared sum = Constant(engine, {count, 1}, 0, row.fraction_bits + kQuarters);
+  for (const auto& [weight, layers] : places) {
+    for (const std::vector<size_t>& layer : layers) {
+      const Shared part =
+          mpc::TimesConstant(engine, engine.SelectRows(column, layer), weight, kQuarters);
+      sum = engine.Add(Bounded(sum, kLargestEntry / 2), Bounded(part, kLargestEntry / 2));
+    }
+  }
+  return engine.Transpose(sum);
+}
 
 class Derivative {
  public:
@@ -199,54 +234,53 @@ class Derivative {
         sample.curved);
   }
 
-  // Of cells and pairs of cells. Weights are multiples of 1/4.
+  // Of cells and pairs of cells.
   void ToParameters(SampleSlope& sample) {
-    constexpr int kQuarters = 2;
     const std::vector<CellEffect>& cells = sample.effects->cells;
     const auto& pairs = sample.effects->pairs;
-    const auto k = static_cast<Index>(k_), count = static_cast<Index>(cells.size()),
-               num_pairs = static_cast<Index>(pairs.size());
-    MatrixXd slope_to = MatrixXd::Zero(count, k), pull_to = MatrixXd::Zero(count, k);
-    for (Index c = 0; c < count; ++c) {
-      const CellEffect& cell = cells[static_cast<size_t>(c)];
-      slope_to(c, cell.parameter) = -2 * cell.weight;
-      pull_to(c, cell.parameter) = -2;
+    const auto k = static_cast<Index>(k_);
+    std::vector<Weighted> slope_to, pull_to, pairs_to, means_to;
+    for (size_t c = 0; c < cells.size(); ++c) {
+      const auto parameter = static_cast<size_t>(cells[c].parameter);
+      slope_to.push_back({c, parameter, -2 * cells[c].weight});
+      pull_to.push_back({c, parameter, -2});
     }
-    MatrixXd pairs_to = MatrixXd::Zero(num_pairs, k * k), means_to = pairs_to;
-    for (Index c = 0; c < num_pairs; ++c) {
-      const auto& [i, j] = pairs[static_cast<size_t>(c)];
+    for (size_t c = 0; c < pairs.size(); ++c) {
+      const auto& [i, j] = pairs[c];
       const CellEffect &x = cells[i], &y = cells[j];
       const auto add = [&](int row, int column) {
-        pairs_to(c, row * k + column) += 2 * x.weight * y.weight;
-        means_to(c, row * k + column) += 2;
+        const auto to = static_cast<size_t>(row * k + column);
+        pairs_to.push_back({c, to, 2 * x.weight * y.weight});
+        means_to.push_back({c, to, 2});
       };
       add(x.parameter, y.parameter);
       if (i != j) add(y.parameter, x.parameter);
     }
-    const auto to = [&](const Shared& row, const MatrixXd& matrix) {
-      return Bounded(engine_.MultiplyPublic(row, EncodeMatrix(matrix, kQuarters)),
-                     kLargestEntry / 4);
+    const auto to = [&](const Shared& row, const std::vector<Weighted>& terms, size_t count) {
+      return Bounded(SumWeighted(engine_, row, terms, count), kLargestEntry / 4);
     };
     const Shared at_cells = AtPlaces(
-        AsRow(sample.slope), [&](size_t c) { return cells[c].a * Width() + cells[c].b; }, count);
-    sample.results = {to(at_cells, slope_to),
-                      to(Plus(engine_, sample.crossed, sample.straight), pairs_to)};
+        AsRow(sample.slope), [&](size_t c) { return cells[c].a * Width() + cells[c].b; },
+        static_cast<Index>(cells.size()));
+    sample.results = {to(at_cells, slope_to, k_),
+                      to(Plus(engine_, sample.crossed, sample.straight), pairs_to, k_ * k_)};
     if (problem_.means()) {
-      sample.results[0] =
-          Bounded(engine_.Add(sample.results[0], to(sample.pulled, pull_to)), kLargestEntry / 2);
-      sample.results[1] = Bounded(
-          engine_.Add(sample.results[1], to(sample.mean_information, means_to)), kLargestEntry / 2);
+      sample.results[0] = Bounded(engine_.Add(sample.results[0], to(sample.pulled, pull_to, k_)),
+                                  kLargestEntry / 2);
+      sample.results[1] =
+          Bounded(engine_.Add(sample.results[1], to(sample.mean_information, means_to, k_ * k_)),
+                  kLargestEntry / 2);
     }
     if (!observed_) return;
-    MatrixXd terms_to = MatrixXd::Zero(static_cast<Index>(sample.terms.size()), k * k);
+    std::vector<Weighted> terms_to;
     for (size_t t = 0; t < sample.terms.size(); ++t) {
       const ObservedTerm& term = sample.terms[t];
-      const Index i = term.first, j = term.second, row = static_cast<Index>(t);
-      terms_to(row, i * k + j) += 2 * term.factor;
-      if (term.twice) terms_to(row, j * k + i) += 2 * term.factor;
+      const Index i = term.first, j = term.second;
+      terms_to.push_back({t, static_cast<size_t>(i * k + j), 2 * term.factor});
+      if (term.twice) terms_to.push_back({t, static_cast<size_t>(j * k + i), 2 * term.factor});
     }
-    sample.results.push_back(
-        Bounded(engine_.Add(sample.results[1], to(sample.curved, terms_to)), kLargestEntry));
+    sample.results.push_back(Bounded(
+        engine_.Add(sample.results[1], to(sample.curved, terms_to, k_ * k_)), kLargestEntry));
   }
 
   const SealedProblem& problem_;

@@ -8,11 +8,12 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "methods/mle/sealed/end.h"
 #include "methods/mle/sealed/point.h"
 #include "methods/mle/sealed/scalars.h"
-#include "methods/mle/sealed/slope.h"
 #include "methods/mle/sealed/trial.h"
 #include "mpc/compare.h"
+#include "mpc/together.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -23,7 +24,6 @@ using Eigen::VectorXd;
 using mpc::Engine;
 using mpc::Shape;
 using mpc::Shared;
-using mpc::SharedBits;
 using stats::RamCell;
 using stats::RamGroup;
 using stats::RamMatrix;
@@ -55,18 +55,13 @@ class SealedFit {
   SealedEstimates Run(const SealedOpenings& openings, Progress& progress) {
     SealedPoint current;
     current.theta = Start();
-    if (model_.iterations > 0) BeginSteps(problem_, current);
-    for (size_t t = 0; t < model_.iterations; ++t) {
-      progress.Step(t, model_.iterations);
-      progress.CheckCancelled();
-      const bool scoring = t < model_.scoring_steps;
-      TakeStep(
-          problem_,
-          DirectionsAt(problem_, current,
-                       scoring ? stats::Information::kExpected : stats::Information::kObserved),
-          current);
-    }
-    return Open(current, openings);
+    SampleScalars sample;
+    std::vector<mpc::Task> tasks = {
+        [&](Engine& engine) { TakeSteps(problem_.On(engine), current, progress); }};
+    if (openings.fit)
+      tasks.emplace_back([&](Engine& engine) { sample = SampleScalarsOf(problem_.On(engine)); });
+    mpc::Together(engine_, tasks);
+    return Open(EndAt(problem_, current, sample, openings, grid_), openings);
   }
 
  private:
@@ -128,97 +123,50 @@ class SealedFit {
     return Bounded(theta, kLargestParameter);
   }
 
-  SealedEstimates Open(SealedPoint& at, const SealedOpenings& openings) {
-    const std::vector<Shared> log_dets =
-        Evaluate(problem_, at,
-                 openings.fit ? MatricesOfScalars(problem_) : std::vector<mpc::DefiniteMatrix>());
-    const SealedSlope slope =
-        SlopeAt(problem_, at,
-                openings.standard_errors ? openings.information : stats::Information::kExpected);
-    const Shared limit = Bounded(Constant(engine_, {k_, 1}, model_.tolerance));
-    const std::vector<mpc::Comparison> comparisons = {
-        {limit, slope.scaled}, {slope.scaled, Bounded(engine_.Scale(limit, -1))}};
-    const std::vector<SharedBits> beyond = mpc::LessThan(engine_, comparisons);
-    const SharedBits either = engine_.Xor(beyond[0], beyond[1]);
-    const Shared violations =
-        SumAll(engine_, engine_.ToRing(std::span(&either, 1)).front(), static_cast<double>(k_));
-    const SharedBits converged = mpc::IsZero(engine_, std::span(&violations, 1)).front();
-    Shared deviations, scalars;
-    if (openings.standard_errors) deviations = OfOpened(DeviationsAt(problem_, slope));
-    if (openings.fit) scalars = ScalarsAt(problem_, at, log_dets);
+  void TakeSteps(const SealedProblem& problem, SealedPoint& current, Progress& progress) const {
+    BeginSteps(problem, current);
+    for (size_t t = 0; t < model_.iterations; ++t) {
+      progress.Step(t, model_.iterations);
+      progress.CheckCancelled();
+      const bool scoring = t < model_.scoring_steps;
+      TakeStep(
+          problem,
+          DirectionsAt(problem, current,
+                       scoring ? stats::Information::kExpected : stats::Information::kObserved),
+          current);
+    }
+  }
 
+  SealedEstimates Open(const SealedEnd& end, const SealedOpenings& openings) {
     const mpc::BitMatrix bit =
-        engine_.RevealBits(ConvergedRelease(openings), std::span(&converged, 1), openings.receiver)
+        engine_
+            .RevealBits(ConvergedRelease(openings), std::span(&end.converged, 1), openings.receiver)
             .front();
-    if (grid_.bits > 0) {
-      SealedEstimates result = OpenOnGrid(at, slope, deviations, scalars, openings);
-      if (result.x.size() > 0) result.converged = mpc::GetBit(bit, 0, 0);
-      return result;
-    }
-    SealedEstimates result;
-    result.x = Reveal(EstimatesRelease(openings), OfOpened(at.theta), openings);
-    if (openings.standard_errors) {
-      // The information of F is twice that of a row.
-      result.deviations =
-          std::numbers::sqrt2 * Reveal(ErrorsRelease(openings), deviations, openings);
-    }
-    if (openings.fit) {
-      const VectorXd values = Reveal(ScalarsRelease(openings), scalars, openings);
-      if (values.size() > 0) result.scalars = SealedScalars{values[0], values[1], values[2]};
-    }
-    if (result.x.size() > 0) result.converged = mpc::GetBit(bit, 0, 0);
-    return result;
-  }
-
-  // v of mpc/functions/release_grid.h.
-  Shared Variances(const SealedSlope& slope) {
-    const double largest = 1 / kSmallestInformation;
-    Shared square, variances;
-    Products products(engine_);
-    products.Elementwise(slope.scale, slope.scale, square, largest);
-    products.Run();
-    products.Elementwise(slope.inflation, square, variances, largest / kSmallestScaledPivot);
-    products.Run();
-    return OfOpened(variances);
-  }
-
-  SealedEstimates OpenOnGrid(const SealedPoint& at, const SealedSlope& slope,
-                             const Shared& deviations, const Shared& scalars,
-                             const SealedOpenings& openings) {
-    const std::vector<mpc::GridMarks> marks =
-        mpc::MarkGrids(engine_, Variances(slope), grid_, openings.standard_errors);
-    std::vector<mpc::GridNumbers> numbers = {
-        {OfOpened(at.theta), kLargestParameter, marks.front()}};
-    if (openings.standard_errors) numbers.push_back({deviations, kLargestEntry, marks.back()});
-    Shared totals;
-    const double largest = 16 * kWorst * grid_.max_rows;
-    if (openings.fit) {
-      mpc::ProductRound round(engine_);
-      const std::vector<size_t> repeated(scalars.shape.rows, 0);
-      round.Add(scalars, engine_.SelectRows(grid_.rows, repeated), largest, totals);
-      round.Run();
-    }
-    const std::vector<Shared> rounded = mpc::RoundToGrids(
-        engine_, std::move(numbers), openings.fit ? &totals : nullptr, largest, grid_.bits);
-
-    std::vector<Shared> reached;
-    for (const mpc::GridMarks& mark : marks) reached.push_back(mark.reached);
-    const Shared grids = engine_.Concatenate(reached, true);
-    const VectorXd steps = Steps(marks, Reveal(GridsRelease(openings), grids, openings));
-    SealedEstimates result;
+    const bool on_grid = grid_.bits > 0, here = !bit.words.empty();
     const auto k = static_cast<Index>(model_.opened.size());
-    const bool here = steps.size() > 0;
-    result.x = Reveal(EstimatesRelease(openings), rounded.front(), openings);
-    if (here) result.x.array() *= steps.head(k).array();
+    // The information of F is twice that of a row.
+    VectorXd units = VectorXd::Ones(k), deviation_units = units;
+    if (on_grid) {
+      std::vector<Shared> reached;
+      for (const mpc::GridMarks& mark : end.marks) reached.push_back(mark.reached);
+      const VectorXd steps = Steps(
+          end.marks, Reveal(GridsRelease(openings), engine_.Concatenate(reached, true), openings));
+      if (here) units = steps.head(k);
+      if (here) deviation_units = steps.tail(k);
+    }
+    SealedEstimates result;
+    result.x = Reveal(EstimatesRelease(openings), end.estimates, openings);
+    if (here) result.x.array() *= units.array();
     if (openings.standard_errors) {
-      result.deviations = Reveal(ErrorsRelease(openings), rounded[1], openings);
-      if (here) result.deviations.array() *= std::numbers::sqrt2 * steps.tail(k).array();
+      result.deviations = Reveal(ErrorsRelease(openings), end.deviations, openings);
+      if (here) result.deviations.array() *= std::numbers::sqrt2 * deviation_units.array();
     }
     if (openings.fit) {
-      const VectorXd values =
-          std::ldexp(1.0, -grid_.bits) * Reveal(ScalarsRelease(openings), rounded.back(), openings);
+      VectorXd values = Reveal(ScalarsRelease(openings), end.scalars, openings);
+      if (on_grid) values *= std::ldexp(1.0, -grid_.bits);
       if (here) result.scalars = SealedScalars{values[0], values[1], values[2]};
     }
+    if (here) result.converged = mpc::GetBit(bit, 0, 0);
     return result;
   }
 
@@ -232,11 +180,6 @@ class SealedFit {
                                 : std::numeric_limits<double>::quiet_NaN();
     }
     return steps;
-  }
-
-  Shared OfOpened(const Shared& column) {
-    const std::vector<size_t> rows(model_.opened.begin(), model_.opened.end());
-    return engine_.SelectRows(column, rows);
   }
 
   VectorXd Reveal(const std::string& release, const Shared& column,

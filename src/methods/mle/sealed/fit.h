@@ -9,8 +9,8 @@
 //                  as well up to model.iterations, which converges quadratically where scoring is
 //                  linear. Each step tries several lengths at once and takes the first that is
 //                  proved to be a covariance and does not raise F, or none, on shares, without
-//                  pivots or logarithms (trial.h). What opens is from a last evaluation, whose
-//                  inverses are checked (slope.h).
+//                  pivots or logarithms (trial.h). What opens is from inverses of the last point that
+//                  are checked (last_inverse.h, slope.h).
 // Start            Public numbers in units of the secret standard deviations.
 // Incomplete rows  Every pattern of observed variables is a sample, and F the sum over all of them
 //                  by their parts of the rows: full information maximum likelihood. Neither
@@ -25,9 +25,10 @@
 //                  release rule (mpc/functions/release_grid.h), unless the study asks for all digits.
 // Revealed         To the receiver: the releases of SealedReleases. Nothing to others.
 // Cost             Rounds of a step grow with neither variables nor parameters: for 9 variables
-//                  and 21 parameters 82 rounds (`dealer`), in Newton's steps 91. The end has a
-//                  pivot of InvertDefinite for every variable one after the other, and what is
-//                  around it some 300 rounds.
+//                  and 21 parameters 82 rounds (`dealer`), in Newton's steps 91. What needs the sample
+//                  alone goes beside the steps (mpc/together.h). The end is some 130 rounds; with
+//                  `fit` it has a pivot of FactorDefinite for every variable one after the other,
+//                  beside which the rest is done (end.h).
 #pragma once
 
 #include <Eigen/Core>

@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 #include "methods/mle/sealed/values.h"
-#include "mpc/compare.h"
-#include "mpc/functions/definite.h"
 #include "mpc/functions/reciprocal.h"
 
 namespace partita::methods::mle {
@@ -20,7 +18,6 @@ using Eigen::MatrixXd;
 using mpc::Engine;
 using mpc::Shape;
 using mpc::Shared;
-using mpc::SharedBits;
 using stats::RamCell;
 using stats::RamGroup;
 using stats::RamMatrix;
@@ -89,14 +86,6 @@ class Evaluation {
     Scale(all);
   }
 
-  std::vector<Shared> Run(std::vector<SealedPoint>& all,
-                          const std::vector<mpc::DefiniteMatrix>& others) {
-    Imply(all);
-    KeepUsable(all);
-    SelectSamples(all);
-    return Discrepancy(all, others);
-  }
-
  private:
   Shared Fill(const MatrixXd& fixed, const MatrixXd& pattern, const Shared& theta) {
     const Shared moved = engine_.MultiplyPublic(EncodeMatrix(pattern, 0), theta);
@@ -149,111 +138,6 @@ class Evaluation {
         group.b = Plus(engine_, identity, next[i++]);
         group.paths.push_back(group.b);
       });
-    }
-  }
-
-  // Where an |R_ij| exceeds its bound R becomes the identity, so that nothing overflows, and usable
-  // 0.
-  void KeepUsable(std::vector<SealedPoint>& all) {
-    const Shared limit = Bounded(Constant(engine_, {p_, p_}, kLargestCorrelation));
-    std::vector<mpc::Comparison> comparisons;
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      comparisons.push_back({limit, group.r});
-      comparisons.push_back({group.r, Bounded(engine_.Scale(limit, -1))});
-    });
-    const std::vector<SharedBits> beyond = mpc::LessThan(engine_, comparisons);
-    std::vector<SharedBits> either;
-    for (size_t i = 0; i < beyond.size(); i += 2) {
-      either.push_back(engine_.Xor(beyond[i], beyond[i + 1]));  // never both
-    }
-    std::vector<Shared> violations;
-    for (const Shared& bits : engine_.ToRing(either)) {
-      violations.push_back(SumAll(engine_, bits, static_cast<double>(p_ * p_)));
-    }
-    const std::vector<Shared> usable = engine_.ToRing(mpc::IsZero(engine_, violations));
-    const Shared identity = engine_.Public(EncodeMatrix(
-        MatrixXd::Identity(static_cast<Index>(p_), static_cast<Index>(p_)), kSealedBits));
-    mpc::ProductRound round(engine_);
-    std::vector<Shared> kept(usable.size());
-    size_t i = 0;
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      group.usable = usable[i];
-      round.Add(group.usable, AsRow(Minus(engine_, group.r, identity)), kLargestCorrelation,
-                kept[i]);
-      ++i;
-    });
-    round.Run();
-    i = 0;
-    ForGroups(all, [&](GroupAt& group, size_t, const SealedPoint&) {
-      group.r = Plus(engine_, mpc::Reshape(kept[i++], {p_, p_}), identity, kLargestCorrelation);
-    });
-  }
-
-  // R^-1 and F; kWorst where R is no covariance or was not usable.
-  std::vector<Shared> Discrepancy(std::vector<SealedPoint>& all,
-                                  const std::vector<mpc::DefiniteMatrix>& others) {
-    std::vector<mpc::DefiniteMatrix> matrices;
-    ForSamples(all, [&](SampleAt& sample, size_t, const GroupAt&) {
-      matrices.push_back({sample.r, kSmallestPivot});
-    });
-    const size_t count = matrices.size();
-    matrices.insert(matrices.end(), others.begin(), others.end());
-    const std::vector<mpc::DefiniteInverse> inverses =
-        mpc::InvertDefinite(engine_, matrices, kSealedBits);
-    std::vector<mpc::Pivots> pivots;
-    for (size_t i = 0; i < matrices.size(); ++i)
-      pivots.push_back({inverses[i].pivots, matrices[i].smallest_pivot});
-    const std::vector<Shared> log_dets = mpc::LogDeterminant(engine_, pivots, kSealedBits);
-
-    Products products(engine_);
-    std::vector<Shared> trace(count);
-    size_t i = 0;
-    ForSamples(all, [&](SampleAt& sample, size_t s, const GroupAt&) {
-      sample.inverse = inverses[i].inverse;
-      products.Elementwise(SecondMoment(problem_, sample, s), sample.inverse, trace[i++],
-                           kWorst / 64);
-    });
-    products.Run();
-    std::vector<Shared> faults, values;
-    i = 0;
-    ForSamples(all, [&](SampleAt&, size_t, const GroupAt& group) {
-      values.push_back(
-          Plus(engine_, SumAll(engine_, trace[i], kWorst / 4), log_dets[i], kWorst / 2));
-      const Shared unusable = engine_.Subtract(Constant(engine_, {1, 1}, 1, 0), group.usable);
-      faults.push_back(Bounded(
-          engine_.Add(SumAll(engine_, inverses[i].collinear, static_cast<double>(p_)), unusable),
-          static_cast<double>(p_ + 1)));
-      ++i;
-    });
-    Weigh(all, values, faults);
-    return {log_dets.begin() + static_cast<Index>(count), log_dets.end()};
-  }
-
-  // F of all samples, by their parts of the rows.
-  void Weigh(std::vector<SealedPoint>& all, const std::vector<Shared>& values,
-             const std::vector<Shared>& faults) {
-    const size_t num_samples = samples_.size();
-    std::vector<std::vector<Shared>> lists;
-    std::vector<Shared> counts;
-    for (size_t c = 0; c < all.size(); ++c) {
-      const auto of_point = std::span(values).subspan(c * num_samples, num_samples);
-      lists.emplace_back(of_point.begin(), of_point.end());
-      Shared count = faults[c * num_samples];
-      for (size_t s = 1; s < num_samples; ++s)
-        count = engine_.Add(count, faults[c * num_samples + s]);
-      counts.push_back(count);
-    }
-    const std::vector<Shared> sums = OverSamples(problem_, lists, kWorst / 2);
-    const std::vector<Shared> good = engine_.ToRing(mpc::IsZero(engine_, counts));
-    const Shared worst = Constant(engine_, {1, 1}, kWorst);
-    mpc::ProductRound round(engine_);
-    std::vector<Shared> better(all.size());
-    for (size_t c = 0; c < all.size(); ++c) {
-      round.Add(good[c], Minus(engine_, sums[c], worst, 4 * kWorst), 4 * kWorst, better[c]);
-    }
-    round.Run();
-    for (size_t c = 0; c < all.size(); ++c) {
-      all[c].value = Plus(engine_, better[c], worst, 8 * kWorst);
     }
   }
 
@@ -369,9 +253,10 @@ SealedProblem ScaleProblem(Engine& engine, const SealedModel& model,
   }
   const mpc::PositiveValue variances{Bounded(variance, 1), kSmallestVariance};
   const double largest = 1 / std::sqrt(kSmallestVariance);
-  problem.inverse_sd =
-      Bounded(mpc::InverseRoot(engine, std::span(&variances, 1), kSealedBits).front(), largest);
-  problem.sd = Bounded(mpc::Root(engine, std::span(&variances, 1), kSealedBits).front(), 1);
+  const mpc::BothRoots roots =
+      mpc::RootAndInverse(engine, std::span(&variances, 1), kSealedBits).front();
+  problem.inverse_sd = Bounded(roots.inverse, largest);
+  problem.sd = Bounded(roots.root, 1);
   Products products(engine);
   products.Matrix(problem.inverse_sd, engine.Transpose(problem.inverse_sd), problem.outer,
                   largest * largest);
@@ -399,14 +284,6 @@ Shared SecondMoment(const SealedProblem& problem, const SampleAt& at, size_t sam
 
 void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points) {
   Evaluation(problem).Imply(points);
-}
-
-std::vector<Shared> Evaluate(const SealedProblem& problem, SealedPoint& at,
-                             const std::vector<mpc::DefiniteMatrix>& others) {
-  std::vector<SealedPoint> points = {std::move(at)};
-  std::vector<Shared> log_dets = Evaluation(problem).Run(points, others);
-  at = std::move(points.front());
-  return log_dets;
 }
 
 std::vector<Shared> OverSamples(const SealedProblem& problem,

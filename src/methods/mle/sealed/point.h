@@ -1,4 +1,4 @@
-// What a sealed fit computes at one theta: the implied moments, their inverse and the discrepancy.
+// What a sealed fit has at one theta: what the model implies, and the inverses that belong to it.
 //
 // Samples           One of each group; of incomplete rows one of each pattern of observed variables
 //                   (sealed_patterns.h), of which rows and columns of the group's R count. All of
@@ -9,13 +9,11 @@
 // Sigma d^-1. With B = (I - A)^-1, a finite sum because A is acyclic, Sigma = F B S B' F'.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "methods/mle/sealed/model.h"
 #include "methods/mle/sealed/sample.h"
 #include "mpc/engine.h"
-#include "mpc/functions/definite.h"
 
 namespace partita::methods::mle {
 
@@ -31,6 +29,10 @@ struct SealedProblem {
   bool means() const { return model.ram.meanstructure; }
   // The variables of a sample.
   std::vector<size_t> ObservedOf(size_t sample) const;
+  // The same for a task that has its own engine (mpc/together.h).
+  SealedProblem On(mpc::Engine& other) const {
+    return {other, model, samples, mean, sd, inverse_sd, outer, scaled};
+  }
 
   mpc::Shared mean = {};                 // of y / half-width, where intercepts start; p x 1
   mpc::Shared sd = {}, inverse_sd = {};  // p x 1
@@ -52,7 +54,6 @@ struct GroupAt {
   mpc::Shared eta;                           // B M, v x 1
   mpc::Shared r;                             // p x p
   mpc::Shared vectors;                       // [U V] of derivative.h, p x 2v
-  mpc::Shared usable;                        // 1 or 0, no fraction bits: R is within its bound
   std::vector<mpc::Shared> paths = {};       // I + A, I + A + A^2, ...: the last is B
 };
 
@@ -66,23 +67,14 @@ struct SampleAt {
 
 struct SealedPoint {
   mpc::Shared theta;  // k x 1
-  // F = log|R| + tr((S + spread) R^-1), averaged over the rows; kWorst where an R is no covariance.
-  // 1 x 1, of points that Evaluate has seen.
-  mpc::Shared value;
   std::vector<GroupAt> groups;
   std::vector<SampleAt> samples;
 };
 
-// Fills in what the model implies: all but theta, inverses, values and `usable`; all points and
-// samples in the same rounds, three products with their cuts and one more for every path longer
+// Fills in what the model implies: all but theta and inverses; all points and samples in the same rounds, three products with their cuts and one more for every path longer
 // than 1. Where theta is within its box and every sum of paths within kLargestPath, so that it is
 // as it should be, B S B' and distances have not left the ring either.
 void Imply(const SealedProblem& problem, std::vector<SealedPoint>& points);
-
-// And the rest of one point, with pivots and checked inverses. The logarithms of the determinants of
-// other matrices are made in the same rounds.
-std::vector<mpc::Shared> Evaluate(const SealedProblem& problem, SealedPoint& at,
-                                  const std::vector<mpc::DefiniteMatrix>& others = {});
 
 // Of a sample about the implied mean, in units of d, k x k: S + spread.
 mpc::Shared SecondMoment(const SealedProblem& problem, const SampleAt& at, size_t sample);

@@ -26,9 +26,7 @@ constexpr double kScoringSizes[] = {1, 0.5, 0.25, 0.0625};
 constexpr int kSizeBits = 4;
 constexpr double kMostRise = 0x1p-24, kMeansDrop = 0x1p-4;
 
-constexpr double kLargestInverse = 1 / kSmallestPivot;
-constexpr double kLargestResidual = 0x1p28;  // E of such an inverse and R within 16 p
-constexpr double kMostResidualSquares = 16, kMostPowerSquares = 0.25;
+constexpr double kMostPowerSquares = 0.25;
 // Of powers of an E with |E| <= 4, and of sums of them.
 constexpr double kLargestSquare = 0x1p4, kLargestCube = 0x1p6, kLargestFourth = 0x1p8,
                  kLargestSeventh = 0x1p12, kLargestEighth = 0x1p16;

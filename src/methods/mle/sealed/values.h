@@ -22,6 +22,9 @@ inline constexpr double kLargestDistance = 0x1p10;    // of means, likewise
 inline constexpr double kLargestImplied = 0x1p44;     // of B S B' and distances for such a B
 inline constexpr double kSmallestVariance = 0x1p-16;  // in units of a half-width squared
 inline constexpr double kSmallestPivot = 0x1p-14;     // of R
+inline constexpr double kLargestInverse = 1 / kSmallestPivot;  // of R^-1, and of an X near it
+inline constexpr double kLargestResidual = 0x1p28;             // of E = I - X R, R within 16 p
+inline constexpr double kMostResidualSquares = 16;  // |E|^2: powers of E are true numbers
 inline constexpr double kSmallestInformation = 0x1p-20, kSmallestScaledPivot = 0x1p-18;
 inline constexpr double kWorst = 0x1p30;  // F of a matrix that is no covariance
 inline constexpr int kCoarseBits = 10;    // of numbers that are cut for their squares

@@ -7,7 +7,7 @@
 #include "methods/describe/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
-#include "run/party/study_engine.h"
+#include "run/method/plan_privacy.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -28,16 +28,10 @@ std::string ByGroup(const Spec& spec) {
 }
 
 std::string RowsText(const DescribeStudy& study) {
-  std::vector<data::Condition> conditions = study.file.population.subset;
-  const std::vector<data::Condition>& own = study.file.analyses.front().subset;
-  conditions.insert(conditions.end(), own.begin(), own.end());
-  std::string text = conditions.empty()
-                         ? "over all rows"
-                         : "over the rows where " + study::ConditionsText(conditions);
-  if (study.spec.group && study.spec.missing)
-    text += fmt::format("{} that have {}", conditions.empty() ? "" : " and",
-                        study.spec.group->schema.name);
-  return text + ByGroup(study.spec);
+  const bool lacking = study.spec.group && study.spec.missing;
+  return run::RowsText(study, study.Analysis().subset,
+                       lacking ? "that have " + study.spec.group->schema.name : "") +
+         ByGroup(study.spec);
 }
 
 std::string OpenedText(const DescribeStudy& study) {
@@ -80,9 +74,7 @@ double OpenedBits(const DescribeStudy& study) {
 
 study::PlanBits BitsOf(const DescribeStudy& study) {
   const data::Schema factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
-  const bool left_out = !study.file.population.subset.empty() ||
-                        !study.file.analyses.front().subset.empty() ||
-                        (study.spec.group && study.spec.missing);
+  const bool left_out = LeavesRowsOut(study, study.spec.group && study.spec.missing);
   const run::CovariateTable table{
       run::LeastUnknown(study, run::PatternColumnsOf(study, factors, PatternVariables(study.spec)),
                         left_out),
@@ -99,7 +91,7 @@ std::vector<mpc::Release> ReleasesOf(const DescribeStudy& study) {
 }
 
 void DescribeStudy::Describe(study::Plan& plan) const {
-  const std::string& name = file.analyses.front().name;
+  const std::string& name = Analysis().name;
   plan.analyses.push_back({name, kProtocol,
                            fmt::format("description of {}", ListOf(spec.variables)),
                            RowsText(*this), 0});
@@ -122,20 +114,7 @@ void DescribeStudy::Describe(study::Plan& plan) const {
   plan.privacy.push_back(
       {told, "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
-  if (file.engine.name == "replicated") {
-    plan.privacy.push_back({"any 2 computing parties together", "",
-                            "no bound: engine 'replicated' protects against one"});
-  }
-  if (file.engine.name == "shamir") {
-    const size_t most = run::ThresholdOf(*this);
-    plan.privacy.push_back(
-        {fmt::format("any {} computing parties together", most + 1), "",
-         fmt::format("no bound: engine 'shamir' protects against {} of {}", most, num_computing)});
-  }
-  if (file.engine.name == "dealer") {
-    plan.privacy.push_back({"the dealer together with any party", "",
-                            "no bound: the dealer must collude with nobody"});
-  }
+  run::AddEngineBounds(*this, plan.privacy);
   plan.assumptions.emplace_back(
       "What a check withholds nobody learns; which variables were withheld sees who has the table, "
       "and that is an answer about the rows. Holders who put their rows together can subtract them "

@@ -18,7 +18,7 @@ using mpc::Shape;
 using mpc::Shared;
 using mpc::WithBound;
 
-PrivateMatrix OwnMatrix(const Engine& engine, const RowHolder& holder, Shape shape,
+PrivateMatrix OwnMatrix(const Engine& engine, const run::RowHolder& holder, Shape shape,
                         int fraction_bits, const std::vector<Int128>& values) {
   PrivateMatrix input{holder.party, shape, fraction_bits, static_cast<double>(holder.max_rows), {}};
   if (engine.self() == holder.party) {
@@ -145,7 +145,7 @@ std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
 
 uint64_t Task::max_rows() const {
   uint64_t rows = 0;
-  for (const RowHolder& holder : holders) rows += holder.max_rows;
+  for (const run::RowHolder& holder : holders) rows += holder.max_rows;
   return rows;
 }
 
@@ -160,7 +160,7 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
   const size_t numbers = layout.numbers.size();
   const std::vector<Int128> none;  // at a party without rows
   std::vector<PrivateMatrix> inputs;
-  for (const RowHolder& holder : task.holders) {
+  for (const run::RowHolder& holder : task.holders) {
     inputs.push_back(OwnMatrix(engine, holder, {layout.num_rows(), layout.groups}, 0, own.counts));
     if (numbers == 0) continue;
     const Shape shape{numbers, layout.groups};

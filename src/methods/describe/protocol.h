@@ -26,21 +26,17 @@
 #include "methods/describe/layout.h"
 #include "methods/describe/own_numbers.h"
 #include "mpc/engine.h"
+#include "run/method/row_holder.h"
 
 namespace partita::methods::describe {
 
 inline constexpr char kDisclosureRelease[] = "disclosure", kTableRelease[] = "table";
 
-struct RowHolder {
-  mpc::PartyIndex party = 0;
-  uint64_t max_rows = 0;
-};
-
 struct Task {
   Spec spec;
-  std::vector<RowHolder> holders;  // at least one, each party once
-  int grid_bits = 0;               // means open on 2^-grid_bits of their standard errors
-  mpc::PartyIndex to = 0;          // the receiver, or mpc::kEverybody
+  std::vector<run::RowHolder> holders;  // at least one, each party once
+  int grid_bits = 0;                    // means open on 2^-grid_bits of their standard errors
+  mpc::PartyIndex to = 0;               // the receiver, or mpc::kEverybody
 
   uint64_t max_rows() const;
 };

@@ -19,7 +19,10 @@ using study::TableReader;
 
 constexpr double kPerMille = 1000;
 constexpr size_t kMaxQuantiles = 20;
-constexpr char kReleaseExample[] = "release = [\"table\"]";
+constexpr study::OneRelease kRelease{
+    kTable, "method 'describe' releases one table",
+    "the table opens to the receiver: release = [\"table\"], or to everybody: release = [{what = "
+    "\"table\", to = \"all\"}]"};
 
 bool IsDescribed(const data::ColumnSchema& schema) {
   using data::ColumnType;
@@ -130,38 +133,6 @@ void ReadQuantiles(const TableReader& reader, Spec& spec) {
   }
 }
 
-void ReadRelease(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis,
-                 Spec& spec) {
-  if (!reader.Has("release")) {
-    reader.Fail(
-        reader.position(), "[[analysis]] needs the key 'release', which has no default",
-        "the table opens to the receiver: release = [\"table\"], or to everybody: release = "
-        "[{what = \"table\", to = \"all\"}]");
-  }
-  const auto items = reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample);
-  if (items.size() != 1) {
-    reader.Fail(reader.PositionOf("release"), "method 'describe' releases one table",
-                std::string("write ") + kReleaseExample);
-  }
-  const study::TextOrTable& item = items.front();
-  if (item.text) {
-    reader.Choice(*item.text, "release", {kTable});
-    analysis.releases.push_back({kTable, "", item.text->position});
-    return;
-  }
-  const TableReader& entry = *item.table;
-  entry.Choice(entry.Text("what", "what = \"table\""), "what", {kTable});
-  study::ReleaseSpec release{kTable, "", entry.position()};
-  if (const auto to = entry.OptionalText("to")) {
-    const auto receives = [](const study::Party& party) { return party.receiver; };
-    const std::string& receiver =
-        std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
-    spec.told_to_all = entry.Choice(*to, "to", {"all", receiver}) == "all";
-    if (spec.told_to_all) release.to = "all";
-  }
-  analysis.releases.push_back(std::move(release));
-}
-
 std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
@@ -180,7 +151,7 @@ std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
   spec.missing = study.design.missing != study::MissingPolicy::kRefuse;
   analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
-  ReadRelease(reader, study, analysis, spec);
+  spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
 }
 

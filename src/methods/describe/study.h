@@ -8,32 +8,26 @@
 #include <vector>
 
 #include "methods/describe/protocol.h"
-#include "run/method/study.h"
+#include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
 namespace partita::methods::describe {
 
-struct DescribeStudy final : run::Study {
+struct DescribeStudy final : run::WholeRowsStudy {
   Spec spec;
   Task task;  // its grid is the finest from the study file's on with which the release rule holds
 
   run::MethodName Method() const override;
   run::StudySize Size() const override { return {spec.variables.size(), 0}; }
-  bool IsPrivate() const override { return false; }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  uint64_t NumbersPerRow() const override { return 0; }
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
-  std::vector<privacy::ledger::Charge> Charges(
-      const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
-  std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
-                                                 const data::Holding& holding) const override;
   uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
                                          Progress& progress) const override;

@@ -140,9 +140,10 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                        Progress& /*progress*/) const {
   data::Table pooled = run.mock.pooled;
   DeriveColumns(pooled);
+  run::TakenRows rows;
   run::OwnRows counts;
   const OwnData own = OwnDataOf(task.spec, CountTables(task.spec, factors), pooled,
-                                RowsTaken(*this, pooled, counts));
+                                TakeRows(*this, pooled, used, rows, counts));
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
   Comparison(*this, result.fitted, own.rows, agreement).Run();
 }

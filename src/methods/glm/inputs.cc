@@ -27,7 +27,8 @@ struct SumKind {
   Shared* sum = nullptr;
 };
 
-PrivateMatrix HolderMatrix(const Engine& engine, const RowHolder& holder, const SumKind& kind) {
+PrivateMatrix HolderMatrix(const Engine& engine, const run::RowHolder& holder,
+                           const SumKind& kind) {
   PrivateMatrix input{holder.party,
                       kind.shape,
                       kind.fraction_bits,
@@ -44,7 +45,7 @@ PrivateMatrix HolderMatrix(const Engine& engine, const RowHolder& holder, const 
 
 void ShareKinds(Engine& engine, const Task& task, const std::vector<SumKind>& kinds) {
   std::vector<PrivateMatrix> inputs;
-  for (const RowHolder& holder : task.holders) {
+  for (const run::RowHolder& holder : task.holders) {
     for (const SumKind& kind : kinds) inputs.push_back(HolderMatrix(engine, holder, kind));
   }
   const std::vector<Shared> shared = engine.Input(inputs);
@@ -143,7 +144,7 @@ class PointInput {
   void Add(Shape shape, int per_row_bits, double most, Shared& sum, Get get) {
     SumKind kind{shape, per_row_bits - task_.units.row_bits, most, {}, &sum};
     const std::optional<mpc::PartyIndex> self = engine_.self();
-    for (const RowHolder& holder : task_.holders) {
+    for (const run::RowHolder& holder : task_.holders) {
       if (self != holder.party || own_ == nullptr) continue;
       kind.own = Encoded(get(), most * static_cast<double>(holder.max_rows), kind.fraction_bits);
     }
@@ -157,8 +158,9 @@ class PointInput {
 };
 
 bool HoldsRows(const Engine& engine, const Task& task) {
-  return engine.self() && std::any_of(task.holders.begin(), task.holders.end(),
-                                      [&](const RowHolder& h) { return h.party == engine.self(); });
+  return engine.self() &&
+         std::any_of(task.holders.begin(), task.holders.end(),
+                     [&](const run::RowHolder& h) { return h.party == engine.self(); });
 }
 
 }  // namespace
@@ -166,7 +168,8 @@ bool HoldsRows(const Engine& engine, const Task& task) {
 std::vector<Shared> ShareCounts(Engine& engine, const Task& task, const OwnData& own) {
   std::vector<PrivateMatrix> inputs;
   SumKind kind{{NumCounts(task), 1}, 0, 1, own.counts, nullptr};
-  for (const RowHolder& holder : task.holders) inputs.push_back(HolderMatrix(engine, holder, kind));
+  for (const run::RowHolder& holder : task.holders)
+    inputs.push_back(HolderMatrix(engine, holder, kind));
   return engine.Input(inputs);
 }
 

@@ -8,7 +8,7 @@
 #include "methods/glm/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
-#include "run/party/study_engine.h"
+#include "run/method/plan_privacy.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -17,19 +17,6 @@ namespace {
 constexpr char kLevel[] = "iterates";
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
-
-std::string RowsText(const GlmStudy& study) {
-  std::vector<data::Condition> conditions = study.file.population.subset;
-  const std::vector<data::Condition>& own = study.file.analyses.front().subset;
-  conditions.insert(conditions.end(), own.begin(), own.end());
-  const bool left_out = study.file.design.missing != study::MissingPolicy::kRefuse;
-  std::string text = conditions.empty()
-                         ? "over all rows"
-                         : "over the rows where " + study::ConditionsText(conditions);
-  if (left_out)
-    text += fmt::format("{} that lack no variable of it", conditions.empty() ? "" : " and");
-  return text;
-}
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -71,9 +58,8 @@ double OpenedBits(const GlmStudy& study) {
 }
 
 study::PlanBits BitsOf(const GlmStudy& study, double opened) {
-  const bool left_out = !study.file.population.subset.empty() ||
-                        !study.file.analyses.front().subset.empty() ||
-                        study.file.design.missing != study::MissingPolicy::kRefuse;
+  const bool left_out =
+      LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
   const run::CovariateTable table{
       run::LeastUnknown(
           study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
@@ -104,8 +90,12 @@ std::vector<mpc::Release> ReleasesOf(const GlmStudy& study) {
 
 void GlmStudy::Describe(study::Plan& plan) const {
   const Spec& spec = task.spec;
-  const std::string& name = file.analyses.front().name;
-  plan.analyses.push_back({name, kProtocol, ModelText(*this), RowsText(*this), task.num_columns()});
+  const std::string& name = Analysis().name;
+  const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
+  plan.analyses.push_back(
+      {name, kProtocol, ModelText(*this),
+       run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
+       task.num_columns()});
   const uint64_t least = LeastRows(task, file.disclosure.min_rows);
   plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
   const uint64_t min_cell = file.disclosure.min_cell;
@@ -127,20 +117,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
   plan.privacy.push_back(
       {"every party but a dealer", "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
-  if (file.engine.name == "replicated") {
-    plan.privacy.push_back({"any 2 computing parties together", "",
-                            "no bound: engine 'replicated' protects against one"});
-  }
-  if (file.engine.name == "shamir") {
-    const size_t most = run::ThresholdOf(*this);
-    plan.privacy.push_back(
-        {fmt::format("any {} computing parties together", most + 1), "",
-         fmt::format("no bound: engine 'shamir' protects against {} of {}", most, num_computing)});
-  }
-  if (file.engine.name == "dealer") {
-    plan.privacy.push_back({"the dealer together with any party", "",
-                            "no bound: the dealer must collude with nobody"});
-  }
+  run::AddEngineBounds(*this, plan.privacy);
   plan.assumptions.emplace_back(
       "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
       "shares, "

@@ -17,7 +17,11 @@ using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
-constexpr char kReleaseExample[] = "release = [\"estimates\"]";
+constexpr study::OneRelease kRelease{
+    kEstimates, "method 'glm' releases its estimates",
+    "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "
+    "the "
+    "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
 Spec ReadModel(const TableReader& reader, const StudyFile& study) {
   const LocatedText family = reader.Text("family", "family = \"binomial\"");
@@ -51,38 +55,6 @@ void ReadConfidence(const TableReader& reader, Spec& spec) {
   spec.confidence = confidence->value;
 }
 
-void ReadRelease(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis,
-                 Spec& spec) {
-  if (!reader.Has("release")) {
-    reader.Fail(reader.position(), "[[analysis]] needs the key 'release', which has no default",
-                "standard errors and fit open to the receiver: release = [\"estimates\"], or to "
-                "everybody, as the estimates do anyway: release = [{what = \"estimates\", to = "
-                "\"all\"}]");
-  }
-  const auto items = reader.TextsOrEntries("release", {"what", "to"}, kReleaseExample);
-  if (items.size() != 1) {
-    reader.Fail(reader.PositionOf("release"), "method 'glm' releases its estimates",
-                std::string("write ") + kReleaseExample);
-  }
-  const study::TextOrTable& item = items.front();
-  if (item.text) {
-    reader.Choice(*item.text, "release", {kEstimates});
-    analysis.releases.push_back({kEstimates, "", item.text->position});
-    return;
-  }
-  const TableReader& entry = *item.table;
-  entry.Choice(entry.Text("what", "what = \"estimates\""), "what", {kEstimates});
-  study::ReleaseSpec release{kEstimates, "", entry.position()};
-  if (const auto to = entry.OptionalText("to")) {
-    const auto receives = [](const study::Party& party) { return party.receiver; };
-    const std::string& receiver =
-        std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
-    spec.told_to_all = entry.Choice(*to, "to", {"all", receiver}) == "all";
-    if (spec.told_to_all) release.to = "all";
-  }
-  analysis.releases.push_back(std::move(release));
-}
-
 std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const StudyFile& study,
                                               study::AnalysisSpec& analysis) {
   if (reader.Has("privacy")) {
@@ -100,7 +72,7 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
   ReadConfidence(reader, section->spec);
   analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
-  ReadRelease(reader, study, analysis, section->spec);
+  section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
 }
 

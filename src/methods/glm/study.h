@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "methods/glm/protocol.h"
-#include "run/method/study.h"
+#include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
 namespace partita::methods::glm {
 
-struct GlmStudy final : run::Study {
+struct GlmStudy final : run::WholeRowsStudy {
   Task task;  // its grid is the finest from the study file's on with which the release rule holds
   data::Schema factors;  // the dictionary with those of [[derived]] and of the formula
   std::vector<data::DerivedVariable> derived;  // of the study file and of the formula
@@ -19,22 +19,16 @@ struct GlmStudy final : run::Study {
 
   run::MethodName Method() const override;
   run::StudySize Size() const override;
-  bool IsPrivate() const override { return false; }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  uint64_t NumbersPerRow() const override { return 0; }
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
-  std::vector<privacy::ledger::Charge> Charges(
-      const privacy::ledger::Policy& policy) const override;
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
-  std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
-                                                 const data::Holding& holding) const override;
   uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
                                          Progress& progress) const override;
@@ -49,10 +43,6 @@ struct GlmRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
   Fitted fitted;
 };
-
-// Indices of the rows that take part, of a table with derived columns, and how many do not.
-std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table,
-                              run::OwnRows& counts);
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects
 // of sites, imputation, weights, clusters, several rows of one person, more than 2^28 rows; and for

@@ -42,7 +42,7 @@ double MostFit(const Spec& spec, const Units& units) {
 
 uint64_t Task::max_rows() const {
   uint64_t rows = 0;
-  for (const RowHolder& holder : holders) rows += holder.max_rows;
+  for (const run::RowHolder& holder : holders) rows += holder.max_rows;
   return rows;
 }
 

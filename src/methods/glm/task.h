@@ -11,13 +11,9 @@
 #include "methods/glm/own_rows.h"
 #include "methods/glm/spec.h"
 #include "mpc/engine.h"
+#include "run/method/row_holder.h"
 
 namespace partita::methods::glm {
-
-struct RowHolder {
-  mpc::PartyIndex party = 0;
-  uint64_t max_rows = 0;
-};
 
 struct Units {
   int row_bits = 1, weight_bits = 0;
@@ -33,8 +29,8 @@ inline constexpr int kFirstGridBits = 2, kIterateGridBits = 4;
 
 struct Task {
   Spec spec;
-  std::vector<RowHolder> holders;   // each party once
-  std::vector<size_t> table_sizes;  // of CountTables
+  std::vector<run::RowHolder> holders;  // each party once
+  std::vector<size_t> table_sizes;      // of CountTables
   size_t classes = 1;
   Units units;
   int grid_bits = 6;       // of what is released

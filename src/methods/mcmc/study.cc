@@ -171,16 +171,9 @@ std::string StagesText(const McmcStudy& study) {
 }
 
 std::string ChainRowsText(const McmcStudy& study) {
-  std::vector<data::Condition> conditions = study.file.population.subset;
-  const auto& own = study.file.analyses.front().subset;
-  conditions.insert(conditions.end(), own.begin(), own.end());
-  std::string text = conditions.empty()
-                         ? "over all rows"
-                         : "over the rows where " + study::ConditionsText(conditions);
-  if (study.file.design.missing == study::MissingPolicy::kComplete) {
-    text += conditions.empty() ? " that are complete" : " and that are complete";
-  }
-  return text;
+  const bool complete = study.file.design.missing == study::MissingPolicy::kComplete;
+  return run::RowsText(study, study.file.analyses.front().subset,
+                       complete ? "that are complete" : "");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "privacy/rounded_text.h"
+#include "run/party/study_engine.h"
 
 namespace partita::run {
 namespace {
@@ -52,6 +53,23 @@ void AddStudyCaveats(const Study& study, privacy::Statement& statement) {
       "and that it stops because its file is no table of this study (no CSV, another header, "
       "other numbers of rows than declared or more than the method takes, keys that are missing, "
       "repeated or not those of the other holders of a block).");
+}
+
+void AddEngineBounds(const Study& study, std::vector<study::PlanPrivacy>& rows) {
+  if (study.file.engine.name == "replicated") {
+    rows.push_back({"any 2 computing parties together", "",
+                    "no bound: engine 'replicated' protects against one"});
+  }
+  if (study.file.engine.name == "shamir") {
+    const size_t most = ThresholdOf(study);
+    rows.push_back({fmt::format("any {} computing parties together", most + 1), "",
+                    fmt::format("no bound: engine 'shamir' protects against {} of {}", most,
+                                study.num_computing)});
+  }
+  if (study.file.engine.name == "dealer") {
+    rows.push_back({"the dealer together with any party", "",
+                    "no bound: the dealer must collude with nobody"});
+  }
 }
 
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement) {

@@ -22,6 +22,9 @@ privacy::EngineStructure StructureOf(const study::EngineSpec& engine);
 // work, what becomes of cells that the dictionary does not allow, and what no bound covers.
 void AddStudyCaveats(const Study& study, privacy::Statement& statement);
 
+// Of exact releases: what the engine lets parties find who pool what they have.
+void AddEngineBounds(const Study& study, std::vector<study::PlanPrivacy>& rows);
+
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);
 
 // The mechanism, the plain sentence of the first row, and the caveats.

@@ -129,6 +129,17 @@ size_t PartyByName(const Study& study, const std::string& name) {
   return static_cast<size_t>(found - names.begin());
 }
 
+std::string RowsText(const Study& study, const std::vector<data::Condition>& subset,
+                     const std::string& that) {
+  std::vector<data::Condition> conditions = study.file.population.subset;
+  conditions.insert(conditions.end(), subset.begin(), subset.end());
+  std::string text = conditions.empty()
+                         ? "over all rows"
+                         : "over the rows where " + study::ConditionsText(conditions);
+  if (!that.empty()) text += (conditions.empty() ? " " : " and ") + that;
+  return text;
+}
+
 void Refuse(const Study& study, const study::Position& position, const std::string& what,
             const std::string& hint) {
   throw Error(

@@ -268,6 +268,11 @@ int IntegerBits(const Study& study);
 // The variable of the dictionary that `name` (of the dictionary or derived) is computed from.
 std::string SourceVariable(const Study& study, const std::string& name);
 
+// "over the rows where age >= 18 and that are complete": of the population and these conditions; "that
+// are complete" is said of what else they have in common, empty: nothing.
+std::string RowsText(const Study& study, const std::vector<data::Condition>& subset,
+                     const std::string& that);
+
 // Throws kBadInput at a place of the study file.
 [[noreturn]] void Refuse(const Study& study, const study::Position& position,
                          const std::string& what, const std::string& hint);

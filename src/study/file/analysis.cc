@@ -74,6 +74,32 @@ AnalysisSpec ReadAnalysis(const TableReader& reader, const StudyFile& study, siz
 
 }  // namespace
 
+bool ReadOneRelease(const TableReader& reader, const StudyFile& study, const OneRelease& one,
+                    AnalysisSpec& analysis) {
+  if (!reader.Has("release")) {
+    reader.Fail(reader.position(), "[[analysis]] needs the key 'release', which has no default",
+                one.absent);
+  }
+  const std::string example = "release = [\"" + std::string(one.what) + "\"]";
+  const auto items = reader.TextsOrEntries("release", {"what", "to"}, example);
+  if (items.size() != 1) reader.Fail(reader.PositionOf("release"), one.method, "write " + example);
+  const TextOrTable& item = items.front();
+  if (item.text) {
+    reader.Choice(*item.text, "release", {one.what});
+    analysis.releases.push_back({one.what, "", item.text->position});
+    return false;
+  }
+  const TableReader& entry = *item.table;
+  entry.Choice(entry.Text("what", "what = \"" + std::string(one.what) + "\""), "what", {one.what});
+  const auto to = entry.OptionalText("to");
+  const auto receives = [](const Party& party) { return party.receiver; };
+  const std::string& receiver =
+      std::find_if(study.parties.begin(), study.parties.end(), receives)->name;
+  const bool all = to && entry.Choice(*to, "to", {"all", receiver}) == "all";
+  analysis.releases.push_back({one.what, all ? "all" : "", entry.position()});
+  return all;
+}
+
 std::vector<AnalysisSpec> ReadAnalyses(const TableReader& root, const StudyFile& study,
                                        std::span<const SectionReader> methods) {
   const auto tables = root.Tables("analysis", "method", [&](const std::string& name) {

@@ -32,6 +32,15 @@ ReleaseRuleSpec ReadReleaseRule(const TableReader& root);
 // The key `subset` of a table.
 std::vector<data::Condition> ReadSubset(const TableReader& reader, const data::Schema& dictionary,
                                         const std::vector<data::DerivedVariable>& derived);
+// The key `release` of a method that releases one thing, to the receiver or to all:
+// release = ["table"], or [{what = "table", to = "all"}]. Whether all are told.
+struct OneRelease {
+  const char* what;    // "table"
+  const char* method;  // "method 'describe' releases one table"
+  const char* absent;  // the hint where the key is absent
+};
+bool ReadOneRelease(const TableReader& reader, const StudyFile& study, const OneRelease& one,
+                    AnalysisSpec& analysis);
 EngineSpec ReadEngine(const TableReader& root);
 NetworkSpec ReadNetwork(const TableReader& root);
 std::vector<Party> ReadParties(const TableReader& root, const data::Schema& dictionary,

@@ -23,63 +23,22 @@
 #include "tests/methods/describe/tables.h"
 #include "tests/paths.h"
 #include "tests/run/reference_study.h"
-#include "tests/run/results.h"
+#include "tests/run/study_in_process.h"
 #include "tests/study/edited.h"
 
 namespace partita::methods::describe::describe_study_test {
 namespace {
 
+using partita::testing::ExpectPlannedTraffic;
+using partita::testing::Outcomes;
+using partita::testing::Prepare;
+using partita::testing::ResultOf;
+using partita::testing::RunStudy;
 using study::Edited;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::kDescribeStudy;
 using ::testing::Not;
-
-std::unique_ptr<const run::Study> Prepare(const std::string& text) {
-  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
-}
-
-// Of every party with rows a table, in the order of the roster.
-std::vector<run::PartyEnd> RunStudy(const std::string& text,
-                                    const std::vector<std::string>& tables) {
-  const auto study = Prepare(text);
-  const std::filesystem::path folder = partita::testing::MakeTemporaryFolder("describe");
-  std::vector<std::filesystem::path> data(study->parties.size());
-  for (size_t p = 0; p < tables.size(); ++p) {
-    data[p] = folder / fmt::format("{}.csv", p);
-    std::ofstream(data[p]) << tables[p];
-  }
-  SilentProgress progress;
-  auto ends = run::SimulateInProcess(*study, data, {}, progress);
-  std::filesystem::remove_all(folder);
-  return ends;
-}
-
-std::vector<run::PartyOutcome> Outcomes(std::vector<run::PartyEnd> ends) {
-  std::vector<run::PartyOutcome> outcomes;
-  for (run::PartyEnd& end : ends) {
-    if (end.error) {
-      ADD_FAILURE() << end.party << ": " << end.error->message();
-      continue;
-    }
-    outcomes.push_back(*std::move(end.outcome));
-  }
-  return outcomes;
-}
-
-void ExpectPlannedTraffic(const std::vector<run::PartyOutcome>& outcomes) {
-  uint64_t bytes = 0;
-  for (const run::PartyOutcome& outcome : outcomes) {
-    for (const net::PhaseTraffic& phase : outcome.traffic) {
-      for (const net::LinkTraffic& link : phase.links) bytes += link.bytes_sent;
-    }
-  }
-  EXPECT_EQ(bytes, study::Totals(outcomes.front().plan).bytes);
-}
-
-nlohmann::json ResultOf(const run::PartyOutcome& outcome) {
-  return nlohmann::json::parse(partita::testing::DocumentOf(outcome).json);
-}
 
 // ---- abalone, whose numbers Python computed
 

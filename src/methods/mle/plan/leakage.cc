@@ -16,7 +16,7 @@
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
 #include "mpc/shamir_code.h"
-#include "run/party/study_engine.h"
+#include "run/method/plan_privacy.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -327,20 +327,7 @@ std::vector<study::PlanPrivacy> PrivacyRows(const MleStudy& study) {
                            "numbers stayed within their bounds"
                          : "")});
   }
-  if (study.file.engine.name == "replicated") {
-    rows.push_back({"any 2 computing parties together", "",
-                    "no bound: engine 'replicated' protects against one"});
-  }
-  if (study.file.engine.name == "shamir") {
-    const size_t most = run::ThresholdOf(study);
-    rows.push_back({fmt::format("any {} computing parties together", most + 1), "",
-                    fmt::format("no bound: engine 'shamir' protects against {} of {}", most,
-                                study.num_computing)});
-  }
-  if (study.file.engine.name == "dealer") {
-    rows.push_back({"the dealer together with any party", "",
-                    "no bound: the dealer must collude with nobody"});
-  }
+  run::AddEngineBounds(study, rows);
   return rows;
 }
 

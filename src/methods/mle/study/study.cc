@@ -226,13 +226,8 @@ MleStudy UnroundedTwin(MleStudy study) {
 }
 
 std::string RowsText(const MleStudy& study, const RowSet& rows) {
-  std::vector<data::Condition> conditions = study.file.population.subset;
-  conditions.insert(conditions.end(), rows.subset.begin(), rows.subset.end());
-  std::string text = conditions.empty()
-                         ? "over all rows"
-                         : "over the rows where " + study::ConditionsText(conditions);
-  if (study.file.design.missing == study::MissingPolicy::kComplete)
-    text += conditions.empty() ? " that are complete" : " and that are complete";
+  const bool complete = study.file.design.missing == study::MissingPolicy::kComplete;
+  std::string text = run::RowsText(study, rows.subset, complete ? "that are complete" : "");
   if (study.file.design.site == study::SiteEffect::kFixed)
     text += ", of deviations from the means of each row block";
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;

@@ -25,8 +25,9 @@ double ErrorOf(const CurvePoint& point) { return *point.survival * point.error_o
 
 std::string TimeName(const Spec& spec) {
   const std::string& unit = spec.outcome.unit;
-  return unit.empty() ? spec.outcome.time_column
-                      : fmt::format("{} ({})", spec.outcome.time_column, unit);
+  return unit.empty() || unit == spec.outcome.time_column
+             ? spec.outcome.time_column
+             : fmt::format("{} ({})", spec.outcome.time_column, unit);
 }
 
 std::string GroupName(const Spec& spec) { return spec.group ? spec.group->schema.name : "group"; }

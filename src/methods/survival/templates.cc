@@ -24,7 +24,7 @@ missing = "complete"               # a row without a time, an event or a group i
 # rows, in all rows or without one holder's own, it is withheld. The more rows are promised, the more
 # may the curves tell.
 [disclosure]
-min_rows = 200
+min_rows = 400
 min_cell = 5
 
 [engine]

@@ -16,12 +16,15 @@ void Check(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  try {
-    const auto formula = partita::stats::glm::ParseFormula(text);
-    Check(!formula.outcome.text.empty());
-    for (const auto& term : formula.terms) Check(!term.empty());
-  } catch (const partita::Error& error) {
-    Check(error.code() == partita::ErrorCode::kBadInput && !error.hint().empty());
+  for (const auto parse :
+       {partita::stats::glm::ParseFormula, partita::stats::glm::ParseSurvivalFormula}) {
+    try {
+      const auto formula = parse(text);
+      Check(!formula.outcome.text.empty());
+      for (const auto& term : formula.terms) Check(!term.empty());
+    } catch (const partita::Error& error) {
+      Check(error.code() == partita::ErrorCode::kBadInput && !error.hint().empty());
+    }
   }
   return 0;
 }

@@ -24,6 +24,9 @@
 #include "methods/mle/section.h"
 #include "methods/mle/study/study.h"
 #include "methods/mle/templates.h"
+#include "methods/survival/section.h"
+#include "methods/survival/study.h"
+#include "methods/survival/templates.h"
 #include "report/document_report.h"
 
 namespace partita::methods {
@@ -62,7 +65,10 @@ const std::vector<Method>& AllMethods() {
        report::ReadDocumentResult, describe::Start, describe::Templates},
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadDocumentResult, glm::Start,
-       glm::Templates}};
+       glm::Templates},
+      {survival::SurvivalReader(), "survival curves and a log-rank test, by group",
+       Prepared<survival::SurvivalStudy, survival::PrepareSurvivalStudy>,
+       report::ReadDocumentResult, survival::Start, survival::Templates}};
   return methods;
 }
 

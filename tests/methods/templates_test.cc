@@ -48,6 +48,7 @@ TEST(TemplatesTest, CommentedKeysAreRight) {
   Uncommented("mixture", {"checkpoint_every", "reserve", "clip"});
   Uncommented("classify", {"missing_codes", "clip_norm", "interval_share"});
   Uncommented("glm", {"steps", "confidence"});
+  Uncommented("survival", {"cell", "confidence"});
   Uncommented("mcmc", {"missing_codes", "thin", "speculation"});
 }
 

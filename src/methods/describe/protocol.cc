@@ -1,7 +1,6 @@
 #include "methods/describe/protocol.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "methods/describe/means.h"
 #include "methods/describe/quantiles.h"
@@ -17,17 +16,6 @@ using mpc::PrivateMatrix;
 using mpc::Shape;
 using mpc::Shared;
 using mpc::WithBound;
-
-PrivateMatrix OwnMatrix(const Engine& engine, const run::RowHolder& holder, Shape shape,
-                        int fraction_bits, const std::vector<Int128>& values) {
-  PrivateMatrix input{holder.party, shape, fraction_bits, static_cast<double>(holder.max_rows), {}};
-  if (engine.self() == holder.party) {
-    input.read = [&values, cols = shape.cols](size_t first, size_t num, Int128* out) {
-      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first * cols), num * cols, out);
-    };
-  }
-  return input;
-}
 
 // With a column for all groups together, where there are groups.
 Shared WithAll(Engine& engine, const Layout& layout, const Shared& by_group) {
@@ -128,13 +116,6 @@ Shared OpenableQuantiles(Engine& engine, const Task& task, const Layout& layout,
                        engine.SelectRows(mask, layout.numbers));
 }
 
-std::vector<double> InSteps(const mpc::IntMatrix& numbers, const std::vector<double>& steps) {
-  std::vector<double> values;
-  for (size_t i = 0; i < steps.size(); ++i)
-    values.push_back(mpc::DecodeFixed(numbers.values[i], mpc::kGuardBits) * steps[i]);
-  return values;
-}
-
 std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
   std::vector<uint64_t> whole;
   for (const Int128 value : numbers.values) whole.push_back(static_cast<uint64_t>(value));
@@ -143,11 +124,7 @@ std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
 
 }  // namespace
 
-uint64_t Task::max_rows() const {
-  uint64_t rows = 0;
-  for (const run::RowHolder& holder : holders) rows += holder.max_rows;
-  return rows;
-}
+uint64_t Task::max_rows() const { return run::MostRows(holders); }
 
 uint64_t NumOpened(const Task& task) {
   const Layout layout(task.spec);
@@ -161,15 +138,16 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
   const std::vector<Int128> none;  // at a party without rows
   std::vector<PrivateMatrix> inputs;
   for (const run::RowHolder& holder : task.holders) {
-    inputs.push_back(OwnMatrix(engine, holder, {layout.num_rows(), layout.groups}, 0, own.counts));
+    inputs.push_back(
+        run::SumsOfHolder(engine, holder, {layout.num_rows(), layout.groups}, 0, 1, own.counts));
     if (numbers == 0) continue;
     const Shape shape{numbers, layout.groups};
-    inputs.push_back(OwnMatrix(engine, holder, shape, kValueBits, own.sums));
-    inputs.push_back(OwnMatrix(engine, holder, shape, 2 * kValueBits, own.squares));
+    inputs.push_back(run::SumsOfHolder(engine, holder, shape, kValueBits, 1, own.sums));
+    inputs.push_back(run::SumsOfHolder(engine, holder, shape, 2 * kValueBits, 1, own.squares));
     for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m) {
       const size_t cells = CellsOf(task.spec.variables[layout.numbers[m]].schema).count;
-      inputs.push_back(OwnMatrix(engine, holder, {cells, layout.groups}, 0,
-                                 own.histograms.empty() ? none : own.histograms[m]));
+      inputs.push_back(run::SumsOfHolder(engine, holder, {cells, layout.groups}, 0, 1,
+                                         own.histograms.empty() ? none : own.histograms[m]));
     }
   }
   const std::vector<Shared> shared = engine.Input(inputs);
@@ -235,12 +213,9 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   OpenedTable result;
   result.counts = Whole(values[0]);
   if (!numbers) return result;
-  for (const uint64_t reached : Whole(values[1])) {
-    result.step.push_back(
-        reached == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + static_cast<int>(reached)));
-  }
-  result.mean = InSteps(values[2], result.step);
-  result.deviation = InSteps(values[3], result.step);
+  result.step = mpc::GridSteps(range, values[1]);
+  result.mean = mpc::InGridSteps(values[2], result.step);
+  result.deviation = mpc::InGridSteps(values[3], result.step);
   if (quantiles) result.cells = Whole(values[4]);
   return result;
 }

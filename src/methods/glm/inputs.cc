@@ -29,18 +29,7 @@ struct SumKind {
 
 PrivateMatrix HolderMatrix(const Engine& engine, const run::RowHolder& holder,
                            const SumKind& kind) {
-  PrivateMatrix input{holder.party,
-                      kind.shape,
-                      kind.fraction_bits,
-                      kind.most * static_cast<double>(holder.max_rows),
-                      {}};
-  if (engine.self() == holder.party) {
-    input.read = [&kind](size_t first, size_t num, Int128* out) {
-      const size_t cols = kind.shape.cols;
-      std::copy_n(kind.own.begin() + static_cast<std::ptrdiff_t>(first * cols), num * cols, out);
-    };
-  }
-  return input;
+  return run::SumsOfHolder(engine, holder, kind.shape, kind.fraction_bits, kind.most, kind.own);
 }
 
 void ShareKinds(Engine& engine, const Task& task, const std::vector<SumKind>& kinds) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.h"
 #include "methods/glm/step.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
@@ -28,32 +27,8 @@ Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound)
   return WithBound(engine.Public({std::move(matrix), kStepBits}), bound);
 }
 
-// SE^2 is 2 v: as of a single row (release_grid.h).
-mpc::GridMarks MarksOf(Engine& engine, const Shared& variances, int grid_bits) {
-  const mpc::PublicMatrix one = {{{1, 1}, {1}}, 0};
-  return mpc::MarkGrids(engine, variances, {grid_bits, WithBound(engine.Public(one), 1), 1}, false)
-      .front();
-}
-
-// 0 where no grid was reached.
-Eigen::VectorXd StepsOf(const mpc::GridRange& range, const mpc::IntMatrix& reached) {
-  Eigen::VectorXd steps(static_cast<Eigen::Index>(reached.values.size()));
-  for (Eigen::Index i = 0; i < steps.size(); ++i) {
-    const auto count = static_cast<int>(reached.values[static_cast<size_t>(i)]);
-    steps[i] = count == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + count);
-  }
-  return steps;
-}
-
-Eigen::VectorXd TimesSteps(const mpc::IntMatrix& numbers, const Eigen::VectorXd& steps) {
-  Eigen::VectorXd values(steps.size());
-  for (Eigen::Index i = 0; i < steps.size(); ++i) {
-    const double number = mpc::DecodeFixed(numbers.values[static_cast<size_t>(i)], mpc::kGuardBits);
-    if (steps[i] == 0 && number != 0)
-      throw Error(ErrorCode::kInternal, "a number opened without its grid");
-    values[i] = number * steps[i];
-  }
-  return values;
+Eigen::VectorXd Vector(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
 Shared Repeat(Engine& engine, const Shared& value, size_t times) {
@@ -99,7 +74,7 @@ void Fitter::OpenPoint(int point) {
   const Shared from = PublicColumn(engine_, at_, kMostCoordinate);
   Shared next = WithBound(engine_.Add(solved_.step, from), solved_.step.bound + kMostCoordinate);
   next = KeepWithin(engine_, next, kMostCoordinate, failures_);
-  const mpc::GridMarks marks = MarksOf(engine_, solved_.variances, bits);
+  const mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
   const std::vector<Shared> opened = {
       marks.reached,
       mpc::RoundToGrids(engine_, {{next, kMostCoordinate, marks}}, nullptr, 0, bits).front()};
@@ -110,8 +85,9 @@ void Fitter::OpenPoint(int point) {
     fitted_.estimate_steps.setZero(at_.size());
     return;
   }
-  fitted_.estimate_steps = StepsOf(marks.range, values[0]);
-  at_ = TimesSteps(values[1], fitted_.estimate_steps);
+  const std::vector<double> steps = mpc::GridSteps(marks.range, values[0]);
+  fitted_.estimate_steps = Vector(steps);
+  at_ = Vector(mpc::InGridSteps(values[1], steps));
   fitted_.points.push_back(at_);
 }
 
@@ -129,7 +105,7 @@ Fitted Fitter::Finish() {
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
 
   const int bits = task_.grid_bits;
-  mpc::GridMarks marks = MarksOf(engine_, solved_.variances, bits);
+  mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
   const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
   const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
   const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
@@ -155,8 +131,9 @@ Fitted Fitter::Finish() {
   model.rows = static_cast<uint64_t>(values[1].values.front());
   size_t next = 2;
   if (task_.classes > 1) model.events = static_cast<uint64_t>(values[next++].values.front());
-  model.steps = StepsOf(marks.range, values[next]);
-  model.standard_errors = TimesSteps(values[next + 1], model.steps);
+  const std::vector<double> steps = mpc::GridSteps(marks.range, values[next]);
+  model.steps = Vector(steps);
+  model.standard_errors = Vector(mpc::InGridSteps(values[next + 1], steps));
   for (const Int128 total : values[next + 2].values)
     model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
   fitted_.model = std::move(model);

@@ -40,11 +40,7 @@ double MostFit(const Spec& spec, const Units& units) {
 
 }  // namespace
 
-uint64_t Task::max_rows() const {
-  uint64_t rows = 0;
-  for (const run::RowHolder& holder : holders) rows += holder.max_rows;
-  return rows;
-}
+uint64_t Task::max_rows() const { return run::MostRows(holders); }
 
 size_t NumCounts(const Task& task) {
   size_t cells = 1 + (task.classes > 1 ? task.classes : 0);

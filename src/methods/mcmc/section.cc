@@ -428,8 +428,6 @@ study::SectionReader McmcReader() {
     if (model != "linear")
       reader.mistaken_for.emplace_back(model, "method = \"mcmc\" with model = \"" + model + "\"");
   }
-  reader.mistaken_for.emplace_back("survival",
-                                   "method = \"mcmc\" with model = \"cox\" or \"weibull\"");
   return reader;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -108,6 +109,13 @@ std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const 
   return all;
 }
 
+GridMarks MarkErrorGrids(Engine& engine, const Shared& half_squared_errors, int grid_bits) {
+  const PublicMatrix one = {{{1, 1}, {1}}, 0};
+  return MarkGrids(engine, half_squared_errors, {grid_bits, WithBound(engine.Public(one), 1), 1},
+                   false)
+      .front();
+}
+
 std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_grids,
                                  const Shared* totals, double total_bound, int bits) {
   std::vector<Shared> values(on_grids.size());
@@ -145,6 +153,26 @@ std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_gri
       guard.bound = 1;
       values[i] = WithBound(engine.Subtract(values[i], guard), values[i].bound + 1);
     }
+  }
+  return values;
+}
+
+std::vector<double> GridSteps(const GridRange& range, const IntMatrix& reached) {
+  std::vector<double> steps;
+  for (const Int128 value : reached.values) {
+    const auto count = static_cast<int>(value);
+    steps.push_back(count == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + count));
+  }
+  return steps;
+}
+
+std::vector<double> InGridSteps(const IntMatrix& numbers, std::span<const double> steps) {
+  std::vector<double> values;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const double number = DecodeFixed(numbers.values[i], kGuardBits);
+    if (steps[i] == 0 && number != 0)
+      throw Error(ErrorCode::kInternal, "a number opened without its grid");
+    values.push_back(number * steps[i]);
   }
   return values;
 }

@@ -51,6 +51,9 @@ struct GridMarks {
 std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const ReleaseGrid& grid,
                                  bool deviations);
 
+// Of numbers with squared standard errors 2 v, as if each were of a single row; v at most 2^10.
+GridMarks MarkErrorGrids(Engine& engine, const Shared& half_squared_errors, int grid_bits);
+
 // numbers[i] (k x 1, at most bound) in steps of its grid; whole numbers with kGuardBits zeros.
 inline constexpr int kGuardBits = 10;
 struct GridNumbers {
@@ -61,5 +64,9 @@ struct GridNumbers {
 // totals: at most total_bound, in steps of 2^-bits. The last of the result.
 std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_grids,
                                  const Shared* totals, double total_bound, int bits);
+
+// Of what opened: the steps, 0 where no grid was reached, and numbers in their units.
+std::vector<double> GridSteps(const GridRange& range, const IntMatrix& reached);
+std::vector<double> InGridSteps(const IntMatrix& numbers, std::span<const double> steps);
 
 }  // namespace partita::mpc

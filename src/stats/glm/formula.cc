@@ -34,7 +34,7 @@ std::string InsteadOf(const std::string& function) {
        "\"poly\""},
       {"cut", "cut at public points: [[derived]] with transform = \"cut\""},
       {"scale", "scale with a public centre: [[derived]] with transform = \"scale\""},
-      {"Surv", "survival models are another method: docs/which-method.md"},
+      {"Surv", "survival times are the outcome of another method: docs/survival.md"},
       {"strata", "strata are not here; write the factor as a term"},
       {"cluster", "clusters are not here"},
       {"cbind", "give one row per trial, with an outcome of 0 or 1"}};
@@ -47,10 +47,10 @@ std::string InsteadOf(const std::string& function) {
 
 class Parser {
  public:
-  explicit Parser(const std::string& text) : text_(text) {}
+  Parser(const std::string& text, bool survival) : text_(text), survival_(survival) {}
 
   Formula Parse() {
-    formula_.outcome = Atom();
+    formula_.outcome = survival_ ? Survival() : Atom();
     Expect('~', "write the outcome and the terms: y ~ age + sex");
     if (Peek() == '-') {
       Signed();
@@ -121,6 +121,26 @@ class Parser {
     return {function->second, argument, "", fmt::format("{}({})", name, argument)};
   }
 
+  FormulaAtom Survival() {
+    constexpr char kHint[] = "write the outcome as Surv(time, event), with names of columns";
+    if (Name() != "Surv") Fail("the outcome is no survival time", kHint);
+    Expect('(', kHint);
+    FormulaAtom atom{Function::kSurvival, Name(), "", ""};
+    Expect(',', kHint);
+    atom.with = Name();
+    if (Peek() == ',') Fail("times of entry are not here", kHint);
+    Expect(')', kHint);
+    atom.text = fmt::format("Surv({}, {})", atom.name, atom.with);
+    return atom;
+  }
+
+  // Of a word before what one variable, or one function of it, stands in.
+  bool Takes(std::string_view word) {
+    if (text_.compare(at_, word.size(), word) != 0) return false;
+    at_ += word.size();
+    return true;
+  }
+
   // I(a^2) or I(a * b).
   FormulaAtom Inhibited() {
     constexpr char kHint[] =
@@ -158,8 +178,12 @@ class Parser {
       return;
     }
     if (!plus) Fail("only 1 can be taken away", "leave the term out");
-    if (text_.compare(at_, 7, "offset(") == 0) {
-      at_ += 7;
+    if (survival_ && Takes("strata(")) {
+      formula_.strata.push_back(Atom());
+      Expect(')', "strata takes one factor");
+      return;
+    }
+    if (Takes("offset(")) {
       formula_.offsets.push_back(Atom());
       Expect(')', "offset takes one variable or one function of it");
       return;
@@ -208,12 +232,15 @@ class Parser {
   }
 
   const std::string& text_;
+  const bool survival_;
   size_t at_ = 0;
   Formula formula_;
 };
 
 }  // namespace
 
-Formula ParseFormula(const std::string& text) { return Parser(text).Parse(); }
+Formula ParseFormula(const std::string& text) { return Parser(text, false).Parse(); }
+
+Formula ParseSurvivalFormula(const std::string& text) { return Parser(text, true).Parse(); }
 
 }  // namespace partita::stats::glm

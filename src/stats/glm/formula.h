@@ -6,6 +6,11 @@
 //   factor(a)                     an integer as a factor
 //   I(a^2) I(a * b)               a square, a product
 //
+// and of a survival model
+//
+//   Surv(time, event) ~ ..        the columns of follow-up time and event
+//   strata(a)                     a baseline for each level
+//
 // What R would take from the data, and what is not there yet, is refused by name with what to write
 // instead.
 #pragma once
@@ -16,10 +21,10 @@
 namespace partita::stats::glm {
 
 struct FormulaAtom {
-  enum class Function { kNone, kLog, kLog1p, kSqrt, kFactor, kProduct };
+  enum class Function { kNone, kLog, kLog1p, kSqrt, kFactor, kProduct, kSurvival };
   Function function = Function::kNone;
   std::string name;
-  std::string with;  // kProduct: the other one; of a square the same
+  std::string with;  // kProduct: the other one; of a square the same. kSurvival: the event
   std::string text;  // as R would write it: "log(age)", "I(age^2)"
   bool operator==(const FormulaAtom& other) const { return text == other.text; }
 };
@@ -31,10 +36,13 @@ struct Formula {
   FormulaAtom outcome;
   std::vector<FormulaTerm> terms;  // each once; main effects first, as R orders them
   std::vector<FormulaAtom> offsets;
+  std::vector<FormulaAtom> strata;  // of a survival model
   bool intercept = true;
 };
 
 // Throws kBadInput with the character's place, from 1, and a hint.
 Formula ParseFormula(const std::string& text);
+// The same with Surv(time, event) as the outcome, and strata.
+Formula ParseSurvivalFormula(const std::string& text);
 
 }  // namespace partita::stats::glm

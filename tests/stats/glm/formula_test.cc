@@ -80,7 +80,8 @@ TEST(Formula, RefusesTheRestWithAReplacement) {
                             {"y ~ cut(a, 4)", "'cut'", "transform = \"cut\""},
                             {"y ~ scale(a)", "'scale'", "transform = \"scale\""},
                             {"y ~ exp(a)", "'exp'", "[[derived]]"},
-                            {"Surv(t, e) ~ a", "'Surv'", "which-method.md"},
+                            {"Surv(t, e) ~ a", "'Surv'", "survival.md"},
+                            {"y ~ strata(a)", "'strata'", "write the factor as a term"},
                             {"cbind(s, f) ~ a", "'cbind'", "one row per trial"},
                             {"y ~ log(a + 1)", "there should be ')'", "one variable"},
                             {"y ~ log()", "')' is not understood", "joined"},
@@ -98,6 +99,32 @@ TEST(Formula, RefusesTheRestWithAReplacement) {
       EXPECT_EQ(error.code(), ErrorCode::kBadInput);
       EXPECT_THAT(error.message(), HasSubstr(refused.what));
       EXPECT_THAT(error.hint(), HasSubstr(refused.hint));
+    }
+  }
+}
+
+TEST(Formula, ReadsSurvivalTimesAndStrata) {
+  const Formula formula = ParseSurvivalFormula("Surv(days,died)~age + strata( ward ) + sex");
+  EXPECT_EQ(formula.outcome.text, "Surv(days, died)");
+  EXPECT_EQ(formula.outcome.name, "days");
+  EXPECT_EQ(formula.outcome.with, "died");
+  EXPECT_THAT(TermsOf(formula), ElementsAre("age", "sex"));
+  ASSERT_EQ(formula.strata.size(), 1u);
+  EXPECT_EQ(formula.strata.front().text, "ward");
+  EXPECT_TRUE(ParseSurvivalFormula("Surv(days, died) ~ 1").terms.empty());
+  for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
+           {"days ~ age", "no survival time"},
+           {"Surv days ~ age", "there should be '('"},
+           {"Surv(days) ~ age", "there should be ','"},
+           {"Surv(in, out, died) ~ age", "times of entry"},
+           {"Surv(days, died) ~ strata(a, b)", "there should be ')'"}}) {
+    SCOPED_TRACE(text);
+    try {
+      ParseSurvivalFormula(text);
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.message(), HasSubstr(what));
+      EXPECT_FALSE(error.hint().empty());
     }
   }
 }

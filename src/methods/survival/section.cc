@@ -1,0 +1,185 @@
+#include "methods/survival/section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "data/design.h"
+#include "stats/glm/formula.h"
+#include "study/file/sections.h"
+#include "study/file/text.h"
+
+namespace partita::methods::survival {
+namespace {
+
+using study::LocatedText;
+using study::Quote;
+using study::StudyFile;
+using study::TableReader;
+
+constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
+constexpr study::OneRelease kRelease{
+    kCurves, "method 'survival' releases its curves",
+    "the curves open to the receiver: release = [\"curves\"], or to everybody: release = [{what = "
+    "\"curves\", to = \"all\"}]"};
+
+const data::ColumnSchema& OutcomeOf(const TableReader& reader, const LocatedText& text,
+                                    const stats::glm::FormulaAtom& atom, const StudyFile& study) {
+  std::string known;
+  for (const data::ColumnSchema& column : study.dictionary.columns) {
+    if (column.type != data::ColumnType::kSurvival) continue;
+    if (column.time_column == atom.name && column.event_column == atom.with) return column;
+    known += fmt::format("{}Surv({}, {})", known.empty() ? "" : " or ", column.time_column,
+                         column.event_column);
+  }
+  reader.Fail(text.position, fmt::format("{} is no survival variable of the dictionary", atom.text),
+              known.empty() ? "declare a [[variable]] with type = \"survival\", time and event"
+                            : "write " + known);
+}
+
+Group GroupOf(const TableReader& reader, const LocatedText& text,
+              const stats::glm::FormulaTerm& term, const StudyFile& study) {
+  const stats::glm::FormulaAtom& atom = term.front();
+  if (term.size() > 1 || atom.function != stats::glm::FormulaAtom::Function::kNone) {
+    reader.Fail(text.position, "curves are of the levels of one factor, not of an expression",
+                "name a factor; others are made by [[derived]] with transform = \"cut\"");
+  }
+  const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
+  const data::ColumnSchema& schema =
+      study::FindVariable(reader, {atom.name, text.position}, "formula", factors);
+  if (!data::HasLevels(schema.type)) {
+    reader.Fail(text.position, fmt::format("the group {} has no levels", Quote(schema.name)),
+                "a group is a factor: make one of this variable by [[derived]] with transform = "
+                "\"cut\"");
+  }
+  Group group{schema, schema.name};
+  for (const data::DerivedVariable& derived : study.derived) {
+    if (derived.name == schema.name) group.source = derived.from;
+  }
+  return group;
+}
+
+void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) {
+  const LocatedText text = reader.Text("formula", "formula = \"Surv(days, died) ~ arm\"");
+  stats::glm::Formula formula;
+  try {
+    formula = stats::glm::ParseSurvivalFormula(text.value);
+  } catch (const Error& error) {
+    study::FailWith(reader, text.position, error);
+  }
+  spec.formula = text.value;
+  spec.outcome = OutcomeOf(reader, text, formula.outcome, study);
+  if (!formula.strata.empty() || !formula.offsets.empty() || !formula.intercept) {
+    reader.Fail(text.position, "curves have neither strata nor offsets",
+                "write Surv(time, event) ~ group, or ~ 1 for one curve");
+  }
+  if (formula.terms.size() > 1) {
+    reader.Fail(text.position, "curves of several factors at once are not here",
+                "name one factor, or make one of their combinations in the tables");
+  }
+  if (!formula.terms.empty()) spec.group = GroupOf(reader, text, formula.terms.front(), study);
+  if (spec.num_groups() > kMostGroups) {
+    reader.Fail(text.position, fmt::format("there are {} groups", spec.num_groups()),
+                fmt::format("join levels; {} are the most", kMostGroups));
+  }
+}
+
+void ReadGrid(const TableReader& reader, Spec& spec) {
+  const auto width = reader.OptionalNumber("cell");
+  const study::Position position = width ? width->position : reader.position();
+  if (width && !(width->value > 0)) {
+    reader.Fail(position, fmt::format("cells of time are {:g} wide", width->value),
+                "write, for example: cell = 7");
+  }
+  try {
+    spec.grid = GridOf(spec.outcome, width ? width->value : 1);
+  } catch (const Error& error) {
+    study::FailWith(reader, position, error);
+  }
+  if (spec.grid.cells * spec.num_groups() > kMostEntries) {
+    reader.Fail(position,
+                fmt::format("{} cells of time for each of {} groups are too many", spec.grid.cells,
+                            spec.num_groups()),
+                "take wider cells (cell = ...) or fewer groups");
+  }
+}
+
+void ReadReport(const TableReader& reader, Spec& spec) {
+  constexpr char kExample[] = "the curves open at these times: report = [365, 730]";
+  const auto times = reader.OptionalValues("report", false);
+  if (!times || times->empty()) {
+    reader.Fail(times ? reader.PositionOf("report") : reader.position(),
+                "[[analysis]] needs the key 'report', which has no default", kExample);
+  }
+  for (const study::Located<double>& time : *times) {
+    const auto cell = spec.grid.EndingAt(time.value);
+    if (!cell || time.value > spec.outcome.upper) {
+      reader.Fail(time.position,
+                  fmt::format("{:g} is not the end of a cell of time within the bounds of {}",
+                              time.value, Quote(spec.outcome.name)),
+                  fmt::format("cells end at {:g}, {:g}, ..; the last one within the bounds at {:g}",
+                              spec.grid.End(0), spec.grid.End(1),
+                              spec.grid.End(spec.grid.Of(spec.outcome.upper))));
+    }
+    if (!spec.report.empty() && *cell <= spec.report.back())
+      reader.Fail(time.position, "report times increase", "sort them, and name each once");
+    spec.report.push_back(*cell);
+  }
+  if (spec.report.size() > kMostReports) {
+    reader.Fail(reader.PositionOf("report"),
+                fmt::format("there are {} report times", spec.report.size()),
+                fmt::format("ask for at most {}", kMostReports));
+  }
+}
+
+void ReadConfidence(const TableReader& reader, Spec& spec) {
+  const auto confidence = reader.OptionalNumber("confidence");
+  if (!confidence) return;
+  if (!(confidence->value >= kLeastConfidence && confidence->value <= kMostConfidence)) {
+    reader.Fail(confidence->position, fmt::format("the confidence is {}", confidence->value),
+                "write, for example: confidence = 0.95");
+  }
+  spec.confidence = confidence->value;
+}
+
+std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
+                                                   const StudyFile& study,
+                                                   study::AnalysisSpec& analysis) {
+  if (reader.Has("privacy")) {
+    reader.Fail(reader.PositionOf("privacy"),
+                "method 'survival' opens exact counts and draws no noise, so that it keeps no "
+                "promise of differential privacy",
+                "remove [analysis.privacy]; what opens is checked for small cells instead");
+  }
+  auto section = std::make_shared<SurvivalSection>();
+  ReadFormula(reader, study, section->spec);
+  ReadGrid(reader, section->spec);
+  ReadReport(reader, section->spec);
+  ReadConfidence(reader, section->spec);
+  analysis.protocol = kProtocol;
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
+  section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
+  return section;
+}
+
+}  // namespace
+
+study::SectionUses SurvivalSection::Uses() const {
+  study::SectionUses uses;
+  uses.variables.push_back({"the outcome", spec.outcome.name});
+  if (spec.group) uses.variables.push_back({"the group", spec.group->source});
+  return uses;
+}
+
+const Spec& SpecOf(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const SurvivalSection&>(*analysis.section).spec;
+}
+
+study::SectionReader SurvivalReader() {
+  return {kMethodName,
+          {"formula", "report", "cell", "confidence", "subset", "release", "privacy"},
+          ReadSurvival};
+}
+
+}  // namespace partita::methods::survival

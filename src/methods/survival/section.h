@@ -1,0 +1,31 @@
+// [[analysis]] with method = "survival": its keys.
+//
+//   formula      Surv(time, event) ~ group, or ~ 1: columns of a survival variable, a factor
+//   report       times at which the curves open
+//   cell         width of the cells of time, in the unit of the variable; default 1
+//   confidence   of the intervals; default 0.95
+//   subset, release
+#pragma once
+
+#include "methods/survival/spec.h"
+#include "study/file/section_reader.h"
+#include "study/file/study_file.h"
+
+namespace partita::methods::survival {
+
+inline constexpr size_t kMostGroups = 16, kMostReports = 24, kMostEntries = size_t{1} << 16;
+
+struct SurvivalSection : study::Section {
+  study::SectionUses Uses() const override;
+  Spec spec;
+};
+
+// Of an analysis of this method.
+const Spec& SpecOf(const study::AnalysisSpec& analysis);
+
+// Throws kBadInput with place and hint: formulas that are not understood, or with more than one
+// factor; columns that are no survival variable; too many groups or cells of time; report times that
+// are not ends of cells within the bounds; [analysis.privacy].
+study::SectionReader SurvivalReader();
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,20 @@
+list(APPEND method_sources
+  survival/cells.cc
+  survival/curves.cc
+  survival/log_rank.cc
+  survival/medians.cc
+  survival/own_counts.cc
+  survival/protocol.cc
+  survival/result.cc
+  survival/risk_sets.cc
+  survival/time_grid.cc
+)
+list(APPEND cold_method_sources
+  survival/compare.cc
+  survival/document.cc
+  survival/plain_curves.cc
+  survival/plan.cc
+  survival/section.cc
+  survival/study.cc
+  survival/templates.cc
+)

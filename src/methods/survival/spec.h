@@ -1,0 +1,36 @@
+// Survival curves as a study file asks for them. All of it is public.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/schema.h"
+#include "methods/survival/time_grid.h"
+
+namespace partita::methods::survival {
+
+inline constexpr char kMethodName[] = "survival";
+inline constexpr uint32_t kMethodVersion = 1;
+inline constexpr char kProtocol[] = "shared-counts";
+inline constexpr char kCurves[] = "curves";  // what it releases, as study files name it
+
+struct Group {
+  data::ColumnSchema schema;  // a factor or an ordered variable
+  std::string source;         // the variable of the dictionary that it is made of
+};
+
+struct Spec {
+  std::string formula;
+  data::ColumnSchema outcome;  // a survival variable
+  std::optional<Group> group;
+  TimeGrid grid;
+  std::vector<size_t> report;  // cells at whose ends the curves open, increasing; at least one
+  double confidence = 0.95;
+  bool told_to_all = false;  // the curves open to all parties, not to the receiver alone
+
+  size_t num_groups() const { return group ? group->schema.levels.size() : 1; }
+};
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,61 @@
+// The example of method `survival` by the program: plan, curves on the terminal and as files, all
+// JSON of its schema (process.h compares).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+#include "tests/cli/study_folder.h"
+#include "tests/paths.h"
+
+namespace partita::testing::survival_command_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string kExample = "examples/trial_survival/study.toml";
+
+TEST(SurvivalCommandTest, ThePlanSaysWhatOpens) {
+  const ProcessResult text = Partita({"study", "plan", SourcePath(kExample)});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("at days 182, 365, 730 and 1095"));
+  EXPECT_THAT(text.out, HasSubstr("for each level of arm"));
+  const ProcessResult json = Partita({"study", "plan", SourcePath(kExample), "--format", "json"});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_EQ(nlohmann::json::parse(json.out)["data"]["method"], "survival");
+}
+
+TEST(SurvivalCommandTest, TheExampleMakesCurves) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text = Partita(
+      {"study", "simulate", SourcePath(kExample), "--in-process", "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("Followed further"));
+  EXPECT_THAT(text.out, HasSubstr("Chi-square"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/curves.csv"),
+              HasSubstr("strata,time,n.event,n.censor,n.after,estimate,std.error,conf.low"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("Survival by arm"));
+
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto curves = nlohmann::json::parse(report.out)["data"]["result"];
+  ASSERT_EQ(curves["curves"].size(), 2u);
+  // R's survfit and survdiff of the three files.
+  EXPECT_EQ(curves["curves"][0]["rows"], 577);
+  EXPECT_EQ(curves["curves"][1]["rows"], 513);
+  EXPECT_EQ(curves["curves"][0]["points"][0]["events"], 85);
+  EXPECT_NEAR(curves["curves"][0]["points"][1]["survival"], 0.717, 0.001);
+  EXPECT_NEAR(curves["curves"][1]["points"][3]["survival"], 0.475, 0.001);
+  EXPECT_EQ(curves["curves"][0]["median"]["estimate"], 772);
+  EXPECT_EQ(curves["curves"][0]["median"]["lower"], 692);
+  EXPECT_EQ(curves["curves"][0]["median"]["upper"], 856);
+  EXPECT_EQ(curves["curves"][1]["median"]["estimate"], 1049);
+  EXPECT_EQ(curves["log_rank"]["groups"][0]["observed"], 368);
+  EXPECT_NEAR(curves["log_rank"]["chi_square"], 20.5, 0.06);
+}
+
+}  // namespace
+}  // namespace partita::testing::survival_command_test

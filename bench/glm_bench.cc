@@ -15,7 +15,7 @@ constexpr size_t kParties = 3, kRows = 100'000 / kParties, kColumns = 10;
 
 Task TenColumns() {
   Task task;
-  task.spec.family = stats::glm::Family::kBinomial;
+  task.spec.law = stats::glm::LawByName("binomial");
   for (size_t c = 0; c < kColumns; ++c) task.spec.columns.push_back({"x", {}, 1, false});
   task.classes = 2;
   for (size_t p = 0; p < kParties; ++p) task.holders.push_back({p, kRows});
@@ -46,7 +46,7 @@ void BM_OwnSums(benchmark::State& state) {
   const OwnData own = MadeUpRows();
   const Eigen::VectorXd at = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(kColumns));
   for (auto _ : state)
-    benchmark::DoNotOptimize(stats::glm::SumsAt(task.spec.family, own.rows, at, task.units.limits));
+    benchmark::DoNotOptimize(stats::glm::SumsAt(task.spec.law, own.rows, at, task.units.limits));
 }
 BENCHMARK(BM_OwnSums)->Unit(benchmark::kMillisecond);
 
@@ -59,9 +59,8 @@ void BM_Fit(benchmark::State& state) {
   mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
     const auto fit = [&] {
       const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
-      CheckCounts(engine, task, counts, 100, 5);
-      Fitter fitter(engine, task, own, RowsOf(engine, task, counts),
-                    EventsOf(engine, task, counts));
+      CheckCounts(engine, task, counts, {}, 100, 5);
+      Fitter fitter(engine, task, own, TotalsFrom(engine, task, counts));
       fitter.First();
       for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
       benchmark::DoNotOptimize(fitter.Finish());

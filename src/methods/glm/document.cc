@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -17,14 +18,31 @@ constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
 // An interval is shown as a ratio as well.
 bool ShowsRatio(const Spec& spec, const Coefficient& coefficient) {
-  return HasRatios(spec.family) && coefficient.term != "(Intercept)";
+  return HasRatios(spec.law) && coefficient.term != "(Intercept)";
+}
+
+std::string ErrorsText(const Spec& spec) {
+  std::string text;
+  if (!spec.weights.empty())
+    text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
+  switch (spec.errors) {
+    case Errors::kModel:
+      break;
+    case Errors::kRobust:
+      return text + "; robust standard errors";
+    case Errors::kRobustAdjusted:
+      return text + "; robust standard errors (HC1)";
+    case Errors::kCluster:
+      return text + fmt::format("; standard errors of the clusters of {}", spec.cluster);
+  }
+  return text;
 }
 
 std::string PercentText(double confidence) { return fmt::format("{:g} %", 100 * confidence); }
 
 study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
-  const char* statistic = HasDispersion(spec.family) ? "t" : "z";
+  const char* statistic = regression.df ? "t" : "z";
   table.columns = {"term",    "estimate", "std. error",
                    statistic, "p-value",  PercentText(spec.confidence) + " from",
                    "to"};
@@ -37,8 +55,8 @@ study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regres
 
 study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
-  table.columns = {"term", std::string(RatioName(spec.family)),
-                   PercentText(spec.confidence) + " from", "to"};
+  table.columns = {"term", std::string(RatioName(spec.law)), PercentText(spec.confidence) + " from",
+                   "to"};
   for (const Coefficient& row : regression.coefficients) {
     if (!ShowsRatio(spec, row)) continue;
     table.rows.push_back({row.term, std::exp(row.estimate), std::exp(row.inference.lower),
@@ -50,18 +68,20 @@ study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) 
 study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
   table.columns = {"fit", "value"};
-  const ModelFit& fit = regression.fit;
   const auto add = [&](const char* name, double value) { table.rows.push_back({name, value}); };
   add("rows", static_cast<double>(regression.rows));
-  if (spec.family == stats::glm::Family::kBinomial)
-    add("events", static_cast<double>(regression.events));
-  add("null deviance", fit.null_deviance.value_or(kNotAvailable));
-  add("null degrees of freedom", regression.df_null);
-  add("deviance", fit.deviance);
-  add("degrees of freedom", regression.df_residual);
-  add("log-likelihood", fit.log_likelihood);
-  add("AIC", fit.aic);
-  if (HasDispersion(spec.family)) add("dispersion", fit.dispersion);
+  if (spec.law.binary) add("events", static_cast<double>(regression.events));
+  if (spec.clustered()) add("clusters", static_cast<double>(regression.clusters));
+  if (regression.fit) {
+    const ModelFit& fit = *regression.fit;
+    add("null deviance", fit.null_deviance.value_or(kNotAvailable));
+    add("null degrees of freedom", regression.df_null);
+    add("deviance", fit.deviance);
+    add("degrees of freedom", regression.df_residual);
+    if (fit.log_likelihood) add("log-likelihood", *fit.log_likelihood);
+    if (fit.aic) add("AIC", *fit.aic);
+    if (HasDispersion(spec.law)) add("dispersion", fit.dispersion);
+  }
   add("steps", spec.steps);
   return table;
 }
@@ -82,8 +102,8 @@ study::DocumentTable PathTable(const Regression& regression) {
 // Each interval a line, at the place of its term in the table.
 study::DocumentPlot RatioPlot(const Spec& spec, const Regression& regression) {
   study::DocumentPlot plot;
-  plot.title = fmt::format("Intervals of {}s", RatioName(spec.family));
-  plot.x_label = fmt::format("log of the {}", RatioName(spec.family));
+  plot.title = fmt::format("Intervals of {}s", RatioName(spec.law));
+  plot.x_label = fmt::format("log of the {}", RatioName(spec.law));
   plot.y_label = "line of the table, from below";
   double place = 0;
   for (auto row = regression.coefficients.rbegin(); row != regression.coefficients.rend(); ++row) {
@@ -135,24 +155,34 @@ Json CoefficientJson(const Spec& spec, const Coefficient& row) {
 
 std::string RegressionJson(const Task& task, const Regression& regression) {
   const Spec& spec = task.spec;
-  const ModelFit& fit = regression.fit;
-  Json json = {{"formula", spec.formula},       {"family", FamilyName(spec.family)},
-               {"link", LinkName(spec.family)}, {"converged", regression.converged},
-               {"steps", spec.steps},           {"confidence", spec.confidence},
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json json = {{"formula", spec.formula},
+               {"family", FamilyName(spec.law)},
+               {"link", LinkName(spec.law.link)},
+               {"errors", ErrorsName(spec.errors)},
+               {"weights", nullptr},
+               {"converged", regression.converged},
+               {"steps", spec.steps},
+               {"confidence", spec.confidence},
                {"rows", regression.rows}};
-  json["events"] = nullptr;
-  if (spec.family == stats::glm::Family::kBinomial) json["events"] = regression.events;
+  if (!spec.weights.empty()) json["weights"] = WeightsName(spec.weights_kind);
+  json["events"] = spec.law.binary ? Json(regression.events) : Json(nullptr);
+  json["clusters"] = spec.clustered() ? Json(regression.clusters) : Json(nullptr);
+  json["df"] = number(regression.df);
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));
   json["fit"] = nullptr;
-  if (regression.converged) {
+  if (regression.fit) {
+    const ModelFit& fit = *regression.fit;
     json["fit"] = {{"deviance", fit.deviance},
                    {"df_residual", regression.df_residual},
-                   {"null_deviance", fit.null_deviance ? Json(*fit.null_deviance) : Json(nullptr)},
+                   {"null_deviance", number(fit.null_deviance)},
                    {"df_null", regression.df_null},
-                   {"log_likelihood", fit.log_likelihood},
-                   {"aic", fit.aic},
+                   {"log_likelihood", number(fit.log_likelihood)},
+                   {"aic", number(fit.aic)},
                    {"dispersion", fit.dispersion}};
   }
   json["path"] = Json::array();
@@ -199,10 +229,11 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   }
   study::DocumentSection coefficients;
   coefficients.heading = "Coefficients";
-  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}.", spec.formula,
-                                                FamilyName(spec.family), LinkName(spec.family)));
+  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}{}.", spec.formula,
+                                                FamilyName(spec.law), LinkName(spec.law.link),
+                                                ErrorsText(spec)));
   coefficients.tables.push_back(CoefficientTable(spec, regression));
-  if (HasRatios(spec.family)) {
+  if (HasRatios(spec.law)) {
     study::DocumentTable ratios = RatioTable(spec, regression);
     if (!ratios.rows.empty()) {
       coefficients.tables.push_back(std::move(ratios));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "methods/glm/document.h"
+#include "methods/glm/read_errors.h"
 #include "methods/glm/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -20,19 +21,26 @@ constexpr size_t kColumnsOfCsv = 10;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
-  return fmt::format("{} (family {}, link {}), {} columns", spec.formula, FamilyName(spec.family),
-                     LinkName(spec.family), spec.columns.size());
+  std::string text =
+      fmt::format("{} (family {}, link {}), {} columns", spec.formula, FamilyName(spec.law),
+                  LinkName(spec.law.link), spec.columns.size());
+  if (!spec.weights.empty())
+    text += fmt::format(", {} {}", WeightsName(spec.weights_kind), spec.weights);
+  if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
+  return spec.robust() ? text + ", robust errors" : text;
 }
 
 std::string FitText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
-  const bool binomial = spec.family == stats::glm::Family::kBinomial;
+  const std::string errors = fmt::format(
+      "whether the fit converged, the number of rows{}{}, and if it converged {} "
+      "standard errors on a grid of 2^-{} of themselves",
+      spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
+      spec.columns.size(), study.task.grid_bits);
+  if (NumTotals(spec) == 0) return errors;
   return fmt::format(
-      "whether the fit converged, the number of rows{}, and if it converged {} standard errors on "
-      "a grid of 2^-{} of themselves and the fit (deviances, constants of the likelihood: {} in "
-      "all) on one of 2^-{}",
-      binomial ? " and of events" : "", spec.columns.size(), study.task.grid_bits, NumTotals(spec),
-      study.task.grid_bits);
+      "{} and the fit (deviances, constants of the likelihood: {} in all) on one of 2^-{}", errors,
+      NumTotals(spec), study.task.grid_bits);
 }
 
 const std::string& ToldName(const GlmStudy& study) {
@@ -54,16 +62,22 @@ double OpenedBits(const GlmStudy& study) {
   double bits = IterateBits(study) +
                 privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
+  if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
   return bits;
 }
 
 study::PlanBits BitsOf(const GlmStudy& study, double opened) {
-  const bool left_out =
-      LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
-  const run::CovariateTable table{
-      run::LeastUnknown(
-          study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
-      false};
+  const Spec& spec = study.task.spec;
+  const bool weightless =
+      !spec.weights.empty() && study.file.dictionary.Find(spec.weights)->lower == 0;
+  const bool left_out = LeavesRowsOut(
+      study, weightless || study.file.design.missing != study::MissingPolicy::kRefuse);
+  run::CovariateTable table{
+      run::LeastUnknown(study, run::PatternColumnsOf(study, study.factors, spec.covariates),
+                        left_out),
+      spec.robust()};
+  // Robust errors tell the rows of a pattern apart by outcome.
+  for (privacy::UnknownRows& part : table.unknown) part.log2_patterns += spec.robust() ? 1 : 0;
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
 }
 
@@ -113,6 +127,9 @@ void GlmStudy::Describe(study::Plan& plan) const {
                                        min_cell),
                            min_cell, false});
   }
+  if (spec.clustered())
+    plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
+  if (ComparesWeights(spec)) plan.checks.push_back({name, spec.weights, kWeightsRule, 0, false});
   plan.leakage_level = kLevel;
   plan.privacy.push_back(
       {"every party but a dealer", "",
@@ -131,7 +148,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
       "and no min_cell is asked of the differences: a holder's own machine refuses rows that "
       "differ "
       "from earlier ones by few, not other terms over the same rows.");
-  if (spec.family == stats::glm::Family::kBinomial && spec.intercept && !spec.offsets.empty()) {
+  if (spec.law.family == stats::glm::Family::kBinomial && spec.intercept && !spec.offsets.empty()) {
     plan.notes.emplace_back(
         "The null deviance is left out: with an offset it needs a fit of its own.");
   }
@@ -151,8 +168,9 @@ std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {
 std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   const uint64_t p = task.num_columns();
   const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
-  // Score, information and deviance at every point.
-  const uint64_t statistics = points * (p * (p + 3) / 2 + 1);
+  // Score, information, of robust errors the meat, and deviance at every point.
+  const uint64_t meat = task.spec.robust() ? p * (p + 1) / 2 : 0;
+  const uint64_t statistics = points * (p * (p + 3) / 2 + meat + 1);
   study::PlanExposure path;
   path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
   path.to = "all";
@@ -170,6 +188,8 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
     all.exposes = {fmt::format(
         "the exact number of rows where {} is {}", task.spec.outcome.name,
         task.spec.outcome.levels ? factors.Find(task.spec.outcome.name)->levels.back() : "1")};
+  if (task.spec.clustered())
+    all.exposes.push_back(fmt::format("the exact number of clusters of {}", task.spec.cluster));
   all.bits = BitsOf(*this, OpenedBits(*this));
   return {path, all};
 }

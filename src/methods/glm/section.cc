@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "methods/glm/model.h"
+#include "methods/glm/read_errors.h"
 #include "study/file/sections.h"
 
 namespace partita::methods::glm {
@@ -23,12 +24,29 @@ constexpr study::OneRelease kRelease{
     "the "
     "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
-Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+stats::glm::Law ReadLaw(const TableReader& reader) {
   const LocatedText family = reader.Text("family", "family = \"binomial\"");
-  const std::string name = reader.Choice(family, "family", stats::glm::FamilyNames());
+  stats::glm::Law law =
+      stats::glm::LawByName(reader.Choice(family, "family", stats::glm::FamilyNames()));
+  const auto link = reader.OptionalText("link");
+  if (!link) return law;
+  std::vector<std::string> names;
+  for (const stats::glm::Link known : LinksOf(law.family)) {
+    // A quasi-likelihood has the first one only.
+    if (names.empty() || !law.quasi) names.emplace_back(LinkName(known));
+  }
+  const std::string name = reader.Choice(*link, "link", names);
+  for (const stats::glm::Link known : LinksOf(law.family)) {
+    if (LinkName(known) == name) law.link = known;
+  }
+  return law;
+}
+
+Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+  const stats::glm::Law law = ReadLaw(reader);
   const LocatedText formula = reader.Text("formula", "formula = \"readmitted ~ age + sex\"");
   try {
-    return ModelOf(stats::glm::FamilyByName(name), formula.value, study.dictionary, study.derived);
+    return ModelOf(law, formula.value, study.dictionary, study.derived);
   } catch (const Error& error) {
     study::FailWith(reader, formula.position, error);
   }
@@ -68,6 +86,7 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
     reader.Choice(*protocol, "protocol", {kProtocol});
   auto section = std::make_shared<GlmSection>();
   section->spec = ReadModel(reader, study);
+  ReadErrors(reader, study, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
   analysis.protocol = kProtocol;
@@ -80,7 +99,7 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
 
 study::SectionUses GlmSection::Uses() const {
   study::SectionUses uses;
-  uses.functions.emplace_back(FamilyName(spec.family));
+  uses.functions.emplace_back(FamilyName(spec.law));
   // The points on the way open to all, whoever is told the rest.
   uses.releases.push_back({"iterates", "all", {}});
   return uses;
@@ -92,7 +111,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader GlmReader() {
   return {kMethodName,
-          {"family", "formula", "protocol", "steps", "confidence", "subset", "release", "privacy"},
+          {"family", "link", "formula", "errors", "protocol", "steps", "confidence", "subset",
+           "release", "privacy"},
           ReadGlm};
 }
 

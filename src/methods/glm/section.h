@@ -1,7 +1,9 @@
 // [[analysis]] with method = "glm": its keys.
 //
-//   family      "gaussian", "binomial", "poisson" or "gamma"
+//   family      stats/glm/family.h
+//   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
 //   formula     stats/glm/formula.h
+//   errors      read_errors.h
 //   steps       2 to 25, default 3
 //   confidence  of intervals, default 0.95
 //   subset, release

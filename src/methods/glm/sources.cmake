@@ -5,6 +5,7 @@ list(APPEND method_sources
   glm/own_rows.cc
   glm/protocol.cc
   glm/result.cc
+  glm/sandwich.cc
   glm/step.cc
   glm/task.cc
 )
@@ -13,6 +14,7 @@ list(APPEND cold_method_sources
   glm/document.cc
   glm/model.cc
   glm/plan.cc
+  glm/read_errors.cc
   glm/section.cc
   glm/study.cc
   glm/templates.cc

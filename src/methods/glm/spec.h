@@ -7,6 +7,7 @@
 
 #include "data/design.h"
 #include "stats/glm/family.h"
+#include "study/file/study_file.h"
 
 namespace partita::methods::glm {
 
@@ -31,14 +32,24 @@ struct Outcome {
   double lower = 0, upper = 1;  // of the scaled number
 };
 
+// Of what the standard errors are (stats/glm/robust.h): of the model; of the rows, as they are or
+// times sqrt(n / (n - p)); of the clusters, times sqrt(G / (G - 1)).
+enum class Errors { kModel, kRobust, kRobustAdjusted, kCluster };
+
 struct Spec {
-  stats::glm::Family family = stats::glm::Family::kGaussian;
+  stats::glm::Law law;
   std::string formula;
   bool intercept = true;
   Outcome outcome;
   std::vector<ModelColumn> columns;  // the intercept first
   std::vector<std::string> offsets;  // design columns, added up and divided by outcome.scale
   double offset_lower = 0, offset_upper = 0;  // after that division
+
+  Errors errors = Errors::kModel;
+  std::string weights;  // a variable of the dictionary; empty: none
+  study::WeightsKind weights_kind = study::WeightsKind::kNone;
+  double most_weight = 1;  // upper bound of the variable
+  std::string cluster;     // the same
 
   // What is counted before anything opens.
   std::vector<std::string> factors;   // with levels
@@ -52,6 +63,12 @@ struct Spec {
   int steps = 3;  // after the first point
   double confidence = 0.95;
   bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
+
+  bool robust() const { return errors != Errors::kModel; }
+  bool clustered() const { return errors == Errors::kCluster; }
+  bool copies() const { return weights_kind == study::WeightsKind::kFrequency; }
+  // Weights of other kinds are divided by the largest that there can be.
+  double weight_unit() const { return copies() || weights.empty() ? 1 : most_weight; }
 };
 
 }  // namespace partita::methods::glm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/sandwich.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
@@ -27,13 +28,6 @@ constexpr int kRowVarianceBits = 34, kVarianceBits = 50, kWideVarianceBits = 30;
 // Before it is multiplied by a dispersion.
 constexpr double kMostPlainVariance = 0x1p14;
 constexpr int kDispersionBits = 30;
-
-Shared Diagonal(Engine& engine, const Shared& matrix) {
-  const size_t p = matrix.shape.rows;
-  std::vector<size_t> entries;
-  for (size_t i = 0; i < p; ++i) entries.push_back(i * p + i);
-  return WithBound(engine.SelectRows(mpc::Reshape(matrix, {p * p, 1}), entries), matrix.bound);
-}
 
 // Pearson's sum over n - p; p x 1.
 Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
@@ -120,10 +114,16 @@ SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, c
   solved.failures = WithBound(engine.SumRows(inverse.collinear), p);
   weighted = KeepWithin(engine, weighted, kMostWeighted, solved.failures);
 
+  // Of the model the diagonal of X, else of the sandwich.
+  Shared diagonal_of_inverse = Diagonal(engine, x);
+  if (task.spec.robust()) {
+    diagonal_of_inverse = KeepWithin(engine, SandwichDiagonal(engine, sums.meat, d, x),
+                                     kMostInverse, solved.failures);
+  }
   Shared direction, row_variances;
   mpc::ProductRound solve(engine);
   solve.AddCut(Kind::kMatrix, x, weighted, p * kMostInverse * kMostWeighted, kStepBits, direction);
-  solve.AddCut(Diagonal(engine, x), d, kMostInverse * kMostRoot, kRowVarianceBits, row_variances);
+  solve.AddCut(diagonal_of_inverse, d, kMostInverse * kMostRoot, kRowVarianceBits, row_variances);
   solve.Run();
   Shared squares;
   mpc::ProductRound scale_back(engine);
@@ -132,7 +132,7 @@ SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, c
   scale_back.Run();
 
   Shared variances = CutTo(engine, Halved(task, squares), kVarianceBits);
-  if (HasDispersion(task.spec.family)) {
+  if (TakesDispersion(task.spec)) {
     variances = KeepWithin(engine, variances, kMostPlainVariance, solved.failures);
     const Shared dispersion = Dispersion(engine, task, sums, rows);
     Shared product;

@@ -21,6 +21,24 @@ struct GlmRows : run::TakenRows {
   OwnData own;
 };
 
+std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
+  std::vector<run::RowHolder> holders = RowHoldersOf(study, kMostRows);
+  if (!study.task.spec.copies()) return holders;
+  const auto most = static_cast<uint64_t>(study.task.spec.most_weight);
+  uint64_t total = 0;
+  for (run::RowHolder& holder : holders) {
+    holder.max_rows *= most;
+    total += holder.max_rows;
+  }
+  if (total > kMostRows) {
+    Refuse(study, study.file.design.position,
+           fmt::format("the rows may stand for {} equal rows, more than {}", total, kMostRows),
+           "declare the numbers of rows (count in [[rows]]), and give the weights a closer upper "
+           "bound");
+  }
+  return holders;
+}
+
 constexpr run::WholeRowsTexts kTexts{
     "give every row block to one holder; a gaussian outcome with split columns is a model of "
     "method "
@@ -57,14 +75,21 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
                      disclosure.min_cell),
          answers.outcome, false});
   }
+  const Spec& spec = study.task.spec;
+  if (spec.clustered()) {
+    checks.push_back({name, spec.cluster, ClustersRule(study.task, disclosure.min_cell),
+                      answers.clusters, false});
+  }
+  if (ComparesWeights(spec))
+    checks.push_back({name, spec.weights, kWeightsRule, answers.weights, false});
   return checks;
 }
 
 void RequireCounts(mpc::Engine& engine, const GlmStudy& study,
-                   const std::vector<mpc::Shared>& counts, const run::RunInput& input,
-                   GlmRun& run) {
-  const auto answers =
-      CheckCounts(engine, study.task, counts, input.disclosure.min_rows, input.disclosure.min_cell);
+                   const std::vector<mpc::Shared>& counts, const std::vector<mpc::Shared>& weights,
+                   const run::RunInput& input, GlmRun& run) {
+  const auto answers = CheckCounts(engine, study.task, counts, weights, input.disclosure.min_rows,
+                                   input.disclosure.min_cell);
   if (!answers) return;
   run.checks = CheckOutcomes(study, *answers, input.disclosure);
   std::string failed;
@@ -97,9 +122,12 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   run::PrepareParties(std::move(file), study);
   study.task.spec = SpecOf(study.Analysis());
   RequireWholeRows(study, kTexts);
-  RequireUnweighted(study, "leave them out; instead of a frequency give that many rows");
   const Spec& spec = study.task.spec;
   study.used = spec.variables;
+  for (const std::string& name : {spec.weights, spec.cluster}) {
+    const bool known = std::find(study.used.begin(), study.used.end(), name) != study.used.end();
+    if (!name.empty() && !known) study.used.push_back(name);
+  }
   study.derived = study.file.derived;
   study.derived.insert(study.derived.end(), spec.made.begin(), spec.made.end());
   study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
@@ -107,7 +135,7 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   study.checked = tables.names;
   study.task.table_sizes = tables.sizes;
   study.task.classes = tables.classes;
-  study.task.holders = RowHoldersOf(study, kMostRows);
+  study.task.holders = HoldersOf(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
   study.task.grid_bits = FinestGrid(study, {"estimates", "the fit", "take fewer columns or steps"},
@@ -127,12 +155,24 @@ void GlmStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, derived, NeededColumns(task.spec));
 }
 
+std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, run::TakenRows& rows,
+                              run::OwnRows& counts) {
+  std::vector<size_t> taken = TakeRows(study, table, study.used, rows, counts);
+  const Spec& spec = study.task.spec;
+  if (spec.weights.empty()) return taken;
+  const std::vector<double>& weights = table.Get(spec.weights).numbers;
+  const auto weightless = [&](size_t row) { return weights[row] == 0; };
+  for (const size_t row : taken) rows.taken[row] = weightless(row) ? 0 : 1;
+  counts.not_in_population += std::erase_if(taken, weightless);
+  return taken;
+}
+
 std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
                                                        const data::Holding& holding,
                                                        run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<GlmRows>();
-  const std::vector<size_t> taken = TakeRows(*this, *holding.table, used, *rows, counts);
+  const std::vector<size_t> taken = RowsTaken(*this, *holding.table, *rows, counts);
   rows->own = OwnDataOf(task.spec, CountTables(task.spec, factors), *holding.table, taken);
   return rows;
 }
@@ -159,11 +199,12 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   const GlmRows& rows = input.rows == nullptr ? none : *static_cast<const GlmRows*>(input.rows);
   phase("counts");
   const std::vector<mpc::Shared> counts = ShareCounts(engine, task, rows.own);
+  std::vector<mpc::Shared> weights;
+  if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, rows.own);
   engine.AgreeToOpen();
   phase("disclosure");
-  RequireCounts(engine, *this, counts, input, *run);
-  Fitter fitter(engine, task, rows.own, RowsOf(engine, task, counts),
-                EventsOf(engine, task, counts));
+  RequireCounts(engine, *this, counts, weights, input, *run);
+  Fitter fitter(engine, task, rows.own, TotalsFrom(engine, task, counts));
   phase("first point");
   RequireIndependent(*this, fitter.First(), input);
   fitter.OpenPoint(0);

@@ -22,6 +22,8 @@ constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 // Of a converged estimate from the maximum: the next step is no longer than one of the grid, and
 // what is left after it is of a smaller order.
 constexpr double kSettled = 1 + 0x1p-4;
+// Where all digits open.
+constexpr double kDigits = 1e-6;
 // Of the binary logarithm of a grid's step: the variance that it is found from is cut.
 constexpr double kGridError = 0x1p-6;
 
@@ -54,11 +56,12 @@ class Comparison {
       agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters),
                      static_cast<double>(NumClusters(rows_)));
     }
-    CompareLastStep();
+    if (!task_.spec.aggregates) CompareLastStep();
     if (!model_.converged || !maximum.converged) return;
     for (Index i = 0; i < maximum.point.size(); ++i) {
+      const double digits = kDigits * model_.standard_errors[i];
       AddOnGrid(NameOf(i) + ", maximum", opened_.points.back()[i], maximum.point[i],
-                kSettled * opened_.estimate_steps[i]);
+                task_.spec.aggregates ? digits : kSettled * opened_.estimate_steps[i]);
     }
     CompareErrors();
     CompareTotals();
@@ -104,7 +107,8 @@ class Comparison {
     const VectorXd errors = ErrorsAt(sums);
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", standard error", model_.standard_errors[i], errors[i],
-                kRounding * model_.steps[i]);
+                task_.spec.aggregates ? kDigits * errors[i] : kRounding * model_.steps[i]);
+      if (task_.spec.aggregates) continue;
       // The grid is 2^floor(log2(2^-bits standard errors)).
       const double wanted = std::log2(errors[i]) - task_.grid_bits;
       const double exponent = std::log2(model_.steps[i]);
@@ -116,7 +120,7 @@ class Comparison {
 
   void CompareTotals() {
     if (NumTotals(task_.spec) == 0) return;
-    const double error = std::ldexp(kRounding, -task_.grid_bits);
+    const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
     const Fit fit = FitRows(law_, rows_, task_.units.limits, task_.spec.intercept);
     const stats::glm::PointSums sums = SumsAt(opened_.points.back());
     const double n = NumRows();
@@ -126,7 +130,8 @@ class Comparison {
     };
     size_t next = 0;
     const auto add = [&](const std::string& name, double plain) {
-      AddOnGrid(name, model_.totals[next++], plain, error);
+      const double digits = kDigits * (1 + std::abs(plain));
+      AddOnGrid(name, model_.totals[next++], plain, task_.spec.aggregates ? digits : on_grid);
     };
     add("deviance", total(sums.deviance));
     if (NullOpens(task_.spec)) add("null deviance", total(fit.null_deviance));

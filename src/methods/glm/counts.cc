@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "methods/glm/aggregates.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/small_cells.h"
@@ -82,7 +83,8 @@ uint64_t NumChecks(const Task& task) {
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
   const uint64_t p = task.num_columns();
-  return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
+  const uint64_t determined = task.spec.aggregates ? RowsDetermined(task) + 1 : 0;
+  return std::max({min_rows, p + kFreedom, kRowsPerColumn * p, determined});
 }
 
 std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,

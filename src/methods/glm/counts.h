@@ -9,7 +9,7 @@
 //                  or precision weight is above a tenth of their sum, in the same way; and whether
 //                  there are enough rows.
 // Enough rows      min_rows, and as many as there are columns and ten more, or three times as many
-//                  if that is more.
+//                  if that is more; at level aggregates more than are determined (aggregates.h).
 // Revealed         Release `disclosure`: these bits.
 // Cost             mpc/functions/small_cells.h up to three times, up to three comparisons, one
 //                  opening.

@@ -162,6 +162,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
                {"family", FamilyName(spec.law)},
                {"link", LinkName(spec.law.link)},
                {"errors", ErrorsName(spec.errors)},
+               {"level", spec.aggregates ? kAggregates : kIterates},
                {"weights", nullptr},
                {"converged", regression.converged},
                {"steps", spec.steps},
@@ -240,10 +241,16 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
       coefficients.plots.push_back(RatioPlot(spec, regression));
     }
   }
-  coefficients.paragraphs.push_back(fmt::format(
-      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard error; "
-      "tests, intervals and ratios are computed from the rounded numbers.",
-      task.grid_bits));
+  if (spec.aggregates) {
+    coefficients.paragraphs.emplace_back(
+        "Estimates and standard errors have all their digits, and tell more than rounded ones.");
+  } else {
+    coefficients.paragraphs.push_back(
+        fmt::format("Estimates and standard errors are rounded to grids of at most 2^-{} of the "
+                    "standard error; "
+                    "tests, intervals and ratios are computed from the rounded numbers.",
+                    task.grid_bits));
+  }
   for (const std::string& warning : regression.warnings) coefficients.paragraphs.push_back(warning);
   study::DocumentSection fit;
   fit.heading = "Fit";

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/read_errors.h"
 #include "methods/glm/study.h"
@@ -14,8 +15,11 @@
 namespace partita::methods::glm {
 namespace {
 
-// Sums stay shared, the points on the way do not.
-constexpr char kLevel[] = "iterates";
+// What is open on the way: the points, or the sums as well.
+const char* LevelOf(const GlmStudy& study) {
+  return study.task.spec.aggregates ? kAggregates : kIterates;
+}
+
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
 
@@ -51,6 +55,10 @@ const std::string& ToldName(const GlmStudy& study) {
 }  // namespace
 
 double IterateBits(const GlmStudy& study) {
+  if (study.task.spec.aggregates) {
+    const auto points = static_cast<uint64_t>(study.task.spec.steps) + 1;
+    return privacy::NumberBits(points * study.task.num_columns(), 0);
+  }
   double bits = 0;
   for (int point = 0; point <= study.task.spec.steps; ++point)
     bits += privacy::NumberBits(study.task.num_columns(), study.task.GridBitsOf(point));
@@ -59,8 +67,13 @@ double IterateBits(const GlmStudy& study) {
 
 double OpenedBits(const GlmStudy& study) {
   const Task& task = study.task;
-  double bits = IterateBits(study) +
-                privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+  double bits = IterateBits(study);
+  if (task.spec.aggregates) {
+    const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+    bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
+  } else {
+    bits += privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+  }
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
   return bits;
@@ -81,10 +94,34 @@ study::PlanBits BitsOf(const GlmStudy& study, double opened) {
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
 }
 
+std::vector<mpc::Release> ReleasesOfSums(const GlmStudy& study) {
+  const Task& task = study.task;
+  const size_t p = task.num_columns();
+  const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+  return {
+      {kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+       mpc::kEverybody, NumChecks(task)},
+      {kFirstRelease, "information of all rows, and that times the holders' own estimates",
+       ToldName(study), "exact", 1, task.to, NumFirstSums(task)},
+      {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+       mpc::kEverybody, p},
+      {kIteratesRelease, fmt::format("{} coefficients after every step, with all their digits", p),
+       "all", "exact", points, mpc::kEverybody, p},
+      {kSumsRelease,
+       "score, information, deviance and what else the fit needs of all rows at every point, "
+       "with all their digits",
+       ToldName(study), "exact", points, task.to, NumSums(task)},
+      {kFitRelease,
+       fmt::format("the number of rows{}{}", task.classes > 1 ? " and of events" : "",
+                   task.spec.clustered() ? " and of clusters" : ""),
+       ToldName(study), "exact", 1, task.to, NumFitCounts(task)}};
+}
+
 std::vector<mpc::Release> ReleasesOf(const GlmStudy& study) {
   const Task& task = study.task;
   const size_t p = task.num_columns();
   const auto steps = static_cast<uint64_t>(task.spec.steps);
+  if (task.spec.aggregates) return ReleasesOfSums(study);
   return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
            mpc::kEverybody, NumChecks(task)},
           {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
@@ -107,7 +144,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
   const std::string& name = Analysis().name;
   const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
   plan.analyses.push_back(
-      {name, kProtocol, ModelText(*this),
+      {name, LevelOf(*this), ModelText(*this),
        run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
        task.num_columns()});
   const uint64_t least = LeastRows(task, file.disclosure.min_rows);
@@ -130,18 +167,31 @@ void GlmStudy::Describe(study::Plan& plan) const {
   if (spec.clustered())
     plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
   if (ComparesWeights(spec)) plan.checks.push_back({name, spec.weights, kWeightsRule, 0, false});
-  plan.leakage_level = kLevel;
+  plan.leakage_level = LevelOf(*this);
   plan.privacy.push_back(
       {"every party but a dealer", "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
-  plan.assumptions.emplace_back(
-      "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
-      "shares, "
-      "and each step is solved there. The coefficients after every step open to all computing "
-      "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
-      "persons "
-      "(no differential privacy).");
+  if (spec.aggregates) {
+    plan.assumptions.push_back(fmt::format(
+        "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "
+        "has "
+        "them may compute how many rows have each combination of discrete covariates, and of "
+        "continuous ones up to {} rows in principle ({} points of {} columns). {} computes the "
+        "points from these sums and sends them to all; with points of its own choice it could "
+        "single "
+        "out rows.",
+        ToldName(*this), RowsDetermined(task), spec.steps + 1, spec.columns.size(),
+        parties[receiver].name));
+  } else {
+    plan.assumptions.emplace_back(
+        "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
+        "shares, "
+        "and each step is solved there. The coefficients after every step open to all computing "
+        "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
+        "persons "
+        "(no differential privacy).");
+  }
   plan.assumptions.emplace_back(
       "The checks are of this model alone. Models of other columns or rows can be compared with "
       "it, "
@@ -156,7 +206,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
 }
 
 std::vector<std::string> GlmStudy::Warnings() const {
-  if (task.grid_bits == file.release.grid_bits) return {};
+  if (task.spec.aggregates || task.grid_bits == file.release.grid_bits) return {};
   return {
       fmt::format("The estimates open on a grid of 2^-{} of their standard errors, so that "
                   "they tell at most half of the bits of the {}.",
@@ -172,18 +222,21 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   const uint64_t meat = task.spec.robust() ? p * (p + 1) / 2 : 0;
   const uint64_t statistics = points * (p * (p + 3) / 2 + meat + 1);
   study::PlanExposure path;
-  path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
+  path.of = task.spec.aggregates ? kIteratesRelease
+                                 : fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
   path.to = "all";
-  path.opened = points * NumIterate(task);
+  path.opened = points * (task.spec.aggregates ? p : NumIterate(task));
   path.statistics = statistics;
-  path.level = kLevel;
+  path.level = LevelOf(*this);
   path.bits = BitsOf(*this, IterateBits(*this));
   study::PlanExposure all;
   all.of = "all releases of this study";
   all.to = ToldName(*this);
-  all.opened = path.opened + NumFit(task);
+  all.opened = path.opened + (task.spec.aggregates
+                                  ? NumFirstSums(task) + points * NumSums(task) + NumFitCounts(task)
+                                  : NumFit(task));
   all.statistics = statistics;
-  all.level = kLevel;
+  all.level = LevelOf(*this);
   if (task.classes > 1)
     all.exposes = {fmt::format(
         "the exact number of rows where {} is {}", task.spec.outcome.name,

@@ -17,8 +17,6 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-// Of coordinates of a point: columns are in [-1, 1].
-constexpr double kMostCoordinate = 1024;
 constexpr double kMostError = 64;  // sqrt(2 kMostVariance), with room for rounding
 constexpr double kLeastSquaredError = 0x1p-34;
 

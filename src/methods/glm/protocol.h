@@ -37,6 +37,9 @@ namespace partita::methods::glm {
 inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[] = "iterates",
                       kEstimatesRelease[] = "estimates", kFitRelease[] = "fit";
 
+// Of coordinates of a point: columns are in [-1, 1].
+inline constexpr double kMostCoordinate = 1024;
+
 uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
 uint64_t NumFit(const Task& task);
 

@@ -80,7 +80,9 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     for (const Eigen::VectorXd& point : fitted.points) row.at.push_back(ValueOf(spec, c, point[i]));
     regression.path.push_back(std::move(row));
     // The point before is on a grid that is up to eight times as coarse.
-    const double most = fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
+    const double most = spec.aggregates
+                            ? model.standard_errors[i]
+                            : fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
     if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.columns[c].name);
   }
   if (!model.converged) return regression;

@@ -17,6 +17,7 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
+constexpr int kStepsOfAggregates = 8;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
@@ -53,6 +54,7 @@ Spec ReadModel(const TableReader& reader, const StudyFile& study) {
 }
 
 void ReadSteps(const TableReader& reader, Spec& spec) {
+  if (spec.aggregates) spec.steps = kStepsOfAggregates;
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
   if (steps->value < kFewestSteps || steps->value > kMostSteps) {
@@ -82,14 +84,15 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
         "of differential privacy",
         "remove [analysis.privacy], or take method 'classify' or 'mcmc'");
   }
-  if (const auto protocol = reader.OptionalText("protocol"))
-    reader.Choice(*protocol, "protocol", {kProtocol});
   auto section = std::make_shared<GlmSection>();
   section->spec = ReadModel(reader, study);
+  analysis.protocol = kIterates;
+  if (const auto protocol = reader.OptionalText("protocol"))
+    analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates});
+  section->spec.aggregates = analysis.protocol == kAggregates;
   ReadErrors(reader, study, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
-  analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
@@ -102,6 +105,7 @@ study::SectionUses GlmSection::Uses() const {
   uses.functions.emplace_back(FamilyName(spec.law));
   // The points on the way open to all, whoever is told the rest.
   uses.releases.push_back({"iterates", "all", {}});
+  if (spec.aggregates) uses.releases.push_back({"sums", spec.told_to_all ? "all" : "", {}});
   return uses;
 }
 

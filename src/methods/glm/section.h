@@ -4,7 +4,8 @@
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
 //   formula     stats/glm/formula.h
 //   errors      read_errors.h
-//   steps       2 to 25, default 3
+//   protocol    "iterates" (default) or "aggregates" (aggregates.h)
+//   steps       2 to 25, default 3, with aggregates 8
 //   confidence  of intervals, default 0.95
 //   subset, release
 #pragma once

@@ -1,4 +1,5 @@
 list(APPEND method_sources
+  glm/aggregates.cc
   glm/counts.cc
   glm/fit_numbers.cc
   glm/inputs.cc

@@ -18,9 +18,9 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr double kLeastInformation = 0x1p-28, kMostRoot = 0x1p14;
+constexpr double kMostRoot = 0x1p14;
 constexpr int kRootBits = 36, kCorrelationBits = 58, kWeightedBits = 44, kInverseBits = 40;
-constexpr double kSmallestPivot = 0x1p-20, kMostInverse = 0x1p20;
+constexpr double kMostInverse = 0x1p20;
 // Of entries of K and of its rows on the way: 1, and room for rounding.
 constexpr double kMostCorrelation = 2;
 constexpr double kMostWeighted = 32;

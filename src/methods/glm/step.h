@@ -20,6 +20,8 @@
 namespace partita::methods::glm {
 
 inline constexpr double kMostVariance = 0x1p10;
+// Of J, and of pivots of K: a variance inflation of 10^6.
+inline constexpr double kLeastInformation = 0x1p-28, kSmallestPivot = 0x1p-20;
 
 struct SolvedStep {
   mpc::Shared step;       // p x 1, at kStepBits

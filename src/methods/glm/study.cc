@@ -6,9 +6,11 @@
 #include <span>
 
 #include "base/error.h"
+#include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/section.h"
 #include "report/document_report.h"
+#include "run/method/covariate_table.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -37,6 +39,25 @@ std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
            "bound");
   }
   return holders;
+}
+
+// Sums with all digits tell the table of covariates, which all have to accept; of continuous
+// covariates they may determine as many rows as there are.
+void RequireConsent(const GlmStudy& study) {
+  if (study.file.release.accept != study::AcceptedRelease::kTableOfCovariates) {
+    Refuse(study, study.Analysis().position,
+           fmt::format("at level aggregates the sums tell the {}", run::kTableOfCovariates),
+           "take protocol = \"iterates\", or write in [release] accept = \"table of covariates\", "
+           "which every holder then approves with the plan");
+  }
+  const uint64_t determined = RowsDetermined(study.task);
+  const std::optional<uint64_t> rows = study.partition.TotalRows();
+  if (rows && *rows <= determined) {
+    Refuse(study, study.Analysis().position,
+           fmt::format("the sums at {} points determine up to {} rows, and there are {}",
+                       study.task.spec.steps + 1, determined, *rows),
+           "take fewer columns or steps, or protocol = \"iterates\"");
+  }
 }
 
 constexpr run::WholeRowsTexts kTexts{
@@ -138,16 +159,23 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   study.task.holders = HoldersOf(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
-  study.task.grid_bits = FinestGrid(study, {"estimates", "the fit", "take fewer columns or steps"},
-                                    [&](int grid_bits) {
-                                      study.task.grid_bits = grid_bits;
-                                      return BitsOf(study, OpenedBits(study));
-                                    });
+  if (spec.aggregates) {
+    RequireConsent(study);
+    study.task.grid_bits = 0;
+  } else {
+    study.task.grid_bits = FinestGrid(
+        study, {"estimates", "the fit", "take fewer columns or steps"}, [&](int grid_bits) {
+          study.task.grid_bits = grid_bits;
+          return BitsOf(study, OpenedBits(study));
+        });
+  }
   study.releases = ReleasesOf(study);
   return study;
 }
 
-run::MethodName GlmStudy::Method() const { return {kMethodName, kMethodVersion, kProtocol}; }
+run::MethodName GlmStudy::Method() const {
+  return {kMethodName, kMethodVersion, task.spec.aggregates ? kAggregates : kIterates};
+}
 
 run::StudySize GlmStudy::Size() const { return {used.size(), task.num_columns()}; }
 
@@ -204,16 +232,23 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   engine.AgreeToOpen();
   phase("disclosure");
   RequireCounts(engine, *this, counts, weights, input, *run);
-  Fitter fitter(engine, task, rows.own, TotalsFrom(engine, task, counts));
-  phase("first point");
-  RequireIndependent(*this, fitter.First(), input);
-  fitter.OpenPoint(0);
-  for (int step = 1; step <= task.spec.steps; ++step) {
-    phase(fmt::format("step {}", step));
-    fitter.OpenPoint(step);
+  const auto fit = [&](auto fitter) {
+    phase("first point");
+    RequireIndependent(*this, fitter.First(), input);
+    fitter.OpenPoint(0);
+    for (int step = 1; step <= task.spec.steps; ++step) {
+      phase(fmt::format("step {}", step));
+      fitter.OpenPoint(step);
+    }
+    phase("fit");
+    run->fitted = fitter.Finish();
+  };
+  const SharedTotals totals = TotalsFrom(engine, task, counts);
+  if (task.spec.aggregates) {
+    fit(AggregateFitter(engine, task, rows.own, totals, receiver));
+  } else {
+    fit(Fitter(engine, task, rows.own, totals));
   }
-  phase("fit");
-  run->fitted = fitter.Finish();
   return run;
 }
 

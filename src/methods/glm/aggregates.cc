@@ -252,12 +252,12 @@ Fitted AggregateFitter::Finish() {
   if (task_.spec.clustered()) model.clusters = count(values.size() - 1);
   const auto n = static_cast<double>(model.rows);
   const OpenedSums& sums = *best_sums_;
+  const double freedom = n - static_cast<double>(task_.spec.num_coefficients());
   const Index p = at_.size();
   if (task_.spec.robust()) {
     model.standard_errors = stats::glm::SandwichErrors(sums.information, sums.meat);
   } else {
-    const double dispersion =
-        TakesDispersion(task_.spec) ? sums.pearson / (n - static_cast<double>(p)) : 1;
+    const double dispersion = TakesDispersion(task_.spec) ? sums.pearson / freedom : 1;
     const MatrixXd inverse = sums.information.ldlt().solve(MatrixXd::Identity(p, p));
     model.standard_errors = (dispersion * inverse.diagonal()).cwiseSqrt();
   }

@@ -7,6 +7,7 @@
 #include "stats/glm/fit.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/sites.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -33,18 +34,21 @@ MatrixXd InverseOf(const MatrixXd& information) {
 
 class Comparison {
  public:
-  Comparison(const GlmStudy& study, const Fitted& opened, const stats::glm::Rows& rows,
-             run::Agreement& agreement)
+  Comparison(const GlmStudy& study, const Fitted& opened,
+             const std::vector<stats::glm::Rows>& by_holder, run::Agreement& agreement)
       : analysis_(study.file.analyses.front().name),
         task_(study.task),
         law_(study.task.spec.law),
         opened_(opened),
         model_(*opened.model),
-        rows_(rows),
+        by_holder_(by_holder),
+        rows_(stats::glm::Pooled(by_holder)),
         agreement_(agreement) {}
 
   void Run() {
-    const stats::glm::Maximum maximum = stats::glm::Maximise(law_, rows_, task_.units.limits, 0);
+    stats::glm::Maximum maximum = Maximise(
+        law_, task_.spec.sites > 0 ? WithSiteColumns(by_holder_) : rows_, task_.units.limits, 0);
+    maximum.point.conservativeResize(rows_.x.cols());
     agreement_.run_converged = model_.converged;
     agreement_.plain_converged = maximum.converged;
     agreement_.Add(analysis_, "rows", static_cast<double>(model_.rows), NumRows());
@@ -73,7 +77,13 @@ class Comparison {
     return task_.spec.columns[static_cast<size_t>(i)].name;
   }
   stats::glm::PointSums SumsAt(const VectorXd& point) const {
-    return stats::glm::SumsAt(law_, rows_, point, task_.units.limits);
+    return stats::glm::SumsAt(law_, PooledAt(point), point, task_.units.limits);
+  }
+  stats::glm::Rows PooledAt(const VectorXd& point) const {
+    std::vector<stats::glm::Rows> at;
+    for (const stats::glm::Rows& rows : by_holder_)
+      at.push_back(RowsAt(task_.spec, rows, point, task_.units.limits));
+    return stats::glm::Pooled(at);
   }
 
   // Opened on a grid: equal if the number in the clear rounds to what opened.
@@ -94,10 +104,11 @@ class Comparison {
 
   VectorXd ErrorsAt(const stats::glm::PointSums& sums) const {
     if (task_.spec.robust()) {
-      const stats::glm::Meat meat = MeatAt(law_, rows_, opened_.points.back(), task_.units.limits);
+      const stats::glm::Meat meat =
+          MeatAt(law_, PooledAt(opened_.points.back()), opened_.points.back(), task_.units.limits);
       return stats::glm::SandwichErrors(sums.information, meat.meat);
     }
-    const double freedom = NumRows() - static_cast<double>(rows_.x.cols());
+    const double freedom = NumRows() - static_cast<double>(task_.spec.num_coefficients());
     const double dispersion = TakesDispersion(task_.spec) ? sums.pearson / freedom : 1;
     return (dispersion * InverseOf(sums.information).diagonal()).cwiseSqrt();
   }
@@ -121,7 +132,9 @@ class Comparison {
   void CompareTotals() {
     if (NumTotals(task_.spec) == 0) return;
     const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
-    const Fit fit = FitRows(law_, rows_, task_.units.limits, task_.spec.intercept);
+    stats::glm::Rows ones = rows_;
+    ones.x = MatrixXd::Ones(rows_.y.size(), 1);
+    const Fit fit = FitRows(law_, ones, task_.units.limits, task_.spec.intercept);
     const stats::glm::PointSums sums = SumsAt(opened_.points.back());
     const double n = NumRows();
     const bool logs = law_.family == Family::kGaussian;
@@ -148,7 +161,8 @@ class Comparison {
   const stats::glm::Law law_;
   const Fitted& opened_;
   const FittedModel& model_;
-  const stats::glm::Rows& rows_;
+  const std::vector<stats::glm::Rows>& by_holder_;
+  const stats::glm::Rows rows_;
   run::Agreement& agreement_;
 };
 
@@ -167,7 +181,7 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
     by_holder.push_back(OwnDataOf(task.spec, CountTables(task.spec, factors), table, taken).rows);
   }
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
-  Comparison(*this, result.fitted, stats::glm::Pooled(by_holder), agreement).Run();
+  Comparison(*this, result.fitted, by_holder, agreement).Run();
 }
 
 }  // namespace partita::methods::glm

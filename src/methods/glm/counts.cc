@@ -82,7 +82,7 @@ uint64_t NumChecks(const Task& task) {
 }
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
-  const uint64_t p = task.num_columns();
+  const uint64_t p = task.spec.num_coefficients();
   const uint64_t determined = task.spec.aggregates ? RowsDetermined(task) + 1 : 0;
   return std::max({min_rows, p + kFreedom, kRowsPerColumn * p, determined});
 }

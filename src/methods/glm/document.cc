@@ -25,6 +25,7 @@ std::string ErrorsText(const Spec& spec) {
   std::string text;
   if (!spec.weights.empty())
     text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
+  if (spec.sites > 0) text += "; an intercept for each holder, which stays with it";
   switch (spec.errors) {
     case Errors::kModel:
       break;
@@ -164,6 +165,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
                {"errors", ErrorsName(spec.errors)},
                {"level", spec.aggregates ? kAggregates : kIterates},
                {"weights", nullptr},
+               {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
                {"converged", regression.converged},
                {"steps", spec.steps},
                {"confidence", spec.confidence},

@@ -253,7 +253,7 @@ FitTotals TotalsOf(Engine& engine, const Task& task, const SharedSums& sums, con
 
 ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const double> totals) {
   const Spec& spec = task.spec;
-  const auto n = static_cast<double>(rows), p = static_cast<double>(spec.columns.size());
+  const auto n = static_cast<double>(rows), p = static_cast<double>(spec.num_coefficients());
   ModelFit fit;
   if (spec.law.family == Family::kGaussian) {
     const double unit = spec.outcome.scale * spec.outcome.scale;

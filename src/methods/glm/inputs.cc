@@ -6,6 +6,7 @@
 #include "methods/glm/fit_numbers.h"
 #include "mpc/functions/arithmetic.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/sites.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -201,17 +202,26 @@ std::vector<Shared> ShareWeights(Engine& engine, const Task& task, const OwnData
   return engine.Input(inputs);
 }
 
+stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
+                        const Eigen::VectorXd& point, const stats::glm::Limits& limits) {
+  return spec.sites > 0 ? ProfiledRows(spec.law, rows, point, limits) : rows;
+}
+
 bool TakesDispersion(const Spec& spec) { return !spec.robust() && HasDispersion(spec.law); }
 
 SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
   OwnSums sums;
   const bool holds = HoldsRows(engine, task);
   if (holds) {
-    const stats::glm::FirstSums first =
-        stats::glm::FirstSumsOf(task.spec.law, own.rows, task.units.limits);
+    const stats::glm::Law& law = task.spec.law;
+    const stats::glm::FirstSums first = task.spec.sites > 0
+                                            ? FirstProfiledSums(law, own.rows, task.units.limits)
+                                            : FirstSumsOf(law, own.rows, task.units.limits);
     sums = {first.weighted, first.information, first.pearson, 0, {}};
-    if (task.spec.robust())
-      sums.meat = stats::glm::MeatAt(task.spec.law, own.rows, first.own, task.units.limits).meat;
+    if (task.spec.robust()) {
+      const stats::glm::Rows rows = RowsAt(task.spec, own.rows, first.own, task.units.limits);
+      sums.meat = MeatAt(law, rows, first.own, task.units.limits).meat;
+    }
   }
   PointInput input(engine, task, holds ? &sums : nullptr);
   SharedSums shared;
@@ -226,12 +236,13 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
   OwnFit fit;
   const bool holds = HoldsRows(engine, task);
   if (holds) {
+    const stats::glm::Rows rows = RowsAt(task.spec, own.rows, point, task.units.limits);
     const stats::glm::PointSums at =
-        stats::glm::SumsAt(task.spec.law, own.rows, point, task.units.limits);
+        stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
     sums = {at.score, at.information, at.pearson, at.outside, {}};
     if (task.spec.robust()) {
       const stats::glm::Meat meat =
-          stats::glm::MeatAt(task.spec.law, own.rows, point, task.units.limits);
+          stats::glm::MeatAt(task.spec.law, rows, point, task.units.limits);
       sums.meat = meat.meat;
       sums.outside += meat.outside;
     }

@@ -20,6 +20,11 @@ std::vector<mpc::Shared> ShareCounts(mpc::Engine& engine, const Task& task, cons
 // that there can be.
 std::vector<mpc::Shared> ShareWeights(mpc::Engine& engine, const Task& task, const OwnData& own);
 
+// A holder's rows as their sums at a point are made of them: with effects of sites those of
+// stats/glm/sites.h.
+stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
+                        const Eigen::VectorXd& point, const stats::glm::Limits& limits);
+
 // Whether the standard errors have a dispersion: of the model, of a family that has one.
 bool TakesDispersion(const Spec& spec);
 

@@ -361,4 +361,15 @@ Spec ModelOf(const stats::glm::Law& law, const std::string& formula, const data:
   return Builder(law, formula, dictionary, derived).Build();
 }
 
+void TakeSiteEffects(Spec& spec, uint64_t sites) {
+  if (!spec.intercept || spec.columns.size() < 2) {
+    RefuseModel(
+        "effects of sites need a model with an intercept, and a term",
+        "leave out \"- 1\" and \"0 +\": each site has an intercept of its own in its place");
+  }
+  spec.columns.erase(spec.columns.begin());
+  for (size_t& column : spec.products) --column;
+  spec.sites = sites;
+}
+
 }  // namespace partita::methods::glm

@@ -18,4 +18,8 @@ inline constexpr size_t kMostColumns = 40;
 Spec ModelOf(const stats::glm::Law& law, const std::string& formula, const data::Schema& dictionary,
              std::span<const data::DerivedVariable> derived);
 
+// Intercepts of `sites` holders' own take the place of the one. Throws kBadInput where there is none,
+// or no column beside it.
+void TakeSiteEffects(Spec& spec, uint64_t sites);
+
 }  // namespace partita::methods::glm

@@ -15,13 +15,13 @@ double UnitOf(const Spec& spec, size_t column) {
 }
 
 double ValueOf(const Spec& spec, size_t column, double scaled) {
-  const bool intercept = spec.intercept && column == 0;
+  const bool intercept = spec.intercept && spec.sites == 0 && column == 0;
   return scaled * UnitOf(spec, column) + (intercept ? spec.outcome.centre : 0);
 }
 
 std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) {
   std::vector<std::string> warnings;
-  const uint64_t p = spec.columns.size();
+  const uint64_t p = spec.num_coefficients();
   if (model.rows < kRowsForColumn * p) {
     warnings.push_back(
         fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
@@ -44,7 +44,7 @@ std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) 
 
 // As R's summary.glm says it, and survey's svyglm.
 std::optional<double> FreedomOf(const Spec& spec, const FittedModel& model) {
-  const auto p = static_cast<double>(spec.columns.size());
+  const auto p = static_cast<double>(spec.num_coefficients());
   if (spec.weights_kind == study::WeightsKind::kSampling)
     return static_cast<double>(spec.clustered() ? model.clusters : model.rows) - p;
   if (HasDispersion(spec.law)) return static_cast<double>(model.rows) - p;
@@ -54,7 +54,7 @@ std::optional<double> FreedomOf(const Spec& spec, const FittedModel& model) {
 }  // namespace
 
 double SmallSampleFactor(const Spec& spec, const FittedModel& model) {
-  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.columns.size());
+  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
   if (spec.clustered()) {
     const auto clusters = static_cast<double>(model.clusters);
     return std::sqrt(clusters / (clusters - 1));
@@ -87,7 +87,7 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
   }
   if (!model.converged) return regression;
 
-  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.columns.size());
+  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
   regression.df_residual = n - p;
   regression.df_null = n - (spec.intercept ? 1 : 0);
   if (!model.totals.empty()) regression.fit = FitOf(task, model.rows, model.events, model.totals);

@@ -51,6 +51,7 @@ struct Spec {
   study::WeightsKind weights_kind = study::WeightsKind::kNone;
   double most_weight = 1;  // upper bound of the variable
   std::string cluster;     // the same
+  uint64_t sites = 0;      // intercepts of holders' own (stats/glm/sites.h), in the place of one
 
   // What is counted before anything opens.
   std::vector<std::string> factors;   // with levels
@@ -66,6 +67,7 @@ struct Spec {
   double confidence = 0.95;
   bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
 
+  size_t num_coefficients() const { return columns.size() + sites; }
   bool robust() const { return errors != Errors::kModel; }
   bool clustered() const { return errors == Errors::kCluster; }
   bool copies() const { return weights_kind == study::WeightsKind::kFrequency; }

@@ -31,10 +31,10 @@ constexpr int kDispersionBits = 30;
 
 // Pearson's sum over n - p; p x 1.
 Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
-  const size_t p = task.num_columns();
+  const size_t p = task.num_columns(), coefficients = task.spec.num_coefficients();
   const auto most = static_cast<double>(task.max_rows());
   const int row_bits = task.units.row_bits;
-  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(p), most);
+  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(coefficients), most);
   freedom = WithBound(mpc::TimesPowerOfTwo(freedom, -row_bits), std::ldexp(most, -row_bits));
   // At least ten degrees of freedom and two for each column: n is at most 1.5 times that.
   const double largest = 2 * task.units.most_pearson;

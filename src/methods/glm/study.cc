@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
+#include "methods/glm/model.h"
 #include "methods/glm/section.h"
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
@@ -64,7 +65,7 @@ constexpr run::WholeRowsTexts kTexts{
     "give every row block to one holder; a gaussian outcome with split columns is a model of "
     "method "
     "'mle'",
-    "rows that lack a variable of the model are left out"};
+    "rows that lack a variable of the model are left out", true};
 
 void RequireUnits(GlmStudy& study) {
   try {
@@ -143,6 +144,13 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   run::PrepareParties(std::move(file), study);
   study.task.spec = SpecOf(study.Analysis());
   RequireWholeRows(study, kTexts);
+  if (study.file.design.site == study::SiteEffect::kFixed) {
+    try {
+      TakeSiteEffects(study.task.spec, study.partition.holders.size());
+    } catch (const Error& error) {
+      Refuse(study, study.Analysis().position, error.message(), error.hint());
+    }
+  }
   const Spec& spec = study.task.spec;
   study.used = spec.variables;
   for (const std::string& name : {spec.weights, spec.cluster}) {

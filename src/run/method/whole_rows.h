@@ -36,6 +36,7 @@ struct WholeRowsTexts {
   const char* split;  // what to do where columns are split
   const char*
       complete;  // what becomes of incomplete rows: "rows that lack a variable are left out"
+  bool site_effects = false;  // whether site = "fixed" is there as well
 };
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts);
 // Throws kBadInput where [design] has weights or clusters.

@@ -5,12 +5,6 @@
 #include "stats/glm/fit.h"
 
 namespace partita::stats::glm {
-namespace {
-
-constexpr double kOwnRidge = 1;
-
-}  // namespace
-
 Rows Pooled(const std::vector<Rows>& by_holder) {
   Eigen::Index n = 0;
   for (const Rows& rows : by_holder) n += rows.x.rows();

@@ -41,6 +41,7 @@ PointSums SumsAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
 // b'b / 2 against separation, weighted by their information: (sum of I_k)^-1 (sum of I_k b_k) is
 // within few standard errors of the pooled maximum. The ridge is not in I_k; linear predictors are
 // within the limits. Without rows zeros.
+inline constexpr double kOwnRidge = 1;
 struct FirstSums {
   Eigen::VectorXd weighted;     // I_k b_k
   Eigen::MatrixXd information;  // I_k

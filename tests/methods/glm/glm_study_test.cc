@@ -305,7 +305,7 @@ struct Refusal {
 
 TEST(GlmStudyTest, RefusesWhatItDoesNotDo) {
   for (const Refusal& refusal : std::vector<Refusal>{
-           {"site = \"ignore\"", "site = \"fixed\"", "effects of sites", "site = \"ignore\""},
+           {"site = \"ignore\"", "site = \"random\"", "effects of sites", "site = \"ignore\""},
            {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"smoker\"",
             "the standard errors ignore it", "errors = \"cluster\""},
            {"[engine]", "[population]\nunit = \"visit\"\nmax_rows_per_person = 4\n[engine]",

@@ -39,7 +39,8 @@ inline std::string ReferenceText(const nlohmann::json& fit, const std::string& e
   const auto line = [&](const char* key, const nlohmann::json& name) {
     return name.is_null() ? "" : fmt::format("{} = \"{}\"\n", key, name.get<std::string>());
   };
-  text += "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n";
+  const std::string site = value("site").is_null() ? "ignore" : value("site");
+  text += fmt::format("[design]\nsite = \"{}\"\nmissing = \"refuse\"\n", site);
   for (const char* key : {"weights", "weights_type", "cluster"}) text += line(key, value(key));
   text += fmt::format(
       "[disclosure]\nmin_cell = 2\n[release]\naccept = \"table of covariates\"\n[engine]\nname = "

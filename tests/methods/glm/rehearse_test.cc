@@ -50,6 +50,7 @@ TEST(GlmRehearseTest, OtherErrorsAndWeightsAgree) {
   for (const std::string& text :
        {with("", "errors = \"HC1\"\n"), with("cluster = \"ward\"\n", "errors = \"cluster\"\n"),
         with("weights = \"age\"\nweights_type = \"sampling\"\n", ""),
+        Edited(with("", ""), "\"ignore\"", "\"fixed\""),
         Edited(with("", "protocol = \"aggregates\"\n"), "[engine]",
                "[release]\naccept = \"table of covariates\"\n[engine]"),
         Edited(with("weights = \"ward\"\nweights_type = \"frequency\"\n", ""), "[engine]",

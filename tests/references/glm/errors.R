@@ -35,6 +35,11 @@ cases <- list(
   quasi_plain = list(Days ~ Sex, "quasi-poisson", q, errors = "robust"),
   probit = list(low, "binomial", b, link = "probit"),
   cloglog = list(low ~ age + smoke, "binomial", b, link = "cloglog"),
+  sites = list(low, "binomial", b, site = "fixed"),
+  sites_robust = list(age ~ smoke + lwt, "gaussian", b, site = "fixed", errors = "HC1"),
+  sites_rates = list(rings ~ sex + whole_weight + offset(log(length)), "poisson", a, site = "fixed"),
+  sites_gamma = list(rings ~ shell_weight, "gamma", a, site = "fixed"),
+  sites_clusters = list(low ~ age + smoke, "modified-poisson", b, site = "fixed", errors = "cluster", cluster = "age"),
   log_binomial = list(low ~ smoke + ui, "binomial", b, link = "log"))
 
 laws <- list(binomial = binomial, poisson = poisson, gaussian = gaussian, gamma = Gamma,
@@ -60,6 +65,7 @@ fitted_case <- function(case) {
   if (identical(case$type, "sampling")) data$w <- data$w / mean(data$w)
   law <- laws[[case[[2]]]](link)
   formula <- case[[1]]
+  if (!is.null(case$site)) formula <- update(formula, . ~ . + factor(holder))
   environment(formula) <- environment()
   fit <- suppressWarnings(glm(formula, law, data, weights = w, control = glm.control(epsilon = 1e-14, maxit = 200)))
   n <- nrow(data)
@@ -83,18 +89,22 @@ fitted_case <- function(case) {
     se <- sqrt(factor * diag(bread %*% crossprod(scores) %*% bread))
     if (sampled) df <- (if (errors == "cluster") groups else n) - p
   }
-  statistic <- coef(fit) / se
+  # Intercepts of sites do not open.
+  kept <- if (is.null(case$site)) rep(TRUE, p) else !grepl("Intercept|holder", names(coef(fit)))
+  estimate <- coef(fit)[kept]
+  se <- se[kept]
+  statistic <- estimate / se
   p_value <- 2 * (if (is.na(df)) pnorm(-abs(statistic)) else pt(-abs(statistic), df))
   width <- se * (if (is.na(df)) qnorm(0.975) else qt(0.975, df))
   whole <- !sampled
   likelihood <- whole && !identical(case$type, "precision") && !grepl("quasi|modified", case[[2]])
   fields <- c(
-    formula = quoted(paste(deparse(formula, 200), collapse = "")), family = quoted(case[[2]]),
+    formula = quoted(paste(deparse(case[[1]], 200), collapse = "")), family = quoted(case[[2]]),
     link = quoted(link), data = quoted(case[[3]]), errors = quoted(errors),
-    weights = quoted(case$weights), weights_type = quoted(case$type), cluster = quoted(case$cluster),
+    weights = quoted(case$weights), weights_type = quoted(case$type), site = quoted(case$site), cluster = quoted(case$cluster),
     rows = number(n), clusters = number(groups), df = number(df),
-    estimate = listed(coef(fit)), standard_error = listed(se), p_value = listed(p_value),
-    lower = listed(coef(fit) - width), upper = listed(coef(fit) + width),
+    estimate = listed(estimate), standard_error = listed(se), p_value = listed(p_value),
+    lower = listed(estimate - width), upper = listed(estimate + width),
     dispersion = number(if (whole && dispersed) summary(fit)$dispersion),
     deviance = number(if (whole) fit$deviance), null_deviance = number(if (whole) fit$null.deviance),
     aic = number(if (likelihood) fit$aic))

@@ -25,7 +25,7 @@ std::string ErrorsText(const Spec& spec) {
   std::string text;
   if (!spec.weights.empty())
     text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
-  if (spec.sites > 0) text += "; an intercept for each holder, which stays with it";
+  if (spec.sites > 0) text += "; an intercept for each holder";
   switch (spec.errors) {
     case Errors::kModel:
       break;

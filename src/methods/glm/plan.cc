@@ -30,7 +30,7 @@ std::string ModelText(const GlmStudy& study) {
                   LinkName(spec.law.link), spec.columns.size());
   if (!spec.weights.empty())
     text += fmt::format(", {} {}", WeightsName(spec.weights_kind), spec.weights);
-  if (spec.sites > 0) text += ", an intercept for each holder, which does not open";
+  if (spec.sites > 0) text += ", an intercept for each holder";
   if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust() ? text + ", robust errors" : text;
 }

@@ -53,10 +53,10 @@ void BM_OwnSums(benchmark::State& state) {
 }
 BENCHMARK(BM_OwnSums)->Unit(benchmark::kMillisecond);
 
-// engine: 0 dealer, 1 replicated, 2 shamir; aggregates: the level, else iterates.
+// aggregates: the level, else iterates; engine: 0 dealer, 1 replicated, 2 shamir.
 void BM_Fit(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
-  Processes setting = {kEngines[state.range(0)], kParties};
+  Processes setting = {kEngines[state.range(1)], kParties};
   constexpr uint64_t kMost = 1000;
   for (const char* name :
        {kDisclosureRelease, kIndependenceRelease, kIteratesRelease, kEstimatesRelease}) {
@@ -64,7 +64,7 @@ void BM_Fit(benchmark::State& state) {
   }
   for (const char* name : {kFirstRelease, kSumsRelease, kFitRelease})
     setting.releases.push_back({name, "", "process0", "exact", kMost, 0});
-  const Task task = TenColumns(state.range(1) == 1);
+  const Task task = TenColumns(state.range(0) == 1);
   const OwnData own = MadeUpRows();
   mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
     const auto fit = [&] {
@@ -91,8 +91,8 @@ void BM_Fit(benchmark::State& state) {
   });
 }
 BENCHMARK(BM_Fit)
-    ->ArgNames({"engine", "aggregates"})
-    ->ArgsProduct({{0, 1, 2}, {0, 1}})
+    ->ArgNames({"aggregates", "engine"})
+    ->ArgsProduct({{0, 1}, {0, 1, 2}})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

@@ -218,7 +218,6 @@ PARTITA_INSTANTIATE(Ring4)
   template class LinearEngine<F, 1, 2>;                       \
   template class LinearEngine<F, 1, 3>;
 PARTITA_INSTANTIATE(Field127)
-PARTITA_INSTANTIATE(Field61)
 PARTITA_INSTANTIATE(Field5)
 PARTITA_INSTANTIATE(Field7)
 PARTITA_INSTANTIATE(FieldOf5Bits)

@@ -1,7 +1,7 @@
 // The prime fields in which the engine `shamir` shares values.
 //
 // Same names as Ring (ring.h), so that the local linear algebra below the Engine interface is one
-// template over both. Field127 carries fixed point, Field61 exact integers and sums; the tiny
+// template over both. Field127 is what studies compute in; the tiny
 // primes exist so that tests can enumerate every random tape of the real protocol code. All
 // functions take and give canonical representatives in [0, p).
 //
@@ -28,7 +28,7 @@ struct PrimeField {
   static constexpr bool kTiny = kTinyPrime != 0;
   static constexpr UInt128 kModulus =
       kTiny ? kTinyPrime : (static_cast<UInt128>(1) << kBitCount) - 1;
-  static_assert(kModulus >> (kBitCount - 1) == 1 && kBitCount <= 127);
+  static_assert(kTiny ? kModulus >> (kBitCount - 1) == 1 : kBitCount == 127);
 
   // Two non-negative integers below 2^kMaskBits add up to less than p.
   static constexpr int kMaskBits =
@@ -37,20 +37,18 @@ struct PrimeField {
   // Bytes of a random tape that make one element; see FromTape.
   static constexpr size_t kTapeBytes = kTiny ? 1 : 16;
   // An element from uniform bytes of a tape. Its distance from uniform is below 2^-126 for 2^127 -
-  // 1 and below 2^-66 for 2^61 - 1. Tiny fields take tapes of bytes that are uniform below p.
+  // 1. Tiny fields take tapes of bytes that are uniform below p.
   static constexpr Word FromTape(UInt128 random) { return Reduce(random); }
 
   static constexpr Word Reduce(UInt128 v) {
     if constexpr (kTiny) return static_cast<Word>(v % kModulus);
-    v = (v & kModulus) + (v >> kBits);
-    if constexpr (kBits <= 64) v = (v & kModulus) + (v >> kBits);
-    return Final(v);
+    return Reduce2(v);
   }
   static constexpr Word Add(Word a, Word b) { return Final(static_cast<UInt128>(a) + b); }
   static constexpr Word Sub(Word a, Word b) { return Final(a + (kModulus - b)); }
   static constexpr Word Neg(Word a) { return Final(kModulus - a); }
   static constexpr Word Mul(Word a, Word b) {
-    if constexpr (kBits <= 64) {
+    if constexpr (kTiny) {
       return Reduce(static_cast<UInt128>(a) * b);
     } else {
       return MulWide(a, b);
@@ -112,7 +110,6 @@ struct PrimeField {
 };
 
 using Field127 = PrimeField<UInt128, 127>;
-using Field61 = PrimeField<uint64_t, 61>;
 // For enumeration in tests: three parties need p > 3, five p > 5.
 using Field5 = PrimeField<uint8_t, 3, 5>;
 using Field7 = PrimeField<uint8_t, 3, 7>;

@@ -257,7 +257,6 @@ PARTITA_INSTANTIATE(Ring4)
   template void AccumulateProduct<F>(Product::Kind, const RowSource<F>&, const RowSource<F>&,      \
                                      Shape, Words<F>);
 PARTITA_INSTANTIATE(Field127)
-PARTITA_INSTANTIATE(Field61)
 PARTITA_INSTANTIATE(Field5)
 PARTITA_INSTANTIATE(Field7)
 PARTITA_INSTANTIATE(FieldOf5Bits)

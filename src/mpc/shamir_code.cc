@@ -182,7 +182,6 @@ auto ShareDecoder<F>::DecodeVarTime(std::span<const Word> shares) const -> std::
   template class Dealing<F>;                                                      \
   template class ShareDecoder<F>;
 PARTITA_INSTANTIATE(Field127)
-PARTITA_INSTANTIATE(Field61)
 PARTITA_INSTANTIATE(Field5)
 PARTITA_INSTANTIATE(Field7)
 PARTITA_INSTANTIATE(Field11)

@@ -146,46 +146,41 @@ GroupTapes ChannelGroupTapes(net::Channel& channel, size_t threshold) {
 
 namespace {
 
-template <typename F>
 std::unique_ptr<Engine> MakeOver(net::Channel& channel, ReleaseGate& gate,
                                  std::optional<size_t> threshold) {
   constexpr int kBits = 64;
-  const shamir::Parameters parameters = ParametersOf<F>(channel.num_parties(), threshold, kBits);
+  const shamir::Parameters parameters =
+      ParametersOf<Field127>(channel.num_parties(), threshold, kBits);
   const GroupTapes tapes = ChannelGroupTapes(channel, parameters.threshold);
   if (parameters.slices() == 2) {
-    return std::make_unique<ShamirEngine<F, 2>>(channel, gate, tapes, kBits, threshold);
+    return std::make_unique<ShamirEngine<Field127, 2>>(channel, gate, tapes, kBits, threshold);
   }
-  return std::make_unique<ShamirEngine<F, 3>>(channel, gate, tapes, kBits, threshold);
+  return std::make_unique<ShamirEngine<Field127, 3>>(channel, gate, tapes, kBits, threshold);
 }
 
 }  // namespace
 
 std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gate) {
-  return MakeOver<Field127>(channel, gate, {});
+  return MakeOver(channel, gate, {});
 }
 
 std::unique_ptr<Engine> MakeShamirEngineFor(size_t threshold, net::Channel& channel,
                                             ReleaseGate& gate) {
-  return MakeOver<Field127>(channel, gate, threshold);
-}
-
-std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate) {
-  return MakeOver<Field61>(channel, gate, {});
+  return MakeOver(channel, gate, threshold);
 }
 
 namespace {
 
-template <typename F, size_t kSlices>
+template <size_t kSlices>
 const std::vector<PartyIndex>* CorrectedOf(const Engine& engine) {
-  auto* shamir = dynamic_cast<const ShamirEngine<F, kSlices>*>(&engine);
+  auto* shamir = dynamic_cast<const ShamirEngine<Field127, kSlices>*>(&engine);
   return shamir == nullptr ? nullptr : &shamir->corrected();
 }
 
 }  // namespace
 
 std::vector<PartyIndex> CorrectedParties(const Engine& engine) {
-  for (auto* corrected : {CorrectedOf<Field127, 2>(engine), CorrectedOf<Field127, 3>(engine),
-                          CorrectedOf<Field61, 2>(engine), CorrectedOf<Field61, 3>(engine)}) {
+  for (auto* corrected : {CorrectedOf<2>(engine), CorrectedOf<3>(engine)}) {
     if (corrected != nullptr) return *corrected;
   }
   return {};

@@ -2,8 +2,7 @@
 // corrected or noticed.
 //
 // Ideal function    Input, Multiply, Rescale, Reveal and the operations on bits as mpc/engine.h
-//                   says, for integers below p / 4 in magnitude: F = Field127 carries fixed point,
-//                   Field61 exact integers, bits and sums.
+//                   says, for integers below p / 4 in magnitude. F = Field127; tiny fields in tests.
 // Protocol          Shamir's sharing with pseudo-random dealings and one-round resharing; formulas,
 //                   papers and the argument for privacy are in mpc/shamir_schedule.h.
 // Threat model      Passive, static, t < n / 2 parties: as many as can be (1 of 3 or 4, 2 of 5 or
@@ -112,10 +111,8 @@ std::unique_ptr<Engine> MakeShamirEngine(net::Channel& channel, ReleaseGate& gat
 // unless 1 <= t < n / 2.
 std::unique_ptr<Engine> MakeShamirEngineFor(size_t threshold, net::Channel& channel,
                                             ReleaseGate& gate);
-// Over 2^61 - 1: integers below 2^59, in half the bytes.
-std::unique_ptr<Engine> MakeShamirSumEngine(net::Channel& channel, ReleaseGate& gate);
 
-// Of an engine of either kind, ShamirEngine::corrected(); empty for other engines.
+// ShamirEngine::corrected(); empty for other engines.
 std::vector<PartyIndex> CorrectedParties(const Engine& engine);
 
 }  // namespace partita::mpc

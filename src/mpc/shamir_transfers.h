@@ -136,8 +136,6 @@ class ShamirTransfers {
 #define PARTITA_FOR_SHAMIR_FIELDS(INSTANTIATE) \
   INSTANTIATE(Field127, 2)                     \
   INSTANTIATE(Field127, 3)                     \
-  INSTANTIATE(Field61, 2)                      \
-  INSTANTIATE(Field61, 3)                      \
   INSTANTIATE(Field5, 2)                       \
   INSTANTIATE(FieldOf5Bits, 2)                 \
   INSTANTIATE(FieldOf5Bits, 3)                 \

@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "base/files.h"
-#include "base/toml_text.h"
+#include "base/stray_character.h"
 #include "crypto/certificate.h"
 
 namespace partita::net {

@@ -199,6 +199,15 @@ TEST_F(LedgerCommandTest, ExportsAndDetectsDamage) {
   const std::string chain = folder_.path() + "/chain.json";
   ASSERT_EQ(Partita({"ledger", "export", Ledger("north"), "--output", chain}).exit_code, 0);
   EXPECT_EQ(nlohmann::json::parse(StudyFolder::Read(chain))["entries"].size(), 1u);
+  // The auditor has the file alone.
+  EXPECT_EQ(Partita({"ledger", "history", chain}).out,
+            Partita({"ledger", "history", Ledger("north")}).out);
+  std::string text = StudyFolder::Read(chain);
+  text.replace(text.find("visits"), 6, "wisits");
+  StudyFolder::Write(chain, text);
+  const ProcessResult changed = Partita({"ledger", "history", chain});
+  EXPECT_NE(changed.exit_code, 0);
+  EXPECT_THAT(changed.err, HasSubstr("is not a privacy ledger as Partita exports it"));
   std::string bytes = StudyFolder::Read(Ledger("north"));
   const size_t at = bytes.find("visits");
   ASSERT_NE(at, std::string::npos);

@@ -76,13 +76,10 @@ std::vector<Primitive> ArithmeticPrimitives() {
   return {{"elementwise_ring128", ElementwiseKernels<mpc::Ring128>},
           {"elementwise_ring64", ElementwiseKernels<mpc::Ring64>},
           {"elementwise_field127", ElementwiseKernels<mpc::Field127>},
-          {"elementwise_field61", ElementwiseKernels<mpc::Field61>},
           {"products_ring128", ProductKernels<mpc::Ring128>},
           {"products_ring64", ProductKernels<mpc::Ring64>},
           {"products_field127", ProductKernels<mpc::Field127>},
-          {"products_field61", ProductKernels<mpc::Field61>},
-          {"elements_field127", FieldElements<mpc::Field127>},
-          {"elements_field61", FieldElements<mpc::Field61>}};
+          {"elements_field127", FieldElements<mpc::Field127>}};
 }
 
 }  // namespace partita::ctime

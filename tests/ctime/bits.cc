@@ -67,7 +67,6 @@ std::vector<Primitive> BitPrimitives() {
           {"from_planes_ring128", FromPlanes<mpc::Ring128>},
           {"from_planes_ring64", FromPlanes<mpc::Ring64>},
           {"from_planes_field127", FromPlanes<mpc::Field127>},
-          {"from_planes_field61", FromPlanes<mpc::Field61>},
           {"packed_messages_ring128", PackedMessages<mpc::Ring128>},
           {"packed_messages_ring64", PackedMessages<mpc::Ring64>},
           {"bit_loops", BitLoops},

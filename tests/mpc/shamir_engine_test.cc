@@ -22,7 +22,6 @@ namespace partita::mpc::testing::shamir_engine_test {
 namespace {
 
 using Kind = Product::Kind;
-using ::testing::HasSubstr;
 
 constexpr size_t kElement = 16;  // bytes of a field element on the wire
 
@@ -64,45 +63,6 @@ TEST(ShamirEngineTest, LargestProductsFit) {
     return engine.Reveal("out", engine.Multiply({&product, 1}), kEverybody);
   });
   EXPECT_TRUE(opened[0] == PlainProduct(Kind::kElementwise, x, y));
-}
-
-std::string MessageOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.message();
-  }
-  return {};
-}
-
-TEST(ShamirEngineTest, TheFieldOf61BitsCarriesIntegersAndSums) {
-  RunOptions options = Among(3);
-  options.make = MakeShamirSumEngine;
-  options.plan = [](size_t n) { return shamir::MakeShamirCostModel(n, 61); };
-  CheckProducts(options, Kind::kGram, {50, 3}, {50, 2}, 100000);
-  CheckProducts(options, Kind::kElementwise, {5, 3}, {5, 3}, 1 << 25);
-  const IntMatrix one = Row({1});
-  RunAndComparePlan(options, [&](Engine& engine, size_t) {
-    // Comparisons have room under a uniform mask; functions have none for their products.
-    const Shared value = engine.Public({Row({(Int128{1} << 57) - 1, 0, -5}), 0});
-    const SharedBits negative = IsNegative(engine, {&value, 1})[0];
-    const BitMatrix opened = engine.RevealBits("out", {&negative, 1}, kEverybody)[0];
-    for (size_t i = 0; engine.self() && i < 3; ++i) EXPECT_EQ(GetBit(opened, 0, i), i == 2);
-    const PositiveValue positive{engine.Public({one, 0}), 1};
-    const BoundedAbove exponent{positive.value, 1};
-    for (auto function : {Reciprocal, InverseRoot, Root, Log}) {
-      EXPECT_THAT(MessageOf([&] {
-                    function(engine, {&positive, 1}, 20);
-                  }),
-                  HasSubstr("reciprocals, roots and logarithms"));
-    }
-    EXPECT_THAT(MessageOf([&] {
-                  Exponential(engine, {&exponent, 1}, 20);
-                }),
-                HasSubstr("exponentials"));
-    PrivateMatrix large = Private(engine, 0, one, std::ldexp(1.0, 59));
-    EXPECT_THROW(engine.Input({&large, 1}), Error);
-  });
 }
 
 TEST(ShamirEngineTest, LinearAlgebraMatchesPlaintext) {

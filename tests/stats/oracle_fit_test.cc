@@ -260,9 +260,16 @@ TEST(OracleFitTest, CoarseWeightsHardlyMatter) {
   }
 }
 
-// Five factors of five items: bounds that fit the items, ones that are far too wide, and ones that
-// differ from item to item, off centre. All lead to the pooled fit, in as many questions.
-TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
+// Five factors of five items, of which some are reversed: 600 rows.
+struct FiveFactors {
+  FiveFactors(uint64_t seed, double reversed, bool std_lv);
+
+  ParameterTable table;
+  GroupMoments moments;
+  Eigen::VectorXd deviation;
+};
+
+FiveFactors::FiveFactors(uint64_t seed, double reversed, bool std_lv) {
   constexpr Eigen::Index kFactors = 5, kItems = 25;
   std::string model;
   for (Eigen::Index f = 0; f < kFactors; ++f) {
@@ -271,13 +278,18 @@ TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
       model += (i == 0 ? "x" : " + x") + std::to_string(kFactors * f + i);
     model += "\n";
   }
-  std::mt19937_64 random(25);
+  SemModelOptions options;
+  options.meanstructure = true;
+  options.std_lv = std_lv;
+  table = BuildParameterTable(model, options);
+  std::mt19937_64 random(seed);
   std::uniform_real_distribution<double> uniform;
   std::normal_distribution<double> normal;
   Eigen::MatrixXd loadings = Eigen::MatrixXd::Zero(kItems, kFactors);
   Eigen::VectorXd sd(kItems), mean(kItems);
   for (Eigen::Index i = 0; i < kItems; ++i) {
     loadings(i, i / kFactors) = 0.3 + 0.6 * uniform(random);
+    if (uniform(random) < reversed) loadings(i, i / kFactors) *= -1;
     sd[i] = std::exp(2 * normal(random));
     mean[i] = 10 * sd[i] * normal(random);
   }
@@ -292,27 +304,43 @@ TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
     rows.row(r) = root * Eigen::VectorXd::NullaryExpr(kItems, [&] { return normal(random); });
   const Eigen::VectorXd centre = rows.colwise().mean();
   const Eigen::MatrixXd centred = rows.rowwise() - centre.transpose();
-  const GroupMoments moments{600, mean + centre, centred.transpose() * centred / 600};
-  SemModelOptions options;
-  options.meanstructure = true;
-  const ParameterTable table = BuildParameterTable(model, options);
+  moments = {600, mean + centre, centred.transpose() * centred / 600};
+  deviation = moments.covariance.diagonal().cwiseSqrt();
+}
+
+void ExpectPooledFit(const FiveFactors& data, const StatisticsScale& scale, int most_gradients) {
   SilentProgress progress;
-  const SemFit pooled = FitSem(table, {moments}, {}, progress);
+  const SemFit pooled = FitSem(data.table, {data.moments}, {}, progress);
   ASSERT_TRUE(pooled.converged);
-  const Eigen::VectorXd own = moments.covariance.diagonal().cwiseSqrt();
-  std::vector<StatisticsScale> scales = {{moments.mean, 4 * own}, {moments.mean, 60 * own}};
-  scales.push_back({moments.mean + 3 * own, 5 * own});
-  for (Eigen::Index i = 0; i < kItems; i += 2) scales.back().half_width[i] *= 12;
-  for (const StatisticsScale& scale : scales) {
-    Clear clear;
-    MakeInput(table, {moments}, scale, clear);
-    const OracleFit result = FitSemFromOracle(table, clear.input, {}, progress);
-    ASSERT_TRUE(result.fit.converged) << result.fit.warnings.front();
-    EXPECT_LE(result.usage.gradients, 40);
-    for (std::size_t r = 0; r < pooled.estimates.size(); ++r) {
-      EXPECT_NEAR(result.fit.estimates[r].estimate, pooled.estimates[r].estimate,
-                  1e-4 * pooled.estimates[r].standard_error);
-    }
+  Clear clear;
+  MakeInput(data.table, {data.moments}, scale, clear);
+  const OracleFit result = FitSemFromOracle(data.table, clear.input, {}, progress);
+  ASSERT_TRUE(result.fit.converged) << result.fit.warnings.front();
+  EXPECT_LE(result.usage.gradients, most_gradients);
+  for (std::size_t r = 0; r < pooled.estimates.size(); ++r) {
+    EXPECT_NEAR(result.fit.estimates[r].estimate, pooled.estimates[r].estimate,
+                1e-4 * pooled.estimates[r].standard_error);
+  }
+}
+
+// Bounds that fit the items, ones that are far too wide, and ones that differ from item to item, off
+// centre. All lead to the pooled fit, in as many questions.
+TEST(OracleFitTest, BoundsDoNotMatterToLargeModels) {
+  const FiveFactors data(25, 0, false);
+  const Eigen::VectorXd &mean = data.moments.mean, &own = data.deviation;
+  std::vector<StatisticsScale> scales = {{mean, 4 * own}, {mean, 60 * own}};
+  scales.push_back({mean + 3 * own, 5 * own});
+  for (Eigen::Index i = 0; i < own.size(); i += 2) scales.back().half_width[i] *= 12;
+  for (const StatisticsScale& scale : scales) ExpectPooledFit(data, scale, 40);
+}
+
+// Reversed items, reference indicators among them: the first question tells the signs of loadings.
+// Without them half of these models run away, or find their factors turned round.
+TEST(OracleFitTest, ReversedItemsDoNotMatter) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const FiveFactors data(seed, 0.3, seed % 2 == 1);
+    SCOPED_TRACE(seed);
+    ExpectPooledFit(data, {data.moments.mean + 2 * data.deviation, 6 * data.deviation}, 40);
   }
 }
 

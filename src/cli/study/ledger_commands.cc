@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -29,6 +30,8 @@ struct PolicyOptions {
   bool trust_insiders = false;
   uint32_t coalition = 1;
 };
+
+constexpr uint64_t kMostExportedBytes = uint64_t{1} << 28;
 
 struct LedgerCommand {
   std::string file, table, by, why, study, party, output;
@@ -141,7 +144,18 @@ int RunShow(const OutputOptions& output, const LedgerCommand& command) {
   return kDone;
 }
 
+// What `ledger export` wrote is JSON; a ledger is no text.
+bool IsExported(const std::string& file) {
+  std::ifstream start(file, std::ios::binary);
+  return start.get() == '{';
+}
+
 int RunHistory(const OutputOptions& output, const LedgerCommand& command) {
+  if (IsExported(command.file)) {
+    const std::string chain = ReadFile(command.file, kMostExportedBytes, "the exported ledger");
+    PrintResult(output, ledger::HistoryText(ledger::ReadChainJson(chain, command.file)), chain);
+    return kDone;
+  }
   ledger::SqliteLedger book = Open(command);
   const std::string table = TableOf(book, command);
   const ledger::Pseudonym pseudonym = book.StandingOf(table).head.pseudonym;
@@ -314,7 +328,10 @@ void AddLedgerCommands(CLI::App& app, Invocation& invocation) {
     AddTable(command, *options);
   }
   {
-    auto [command, options] = add("history", "List the studies that were charged", RunHistory);
+    auto [command, options] = add("history",
+                                  "List the studies that were charged, of a ledger or of the file "
+                                  "that ledger export wrote; all entries are verified first",
+                                  RunHistory);
     AddTable(command, *options);
   }
   {

@@ -32,6 +32,7 @@ constexpr double kHalfWidthDeviations = 3;  // assumed before anything is known
 constexpr double kSecantBelow = 0.3;        // scaled gradient
 constexpr double kFar = 30;                 // a loading or variance in units of standard deviations
 constexpr double kSmallVariance = 0.05;     // of a latent variable
+constexpr double kSmallLoading = 0.1;       // of its reference indicator
 constexpr int kFewestGradients = 40;        // of the first start
 constexpr int kMaxSteps = 500;              // tried, most of them refused without a question
 
@@ -61,11 +62,19 @@ RankReference AssumedReference(const OracleFitInput& input) {
           std::vector<MatrixXd>(input.n.size(), variance * MatrixXd::Identity(p, p))};
 }
 
+// What is known of moments is no covariance matrix; no value of the objective is of any use.
+std::vector<GroupSample> KnownSamples(const std::vector<GroupMoments>& moments,
+                                      const VectorXd& unit) {
+  std::vector<GroupSample> samples = ScaleMoments(moments, unit);
+  for (GroupSample& sample : samples) sample.log_det = 0;
+  return samples;
+}
+
 // In units of the standard deviations of the moments.
 struct ScaledModel {
   ScaledModel(const ParameterTable& table, const std::vector<GroupMoments>& moments)
       : model(BuildRamModel(table, moments)),
-        samples(ScaleMoments(moments, model.variable_unit.head(model.num_observed))) {}
+        samples(KnownSamples(moments, model.variable_unit.head(model.num_observed))) {}
   SemObjective objective() const { return {model, samples}; }
 
   const RamModel model;
@@ -384,7 +393,8 @@ struct OracleOptimum {
   Failure failure;
 };
 
-// Where nothing predicts anything: residual variances 1 and latent ones small.
+// Where almost nothing predicts anything: residual variances 1, latent ones small, and no loadings but
+// those of reference indicators.
 VectorXd IndependentPoint(const ParameterTable& table, const SemObjective& objective) {
   const RamModel& model = objective.model;
   VectorXd x = StartValues(table, model, objective.samples, StartMethod::kSimple);
@@ -393,15 +403,38 @@ VectorXd IndependentPoint(const ParameterTable& table, const SemObjective& objec
       if (cell.matrix == RamMatrix::kMean) continue;
       const bool variance = cell.matrix == RamMatrix::kCovariance && cell.row == cell.column;
       const double observed = cell.row < model.num_observed ? 1 : kSmallVariance;
-      x[cell.parameter] = variance ? observed / cell.factor : 0;
+      const bool reference = cell.matrix == RamMatrix::kRegression &&
+                             cell.column >= model.num_observed &&
+                             cell.row == ReferenceIndicator(group, model.num_observed, cell.column);
+      x[cell.parameter] = (variance ? observed : reference ? kSmallLoading : 0) / cell.factor;
     }
   }
   return x;
 }
 
-// Means and variances of the rows, by one question: there the likelihood separates, so that a step
-// of Fisher scoring on a variance or a mean alone leads to the sample's. What the model does not
-// say of a variable stays as it was assumed.
+// Covariances of indicators with the reference of their factor: how far a loading goes in one step says
+// them. step: of a cell; shift: of the means.
+void LearnCovariances(const RamModel& model, const RamGroup& group, const VectorXd& x,
+                      const std::function<double(const RamCell&)>& step, const VectorXd& shift,
+                      GroupMoments& moments) {
+  const RamMatrices at = FillMatrices(group, x);
+  for (const RamCell& cell : group.cells) {
+    const int factor = cell.column,
+              reference = ReferenceIndicator(group, model.num_observed, factor);
+    const bool loading = cell.matrix == RamMatrix::kRegression && factor >= model.num_observed &&
+                         cell.row < model.num_observed;
+    if (!loading || reference == cell.row) continue;
+    const double covariance =
+        step(cell) * at.regression(reference, factor) * at.covariance(factor, factor) -
+        shift[cell.row] * shift[reference];
+    moments.covariance(cell.row, reference) = moments.covariance(reference, cell.row) =
+        covariance * model.variable_unit[cell.row] * model.variable_unit[reference];
+  }
+}
+
+// Means and variances of the rows, and covariances with reference indicators, by one question: there
+// the likelihood separates, so that a step of Fisher scoring on a variance, a mean or a loading alone
+// leads to the sample's. What the model does not say of a variable stays as it was assumed.
 std::vector<GroupMoments> LearnScale(const ParameterTable& table, const SemObjective& objective,
                                      std::vector<GroupMoments> moments, Questions& questions) {
   const RamModel& model = objective.model;
@@ -432,6 +465,7 @@ std::vector<GroupMoments> LearnScale(const ParameterTable& table, const SemObjec
       const double unit = model.variable_unit[cell.row];
       if (variance > 0) moments[g].covariance(cell.row, cell.row) = unit * unit * variance;
     }
+    LearnCovariances(model, model.groups[g], x, step, shift, moments[g]);
   }
   return moments;
 }

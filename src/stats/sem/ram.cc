@@ -209,6 +209,17 @@ RamModel BuildRamModel(const ParameterTable& table, const std::vector<GroupMomen
   return model;
 }
 
+int ReferenceIndicator(const RamGroup& group, int num_observed, int factor) {
+  for (int i = 0; i < num_observed; ++i) {
+    if (group.regression(i, factor) != 0) return i;
+  }
+  for (const RamCell& cell : group.cells) {
+    if (cell.matrix == RamMatrix::kRegression && cell.column == factor && cell.row < num_observed)
+      return cell.row;
+  }
+  return -1;
+}
+
 RamMatrices FillMatrices(const RamGroup& group, const Eigen::VectorXd& x) {
   RamMatrices filled{group.regression, group.covariance, group.mean};
   for (const RamCell& cell : group.cells) {

@@ -38,6 +38,10 @@ struct RamGroup {
   std::vector<RamCell> cells;
 };
 
+// The observed indicator that a factor is measured by first of all: one whose loading is fixed and not
+// 0, else the first with a free one; -1: there is none.
+int ReferenceIndicator(const RamGroup& group, int num_observed, int factor);
+
 struct RamModel {
   int num_observed = 0, num_variables = 0, num_parameters = 0;
   bool meanstructure = false;

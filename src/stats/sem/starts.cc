@@ -79,10 +79,23 @@ class GroupStarter {
     if (cell.matrix == RamMatrix::kMean) return 0;
     if (cell.matrix == RamMatrix::kRegression) {
       const bool loading = Observed(cell.row) && !Observed(cell.column);
-      return loading ? 0.7 : 0;
+      return loading ? (IsReversed(cell) ? -0.7 : 0.7) : 0;
     }
     if (cell.row != cell.column) return 0;
     return Observed(cell.row) ? 0.5 * sample_.covariance(cell.row, cell.row) : latent_variance;
+  }
+
+  bool IsReversed(const RamCell& loading) const {
+    const int reference =
+        ReferenceIndicator(group_, static_cast<int>(model_.num_observed), loading.column);
+    if (method_ == StartMethod::kCautious || reference < 0 || reference == loading.row)
+      return false;
+    const MatrixXd& s = sample_.covariance;
+    const double covariance = s(loading.row, reference);
+    const double error =
+        std::sqrt(s(loading.row, loading.row) * s(reference, reference) / sample_.n);
+    const double sign = group_.regression(reference, loading.column) < 0 ? -1 : 1;
+    return sign * covariance < -2 * error;
   }
 
   const RamCell* FindCell(RamMatrix matrix, Index row, Index column, std::size_t& at) const {

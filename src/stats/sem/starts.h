@@ -12,9 +12,10 @@ namespace partita::stats {
 
 // Attempts in the order in which they should be tried.
 enum class StartMethod {
-  kFabin,    // loadings by FABIN3 (Hagglund 1982), equations among observed variables by least
-             // squares, half of each variance unexplained
-  kSimple,   // all loadings equal, regressions 0
+  kFabin,   // loadings by FABIN3 (Hagglund 1982), equations among observed variables by least
+            // squares, half of each variance unexplained
+  kSimple,  // all loadings equal but for signs, which are those of the covariances with the factor's
+            // reference indicator where these are 0 with a probability below 0.05; regressions 0
   kCautious  // as kSimple with small latent variances; also ignores start(...)
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/date.h"
-#include "base/toml_text.h"
+#include "base/stray_character.h"
 #include "study/file/text.h"
 
 namespace partita::study {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "base/toml_text.h"
+#include "base/stray_character.h"
 
 namespace partita::study {
 namespace {

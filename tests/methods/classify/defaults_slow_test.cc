@@ -122,10 +122,12 @@ struct Settings {
 };
 
 constexpr double kDelta = 1e-5;
-constexpr int kFits = 10;
+// To choose from the grid, and to compare what was chosen: the smallest of 81 means of few fits lies
+// well below its own expectation.
+constexpr int kFewFits = 10, kManyFits = 100;
 
 // The mean error on a fifth of the rows of fits with independent noise.
-double ErrorOf(const LabelledRows& problem, const Settings& settings, double epsilon) {
+double ErrorOf(const LabelledRows& problem, const Settings& settings, double epsilon, int fits) {
   std::vector<Index> order(static_cast<size_t>(problem.x.rows()));
   std::iota(order.begin(), order.end(), 0);
   std::mt19937_64 random(1);
@@ -139,16 +141,17 @@ double ErrorOf(const LabelledRows& problem, const Settings& settings, double eps
   const stats::erm::DescentOptions options{
       {}, settings.lambda, settings.step, 1, settings.iterations};
   const double sd = stats::erm::DescentNoise(2, settings.iterations, epsilon, kDelta);
+  random.seed(static_cast<uint64_t>(fits));
   std::normal_distribution<double> normal(0, sd);
   double wrong = 0;
-  for (int fit = 0; fit < kFits; ++fit) {
+  for (int fit = 0; fit < fits; ++fit) {
     const VectorXd w = stats::erm::NoisyDescent(rows, options, [&](size_t) {
       return VectorXd::NullaryExpr(x.cols(), [&] { return normal(random); }).eval();
     });
     const Index tests = x.rows() - train;
     wrong += ((x.bottomRows(tests) * w).array() * y.tail(tests).array() <= 0).cast<double>().mean();
   }
-  return wrong / kFits;
+  return wrong / fits;
 }
 
 TEST(ClassifyDefaults, AreWithinAFifthOfTheBestOfAGrid) {
@@ -158,19 +161,25 @@ TEST(ClassifyDefaults, AreWithinAFifthOfTheBestOfAGrid) {
   std::printf("%-14s %8s %9s %7s\n", "table", "epsilon", "defaults", "best");
   for (const auto& [name, problem] : Problems()) {
     for (const double epsilon : {0.2, 1.0, 5.0}) {
-      double best = 1;
+      double smallest = 1;
+      Settings best = chosen;
       for (const double share : {1.0, 0.6, kDefaultRowNormShare}) {
         for (const double lambda : {1e-4, 1e-3, 1e-2}) {
           for (const double step : {1.0, 4.0, 16.0}) {
             for (const size_t iterations : {size_t{10}, size_t{30}, size_t{100}}) {
-              best = std::min(best, ErrorOf(problem, {share, lambda, step, iterations}, epsilon));
+              const Settings settings{share, lambda, step, iterations};
+              const double error = ErrorOf(problem, settings, epsilon, kFewFits);
+              if (error >= smallest) continue;
+              smallest = error;
+              best = settings;
             }
           }
         }
       }
-      const double error = ErrorOf(problem, chosen, epsilon);
-      std::printf("%-14s %8g %9.3f %7.3f\n", name.c_str(), epsilon, error, best);
-      EXPECT_LE(error, 1.2 * best) << name << ", epsilon " << epsilon;
+      const double error = ErrorOf(problem, chosen, epsilon, kManyFits);
+      const double least = ErrorOf(problem, best, epsilon, kManyFits);
+      std::printf("%-14s %8g %9.3f %7.3f\n", name.c_str(), epsilon, error, least);
+      EXPECT_LE(error, 1.2 * least) << name << ", epsilon " << epsilon;
     }
   }
 }

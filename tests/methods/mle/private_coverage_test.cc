@@ -7,6 +7,7 @@
 #include <random>
 
 #include "methods/mle/moments/private_moments.h"
+#include "tests/methods/mle/noise_in_the_clear.h"
 #include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_coverage_test {
@@ -87,8 +88,9 @@ TEST(PrivateCoverageTest, IntervalsContainTheTruthAsOftenAsTheySay) {
     std::vector<std::vector<Int128>> shares;
     for (uint32_t party = 0; party < kParties; ++party)
       shares.push_back(DrawNoiseShare(design, noise));
-    const MleResult fit = FitPrivateMoments(
-        analysis, design, {0, 1, 2}, AddNoiseInTheClear(task, {exact}, design, shares), progress);
+    const MleResult fit =
+        FitPrivateMoments(analysis, design, {0, 1, 2},
+                          testing::AddNoiseInTheClear(task, {exact}, design, shares), progress);
     const MleResult plain = FitMoments(analysis, {exact}, kPrivateFractionBits, progress);
     ASSERT_TRUE(fit.fit.converged);
     for (size_t k = 0; k < 2; ++k) {

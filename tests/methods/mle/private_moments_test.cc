@@ -10,6 +10,7 @@
 
 #include "privacy/sampling/grid_variance.h"
 #include "tests/methods/mle/mle_parties.h"
+#include "tests/methods/mle/noise_in_the_clear.h"
 #include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_moments_test {
@@ -175,7 +176,8 @@ TEST(PrivateMomentsTest, TheOpenedVectorIsTheTwinWithEveryPartysNoise) {
               if (process == 1) opened = std::move(noised);
             });
         for (const auto& error : outcome.errors) ASSERT_FALSE(error) << error->message();
-        ExpectEqual(opened, AddNoiseInTheClear(test.task, ExactMoments(test), design, shares));
+        ExpectEqual(opened,
+                    testing::AddNoiseInTheClear(test.task, ExactMoments(test), design, shares));
       }
     }
   }

@@ -10,6 +10,7 @@
 
 #include "methods/mle/moments/private_moments.h"
 #include "privacy/audit/replay.h"
+#include "tests/methods/mle/noise_in_the_clear.h"
 #include "tests/methods/mle/plaintext_moments.h"
 
 namespace partita::methods::mle::private_sensitivity_test {
@@ -137,7 +138,7 @@ class Brute {
       exact.push_back(PlaintextMoments(2, {values}, {weights}));
     }
     std::vector<Int128> numbers;
-    for (const NoisedMoments& cell : AddNoiseInTheClear(task_, exact, design_, {})) {
+    for (const NoisedMoments& cell : testing::AddNoiseInTheClear(task_, exact, design_, {})) {
       if (!design_.public_count) numbers.push_back(cell.count);
       numbers.insert(numbers.end(), cell.sum.begin(), cell.sum.end());
       for (const size_t at : {0, 1, 3}) numbers.push_back(cell.cross[at]);

@@ -4,9 +4,9 @@
 namespace partita::methods::mle::sealed_study_references_test {
 namespace {
 
-class SealedReferences : public ::testing::TestWithParam<std::string> {};
+class SealedStudyReferences : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
+TEST_P(SealedStudyReferences, EveryPartitionAndEngineGivesTheReference) {
   const nlohmann::json reference = partita::testing::LoadReference(GetParam());
   for (const nlohmann::json& partition : reference["partitions"]) {
     testing::ExpectSealedOnAllEngines(reference, partition);
@@ -14,7 +14,7 @@ TEST_P(SealedReferences, EveryPartitionAndEngineGivesTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(CompleteData, SealedReferences,
+INSTANTIATE_TEST_SUITE_P(CompleteData, SealedStudyReferences,
                          ::testing::ValuesIn(partita::testing::CompleteDataReferences()),
                          [](const auto& instance) { return instance.param; });
 

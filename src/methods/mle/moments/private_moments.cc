@@ -240,28 +240,6 @@ std::vector<NoisedMoments> OpenPrivateMoments(Engine& engine, const MomentsTask&
   return Place(task, design, opened[0].values, counts);
 }
 
-std::vector<NoisedMoments> AddNoiseInTheClear(const MomentsTask& task,
-                                              const std::vector<IntegerMoments>& exact,
-                                              const PrivateMoments& design,
-                                              const std::vector<std::vector<Int128>>& shares) {
-  const size_t p = task.num_variables;
-  std::vector<Int128> numbers, counts;
-  for (const IntegerMoments& cell : exact) {
-    if (design.public_count) {
-      counts.push_back(cell.n);
-    } else {
-      numbers.push_back(cell.n << kGridBits);
-    }
-    for (size_t v : design.release.variables)
-      numbers.push_back(cell.sum[v] * (Int128{1} << kPrivateFractionBits));
-    for (const auto& [a, b] : design.release.pairs) numbers.push_back(cell.cross[a * p + b]);
-  }
-  for (const std::vector<Int128>& share : shares) {
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] += share.at(i);
-  }
-  return Place(task, design, numbers, counts);
-}
-
 double NoiseStddev(const PrivateMoments& design) {
   const double shares = design.noise.sharing.parties;
   return std::ldexp(std::sqrt(shares) * privacy::StddevUpperBound(design.noise.share_variance),

@@ -90,12 +90,6 @@ std::vector<NoisedMoments> OpenPrivateMoments(mpc::Engine& engine, const Moments
                                               const PrivateMoments& design,
                                               const std::vector<Int128>& own_share);
 
-// The same in the clear: the oracle of the tests. shares: of every computing party.
-std::vector<NoisedMoments> AddNoiseInTheClear(const MomentsTask& task,
-                                              const std::vector<IntegerMoments>& exact,
-                                              const PrivateMoments& design,
-                                              const std::vector<std::vector<Int128>>& shares);
-
 // Standard deviation of the noise in each released number, in the units of z and z z'.
 double NoiseStddev(const PrivateMoments& design);
 

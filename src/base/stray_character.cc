@@ -1,4 +1,4 @@
-#include "base/toml_text.h"
+#include "base/stray_character.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "base/toml_text.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace partita::toml_text_test {
+#include "base/stray_character.h"
+
+namespace partita::stray_character_test {
 namespace {
 
 // "line:column", or "none".
@@ -43,4 +43,4 @@ TEST(TomlTextTest, OthersAreFoundWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace partita::toml_text_test
+}  // namespace partita::stray_character_test

@@ -1,8 +1,8 @@
+#include "base/stray_character.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "base/stray_character.h"
 
 namespace partita::stray_character_test {
 namespace {

@@ -37,7 +37,7 @@ std::string ModelText(const GlmStudy& study) {
 
 std::string FitText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
-  const std::string errors = fmt::format(
+  std::string errors = fmt::format(
       "whether the fit converged, the number of rows{}{}, and if it converged {} "
       "standard errors on a grid of 2^-{} of themselves",
       spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",

@@ -9,6 +9,8 @@ namespace partita::report {
 namespace {
 
 using study::Document;
+using study::DocumentInterval;
+using study::DocumentIntervals;
 using study::DocumentPlot;
 using study::DocumentSection;
 using study::DocumentSeries;
@@ -29,14 +31,28 @@ Json PlotJson(const DocumentPlot& plot) {
           {"series", std::move(series)}};
 }
 
+Json IntervalsJson(const DocumentIntervals& plot) {
+  Json rows = Json::array();
+  for (const DocumentInterval& row : plot.rows) {
+    rows.push_back(
+        {{"name", row.name}, {"lower", row.lower}, {"middle", row.middle}, {"upper", row.upper}});
+  }
+  return {{"title", plot.title},
+          {"x_label", plot.x_label},
+          {"ratios", plot.ratios},
+          {"rows", std::move(rows)}};
+}
+
 Json SectionJson(const DocumentSection& section) {
-  Json tables = Json::array(), plots = Json::array();
+  Json tables = Json::array(), plots = Json::array(), intervals = Json::array();
   for (const CellTable& table : section.tables) tables.push_back(CellTableJson(table));
   for (const DocumentPlot& plot : section.plots) plots.push_back(PlotJson(plot));
+  for (const DocumentIntervals& plot : section.intervals) intervals.push_back(IntervalsJson(plot));
   return {{"heading", section.heading},
           {"paragraphs", section.paragraphs},
           {"tables", std::move(tables)},
-          {"plots", std::move(plots)}};
+          {"plots", std::move(plots)},
+          {"intervals", std::move(intervals)}};
 }
 
 std::vector<double> ReadNumbers(const Json& json) {
@@ -55,6 +71,15 @@ DocumentPlot ReadPlot(const Json& json) {
     if (series.x.size() != series.y.size() ||
         (!series.upper.empty() && series.upper.size() != series.x.size()))
       throw Json::other_error::create(501, "a line of a plot lacks coordinates", nullptr);
+  }
+  return plot;
+}
+
+DocumentIntervals ReadIntervals(const Json& json) {
+  DocumentIntervals plot{json.at("title"), json.at("x_label"), json.at("ratios"), {}};
+  for (const Json& row : json.at("rows")) {
+    plot.rows.push_back({row.at("name"), NumberOrNan(row.at("lower")),
+                         NumberOrNan(row.at("middle")), NumberOrNan(row.at("upper"))});
   }
   return plot;
 }
@@ -110,6 +135,9 @@ Document ReadDocument(const Json& json) {
     DocumentSection read{section.at("heading"), section.at("paragraphs")};
     for (const Json& table : section.at("tables")) read.tables.push_back(ReadCellTable(table));
     for (const Json& plot : section.at("plots")) read.plots.push_back(ReadPlot(plot));
+    // Results of before there were any are read as well.
+    for (const Json& plot : section.value("intervals", Json::array()))
+      read.intervals.push_back(ReadIntervals(plot));
     document.sections.push_back(std::move(read));
   }
   for (const Json& file : body.at("files")) document.files.push_back({file.get<std::string>(), ""});

@@ -14,6 +14,7 @@
 #include "report/line_plot.h"
 #include "report/plan_statements.h"
 #include "report/privacy_html.h"
+#include "report/row_plot.h"
 #include "report/run_summary.h"
 
 namespace partita::report {
@@ -50,6 +51,7 @@ std::string SectionHtml(const DocumentSection& section, size_t index) {
   for (const DocumentTable& table : section.tables) html += CellTableHtml(table);
   std::string plots;
   for (const DocumentPlot& plot : section.plots) plots += PlotHtml(plot);
+  for (const study::DocumentIntervals& plot : section.intervals) plots += IntervalPlotHtml(plot);
   if (!plots.empty()) html += Element("div", "\n" + plots, "plots") + "\n";
   if (html.empty()) return {};
   return Section(fmt::format("section-{}", index + 1), section.heading, html);

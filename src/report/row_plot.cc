@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text_table.h"
 #include "report/html_text.h"
@@ -42,6 +43,52 @@ std::string BarLegendEntry(const std::string& name, size_t number) {
                   Element("span", Escape(name)));
 }
 
+// Where numbers stand: of ratios their logarithms.
+struct Axis {
+  double low = -1, high = 1;
+  bool ratios = false;
+
+  double Nothing() const { return ratios ? 1 : 0; }
+  bool Takes(double value) const { return std::isfinite(value) && (!ratios || value > 0); }
+  bool Takes(const study::DocumentInterval& row) const {
+    return Takes(row.lower) && Takes(row.middle) && Takes(row.upper);
+  }
+  double Place(double value) const { return ratios ? std::log(value) : value; }
+  double X(double value) const {
+    constexpr double kSide = 14;
+    const double share =
+        (Place(std::clamp(value, low, high)) - Place(low)) / (Place(high) - Place(low));
+    return kSide + (kRowWidth - 2 * kSide) * share;
+  }
+  // Always with a line at nothing.
+  std::vector<double> Ticks() const {
+    constexpr double kOneDecade = 10;
+    if (!ratios || high < kOneDecade * low) return report::Ticks(low, high, 4, false);
+    std::vector<double> ticks;
+    for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10) {
+      for (const double digit : {1.0, 2.0, 5.0}) {
+        const bool dense = high < 100 * low;
+        if (digit * decade >= low && digit * decade <= high && (dense || digit == 1))
+          ticks.push_back(digit * decade);
+      }
+    }
+    return ticks;
+  }
+};
+
+// That holds all intervals, and nothing.
+Axis AxisOf(const study::DocumentIntervals& plot) {
+  Axis axis{0, 0, plot.ratios};
+  axis.low = axis.high = axis.Nothing();
+  for (const study::DocumentInterval& row : plot.rows) {
+    if (!axis.Takes(row)) continue;
+    axis.low = std::min(axis.low, row.lower);
+    axis.high = std::max(axis.high, row.upper);
+  }
+  if (axis.low < axis.high) return axis;
+  return plot.ratios ? Axis{0.5, 2, true} : Axis{-1, 1, false};
+}
+
 }  // namespace
 
 std::string BarPlotHtml(const std::string& title, const std::string& first,
@@ -67,32 +114,32 @@ std::string BarPlotHtml(const std::string& title, const std::string& first,
                   Element("div", BarLegendEntry(first, 0) + BarLegendEntry(second, 1), "legend"));
 }
 
-std::string IntervalPlotHtml(const std::string& title, const std::string& x_label, double reach,
-                             const std::vector<IntervalRow>& rows) {
-  constexpr double kRow = kName + 14, kSide = 14, kAxisHeight = 36;
-  const double height = kRow * static_cast<double>(rows.size()) + kAxisHeight,
+std::string IntervalPlotHtml(const study::DocumentIntervals& plot, std::optional<double> reach) {
+  constexpr double kRow = kName + 14, kAxisHeight = 36;
+  const double height = kRow * static_cast<double>(plot.rows.size()) + kAxisHeight,
                bottom = height - kAxisHeight;
-  const auto x = [&](double value) {
-    return kSide +
-           (kRowWidth - 2 * kSide) * (std::clamp(value, -reach, reach) + reach) / (2 * reach);
-  };
+  const Axis axis = reach ? Axis{-*reach, *reach, false} : AxisOf(plot);
   std::string svg;
-  for (double tick : Ticks(-reach, reach, 4, true)) {
+  for (const double tick : axis.Ticks()) {
     svg +=
         fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2:.1f}\"/>",
-                    tick == 0 ? "axis" : "grid", x(tick), bottom);
-    svg += Text(x(tick), bottom + 14, "middle", fmt::format("{:g}", tick));
+                    tick == axis.Nothing() ? "axis" : "grid", axis.X(tick), bottom);
+    svg += Text(axis.X(tick), bottom + 14, "middle", fmt::format("{:g}", tick));
   }
   double y = 0;
-  for (const IntervalRow& row : rows) {
+  for (const study::DocumentInterval& row : plot.rows) {
     svg += NameAt(y, row.name);
-    svg += fmt::format(
-        "<line class=\"line s1\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
-        "<circle class=\"bar s1\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>",
-        x(row.lower), x(row.upper), y + kName + 4, y + kName + 4, x(row.middle), y + kName + 4);
+    if (axis.Takes(row)) {
+      svg += fmt::format(
+          "<line class=\"line s1\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{:.1f}\" y2=\"{:.1f}\"/>"
+          "<circle class=\"bar s1\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>",
+          axis.X(row.lower), axis.X(row.upper), y + kName + 4, y + kName + 4, axis.X(row.middle),
+          y + kName + 4);
+    }
     y += kRow;
   }
-  return FigureOf(title, height, svg + Text(kRowWidth / 2, height - 5, "middle", x_label), "");
+  return FigureOf(plot.title, height, svg + Text(kRowWidth / 2, height - 5, "middle", plot.x_label),
+                  "");
 }
 
 }  // namespace partita::report

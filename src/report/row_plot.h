@@ -2,8 +2,11 @@
 // so that they may be long.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "study/plan/document.h"
 
 namespace partita::report {
 
@@ -16,12 +19,9 @@ struct BarRow {
 std::string BarPlotHtml(const std::string& title, const std::string& first,
                         const std::string& second, const std::vector<BarRow>& rows);
 
-struct IntervalRow {
-  std::string name;
-  double lower = 0, middle = 0, upper = 0;
-};
-// A <figure>: all on one axis from -reach to reach, with a line at 0; what is beyond ends there.
-std::string IntervalPlotHtml(const std::string& title, const std::string& x_label, double reach,
-                             const std::vector<IntervalRow>& rows);
+// A <figure>: all on one axis, with a line at 0, of ratios at 1. reach: the axis goes from -reach to reach, and what is beyond ends there; empty: it holds all intervals.
+// Rows with a number that is not finite, or no ratio, keep their name alone.
+std::string IntervalPlotHtml(const study::DocumentIntervals& plot,
+                             std::optional<double> reach = {});
 
 }  // namespace partita::report

@@ -30,6 +30,8 @@ study::Document Sample() {
        "nats",
        {{"held out", {1, 2, 3}, {-3, -2, -1.5}}, {"range", {1, 2}, {-4, -3}, {-2, -1}}},
        "of all iterations"});
+  section.intervals.push_back(
+      {"Intervals of odds ratios", "odds ratio", true, {{"smoker", 1.25, 2.5, 5}}});
   document.sections.push_back(std::move(section));
   document.json = R"({"components": 2})";
   document.files.push_back({"synthetic.csv", "age\n31\n"});
@@ -144,10 +146,14 @@ TEST(DocumentReportTest, RefusesDamagedDocuments) {
   json half_band = parsed;
   half_band["document"]["sections"][0]["plots"][0]["series"][1]["upper"].erase(0);
   EXPECT_THROW(ParseResultJson(half_band.dump(), "r", ReadStored), Error);
-  // Of before there were notes and bands.
+  json no_end = parsed;
+  no_end["document"]["sections"][0]["intervals"][0]["rows"][0].erase("upper");
+  EXPECT_THROW(ParseResultJson(no_end.dump(), "r", ReadStored), Error);
+  // Of before there were notes, bands and intervals.
   json old = parsed;
   json& plot = old["document"]["sections"][0]["plots"][0];
   plot.erase("note");
+  old["document"]["sections"][0].erase("intervals");
   for (json& series : plot["series"]) series.erase("upper");
   EXPECT_NO_THROW(ParseResultJson(old.dump(), "r", ReadStored));
   parsed["document"].erase("sections");

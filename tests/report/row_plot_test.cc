@@ -42,8 +42,8 @@ TEST(RowPlotTest, LongNamesAreCut) {
 }
 
 TEST(RowPlotTest, IntervalsShareAnAxisAndEndAtItsEnds) {
-  const std::string html = IntervalPlotHtml("Intervals", "standard deviations", 8,
-                                            {{"zero", -1, 0, 1}, {"far", -100, 2, 100}});
+  const std::string html = IntervalPlotHtml(
+      {"Intervals", "standard deviations", false, {{"zero", -1, 0, 1}, {"far", -100, 2, 100}}}, 8);
   const std::vector<double> from = Numbers(html, R"re(class="line s1" x1="([0-9.]+)")re"),
                             to = Numbers(html, R"re(class="line s1" x1="[^"]*" x2="([0-9.]+)")re"),
                             at = Numbers(html, R"re(cx="([0-9.]+)")re");
@@ -53,6 +53,39 @@ TEST(RowPlotTest, IntervalsShareAnAxisAndEndAtItsEnds) {
   EXPECT_NEAR(to[0] - from[0], (to[1] - from[1]) / 8, 0.2);
   EXPECT_NEAR(at[1] - at[0], to[0] - from[0], 0.2);  // coordinates have one decimal
   EXPECT_THAT(html, HasSubstr(">standard deviations</text>"));
+}
+
+// 0.5, 1 and 2 are equally far apart, and the line of nothing stands at 1.
+TEST(RowPlotTest, RatiosStandAtTheirLogarithms) {
+  const std::string html = IntervalPlotHtml({"Odds ratios",
+                                             "odds ratio",
+                                             true,
+                                             {{"age", 0.5, 1, 2},
+                                              {"stage", 1, 4, 16},
+                                              {"unknown", 0, 1, 2},
+                                              {"not finite", 1, 1, std::nan("")}}});
+  const std::vector<double> from = Numbers(html, R"re(class="line s1" x1="([0-9.]+)")re"),
+                            to = Numbers(html, R"re(class="line s1" x1="[^"]*" x2="([0-9.]+)")re"),
+                            at = Numbers(html, R"re(cx="([0-9.]+)")re"),
+                            nothing = Numbers(html, R"re(class="axis" x1="([0-9.]+)")re");
+  ASSERT_EQ(at.size(), 2U) << "only rows that have a place";
+  EXPECT_NEAR(at[0] - from[0], to[0] - at[0], 0.2);
+  EXPECT_NEAR(at[1] - from[1], to[0] - from[0], 0.2);
+  EXPECT_NEAR(to[1] - from[1], 2 * (to[0] - from[0]), 0.2);
+  ASSERT_EQ(nothing.size(), 1U);
+  EXPECT_NEAR(nothing[0], at[0], 0.1);
+  EXPECT_THAT(html, HasSubstr(">unknown<"));
+  for (const char* tick : {">0.5<", ">1<", ">2<", ">5<", ">10<"})
+    EXPECT_THAT(html, HasSubstr(tick));
+}
+
+// All on one side: the axis reaches to nothing anyway. Within one decade ticks are evenly spaced.
+TEST(RowPlotTest, TheAxisHoldsNothing) {
+  const std::string html =
+      IntervalPlotHtml({"Hazard ratios", "hazard ratio", true, {{"age", 1.2, 1.5, 1.9}}});
+  EXPECT_EQ(Numbers(html, R"re(class="axis" x1="([0-9.]+)")re").size(), 1U);
+  const std::string none = IntervalPlotHtml({"Nothing", "difference", false, {}});
+  EXPECT_THAT(none, HasSubstr(">0<"));
 }
 
 }  // namespace

@@ -100,19 +100,13 @@ study::DocumentTable PathTable(const Regression& regression) {
   return table;
 }
 
-// Each interval a line, at the place of its term in the table.
-study::DocumentPlot RatioPlot(const Spec& spec, const Regression& regression) {
-  study::DocumentPlot plot;
-  plot.title = fmt::format("Intervals of {}s", RatioName(spec.law));
-  plot.x_label = fmt::format("log of the {}", RatioName(spec.law));
-  plot.y_label = "line of the table, from below";
-  double place = 0;
-  for (auto row = regression.coefficients.rbegin(); row != regression.coefficients.rend(); ++row) {
-    if (!ShowsRatio(spec, *row)) continue;
-    ++place;
-    plot.series.push_back({row->term,
-                           {row->inference.lower, row->estimate, row->inference.upper},
-                           {place, place, place}});
+study::DocumentIntervals RatioPlot(const Spec& spec, const Regression& regression) {
+  const std::string ratio(RatioName(spec.law));
+  study::DocumentIntervals plot{fmt::format("Intervals of {}s", ratio), ratio, true, {}};
+  for (const Coefficient& row : regression.coefficients) {
+    if (!ShowsRatio(spec, row)) continue;
+    plot.rows.push_back({row.term, std::exp(row.inference.lower), std::exp(row.estimate),
+                         std::exp(row.inference.upper)});
   }
   return plot;
 }
@@ -240,7 +234,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
     study::DocumentTable ratios = RatioTable(spec, regression);
     if (!ratios.rows.empty()) {
       coefficients.tables.push_back(std::move(ratios));
-      coefficients.plots.push_back(RatioPlot(spec, regression));
+      coefficients.intervals.push_back(RatioPlot(spec, regression));
     }
   }
   if (spec.aggregates) {

@@ -26,11 +26,26 @@ struct DocumentPlot {
   std::string note = {};  // what stands below the title
 };
 
+// An estimate with its interval.
+struct DocumentInterval {
+  std::string name;
+  double lower = 0, middle = 0, upper = 0;
+};
+
+// Rows of names with their intervals on one axis (a forest plot). ratios: positive numbers, on a
+// logarithmic axis with a line at 1; else with a line at 0.
+struct DocumentIntervals {
+  std::string title, x_label;
+  bool ratios = false;
+  std::vector<DocumentInterval> rows;
+};
+
 struct DocumentSection {
   std::string heading;
   std::vector<std::string> paragraphs = {};  // whole sentences
   std::vector<DocumentTable> tables = {};
   std::vector<DocumentPlot> plots = {};
+  std::vector<DocumentIntervals> intervals = {};
   // Exact numbers of this party's own rows: shown on its terminal, and in no file that may be
   // passed on.
   bool own_rows = false;

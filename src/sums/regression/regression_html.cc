@@ -42,14 +42,15 @@ std::string CoefficientTable(const RegressionResult& result) {
 // whatever the units are.
 std::string IntervalPlot(const RegressionResult& result) {
   constexpr double kReach = 8;
-  std::vector<report::IntervalRow> rows;
+  study::DocumentIntervals plot{"Intervals of the coefficients",
+                                fmt::format("posterior standard deviations (ends at {:g})", kReach),
+                                false,
+                                {}};
   for (const CoefficientFacts& row : result.coefficients) {
     const double scale = row.stddev > 0 ? row.stddev : 1;
-    rows.push_back({row.name, row.lower / scale, row.mean / scale, row.upper / scale});
+    plot.rows.push_back({row.name, row.lower / scale, row.mean / scale, row.upper / scale});
   }
-  return report::IntervalPlotHtml(
-      "Intervals of the coefficients",
-      fmt::format("posterior standard deviations (ends at {:g})", kReach), kReach, rows);
+  return report::IntervalPlotHtml(plot, kReach);
 }
 
 std::string ColumnTable(const RegressionResult& result) {

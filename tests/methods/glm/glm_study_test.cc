@@ -160,7 +160,11 @@ TEST(GlmStudyTest, TheRegressionIsPrintedAndWritten) {
   EXPECT_EQ(tables[0].rows.size(), 5u);
   EXPECT_EQ(tables[1].columns[1], "odds ratio");
   EXPECT_EQ(tables[1].rows.size(), 4u);
-  EXPECT_EQ(document.sections.front().plots.size(), 1u);
+  ASSERT_EQ(document.sections.front().intervals.size(), 1u);
+  const study::DocumentIntervals& forest = document.sections.front().intervals.front();
+  EXPECT_TRUE(forest.ratios);
+  ASSERT_EQ(forest.rows.size(), 4u);
+  EXPECT_EQ(study::DocumentCell(forest.rows[0].middle), tables[1].rows[0][1]);
   ASSERT_EQ(document.files.size(), 1u);
   EXPECT_EQ(document.files.front().name, "coefficients.csv");
   const std::string& csv = document.files.front().contents;

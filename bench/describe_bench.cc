@@ -73,7 +73,9 @@ BENCHMARK(BM_CountOwn)->Unit(benchmark::kMillisecond);
 // engine: 0 dealer, 1 replicated, 2 shamir.
 void BM_Table(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
-  const Processes setting = {kEngines[state.range(0)], kParties};
+  Processes setting = {kEngines[state.range(0)], kParties};
+  for (const char* name : {kDisclosureRelease, kTableRelease})
+    setting.releases.push_back({name, "", "all", "exact", 1000});
   Task task;
   task.spec = ThirtyVariables();
   task.grid_bits = 6;

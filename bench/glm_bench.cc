@@ -3,6 +3,7 @@
 // them.
 #include "bench/mpc_processes.h"
 #include "crypto/prg.h"
+#include "methods/glm/aggregates.h"
 #include "methods/glm/protocol.h"
 #include "stats/blr/variates.h"
 
@@ -13,9 +14,11 @@ using mpc::bench::Processes;
 
 constexpr size_t kParties = 3, kRows = 100'000 / kParties, kColumns = 10;
 
-Task TenColumns() {
+Task TenColumns(bool aggregates) {
   Task task;
-  task.spec.family = stats::glm::Family::kBinomial;
+  task.spec.aggregates = aggregates;
+  if (aggregates) task.spec.steps = 8;
+  task.spec.law = stats::glm::LawByName("binomial");
   for (size_t c = 0; c < kColumns; ++c) task.spec.columns.push_back({"x", {}, 1, false});
   task.classes = 2;
   for (size_t p = 0; p < kParties; ++p) task.holders.push_back({p, kRows});
@@ -42,29 +45,42 @@ OwnData MadeUpRows() {
 }
 
 void BM_OwnSums(benchmark::State& state) {
-  const Task task = TenColumns();
+  const Task task = TenColumns(false);
   const OwnData own = MadeUpRows();
   const Eigen::VectorXd at = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(kColumns));
   for (auto _ : state)
-    benchmark::DoNotOptimize(stats::glm::SumsAt(task.spec.family, own.rows, at, task.units.limits));
+    benchmark::DoNotOptimize(stats::glm::SumsAt(task.spec.law, own.rows, at, task.units.limits));
 }
 BENCHMARK(BM_OwnSums)->Unit(benchmark::kMillisecond);
 
-// engine: 0 dealer, 1 replicated, 2 shamir.
+// aggregates: the level, else iterates; engine: 0 dealer, 1 replicated, 2 shamir.
 void BM_Fit(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
-  const Processes setting = {kEngines[state.range(0)], kParties};
-  const Task task = TenColumns();
+  Processes setting = {kEngines[state.range(1)], kParties};
+  constexpr uint64_t kMost = 1000;
+  for (const char* name :
+       {kDisclosureRelease, kIndependenceRelease, kIteratesRelease, kEstimatesRelease}) {
+    setting.releases.push_back({name, "", "all", "exact", kMost});
+  }
+  for (const char* name : {kFirstRelease, kSumsRelease, kFitRelease})
+    setting.releases.push_back({name, "", "process0", "exact", kMost, 0});
+  const Task task = TenColumns(state.range(0) == 1);
   const OwnData own = MadeUpRows();
   mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
     const auto fit = [&] {
       const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
-      CheckCounts(engine, task, counts, 100, 5);
-      Fitter fitter(engine, task, own, RowsOf(engine, task, counts),
-                    EventsOf(engine, task, counts));
-      fitter.First();
-      for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
-      benchmark::DoNotOptimize(fitter.Finish());
+      CheckCounts(engine, task, counts, {}, 100, 5);
+      const SharedTotals totals = TotalsFrom(engine, task, counts);
+      const auto run = [&](auto fitter) {
+        fitter.First();
+        for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
+        benchmark::DoNotOptimize(fitter.Finish());
+      };
+      if (task.spec.aggregates) {
+        run(AggregateFitter(engine, task, own, totals, 0));
+      } else {
+        run(Fitter(engine, task, own, totals));
+      }
     };
     fit();
     if (engine.self() == mpc::PartyIndex{0}) {
@@ -75,8 +91,8 @@ void BM_Fit(benchmark::State& state) {
   });
 }
 BENCHMARK(BM_Fit)
-    ->ArgName("engine")
-    ->DenseRange(0, 2)
+    ->ArgNames({"aggregates", "engine"})
+    ->ArgsProduct({{0, 1}, {0, 1, 2}})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

@@ -61,6 +61,8 @@ const std::vector<GoldenStudy>& GoldenStudies() {
        {},
        {"summary.txt", "result.json", "report.html", "synthetic_1.csv", "synthetic_2.csv"}},
       {"classify", "private_classifier"},
+      {"describe", "baseline_table"},
+      {"glm", "readmission"},
       {"mcmc",
        "registry_survival",
        {{"chains = 20", "chains = 4"},

@@ -6,6 +6,8 @@
 #include "run/rehearse/rehearsal.h"
 #include "stats/glm/fit.h"
 #include "stats/glm/likelihood.h"
+#include "stats/glm/robust.h"
+#include "stats/glm/sites.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -21,6 +23,8 @@ constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 // Of a converged estimate from the maximum: the next step is no longer than one of the grid, and
 // what is left after it is of a smaller order.
 constexpr double kSettled = 1 + 0x1p-4;
+// Where all digits open.
+constexpr double kDigits = 1e-6;
 // Of the binary logarithm of a grid's step: the variance that it is found from is cut.
 constexpr double kGridError = 0x1p-6;
 
@@ -30,42 +34,56 @@ MatrixXd InverseOf(const MatrixXd& information) {
 
 class Comparison {
  public:
-  Comparison(const GlmStudy& study, const Fitted& opened, const stats::glm::Rows& rows,
-             run::Agreement& agreement)
+  Comparison(const GlmStudy& study, const Fitted& opened,
+             const std::vector<stats::glm::Rows>& by_holder, run::Agreement& agreement)
       : analysis_(study.file.analyses.front().name),
         task_(study.task),
-        family_(study.task.spec.family),
+        law_(study.task.spec.law),
         opened_(opened),
         model_(*opened.model),
-        rows_(rows),
+        by_holder_(by_holder),
+        rows_(stats::glm::Pooled(by_holder)),
         agreement_(agreement) {}
 
   void Run() {
-    const stats::glm::Maximum maximum = stats::glm::Maximise(family_, rows_, task_.units.limits, 0);
+    stats::glm::Maximum maximum = Maximise(
+        law_, task_.spec.sites > 0 ? WithSiteColumns(by_holder_) : rows_, task_.units.limits, 0);
+    maximum.point.conservativeResize(rows_.x.cols());
     agreement_.run_converged = model_.converged;
     agreement_.plain_converged = maximum.converged;
     agreement_.Add(analysis_, "rows", static_cast<double>(model_.rows), NumRows());
     if (task_.classes > 1) {
       agreement_.Add(analysis_, "rows with outcome 1", static_cast<double>(model_.events),
-                     rows_.y.sum());
+                     rows_.copies ? rows_.weights.dot(rows_.y) : rows_.y.sum());
     }
-    CompareLastStep();
+    if (task_.spec.clustered()) {
+      agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters),
+                     static_cast<double>(NumClusters(rows_)));
+    }
+    if (!task_.spec.aggregates) CompareLastStep();
     if (!model_.converged || !maximum.converged) return;
     for (Index i = 0; i < maximum.point.size(); ++i) {
+      const double digits = kDigits * model_.standard_errors[i];
       AddOnGrid(NameOf(i) + ", maximum", opened_.points.back()[i], maximum.point[i],
-                kSettled * opened_.estimate_steps[i]);
+                task_.spec.aggregates ? digits : kSettled * opened_.estimate_steps[i]);
     }
     CompareErrors();
     CompareTotals();
   }
 
  private:
-  double NumRows() const { return static_cast<double>(rows_.y.size()); }
+  double NumRows() const { return rows_.count(); }
   const std::string& NameOf(Index i) const {
     return task_.spec.columns[static_cast<size_t>(i)].name;
   }
   stats::glm::PointSums SumsAt(const VectorXd& point) const {
-    return stats::glm::SumsAt(family_, rows_, point, task_.units.limits);
+    return stats::glm::SumsAt(law_, PooledAt(point), point, task_.units.limits);
+  }
+  stats::glm::Rows PooledAt(const VectorXd& point) const {
+    std::vector<stats::glm::Rows> at;
+    for (const stats::glm::Rows& rows : by_holder_)
+      at.push_back(RowsAt(task_.spec, rows, point, task_.units.limits));
+    return stats::glm::Pooled(at);
   }
 
   // Opened on a grid: equal if the number in the clear rounds to what opened.
@@ -84,15 +102,24 @@ class Comparison {
     }
   }
 
+  VectorXd ErrorsAt(const stats::glm::PointSums& sums) const {
+    if (task_.spec.robust()) {
+      const stats::glm::Meat meat =
+          MeatAt(law_, PooledAt(opened_.points.back()), opened_.points.back(), task_.units.limits);
+      return stats::glm::SandwichErrors(sums.information, meat.meat);
+    }
+    const double freedom = NumRows() - static_cast<double>(task_.spec.num_coefficients());
+    const double dispersion = TakesDispersion(task_.spec) ? sums.pearson / freedom : 1;
+    return (dispersion * InverseOf(sums.information).diagonal()).cwiseSqrt();
+  }
+
   void CompareErrors() {
     const stats::glm::PointSums sums = SumsAt(opened_.points.back());
-    const double dispersion = stats::glm::HasDispersion(family_)
-                                  ? sums.pearson / (NumRows() - static_cast<double>(rows_.x.cols()))
-                                  : 1;
-    const VectorXd errors = (dispersion * InverseOf(sums.information).diagonal()).cwiseSqrt();
+    const VectorXd errors = ErrorsAt(sums);
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", standard error", model_.standard_errors[i], errors[i],
-                kRounding * model_.steps[i]);
+                task_.spec.aggregates ? kDigits * errors[i] : kRounding * model_.steps[i]);
+      if (task_.spec.aggregates) continue;
       // The grid is 2^floor(log2(2^-bits standard errors)).
       const double wanted = std::log2(errors[i]) - task_.grid_bits;
       const double exponent = std::log2(model_.steps[i]);
@@ -103,34 +130,39 @@ class Comparison {
   }
 
   void CompareTotals() {
-    const double error = std::ldexp(kRounding, -task_.grid_bits);
-    const Fit fit = FitRows(family_, rows_, task_.units.limits, task_.spec.intercept);
+    if (NumTotals(task_.spec) == 0) return;
+    const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
+    stats::glm::Rows ones = rows_;
+    ones.x = MatrixXd::Ones(rows_.y.size(), 1);
+    const Fit fit = FitRows(law_, ones, task_.units.limits, task_.spec.intercept);
     const stats::glm::PointSums sums = SumsAt(opened_.points.back());
     const double n = NumRows();
-    const bool logs = family_ == Family::kGaussian;
+    const bool logs = law_.family == Family::kGaussian;
     const auto total = [&](double deviance) {
       return logs ? n * std::log(deviance / n) : deviance;
     };
     size_t next = 0;
     const auto add = [&](const std::string& name, double plain) {
-      AddOnGrid(name, model_.totals[next++], plain, error);
+      const double digits = kDigits * (1 + std::abs(plain));
+      AddOnGrid(name, model_.totals[next++], plain, task_.spec.aggregates ? digits : on_grid);
     };
     add("deviance", total(sums.deviance));
-    if (family_ != Family::kBinomial || !task_.spec.intercept)
-      add("null deviance", total(fit.null_deviance));
-    if (family_ == Family::kPoisson || family_ == Family::kGamma)
-      add("constant of the log-likelihood", stats::glm::OwnConstant(family_, rows_));
-    if (family_ == Family::kGamma) add("Pearson's sum", sums.pearson);
+    if (NullOpens(task_.spec)) add("null deviance", total(fit.null_deviance));
+    const bool constant = law_.family == Family::kPoisson || law_.family == Family::kGamma;
+    if (constant && HasLikelihood(law_))
+      add("constant of the log-likelihood", stats::glm::OwnConstant(law_, rows_));
+    if (HasDispersion(law_) && !logs) add("Pearson's sum", sums.pearson);
   }
 
   using Fit = stats::glm::Fit;
 
   const std::string& analysis_;
   const Task& task_;
-  const Family family_;
+  const stats::glm::Law law_;
   const Fitted& opened_;
   const FittedModel& model_;
-  const stats::glm::Rows& rows_;
+  const std::vector<stats::glm::Rows>& by_holder_;
+  const stats::glm::Rows rows_;
   run::Agreement& agreement_;
 };
 
@@ -140,12 +172,16 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                        Progress& /*progress*/) const {
   data::Table pooled = run.mock.pooled;
   DeriveColumns(pooled);
-  run::TakenRows rows;
-  run::OwnRows counts;
-  const OwnData own = OwnDataOf(task.spec, CountTables(task.spec, factors), pooled,
-                                TakeRows(*this, pooled, used, rows, counts));
+  std::vector<stats::glm::Rows> by_holder;
+  for (const run::RowHolder& holder : task.holders) {
+    const data::Table table = run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party));
+    run::TakenRows rows;
+    run::OwnRows counts;
+    const std::vector<size_t> taken = RowsTaken(*this, table, rows, counts);
+    by_holder.push_back(OwnDataOf(task.spec, CountTables(task.spec, factors), table, taken).rows);
+  }
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
-  Comparison(*this, result.fitted, own.rows, agreement).Run();
+  Comparison(*this, result.fitted, by_holder, agreement).Run();
 }
 
 }  // namespace partita::methods::glm

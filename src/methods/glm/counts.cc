@@ -1,8 +1,11 @@
 #include "methods/glm/counts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
+#include "methods/glm/aggregates.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/small_cells.h"
@@ -15,6 +18,7 @@ using mpc::Shared;
 using mpc::SharedBits;
 
 constexpr uint64_t kFreedom = 10, kRowsPerColumn = 3;
+constexpr double kLeastTimesLargest = 10;  // the sum of the weights
 
 size_t TableCells(const Task& task) {
   return std::accumulate(task.table_sizes.begin(), task.table_sizes.end(), size_t{0});
@@ -40,19 +44,52 @@ SharedBits CellBits(Engine& engine, const Task& task, const std::vector<Shared>&
   return mpc::NoSmallCells(engine, tables, min_cell, none_passes);
 }
 
+// 1 x 1: whether the sum of the weights is ten times each holder's largest, also without each other
+// holder's.
+SharedBits NoLargeWeight(Engine& engine, const Task& task, const std::vector<Shared>& weights) {
+  const size_t holders = weights.size();
+  const double most = (kLeastTimesLargest + 2) * static_cast<double>(task.max_rows());
+  const auto entry = [&](size_t h, size_t row) { return engine.Slice(weights[h], row, 0, {1, 1}); };
+  Shared sum = entry(0, 0);
+  for (size_t h = 1; h < holders; ++h) sum = engine.Add(sum, entry(h, 0));
+  std::vector<Shared> more;
+  for (size_t h = 0; h < holders; ++h) {
+    const Shared times = mpc::TimesConstant(engine, entry(h, 1), kLeastTimesLargest, 0);
+    const Shared all = engine.Subtract(sum, times);
+    more.push_back(mpc::WithBound(all, most));
+    for (size_t left_out = 0; left_out < holders; ++left_out) {
+      if (left_out == h) continue;
+      more.push_back(mpc::WithBound(engine.Subtract(all, entry(left_out, 0)), most));
+    }
+  }
+  const std::vector<Shared> column = {engine.Concatenate(more, true)};
+  const std::vector<SharedBits> small = {mpc::IsNegative(engine, column).front()};
+  const Shared failures = engine.SumRows(engine.ToRing(small).front());
+  const std::vector<Shared> none = {
+      mpc::PlusConstant(engine, failures, -1, static_cast<double>(more.size()) + 1)};
+  return mpc::IsNegative(engine, none).front();
+}
+
+size_t ClustersCell(const Task& task) { return NumCounts(task) - 2; }
+
 }  // namespace
 
+bool ComparesWeights(const Spec& spec) { return !spec.weights.empty() && !spec.copies(); }
+
 uint64_t NumChecks(const Task& task) {
-  return task.table_sizes.size() + (task.classes > 1 ? 1 : 0) + 1;
+  return task.table_sizes.size() + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 2 : 0) +
+         (ComparesWeights(task.spec) ? 1 : 0) + 1;
 }
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
-  const uint64_t p = task.num_columns();
-  return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
+  const uint64_t p = task.spec.num_coefficients();
+  const uint64_t determined = task.spec.aggregates ? RowsDetermined(task) + 1 : 0;
+  return std::max({min_rows, p + kFreedom, kRowsPerColumn * p, determined});
 }
 
 std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
-                                        const std::vector<Shared>& by_holder, uint64_t min_rows,
+                                        const std::vector<Shared>& by_holder,
+                                        const std::vector<Shared>& weights, uint64_t min_rows,
                                         uint64_t min_cell) {
   std::vector<SharedBits> bits;
   if (!task.table_sizes.empty())
@@ -61,11 +98,19 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     bits.push_back(
         CellBits(engine, task, by_holder, TableCells(task), {task.classes}, min_cell, false));
   }
+  const SharedTotals totals = TotalsFrom(engine, task, by_holder);
   const auto most = static_cast<double>(task.max_rows());
-  const auto least = static_cast<double>(std::min(LeastRows(task, min_rows), task.max_rows() + 1));
-  const std::vector<Shared> more = {
-      mpc::PlusConstant(engine, RowsOf(engine, task, by_holder), -least, most + 1)};
-  bits.push_back(engine.Not(mpc::IsNegative(engine, more).front()));
+  const auto at_least = [&](const Shared& count, uint64_t wanted) {
+    const auto bound = static_cast<double>(std::min(wanted, task.max_rows() + 1));
+    const std::vector<Shared> more = {mpc::PlusConstant(engine, count, -bound, most + 1)};
+    return engine.Not(mpc::IsNegative(engine, more).front());
+  };
+  if (task.spec.clustered()) {
+    bits.push_back(CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false));
+    bits.push_back(at_least(totals.clusters, task.num_columns() + 1));
+  }
+  if (ComparesWeights(task.spec)) bits.push_back(NoLargeWeight(engine, task, weights));
+  bits.push_back(at_least(totals.rows, LeastRows(task, min_rows)));
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, bits, mpc::kEverybody);
   if (!engine.self()) return std::nullopt;
@@ -77,17 +122,27 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     ++next;
   }
   if (task.classes > 1) answers.outcome = mpc::GetBit(opened[next++], 0, 0);
+  if (task.spec.clustered()) {
+    answers.clusters = mpc::GetBit(opened[next], 0, 0) && mpc::GetBit(opened[next + 1], 0, 0);
+    next += 2;
+  }
+  if (ComparesWeights(task.spec)) answers.weights = mpc::GetBit(opened[next++], 0, 0);
   answers.rows = mpc::GetBit(opened[next], 0, 0);
   return answers;
 }
 
-Shared RowsOf(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
-  return CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
+SharedTotals TotalsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
+  SharedTotals totals;
+  totals.rows = CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
+  if (task.classes > 1) totals.events = CountOfAll(engine, task, by_holder, TableCells(task) + 1);
+  if (task.spec.clustered())
+    totals.clusters = CountOfAll(engine, task, by_holder, ClustersCell(task));
+  return totals;
 }
 
-Shared EventsOf(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
-  if (task.classes == 1) return {};
-  return CountOfAll(engine, task, by_holder, TableCells(task) + 1);
+std::string ClustersRule(const Task& task, uint64_t min_cell) {
+  return fmt::format("at least {} clusters, and min_cell = {} also without each holder's own rows",
+                     std::max<uint64_t>(task.num_columns() + 1, min_cell), min_cell);
 }
 
 }  // namespace partita::methods::glm

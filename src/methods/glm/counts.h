@@ -3,15 +3,20 @@
 //
 // Ideal function   (every holder's counts, own_rows.h) -> to everybody one bit for every table:
 //                  whether each of its cells is 0 or at least min_cell, over all holders and over
-//                  all but each one; of a binomial outcome, whether ones and zeros are at least
-//                  min_cell each, in the same way; and whether there are enough rows.
+//                  all but each one; of an outcome of 0 or 1, whether ones and zeros are at least
+//                  min_cell each, in the same way; where errors are of clusters, whether these are
+//                  at least min_cell, in the same way, and more than columns; whether no sampling
+//                  or precision weight is above a tenth of their sum, in the same way; and whether
+//                  there are enough rows.
 // Enough rows      min_rows, and as many as there are columns and ten more, or three times as many
-//                  if that is more.
+//                  if that is more; at level aggregates more than are determined (aggregates.h).
 // Revealed         Release `disclosure`: these bits.
-// Cost             mpc/functions/small_cells.h once or twice, one comparison, one opening.
+// Cost             mpc/functions/small_cells.h up to three times, up to three comparisons, one
+//                  opening.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "methods/glm/task.h"
@@ -26,17 +31,28 @@ uint64_t LeastRows(const Task& task, uint64_t min_rows);
 
 struct CountAnswers {
   std::vector<bool> tables;
-  bool outcome = true, rows = true;
+  bool outcome = true, clusters = true, weights = true, rows = true;
 };
-// by_holder: ShareCounts. Empty where engine.self() is empty.
+// Whether weights are compared with their sum: not of frequencies, which are numbers of rows.
+bool ComparesWeights(const Spec& spec);
+
+inline constexpr char kWeightsRule[] =
+    "no weight is above a tenth of their sum, also without each holder's own rows";
+std::string ClustersRule(const Task& task, uint64_t min_cell);
+
+// by_holder: ShareCounts; weights: ShareWeights, where they are compared. Empty where engine.self()
+// is empty.
 std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,
                                         const std::vector<mpc::Shared>& by_holder,
-                                        uint64_t min_rows, uint64_t min_cell);
+                                        const std::vector<mpc::Shared>& weights, uint64_t min_rows,
+                                        uint64_t min_cell);
 
-// Of all holders, 1 x 1: the rows, and the ones of a binomial outcome (else empty).
-mpc::Shared RowsOf(mpc::Engine& engine, const Task& task,
-                   const std::vector<mpc::Shared>& by_holder);
-mpc::Shared EventsOf(mpc::Engine& engine, const Task& task,
-                     const std::vector<mpc::Shared>& by_holder);
+// Of all holders, 1 x 1 each; events of an outcome of 0 or 1, clusters of errors of clusters, else
+// empty.
+struct SharedTotals {
+  mpc::Shared rows, events, clusters;
+};
+SharedTotals TotalsFrom(mpc::Engine& engine, const Task& task,
+                        const std::vector<mpc::Shared>& by_holder);
 
 }  // namespace partita::methods::glm

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -17,14 +18,32 @@ constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
 
 // An interval is shown as a ratio as well.
 bool ShowsRatio(const Spec& spec, const Coefficient& coefficient) {
-  return HasRatios(spec.family) && coefficient.term != "(Intercept)";
+  return HasRatios(spec.law) && coefficient.term != "(Intercept)";
+}
+
+std::string ErrorsText(const Spec& spec) {
+  std::string text;
+  if (!spec.weights.empty())
+    text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
+  if (spec.sites > 0) text += "; an intercept for each holder";
+  switch (spec.errors) {
+    case Errors::kModel:
+      break;
+    case Errors::kRobust:
+      return text + "; robust standard errors";
+    case Errors::kRobustAdjusted:
+      return text + "; robust standard errors (HC1)";
+    case Errors::kCluster:
+      return text + fmt::format("; standard errors of the clusters of {}", spec.cluster);
+  }
+  return text;
 }
 
 std::string PercentText(double confidence) { return fmt::format("{:g} %", 100 * confidence); }
 
 study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
-  const char* statistic = HasDispersion(spec.family) ? "t" : "z";
+  const char* statistic = regression.df ? "t" : "z";
   table.columns = {"term",    "estimate", "std. error",
                    statistic, "p-value",  PercentText(spec.confidence) + " from",
                    "to"};
@@ -37,8 +56,8 @@ study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regres
 
 study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
-  table.columns = {"term", std::string(RatioName(spec.family)),
-                   PercentText(spec.confidence) + " from", "to"};
+  table.columns = {"term", std::string(RatioName(spec.law)), PercentText(spec.confidence) + " from",
+                   "to"};
   for (const Coefficient& row : regression.coefficients) {
     if (!ShowsRatio(spec, row)) continue;
     table.rows.push_back({row.term, std::exp(row.estimate), std::exp(row.inference.lower),
@@ -50,18 +69,20 @@ study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) 
 study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
   table.columns = {"fit", "value"};
-  const ModelFit& fit = regression.fit;
   const auto add = [&](const char* name, double value) { table.rows.push_back({name, value}); };
   add("rows", static_cast<double>(regression.rows));
-  if (spec.family == stats::glm::Family::kBinomial)
-    add("events", static_cast<double>(regression.events));
-  add("null deviance", fit.null_deviance.value_or(kNotAvailable));
-  add("null degrees of freedom", regression.df_null);
-  add("deviance", fit.deviance);
-  add("degrees of freedom", regression.df_residual);
-  add("log-likelihood", fit.log_likelihood);
-  add("AIC", fit.aic);
-  if (HasDispersion(spec.family)) add("dispersion", fit.dispersion);
+  if (spec.law.binary) add("events", static_cast<double>(regression.events));
+  if (spec.clustered()) add("clusters", static_cast<double>(regression.clusters));
+  if (regression.fit) {
+    const ModelFit& fit = *regression.fit;
+    add("null deviance", fit.null_deviance.value_or(kNotAvailable));
+    add("null degrees of freedom", regression.df_null);
+    add("deviance", fit.deviance);
+    add("degrees of freedom", regression.df_residual);
+    if (fit.log_likelihood) add("log-likelihood", *fit.log_likelihood);
+    if (fit.aic) add("AIC", *fit.aic);
+    if (HasDispersion(spec.law)) add("dispersion", fit.dispersion);
+  }
   add("steps", spec.steps);
   return table;
 }
@@ -80,7 +101,7 @@ study::DocumentTable PathTable(const Regression& regression) {
 }
 
 study::DocumentIntervals RatioPlot(const Spec& spec, const Regression& regression) {
-  const std::string ratio(RatioName(spec.family));
+  const std::string ratio(RatioName(spec.law));
   study::DocumentIntervals plot{fmt::format("Intervals of {}s", ratio), ratio, true, {}};
   for (const Coefficient& row : regression.coefficients) {
     if (!ShowsRatio(spec, row)) continue;
@@ -129,24 +150,36 @@ Json CoefficientJson(const Spec& spec, const Coefficient& row) {
 
 std::string RegressionJson(const Task& task, const Regression& regression) {
   const Spec& spec = task.spec;
-  const ModelFit& fit = regression.fit;
-  Json json = {{"formula", spec.formula},       {"family", FamilyName(spec.family)},
-               {"link", LinkName(spec.family)}, {"converged", regression.converged},
-               {"steps", spec.steps},           {"confidence", spec.confidence},
+  const auto number = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json json = {{"formula", spec.formula},
+               {"family", FamilyName(spec.law)},
+               {"link", LinkName(spec.law.link)},
+               {"errors", ErrorsName(spec.errors)},
+               {"level", spec.aggregates ? kAggregates : kIterates},
+               {"weights", nullptr},
+               {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
+               {"converged", regression.converged},
+               {"steps", spec.steps},
+               {"confidence", spec.confidence},
                {"rows", regression.rows}};
-  json["events"] = nullptr;
-  if (spec.family == stats::glm::Family::kBinomial) json["events"] = regression.events;
+  if (!spec.weights.empty()) json["weights"] = WeightsName(spec.weights_kind);
+  json["events"] = spec.law.binary ? Json(regression.events) : Json(nullptr);
+  json["clusters"] = spec.clustered() ? Json(regression.clusters) : Json(nullptr);
+  json["df"] = number(regression.df);
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));
   json["fit"] = nullptr;
-  if (regression.converged) {
+  if (regression.fit) {
+    const ModelFit& fit = *regression.fit;
     json["fit"] = {{"deviance", fit.deviance},
                    {"df_residual", regression.df_residual},
-                   {"null_deviance", fit.null_deviance ? Json(*fit.null_deviance) : Json(nullptr)},
+                   {"null_deviance", number(fit.null_deviance)},
                    {"df_null", regression.df_null},
-                   {"log_likelihood", fit.log_likelihood},
-                   {"aic", fit.aic},
+                   {"log_likelihood", number(fit.log_likelihood)},
+                   {"aic", number(fit.aic)},
                    {"dispersion", fit.dispersion}};
   }
   json["path"] = Json::array();
@@ -193,20 +226,27 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   }
   study::DocumentSection coefficients;
   coefficients.heading = "Coefficients";
-  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}.", spec.formula,
-                                                FamilyName(spec.family), LinkName(spec.family)));
+  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}{}.", spec.formula,
+                                                FamilyName(spec.law), LinkName(spec.law.link),
+                                                ErrorsText(spec)));
   coefficients.tables.push_back(CoefficientTable(spec, regression));
-  if (HasRatios(spec.family)) {
+  if (HasRatios(spec.law)) {
     study::DocumentTable ratios = RatioTable(spec, regression);
     if (!ratios.rows.empty()) {
       coefficients.tables.push_back(std::move(ratios));
       coefficients.intervals.push_back(RatioPlot(spec, regression));
     }
   }
-  coefficients.paragraphs.push_back(fmt::format(
-      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard error; "
-      "tests, intervals and ratios are computed from the rounded numbers.",
-      task.grid_bits));
+  if (spec.aggregates) {
+    coefficients.paragraphs.emplace_back(
+        "Estimates and standard errors have all their digits, and tell more than rounded ones.");
+  } else {
+    coefficients.paragraphs.push_back(
+        fmt::format("Estimates and standard errors are rounded to grids of at most 2^-{} of the "
+                    "standard error; "
+                    "tests, intervals and ratios are computed from the rounded numbers.",
+                    task.grid_bits));
+  }
   for (const std::string& warning : regression.warnings) coefficients.paragraphs.push_back(warning);
   study::DocumentSection fit;
   fit.heading = "Fit";

@@ -15,31 +15,37 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 using stats::glm::Family;
+using stats::glm::Law;
 
 constexpr int kLogBits = 40, kTotalBits = 40, kLogInputRange = 44;
 constexpr double kSmallestOfLog = 0x1p-40, kLargestLog = 64;
 
 double YLogY(double y) { return y > 0 ? y * std::log(y) : 0; }
 
-bool HasConstant(Family family) { return family == Family::kPoisson || family == Family::kGamma; }
+bool HasConstant(const Law& law) {
+  return HasLikelihood(law) && (law.family == Family::kPoisson || law.family == Family::kGamma);
+}
+
+// Whether Pearson's sum opens: gaussian it is the deviance.
+bool HasPearson(const Law& law) { return HasDispersion(law) && law.family != Family::kGaussian; }
 
 // What the closed form of the null deviance needs beside D and c.
 std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
   double first = 0, second = 0, third = 0;
   for (Eigen::Index i = 0; i < rows.y.size(); ++i) {
-    const double y = rows.y[i], o = rows.offset[i];
+    const double y = rows.y[i], o = rows.offset[i], w = rows.weight(i);
     switch (family) {
       case Family::kGaussian:
-        first += y - o;
+        first += w * (y - o);
         break;
       case Family::kPoisson:
-        first += YLogY(y) - y * o;
-        second += y;
-        third += std::exp(o);
+        first += w * (YLogY(y) - y * o);
+        second += w * y;
+        third += w * std::exp(o);
         break;
       case Family::kGamma:
-        first += std::log(y) - o;
-        second += y * std::exp(-o);
+        first += w * (std::log(y) - o);
+        second += w * y * std::exp(-o);
         break;
       case Family::kBinomial:
         break;
@@ -60,20 +66,18 @@ std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
 
 size_t NumNullSums(const Spec& spec) {
   if (!spec.intercept) return 1;
-  return NullSums(spec.family, {}).size();
+  return NullSums(spec.law.family, {}).size();
 }
-
-bool NullOpens(const Spec& spec) { return !spec.intercept || spec.family != Family::kBinomial; }
 
 class Totals {
  public:
   Totals(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows)
       : engine_(engine), task_(task), sums_(sums), rows_(rows) {
-    next_ = HasConstant(task.spec.family) ? 2 : 1;
+    next_ = HasConstant(task.spec.law) ? 2 : 1;
   }
 
   FitTotals Make() {
-    const Family family = task_.spec.family;
+    const Family family = task_.spec.law.family;
     if (family == Family::kGaussian) {
       AddGaussian();
     } else {
@@ -81,8 +85,8 @@ class Totals {
       if (!task_.spec.intercept) Add(FitInput(next_));
       if (task_.spec.intercept && family == Family::kPoisson) AddPoissonNull();
       if (task_.spec.intercept && family == Family::kGamma) AddGammaNull();
-      if (HasConstant(family)) Add(FitInput(1));
-      if (family == Family::kGamma) {
+      if (HasConstant(task_.spec.law)) Add(FitInput(1));
+      if (HasPearson(task_.spec.law)) {
         Add(mpc::TimesPowerOfTwo(sums_.pearson, task_.units.row_bits));
       }
     }
@@ -119,6 +123,14 @@ class Totals {
   void AddGaussian() {
     const auto n_most = static_cast<double>(task_.max_rows());
     std::vector<Shared> values = {FitInput(0), rows_};
+    if (!NullOpens(task_.spec)) {
+      const std::vector<Shared> logs = Logs(values);
+      totals_.resize(1);
+      mpc::ProductRound times(engine_);
+      times.Add(rows_, Difference(logs[0], logs[1]), n_most * 2 * kLargestLog, totals_[0]);
+      times.Run();
+      return;
+    }
     // The most that d may be is brought below what logarithms take.
     const int spread_bits =
         2 * task_.units.row_bits + static_cast<int>(std::ceil(std::log2(task_.units.most_fit)));
@@ -203,27 +215,36 @@ double BinomialNull(double n, double events) {
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
                 const stats::glm::Limits& limits) {
   std::vector<double> numbers = {deviance};
-  if (HasConstant(spec.family)) numbers.push_back(stats::glm::OwnConstant(spec.family, rows));
+  if (HasConstant(spec.law)) numbers.push_back(stats::glm::OwnConstant(spec.law, rows));
   if (spec.intercept) {
-    for (const double sum : NullSums(spec.family, rows)) numbers.push_back(sum);
+    for (const double sum : NullSums(spec.law.family, rows)) numbers.push_back(sum);
   } else {
-    const stats::glm::Rows none = {Eigen::MatrixXd(rows.y.size(), 0), rows.y, rows.offset};
-    numbers.push_back(stats::glm::SumsAt(spec.family, none, Eigen::VectorXd(0), limits).deviance);
+    const stats::glm::Rows none = {Eigen::MatrixXd(rows.y.size(), 0), rows.y, rows.offset,
+                                   rows.weights, rows.copies};
+    numbers.push_back(stats::glm::SumsAt(spec.law, none, Eigen::VectorXd(0), limits).deviance);
   }
   OwnFit fit;
   fit.numbers =
       Eigen::Map<const Eigen::VectorXd>(numbers.data(), static_cast<Eigen::Index>(numbers.size()));
-  fit.squares = (rows.y - rows.offset).squaredNorm();
+  const Eigen::VectorXd centred = rows.y - rows.offset;
+  fit.squares = rows.weights.size() == 0 ? centred.squaredNorm()
+                                         : rows.weights.dot(centred.cwiseProduct(centred));
   return fit;
 }
 
 size_t NumFitInputs(const Spec& spec) {
-  return 1 + (HasConstant(spec.family) ? 1 : 0) + NumNullSums(spec);
+  return 1 + (HasConstant(spec.law) ? 1 : 0) + NumNullSums(spec);
+}
+
+bool NullOpens(const Spec& spec) {
+  if (spec.weights_kind == study::WeightsKind::kPrecision) return false;
+  return !spec.intercept || spec.law.family != Family::kBinomial;
 }
 
 size_t NumTotals(const Spec& spec) {
-  return 1 + (NullOpens(spec) ? 1 : 0) + (HasConstant(spec.family) ? 1 : 0) +
-         (spec.family == Family::kGamma ? 1 : 0);
+  if (spec.weights_kind == study::WeightsKind::kSampling) return 0;
+  return 1 + (NullOpens(spec) ? 1 : 0) + (HasConstant(spec.law) ? 1 : 0) +
+         (HasPearson(spec.law) ? 1 : 0);
 }
 
 FitTotals TotalsOf(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
@@ -232,23 +253,25 @@ FitTotals TotalsOf(Engine& engine, const Task& task, const SharedSums& sums, con
 
 ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const double> totals) {
   const Spec& spec = task.spec;
-  const auto n = static_cast<double>(rows), p = static_cast<double>(spec.columns.size());
+  const auto n = static_cast<double>(rows), p = static_cast<double>(spec.num_coefficients());
   ModelFit fit;
-  if (spec.family == Family::kGaussian) {
+  if (spec.law.family == Family::kGaussian) {
     const double unit = spec.outcome.scale * spec.outcome.scale;
-    fit.deviance = n * std::exp(totals[0] / n) * unit;
-    fit.null_deviance = n * std::exp(totals[1] / n) * unit;
+    fit.deviance = n * std::exp(totals[0] / n) * unit * spec.weight_unit();
+    if (NullOpens(spec)) fit.null_deviance = n * std::exp(totals[1] / n) * unit;
     fit.dispersion = fit.deviance / (n - p);
   } else {
     fit.deviance = totals[0];
     if (NullOpens(spec)) fit.null_deviance = totals[1];
-    if (spec.family == Family::kBinomial && spec.intercept && spec.offsets.empty())
+    if (spec.law.family == Family::kBinomial && spec.intercept && spec.offsets.empty())
       fit.null_deviance = BinomialNull(n, static_cast<double>(events));
-    if (spec.family == Family::kGamma) fit.dispersion = totals[3] / (n - p);
+    if (HasPearson(spec.law)) fit.dispersion = totals.back() / (n - p);
   }
-  const double constant = HasConstant(spec.family) ? totals[2] : 0;
-  fit.log_likelihood = stats::glm::LogLikelihood(spec.family, {n, fit.deviance, constant});
-  fit.aic = 2 * p - 2 * fit.log_likelihood + (HasDispersion(spec.family) ? 2 : 0);
+  if (!HasLikelihood(spec.law) || spec.weights_kind == study::WeightsKind::kPrecision) return fit;
+  const double constant = HasConstant(spec.law) ? totals[NullOpens(spec) ? 2 : 1] : 0;
+  const double likelihood = stats::glm::LogLikelihood(spec.law, {n, fit.deviance, constant});
+  fit.log_likelihood = likelihood;
+  fit.aic = 2 * p - 2 * likelihood + (HasDispersion(spec.law) ? 2 : 0);
   return fit;
 }
 

@@ -18,8 +18,12 @@
 //   gamma     2 (n log(Q / n) - sum of (log y - o)), Q = sum of y e^-o
 // Gaussian deviances open as n log(D / n), on the scale of log-likelihoods as the others are.
 //
+// All are weighted sums. With sampling weights there are no totals. Without a likelihood (quasi,
+// modified poisson) there is no c; with precisions there is no null deviance, as that would need the
+// sum of the weights.
+//
 // Totals    deviance; null deviance, but for binomial with an intercept; c of poisson and gamma;
-//           Pearson's sum of gamma.
+//           Pearson's sum of gamma and of quasi-likelihoods.
 // Cost      Log (mpc/functions/logarithm.h) of up to three numbers, two products.
 #pragma once
 
@@ -41,9 +45,12 @@ OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
                 const stats::glm::Limits& limits);
 size_t NumFitInputs(const Spec& spec);
 
+// Whether the null deviance is one of the totals.
+bool NullOpens(const Spec& spec);
+
 // Numbers that open.
 size_t NumTotals(const Spec& spec);
-// NumTotals x 1 at mpc::kGuardBits at least. rows: n, 1 x 1.
+// NumTotals x 1 at mpc::kGuardBits at least. rows: n, 1 x 1. Of a spec with totals.
 struct FitTotals {
   mpc::Shared totals;
   double bound = 0;
@@ -52,10 +59,10 @@ FitTotals TotalsOf(mpc::Engine& engine, const Task& task, const SharedSums& sums
                    const mpc::Shared& rows);
 
 struct ModelFit {
-  double deviance = 0, dispersion = 1, log_likelihood = 0, aic = 0;
-  std::optional<double> null_deviance;
+  double deviance = 0, dispersion = 1;
+  std::optional<double> null_deviance, log_likelihood, aic;
 };
-// From totals as they opened, in the outcome's units. events: of binomial.
+// Of a spec with totals. From totals as they opened, in the outcome's units. events: of binomial.
 ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const double> totals);
 
 }  // namespace partita::methods::glm

@@ -5,6 +5,8 @@
 
 #include "methods/glm/fit_numbers.h"
 #include "mpc/functions/arithmetic.h"
+#include "stats/glm/robust.h"
+#include "stats/glm/sites.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -84,6 +86,7 @@ struct OwnSums {
   Eigen::MatrixXd information;
   double pearson = 0;
   uint64_t outside = 0;
+  Eigen::MatrixXd meat;
 };
 
 class PointInput {
@@ -99,20 +102,26 @@ class PointInput {
     Add({p * (p + 1) / 2, 1}, kInformationBits, 1, sums.information,
         [&] { return Packed(own_->information * unit); });
     Add({p, 1}, kScoreBits, units.most_score, sums.score, [&] { return own_->score * unit; });
-    if (HasDispersion(task_.spec.family)) {
+    if (task_.spec.robust()) {
+      Add({p * (p + 1) / 2, 1}, kMeatBits, stats::glm::kMostPearson, sums.meat,
+          [&] { return Packed(own_->meat * unit); });
+    }
+    if (HasDispersion(task_.spec.law)) {
       Add({1, 1}, kPearsonBits, units.most_pearson, sums.pearson,
           [&] { return Eigen::VectorXd::Constant(1, own_->pearson); });
     }
   }
   void AddOutside(SharedSums& sums) {
     // The other kinds are divided by the rows.
-    Add({1, 1}, task_.units.row_bits, 1, sums.outside,
+    // A row and what it adds to the meat.
+    Add({1, 1}, task_.units.row_bits, 2, sums.outside,
         [&] { return Eigen::VectorXd::Constant(1, static_cast<double>(own_->outside)); });
   }
   void AddFit(SharedSums& sums, const OwnFit& fit) {
     Add({NumFitInputs(task_.spec), 1}, kFitBits + task_.units.row_bits, task_.units.most_fit,
         sums.fit, [&] { return fit.numbers; });
-    if (task_.spec.family == stats::glm::Family::kGaussian && task_.spec.intercept) {
+    if (task_.spec.law.family == stats::glm::Family::kGaussian && NullOpens(task_.spec) &&
+        task_.spec.intercept) {
       Add({1, 1}, kSquareBits + task_.units.row_bits, task_.units.most_fit, sums.squares,
           [&] { return Eigen::VectorXd::Constant(1, fit.squares); });
     }
@@ -123,7 +132,11 @@ class PointInput {
     const Units& units = task_.units;
     sums.information = PerRow(task_, Unpacked(engine_, sums.information, task_.num_columns()), 1);
     sums.score = PerRow(task_, sums.score, units.most_score);
-    if (HasDispersion(task_.spec.family))
+    if (task_.spec.robust()) {
+      sums.meat = PerRow(task_, Unpacked(engine_, sums.meat, task_.num_columns()),
+                         stats::glm::kMostPearson);
+    }
+    if (HasDispersion(task_.spec.law))
       sums.pearson = PerRow(task_, sums.pearson, units.most_pearson);
   }
 
@@ -162,13 +175,42 @@ std::vector<Shared> ShareCounts(Engine& engine, const Task& task, const OwnData&
   return engine.Input(inputs);
 }
 
+std::vector<Shared> ShareWeights(Engine& engine, const Task& task, const OwnData& own) {
+  constexpr int kWeightBits = 30;
+  std::vector<PrivateMatrix> inputs;
+  const Eigen::VectorXd& weights = own.rows.weights;
+  const double sum = weights.size() == 0 ? 0 : weights.sum();
+  const double most = weights.size() == 0 ? 0 : weights.maxCoeff();
+  const SumKind kind{{2, 1},
+                     kWeightBits,
+                     1,
+                     {mpc::EncodeFixed(sum, kWeightBits), mpc::EncodeFixed(most, kWeightBits)},
+                     nullptr};
+  for (const run::RowHolder& holder : task.holders)
+    inputs.push_back(HolderMatrix(engine, holder, kind));
+  return engine.Input(inputs);
+}
+
+stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
+                        const Eigen::VectorXd& point, const stats::glm::Limits& limits) {
+  return spec.sites > 0 ? ProfiledRows(spec.law, rows, point, limits) : rows;
+}
+
+bool TakesDispersion(const Spec& spec) { return !spec.robust() && HasDispersion(spec.law); }
+
 SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
   OwnSums sums;
   const bool holds = HoldsRows(engine, task);
   if (holds) {
-    const stats::glm::FirstSums first =
-        stats::glm::FirstSumsOf(task.spec.family, own.rows, task.units.limits);
-    sums = {first.weighted, first.information, first.pearson, 0};
+    const stats::glm::Law& law = task.spec.law;
+    const stats::glm::FirstSums first = task.spec.sites > 0
+                                            ? FirstProfiledSums(law, own.rows, task.units.limits)
+                                            : FirstSumsOf(law, own.rows, task.units.limits);
+    sums = {first.weighted, first.information, first.pearson, 0, {}};
+    if (task.spec.robust()) {
+      const stats::glm::Rows rows = RowsAt(task.spec, own.rows, first.own, task.units.limits);
+      sums.meat = MeatAt(law, rows, first.own, task.units.limits).meat;
+    }
   }
   PointInput input(engine, task, holds ? &sums : nullptr);
   SharedSums shared;
@@ -183,16 +225,24 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
   OwnFit fit;
   const bool holds = HoldsRows(engine, task);
   if (holds) {
+    const stats::glm::Rows rows = RowsAt(task.spec, own.rows, point, task.units.limits);
     const stats::glm::PointSums at =
-        stats::glm::SumsAt(task.spec.family, own.rows, point, task.units.limits);
-    sums = {at.score, at.information, at.pearson, at.outside};
-    if (last) fit = OwnFitOf(task.spec, own.rows, at.deviance, task.units.limits);
+        stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
+    sums = {at.score, at.information, at.pearson, at.outside, {}};
+    if (task.spec.robust()) {
+      const stats::glm::Meat meat =
+          stats::glm::MeatAt(task.spec.law, rows, point, task.units.limits);
+      sums.meat = meat.meat;
+      sums.outside += meat.outside;
+    }
+    if (last && NumTotals(task.spec) > 0)
+      fit = OwnFitOf(task.spec, own.rows, at.deviance, task.units.limits);
   }
   PointInput input(engine, task, holds ? &sums : nullptr);
   SharedSums shared;
   input.AddSums(shared);
   input.AddOutside(shared);
-  if (last) input.AddFit(shared, fit);
+  if (last && NumTotals(task.spec) > 0) input.AddFit(shared, fit);
   input.Share(shared);
   return shared;
 }

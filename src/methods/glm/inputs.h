@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <vector>
 
+#include "methods/glm/sandwich.h"
 #include "methods/glm/task.h"
 #include "mpc/engine.h"
 
@@ -15,11 +16,24 @@ namespace partita::methods::glm {
 // own: at a holder; not used elsewhere. By holder, CountTables::total x 1.
 std::vector<mpc::Shared> ShareCounts(mpc::Engine& engine, const Task& task, const OwnData& own);
 
+// own as above; by holder 2 x 1: the sum of the weights and the largest one, each over the largest
+// that there can be.
+std::vector<mpc::Shared> ShareWeights(mpc::Engine& engine, const Task& task, const OwnData& own);
+
+// A holder's rows as their sums at a point are made of them: with effects of sites those of
+// stats/glm/sites.h.
+stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
+                        const Eigen::VectorXd& point, const stats::glm::Limits& limits);
+
+// Whether the standard errors have a dispersion: of the model, of a family that has one.
+bool TakesDispersion(const Spec& spec);
+
 // Over all holders, in the units of the task (task.h).
 struct SharedSums {
   mpc::Shared information;  // J, p x p
   mpc::Shared score;        // p x 1
-  mpc::Shared pearson;      // 1 x 1; only of a family with a dispersion
+  mpc::Shared pearson;      // 1 x 1; only of errors with a dispersion, and of its total
+  mpc::Shared meat;         // p x p, divided like J; only of robust errors
   mpc::Shared outside;      // 1 x 1: rows beyond the limits; empty at the first point
   mpc::Shared fit;          // fit_numbers.h; only at the last point
   mpc::Shared squares;      // the same

@@ -50,12 +50,12 @@ Interval Times(const Interval& a, double lower, double upper) {
 
 class Builder {
  public:
-  Builder(Family family, const std::string& text, const data::Schema& dictionary,
+  Builder(const stats::glm::Law& law, const std::string& text, const data::Schema& dictionary,
           std::span<const data::DerivedVariable> derived)
       : dictionary_(dictionary),
         derived_(derived),
         factors_(data::WithDerivedFactors(dictionary, derived)) {
-    spec_.family = family;
+    spec_.law = law;
     spec_.formula = text;
   }
 
@@ -67,6 +67,12 @@ class Builder {
     for (const FormulaTerm& term : formula.terms) AddTerm(term, formula);
     for (const FormulaAtom& atom : formula.offsets) AddOffset(atom);
     if (spec_.columns.empty()) RefuseModel("the model has no column", "write a term, or keep 1");
+    if (spec_.law.binary && spec_.law.link == stats::glm::Link::kLog && !spec_.intercept &&
+        spec_.law.family == Family::kBinomial) {
+      RefuseModel(
+          "a binomial model with the link log has no intercept",
+          "keep the intercept: probabilities are at most 1, and the fit starts at their mean");
+    }
     if (spec_.columns.size() > kMostColumns) {
       RefuseModel(fmt::format("the model has {} columns", spec_.columns.size()),
                   fmt::format("take at most {}", kMostColumns));
@@ -173,15 +179,15 @@ class Builder {
     const AtomColumns columns = ColumnsOf(atom);
     Outcome& outcome = spec_.outcome;
     outcome_sources_ = columns.columns;
-    const std::string family(FamilyName(spec_.family));
-    if (spec_.family == Family::kBinomial) {
+    const std::string family(FamilyName(spec_.law));
+    if (spec_.law.binary) {
       const bool two = columns.levels != nullptr && columns.levels->levels.size() == 2;
       const bool binary = columns.levels == nullptr && columns.columns.size() == 1 &&
                           IsZeroOne(columns.columns.front());
       if (!two && !binary) {
-        RefuseModel(fmt::format("the outcome {} of family binomial is neither an integer from 0 to "
+        RefuseModel(fmt::format("the outcome {} of family {} is neither an integer from 0 to "
                                 "1 nor a factor with two levels",
-                                atom.text),
+                                atom.text, family),
                     "the second level of a factor is the event; others are cut into two levels by "
                     "[[derived]]");
       }
@@ -195,7 +201,7 @@ class Builder {
     }
     const ColumnSchema& schema = columns.columns.front().schema;
     outcome.name = schema.name;
-    if (spec_.family == Family::kGaussian) {
+    if (spec_.law.family == Family::kGaussian) {
       outcome.centre = spec_.intercept ? schema.lower + (schema.upper - schema.lower) / 2 : 0;
       outcome.scale = std::max(std::abs(schema.lower - outcome.centre),
                                std::abs(schema.upper - outcome.centre));
@@ -203,16 +209,16 @@ class Builder {
     outcome.lower = (schema.lower - outcome.centre) / outcome.scale;
     outcome.upper = (schema.upper - outcome.centre) / outcome.scale;
     const bool counts = schema.type == data::ColumnType::kInteger && schema.lower >= 0;
-    if (spec_.family == Family::kPoisson && !counts) {
+    if (spec_.law.family == Family::kPoisson && !counts) {
       RefuseModel(fmt::format("the outcome {} of family poisson is no count", atom.text),
                   "it is an integer with a lower bound of at least 0");
     }
-    if (spec_.family == Family::kGamma && schema.lower <= 0) {
+    if (spec_.law.family == Family::kGamma && schema.lower <= 0) {
       RefuseModel(fmt::format("the outcome {} of family gamma can be as low as {}", atom.text,
                               schema.lower),
                   "give it a lower bound above 0");
     }
-    if (spec_.family != Family::kGaussian && schema.upper > kMostOutcome) {
+    if (spec_.law.family != Family::kGaussian && schema.upper > kMostOutcome) {
       RefuseModel(fmt::format("the outcome {} can be as high as {}", atom.text, schema.upper),
                   fmt::format("give it an upper bound of at most {}", kMostOutcome));
     }
@@ -350,9 +356,20 @@ class Builder {
 
 }  // namespace
 
-Spec ModelOf(Family family, const std::string& formula, const data::Schema& dictionary,
+Spec ModelOf(const stats::glm::Law& law, const std::string& formula, const data::Schema& dictionary,
              std::span<const data::DerivedVariable> derived) {
-  return Builder(family, formula, dictionary, derived).Build();
+  return Builder(law, formula, dictionary, derived).Build();
+}
+
+void TakeSiteEffects(Spec& spec, uint64_t sites) {
+  if (!spec.intercept || spec.columns.size() < 2) {
+    RefuseModel(
+        "effects of sites need a model with an intercept, and a term",
+        "leave out \"- 1\" and \"0 +\": each site has an intercept of its own in its place");
+  }
+  spec.columns.erase(spec.columns.begin());
+  for (size_t& column : spec.products) --column;
+  spec.sites = sites;
 }
 
 }  // namespace partita::methods::glm

@@ -1,11 +1,12 @@
 #include "methods/glm/own_rows.h"
 
 #include <algorithm>
+#include <map>
+
+#include "stats/glm/robust.h"
 
 namespace partita::methods::glm {
 namespace {
-
-using stats::glm::Family;
 
 double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row) {
   if (outcome.levels) return column.codes[row];
@@ -32,6 +33,8 @@ class DesignRows {
       for (Eigen::Index i = 0; i < n; ++i)
         own_.rows.offset[i] += offset.numbers[RowAt(i)] / spec_.outcome.scale;
     }
+    SetWeights();
+    SetClusters();
     Count();
     return std::move(own_);
   }
@@ -49,12 +52,37 @@ class DesignRows {
     own_.rows.x.col(column) /= spec_.columns[c].scale;
   }
 
+  void SetWeights() {
+    own_.rows.copies = spec_.copies();
+    if (spec_.weights.empty()) return;
+    const std::vector<double>& numbers = table_.Get(spec_.weights).numbers;
+    own_.rows.weights.resize(own_.rows.x.rows());
+    for (Eigen::Index i = 0; i < own_.rows.x.rows(); ++i)
+      own_.rows.weights[i] = numbers[RowAt(i)] / spec_.weight_unit();
+  }
+
+  void SetClusters() {
+    if (!spec_.clustered()) return;
+    const data::Column& column = table_.Get(spec_.cluster);
+    std::map<double, uint32_t> places;
+    for (Eigen::Index i = 0; i < own_.rows.x.rows(); ++i) {
+      const size_t r = RowAt(i);
+      const double value = column.codes.empty() ? column.numbers[r] : column.codes[r];
+      const auto place = static_cast<uint32_t>(places.size());
+      own_.rows.clusters.push_back(places.emplace(value, place).first->second);
+    }
+  }
+
   size_t ClassOf(Eigen::Index i) const { return tables_.classes > 1 && own_.rows.y[i] > 0 ? 1 : 0; }
+
+  Int128 CopiesOf(Eigen::Index i) const {
+    return own_.rows.copies ? static_cast<Int128>(own_.rows.weights[i]) : 1;
+  }
 
   void Count() {
     size_t first = 0;
     const auto add = [&](size_t cell, Eigen::Index i) {
-      ++own_.counts[first + cell * tables_.classes + ClassOf(i)];
+      own_.counts[first + cell * tables_.classes + ClassOf(i)] += CopiesOf(i);
     };
     const Eigen::Index n = own_.rows.x.rows();
     size_t next = 0;
@@ -77,7 +105,9 @@ class DesignRows {
     if (tables_.classes > 1) {
       for (Eigen::Index i = 0; i < n; ++i) add(0, i);
     }
-    own_.counts.back() = n;
+    if (tables_.clustered)
+      own_.counts[own_.counts.size() - 2] = static_cast<Int128>(NumClusters(own_.rows));
+    own_.counts.back() = static_cast<Int128>(own_.rows.count());
   }
 
   const Spec& spec_;
@@ -90,7 +120,8 @@ class DesignRows {
 }  // namespace
 
 CountTables::CountTables(const Spec& spec, const data::Schema& factors) {
-  if (spec.family == Family::kBinomial) classes = 2;
+  if (spec.law.binary) classes = 2;
+  clustered = spec.clustered();
   const auto add = [&](const std::string& name, size_t cells) {
     names.push_back(name);
     sizes.push_back(cells * classes);

@@ -3,8 +3,11 @@
 //
 // Counts        tables one below the other. First those of which a cell may also be nobody: by
 //               level of each factor, of each 0/1 variable, and where a product of 0/1 columns is 1;
-//               of a binomial outcome each by outcome (0, 1). Then, for a binomial outcome, the rows
-//               with 0 and with 1. Then the rows.
+//               of an outcome of 0 or 1 each by outcome. Then, for such an outcome, the rows with 0
+//               and with 1. Then, where errors are of clusters, their number. Then the rows. Rows
+//               with frequencies count as often.
+// Weights       Frequencies as they are; others divided by their upper bound. Rows with weight 0 do
+//               not take part.
 #pragma once
 
 #include <string>
@@ -19,11 +22,12 @@ namespace partita::methods::glm {
 
 struct CountTables {
   explicit CountTables(const Spec& spec, const data::Schema& factors);
-  size_t classes = 1;              // of the outcome: 2 for binomial
+  size_t classes = 1;              // of the outcome: 2 where it is 0 or 1
   std::vector<std::string> names;  // of the tables before the outcome's
   std::vector<size_t> sizes;       // cells of these
   size_t num_cells = 0;            // of all these tables
-  size_t total() const { return num_cells + (classes > 1 ? classes : 0) + 1; }
+  bool clustered = false;
+  size_t total() const { return num_cells + (classes > 1 ? classes : 0) + (clustered ? 1 : 0) + 1; }
 };
 
 struct OwnData {
@@ -38,7 +42,7 @@ data::Schema FactorsOf(const Spec& spec, const data::Schema& dictionary,
 // Names of the design columns that the model needs.
 std::vector<std::string> NeededColumns(const Spec& spec);
 
-// rows: those that take part; no cell of theirs is missing.
+// rows: those that take part; no cell of theirs is missing, and no weight is 0.
 OwnData OwnDataOf(const Spec& spec, const CountTables& tables, const data::Table& table,
                   const std::vector<size_t>& rows);
 // Of a party without rows.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
+#include "methods/glm/read_errors.h"
 #include "methods/glm/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -13,26 +15,37 @@
 namespace partita::methods::glm {
 namespace {
 
-// Sums stay shared, the points on the way do not.
-constexpr char kLevel[] = "iterates";
+// What is open on the way: the points, or the sums as well.
+const char* LevelOf(const GlmStudy& study) {
+  return study.task.spec.aggregates ? kAggregates : kIterates;
+}
+
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
-  return fmt::format("{} (family {}, link {}), {} columns", spec.formula, FamilyName(spec.family),
-                     LinkName(spec.family), spec.columns.size());
+  std::string text =
+      fmt::format("{} (family {}, link {}), {} columns", spec.formula, FamilyName(spec.law),
+                  LinkName(spec.law.link), spec.columns.size());
+  if (!spec.weights.empty())
+    text += fmt::format(", {} {}", WeightsName(spec.weights_kind), spec.weights);
+  if (spec.sites > 0) text += ", an intercept for each holder";
+  if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
+  return spec.robust() ? text + ", robust errors" : text;
 }
 
 std::string FitText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
-  const bool binomial = spec.family == stats::glm::Family::kBinomial;
+  std::string errors = fmt::format(
+      "whether the fit converged, the number of rows{}{}, and if it converged {} "
+      "standard errors on a grid of 2^-{} of themselves",
+      spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
+      spec.columns.size(), study.task.grid_bits);
+  if (NumTotals(spec) == 0) return errors;
   return fmt::format(
-      "whether the fit converged, the number of rows{}, and if it converged {} standard errors on "
-      "a grid of 2^-{} of themselves and the fit (deviances, constants of the likelihood: {} in "
-      "all) on one of 2^-{}",
-      binomial ? " and of events" : "", spec.columns.size(), study.task.grid_bits, NumTotals(spec),
-      study.task.grid_bits);
+      "{} and the fit (deviances, constants of the likelihood: {} in all) on one of 2^-{}", errors,
+      NumTotals(spec), study.task.grid_bits);
 }
 
 const std::string& ToldName(const GlmStudy& study) {
@@ -43,6 +56,10 @@ const std::string& ToldName(const GlmStudy& study) {
 }  // namespace
 
 double IterateBits(const GlmStudy& study) {
+  if (study.task.spec.aggregates) {
+    const auto points = static_cast<uint64_t>(study.task.spec.steps) + 1;
+    return privacy::NumberBits(points * study.task.num_columns(), 0);
+  }
   double bits = 0;
   for (int point = 0; point <= study.task.spec.steps; ++point)
     bits += privacy::NumberBits(study.task.num_columns(), study.task.GridBitsOf(point));
@@ -51,26 +68,61 @@ double IterateBits(const GlmStudy& study) {
 
 double OpenedBits(const GlmStudy& study) {
   const Task& task = study.task;
-  double bits = IterateBits(study) +
-                privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+  double bits = IterateBits(study);
+  if (task.spec.aggregates) {
+    const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+    bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
+  } else {
+    bits += privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+  }
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
+  if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
   return bits;
 }
 
 study::PlanBits BitsOf(const GlmStudy& study, double opened) {
-  const bool left_out =
-      LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
-  const run::CovariateTable table{
-      run::LeastUnknown(
-          study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
-      false};
+  const Spec& spec = study.task.spec;
+  const bool weightless =
+      !spec.weights.empty() && study.file.dictionary.Find(spec.weights)->lower == 0;
+  const bool left_out = LeavesRowsOut(
+      study, weightless || study.file.design.missing != study::MissingPolicy::kRefuse);
+  run::CovariateTable table{
+      run::LeastUnknown(study, run::PatternColumnsOf(study, study.factors, spec.covariates),
+                        left_out),
+      spec.robust()};
+  // Robust errors tell the rows of a pattern apart by outcome.
+  for (privacy::UnknownRows& part : table.unknown) part.log2_patterns += spec.robust() ? 1 : 0;
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
+}
+
+std::vector<mpc::Release> ReleasesOfSums(const GlmStudy& study) {
+  const Task& task = study.task;
+  const size_t p = task.num_columns();
+  const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+  return {
+      {kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+       mpc::kEverybody, NumChecks(task)},
+      {kFirstRelease, "information of all rows, and that times the holders' own estimates",
+       ToldName(study), "exact", 1, task.to, NumFirstSums(task)},
+      {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+       mpc::kEverybody, p},
+      {kIteratesRelease, fmt::format("{} coefficients after every step, with all their digits", p),
+       "all", "exact", points, mpc::kEverybody, p},
+      {kSumsRelease,
+       "score, information, deviance and what else the fit needs of all rows at every point, "
+       "with all their digits",
+       ToldName(study), "exact", points, task.to, NumSums(task)},
+      {kFitRelease,
+       fmt::format("the number of rows{}{}", task.classes > 1 ? " and of events" : "",
+                   task.spec.clustered() ? " and of clusters" : ""),
+       ToldName(study), "exact", 1, task.to, NumFitCounts(task)}};
 }
 
 std::vector<mpc::Release> ReleasesOf(const GlmStudy& study) {
   const Task& task = study.task;
   const size_t p = task.num_columns();
   const auto steps = static_cast<uint64_t>(task.spec.steps);
+  if (task.spec.aggregates) return ReleasesOfSums(study);
   return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
            mpc::kEverybody, NumChecks(task)},
           {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
@@ -93,7 +145,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
   const std::string& name = Analysis().name;
   const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
   plan.analyses.push_back(
-      {name, kProtocol, ModelText(*this),
+      {name, LevelOf(*this), ModelText(*this),
        run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
        task.num_columns()});
   const uint64_t least = LeastRows(task, file.disclosure.min_rows);
@@ -113,25 +165,41 @@ void GlmStudy::Describe(study::Plan& plan) const {
                                        min_cell),
                            min_cell, false});
   }
-  plan.leakage_level = kLevel;
+  if (spec.clustered())
+    plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
+  if (ComparesWeights(spec)) plan.checks.push_back({name, spec.weights, kWeightsRule, 0, false});
+  plan.leakage_level = LevelOf(*this);
   plan.privacy.push_back(
       {"every party but a dealer", "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
-  plan.assumptions.emplace_back(
-      "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
-      "shares, "
-      "and each step is solved there. The coefficients after every step open to all computing "
-      "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
-      "persons "
-      "(no differential privacy).");
+  if (spec.aggregates) {
+    plan.assumptions.push_back(fmt::format(
+        "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "
+        "has "
+        "them may compute how many rows have each combination of discrete covariates, and of "
+        "continuous ones up to {} rows in principle ({} points of {} columns). {} computes the "
+        "points from these sums and sends them to all; with points of its own choice it could "
+        "single "
+        "out rows.",
+        ToldName(*this), RowsDetermined(task), spec.steps + 1, spec.columns.size(),
+        parties[receiver].name));
+  } else {
+    plan.assumptions.emplace_back(
+        "Sums of rows, of one holder or of all, open to nobody: score and information stay on "
+        "shares, "
+        "and each step is solved there. The coefficients after every step open to all computing "
+        "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
+        "persons "
+        "(no differential privacy).");
+  }
   plan.assumptions.emplace_back(
       "The checks are of this model alone. Models of other columns or rows can be compared with "
       "it, "
       "and no min_cell is asked of the differences: a holder's own machine refuses rows that "
       "differ "
       "from earlier ones by few, not other terms over the same rows.");
-  if (spec.family == stats::glm::Family::kBinomial && spec.intercept && !spec.offsets.empty()) {
+  if (spec.law.family == stats::glm::Family::kBinomial && spec.intercept && !spec.offsets.empty()) {
     plan.notes.emplace_back(
         "The null deviance is left out: with an offset it needs a fit of its own.");
   }
@@ -139,7 +207,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
 }
 
 std::vector<std::string> GlmStudy::Warnings() const {
-  if (task.grid_bits == file.release.grid_bits) return {};
+  if (task.spec.aggregates || task.grid_bits == file.release.grid_bits) return {};
   return {
       fmt::format("The estimates open on a grid of 2^-{} of their standard errors, so that "
                   "they tell at most half of the bits of the {}.",
@@ -151,25 +219,31 @@ std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {
 std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   const uint64_t p = task.num_columns();
   const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
-  // Score, information and deviance at every point.
-  const uint64_t statistics = points * (p * (p + 3) / 2 + 1);
+  // Score, information, of robust errors the meat, and deviance at every point.
+  const uint64_t meat = task.spec.robust() ? p * (p + 1) / 2 : 0;
+  const uint64_t statistics = points * (p * (p + 3) / 2 + meat + 1);
   study::PlanExposure path;
-  path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
+  path.of = task.spec.aggregates ? kIteratesRelease
+                                 : fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
   path.to = "all";
-  path.opened = points * NumIterate(task);
+  path.opened = points * (task.spec.aggregates ? p : NumIterate(task));
   path.statistics = statistics;
-  path.level = kLevel;
+  path.level = LevelOf(*this);
   path.bits = BitsOf(*this, IterateBits(*this));
   study::PlanExposure all;
   all.of = "all releases of this study";
   all.to = ToldName(*this);
-  all.opened = path.opened + NumFit(task);
+  all.opened = path.opened + (task.spec.aggregates
+                                  ? NumFirstSums(task) + points * NumSums(task) + NumFitCounts(task)
+                                  : NumFit(task));
   all.statistics = statistics;
-  all.level = kLevel;
+  all.level = LevelOf(*this);
   if (task.classes > 1)
     all.exposes = {fmt::format(
         "the exact number of rows where {} is {}", task.spec.outcome.name,
         task.spec.outcome.levels ? factors.Find(task.spec.outcome.name)->levels.back() : "1")};
+  if (task.spec.clustered())
+    all.exposes.push_back(fmt::format("the exact number of clusters of {}", task.spec.cluster));
   all.bits = BitsOf(*this, OpenedBits(*this));
   return {path, all};
 }

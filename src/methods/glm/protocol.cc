@@ -16,8 +16,6 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-// Of coordinates of a point: columns are in [-1, 1].
-constexpr double kMostCoordinate = 1024;
 constexpr double kMostError = 64;  // sqrt(2 kMostVariance), with room for rounding
 constexpr double kLeastSquaredError = 0x1p-34;
 
@@ -40,17 +38,17 @@ Shared Repeat(Engine& engine, const Shared& value, size_t times) {
 uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
 
 uint64_t NumFit(const Task& task) {
-  return 2 + (task.classes > 1 ? 1 : 0) + 2 * task.num_columns() + NumTotals(task.spec);
+  return 2 + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 1 : 0) + 2 * task.num_columns() +
+         NumTotals(task.spec);
 }
 
-Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, const Shared& rows,
-               const Shared& events)
-    : engine_(engine), task_(task), own_(own), rows_(rows), events_(events) {
+Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotals totals)
+    : engine_(engine), task_(task), own_(own), totals_(std::move(totals)) {
   at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
 }
 
 void Fitter::Solve(const SharedSums& sums) {
-  solved_ = SolveStep(engine_, task_, sums, rows_);
+  solved_ = SolveStep(engine_, task_, sums, totals_.rows);
   failures_ = failures_.payload == nullptr ? solved_.failures
                                            : WithBound(engine_.Add(failures_, solved_.failures),
                                                        failures_.bound + solved_.failures.bound);
@@ -97,10 +95,10 @@ Fitted Fitter::Finish() {
   Solve(sums);
   const Shared limit = PublicColumn(engine_, fitted_.estimate_steps, kMostCoordinate);
   const Shared settled = Within(engine_, solved_.step, limit);
-  const auto most_rows = static_cast<double>(task_.max_rows());
+  const double most_outside = 2 * static_cast<double>(task_.max_rows());
   Shared failures = engine_.Add(failures_, CountZeros(engine_, settled));
   failures = WithBound(engine_.Add(failures, sums.outside),
-                       failures_.bound + static_cast<double>(p) + most_rows);
+                       failures_.bound + static_cast<double>(p) + most_outside);
   const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
 
@@ -109,21 +107,27 @@ Fitted Fitter::Finish() {
   const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
   const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
   const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
-  const FitTotals totals = TotalsOf(engine_, task_, sums, rows_);
-  std::vector<Shared> rounded =
-      mpc::RoundToGrids(engine_, {{errors, kMostError, marks}}, &totals.totals, totals.bound, bits);
+  const size_t num_totals = NumTotals(task_.spec);
+  FitTotals totals;
+  if (num_totals > 0) totals = TotalsOf(engine_, task_, sums, totals_.rows);
+  const std::vector<Shared> rounded =
+      mpc::RoundToGrids(engine_, {{errors, kMostError, marks}},
+                        num_totals > 0 ? &totals.totals : nullptr, totals.bound, bits);
   const Shared of_columns = Repeat(engine_, converged, p);
-  const Shared of_totals = Repeat(engine_, converged, NumTotals(task_.spec));
   Shared reached, told_errors, told_totals;
   mpc::ProductRound masked(engine_);
   masked.Add(marks.reached, of_columns, marks.reached.bound, reached);
   masked.Add(rounded[0], of_columns, rounded[0].bound, told_errors);
-  masked.Add(rounded[1], of_totals, rounded[1].bound, told_totals);
+  if (num_totals > 0) {
+    masked.Add(rounded[1], Repeat(engine_, converged, num_totals), rounded[1].bound, told_totals);
+  }
   masked.Run();
 
-  std::vector<Shared> opened = {converged, rows_};
-  if (task_.classes > 1) opened.push_back(events_);
-  opened.insert(opened.end(), {reached, told_errors, told_totals});
+  std::vector<Shared> opened = {converged, totals_.rows};
+  if (task_.classes > 1) opened.push_back(totals_.events);
+  if (task_.spec.clustered()) opened.push_back(totals_.clusters);
+  opened.insert(opened.end(), {reached, told_errors});
+  if (num_totals > 0) opened.push_back(told_totals);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   FittedModel model;
@@ -131,11 +135,14 @@ Fitted Fitter::Finish() {
   model.rows = static_cast<uint64_t>(values[1].values.front());
   size_t next = 2;
   if (task_.classes > 1) model.events = static_cast<uint64_t>(values[next++].values.front());
+  if (task_.spec.clustered()) model.clusters = static_cast<uint64_t>(values[next++].values.front());
   const std::vector<double> steps = mpc::GridSteps(marks.range, values[next]);
   model.steps = Vector(steps);
   model.standard_errors = Vector(mpc::InGridSteps(values[next + 1], steps));
-  for (const Int128 total : values[next + 2].values)
-    model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
+  if (num_totals > 0) {
+    for (const Int128 total : values[next + 2].values)
+      model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
+  }
   fitted_.model = std::move(model);
   return std::move(fitted_);
 }

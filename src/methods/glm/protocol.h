@@ -4,8 +4,8 @@
 //                  whether columns are collinear; then the points b_0 .. b_T, each number on a grid
 //                  of its standard error: 2^-2, then 2^-4, the last, which are the estimates, that
 //                  of the release rule. To the receiver, or to all where the study says so, whether
-//                  the fit converged, the numbers of rows and, of a binomial outcome, of ones; and
-//                  if it converged standard errors on their own grid and the totals of
+//                  the fit converged, the numbers of rows and, of an outcome of 0 or 1, of ones,
+//                  of clusters where errors are of these; and if it converged standard errors on their own grid and the totals of
 //                  fit_numbers.h on an absolute one, else zeros.
 // Checks           counts.h. Collinear: a variance inflation above 10^6.
 // Method           b_0 is the mean of the holders' own maxima weighted by their information
@@ -37,6 +37,9 @@ namespace partita::methods::glm {
 inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[] = "iterates",
                       kEstimatesRelease[] = "estimates", kFitRelease[] = "fit";
 
+// Of coordinates of a point: columns are in [-1, 1].
+inline constexpr double kMostCoordinate = 1024;
+
 uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
 uint64_t NumFit(const Task& task);
 
@@ -47,8 +50,9 @@ struct Collinear {
 
 struct FittedModel {
   bool converged = false;
-  uint64_t rows = 0, events = 0;
-  Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
+  uint64_t rows = 0, events = 0, clusters = 0;
+  // Of scaled columns, before small samples are allowed for (result.h); steps of their grids.
+  Eigen::VectorXd standard_errors, steps;
   std::vector<double> totals;
 };
 
@@ -62,8 +66,7 @@ struct Fitted {
 class Fitter {
  public:
   // own: at a holder; not used elsewhere. Must outlive this.
-  Fitter(mpc::Engine& engine, const Task& task, const OwnData& own, const mpc::Shared& rows,
-         const mpc::Shared& events);
+  Fitter(mpc::Engine& engine, const Task& task, const OwnData& own, SharedTotals totals);
 
   // Opens which columns are collinear, given those before them.
   Collinear First();
@@ -76,7 +79,7 @@ class Fitter {
   mpc::Engine& engine_;
   const Task& task_;
   const OwnData& own_;
-  const mpc::Shared rows_, events_;
+  const SharedTotals totals_;
   SolvedStep solved_;
   mpc::Shared failures_;
   Eigen::VectorXd at_;

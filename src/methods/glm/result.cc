@@ -8,35 +8,61 @@
 namespace partita::methods::glm {
 namespace {
 
-constexpr uint64_t kRowsForColumn = 5, kEventsForColumn = 10;
+constexpr uint64_t kRowsForColumn = 5, kEventsForColumn = 10, kManyClusters = 40;
 
 double UnitOf(const Spec& spec, size_t column) {
   return spec.outcome.scale / spec.columns[column].scale;
 }
 
 double ValueOf(const Spec& spec, size_t column, double scaled) {
-  const bool intercept = spec.intercept && column == 0;
+  const bool intercept = spec.intercept && spec.sites == 0 && column == 0;
   return scaled * UnitOf(spec, column) + (intercept ? spec.outcome.centre : 0);
 }
 
-std::vector<std::string> WarningsOf(const Spec& spec, uint64_t rows, uint64_t events) {
+std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) {
   std::vector<std::string> warnings;
-  const uint64_t p = spec.columns.size();
-  if (rows < kRowsForColumn * p) {
+  const uint64_t p = spec.num_coefficients();
+  if (model.rows < kRowsForColumn * p) {
     warnings.push_back(
         fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
   }
-  const uint64_t rarer = std::min(events, rows - events);
-  if (spec.family == stats::glm::Family::kBinomial && rarer < kEventsForColumn * p) {
+  const uint64_t rarer = std::min(model.events, model.rows - model.events);
+  if (spec.law.binary && rarer < kEventsForColumn * p) {
     warnings.push_back(fmt::format(
         "The rarer outcome occurs fewer than {} times for each column: estimates are biased away "
         "from 0, and intervals are too narrow.",
         kEventsForColumn));
   }
+  if (spec.clustered() && model.clusters < kManyClusters) {
+    warnings.push_back(fmt::format(
+        "There are {} clusters, fewer than {}: standard errors of clusters are too small on "
+        "average.",
+        model.clusters, kManyClusters));
+  }
   return warnings;
 }
 
+// As R's summary.glm says it, and survey's svyglm.
+std::optional<double> FreedomOf(const Spec& spec, const FittedModel& model) {
+  const auto p = static_cast<double>(spec.num_coefficients());
+  if (spec.weights_kind == study::WeightsKind::kSampling)
+    return static_cast<double>(spec.clustered() ? model.clusters : model.rows) - p;
+  if (HasDispersion(spec.law)) return static_cast<double>(model.rows) - p;
+  return {};
+}
+
 }  // namespace
+
+double SmallSampleFactor(const Spec& spec, const FittedModel& model) {
+  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
+  if (spec.clustered()) {
+    const auto clusters = static_cast<double>(model.clusters);
+    return std::sqrt(clusters / (clusters - 1));
+  }
+  if (spec.errors == Errors::kRobustAdjusted) return std::sqrt(n / (n - p));
+  const bool sampled = spec.weights_kind == study::WeightsKind::kSampling;
+  return sampled ? std::sqrt(n / (n - 1)) : 1;
+}
 
 Regression RegressionOf(const Task& task, const Fitted& fitted) {
   const Spec& spec = task.spec;
@@ -45,6 +71,7 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
   regression.converged = model.converged;
   regression.rows = model.rows;
   regression.events = model.events;
+  regression.clusters = model.clusters;
   const Eigen::VectorXd& last = fitted.points.back();
   const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
   for (size_t c = 0; c < spec.columns.size(); ++c) {
@@ -53,28 +80,31 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     for (const Eigen::VectorXd& point : fitted.points) row.at.push_back(ValueOf(spec, c, point[i]));
     regression.path.push_back(std::move(row));
     // The point before is on a grid that is up to eight times as coarse.
-    const double most = fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
+    const double most = spec.aggregates
+                            ? model.standard_errors[i]
+                            : fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
     if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.columns[c].name);
   }
   if (!model.converged) return regression;
 
-  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.columns.size());
+  const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
   regression.df_residual = n - p;
   regression.df_null = n - (spec.intercept ? 1 : 0);
-  regression.fit = FitOf(task, model.rows, model.events, model.totals);
-  const std::optional<double> df = HasDispersion(spec.family) ? std::optional(n - p) : std::nullopt;
+  if (!model.totals.empty()) regression.fit = FitOf(task, model.rows, model.events, model.totals);
+  regression.df = FreedomOf(spec, model);
+  const double factor = SmallSampleFactor(spec, model);
   for (size_t c = 0; c < spec.columns.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
     Coefficient coefficient;
     coefficient.term = spec.columns[c].name;
     coefficient.estimate = ValueOf(spec, c, last[i]);
-    coefficient.standard_error = model.standard_errors[i] * UnitOf(spec, c);
+    coefficient.standard_error = factor * model.standard_errors[i] * UnitOf(spec, c);
     coefficient.step = fitted.estimate_steps[i] * UnitOf(spec, c);
-    coefficient.inference =
-        stats::glm::Infer(coefficient.estimate, coefficient.standard_error, df, spec.confidence);
+    coefficient.inference = stats::glm::Infer(coefficient.estimate, coefficient.standard_error,
+                                              regression.df, spec.confidence);
     regression.coefficients.push_back(std::move(coefficient));
   }
-  regression.warnings = WarningsOf(spec, model.rows, model.events);
+  regression.warnings = WarningsOf(spec, model);
   return regression;
 }
 

@@ -25,14 +25,20 @@ struct PathRow {
 
 struct Regression {
   bool converged = false;
-  uint64_t rows = 0, events = 0;
+  uint64_t rows = 0, events = 0, clusters = 0;
+  // Degrees of freedom of Student's law; none: the normal law.
+  std::optional<double> df;
   std::vector<Coefficient> coefficients;  // none where it did not converge
   std::vector<PathRow> path;
   std::vector<std::string> moving;  // terms that the last step moved by more than a grid step
-  ModelFit fit;
+  std::optional<ModelFit> fit;      // none with sampling weights
   double df_residual = 0, df_null = 0;
   std::vector<std::string> warnings;  // whole sentences
 };
+
+// What robust standard errors are multiplied by, which allows for small samples: HC1 sqrt(n / (n - p)),
+// with sampling weights sqrt(n / (n - 1)), of clusters sqrt(G / (G - 1)). Else 1.
+double SmallSampleFactor(const Spec& spec, const FittedModel& model);
 
 // Of a party that learned the model.
 Regression RegressionOf(const Task& task, const Fitted& fitted);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "methods/glm/model.h"
+#include "methods/glm/read_errors.h"
 #include "study/file/sections.h"
 
 namespace partita::methods::glm {
@@ -16,6 +17,7 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
+constexpr int kStepsOfAggregates = 8;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
@@ -23,18 +25,36 @@ constexpr study::OneRelease kRelease{
     "the "
     "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
-Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+stats::glm::Law ReadLaw(const TableReader& reader) {
   const LocatedText family = reader.Text("family", "family = \"binomial\"");
-  const std::string name = reader.Choice(family, "family", stats::glm::FamilyNames());
+  stats::glm::Law law =
+      stats::glm::LawByName(reader.Choice(family, "family", stats::glm::FamilyNames()));
+  const auto link = reader.OptionalText("link");
+  if (!link) return law;
+  std::vector<std::string> names;
+  for (const stats::glm::Link known : LinksOf(law.family)) {
+    // A quasi-likelihood has the first one only.
+    if (names.empty() || !law.quasi) names.emplace_back(LinkName(known));
+  }
+  const std::string name = reader.Choice(*link, "link", names);
+  for (const stats::glm::Link known : LinksOf(law.family)) {
+    if (LinkName(known) == name) law.link = known;
+  }
+  return law;
+}
+
+Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+  const stats::glm::Law law = ReadLaw(reader);
   const LocatedText formula = reader.Text("formula", "formula = \"readmitted ~ age + sex\"");
   try {
-    return ModelOf(stats::glm::FamilyByName(name), formula.value, study.dictionary, study.derived);
+    return ModelOf(law, formula.value, study.dictionary, study.derived);
   } catch (const Error& error) {
     study::FailWith(reader, formula.position, error);
   }
 }
 
 void ReadSteps(const TableReader& reader, Spec& spec) {
+  if (spec.aggregates) spec.steps = kStepsOfAggregates;
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
   if (steps->value < kFewestSteps || steps->value > kMostSteps) {
@@ -64,13 +84,15 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
         "of differential privacy",
         "remove [analysis.privacy], or take method 'classify' or 'mcmc'");
   }
-  if (const auto protocol = reader.OptionalText("protocol"))
-    reader.Choice(*protocol, "protocol", {kProtocol});
   auto section = std::make_shared<GlmSection>();
   section->spec = ReadModel(reader, study);
+  analysis.protocol = kIterates;
+  if (const auto protocol = reader.OptionalText("protocol"))
+    analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates});
+  section->spec.aggregates = analysis.protocol == kAggregates;
+  ReadErrors(reader, study, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
-  analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
@@ -80,9 +102,10 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
 
 study::SectionUses GlmSection::Uses() const {
   study::SectionUses uses;
-  uses.functions.emplace_back(FamilyName(spec.family));
+  uses.functions.emplace_back(FamilyName(spec.law));
   // The points on the way open to all, whoever is told the rest.
   uses.releases.push_back({"iterates", "all", {}});
+  if (spec.aggregates) uses.releases.push_back({"sums", spec.told_to_all ? "all" : "", {}});
   return uses;
 }
 
@@ -92,7 +115,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader GlmReader() {
   return {kMethodName,
-          {"family", "formula", "protocol", "steps", "confidence", "subset", "release", "privacy"},
+          {"family", "link", "formula", "errors", "protocol", "steps", "confidence", "subset",
+           "release", "privacy"},
           ReadGlm};
 }
 

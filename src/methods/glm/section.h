@@ -1,8 +1,11 @@
 // [[analysis]] with method = "glm": its keys.
 //
-//   family      "gaussian", "binomial", "poisson" or "gamma"
+//   family      stats/glm/family.h
+//   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
 //   formula     stats/glm/formula.h
-//   steps       2 to 25, default 3
+//   errors      read_errors.h
+//   protocol    "iterates" (default) or "aggregates" (aggregates.h)
+//   steps       2 to 25, default 3, with aggregates 8
 //   confidence  of intervals, default 0.95
 //   subset, release
 #pragma once

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/sandwich.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
@@ -17,9 +18,9 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr double kLeastInformation = 0x1p-28, kMostRoot = 0x1p14;
+constexpr double kMostRoot = 0x1p14;
 constexpr int kRootBits = 36, kCorrelationBits = 58, kWeightedBits = 44, kInverseBits = 40;
-constexpr double kSmallestPivot = 0x1p-20, kMostInverse = 0x1p20;
+constexpr double kMostInverse = 0x1p20;
 // Of entries of K and of its rows on the way: 1, and room for rounding.
 constexpr double kMostCorrelation = 2;
 constexpr double kMostWeighted = 32;
@@ -28,19 +29,12 @@ constexpr int kRowVarianceBits = 34, kVarianceBits = 50, kWideVarianceBits = 30;
 constexpr double kMostPlainVariance = 0x1p14;
 constexpr int kDispersionBits = 30;
 
-Shared Diagonal(Engine& engine, const Shared& matrix) {
-  const size_t p = matrix.shape.rows;
-  std::vector<size_t> entries;
-  for (size_t i = 0; i < p; ++i) entries.push_back(i * p + i);
-  return WithBound(engine.SelectRows(mpc::Reshape(matrix, {p * p, 1}), entries), matrix.bound);
-}
-
 // Pearson's sum over n - p; p x 1.
 Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
-  const size_t p = task.num_columns();
+  const size_t p = task.num_columns(), coefficients = task.spec.num_coefficients();
   const auto most = static_cast<double>(task.max_rows());
   const int row_bits = task.units.row_bits;
-  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(p), most);
+  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(coefficients), most);
   freedom = WithBound(mpc::TimesPowerOfTwo(freedom, -row_bits), std::ldexp(most, -row_bits));
   // At least ten degrees of freedom and two for each column: n is at most 1.5 times that.
   const double largest = 2 * task.units.most_pearson;
@@ -120,10 +114,16 @@ SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, c
   solved.failures = WithBound(engine.SumRows(inverse.collinear), p);
   weighted = KeepWithin(engine, weighted, kMostWeighted, solved.failures);
 
+  // Of the model the diagonal of X, else of the sandwich.
+  Shared diagonal_of_inverse = Diagonal(engine, x);
+  if (task.spec.robust()) {
+    diagonal_of_inverse = KeepWithin(engine, SandwichDiagonal(engine, sums.meat, d, x),
+                                     kMostInverse, solved.failures);
+  }
   Shared direction, row_variances;
   mpc::ProductRound solve(engine);
   solve.AddCut(Kind::kMatrix, x, weighted, p * kMostInverse * kMostWeighted, kStepBits, direction);
-  solve.AddCut(Diagonal(engine, x), d, kMostInverse * kMostRoot, kRowVarianceBits, row_variances);
+  solve.AddCut(diagonal_of_inverse, d, kMostInverse * kMostRoot, kRowVarianceBits, row_variances);
   solve.Run();
   Shared squares;
   mpc::ProductRound scale_back(engine);
@@ -132,7 +132,7 @@ SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, c
   scale_back.Run();
 
   Shared variances = CutTo(engine, Halved(task, squares), kVarianceBits);
-  if (HasDispersion(task.spec.family)) {
+  if (TakesDispersion(task.spec)) {
     variances = KeepWithin(engine, variances, kMostPlainVariance, solved.failures);
     const Shared dispersion = Dispersion(engine, task, sums, rows);
     Shared product;

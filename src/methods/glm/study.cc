@@ -6,9 +6,12 @@
 #include <span>
 
 #include "base/error.h"
+#include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
+#include "methods/glm/model.h"
 #include "methods/glm/section.h"
 #include "report/document_report.h"
+#include "run/method/covariate_table.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -21,11 +24,48 @@ struct GlmRows : run::TakenRows {
   OwnData own;
 };
 
+std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
+  std::vector<run::RowHolder> holders = RowHoldersOf(study, kMostRows);
+  if (!study.task.spec.copies()) return holders;
+  const auto most = static_cast<uint64_t>(study.task.spec.most_weight);
+  uint64_t total = 0;
+  for (run::RowHolder& holder : holders) {
+    holder.max_rows *= most;
+    total += holder.max_rows;
+  }
+  if (total > kMostRows) {
+    Refuse(study, study.file.design.position,
+           fmt::format("the rows may stand for {} equal rows, more than {}", total, kMostRows),
+           "declare the numbers of rows (count in [[rows]]), and give the weights a closer upper "
+           "bound");
+  }
+  return holders;
+}
+
+// Sums with all digits tell the table of covariates, which all have to accept; of continuous
+// covariates they may determine as many rows as there are.
+void RequireConsent(const GlmStudy& study) {
+  if (study.file.release.accept != study::AcceptedRelease::kTableOfCovariates) {
+    Refuse(study, study.Analysis().position,
+           fmt::format("at level aggregates the sums tell the {}", run::kTableOfCovariates),
+           "take protocol = \"iterates\", or write in [release] accept = \"table of covariates\", "
+           "which every holder then approves with the plan");
+  }
+  const uint64_t determined = RowsDetermined(study.task);
+  const std::optional<uint64_t> rows = study.partition.TotalRows();
+  if (rows && *rows <= determined) {
+    Refuse(study, study.Analysis().position,
+           fmt::format("the sums at {} points determine up to {} rows, and there are {}",
+                       study.task.spec.steps + 1, determined, *rows),
+           "take fewer columns or steps, or protocol = \"iterates\"");
+  }
+}
+
 constexpr run::WholeRowsTexts kTexts{
     "give every row block to one holder; a gaussian outcome with split columns is a model of "
     "method "
     "'mle'",
-    "rows that lack a variable of the model are left out"};
+    "rows that lack a variable of the model are left out", true};
 
 void RequireUnits(GlmStudy& study) {
   try {
@@ -57,14 +97,21 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
                      disclosure.min_cell),
          answers.outcome, false});
   }
+  const Spec& spec = study.task.spec;
+  if (spec.clustered()) {
+    checks.push_back({name, spec.cluster, ClustersRule(study.task, disclosure.min_cell),
+                      answers.clusters, false});
+  }
+  if (ComparesWeights(spec))
+    checks.push_back({name, spec.weights, kWeightsRule, answers.weights, false});
   return checks;
 }
 
 void RequireCounts(mpc::Engine& engine, const GlmStudy& study,
-                   const std::vector<mpc::Shared>& counts, const run::RunInput& input,
-                   GlmRun& run) {
-  const auto answers =
-      CheckCounts(engine, study.task, counts, input.disclosure.min_rows, input.disclosure.min_cell);
+                   const std::vector<mpc::Shared>& counts, const std::vector<mpc::Shared>& weights,
+                   const run::RunInput& input, GlmRun& run) {
+  const auto answers = CheckCounts(engine, study.task, counts, weights, input.disclosure.min_rows,
+                                   input.disclosure.min_cell);
   if (!answers) return;
   run.checks = CheckOutcomes(study, *answers, input.disclosure);
   std::string failed;
@@ -97,9 +144,19 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   run::PrepareParties(std::move(file), study);
   study.task.spec = SpecOf(study.Analysis());
   RequireWholeRows(study, kTexts);
-  RequireUnweighted(study, "leave them out; instead of a frequency give that many rows");
+  if (study.file.design.site == study::SiteEffect::kFixed) {
+    try {
+      TakeSiteEffects(study.task.spec, study.partition.holders.size());
+    } catch (const Error& error) {
+      Refuse(study, study.Analysis().position, error.message(), error.hint());
+    }
+  }
   const Spec& spec = study.task.spec;
   study.used = spec.variables;
+  for (const std::string& name : {spec.weights, spec.cluster}) {
+    const bool known = std::find(study.used.begin(), study.used.end(), name) != study.used.end();
+    if (!name.empty() && !known) study.used.push_back(name);
+  }
   study.derived = study.file.derived;
   study.derived.insert(study.derived.end(), spec.made.begin(), spec.made.end());
   study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
@@ -107,19 +164,26 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   study.checked = tables.names;
   study.task.table_sizes = tables.sizes;
   study.task.classes = tables.classes;
-  study.task.holders = RowHoldersOf(study, kMostRows);
+  study.task.holders = HoldersOf(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
-  study.task.grid_bits = FinestGrid(study, {"estimates", "the fit", "take fewer columns or steps"},
-                                    [&](int grid_bits) {
-                                      study.task.grid_bits = grid_bits;
-                                      return BitsOf(study, OpenedBits(study));
-                                    });
+  if (spec.aggregates) {
+    RequireConsent(study);
+    study.task.grid_bits = 0;
+  } else {
+    study.task.grid_bits = FinestGrid(
+        study, {"estimates", "the fit", "take fewer columns or steps"}, [&](int grid_bits) {
+          study.task.grid_bits = grid_bits;
+          return BitsOf(study, OpenedBits(study));
+        });
+  }
   study.releases = ReleasesOf(study);
   return study;
 }
 
-run::MethodName GlmStudy::Method() const { return {kMethodName, kMethodVersion, kProtocol}; }
+run::MethodName GlmStudy::Method() const {
+  return {kMethodName, kMethodVersion, task.spec.aggregates ? kAggregates : kIterates};
+}
 
 run::StudySize GlmStudy::Size() const { return {used.size(), task.num_columns()}; }
 
@@ -127,12 +191,24 @@ void GlmStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, derived, NeededColumns(task.spec));
 }
 
+std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, run::TakenRows& rows,
+                              run::OwnRows& counts) {
+  std::vector<size_t> taken = TakeRows(study, table, study.used, rows, counts);
+  const Spec& spec = study.task.spec;
+  if (spec.weights.empty()) return taken;
+  const std::vector<double>& weights = table.Get(spec.weights).numbers;
+  const auto weightless = [&](size_t row) { return weights[row] == 0; };
+  for (const size_t row : taken) rows.taken[row] = weightless(row) ? 0 : 1;
+  counts.not_in_population += std::erase_if(taken, weightless);
+  return taken;
+}
+
 std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
                                                        const data::Holding& holding,
                                                        run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<GlmRows>();
-  const std::vector<size_t> taken = TakeRows(*this, *holding.table, used, *rows, counts);
+  const std::vector<size_t> taken = RowsTaken(*this, *holding.table, *rows, counts);
   rows->own = OwnDataOf(task.spec, CountTables(task.spec, factors), *holding.table, taken);
   return rows;
 }
@@ -159,20 +235,28 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   const GlmRows& rows = input.rows == nullptr ? none : *static_cast<const GlmRows*>(input.rows);
   phase("counts");
   const std::vector<mpc::Shared> counts = ShareCounts(engine, task, rows.own);
+  std::vector<mpc::Shared> weights;
+  if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, rows.own);
   engine.AgreeToOpen();
   phase("disclosure");
-  RequireCounts(engine, *this, counts, input, *run);
-  Fitter fitter(engine, task, rows.own, RowsOf(engine, task, counts),
-                EventsOf(engine, task, counts));
-  phase("first point");
-  RequireIndependent(*this, fitter.First(), input);
-  fitter.OpenPoint(0);
-  for (int step = 1; step <= task.spec.steps; ++step) {
-    phase(fmt::format("step {}", step));
-    fitter.OpenPoint(step);
+  RequireCounts(engine, *this, counts, weights, input, *run);
+  const auto fit = [&](auto fitter) {
+    phase("first point");
+    RequireIndependent(*this, fitter.First(), input);
+    fitter.OpenPoint(0);
+    for (int step = 1; step <= task.spec.steps; ++step) {
+      phase(fmt::format("step {}", step));
+      fitter.OpenPoint(step);
+    }
+    phase("fit");
+    run->fitted = fitter.Finish();
+  };
+  const SharedTotals totals = TotalsFrom(engine, task, counts);
+  if (task.spec.aggregates) {
+    fit(AggregateFitter(engine, task, rows.own, totals, receiver));
+  } else {
+    fit(Fitter(engine, task, rows.own, totals));
   }
-  phase("fit");
-  run->fitted = fitter.Finish();
   return run;
 }
 

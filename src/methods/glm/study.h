@@ -44,6 +44,11 @@ struct GlmRun final : run::MethodResult {
   Fitted fitted;
 };
 
+// Indices of the rows that take part, of a table with derived columns: those of run::TakeRows
+// without those of weight 0, which count as not in the population.
+std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, run::TakenRows& rows,
+                              run::OwnRows& counts);
+
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects
 // of sites, imputation, weights, clusters, several rows of one person, more than 2^28 rows; and for
 // estimates that tell more than half of the bits of the table of covariates.

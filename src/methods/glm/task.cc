@@ -15,16 +15,24 @@ constexpr double kMostSumBits = 48;
 
 int BitsAbove(double value) { return static_cast<int>(std::ceil(std::log2(value))); }
 
+// Of an outcome of 0 or 1: a deviance, score and working weight, at the limits.
+stats::glm::RowTerms MostTerms(const stats::glm::Law& law, const stats::glm::Limits& limits) {
+  const stats::glm::RowTerms one = TermsAt(law, 1, limits.lower),
+                             none = TermsAt(law, 0, limits.upper);
+  return {std::max(one.weight, none.weight), std::max(one.score, -none.score),
+          std::max(one.deviance, none.deviance), 0};
+}
+
 // The largest of what a row adds to the numbers of the fit.
 double MostFit(const Spec& spec, const Units& units) {
   const double y = std::max(std::abs(spec.outcome.lower), std::abs(spec.outcome.upper));
   const double offset = std::max(std::abs(spec.offset_lower), std::abs(spec.offset_upper));
   const double predictor = std::max(std::abs(units.limits.lower), units.limits.upper) + offset;
-  switch (spec.family) {
+  switch (spec.law.family) {
     case Family::kGaussian:
       return std::pow(y + predictor, 2);
     case Family::kBinomial:
-      return 2 * (predictor + 1);
+      return MostTerms(spec.law, units.limits).deviance + 1;
     case Family::kPoisson: {
       const double log_y = std::max(1.0, std::log(y));
       return std::max(2 * (y * (log_y + predictor) + std::exp(units.limits.upper)) + y,
@@ -43,7 +51,7 @@ double MostFit(const Spec& spec, const Units& units) {
 uint64_t Task::max_rows() const { return run::MostRows(holders); }
 
 size_t NumCounts(const Task& task) {
-  size_t cells = 1 + (task.classes > 1 ? task.classes : 0);
+  size_t cells = 1 + (task.classes > 1 ? task.classes : 0) + (task.spec.clustered() ? 1 : 0);
   for (const size_t size : task.table_sizes) cells += size;
   return cells;
 }
@@ -58,16 +66,23 @@ void SetUnits(Task& task) {
   Units& units = task.units;
   units.row_bits = std::max(1, BitsAbove(static_cast<double>(task.max_rows())));
   const double lower = spec.outcome.lower, upper = spec.outcome.upper;
-  units.limits = stats::glm::LimitsOf(spec.family, lower, upper);
+  units.limits = stats::glm::LimitsOf(spec.law, lower, upper);
   const double most_predictor = std::max(std::abs(units.limits.lower), units.limits.upper);
   double most_weight = 1, most_score = 1;
-  switch (spec.family) {
+  switch (spec.law.family) {
     case Family::kGaussian:
       most_score = most_predictor + std::max(std::abs(lower), std::abs(upper));
       units.most_pearson = most_score * most_score;
       break;
     case Family::kBinomial:
-      most_weight = 0.25;
+      if (spec.law.link == stats::glm::Link::kLogit) {
+        most_weight = 0.25;
+      } else {
+        // The weight of the link log is largest at the limit, of the others it is below 1.
+        const stats::glm::RowTerms most = MostTerms(spec.law, units.limits);
+        most_weight = std::max(1.0, most.weight);
+        most_score = std::max(1.0, most.score);
+      }
       break;
     case Family::kPoisson:
       most_weight = most_score = std::max(1.0, std::exp(units.limits.upper));
@@ -76,6 +91,7 @@ void SetUnits(Task& task) {
       most_score = stats::glm::kMostScore;
       units.most_pearson = most_score * most_score;
   }
+  if (spec.law.quasi) units.most_pearson = stats::glm::kMostPearson;
   units.weight_bits = BitsAbove(most_weight);
   // Of the first point I_k b_k: weights times linear predictors.
   units.most_score =

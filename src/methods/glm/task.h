@@ -36,7 +36,7 @@ struct Task {
   int grid_bits = 6;       // of what is released
   mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
 
-  uint64_t max_rows() const;
+  uint64_t max_rows() const;  // of the holders together, copies counted
   size_t num_columns() const { return spec.columns.size(); }
   int GridBitsOf(int point) const;  // 0: the first, spec.steps: the last
 };

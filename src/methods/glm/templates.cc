@@ -28,9 +28,12 @@ timeout_seconds = 60               # how long a party waits for another one
 # I(a * b), offset(a). Other functions are made by [[derived]].
 [[analysis]]
 method = "glm"
-family = "binomial"                # or "gaussian", "poisson", "gamma"
+family = "binomial"                # or "gaussian", "poisson", "gamma", "quasi-binomial",
+                                   # "quasi-poisson"; "modified-poisson" for risk ratios
 formula = "relapse ~ age + sex + log1p(dose)"
 release = ["estimates"]
+# errors = "robust"                # whatever the variance is; "cluster" with one in [design]
+# protocol = "aggregates"          # sums open to the receiver: faster, tells the table of covariates
 # steps = 5                        # of Fisher scoring after the first point; 3 are usual
 # confidence = 0.9                 # of the intervals, else 0.95
 )toml";

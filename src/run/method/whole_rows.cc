@@ -36,9 +36,12 @@ void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts) 
         fmt::format("method '{}' needs whole rows at each holder; here columns are split", method),
         texts.split);
   }
-  if (design.site != study::SiteEffect::kIgnore) {
-    Refuse(study, design.position, fmt::format("method '{}' has no effects of sites", method),
-           "use site = \"ignore\"");
+  const bool fixed = texts.site_effects && design.site == study::SiteEffect::kFixed;
+  if (design.site != study::SiteEffect::kIgnore && !fixed) {
+    Refuse(study, design.position,
+           fmt::format("method '{}' has no {}effects of sites", method,
+                       texts.site_effects ? "such " : ""),
+           texts.site_effects ? "use site = \"ignore\" or \"fixed\"" : "use site = \"ignore\"");
   }
   if (design.missing != study::MissingPolicy::kRefuse &&
       design.missing != study::MissingPolicy::kComplete) {

@@ -33,9 +33,10 @@ struct WholeRowsStudy : Study {
 // Throws kBadInput where columns are split, site effects or imputation are asked for, or a person has
 // several rows.
 struct WholeRowsTexts {
-  const char* split;  // what to do where columns are split
-  const char*
-      complete;  // what becomes of incomplete rows: "rows that lack a variable are left out"
+  const char* split = "";  // what to do where columns are split
+  // What becomes of incomplete rows: "rows that lack a variable are left out".
+  const char* complete = "";
+  bool site_effects = false;  // whether site = "fixed" is there as well
 };
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts);
 // Throws kBadInput where [design] has weights or clusters.

@@ -1,14 +1,16 @@
-// Families of generalised linear models with the link that they are used with here: a row's share
-// of deviance, score and information at a linear predictor (McCullagh & Nelder, "Generalized Linear
-// Models", 2nd ed., 1989, sections 2.3 to 2.5 and 8.3).
+// Families of generalised linear models and their links: a row's share of deviance, score and
+// information at a linear predictor (McCullagh & Nelder, "Generalized Linear Models", 2nd ed., 1989,
+// sections 2.3 to 2.5, 4.3, 8.3 and 9.2).
 //
-//   family     link      V(mu)       working weight w    score s, so that U = X' s
-//   gaussian   identity  1           1                   y - mu
-//   binomial   logit     mu (1 - mu) mu (1 - mu)         y - mu
-//   poisson    log       mu          mu                  y - mu
-//   gamma      log       mu^2        1                   (y - mu) / mu
+//   family     link          V(mu)        working weight w         score s, so that U = X' s
+//   gaussian   identity      1            1                        y - mu
+//   binomial   logit         mu (1 - mu)  mu (1 - mu)              y - mu
+//              probit, cloglog, log       d^2 / (mu (1 - mu))      d (y - mu) / (mu (1 - mu))
+//   poisson    log           mu           mu                       y - mu
+//   gamma      log           mu^2         1                        (y - mu) / mu
 //
-// I = X' diag(w) X is the expected information for dispersion 1.
+// d is the derivative of mu by the linear predictor. I = X' diag(w) X is the expected information
+// for dispersion 1, and s^2 / w = (y - mu)^2 / V(mu) is Pearson's term.
 #pragma once
 
 #include <string>
@@ -18,38 +20,58 @@
 namespace partita::stats::glm {
 
 enum class Family { kGaussian, kBinomial, kPoisson, kGamma };
+enum class Link { kIdentity, kLogit, kLog, kProbit, kCloglog };
 
-std::string_view FamilyName(Family family);  // "gaussian", ...: as in study files
-std::string_view LinkName(Family family);    // "identity", "logit", "log"
+struct Law {
+  Family family = Family::kGaussian;
+  Link link = Link::kIdentity;
+  bool quasi = false;   // the dispersion is estimated, and there is no likelihood
+  bool binary = false;  // the outcome is 0 or 1
+};
+// With the link that the family is used with.
+Law LawOf(Family family);
+
+// Names of study files: "gaussian", "binomial", "poisson", "gamma", "quasi-binomial",
+// "quasi-poisson", and "modified-poisson": poisson of an outcome that is 0 or 1.
 const std::vector<std::string>& FamilyNames();
 // Of one of these names.
-Family FamilyByName(std::string_view name);
+Law LawByName(std::string_view name);
+std::string_view FamilyName(const Law& law);
+std::string_view LinkName(Link link);  // "identity", "logit", "log", "probit", "cloglog"
+// Links of a family, the first where none is named.
+std::vector<Link> LinksOf(Family family);
 
 // Whether a dispersion is estimated: then tests are Student's, else normal.
-bool HasDispersion(Family family);
-// Whether exp(coefficient) is a ratio: of odds or of means.
-bool HasRatios(Family family);
-std::string_view RatioName(Family family);  // "odds ratio", "rate ratio", "ratio of means"
+bool HasDispersion(const Law& law);
+// Whether there is a log-likelihood of these rows: no quasi-likelihood, no modified poisson.
+bool HasLikelihood(const Law& law);
+// Whether exp(coefficient) is a ratio: of odds, of risks or of means.
+bool HasRatios(const Law& law);
+std::string_view RatioName(const Law& law);  // "odds ratio", "risk ratio", "rate ratio", ..
 
 struct RowTerms {
   double weight = 0, score = 0, deviance = 0;
   double pearson = 0;  // (y - mu)^2 / V(mu)
 };
-// binomial: y is 0 or 1.
-RowTerms TermsAt(Family family, double y, double eta);
+// binary: y is 0 or 1.
+RowTerms TermsAt(const Law& law, double y, double eta);
 
 // The linear predictor that R's glm begins with.
-double FirstPredictor(Family family, double y);
+double FirstPredictor(const Law& law, double y);
 
 // Linear predictors beyond these are taken for divergence: a public range, from the bounds of y.
 struct Limits {
   double lower = 0, upper = 0;
 };
-// binomial: odds of e^15; poisson and gamma: e^2 times beyond the bounds of y; gaussian: four times
-// the largest |y|. Poisson below: e^-20.
-Limits LimitsOf(Family family, double y_lower, double y_upper);
+// binomial: logit odds of e^15; probit 6; cloglog probabilities between e^-15 and 1 - e^-15; log
+// probabilities between e^-15 and e^(-1/128). poisson and gamma: e^2 times beyond the bounds of y;
+// gaussian: four times the largest |y|. Poisson below: e^-20.
+Limits LimitsOf(const Law& law, double y_lower, double y_upper);
 
 // A score larger than this counts as that (gamma with outcomes far above their mean).
 inline constexpr double kMostScore = 1024;
+// Pearson's term of a row, and of a cluster its sum, where it is used: larger ones are beyond the
+// limits as well.
+inline constexpr double kMostPearson = kMostScore * kMostScore;
 
 }  // namespace partita::stats::glm

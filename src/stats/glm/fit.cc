@@ -19,15 +19,33 @@ Eigen::VectorXd SolveRidged(Eigen::MatrixXd information, const Eigen::VectorXd& 
   return information.ldlt().solve(right);
 }
 
+bool IsLogBinomial(const Law& law) {
+  return law.family == Family::kBinomial && law.link == Link::kLog;
+}
+
+// The share of ones, a little inside of what it can be.
+double LogShare(const Rows& rows) {
+  double ones = 0, all = 0;
+  for (Eigen::Index i = 0; i < rows.y.size(); ++i) {
+    ones += rows.weight(i) * rows.y[i];
+    all += rows.weight(i);
+  }
+  return std::log(std::clamp(ones / all, 0.01, 0.95));
+}
+
 // The first step of iteratively reweighted least squares.
-Eigen::VectorXd FirstPoint(Family family, const Rows& rows, const Limits& limits, double ridge) {
+Eigen::VectorXd FirstPoint(const Law& law, const Rows& rows, const Limits& limits, double ridge) {
   const Eigen::Index n = rows.x.rows();
   Eigen::VectorXd weights(n), right(n);
+  const bool constant = IsLogBinomial(law);
+  const double share = constant ? LogShare(rows) : 0;
   for (Eigen::Index i = 0; i < n; ++i) {
-    const double eta = std::clamp(FirstPredictor(family, rows.y[i]), limits.lower, limits.upper);
-    const RowTerms terms = TermsAt(family, rows.y[i], eta);
-    weights[i] = terms.weight;
-    right[i] = terms.weight * (eta - rows.offset[i]) + terms.score;
+    const double first = constant ? share : FirstPredictor(law, rows.y[i]);
+    const double eta = std::clamp(first, limits.lower, limits.upper);
+    const RowTerms terms = TermsAt(law, rows.y[i], eta);
+    weights[i] = rows.weight(i) * terms.weight;
+    right[i] = weights[i] * (eta - rows.offset[i]);
+    if (!constant) right[i] += rows.weight(i) * terms.score;
   }
   return SolveRidged(rows.x.transpose() * weights.asDiagonal() * rows.x, rows.x.transpose() * right,
                      ridge);
@@ -39,19 +57,21 @@ double Objective(const PointSums& sums, const Eigen::VectorXd& point, double rid
 
 }  // namespace
 
-Maximum Maximise(Family family, const Rows& rows, const Limits& limits, double ridge) {
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double ridge) {
   Maximum maximum;
-  maximum.point = FirstPoint(family, rows, limits, ridge);
-  PointSums sums = SumsAt(family, rows, maximum.point, limits);
+  maximum.point = FirstPoint(law, rows, limits, ridge);
+  PointSums sums = SumsAt(law, rows, maximum.point, limits);
   double objective = Objective(sums, maximum.point, ridge);
   for (maximum.iterations = 1; maximum.iterations < kMostSteps; ++maximum.iterations) {
     Eigen::VectorXd step = SolveRidged(sums.information, sums.score - ridge * maximum.point, ridge);
     const Eigen::MatrixXd before = sums.information;
+    const uint64_t outside = sums.outside;
     double next = 0;
     for (int halvings = 0; halvings <= kMostHalvings; ++halvings, step /= 2) {
-      sums = SumsAt(family, rows, maximum.point + step, limits);
+      sums = SumsAt(law, rows, maximum.point + step, limits);
       next = Objective(sums, maximum.point + step, ridge);
-      if (next <= objective * (1 + kRounding) + kRounding) break;
+      const bool inside = !IsLogBinomial(law) || sums.outside <= outside;
+      if (inside && next <= objective * (1 + kRounding) + kRounding) break;
     }
     const double length = step.dot(before * step) + ridge * step.squaredNorm();
     maximum.point += step;
@@ -64,24 +84,26 @@ Maximum Maximise(Family family, const Rows& rows, const Limits& limits, double r
   return maximum;
 }
 
-Fit FitRows(Family family, const Rows& rows, const Limits& limits, bool intercept) {
+Fit FitRows(const Law& law, const Rows& rows, const Limits& limits, bool intercept) {
   Fit fit;
-  fit.maximum = Maximise(family, rows, limits, 0);
-  const PointSums sums = SumsAt(family, rows, fit.maximum.point, limits);
-  const auto n = static_cast<double>(rows.x.rows()), p = static_cast<double>(rows.x.cols());
+  fit.maximum = Maximise(law, rows, limits, 0);
+  const PointSums sums = SumsAt(law, rows, fit.maximum.point, limits);
+  const double n = rows.count();
+  const auto p = static_cast<double>(rows.x.cols());
   fit.deviance = sums.deviance;
-  if (HasDispersion(family)) fit.dispersion = sums.pearson / (n - p);
+  if (HasDispersion(law)) fit.dispersion = sums.pearson / (n - p);
   const Eigen::MatrixXd inverse =
       sums.information.ldlt().solve(Eigen::MatrixXd::Identity(rows.x.cols(), rows.x.cols()));
   fit.standard_errors = (fit.dispersion * inverse.diagonal()).cwiseSqrt();
   const Rows null = {
       intercept ? Eigen::MatrixXd(rows.x.leftCols(1)) : Eigen::MatrixXd(rows.x.rows(), 0), rows.y,
-      rows.offset};
+      rows.offset, rows.weights, rows.copies};
   const Eigen::VectorXd none(0);
-  const Eigen::VectorXd at = intercept ? Maximise(family, null, limits, 0).point : none;
-  fit.null_deviance = SumsAt(family, null, at, limits).deviance;
-  fit.aic = 2 * p - 2 * LogLikelihood(family, {n, fit.deviance, OwnConstant(family, rows)}) +
-            (HasDispersion(family) ? 2 : 0);
+  const Eigen::VectorXd at = intercept ? Maximise(law, null, limits, 0).point : none;
+  fit.null_deviance = SumsAt(law, null, at, limits).deviance;
+  if (!HasLikelihood(law)) return fit;
+  fit.aic = 2 * p - 2 * LogLikelihood(law, {n, fit.deviance, OwnConstant(law, rows)}) +
+            (HasDispersion(law) ? 2 : 0);
   return fit;
 }
 

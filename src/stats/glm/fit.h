@@ -15,16 +15,17 @@ struct Maximum {
 };
 // Of the log-likelihood less ridge b'b / 2, by Fisher scoring from FirstPredictor; a step that
 // raises the deviance is halved. Converged where a step is shorter than 1e-9 in the norm of the
-// information, within 50 steps.
-Maximum Maximise(Family family, const Rows& rows, const Limits& limits, double ridge);
+// information, within 50 steps. A binomial outcome with the link log begins at the share of ones, and
+// a step after which more rows are beyond the limits is halved as well.
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double ridge);
 
-// As R's summary.glm says it. `intercept`: the first column is one of ones.
+// As R's summary.glm says it; aic only where there is a likelihood. `intercept`: the first column is one of ones.
 struct Fit {
   Maximum maximum;
   Eigen::VectorXd standard_errors;
   double dispersion = 1;
   double deviance = 0, null_deviance = 0, aic = 0;
 };
-Fit FitRows(Family family, const Rows& rows, const Limits& limits, bool intercept);
+Fit FitRows(const Law& law, const Rows& rows, const Limits& limits, bool intercept);
 
 }  // namespace partita::stats::glm

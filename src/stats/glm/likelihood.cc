@@ -5,18 +5,22 @@
 
 namespace partita::stats::glm {
 
-double OwnConstant(Family family, const Rows& rows) {
+double OwnConstant(const Law& law, const Rows& rows) {
   double sum = 0;
-  for (const double y : rows.y) {
-    if (family == Family::kPoisson) sum += (y > 0 ? y * std::log(y) : 0) - y - std::lgamma(y + 1);
-    if (family == Family::kGamma) sum += std::log(y);
+  for (Eigen::Index i = 0; i < rows.y.size(); ++i) {
+    const double y = rows.y[i];
+    double own = 0;
+    if (law.family == Family::kPoisson)
+      own = (y > 0 ? y * std::log(y) : 0) - y - std::lgamma(y + 1);
+    if (law.family == Family::kGamma) own = std::log(y);
+    sum += rows.weight(i) * own;
   }
   return sum;
 }
 
-double LogLikelihood(Family family, const LikelihoodNumbers& numbers) {
+double LogLikelihood(const Law& law, const LikelihoodNumbers& numbers) {
   const double n = numbers.rows, half = numbers.deviance / 2;
-  switch (family) {
+  switch (law.family) {
     case Family::kGaussian:
       return -n / 2 * (std::log(2 * std::numbers::pi * numbers.deviance / n) + 1);
     case Family::kBinomial:

@@ -17,6 +17,7 @@
 #include "run/party/build_plan.h"
 #include "run/simulate/simulate.h"
 #include "tests/methods/glm/glm_text.h"
+#include "tests/methods/glm/reference_text.h"
 #include "tests/methods/glm/tables.h"
 #include "tests/paths.h"
 #include "tests/run/reference_study.h"
@@ -33,60 +34,13 @@ using partita::testing::ResultOf;
 using partita::testing::RunStudy;
 using study::Edited;
 using ::testing::Contains;
+using testing::CsvOf;
 using ::testing::HasSubstr;
 using testing::kGlmStudy;
 using ::testing::Not;
+using testing::ReferenceText;
 
 // ---- R's fits (tests/references/glm/families.json)
-
-std::string VariableText(const data::ColumnSchema& schema) {
-  std::string text = fmt::format("[[variable]]\nname = \"{}\"\ntype = \"{}\"\n", schema.name,
-                                 data::ColumnTypeName(schema.type));
-  if (schema.levels.empty())
-    return text + fmt::format("lower = {}\nupper = {}\n", schema.lower, schema.upper);
-  std::string levels;
-  for (const std::string& level : schema.levels)
-    levels += fmt::format("{}\"{}\"", levels.empty() ? "" : ", ", level);
-  return text + fmt::format("levels = [{}]\n", levels);
-}
-
-std::string ReferenceText(const nlohmann::json& fit, const std::string& engine,
-                          const std::vector<data::Table>& parts) {
-  std::string text = "partita = 1\nname = \"reference\"\n";
-  for (size_t h = 0; h < parts.size(); ++h) {
-    text += fmt::format("[[party]]\nname = \"p{0}\"\nroles = [\"holder\"{1}]\nrows = [\"r{0}\"]\n",
-                        h, h == 0 ? ", \"receiver\"" : "");
-  }
-  if (engine == "dealer") text += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
-  for (size_t h = 0; h < parts.size(); ++h)
-    text += fmt::format("[[rows]]\nname = \"r{}\"\ncount = {}\n", h, parts[h].num_rows);
-  for (const data::ColumnSchema& schema : testing::DictionaryOf(fit["data"]).columns)
-    text += VariableText(schema);
-  text += fmt::format(
-      "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n[disclosure]\nmin_cell = 2\n[release]\n"
-      "accept = \"table of covariates\"\n[engine]\nname = \"{}\"\n[[analysis]]\nmethod = \"glm\"\n"
-      "family = \"{}\"\nformula = \"{}\"\nsteps = 4\nrelease = [\"estimates\"]\n",
-      engine, fit["family"].get<std::string>(), fit["formula"].get<std::string>());
-  return text;
-}
-
-std::string CsvOf(const data::Table& table) {
-  std::string csv;
-  for (size_t c = 0; c < table.columns.size(); ++c)
-    csv += (c == 0 ? "" : ",") + table.columns[c].schema.name;
-  csv += "\n";
-  for (size_t r = 0; r < table.num_rows; ++r) {
-    for (size_t c = 0; c < table.columns.size(); ++c) {
-      const data::Column& column = table.columns[c];
-      csv += c == 0 ? "" : ",";
-      csv += column.schema.levels.empty()
-                 ? fmt::format("{}", column.numbers[r])
-                 : column.schema.levels[static_cast<size_t>(column.codes[r])];
-    }
-    csv += "\n";
-  }
-  return csv;
-}
 
 void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
   EXPECT_EQ(result["converged"], true);
@@ -355,9 +309,9 @@ struct Refusal {
 
 TEST(GlmStudyTest, RefusesWhatItDoesNotDo) {
   for (const Refusal& refusal : std::vector<Refusal>{
-           {"site = \"ignore\"", "site = \"fixed\"", "effects of sites", "site = \"ignore\""},
-           {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"smoker\"", "clusters",
-            "leave them out"},
+           {"site = \"ignore\"", "site = \"random\"", "effects of sites", "site = \"ignore\""},
+           {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"smoker\"",
+            "the standard errors ignore it", "errors = \"cluster\""},
            {"[engine]", "[population]\nunit = \"visit\"\nmax_rows_per_person = 4\n[engine]",
             "a person has several", "one row per person"},
            {"[engine]", "[release]\ngrid = \"full\"\n[engine]", "on a grid", "leave `grid` out"},

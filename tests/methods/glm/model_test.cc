@@ -45,7 +45,7 @@ std::vector<data::DerivedVariable> Derived() {
 }
 
 Spec Model(Family family, const std::string& formula) {
-  return ModelOf(family, formula, Dictionary(), Derived());
+  return ModelOf(stats::glm::LawOf(family), formula, Dictionary(), Derived());
 }
 
 std::vector<std::string> NamesOf(const Spec& spec) {
@@ -139,7 +139,8 @@ TEST(GlmUnits, HoldEveryRow) {
                                                    {Family::kPoisson, "visits ~ age"},
                                                    {Family::kGaussian, "change ~ age"},
                                                    {Family::kGamma, "cost ~ age"}}) {
-    SCOPED_TRACE(FamilyName(family));
+    const stats::glm::Law law = stats::glm::LawOf(family);
+    SCOPED_TRACE(FamilyName(law));
     Task task;
     task.spec = Model(family, formula);
     task.holders = {{0, 1000}, {1, 500}};
@@ -148,11 +149,11 @@ TEST(GlmUnits, HoldEveryRow) {
     EXPECT_EQ(units.row_bits, 11);
     for (const double y : {task.spec.outcome.lower, task.spec.outcome.upper}) {
       for (const double eta : {units.limits.lower, 0.0, units.limits.upper}) {
-        const stats::glm::RowTerms terms = TermsAt(family, y, eta);
+        const stats::glm::RowTerms terms = TermsAt(law, y, eta);
         EXPECT_LE(std::ldexp(terms.weight, -units.weight_bits), 1);
         EXPECT_LE(std::ldexp(std::abs(terms.score), -units.weight_bits), units.most_score);
         EXPECT_LE(std::abs(terms.deviance), units.most_fit);
-        if (HasDispersion(family)) {
+        if (HasDispersion(law)) {
           EXPECT_LE(terms.pearson, units.most_pearson);
         }
       }
@@ -164,7 +165,7 @@ TEST(GlmUnits, RefuseSumsThatDoNotFit) {
   Task task;
   data::Schema dictionary = Dictionary();
   dictionary.columns.push_back(Integer("huge", 0, 1000000));
-  task.spec = ModelOf(Family::kPoisson, "huge ~ age", dictionary, {});
+  task.spec = ModelOf(stats::glm::LawOf(Family::kPoisson), "huge ~ age", dictionary, {});
   task.holders = {{0, uint64_t{1} << 26}};
   EXPECT_THROW(SetUnits(task), Error);
   task.holders = {{0, uint64_t{1} << 20}};

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "methods/glm/result.h"
+#include "stats/glm/robust.h"
 #include "tests/methods/glm/tables.h"
 #include "tests/mpc/harness.h"
 
@@ -44,7 +45,8 @@ Task TaskOf(const PlainModel& model, const std::vector<OwnData>& parts, const Op
   task.to = options.to_all ? mpc::kEverybody : 1;
   for (size_t h = 0; h < parts.size(); ++h) {
     const auto rows = std::max<uint64_t>(static_cast<uint64_t>(parts[h].rows.y.size()), 1);
-    task.holders.push_back({h, options.max_rows == 0 ? rows : options.max_rows});
+    const uint64_t copies = model.spec.copies() ? static_cast<uint64_t>(model.spec.most_weight) : 1;
+    task.holders.push_back({h, options.max_rows == 0 ? rows * copies : options.max_rows});
   }
   SetUnits(task);
   return task;
@@ -81,7 +83,7 @@ Ran RunFit(const PlainModel& model, const std::vector<OwnData>& parts, const Opt
     const std::optional<size_t> self = engine.self();
     const OwnData& own = self ? parts[*self] : none;
     const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
-    Fitter fitter(engine, task, own, RowsOf(engine, task, counts), EventsOf(engine, task, counts));
+    Fitter fitter(engine, task, own, TotalsFrom(engine, task, counts));
     const Collinear columns = fitter.First();
     for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
     const Fitted made = fitter.Finish();
@@ -101,6 +103,15 @@ Ran RunFit(const PlainModel& model, const std::vector<OwnData>& parts, const Opt
   return ran;
 }
 
+// Of the model, or of the sandwich, at the maximum.
+Eigen::VectorXd ErrorsAt(const Spec& spec, const stats::glm::Rows& all,
+                         const stats::glm::Fit& twin) {
+  if (!spec.robust()) return twin.standard_errors;
+  const stats::glm::Limits limits = testing::LimitsOfModel(spec);
+  return stats::glm::SandwichErrors(SumsAt(spec.law, all, twin.maximum.point, limits).information,
+                                    MeatAt(spec.law, all, twin.maximum.point, limits).meat);
+}
+
 // A step of the grid is 2^floor(log2(g SE)), within the precision that release_grid.h states.
 void ExpectStep(double step, double error, double within) {
   const double exponent = std::log2(step), wanted = std::log2(error) - kGridBits;
@@ -113,18 +124,21 @@ void ExpectTwin(const PlainModel& model, const std::vector<OwnData>& parts, cons
   const Spec& spec = model.spec;
   const stats::glm::Rows all = testing::Joined(parts);
   const stats::glm::Fit twin =
-      stats::glm::FitRows(spec.family, all, testing::LimitsOfModel(spec), spec.intercept);
+      stats::glm::FitRows(spec.law, all, testing::LimitsOfModel(spec), spec.intercept);
   const FittedModel& told = ran.fitted.model.value();
   ASSERT_TRUE(told.converged);
   EXPECT_TRUE(ran.collinear.columns.empty());
-  EXPECT_EQ(told.rows, static_cast<uint64_t>(all.y.size()));
-  if (spec.family == Family::kBinomial) {
-    EXPECT_EQ(told.events, static_cast<uint64_t>(all.y.sum()));
+  EXPECT_EQ(told.rows, static_cast<uint64_t>(all.count()));
+  if (spec.law.binary) {
+    EXPECT_EQ(told.events,
+              static_cast<uint64_t>(all.copies ? all.weights.dot(all.y) : all.y.sum()));
   }
+  EXPECT_EQ(told.clusters, spec.clustered() ? NumClusters(all) : 0);
+  const Eigen::VectorXd errors = ErrorsAt(spec, all, twin);
   ASSERT_EQ(ran.fitted.points.size(), static_cast<size_t>(ran.task.spec.steps) + 1);
   for (Eigen::Index j = 0; j < all.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);
-    const double error = twin.standard_errors[j];
+    const double error = errors[j];
     const double step = ran.fitted.estimate_steps[j];
     // Scoring from within half a step of 2^-4 of the maximum leaves 2^-9 of a standard error.
     EXPECT_NEAR(ran.fitted.points.back()[j], twin.maximum.point[j],
@@ -143,25 +157,31 @@ void ExpectTwin(const PlainModel& model, const std::vector<OwnData>& parts, cons
     EXPECT_NEAR(told.standard_errors[j], error, kRounding * told.steps[j] + 0x1p-8 * error);
     ExpectStep(told.steps[j], error, 0.01);
   }
+  if (NumTotals(spec) == 0) {
+    EXPECT_TRUE(told.totals.empty());
+    return;
+  }
   const ModelFit fit = FitOf(ran.task, told.rows, told.events, told.totals);
   // The estimates are half a step off at most, which raises the deviance by less than p 4^-6; totals
   // are within half a step of 2^-6.
-  const double unit =
-      spec.family == Family::kGaussian ? spec.outcome.scale * spec.outcome.scale : 1;
+  const double unit = spec.law.family == Family::kGaussian
+                          ? spec.outcome.scale * spec.outcome.scale * spec.weight_unit()
+                          : 1;
   const double total = kRounding * 0x1p-6 + 0.001 * static_cast<double>(all.x.cols());
-  const double relative = spec.family == Family::kGaussian
+  const double relative = spec.law.family == Family::kGaussian
                               ? twin.deviance * unit * total / static_cast<double>(told.rows)
                               : total;
   EXPECT_NEAR(fit.deviance, twin.deviance * unit, relative);
   if (fit.null_deviance) {
     EXPECT_NEAR(*fit.null_deviance, twin.null_deviance * unit,
-                spec.family == Family::kGaussian
+                spec.law.family == Family::kGaussian
                     ? twin.null_deviance * unit * total / static_cast<double>(told.rows)
                     : total);
   }
-  EXPECT_EQ(fit.null_deviance.has_value(),
-            spec.family != Family::kBinomial || !spec.intercept || spec.offsets.empty());
-  if (HasDispersion(spec.family)) {
+  const bool precision = spec.weights_kind == study::WeightsKind::kPrecision;
+  EXPECT_EQ(fit.null_deviance.has_value() || precision,
+            spec.law.family != Family::kBinomial || !spec.intercept || spec.offsets.empty());
+  if (HasDispersion(spec.law)) {
     EXPECT_NEAR(fit.dispersion, twin.dispersion * unit, 1e-3 * twin.dispersion * unit);
   }
 }
@@ -174,7 +194,8 @@ data::Schema ClinicDictionary() {
                     Integer("smoker", 0, 1),  Factor("stage", {"one", "two", "three"}),
                     Number("years", 0.5, 4),  Integer("event", 0, 1),
                     Integer("visits", 0, 60), Number("score", -10, 40),
-                    Number("cost", 0.1, 400)};
+                    Number("cost", 0.1, 400), Integer("ward", 1, 30),
+                    Integer("copies", 0, 5),  Number("weight", 0.25, 4)};
   return schema;
 }
 
@@ -205,6 +226,9 @@ data::Table ClinicTable(std::mt19937_64& random, size_t rows) {
     add(6, std::poisson_distribution<int>(std::exp(eta) * years)(random));
     add(7, std::normal_distribution<double>(10 + 3 * eta, 4)(random));
     add(8, std::gamma_distribution<double>(2.5, std::exp(eta) * 4)(random));
+    add(9, 1 + static_cast<double>(r % 30));
+    add(10, static_cast<double>((7 * r + 3) % 11 % 6));
+    add(11, 0.25 + static_cast<double>(r % 16) * 0.234375);
   }
   return table;
 }
@@ -259,6 +283,84 @@ TEST(GlmProtocol, FitsWithoutAnInterceptAndWithOffsets) {
   ExpectClinic("gamma", "cost ~ dose + offset(log(years))", 16, {300, 100}, {});
   ExpectClinic("gaussian", "score ~ dose + offset(years)", 17, {300, 100}, {});
   ExpectClinic("poisson", "visits ~ 1", 18, {100, 100}, {});
+}
+
+// ---- other errors and weights
+
+PlainModel WithErrors(PlainModel model, Errors errors) {
+  model.spec.errors = errors;
+  if (errors == Errors::kCluster) model.spec.cluster = "ward";
+  return model;
+}
+
+PlainModel Weighted(PlainModel model, const std::string& weights, study::WeightsKind kind) {
+  model.spec.weights = weights;
+  model.spec.weights_kind = kind;
+  model.spec.most_weight = ClinicDictionary().Find(weights)->upper;
+  return model;
+}
+
+void ExpectModel(const PlainModel& model, uint64_t seed, const std::vector<size_t>& rows,
+                 const Options& options) {
+  SCOPED_TRACE(fmt::format("{} by {}", model.spec.formula, options.kind));
+  const std::vector<OwnData> parts = ClinicParts(model, seed, rows);
+  ExpectTwin(model, parts, RunFit(model, parts, options));
+}
+
+TEST(GlmProtocol, RobustErrors) {
+  const auto robust = [](const std::string& family, const std::string& formula) {
+    return WithErrors(Clinic(family, formula), Errors::kRobust);
+  };
+  ExpectModel(robust("binomial", "event ~ age + smoker + stage"), 40, {260, 190}, {});
+  ExpectModel(robust("modified-poisson", "event ~ age + smoker"), 41, {200, 190}, {});
+  ExpectModel(robust("poisson", "visits ~ dose + smoker"), 42, {200, 150, 0},
+              {.kind = "replicated"});
+  ExpectModel(robust("gaussian", "score ~ age + dose"), 43, {150, 150, 160},
+              {.kind = "shamir", .max_rows = uint64_t{1} << 20});
+  ExpectModel(robust("gamma", "cost ~ age + smoker"), 44, {300, 200}, {});
+}
+
+// Wards of one clinic are none of the other.
+TEST(GlmProtocol, ErrorsOfClusters) {
+  const auto clustered = [](const std::string& family, const std::string& formula) {
+    return WithErrors(Clinic(family, formula), Errors::kCluster);
+  };
+  ExpectModel(clustered("binomial", "event ~ age + smoker"), 45, {260, 190}, {});
+  ExpectModel(clustered("gaussian", "score ~ age + dose"), 46, {150, 150, 160},
+              {.kind = "replicated"});
+}
+
+TEST(GlmProtocol, WeightsOfEveryKind) {
+  using study::WeightsKind;
+  const PlainModel events = Clinic("binomial", "event ~ age + smoker");
+  const PlainModel scores = Clinic("gaussian", "score ~ dose + smoker");
+  ExpectModel(Weighted(events, "copies", WeightsKind::kFrequency), 47, {120, 110}, {});
+  ExpectModel(Weighted(Clinic("poisson", "visits ~ age"), "copies", WeightsKind::kFrequency), 48,
+              {120, 110}, {});
+  ExpectModel(Weighted(Clinic("gamma", "cost ~ age"), "copies", WeightsKind::kFrequency), 49,
+              {160, 110}, {});
+  ExpectModel(Weighted(WithErrors(scores, Errors::kRobust), "copies", WeightsKind::kFrequency), 50,
+              {120, 110}, {});
+  ExpectModel(Weighted(WithErrors(scores, Errors::kCluster), "copies", WeightsKind::kFrequency), 51,
+              {120, 110}, {});
+  ExpectModel(Weighted(WithErrors(events, Errors::kRobust), "weight", WeightsKind::kSampling), 52,
+              {150, 140, 160}, {.kind = "shamir"});
+  ExpectModel(Weighted(WithErrors(events, Errors::kCluster), "weight", WeightsKind::kSampling), 53,
+              {220, 210}, {});
+  ExpectModel(Weighted(scores, "weight", WeightsKind::kPrecision), 54, {150, 140}, {});
+  ExpectModel(Weighted(WithErrors(scores, Errors::kRobust), "weight", WeightsKind::kPrecision), 55,
+              {150, 140}, {});
+}
+
+TEST(GlmProtocol, QuasiLikelihoodsAndOtherLinks) {
+  ExpectClinic("quasi-binomial", "event ~ age + smoker", 56, {200, 190}, {});
+  ExpectClinic("quasi-poisson", "visits ~ age + smoker", 57, {200, 190}, {});
+  for (const char* link : {"probit", "cloglog"}) {
+    ExpectModel(testing::PlainModelOf("binomial", "event ~ age + smoker", ClinicDictionary(), link),
+                58, {200, 190}, {.steps = 4});
+  }
+  ExpectModel(testing::PlainModelOf("binomial", "event ~ smoker", ClinicDictionary(), "log"), 59,
+              {200, 190}, {.steps = 5});
 }
 
 // As many rows as nobody declared, and far more than there are.
@@ -344,8 +446,11 @@ CountAnswers Check(const PlainModel& model, const std::vector<OwnData>& parts, u
   CountAnswers answers;
   const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
     const std::optional<size_t> self = engine.self();
-    const std::vector<mpc::Shared> counts = ShareCounts(engine, task, self ? parts[*self] : none);
-    const auto checked = CheckCounts(engine, task, counts, min_rows, min_cell);
+    const OwnData& own = self ? parts[*self] : none;
+    const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
+    std::vector<mpc::Shared> weights;
+    if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, own);
+    const auto checked = CheckCounts(engine, task, counts, weights, min_rows, min_cell);
     EXPECT_EQ(checked.has_value(), self.has_value());
     if (self == size_t{0}) answers = *checked;
   });
@@ -373,6 +478,40 @@ TEST(GlmCounts, TellWhichAreSmall) {
   parts[1].counts[cell] = 0;
   answers = Check(model, parts, 20, 5);
   EXPECT_EQ(answers.tables, (std::vector<bool>{true, true, true, true}));
+}
+
+TEST(GlmCounts, NoWeightDominates) {
+  const PlainModel model = Weighted(WithErrors(Clinic("binomial", "event ~ age"), Errors::kRobust),
+                                    "weight", study::WeightsKind::kSampling);
+  std::vector<OwnData> parts = ClinicParts(model, 30, {60, 60, 60});
+  const auto passes = [&] { return Check(model, parts, 20, 5).weights; };
+  EXPECT_TRUE(passes());
+  // The others' rows alone have sums of 60 x 1/10.
+  for (OwnData& part : parts) part.rows.weights.setConstant(0.1);
+  parts[2].rows.weights[5] = 1.3;
+  EXPECT_TRUE(passes());
+  // Below a tenth of the sum over all, but not without the first holder.
+  parts[2].rows.weights[5] = 1.4;
+  EXPECT_FALSE(passes());
+  parts[2].rows.weights[5] = 2.5;
+  EXPECT_FALSE(passes());
+}
+
+TEST(GlmCounts, NeedClusters) {
+  const PlainModel model = WithErrors(Clinic("binomial", "event ~ age + dose"), Errors::kCluster);
+  std::vector<OwnData> parts = ClinicParts(model, 31, {200, 200});
+  const size_t cell = parts[0].counts.size() - 2;
+  EXPECT_EQ(parts[0].counts[cell], 30);
+  const auto passes = [&](uint64_t min_cell) { return Check(model, parts, 20, min_cell).clusters; };
+  EXPECT_TRUE(passes(5));
+  EXPECT_FALSE(passes(31));
+  parts[1].counts[cell] = 4;
+  EXPECT_FALSE(passes(5));
+  // Three columns need four clusters.
+  parts[0].counts[cell] = parts[1].counts[cell] = 2;
+  EXPECT_TRUE(passes(1));
+  parts[0].counts[cell] = 1;
+  EXPECT_FALSE(passes(1));
 }
 
 TEST(GlmCounts, NeedBothOutcomesAndRows) {

@@ -23,7 +23,7 @@ void ExpectR(const nlohmann::json& wanted) {
   const Spec& spec = model.spec;
   const OwnData data = testing::DataOf(model, testing::ReadParts(name, 1).front(), dictionary);
   const stats::glm::Fit fit =
-      stats::glm::FitRows(spec.family, data.rows, testing::LimitsOfModel(spec), spec.intercept);
+      stats::glm::FitRows(spec.law, data.rows, testing::LimitsOfModel(spec), spec.intercept);
   EXPECT_TRUE(fit.maximum.converged);
   const auto n = static_cast<double>(data.rows.y.size());
   const double df = wanted["df_residual"];
@@ -41,7 +41,7 @@ void ExpectR(const nlohmann::json& wanted) {
     EXPECT_NEAR(error, r_error, 1e-6 * r_error);
     const auto inference =
         stats::glm::Infer(wanted["estimate"][c], r_error,
-                          HasDispersion(spec.family) ? std::optional(df) : std::nullopt, 0.95);
+                          HasDispersion(spec.law) ? std::optional(df) : std::nullopt, 0.95);
     EXPECT_NEAR(inference.statistic, wanted["statistic"][c].get<double>(),
                 1e-9 * AtLeastOne(wanted["statistic"][c]));
     EXPECT_NEAR(inference.p_value, wanted["p_value"][c].get<double>(), 1e-9);
@@ -49,7 +49,7 @@ void ExpectR(const nlohmann::json& wanted) {
     EXPECT_NEAR(inference.upper, wanted["upper"][c].get<double>(), 1e-8 * r_error);
   }
   // Squares of the unit of a gaussian outcome; its likelihood is of the outcome itself.
-  const bool gaussian = spec.family == stats::glm::Family::kGaussian;
+  const bool gaussian = spec.law.family == stats::glm::Family::kGaussian;
   const double unit = gaussian ? spec.outcome.scale * spec.outcome.scale : 1;
   const double aic = fit.aic + (gaussian ? n * std::log(unit) : 0);
   const auto expect = [&](const char* what, double value) {

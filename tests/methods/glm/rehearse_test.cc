@@ -38,6 +38,31 @@ TEST(GlmRehearseTest, EveryFamilyAgrees) {
   }
 }
 
+// Clusters and weights by the study's design.
+TEST(GlmRehearseTest, OtherErrorsAndWeightsAgree) {
+  const auto with = [](const std::string& design, const std::string& errors) {
+    const std::string wards =
+        "[[variable]]\nname = \"ward\"\ntype = \"integer\"\nlower = 1\nupper = 12\n[disclosure]\n";
+    const std::string text = Edited(testing::kGlmStudy, "[disclosure]\n", wards);
+    return Edited(Edited(text, "missing = \"complete\"\n", "missing = \"complete\"\n" + design),
+                  "release =", errors + "release =");
+  };
+  for (const std::string& text :
+       {with("", "errors = \"HC1\"\n"), with("cluster = \"ward\"\n", "errors = \"cluster\"\n"),
+        with("weights = \"age\"\nweights_type = \"sampling\"\n", ""),
+        Edited(with("", ""), "\"ignore\"", "\"fixed\""),
+        Edited(with("", "protocol = \"aggregates\"\n"), "[engine]",
+               "[release]\naccept = \"table of covariates\"\n[engine]"),
+        Edited(with("weights = \"ward\"\nweights_type = \"frequency\"\n", ""), "[engine]",
+               "[release]\naccept = \"table of covariates\"\n[engine]")}) {
+    SCOPED_TRACE(text.substr(text.find("[design]")));
+    SilentProgress progress;
+    const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
+    rehearsals::ExpectPassed(rehearsal);
+    EXPECT_TRUE(rehearsal.converged());
+  }
+}
+
 TEST(GlmRehearseTest, OneChangedOutcomeIsNoticed) {
   const GlmStudy study = Prepared(testing::kGlmStudy);
   SilentProgress progress;

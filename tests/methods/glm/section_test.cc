@@ -34,7 +34,7 @@ TEST(GlmSection, ReadsEveryKey) {
   ASSERT_EQ(analysis.releases.size(), 1u);
   EXPECT_EQ(analysis.releases.front().what, "estimates");
   const Spec& spec = SpecOf(analysis);
-  EXPECT_EQ(spec.family, stats::glm::Family::kBinomial);
+  EXPECT_EQ(spec.law.family, stats::glm::Family::kBinomial);
   EXPECT_EQ(spec.formula, "event ~ age + smoker + stage");
   EXPECT_EQ(spec.columns.size(), 5u);
   EXPECT_EQ(spec.steps, 5);
@@ -51,6 +51,60 @@ TEST(GlmSection, HasDefaults) {
   EXPECT_FALSE(
       Read(Edited(kGlmStudy, "[\"estimates\"]", "[{what = \"estimates\", to = \"north\"}]"))
           .told_to_all);
+}
+
+std::string WithDesign(const std::string& lines) {
+  return Edited(kGlmStudy, "missing = \"complete\"\n", "missing = \"complete\"\n" + lines);
+}
+
+std::string WithErrors(const std::string& text, const std::string& errors) {
+  return Edited(text, "release = [", "errors = \"" + errors + "\"\nrelease = [");
+}
+
+TEST(GlmSection, ErrorsLinksAndWeights) {
+  using study::WeightsKind;
+  EXPECT_EQ(Read(kGlmStudy).errors, Errors::kModel);
+  EXPECT_EQ(Read(WithErrors(kGlmStudy, "robust")).errors, Errors::kRobust);
+  EXPECT_EQ(Read(WithErrors(kGlmStudy, "HC1")).errors, Errors::kRobustAdjusted);
+  const Spec clustered = Read(WithErrors(WithDesign("cluster = \"stage\"\n"), "cluster"));
+  EXPECT_EQ(clustered.errors, Errors::kCluster);
+  EXPECT_EQ(clustered.cluster, "stage");
+  const Spec sampled = Read(WithDesign("weights = \"age\"\nweights_type = \"sampling\"\n"));
+  EXPECT_EQ(sampled.errors, Errors::kRobust);
+  EXPECT_EQ(sampled.weights_kind, WeightsKind::kSampling);
+  EXPECT_EQ(sampled.most_weight, 90);
+  EXPECT_EQ(sampled.weight_unit(), 90);
+  const Spec copies = Read(WithDesign("weights = \"smoker\"\nweights_type = \"frequency\"\n"));
+  EXPECT_EQ(copies.errors, Errors::kModel);
+  EXPECT_EQ(copies.weight_unit(), 1);
+  const Spec risks = Read(Edited(kGlmStudy, "\"binomial\"", "\"modified-poisson\""));
+  EXPECT_EQ(risks.errors, Errors::kRobust);
+  EXPECT_TRUE(risks.law.binary);
+  const Spec probit = Read(Edited(kGlmStudy, "\"binomial\"", "\"binomial\"\nlink = \"probit\""));
+  EXPECT_EQ(probit.law.link, stats::glm::Link::kProbit);
+}
+
+TEST(GlmSection, ErrorsThatDoNotGoTogether) {
+  const std::string sampled = WithDesign("weights = \"age\"\nweights_type = \"sampling\"\n");
+  const std::string precise = WithDesign("weights = \"age\"\nweights_type = \"precision\"\n");
+  const std::string clustered = WithDesign("cluster = \"stage\"\n");
+  const std::string release = "release = [\"estimates\"]";
+  const auto expect = [&](const std::string& text, const std::vector<study::Mistake>& mistakes) {
+    study::ExpectMistakes([](const std::string& edited) { Parse(edited); }, "g.toml", text,
+                          mistakes);
+  };
+  expect(kGlmStudy,
+         {{release, "errors = \"HC3\"\n" + release, "55:10", "HC3", "HC1"},
+          {release, "errors = \"cluster\"\n" + release, "55:10", "without clusters", "[design]"},
+          {"\"binomial\"", "\"poisson\"\nlink = \"logit\"", "54:8", "logit", "log"},
+          {"\"binomial\"", "\"quasi-binomial\"\nlink = \"probit\"", "54:8", "probit", "logit"},
+          {"event ~ age + smoker + stage\"", "event ~ age - 1\"\nlink = \"log\"", "54:11",
+           "no intercept", "keep the intercept"}});
+  expect(sampled, {{release, "errors = \"model\"\n" + release, "57:10", "say nothing", "robust"},
+                   {release, "errors = \"HC1\"\n" + release, "57:10", "survey", "robust"}});
+  expect(precise, {{"\"ignore\"", "\"ignore\"", "48:1", "does not have", "gaussian"}});
+  expect(clustered, {{release, "errors = \"robust\"\n" + release, "56:10", "ignore it",
+                      "errors = \"cluster\""}});
 }
 
 TEST(GlmSection, EnvelopesAdmitIt) {
@@ -96,7 +150,7 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, "steps = 1\n" + release, "55:9", "there are 1 steps", "2 to 25"},
        {release, "steps = 26\n" + release, "55:9", "there are 26 steps", "2 to 25"},
        {release, "confidence = 1\n" + release, "55:14", "the confidence is 1", "0.95"},
-       {release, "protocol = \"aggregates\"\n" + release, "55:12", "aggregates", "iterates"},
+       {release, "protocol = \"sealed\"\n" + release, "55:12", "sealed", "iterates"},
        {release,
         release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
                   "\"replace\"",

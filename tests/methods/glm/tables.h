@@ -45,14 +45,14 @@ inline data::Schema DictionaryOf(const std::string& table) {
   if (table == "gpl/birthwt.csv") {
     schema.columns = {Integer("low", 0, 1),  Integer("age", 10, 50), Integer("lwt", 50, 300),
                       Integer("race", 1, 3), Integer("smoke", 0, 1), Integer("ht", 0, 1),
-                      Integer("ui", 0, 1)};
+                      Integer("ui", 0, 1),   Integer("ftv", 0, 6)};
   } else if (table == "gpl/quine.csv") {
     schema.columns = {Factor("Eth", {"A", "N"}), Factor("Sex", {"F", "M"}),
                       Factor("Age", {"F0", "F1", "F2", "F3"}), Factor("Lrn", {"AL", "SL"}),
                       Integer("Days", 0, 100)};
   } else {
     schema.columns = {Factor("sex", {"F", "I", "M"}), Number("length", 0.05, 1),
-                      Number("whole_weight", 0, 3), Number("shell_weight", 0, 1.2),
+                      Number("whole_weight", 0.001, 3), Number("shell_weight", 0, 1.2),
                       Integer("rings", 1, 30)};
   }
   return schema;
@@ -107,39 +107,36 @@ struct PlainModel {
 };
 
 inline PlainModel PlainModelOf(const std::string& family, const std::string& formula,
-                               const data::Schema& dictionary) {
+                               const data::Schema& dictionary, const std::string& link = "") {
   PlainModel model;
-  model.spec = ModelOf(stats::glm::FamilyByName(family), formula, dictionary, {});
+  stats::glm::Law law = stats::glm::LawByName(family);
+  for (const stats::glm::Link known : LinksOf(law.family)) {
+    if (LinkName(known) == link) law.link = known;
+  }
+  model.spec = ModelOf(law, formula, dictionary, {});
   model.factors = FactorsOf(model.spec, dictionary, {});
   return model;
 }
 
-// Of all rows of a table.
+// Of all rows of a table with a weight.
 inline OwnData DataOf(const PlainModel& model, data::Table table, const data::Schema& dictionary) {
   data::AddDesignColumns(table, dictionary, model.spec.made, NeededColumns(model.spec));
   std::vector<size_t> rows(table.num_rows);
   std::iota(rows.begin(), rows.end(), size_t{0});
+  const std::string& weights = model.spec.weights;
+  std::erase_if(rows,
+                [&](size_t r) { return !weights.empty() && table.Get(weights).numbers[r] == 0; });
   return OwnDataOf(model.spec, CountTables(model.spec, model.factors), table, rows);
 }
 
 inline stats::glm::Limits LimitsOfModel(const Spec& spec) {
-  return stats::glm::LimitsOf(spec.family, spec.outcome.lower, spec.outcome.upper);
+  return stats::glm::LimitsOf(spec.law, spec.outcome.lower, spec.outcome.upper);
 }
 
 inline stats::glm::Rows Joined(const std::vector<OwnData>& parts) {
-  Eigen::Index n = 0;
-  for (const OwnData& part : parts) n += part.rows.x.rows();
-  stats::glm::Rows all{Eigen::MatrixXd(n, parts.front().rows.x.cols()), Eigen::VectorXd(n),
-                       Eigen::VectorXd(n)};
-  Eigen::Index next = 0;
-  for (const OwnData& part : parts) {
-    const Eigen::Index m = part.rows.x.rows();
-    all.x.middleRows(next, m) = part.rows.x;
-    all.y.segment(next, m) = part.rows.y;
-    all.offset.segment(next, m) = part.rows.offset;
-    next += m;
-  }
-  return all;
+  std::vector<stats::glm::Rows> rows;
+  for (const OwnData& part : parts) rows.push_back(part.rows);
+  return stats::glm::Pooled(rows);
 }
 
 }  // namespace partita::methods::glm::testing

@@ -84,17 +84,20 @@ class Told : public SilentProgress {
     if (cancelled_) throw Error(ErrorCode::kCancelled, "interrupted");
   }
   void Cancel() { cancelled_ = true; }
+  // After what was waited for before.
   void WaitFor(const std::string& text) {
     std::unique_lock lock(mutex_);
-    EXPECT_TRUE(
-        changed_.wait_for(lock, seconds(60), [&] { return said_.find(text) != std::string::npos; }))
+    const auto at = [&] { return said_.find(text, heard_); };
+    EXPECT_TRUE(changed_.wait_for(lock, seconds(60), [&] { return at() != std::string::npos; }))
         << text << " was not said, but: " << said_;
+    if (at() != std::string::npos) heard_ = at() + text.size();
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string said_;
+  size_t heard_ = 0;  // so much of it
   std::atomic<bool> cancelled_ = false;
 };
 

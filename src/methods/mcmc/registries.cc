@@ -123,7 +123,7 @@ TwoStages FitTwoStages(const std::vector<const stats::mcmc::LocalTarget*>& regis
   }
   if (estimates.empty()) return result;
   const auto used = static_cast<double>(estimates.size());
-  const PooledEstimate pooled = PoolInTheClear(estimates, errors);
+  const PooledEstimate pooled = PoolEstimates(estimates, errors);
   result.fixed = Wald(pooled.fixed, pooled.fixed_error, used);
   result.random = Wald(pooled.random, pooled.random_error, used);
   return result;

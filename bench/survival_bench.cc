@@ -37,7 +37,7 @@ data::Table MadeUpRows(const Spec& spec) {
   stats::blr::Variates variates(prg);
   data::Table table;
   table.num_rows = kRows;
-  data::Column outcome{spec.outcome, {}, {}}, arm{spec.group->schema, {}, {}};
+  data::Column outcome{spec.outcome, {}, {}, {}}, arm{spec.group->schema, {}, {}, {}};
   for (size_t r = 0; r < kRows; ++r) {
     outcome.numbers.push_back(kDays * variates.Uniform());
     outcome.codes.push_back(variates.Uniform() < 0.5 ? 1 : 0);

@@ -59,7 +59,8 @@ BENCHMARK(BM_CountOwnTimes)->Unit(benchmark::kMillisecond);
 // engine: 0 dealer, 1 replicated, 2 shamir.
 void BM_Curves(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
-  const Processes setting = {kEngines[state.range(0)], kParties};
+  Processes setting = {kEngines[state.range(0)], kParties};
+  setting.releases.push_back({kCurvesRelease, "", "all", "exact", 1000});
   Task task;
   task.spec = TenYears();
   task.grid_bits = 6;

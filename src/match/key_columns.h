@@ -1,0 +1,26 @@
+// The columns of a table that its rows are matched by, as texts: no cell is a number here, so that
+// 0123 and 1e5 stay what they are.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/csv_reader.h"
+
+namespace partita::match {
+
+struct KeyCells {
+  std::vector<std::vector<std::string>> columns;  // in the order asked for; a cell for each row
+  std::vector<uint64_t> lines;                    // of each row in the file; the header is line 1
+  size_t rows() const { return lines.size(); }
+};
+
+// Reads the columns by their header names. Throws kBadData with file, line and character for what is
+// no CSV, kBadInput if a column is not there or there twice, or for options.max_rows and more rows.
+// Of the file's bytes `observer` sees all, in order.
+KeyCells ReadKeyColumns(const data::ByteSource& source, std::string source_name,
+                        std::span<const std::string> columns, const data::CsvOptions& options,
+                        const data::ByteObserver& observer = {});
+
+}  // namespace partita::match

@@ -1,0 +1,77 @@
+// One holder's keys, ready to be matched: canonical bytes, without rows that have no key, and without
+// keys that several of its rows have.
+//
+// Duplicates are looked for after normalisation and in the whole list, before anything is sent: what
+// two rows of one key mean to a join is not defined, and two equal elements would mark a row through
+// every shuffle.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crypto/hash.h"
+#include "match/key_columns.h"
+#include "match/key_rule.h"
+
+namespace partita::match {
+
+inline constexpr size_t kMostPasses = 4;
+
+struct KeyColumn {
+  std::string name;
+  KeyRule rule;
+};
+
+enum class Unusable { kRefuse, kLeaveOut };
+
+// What the holders agree on, in the matching file.
+struct KeySpec {
+  std::vector<KeyColumn> columns;
+  std::vector<std::vector<size_t>> passes;  // columns of each, the strictest pass first
+  Unusable duplicates = Unusable::kRefuse;
+  Unusable faulty = Unusable::kRefuse;  // cells that do not fit their rule
+};
+
+// A row and what of it is matched: SHA-256 over the label, the rules (RulesDigest), the pass and the
+// canonical texts, length-prefixed. Never leaves its owner: whoever has it can try names.
+struct KeyedRow {
+  uint32_t row = 0;
+  crypto::Digest key{};
+};
+
+// Over the pass, the kinds of its rules in order, and the version of Unicode: texts of one rule mean
+// nothing under another. How dates are written and which codes mean missing is each holder's own.
+crypto::Digest RulesDigest(const KeySpec& spec, size_t pass);
+crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>& texts);
+
+// What only the owner is shown.
+struct FaultyCell {
+  uint64_t line = 0;
+  std::string column, problem;
+};
+struct DuplicateKey {
+  std::vector<uint64_t> lines;
+};
+struct PassReport {
+  uint64_t usable = 0;
+  uint64_t without_key = 0;  // a part of it is missing, or faulty
+  std::vector<DuplicateKey> duplicates;
+};
+struct KeyReport {
+  uint64_t rows = 0;
+  std::vector<uint64_t> missing, changed;  // by column: cells
+  std::vector<FaultyCell> faulty;
+  std::vector<PassReport> passes;
+};
+
+struct KeyList {
+  std::vector<std::vector<KeyedRow>> passes;  // by row
+  KeyReport report;
+};
+
+KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
+
+// Throws kBadData at the owner if the report has what the spec refuses, naming lines, and no text.
+void RequireUsable(const KeySpec& spec, const KeyReport& report, const std::string& source_name);
+
+}  // namespace partita::match

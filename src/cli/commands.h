@@ -41,6 +41,7 @@ void AddComputeCommand(CLI::App& app, Invocation& invocation);
 void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
+void AddMatchCommands(CLI::App& app, Invocation& invocation);
 void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 // Reads the commands of `app` when it runs: all of them, whatever is added later.
 void AddGenerateCommand(CLI::App& app, Invocation& invocation);

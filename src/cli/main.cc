@@ -84,6 +84,7 @@ int Main(int argc, char** argv) {
   AddCorrelationCommands(app, invocation);
   AddCertCommands(app, invocation);
   AddDataCommands(app, invocation);
+  AddMatchCommands(app, invocation);
   AddPrivacyCommands(app, invocation);
   AddDoctorCommand(app, invocation);
   AddLedgerCommands(app, invocation);

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
+#include "cli/terminal/separator.h"
 #include "data/describe.h"
 #include "data/harmonise.h"
 #include "data/table_check.h"
@@ -47,20 +48,8 @@ std::string_view DraftTypeName(data::DraftType type) {
 
 // ---------------------------------------------------------------------------------- describe
 
-std::optional<char> SeparatorOf(const std::string& given) {
-  if (given.empty()) return {};
-  return given == "tab" ? '\t' : given[0];
-}
-
 std::string SeparatorText(char separator) {
   return separator == '\t' ? "tab" : fmt::format("'{}'", separator);
-}
-
-void AddSeparator(CLI::App& command, std::string& separator, const std::string& otherwise) {
-  command
-      .add_option("--separator", separator,
-                  fmt::format("Between the fields (default: {})", otherwise))
-      ->check(CLI::IsMember({",", ";", "tab"}));
 }
 
 struct DescribeCommand {

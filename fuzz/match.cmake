@@ -1,0 +1,1 @@
+partita_fuzz(match_key_fuzz match_key_fuzz.cc DEPENDS partita_match)

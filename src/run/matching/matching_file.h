@@ -1,0 +1,60 @@
+// The matching file: which institutions match their lists of people, by what, and how.
+//
+//   matching = 1
+//   name = "cohort-2026"
+//   keys = [["nid"], ["surname", "born"]]   # passes, the strictest first
+//   duplicates = "refuse"                   # or "leave-out"
+//   faulty = "refuse"                       # cells that do not fit their rule; or "leave-out"
+//
+//   [[column]]
+//   name = "born"
+//   rule = "date"
+//   format = "YYYY-MM-DD"
+//
+//   [[party]]
+//   name = "registry"
+//   rows = 50000                            # its list is padded up to it; everybody sees it
+//   [[party.column]]                        # where its table differs
+//   name = "born"
+//   header = "geburtsdatum"
+//   format = "DD.MM.YYYY"
+//   missing_codes = ["01.01.1900"]
+//
+// docs/matching.md is for who writes one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "match/key_list.h"
+
+namespace partita::run {
+
+inline constexpr uint64_t kMostMatchedRows = 10'000'000;
+inline constexpr size_t kMostMatchedColumns = 16;
+
+struct MatchingParty {
+  std::string name;
+  uint64_t rows = 0;                 // at most so many has its table
+  std::vector<std::string> headers;  // by column of the key, what its table calls it
+  match::KeySpec keys;               // as its table writes them
+};
+
+struct MatchingFile {
+  std::string file_name;
+  std::string text;  // the exact bytes, for hashing
+  std::string name, title;
+  std::vector<MatchingParty> parties;  // two to five
+};
+
+// Throws kBadInput "FILE:LINE:COLUMN: ..." with a hint.
+MatchingFile ParseMatchingFile(std::string text, std::string file_name);
+MatchingFile LoadMatchingFile(const std::string& path);
+
+// Throws kUsage with the names there are.
+const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::string& name);
+
+// Reads the party's table and makes its list, without refusing anything (match::RequireUsable).
+match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator);
+
+}  // namespace partita::run

@@ -1,0 +1,151 @@
+#include "match/two_party_join.h"
+
+#include <fmt/format.h>
+
+#include "match/two_party_join_steps.h"
+
+namespace partita::match {
+namespace {
+
+constexpr size_t kNonceBytes = 32;
+constexpr size_t kPlaceBytes = 4;
+
+using Steps = JoinSteps<Ristretto>;
+using Element = Encoded<Ristretto>;
+
+// One message each way, both of the same kind.
+void ExchangeBytes(net::Channel& channel, net::PartyIndex peer, ByteView out,
+                   std::span<uint8_t> in) {
+  net::Send send;
+  send.to = peer;
+  send.bytes = out;
+  net::Receive receive;
+  receive.from = peer;
+  receive.into = in;
+  channel.Exchange({&send, 1}, {&receive, 1});
+}
+
+// Elements one after the other, each made when its turn comes.
+void ExchangeElements(net::Channel& channel, net::PartyIndex peer, uint64_t out, uint64_t in,
+                      const std::function<const Element&()>& next,
+                      std::function<void(const Element&)> take) {
+  Element element{};
+  size_t used = element.size();
+  net::Send send;
+  send.to = peer;
+  send.size = out * element.size();
+  send.producer = [&](uint64_t, std::span<uint8_t> piece) {
+    for (uint8_t& byte : piece) {
+      if (used == element.size()) {
+        element = next();
+        used = 0;
+      }
+      byte = element[used++];
+    }
+  };
+  PieceReader<sizeof(Element)> reader(std::move(take));
+  net::Receive receive;
+  receive.from = peer;
+  receive.size = in * element.size();
+  receive.consumer = [&](uint64_t, ByteView piece) { reader(piece); };
+  channel.Exchange({&send, 1}, {&receive, 1});
+}
+
+ByteView BytesOf(const EncodedList<Ristretto>& list) {
+  return {reinterpret_cast<const uint8_t*>(list.data()), list.size() * sizeof(Element)};
+}
+
+crypto::Digest ExchangeNonces(net::Channel& channel, const TwoPartyJoinTask& task,
+                              crypto::RandomSource& random) {
+  crypto::Digest own{}, peer{};
+  static_assert(sizeof(own) == kNonceBytes);
+  random.Fill(own);
+  ExchangeBytes(channel, task.peer, own, peer);
+  return JoinSalt(task, channel.names(), channel.self(), own, peer);
+}
+
+std::vector<uint32_t> ExchangePlaces(net::Channel& channel, const TwoPartyJoinTask& task,
+                                     const Steps& steps) {
+  ByteWriter writer;
+  for (const size_t place : steps.raised_order()) writer.U32(static_cast<uint32_t>(place));
+  Bytes in(task.own_bound * kPlaceBytes);
+  ExchangeBytes(channel, task.peer, writer.bytes(), in);
+  ByteReader reader(in);
+  std::vector<uint32_t> places(task.own_bound);
+  for (uint32_t& place : places) place = reader.U32();
+  return places;
+}
+
+}  // namespace
+
+void JoinFault(const std::string& peer, const std::string& what) {
+  throw Error(ErrorCode::kPeerFault, fmt::format("'{}' {}", peer, what),
+              "its software departs from the protocol: do not match with it");
+}
+
+crypto::Digest JoinSalt(const TwoPartyJoinTask& task, const std::vector<std::string>& names,
+                        net::PartyIndex self, const crypto::Digest& own_nonce,
+                        const crypto::Digest& peer_nonce) {
+  const bool first = self < task.peer;
+  crypto::Sha256 hash;
+  hash.Field("partita two-party join v1").Update(task.session);
+  hash.Field(names[first ? self : task.peer]).Field(names[first ? task.peer : self]);
+  hash.Update(first ? own_nonce : peer_nonce).Update(first ? peer_nonce : own_nonce);
+  return hash.Finish();
+}
+
+crypto::Digest ResultHash(const std::string& sender, const crypto::Digest& salt, ByteView result) {
+  crypto::Sha256 hash;
+  hash.Field("partita two-party join result v1").Update(salt).Field(sender).Field(result);
+  return hash.Finish();
+}
+
+TwoPartyJoinTraffic TwoPartyJoinTrafficOf(const TwoPartyJoinTask& task) {
+  const uint64_t elements = task.own_bound + task.peer_bound;
+  return {6, 6,
+          kNonceBytes + elements * sizeof(Element) + sizeof(crypto::Digest) + 1 +
+              task.peer_bound * kPlaceBytes};
+}
+
+TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
+                          std::span<const crypto::Digest> keys, crypto::RandomSource& random) {
+  if (keys.size() > task.own_bound)
+    throw Error(ErrorCode::kInternal, "more keys than the bound of their list", "");
+  const std::string& own_name = channel.names()[channel.self()];
+  const std::string& peer_name = channel.names()[task.peer];
+  const crypto::Digest salt = ExchangeNonces(channel, task, random);
+
+  Steps steps(task, peer_name, keys, random);
+  ExchangeElements(
+      channel, task.peer, task.own_bound, task.peer_bound,
+      [&]() -> const Element& { return steps.NextOwn(salt); },
+      [&](const Element& element) { steps.TakePeers(element); });
+  steps.CheckLists();
+
+  const crypto::Digest own_hash = ResultHash(own_name, salt, BytesOf(steps.raised()));
+  crypto::Digest peer_hash{};
+  ExchangeBytes(channel, task.peer, own_hash, peer_hash);
+
+  size_t next = 0;
+  ExchangeElements(
+      channel, task.peer, task.peer_bound, task.own_bound,
+      [&]() -> const Element& { return steps.raised()[next++]; },
+      [&](const Element& element) { steps.TakeReturned(element); });
+  if (ResultHash(peer_name, salt, BytesOf(steps.returned())) != peer_hash)
+    JoinFault(peer_name, "returned something other than what it had hashed");
+  steps.CheckReturned();
+
+  const std::vector<uint32_t> common = steps.Common();
+  TwoPartyJoin join;
+  join.count = common.size();
+  const std::array<uint8_t, 1> own_bit = {common.size() >= task.minimum ? uint8_t{1} : uint8_t{0}};
+  std::array<uint8_t, 1> peer_bit{};
+  ExchangeBytes(channel, task.peer, own_bit, peer_bit);
+  if (peer_bit[0] > 1) JoinFault(peer_name, "sent no bit");
+  if (own_bit[0] + peer_bit[0] < 2) return join;
+  join.linked = true;
+  join.rows = steps.Link(common, ExchangePlaces(channel, task, steps));
+  return join;
+}
+
+}  // namespace partita::match

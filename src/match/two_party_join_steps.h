@@ -1,0 +1,190 @@
+// The steps of two_party_join.h over any group, so that tests can enumerate what each party sees.
+//
+// A Group has
+//   Scalar                          secret
+//   static constexpr size_t kBytes  of an encoded element
+//   Element Hash(ByteView), Draw(RandomSource&), Times(const Element&, const Scalar&)
+//   Encoded Encode(const Element&), std::optional<Element> Decode(ByteView)
+//   Scalar RandomScalar(RandomSource&)
+// with Encoded = std::array<uint8_t, kBytes>.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "crypto/ristretto.h"
+#include "match/two_party_join.h"
+#include "mpc/functions/switching_network.h"
+
+namespace partita::match {
+
+struct Ristretto {
+  using Scalar = crypto::RistrettoScalar;
+  using Element = crypto::RistrettoPoint;
+  static constexpr size_t kBytes = crypto::kRistrettoBytes;
+  static Scalar RandomScalar(crypto::RandomSource& random) { return crypto::RandomScalar(random); }
+  static Element Hash(ByteView message) { return Element::Hash(message); }
+  static Element Draw(crypto::RandomSource& random) { return Element::Draw(random); }
+  static Element Times(const Element& element, const Scalar& scalar) {
+    return element.Times(scalar);
+  }
+  static std::optional<Element> Decode(ByteView bytes) { return Element::Decode(bytes); }
+  static const std::array<uint8_t, kBytes>& Encode(const Element& element) {
+    return element.bytes();
+  }
+};
+
+template <typename Group>
+using Encoded = std::array<uint8_t, Group::kBytes>;
+template <typename Group>
+using EncodedList = std::vector<Encoded<Group>>;
+
+[[noreturn]] void JoinFault(const std::string& peer, const std::string& what);
+crypto::Digest JoinSalt(const TwoPartyJoinTask& task, const std::vector<std::string>& names,
+                        net::PartyIndex self, const crypto::Digest& own_nonce,
+                        const crypto::Digest& peer_nonce);
+// Of a result that `sender` is about to send.
+crypto::Digest ResultHash(const std::string& sender, const crypto::Digest& salt, ByteView result);
+
+// Streams in pieces of Channel's, whose borders need not be those of elements.
+template <size_t kBytes>
+class PieceReader {
+ public:
+  explicit PieceReader(std::function<void(const std::array<uint8_t, kBytes>&)> take)
+      : take_(std::move(take)) {}
+  void operator()(ByteView in) {
+    for (const uint8_t byte : in) {
+      element_[filled_++] = byte;
+      if (filled_ < kBytes) continue;
+      filled_ = 0;
+      take_(element_);
+    }
+  }
+
+ private:
+  std::function<void(const std::array<uint8_t, kBytes>&)> take_;
+  std::array<uint8_t, kBytes> element_{};
+  size_t filled_ = 0;
+};
+
+template <typename Group>
+bool HasRepetition(EncodedList<Group> list) {
+  std::sort(list.begin(), list.end());
+  return std::adjacent_find(list.begin(), list.end()) != list.end();
+}
+
+template <typename Group>
+bool Meets(EncodedList<Group> a, EncodedList<Group> b) {
+  std::sort(a.begin(), a.end());
+  std::sort(b.begin(), b.end());
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) return true;
+    (a[i] < b[j] ? i : j) += 1;
+  }
+  return false;
+}
+
+template <typename Group>
+class JoinSteps {
+ public:
+  // keys: this party's. The order in which its elements are sent is drawn here.
+  JoinSteps(const TwoPartyJoinTask& task, std::string peer, std::span<const crypto::Digest> keys,
+            crypto::RandomSource& random)
+      : task_(task),
+        peer_(std::move(peer)),
+        keys_(keys),
+        random_(random),
+        scalar_(Group::RandomScalar(random)),
+        sent_order_(mpc::RandomPermutation(task.own_bound, random)),
+        raised_order_(mpc::RandomPermutation(task.peer_bound, random)) {
+    own_list_.reserve(task.own_bound);
+    peer_list_.reserve(task.peer_bound);
+    raised_.resize(task.peer_bound);
+    returned_.reserve(task.own_bound);
+  }
+
+  // Round 2: the next element of the own list.
+  const Encoded<Group>& NextOwn(const crypto::Digest& salt) {
+    const size_t key = sent_order_[own_list_.size()];
+    if (key < keys_.size()) {
+      ByteWriter message;
+      message.Raw(salt);
+      message.Raw(keys_[key]);
+      own_list_.push_back(Group::Encode(Group::Times(Group::Hash(message.bytes()), scalar_)));
+    } else {
+      own_list_.push_back(Group::Encode(Group::Draw(random_)));
+    }
+    return own_list_.back();
+  }
+  void TakePeers(const Encoded<Group>& element) {
+    const auto point = Group::Decode(element);
+    if (!point) JoinFault(peer_, "sent no element of the group");
+    raised_[raised_order_[peer_list_.size()]] = Group::Encode(Group::Times(*point, scalar_));
+    peer_list_.push_back(element);
+  }
+  void CheckLists() const {
+    if (HasRepetition<Group>(peer_list_)) JoinFault(peer_, "listed an element twice");
+    if (Meets<Group>(peer_list_, own_list_)) JoinFault(peer_, "sent an element back");
+  }
+
+  // Round 3 and 4.
+  const EncodedList<Group>& raised() const { return raised_; }
+  const EncodedList<Group>& returned() const { return returned_; }
+  void TakeReturned(const Encoded<Group>& element) {
+    if (!Group::Decode(element)) JoinFault(peer_, "sent no element of the group");
+    returned_.push_back(element);
+  }
+  void CheckReturned() const {
+    if (HasRepetition<Group>(returned_)) JoinFault(peer_, "returned an element twice");
+    if (Meets<Group>(returned_, own_list_) || Meets<Group>(returned_, peer_list_))
+      JoinFault(peer_, "returned an element of the lists");
+  }
+
+  // Round 5: positions of the returned list whose elements are in the raised one, by these bytes.
+  std::vector<uint32_t> Common() const {
+    std::vector<uint32_t> positions(returned_.size());
+    std::iota(positions.begin(), positions.end(), 0);
+    std::sort(positions.begin(), positions.end(),
+              [&](uint32_t a, uint32_t b) { return returned_[a] < returned_[b]; });
+    EncodedList<Group> theirs = raised_;
+    std::sort(theirs.begin(), theirs.end());
+    std::erase_if(positions, [&](uint32_t position) {
+      return !std::binary_search(theirs.begin(), theirs.end(), returned_[position]);
+    });
+    return positions;
+  }
+
+  // Round 6. Where the i-th element that the peer sent went.
+  const std::vector<size_t>& raised_order() const { return raised_order_; }
+  // places: where the peer put the own elements, in the order in which they were sent.
+  std::vector<uint32_t> Link(const std::vector<uint32_t>& common,
+                             const std::vector<uint32_t>& places) const {
+    std::vector<uint32_t> key_at(places.size(), UINT32_MAX);
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (places[i] >= places.size() || key_at[places[i]] != UINT32_MAX)
+        JoinFault(peer_, "sent no permutation");
+      key_at[places[i]] = static_cast<uint32_t>(sent_order_[i]);
+    }
+    std::vector<uint32_t> rows;
+    for (const uint32_t position : common) {
+      // A random element can match only if the peer made it do so.
+      if (key_at[position] >= keys_.size()) JoinFault(peer_, "matched an element of nobody");
+      rows.push_back(key_at[position]);
+    }
+    return rows;
+  }
+
+ private:
+  const TwoPartyJoinTask& task_;
+  std::string peer_;
+  std::span<const crypto::Digest> keys_;
+  crypto::RandomSource& random_;
+  typename Group::Scalar scalar_;
+  std::vector<size_t> sent_order_;  // by place in the own list: a key, or from keys_.size() on none
+  std::vector<size_t> raised_order_;  // by place in the peer's list: the place in raised_
+  EncodedList<Group> own_list_, peer_list_, raised_, returned_;
+};
+
+}  // namespace partita::match

@@ -38,7 +38,7 @@ TwoPartyJoinTask TaskOf(size_t party, const std::array<uint64_t, 2>& bounds, uin
 }
 
 Joined Join(const std::array<Names, 2>& lists, const std::array<uint64_t, 2>& bounds,
-         uint64_t minimum = 0, uint8_t seed = 1) {
+            uint64_t minimum = 0, uint8_t seed = 1) {
   Joined run;
   run.errors = net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
     const size_t self = channel.self();
@@ -152,9 +152,9 @@ struct Cheat {
   std::function<void(List& own, const List& theirs)> list = [](List&, const List&) {};
   std::function<void(List& result, const List& own, const List& theirs)> result =
       [](List&, const List&, const List&) {};
-  std::function<void(crypto::Digest& hash, const crypto::Digest& theirs)> hash =
-      [](crypto::Digest&, const crypto::Digest&) {};
+  std::function<void(crypto::Digest& hash)> hash = [](crypto::Digest&) {};
   bool returns_ours = false;  // waits for our result and sends it back
+  bool copies_hash = false;   // waits for our hash and sends it back
   std::array<uint8_t, 8> places = {0, 0, 0, 0, 1, 0, 0, 0};
 };
 
@@ -199,8 +199,19 @@ std::string Against(const Cheat& cheat) {
     }
     cheat.result(result, own, theirs);
     crypto::Digest hash = ResultHash(channel.names()[1], salt, BytesOf(result)), their_hash{};
-    cheat.hash(hash, their_hash);
-    Swap(channel, 0, hash, their_hash);
+    cheat.hash(hash);
+    if (cheat.copies_hash) {
+      net::Receive receive;
+      receive.from = 0;
+      receive.into = their_hash;
+      channel.Exchange({}, {&receive, 1});
+      net::Send send;
+      send.to = 0;
+      send.bytes = their_hash;
+      channel.Exchange({&send, 1}, {});
+    } else {
+      Swap(channel, 0, hash, their_hash);
+    }
     if (cheat.returns_ours) {
       net::Receive receive;
       receive.from = 0;
@@ -246,7 +257,7 @@ TEST(TwoPartyJoinTest, PeersThatDepartFromTheProtocolAreFound) {
   cheat.result = [](List& result, const List&, const List& theirs) { result[0] = theirs[1]; };
   EXPECT_THAT(Against(cheat), HasSubstr("returned an element of the lists"));
   cheat = {};
-  cheat.hash = [](crypto::Digest& hash, const crypto::Digest&) { hash[0] ^= 1; };
+  cheat.hash = [](crypto::Digest& hash) { hash[0] ^= 1; };
   EXPECT_THAT(Against(cheat), HasSubstr("other than what it had hashed"));
   cheat = {};
   cheat.places = {0, 0, 0, 0, 0, 0, 0, 0};
@@ -261,6 +272,22 @@ TEST(TwoPartyJoinTest, OurOwnResultIsNotTakenBack) {
   Cheat cheat;
   cheat.returns_ours = true;
   EXPECT_THAT(Against(cheat), HasSubstr("other than what it had hashed"));
+  // Nor if it promises the same: the hash names its sender.
+  cheat.copies_hash = true;
+  EXPECT_THAT(Against(cheat), HasSubstr("other than what it had hashed"));
+}
+
+TEST(TwoPartyJoinTest, SaltsAreOfOneRunOfOneMatching) {
+  const Names names = {"clinic", "registry"};
+  const crypto::Digest a = KeyOfName("a"), b = KeyOfName("b");
+  TwoPartyJoinTask task = TaskOf(0, {2, 2}, 1), peers = TaskOf(1, {2, 2}, 1);
+  const crypto::Digest salt = JoinSalt(task, names, 0, a, b);
+  EXPECT_EQ(JoinSalt(peers, names, 1, b, a), salt);
+  EXPECT_NE(JoinSalt(task, names, 0, a, a), salt);
+  EXPECT_NE(JoinSalt(task, names, 0, b, b), salt);
+  EXPECT_NE(JoinSalt(task, {"clinic", "other"}, 0, a, b), salt);
+  task.session = a;
+  EXPECT_NE(JoinSalt(task, names, 0, a, b), salt);
 }
 
 // ------------------------------------------------------------------- what a party sees

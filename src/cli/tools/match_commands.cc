@@ -15,8 +15,8 @@
 namespace partita::cli {
 namespace {
 
-constexpr mode_t kForOwner = 0600;
-constexpr size_t kShown = 10;  // faulty cells, and duplicates of a pass
+constexpr mode_t kLeftOutMode = 0600;
+constexpr size_t kShownLines = 10;  // faulty cells, and duplicates of a pass
 
 struct MatchCheckCommand {
   std::string file, party, table, separator, left_out;
@@ -29,7 +29,7 @@ std::string PassName(const run::MatchingParty& party, size_t pass) {
   return study::Join(names);
 }
 
-std::string Lines(const std::vector<uint64_t>& lines) {
+std::string LineList(const std::vector<uint64_t>& lines) {
   std::vector<std::string> texts;
   for (const uint64_t line : lines) texts.push_back(std::to_string(line));
   return study::Join(texts);
@@ -76,10 +76,10 @@ std::string PassTable(const run::MatchingParty& party, const match::KeyReport& r
   return RenderTable(table, 0);
 }
 
-std::string More(size_t count, const std::string& option) {
-  return count <= kShown ? ""
-                         : fmt::format("  ... and {} more ({} writes all)\n",
-                                       FormatCount(count - kShown), option);
+std::string MoreLines(size_t count, const std::string& option) {
+  return count <= kShownLines ? ""
+                              : fmt::format("  ... and {} more ({} writes all)\n",
+                                            FormatCount(count - kShownLines), option);
 }
 
 std::string ReportText(const run::MatchingParty& party, const std::string& source,
@@ -88,18 +88,18 @@ std::string ReportText(const run::MatchingParty& party, const std::string& sourc
       fmt::format("{}: {} of at most {} rows\n\n{}\n{}", source, FormatCount(report.rows),
                   FormatCount(party.rows), ColumnTable(party, report), PassTable(party, report));
   if (!report.faulty.empty()) text += "\nCells that do not fit their rule:\n";
-  for (size_t i = 0; i < std::min(report.faulty.size(), kShown); ++i) {
+  for (size_t i = 0; i < std::min(report.faulty.size(), kShownLines); ++i) {
     const match::FaultyCell& cell = report.faulty[i];
     text += WrapText(fmt::format("line {}, {}: {}", cell.line, cell.column, cell.problem), 2);
   }
-  text += More(report.faulty.size(), "--left-out");
+  text += MoreLines(report.faulty.size(), "--left-out");
   for (size_t p = 0; p < report.passes.size(); ++p) {
     const std::vector<match::DuplicateKey>& duplicates = report.passes[p].duplicates;
     if (duplicates.empty()) continue;
     text += fmt::format("\nRows with one key in pass {} ({}):\n", p + 1, PassName(party, p));
-    for (size_t i = 0; i < std::min(duplicates.size(), kShown); ++i)
-      text += WrapText("lines " + Lines(duplicates[i].lines), 2);
-    text += More(duplicates.size(), "--left-out");
+    for (size_t i = 0; i < std::min(duplicates.size(), kShownLines); ++i)
+      text += WrapText("lines " + LineList(duplicates[i].lines), 2);
+    text += MoreLines(duplicates.size(), "--left-out");
   }
   return text + (WouldRun(party.keys, report)
                      ? "\nWhat is listed here is left out; everything else takes part.\n"
@@ -149,7 +149,7 @@ std::string LeftOut(const match::KeyReport& report) {
   for (size_t p = 0; p < report.passes.size(); ++p) {
     for (const match::DuplicateKey& duplicate : report.passes[p].duplicates) {
       const std::string why =
-          data::QuotedField("lines " + Lines(duplicate.lines) + " have one key", ',');
+          data::QuotedField("lines " + LineList(duplicate.lines) + " have one key", ',');
       for (const uint64_t line : duplicate.lines)
         csv += fmt::format("{},{},{}\n", line, p + 1, why);
     }
@@ -164,7 +164,7 @@ int RunMatchCheck(const OutputOptions& output, const MatchCheckCommand& command)
       run::ReadKeyList(party, command.table, SeparatorOf(command.separator).value_or(',')).report;
   std::string text = ReportText(party, command.table, report);
   if (!command.left_out.empty()) {
-    WriteOutput(output, command.left_out, LeftOut(report), kForOwner, "the rows left out");
+    WriteOutput(output, command.left_out, LeftOut(report), kLeftOutMode, "the rows left out");
     text += fmt::format("wrote {}\n", command.left_out);
   }
   const bool accepted = WouldRun(party.keys, report);

@@ -1,0 +1,1 @@
+partita_bench(match_bench match_bench.cc DEPENDS partita_match)

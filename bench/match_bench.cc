@@ -98,3 +98,5 @@ BENCHMARK(KeyLists)->Arg(100'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace partita::match
+
+BENCHMARK_MAIN();

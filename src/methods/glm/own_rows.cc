@@ -8,11 +8,6 @@
 namespace partita::methods::glm {
 namespace {
 
-double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row) {
-  if (outcome.levels) return column.codes[row];
-  return (column.numbers[row] - outcome.centre) / outcome.scale;
-}
-
 class DesignRows {
  public:
   DesignRows(const Spec& spec, const CountTables& tables, const data::Table& table,
@@ -118,6 +113,11 @@ class DesignRows {
 };
 
 }  // namespace
+
+double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row) {
+  if (outcome.levels) return column.codes[row];
+  return (column.numbers[row] - outcome.centre) / outcome.scale;
+}
 
 CountTables::CountTables(const Spec& spec, const data::Schema& factors) {
   if (spec.law.binary) classes = 2;

@@ -35,6 +35,9 @@ struct OwnData {
   std::vector<Int128> counts;  // CountTables::total
 };
 
+// Of a row: 0 or 1 of a factor of two levels, else scaled.
+double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row);
+
 // The dictionary with the factors of `derived` and of the formula.
 data::Schema FactorsOf(const Spec& spec, const data::Schema& dictionary,
                        std::vector<data::DerivedVariable> derived);

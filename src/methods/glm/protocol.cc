@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "methods/glm/step.h"
+#include "methods/glm/told.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/reciprocal.h"
 #include "mpc/functions/release_grid.h"
 
 namespace partita::methods::glm {
@@ -16,9 +16,6 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-constexpr double kMostError = 64;  // sqrt(2 kMostVariance), with room for rounding
-constexpr double kLeastSquaredError = 0x1p-34;
-
 Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound) {
   mpc::IntMatrix matrix{{static_cast<size_t>(values.size()), 1}, {}};
   for (const double value : values) matrix.values.push_back(mpc::EncodeFixed(value, kStepBits));
@@ -27,10 +24,6 @@ Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound)
 
 Eigen::VectorXd Vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
-}
-
-Shared Repeat(Engine& engine, const Shared& value, size_t times) {
-  return engine.SelectRows(value, std::vector<size_t>(times, 0));
 }
 
 }  // namespace
@@ -90,7 +83,6 @@ void Fitter::OpenPoint(int point) {
 }
 
 Fitted Fitter::Finish() {
-  const size_t p = task_.num_columns();
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
   Solve(sums);
   const Shared limit = PublicColumn(engine_, fitted_.estimate_steps, kMostCoordinate);
@@ -98,52 +90,12 @@ Fitted Fitter::Finish() {
   const double most_outside = 2 * static_cast<double>(task_.max_rows());
   Shared failures = engine_.Add(failures_, CountZeros(engine_, settled));
   failures = WithBound(engine_.Add(failures, sums.outside),
-                       failures_.bound + static_cast<double>(p) + most_outside);
+                       failures_.bound + static_cast<double>(task_.num_columns()) + most_outside);
   const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
 
-  const int bits = task_.grid_bits;
-  mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
-  const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
-  const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
-  const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
-  const size_t num_totals = NumTotals(task_.spec);
-  FitTotals totals;
-  if (num_totals > 0) totals = TotalsOf(engine_, task_, sums, totals_.rows);
-  const std::vector<Shared> rounded =
-      mpc::RoundToGrids(engine_, {{errors, kMostError, marks}},
-                        num_totals > 0 ? &totals.totals : nullptr, totals.bound, bits);
-  const Shared of_columns = Repeat(engine_, converged, p);
-  Shared reached, told_errors, told_totals;
-  mpc::ProductRound masked(engine_);
-  masked.Add(marks.reached, of_columns, marks.reached.bound, reached);
-  masked.Add(rounded[0], of_columns, rounded[0].bound, told_errors);
-  if (num_totals > 0) {
-    masked.Add(rounded[1], Repeat(engine_, converged, num_totals), rounded[1].bound, told_totals);
-  }
-  masked.Run();
-
-  std::vector<Shared> opened = {converged, totals_.rows};
-  if (task_.classes > 1) opened.push_back(totals_.events);
-  if (task_.spec.clustered()) opened.push_back(totals_.clusters);
-  opened.insert(opened.end(), {reached, told_errors});
-  if (num_totals > 0) opened.push_back(told_totals);
-  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
-  if (values.front().values.empty()) return std::move(fitted_);
-  FittedModel model;
-  model.converged = values[0].values.front() != 0;
-  model.rows = static_cast<uint64_t>(values[1].values.front());
-  size_t next = 2;
-  if (task_.classes > 1) model.events = static_cast<uint64_t>(values[next++].values.front());
-  if (task_.spec.clustered()) model.clusters = static_cast<uint64_t>(values[next++].values.front());
-  const std::vector<double> steps = mpc::GridSteps(marks.range, values[next]);
-  model.steps = Vector(steps);
-  model.standard_errors = Vector(mpc::InGridSteps(values[next + 1], steps));
-  if (num_totals > 0) {
-    for (const Int128 total : values[next + 2].values)
-      model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
-  }
-  fitted_.model = std::move(model);
+  if (auto told = TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, sums}))
+    fitted_.model = std::move(told->model);
   return std::move(fitted_);
 }
 

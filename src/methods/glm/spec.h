@@ -14,7 +14,7 @@ namespace partita::methods::glm {
 inline constexpr char kMethodName[] = "glm";
 inline constexpr uint32_t kMethodVersion = 1;
 // Levels: what opens on the way.
-inline constexpr char kIterates[] = "iterates", kAggregates[] = "aggregates";
+inline constexpr char kIterates[] = "iterates", kAggregates[] = "aggregates", kSealed[] = "sealed";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
 
 // A column of the design: the product of its parts, divided by `scale`, so that it is in [-1, 1].
@@ -62,12 +62,13 @@ struct Spec {
   std::vector<data::DesignColumn> covariates;  // that the columns and offsets are made of
   std::vector<std::string> variables;          // of the dictionary, the outcome's included
 
-  bool aggregates = false;  // the level; else iterates
-  int steps = 3;            // after the first point
+  bool aggregates = false, sealed = false;  // the level; else iterates
+  int steps = 3;                            // after the first point
   double confidence = 0.95;
   bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
 
   size_t num_coefficients() const { return columns.size() + sites; }
+  const char* level() const { return sealed ? kSealed : aggregates ? kAggregates : kIterates; }
   bool robust() const { return errors != Errors::kModel; }
   bool clustered() const { return errors == Errors::kCluster; }
   bool copies() const { return weights_kind == study::WeightsKind::kFrequency; }

@@ -23,7 +23,6 @@ constexpr int kRootBits = 36, kCorrelationBits = 58, kWeightedBits = 44, kInvers
 constexpr double kMostInverse = 0x1p20;
 // Of entries of K and of its rows on the way: 1, and room for rounding.
 constexpr double kMostCorrelation = 2;
-constexpr double kMostWeighted = 32;
 constexpr int kRowVarianceBits = 34, kVarianceBits = 50, kWideVarianceBits = 30;
 // Before it is multiplied by a dispersion.
 constexpr double kMostPlainVariance = 0x1p14;
@@ -90,29 +89,36 @@ Shared KeepWithin(Engine& engine, const Shared& value, double limit, Shared& fai
   return WithBound(kept, limit);
 }
 
-SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
-  const auto p = static_cast<double>(task.num_columns());
+ScaledInformation ScaleInformation(Engine& engine, const SharedSums& sums) {
   const std::vector<mpc::PositiveValue> diagonal = {
       {Diagonal(engine, sums.information), kLeastInformation}};
-  const Shared d = WithBound(mpc::InverseRoot(engine, diagonal, kRootBits).front(), kMostRoot);
-  Shared of_rows, weighted;
+  ScaledInformation scaled;
+  const Shared& d = scaled.scale =
+      WithBound(mpc::InverseRoot(engine, diagonal, kRootBits).front(), kMostRoot);
+  Shared of_rows;
   mpc::ProductRound scale_rows(engine);
   scale_rows.AddCut(sums.information, d, kMostCorrelation, kCorrelationBits, of_rows);
-  scale_rows.AddCut(sums.score, d, sums.score.bound * kMostRoot, kWeightedBits, weighted);
+  scale_rows.AddCut(sums.score, d, sums.score.bound * kMostRoot, kWeightedBits, scaled.weighted);
   scale_rows.Run();
-  Shared correlation;
   mpc::ProductRound scale_columns(engine);
   scale_columns.AddCut(engine.Transpose(of_rows), d, kMostCorrelation, kCorrelationBits,
-                       correlation);
+                       scaled.correlation);
   scale_columns.Run();
+  return scaled;
+}
 
-  const std::vector<mpc::DefiniteMatrix> definite = {{correlation, kSmallestPivot}};
+SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
+  const auto p = static_cast<double>(task.num_columns());
+  const ScaledInformation scaled = ScaleInformation(engine, sums);
+  const Shared& d = scaled.scale;
+
+  const std::vector<mpc::DefiniteMatrix> definite = {{scaled.correlation, kSmallestPivot}};
   const mpc::DefiniteInverse inverse = mpc::InvertDefinite(engine, definite, kInverseBits).front();
   const Shared x = WithBound(inverse.inverse, kMostInverse);
   SolvedStep solved;
   solved.collinear = inverse.collinear;
   solved.failures = WithBound(engine.SumRows(inverse.collinear), p);
-  weighted = KeepWithin(engine, weighted, kMostWeighted, solved.failures);
+  const Shared weighted = KeepWithin(engine, scaled.weighted, kMostWeighted, solved.failures);
 
   // Of the model the diagonal of X, else of the sandwich.
   Shared diagonal_of_inverse = Diagonal(engine, x);

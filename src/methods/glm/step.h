@@ -31,6 +31,14 @@ struct SolvedStep {
 };
 inline constexpr int kStepBits = 40;
 
+// d, K and d u of above.
+struct ScaledInformation {
+  mpc::Shared scale, correlation, weighted;
+};
+ScaledInformation ScaleInformation(mpc::Engine& engine, const SharedSums& sums);
+// Of |d u|.
+inline constexpr double kMostWeighted = 32;
+
 // rows: n, 1 x 1 without fraction bits; only used with a dispersion.
 SolvedStep SolveStep(mpc::Engine& engine, const Task& task, const SharedSums& sums,
                      const mpc::Shared& rows);

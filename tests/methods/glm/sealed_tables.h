@@ -66,6 +66,7 @@ struct SealedCase {
   uint64_t seed = 1;
   size_t rows = 300;  // of each block
   bool separated = false, dose_is_age = false;
+  bool many_visits = false;  // of few smokers, almost none of others
 };
 
 inline GlmStudy SealedStudyOf(const SealedCase& made) {
@@ -92,7 +93,7 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
   for (size_t r = 0; r < made.rows; ++r) {
     const double age = 20 + 70 * uniform(random), years = 0.5 + 3.5 * uniform(random);
     const double dose = made.dose_is_age ? (age - 55) / 35 : 2 * uniform(random) - 1;
-    const double smoker = uniform(random) < 0.35 ? 1 : 0;
+    const double smoker = uniform(random) < (made.many_visits ? 0.05 : 0.35) ? 1 : 0;
     const auto stage = static_cast<int32_t>(random() % 3);
     const double eta = -1 + 0.02 * age - 0.6 * dose + 0.5 * smoker + 0.3 * stage;
     const double event = uniform(random) < 1 / (1 + std::exp(0.6 - eta)) ? 1 : 0;
@@ -103,7 +104,8 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     add(4, lacks && uniform(random) < 0.1 ? std::nan("") : dose);
     table.columns[5].codes.push_back(stage);
     add(6, made.separated && smoker == 1 ? 1 : event);
-    add(7, std::poisson_distribution<int>(std::exp(eta) * years)(random));
+    const double rate = made.many_visits ? (smoker == 1 ? 50 : 0.2) : std::exp(eta) * years;
+    add(7, std::poisson_distribution<int>(rate)(random));
   }
   return table;
 }

@@ -169,10 +169,33 @@ TEST(SealedTest, ByTransfers) {
   ExpectTwin({testing::SealedText("binomial", "event ~ smoker", "columns", "ot"), 14, 120});
 }
 
+// The first whole step goes 17 too far in the linear predictor of smokers: without the guard there are
+// far too few steps to come back.
+TEST(SealedTest, TheGuardHalvesSteps) {
+  SealedCase made{testing::SealedText("poisson", "visits ~ smoker + dose", "columns"), 20};
+  made.many_visits = true;
+  ExpectTwin(made);
+}
+
 // ---- what does not converge, and what is collinear
 
+std::string WithSteps(const std::string& text, int steps) {
+  return text + fmt::format("steps = {}\n", steps);
+}
+
+TEST(SealedTest, TooFewStepsAreReported) {
+  SealedCase made{WithSteps(testing::SealedText("poisson", "visits ~ smoker + dose", "columns"), 4),
+                  20};
+  made.many_visits = true;
+  const GlmStudy study = testing::SealedStudyOf(made);
+  const Ran ran = RunSealed(study, testing::SealedRowsOf(study, made));
+  EXPECT_FALSE(ran.fitted.model.value().converged);
+  EXPECT_EQ(ran.fitted.points.back(), Eigen::VectorXd::Zero(3));
+}
+
 TEST(SealedTest, SeparationTellsNothingElse) {
-  SealedCase made{testing::SealedText("binomial", "event ~ age + smoker", "columns"), 15};
+  SealedCase made{WithSteps(testing::SealedText("binomial", "event ~ age + smoker", "columns"), 25),
+                  15};
   made.separated = true;
   const GlmStudy study = testing::SealedStudyOf(made);
   const Ran ran = RunSealed(study, testing::SealedRowsOf(study, made));

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "methods/glm/step.h"
+#include "methods/glm/solve.h"
 #include "methods/glm/told.h"
-#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/release_grid.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -16,14 +14,12 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound) {
-  mpc::IntMatrix matrix{{static_cast<size_t>(values.size()), 1}, {}};
-  for (const double value : values) matrix.values.push_back(mpc::EncodeFixed(value, kStepBits));
-  return WithBound(engine.Public({std::move(matrix), kStepBits}), bound);
-}
-
 Eigen::VectorXd Vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+std::vector<double> Values(const Eigen::VectorXd& vector) {
+  return {vector.data(), vector.data() + vector.size()};
 }
 
 }  // namespace
@@ -41,7 +37,7 @@ Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotal
 }
 
 void Fitter::Solve(const SharedSums& sums) {
-  solved_ = SolveStep(engine_, task_, sums, totals_.rows);
+  solved_ = SolveSums(engine_, task_, sums, totals_.rows);
   failures_ = failures_.payload == nullptr ? solved_.failures
                                            : WithBound(engine_.Add(failures_, solved_.failures),
                                                        failures_.bound + solved_.failures.bound);
@@ -61,39 +57,23 @@ Collinear Fitter::First() {
 
 void Fitter::OpenPoint(int point) {
   if (point > 0) Solve(ShareSums(engine_, task_, own_, at_, false));
-  const int bits = task_.GridBitsOf(point);
-  const Shared from = PublicColumn(engine_, at_, kMostCoordinate);
-  Shared next = WithBound(engine_.Add(solved_.step, from), solved_.step.bound + kMostCoordinate);
-  next = KeepWithin(engine_, next, kMostCoordinate, failures_);
-  const mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
-  const std::vector<Shared> opened = {
-      marks.reached,
-      mpc::RoundToGrids(engine_, {{next, kMostCoordinate, marks}}, nullptr, 0, bits).front()};
   const bool last = point == task_.spec.steps;
-  const std::vector<mpc::IntMatrix> values =
-      engine_.Reveal(last ? kEstimatesRelease : kIteratesRelease, opened, mpc::kEverybody);
-  if (values.front().values.empty()) {
-    fitted_.estimate_steps.setZero(at_.size());
-    return;
-  }
-  const std::vector<double> steps = mpc::GridSteps(marks.range, values[0]);
-  fitted_.estimate_steps = Vector(steps);
-  at_ = Vector(mpc::InGridSteps(values[1], steps));
-  fitted_.points.push_back(at_);
+  const mpc::PathPoint opened =
+      mpc::OpenPoint(engine_, last ? kEstimatesRelease : kIteratesRelease, Values(at_), solved_,
+                     task_.GridBitsOf(point), failures_);
+  fitted_.estimate_steps = Vector(opened.steps);
+  at_ = Vector(opened.at);
+  if (opened.learned) fitted_.points.push_back(at_);
 }
 
 Fitted Fitter::Finish() {
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
   Solve(sums);
-  const Shared limit = PublicColumn(engine_, fitted_.estimate_steps, kMostCoordinate);
-  const Shared settled = Within(engine_, solved_.step, limit);
   const double most_outside = 2 * static_cast<double>(task_.max_rows());
-  Shared failures = engine_.Add(failures_, CountZeros(engine_, settled));
-  failures = WithBound(engine_.Add(failures, sums.outside),
-                       failures_.bound + static_cast<double>(task_.num_columns()) + most_outside);
-  const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
-  const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
-
+  const Shared failures =
+      WithBound(engine_.Add(failures_, sums.outside), failures_.bound + most_outside);
+  const Shared converged =
+      mpc::Converged(engine_, solved_, Values(fitted_.estimate_steps), failures);
   if (auto told = TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, sums}))
     fitted_.model = std::move(told->model);
   return std::move(fitted_);

@@ -2,7 +2,7 @@
 //
 //   family      stats/glm/family.h
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
-//   formula     stats/glm/formula.h
+//   formula     data/formula.h
 //   errors      read_errors.h
 //   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)
 //   steps       2 to 25, default 3, with aggregates 8, with sealed 10, or 14 of family poisson; not of

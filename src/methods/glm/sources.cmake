@@ -6,14 +6,13 @@ list(APPEND method_sources
   glm/own_rows.cc
   glm/protocol.cc
   glm/result.cc
-  glm/sandwich.cc
   glm/sealed/fitter.cc
   glm/sealed/layout.cc
   glm/sealed/own_blocks.cc
   glm/sealed/row_values.cc
   glm/sealed/shared_rows.cc
   glm/sealed/sums.cc
-  glm/step.cc
+  glm/solve.cc
   glm/task.cc
   glm/told.cc
 )

@@ -10,7 +10,7 @@ namespace partita::methods::glm {
 
 struct FitToTell {
   mpc::Shared converged;   // 1 x 1: 1 or 0
-  mpc::Shared estimates;   // p x 1, at most kMostCoordinate; empty: they opened before
+  mpc::Shared estimates;   // p x 1, at most mpc::kMostCoordinate; empty: they opened before
   mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
   const SharedSums& sums;  // at the last point
 };

@@ -2,11 +2,12 @@
 
 #include <cmath>
 
-#include "methods/glm/step.h"
+#include "methods/glm/solve.h"
 #include "methods/glm/told.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/inverse.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -82,9 +83,9 @@ void SealedFitter::Fail(const Shared& failures) {
 Collinear SealedFitter::First() {
   best_ = sums_.Start();
   at_best_ = sums_.At(best_, false);
-  const SolvedStep solved = SolveStep(engine_, task_, at_best_, totals_.rows);
+  const mpc::SolvedStep solved = SolveSums(engine_, task_, at_best_, totals_.rows);
   Fail(solved.failures);
-  direction_ = KeepWithin(engine_, solved.step, kMostCoordinate, failures_);
+  direction_ = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
   const std::vector<Shared> flags = {solved.collinear};
   const mpc::IntMatrix opened =
@@ -99,17 +100,18 @@ Collinear SealedFitter::First() {
 Shared SealedFitter::Tried() {
   Shared step;
   mpc::ProductRound product(engine_);
-  product.AddCut(ColumnOf(engine_, fraction_, task_.num_columns()), direction_, kMostCoordinate,
-                 kStepBits, step);
+  product.AddCut(ColumnOf(engine_, fraction_, task_.num_columns()), direction_,
+                 mpc::kMostCoordinate, mpc::kStepBits, step);
   product.Run();
-  const Shared next = WithBound(engine_.Add(best_, step), 2 * kMostCoordinate);
-  return KeepWithin(engine_, next, kMostCoordinate, failures_);
+  const Shared next = WithBound(engine_.Add(best_, step), 2 * mpc::kMostCoordinate);
+  return mpc::KeepWithin(engine_, next, mpc::kMostCoordinate, failures_);
 }
 
 Shared SealedFitter::Direction() {
   const auto p = static_cast<double>(task_.num_columns());
-  const ScaledInformation scaled = ScaleInformation(engine_, at_best_);
-  const Shared weighted = KeepWithin(engine_, scaled.weighted, kMostWeighted, failures_);
+  const mpc::ScaledInformation scaled =
+      ScaleInformation(engine_, at_best_.information, at_best_.score);
+  const Shared weighted = mpc::KeepWithin(engine_, scaled.weighted, mpc::kMostWeighted, failures_);
   const double least = p * kLeastEigenvalue;
   const Shared damped = [&] {
     mpc::IntMatrix diagonal{{task_.num_columns(), task_.num_columns()}, {}};
@@ -125,13 +127,13 @@ Shared SealedFitter::Direction() {
   const Shared inverse = mpc::InvertPositive(engine_, matrices, kStepInverseBits).front();
   Shared direction, step;
   mpc::ProductRound solve(engine_);
-  solve.AddCut(Kind::kMatrix, inverse, weighted, p * inverse.bound * kMostWeighted, kStepBits,
-               direction);
+  solve.AddCut(Kind::kMatrix, inverse, weighted, p * inverse.bound * mpc::kMostWeighted,
+               mpc::kStepBits, direction);
   solve.Run();
   mpc::ProductRound scale(engine_);
-  scale.AddCut(direction, scaled.scale, direction.bound * scaled.scale.bound, kStepBits, step);
+  scale.AddCut(direction, scaled.scale, direction.bound * scaled.scale.bound, mpc::kStepBits, step);
   scale.Run();
-  return KeepWithin(engine_, step, kMostCoordinate, failures_);
+  return mpc::KeepWithin(engine_, step, mpc::kMostCoordinate, failures_);
 }
 
 void SealedFitter::Step() {
@@ -148,7 +150,7 @@ void SealedFitter::Step() {
   const Shared whole = mpc::ConstantLike(engine_, half, 1, half.fraction_bits);
   fraction_ = WithBound(half, 1);
   Choose(engine_, WithBound(taken, 1),
-         {{&best_, tried, kMostCoordinate},
+         {{&best_, tried, mpc::kMostCoordinate},
           {&at_best_.score, sums.score, sums.score.bound},
           {&at_best_.information, sums.information, 1},
           {&fraction_, WithBound(whole, 1), 1}});
@@ -158,15 +160,15 @@ void SealedFitter::Step() {
 Fitted SealedFitter::Finish() {
   const Shared last = Tried();
   const SharedSums sums = sums_.At(last, true);
-  const SolvedStep solved = SolveStep(engine_, task_, sums, totals_.rows);
+  const mpc::SolvedStep solved = SolveSums(engine_, task_, sums, totals_.rows);
   Fail(solved.failures);
   Fail(sums.outside);
-  const Shared step = KeepWithin(engine_, solved.step, kMostCoordinate, failures_);
+  const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
   const Shared settled =
       IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, kSealedDecrement));
-  Fail(CountZeros(engine_, WithBound(settled, 1)));
-  Shared estimates = WithBound(engine_.Add(last, step), 2 * kMostCoordinate);
-  estimates = KeepWithin(engine_, estimates, kMostCoordinate, failures_);
+  Fail(mpc::CountZeros(engine_, WithBound(settled, 1)));
+  Shared estimates = WithBound(engine_.Add(last, step), 2 * mpc::kMostCoordinate);
+  estimates = mpc::KeepWithin(engine_, estimates, mpc::kMostCoordinate, failures_);
   const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures_, -1, failures_.bound + 1)};
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
   Fitted fitted;

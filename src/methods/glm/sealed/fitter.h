@@ -15,15 +15,15 @@
 //                  step passes. The twin in the clear is stats/glm/guarded.h.
 // Start            The maximum of the model with the intercept alone; gaussian models are solved in
 //                  one step.
-// Inverses         The first and the last, which name collinear columns and open, by pivots (step.h);
+// Inverses         The first and the last, which name collinear columns and open, by pivots (mpc/functions/scoring_step.h);
 //                  those of the steps of low depth (mpc/functions/inverse.h): with eigenvalues of the
 //                  correlation matrix below 2^-23 p they make a step too short, never too long.
 // Convergence      At the last point U' I^-1 U < 2^-28, so that no estimate is farther from the
 //                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
-//                  taken; nothing failed (step.h) and no row is beyond the limits. In a direction
+//                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits. In a direction
 //                  without a maximum (separation) steps stay longer than 1 in the linear predictor, so
 //                  that U' I^-1 U is the inverse of the squared standard error: that of one above
-//                  2^14 has no variance (step.h).
+//                  2^14 has no variance (mpc/functions/scoring_step.h).
 // Steps            Fixed: spec.steps trials and a last step. Messages are the same however it ends.
 // Revealed         Releases `disclosure`, `independence`, `fit`, as above and nothing else.
 // Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low

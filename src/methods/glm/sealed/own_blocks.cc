@@ -31,7 +31,7 @@ class BlockColumns {
       own.columns.col(static_cast<Index>(c)) = ProductOf(spec_.columns[part_.columns[c]].parts);
     own.factors.resize(n_, static_cast<Index>(part_.factors.size()));
     for (size_t f = 0; f < part_.factors.size(); ++f) {
-      const ModelColumn& column = spec_.columns[block_.crossed[part_.factors[f]].column];
+      const data::ModelColumn& column = spec_.columns[block_.crossed[part_.factors[f]].column];
       own.factors.col(static_cast<Index>(f)) = ProductOf(OwnParts(column));
     }
     SetCells(own);
@@ -48,7 +48,7 @@ class BlockColumns {
                        [&](const data::Column& column) { return column.schema.name == name; });
   }
 
-  std::vector<std::string> OwnParts(const ModelColumn& column) const {
+  std::vector<std::string> OwnParts(const data::ModelColumn& column) const {
     std::vector<std::string> own;
     for (const std::string& name : column.parts) {
       if (Has(name)) own.push_back(name);

@@ -78,7 +78,7 @@ class BlockHolders {
 void PlaceColumns(const GlmStudy& study, const BlockHolders& holders, SealedBlock& block) {
   const Spec& spec = study.task.spec;
   for (size_t c = 0; c < spec.columns.size(); ++c) {
-    const ModelColumn& column = spec.columns[c];
+    const data::ModelColumn& column = spec.columns[c];
     const std::set<size_t> parts = holders.PartsOf(column.parts);
     if (parts.size() <= 1) {
       block.parts[parts.empty() ? 0 : *parts.begin()].columns.push_back(c);

@@ -4,11 +4,11 @@
 #include <cmath>
 
 #include "methods/glm/sealed/shared_rows.h"
-#include "methods/glm/step.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/logarithm.h"
+#include "mpc/functions/scoring_path.h"
 #include "mpc/functions/sigmoid.h"
 
 namespace partita::methods::glm {

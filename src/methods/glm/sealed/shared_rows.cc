@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "methods/glm/step.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -183,8 +183,8 @@ class BlockMaker {
 
   void AddOffset(const SealedPart& part, std::vector<Input>& inputs) {
     Add(
-        part, 1, kStepBits, MostOffset(task_.spec), [](const OwnBlock& own) { return own.offset; },
-        made_.offset, inputs);
+        part, 1, mpc::kStepBits, MostOffset(task_.spec),
+        [](const OwnBlock& own) { return own.offset; }, made_.offset, inputs);
     if (task_.spec.law.family != Family::kPoisson) return;
     // Rows that are left out add nothing.
     Add(

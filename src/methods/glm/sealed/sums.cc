@@ -7,9 +7,9 @@
 #include "methods/glm/fit_numbers.h"
 #include "methods/glm/protocol.h"
 #include "methods/glm/sealed/row_values.h"
-#include "methods/glm/step.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -88,7 +88,7 @@ Shared SealedSums::PerRow(const Shared& sum, double bound) {
 }
 
 Shared SealedSums::Predictor(const Shared& point) {
-  const double most = static_cast<double>(task_.num_columns()) * kMostCoordinate;
+  const double most = static_cast<double>(task_.num_columns()) * mpc::kMostCoordinate;
   const bool offset = !task_.spec.offsets.empty();
   const double bound = most + (offset ? blocks_.front().offset.bound : 0);
   mpc::ProductRound round(engine_);
@@ -98,7 +98,7 @@ Shared SealedSums::Predictor(const Shared& point) {
     for (size_t p = 0; p < products[b].size(); ++p) {
       const ColumnPart& part = blocks_[b].parts[p];
       round.Add(Kind::kMatrix, part.operand,
-                WithBound(engine_.SelectRows(point, part.columns), kMostCoordinate), most,
+                WithBound(engine_.SelectRows(point, part.columns), mpc::kMostCoordinate), most,
                 products[b][p]);
     }
   }
@@ -106,12 +106,12 @@ Shared SealedSums::Predictor(const Shared& point) {
   std::vector<Shared> predictors;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     if (offset)
-      products[b].push_back(mpc::Lift(engine_, blocks_[b].offset, kColumnBits + kStepBits));
+      products[b].push_back(mpc::Lift(engine_, blocks_[b].offset, kColumnBits + mpc::kStepBits));
     predictors.push_back(AddedUp(engine_, products[b], bound));
   }
   Shared all = WithBound(engine_.Concatenate(predictors, true), bound);
   mpc::CutRound cut(engine_);
-  cut.Add(all, kStepBits, bound);
+  cut.Add(all, mpc::kStepBits, bound);
   cut.Run();
   return all;
 }
@@ -181,7 +181,7 @@ Shared SealedSums::LeftOut() {
 
 Shared SealedSums::Start() {
   const Spec& spec = task_.spec;
-  const Shared zero = Zero({task_.num_columns(), 1}, kStepBits);
+  const Shared zero = Zero({task_.num_columns(), 1}, mpc::kStepBits);
   if (gaussian() || !spec.intercept) return zero;
   const auto per_row = [&](const Shared& sum) {
     return WithBound(mpc::TimesPowerOfTwo(sum, -task_.units.row_bits),
@@ -196,11 +196,11 @@ Shared SealedSums::Start() {
     values = {{per_row(sum_), kLeastShare}, {per_row(sum_rate_), kLeastShare}};
   }
   const std::vector<Shared> logs = mpc::Log(engine_, values, kStartBits);
-  const Shared intercept = WithBound(engine_.Subtract(logs[0], logs[1]), kMostCoordinate / 2);
+  const Shared intercept = WithBound(engine_.Subtract(logs[0], logs[1]), mpc::kMostCoordinate / 2);
   if (task_.num_columns() == 1) return intercept;
   const std::vector<Shared> parts = {intercept,
                                      engine_.Slice(zero, 1, 0, {task_.num_columns() - 1, 1})};
-  return WithBound(engine_.Concatenate(parts, true), kMostCoordinate / 2);
+  return WithBound(engine_.Concatenate(parts, true), mpc::kMostCoordinate / 2);
 }
 
 SharedSums SealedSums::At(const Shared& point, bool last) {
@@ -254,13 +254,15 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
   sums.information = moments_;
   Shared explained;
   mpc::ProductRound times(engine_);
-  times.AddCut(Kind::kMatrix, moments_, point, p * kMostCoordinate, kSealedScoreBits, explained);
+  times.AddCut(Kind::kMatrix, moments_, point, p * mpc::kMostCoordinate, kSealedScoreBits,
+               explained);
   times.Run();
-  sums.score = WithBound(engine_.Subtract(products_, explained), p * kMostCoordinate);
-  const Shared both = WithBound(engine_.Add(products_, sums.score), 2 * p * kMostCoordinate);
+  sums.score = WithBound(engine_.Subtract(products_, explained), p * mpc::kMostCoordinate);
+  const Shared both = WithBound(engine_.Add(products_, sums.score), 2 * p * mpc::kMostCoordinate);
   Shared twice;
   mpc::ProductRound squares(engine_);
-  squares.Add(Kind::kGram, both, point, 2 * p * p * kMostCoordinate * kMostCoordinate, twice);
+  squares.Add(Kind::kGram, both, point, 2 * p * p * mpc::kMostCoordinate * mpc::kMostCoordinate,
+              twice);
   squares.Run();
   const Shared divided = PerRow(squares_, 1);
   const int bits = std::max(divided.fraction_bits, twice.fraction_bits);
@@ -338,7 +340,7 @@ Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
   // (X' y)' b.
   Shared fitted;
   mpc::ProductRound round(engine_);
-  round.Add(Kind::kGram, products_, point, p * products_.bound * kMostCoordinate, fitted);
+  round.Add(Kind::kGram, products_, point, p * products_.bound * mpc::kMostCoordinate, fitted);
   round.Run();
   const int unit = task_.units.row_bits + task_.units.weight_bits;
   fitted = WithBound(mpc::TimesPowerOfTwo(fitted, unit), std::ldexp(fitted.bound, unit));

@@ -27,9 +27,9 @@ class SealedSums {
              const std::vector<SharedBlock>& blocks, SharedTotals totals);
 
   // The point of the model with the intercept alone, of gaussian models and without an intercept 0.
-  // p x 1 at kStepBits.
+  // p x 1 at mpc::kStepBits.
   mpc::Shared Start();
-  // point: at kStepBits, |b| <= kMostCoordinate. last: with outside, and what the fit needs.
+  // point: at mpc::kStepBits, |b| <= mpc::kMostCoordinate. last: with outside, and what the fit needs.
   SharedSums At(const mpc::Shared& point, bool last);
 
  private:

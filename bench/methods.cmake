@@ -9,5 +9,7 @@ partita_bench(describe_bench describe_bench.cc DEPENDS partita_methods partita_m
 target_include_directories(describe_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(glm_bench glm_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(glm_bench PRIVATE ${CMAKE_SOURCE_DIR})
+partita_bench(glm_sealed_bench glm_sealed_bench.cc DEPENDS partita_methods partita_mpc partita_net)
+target_include_directories(glm_sealed_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(survival_bench survival_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(survival_bench PRIVATE ${CMAKE_SOURCE_DIR})

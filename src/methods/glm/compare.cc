@@ -23,6 +23,8 @@ constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 // Of a converged estimate from the maximum: the next step is no longer than one of the grid, and
 // what is left after it is of a smaller order.
 constexpr double kSettled = 1 + 0x1p-4;
+// Of an estimate before it is rounded, in standard errors, at level sealed.
+constexpr double kSealedError = 1e-4;
 // Where all digits open.
 constexpr double kDigits = 1e-6;
 // Of the binary logarithm of a grid's step: the variance that it is found from is cut.
@@ -60,12 +62,16 @@ class Comparison {
       agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters),
                      static_cast<double>(NumClusters(rows_)));
     }
-    if (!task_.spec.aggregates) CompareLastStep();
+    if (!task_.spec.aggregates && !task_.spec.sealed) CompareLastStep();
     if (!model_.converged || !maximum.converged) return;
+    at_ = task_.spec.sealed ? maximum.point : opened_.points.back();
     for (Index i = 0; i < maximum.point.size(); ++i) {
       const double digits = kDigits * model_.standard_errors[i];
       AddOnGrid(NameOf(i) + ", maximum", opened_.points.back()[i], maximum.point[i],
-                task_.spec.aggregates ? digits : kSettled * opened_.estimate_steps[i]);
+                task_.spec.aggregates ? digits
+                : task_.spec.sealed   ? kRounding * opened_.estimate_steps[i] +
+                                          kSealedError * model_.standard_errors[i]
+                                    : kSettled * opened_.estimate_steps[i]);
     }
     CompareErrors();
     CompareTotals();
@@ -104,8 +110,7 @@ class Comparison {
 
   VectorXd ErrorsAt(const stats::glm::PointSums& sums) const {
     if (task_.spec.robust()) {
-      const stats::glm::Meat meat =
-          MeatAt(law_, PooledAt(opened_.points.back()), opened_.points.back(), task_.units.limits);
+      const stats::glm::Meat meat = MeatAt(law_, PooledAt(at_), at_, task_.units.limits);
       return stats::glm::SandwichErrors(sums.information, meat.meat);
     }
     const double freedom = NumRows() - static_cast<double>(task_.spec.num_coefficients());
@@ -114,7 +119,7 @@ class Comparison {
   }
 
   void CompareErrors() {
-    const stats::glm::PointSums sums = SumsAt(opened_.points.back());
+    const stats::glm::PointSums sums = SumsAt(at_);
     const VectorXd errors = ErrorsAt(sums);
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", standard error", model_.standard_errors[i], errors[i],
@@ -135,7 +140,7 @@ class Comparison {
     stats::glm::Rows ones = rows_;
     ones.x = MatrixXd::Ones(rows_.y.size(), 1);
     const Fit fit = FitRows(law_, ones, task_.units.limits, task_.spec.intercept);
-    const stats::glm::PointSums sums = SumsAt(opened_.points.back());
+    const stats::glm::PointSums sums = SumsAt(at_);
     const double n = NumRows();
     const bool logs = law_.family == Family::kGaussian;
     const auto total = [&](double deviance) {
@@ -164,6 +169,8 @@ class Comparison {
   const std::vector<stats::glm::Rows>& by_holder_;
   const stats::glm::Rows rows_;
   run::Agreement& agreement_;
+  // Where standard errors and fit are of: the estimates as they opened, or before they were rounded.
+  VectorXd at_;
 };
 
 }  // namespace
@@ -173,12 +180,17 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
   data::Table pooled = run.mock.pooled;
   DeriveColumns(pooled);
   std::vector<stats::glm::Rows> by_holder;
-  for (const run::RowHolder& holder : task.holders) {
-    const data::Table table = run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party));
+  const auto add = [&](const data::Table& table) {
     run::TakenRows rows;
     run::OwnRows counts;
     const std::vector<size_t> taken = RowsTaken(*this, table, rows, counts);
     by_holder.push_back(OwnDataOf(task.spec, CountTables(task.spec, factors), table, taken).rows);
+  };
+  if (task.spec.sealed) {
+    add(pooled);
+  } else {
+    for (const run::RowHolder& holder : task.holders)
+      add(run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party)));
   }
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
   Comparison(*this, result.fitted, by_holder, agreement).Run();

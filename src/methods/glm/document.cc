@@ -157,7 +157,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
                {"family", FamilyName(spec.law)},
                {"link", LinkName(spec.law.link)},
                {"errors", ErrorsName(spec.errors)},
-               {"level", spec.aggregates ? kAggregates : kIterates},
+               {"level", spec.level()},
                {"weights", nullptr},
                {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
                {"converged", regression.converged},
@@ -189,9 +189,19 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
   return json.dump();
 }
 
-study::DocumentSection NotConverged(const Regression& regression) {
+study::DocumentSection NotConverged(const Spec& spec, const Regression& regression) {
   study::DocumentSection section;
   section.heading = "Not converged";
+  if (spec.sealed) {
+    section.paragraphs.emplace_back(
+        "There are no estimates: after the last step the score was not zero, a linear predictor "
+        "was "
+        "beyond all bounds, or a standard error was. Nothing else is known of the fit. If some "
+        "level "
+        "has outcomes of one kind only (separation), there is no finite estimate: join levels, or "
+        "leave the term out. Else ask for more steps in a new study (`steps`).");
+    return section;
+  }
   section.paragraphs.emplace_back(
       "There are no estimates: after the last step the score was not zero, a linear predictor was "
       "beyond all bounds, or a column became collinear. The points below are steps on the way and "
@@ -221,7 +231,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   document.json = RegressionJson(task, regression);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
-    document.sections.push_back(NotConverged(regression));
+    document.sections.push_back(NotConverged(spec, regression));
     return document;
   }
   study::DocumentSection coefficients;

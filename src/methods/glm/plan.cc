@@ -7,6 +7,7 @@
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/read_errors.h"
+#include "methods/glm/sealed/fitter.h"
 #include "methods/glm/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -15,13 +16,14 @@
 namespace partita::methods::glm {
 namespace {
 
-// What is open on the way: the points, or the sums as well.
-const char* LevelOf(const GlmStudy& study) {
-  return study.task.spec.aggregates ? kAggregates : kIterates;
-}
+// What is open on the way: nothing, the points, or the sums as well.
+const char* LevelOf(const GlmStudy& study) { return study.task.spec.level(); }
 
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
+constexpr uint64_t kNumbersOfMean = 96;
+// Of level sealed, for a row and evaluation (bench/glm_bench.cc).
+constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -42,6 +44,14 @@ std::string FitText(const GlmStudy& study) {
       "standard errors on a grid of 2^-{} of themselves",
       spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
       spec.columns.size(), study.task.grid_bits);
+  if (spec.sealed) {
+    errors = fmt::format(
+        "whether the fit converged, the number of rows{}, and if it converged {} coefficients and "
+        "their standard errors on a grid of 2^-{} of the standard errors, with the exponents of "
+        "the "
+        "grids",
+        spec.law.binary ? " and of events" : "", spec.columns.size(), study.task.grid_bits);
+  }
   if (NumTotals(spec) == 0) return errors;
   return fmt::format(
       "{} and the fit (deviances, constants of the likelihood: {} in all) on one of 2^-{}", errors,
@@ -56,6 +66,7 @@ const std::string& ToldName(const GlmStudy& study) {
 }  // namespace
 
 double IterateBits(const GlmStudy& study) {
+  if (study.task.spec.sealed) return 0;
   if (study.task.spec.aggregates) {
     const auto points = static_cast<uint64_t>(study.task.spec.steps) + 1;
     return privacy::NumberBits(points * study.task.num_columns(), 0);
@@ -73,7 +84,9 @@ double OpenedBits(const GlmStudy& study) {
     const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
     bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
   } else {
-    bits += privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+    const size_t estimates = task.spec.sealed ? task.num_columns() : 0;
+    bits +=
+        privacy::NumberBits(estimates + task.num_columns() + NumTotals(task.spec), task.grid_bits);
   }
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
@@ -86,10 +99,14 @@ study::PlanBits BitsOf(const GlmStudy& study, double opened) {
       !spec.weights.empty() && study.file.dictionary.Find(spec.weights)->lower == 0;
   const bool left_out = LeavesRowsOut(
       study, weightless || study.file.design.missing != study::MissingPolicy::kRefuse);
-  run::CovariateTable table{
-      run::LeastUnknown(study, run::PatternColumnsOf(study, study.factors, spec.covariates),
-                        left_out),
-      spec.robust()};
+  run::PatternColumns columns = run::PatternColumnsOf(study, study.factors, spec.covariates);
+  // Where columns are split a holder may lack the outcome of each row.
+  if (study.partition.kind != data::PartitionKind::kHorizontal) {
+    const std::string source = run::SourceVariable(study, spec.outcome.name);
+    if (const data::ColumnSchema* outcome = study.file.dictionary.Find(source))
+      columns.emplace_back(source, spec.law.binary ? 1 : run::ValueBits(*outcome));
+  }
+  run::CovariateTable table{run::LeastUnknown(study, columns, left_out), spec.robust()};
   // Robust errors tell the rows of a pattern apart by outcome.
   for (privacy::UnknownRows& part : table.unknown) part.log2_patterns += spec.robust() ? 1 : 0;
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
@@ -123,6 +140,14 @@ std::vector<mpc::Release> ReleasesOf(const GlmStudy& study) {
   const size_t p = task.num_columns();
   const auto steps = static_cast<uint64_t>(task.spec.steps);
   if (task.spec.aggregates) return ReleasesOfSums(study);
+  if (task.spec.sealed) {
+    return {
+        {kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+         mpc::kEverybody, NumChecks(task)},
+        {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+         mpc::kEverybody, p},
+        {kFitRelease, FitText(study), ToldName(study), "exact", 1, task.to, NumSealedFit(task)}};
+  }
   return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
            mpc::kEverybody, NumChecks(task)},
           {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
@@ -154,16 +179,15 @@ void GlmStudy::Describe(study::Plan& plan) const {
   for (const std::string& variable : checked) {
     plan.checks.push_back(
         {name, variable,
-         fmt::format("each count of {}{} is 0 or at least {}, also without each holder's own rows",
-                     variable, task.classes > 1 ? " with one outcome" : "", min_cell),
+         fmt::format("each count of {}{} is 0 or at least {}{}", variable,
+                     task.classes > 1 ? " with one outcome" : "", min_cell, BesideOwnText(*this)),
          min_cell, false});
   }
   if (task.classes > 1) {
-    plan.checks.push_back({name, spec.outcome.name,
-                           fmt::format("at least {} rows with each outcome, also without each "
-                                       "holder's own rows",
-                                       min_cell),
-                           min_cell, false});
+    plan.checks.push_back(
+        {name, spec.outcome.name,
+         fmt::format("at least {} rows with each outcome{}", min_cell, BesideOwnText(*this)),
+         min_cell, false});
   }
   if (spec.clustered())
     plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
@@ -173,7 +197,17 @@ void GlmStudy::Describe(study::Plan& plan) const {
       {"every party but a dealer", "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
-  if (spec.aggregates) {
+  if (spec.sealed) {
+    plan.assumptions.emplace_back(
+        "Nothing opens on the way: points, sums of rows and the choice of steps stay on shares. "
+        "What "
+        "the estimates say about single persons nothing limits (no differential privacy).");
+    if (!shared_blocks.empty()) {
+      plan.assumptions.emplace_back(
+          "A holder of some columns of a row knows these. Counts are checked over the rows of all, "
+          "not beside what such a holder knows of them.");
+    }
+  } else if (spec.aggregates) {
     plan.assumptions.push_back(fmt::format(
         "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "
         "has "
@@ -218,7 +252,7 @@ std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {
 
 std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   const uint64_t p = task.num_columns();
-  const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
+  const uint64_t points = task.spec.sealed ? 1 : static_cast<uint64_t>(task.spec.steps) + 1;
   // Score, information, of robust errors the meat, and deviance at every point.
   const uint64_t meat = task.spec.robust() ? p * (p + 1) / 2 : 0;
   const uint64_t statistics = points * (p * (p + 3) / 2 + meat + 1);
@@ -226,7 +260,7 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   path.of = task.spec.aggregates ? kIteratesRelease
                                  : fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
   path.to = "all";
-  path.opened = points * (task.spec.aggregates ? p : NumIterate(task));
+  if (!task.spec.sealed) path.opened = points * (task.spec.aggregates ? p : NumIterate(task));
   path.statistics = statistics;
   path.level = LevelOf(*this);
   path.bits = BitsOf(*this, IterateBits(*this));
@@ -235,7 +269,8 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   all.to = ToldName(*this);
   all.opened = path.opened + (task.spec.aggregates
                                   ? NumFirstSums(task) + points * NumSums(task) + NumFitCounts(task)
-                                  : NumFit(task));
+                              : task.spec.sealed ? NumSealedFit(task)
+                                                 : NumFit(task));
   all.statistics = statistics;
   all.level = LevelOf(*this);
   if (task.classes > 1)
@@ -245,14 +280,28 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   if (task.spec.clustered())
     all.exposes.push_back(fmt::format("the exact number of clusters of {}", task.spec.cluster));
   all.bits = BitsOf(*this, OpenedBits(*this));
+  if (task.spec.sealed) return {all};
   return {path, all};
+}
+
+uint64_t GlmStudy::NumbersPerRow() const {
+  // Columns, what they are multiplied with, and a logistic function's bits and powers.
+  return task.spec.sealed ? 2 * task.num_columns() + kNumbersOfMean : 0;
+}
+
+run::ComputeSeconds GlmStudy::Compute() const {
+  if (!task.spec.sealed) return {};
+  const auto p = static_cast<double>(task.num_columns());
+  const double of_row = kSecondsOfMean + p * kSecondsOfColumn;
+  const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
+  return {evaluations * static_cast<double>(task.max_rows()) * of_row, 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const { return {kCoefficientsFile}; }
 
 uint64_t GlmStudy::FileBytes() const {
   uint64_t bytes = kColumnsOfCsv * kNumberBytes;
-  for (const ModelColumn& column : task.spec.columns)
+  for (const data::ModelColumn& column : task.spec.columns)
     bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
   return bytes;
 }

@@ -73,8 +73,8 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
   regression.events = model.events;
   regression.clusters = model.clusters;
   const Eigen::VectorXd& last = fitted.points.back();
-  const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
-  for (size_t c = 0; c < spec.columns.size(); ++c) {
+  for (size_t c = 0; c < spec.columns.size() && !spec.sealed; ++c) {
+    const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
     const auto i = static_cast<Eigen::Index>(c);
     PathRow row{spec.columns[c].name, {}};
     for (const Eigen::VectorXd& point : fitted.points) row.at.push_back(ValueOf(spec, c, point[i]));

@@ -17,7 +17,7 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
-constexpr int kStepsOfAggregates = 8;
+constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
@@ -54,9 +54,16 @@ Spec ReadModel(const TableReader& reader, const StudyFile& study) {
 }
 
 void ReadSteps(const TableReader& reader, Spec& spec) {
+  const bool gaussian = spec.law.family == stats::glm::Family::kGaussian;
+  const bool counts = spec.law.family == stats::glm::Family::kPoisson;
   if (spec.aggregates) spec.steps = kStepsOfAggregates;
+  if (spec.sealed) spec.steps = gaussian ? 0 : counts ? kStepsOfSealedCounts : kStepsOfSealed;
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
+  if (spec.sealed && gaussian) {
+    reader.Fail(steps->position, "a gaussian model takes no steps at level sealed",
+                "leave steps out");
+  }
   if (steps->value < kFewestSteps || steps->value > kMostSteps) {
     reader.Fail(steps->position, fmt::format("there are {} steps", steps->value),
                 fmt::format("take {} to {}; 3 are enough where there is a maximum", kFewestSteps,
@@ -88,8 +95,9 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
   section->spec = ReadModel(reader, study);
   analysis.protocol = kIterates;
   if (const auto protocol = reader.OptionalText("protocol"))
-    analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates});
+    analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates, kSealed});
   section->spec.aggregates = analysis.protocol == kAggregates;
+  section->spec.sealed = analysis.protocol == kSealed;
   ReadErrors(reader, study, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
@@ -103,8 +111,8 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
 study::SectionUses GlmSection::Uses() const {
   study::SectionUses uses;
   uses.functions.emplace_back(FamilyName(spec.law));
-  // The points on the way open to all, whoever is told the rest.
-  uses.releases.push_back({"iterates", "all", {}});
+  // But at level sealed the points on the way open to all, whoever is told the rest.
+  if (!spec.sealed) uses.releases.push_back({"iterates", "all", {}});
   if (spec.aggregates) uses.releases.push_back({"sums", spec.told_to_all ? "all" : "", {}});
   return uses;
 }

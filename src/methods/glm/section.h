@@ -2,10 +2,11 @@
 //
 //   family      stats/glm/family.h
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
-//   formula     stats/glm/formula.h
+//   formula     data/formula.h
 //   errors      read_errors.h
-//   protocol    "iterates" (default) or "aggregates" (aggregates.h)
-//   steps       2 to 25, default 3, with aggregates 8
+//   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)
+//   steps       2 to 25, default 3, with aggregates 8, with sealed 10, or 14 of family poisson; not of
+//               a gaussian model there
 //   confidence  of intervals, default 0.95
 //   subset, release
 #pragma once

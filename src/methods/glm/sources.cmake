@@ -6,9 +6,15 @@ list(APPEND method_sources
   glm/own_rows.cc
   glm/protocol.cc
   glm/result.cc
-  glm/sandwich.cc
-  glm/step.cc
+  glm/sealed/fitter.cc
+  glm/sealed/layout.cc
+  glm/sealed/own_blocks.cc
+  glm/sealed/row_values.cc
+  glm/sealed/shared_rows.cc
+  glm/sealed/sums.cc
+  glm/solve.cc
   glm/task.cc
+  glm/told.cc
 )
 list(APPEND cold_method_sources
   glm/compare.cc
@@ -16,6 +22,7 @@ list(APPEND cold_method_sources
   glm/model.cc
   glm/plan.cc
   glm/read_errors.cc
+  glm/sealed/plan_layout.cc
   glm/section.cc
   glm/study.cc
   glm/templates.cc

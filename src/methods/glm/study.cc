@@ -9,6 +9,9 @@
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/model.h"
+#include "methods/glm/sealed/fitter.h"
+#include "methods/glm/sealed/plan_layout.h"
+#include "methods/glm/sealed/row_values.h"
 #include "methods/glm/section.h"
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
@@ -21,7 +24,8 @@ using run::Refuse;
 constexpr uint64_t kMostRows = uint64_t{1} << 28;  // sums of that many fit (fit_numbers.h)
 
 struct GlmRows : run::TakenRows {
-  OwnData own;
+  OwnData own;                   // of a party with whole rows
+  std::vector<OwnBlock> blocks;  // of level sealed
 };
 
 std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
@@ -62,10 +66,17 @@ void RequireConsent(const GlmStudy& study) {
 }
 
 constexpr run::WholeRowsTexts kTexts{
-    "give every row block to one holder; a gaussian outcome with split columns is a model of "
-    "method "
-    "'mle'",
+    "take protocol = \"sealed\", or give every row block to one holder",
     "rows that lack a variable of the model are left out", true};
+
+// What is multiplied with columns twice has to fit.
+void RequireWeightBits(const GlmStudy& study) {
+  if (study.task.spec.law.family == stats::glm::Family::kGaussian) return;
+  if (WeightBits(study.task) >= kFewestWeightBits) return;
+  Refuse(study, study.Analysis().position,
+         "at level sealed sums over so many rows with these bounds of the outcome do not fit",
+         "give the outcome a closer upper bound");
+}
 
 void RequireUnits(GlmStudy& study) {
   try {
@@ -83,19 +94,17 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
        answers.rows, false}};
   const std::string by_outcome = study.task.classes > 1 ? " with one outcome" : "";
   for (size_t t = 0; t < study.checked.size(); ++t) {
-    checks.push_back({name, study.checked[t],
-                      fmt::format("each count of {}{} is 0 or at least min_cell = {}, also without "
-                                  "each holder's own rows",
-                                  study.checked[t], by_outcome, disclosure.min_cell),
-                      answers.tables[t], false});
+    checks.push_back(
+        {name, study.checked[t],
+         fmt::format("each count of {}{} is 0 or at least min_cell = {}{}", study.checked[t],
+                     by_outcome, disclosure.min_cell, BesideOwnText(study)),
+         answers.tables[t], false});
   }
   if (study.task.classes > 1) {
-    checks.push_back(
-        {name, study.task.spec.outcome.name,
-         fmt::format("at least min_cell = {} rows with each outcome, also without each "
-                     "holder's own rows",
-                     disclosure.min_cell),
-         answers.outcome, false});
+    checks.push_back({name, study.task.spec.outcome.name,
+                      fmt::format("at least min_cell = {} rows with each outcome{}",
+                                  disclosure.min_cell, BesideOwnText(study)),
+                      answers.outcome, false});
   }
   const Spec& spec = study.task.spec;
   if (spec.clustered()) {
@@ -143,7 +152,9 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   GlmStudy study;
   run::PrepareParties(std::move(file), study);
   study.task.spec = SpecOf(study.Analysis());
-  RequireWholeRows(study, kTexts);
+  run::WholeRowsTexts texts = kTexts;
+  texts.split_columns = study.task.spec.sealed;
+  RequireWholeRows(study, texts);
   if (study.file.design.site == study::SiteEffect::kFixed) {
     try {
       TakeSiteEffects(study.task.spec, study.partition.holders.size());
@@ -164,9 +175,14 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   study.checked = tables.names;
   study.task.table_sizes = tables.sizes;
   study.task.classes = tables.classes;
-  study.task.holders = HoldersOf(study);
+  if (spec.sealed) {
+    RequireSealed(study);
+    study.layout = LayoutOf(study);
+  }
+  study.task.holders = spec.sealed ? study.layout.Holders() : HoldersOf(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
+  if (spec.sealed) RequireWeightBits(study);
   if (spec.aggregates) {
     RequireConsent(study);
     study.task.grid_bits = 0;
@@ -181,8 +197,14 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   return study;
 }
 
+std::string BesideOwnText(const GlmStudy& study) {
+  if (study.shared_blocks.empty()) return ", also without each holder's own rows";
+  if (study.layout.groups.size() == 1) return "";
+  return ", also without the rows that the same holders have";
+}
+
 run::MethodName GlmStudy::Method() const {
-  return {kMethodName, kMethodVersion, task.spec.aggregates ? kAggregates : kIterates};
+  return {kMethodName, kMethodVersion, task.spec.level()};
 }
 
 run::StudySize GlmStudy::Size() const { return {used.size(), task.num_columns()}; }
@@ -193,7 +215,8 @@ void GlmStudy::DeriveColumns(data::Table& table) const {
 
 std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, run::TakenRows& rows,
                               run::OwnRows& counts) {
-  std::vector<size_t> taken = TakeRows(study, table, study.used, rows, counts);
+  std::vector<size_t> taken =
+      TakeRows(study, table, study.used, rows, counts, study.task.spec.sealed);
   const Spec& spec = study.task.spec;
   if (spec.weights.empty()) return taken;
   const std::vector<double>& weights = table.Get(spec.weights).numbers;
@@ -203,12 +226,18 @@ std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, r
   return taken;
 }
 
-std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t /*party*/,
-                                                       const data::Holding& holding,
+std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t party, const data::Holding& holding,
                                                        run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<GlmRows>();
   const std::vector<size_t> taken = RowsTaken(*this, *holding.table, *rows, counts);
+  if (task.spec.sealed) {
+    rows->blocks = OwnBlocksOf(task.spec, layout, party, holding, rows->taken);
+    if (partition.SharesRows(party)) {
+      rows->own = NoData(task.spec, CountTables(task.spec, factors));
+      return rows;
+    }
+  }
   rows->own = OwnDataOf(task.spec, CountTables(task.spec, factors), *holding.table, taken);
   return rows;
 }
@@ -233,13 +262,34 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   };
   const GlmRows none;
   const GlmRows& rows = input.rows == nullptr ? none : *static_cast<const GlmRows*>(input.rows);
+  std::vector<SharedBlock> blocks;
+  if (task.spec.sealed) {
+    phase("rows");
+    blocks = ShareBlocks(engine, task, layout, rows.blocks);
+  }
   phase("counts");
-  const std::vector<mpc::Shared> counts = ShareCounts(engine, task, rows.own);
+  const std::vector<mpc::Shared> counts =
+      task.spec.sealed ? CountsByGroup(engine, task, layout, blocks, rows.blocks, rows.own.counts)
+                       : ShareCounts(engine, task, rows.own);
   std::vector<mpc::Shared> weights;
   if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, rows.own);
   engine.AgreeToOpen();
   phase("disclosure");
   RequireCounts(engine, *this, counts, weights, input, *run);
+  const SharedTotals totals = TotalsFrom(engine, task, counts);
+  if (task.spec.sealed) {
+    phase("first point");
+    SealedSums sums(engine, task, layout, blocks, totals);
+    SealedFitter fitter(engine, task, sums, totals);
+    RequireIndependent(*this, fitter.First(), input);
+    for (int step = 1; step <= task.spec.steps; ++step) {
+      phase(fmt::format("step {}", step));
+      fitter.Step();
+    }
+    phase("fit");
+    run->fitted = fitter.Finish();
+    return run;
+  }
   const auto fit = [&](auto fitter) {
     phase("first point");
     RequireIndependent(*this, fitter.First(), input);
@@ -251,7 +301,6 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
     phase("fit");
     run->fitted = fitter.Finish();
   };
-  const SharedTotals totals = TotalsFrom(engine, task, counts);
   if (task.spec.aggregates) {
     fit(AggregateFitter(engine, task, rows.own, totals, receiver));
   } else {

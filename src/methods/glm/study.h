@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "methods/glm/protocol.h"
+#include "methods/glm/sealed/layout.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
@@ -16,6 +17,7 @@ struct GlmStudy final : run::WholeRowsStudy {
   data::Schema factors;  // the dictionary with those of [[derived]] and of the formula
   std::vector<data::DerivedVariable> derived;  // of the study file and of the formula
   std::vector<std::string> checked;            // names of the tables of counts
+  SealedLayout layout;                         // of level sealed
 
   run::MethodName Method() const override;
   run::StudySize Size() const override;
@@ -23,6 +25,8 @@ struct GlmStudy final : run::WholeRowsStudy {
   std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
+  uint64_t NumbersPerRow() const override;
+  run::ComputeSeconds Compute() const override;
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
   void DeriveColumns(data::Table& table) const override;
@@ -49,10 +53,13 @@ struct GlmRun final : run::MethodResult {
 std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, run::TakenRows& rows,
                               run::OwnRows& counts);
 
-// Throws kBadInput with the place for what the method does not do: columns that are split, effects
+// Throws kBadInput with the place for what the method does not do: columns that are split but at level sealed, effects
 // of sites, imputation, weights, clusters, several rows of one person, more than 2^28 rows; and for
 // estimates that tell more than half of the bits of the table of covariates.
 GlmStudy PrepareGlmStudy(study::StudyFile file);
+
+// What else counts are checked without: ", also without each holder's own rows", or of split columns.
+std::string BesideOwnText(const GlmStudy& study);
 
 // Bits of the table of covariates that everything opened tells at most: to everybody, and to who
 // is told the rest.

@@ -30,7 +30,9 @@ std::vector<std::vector<uint8_t>> WholeRowsStudy::ExactRowSets(
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts) {
   const std::string method = study.Method().name;
   const study::DesignSpec& design = study.file.design;
-  if (study.partition.kind != data::PartitionKind::kHorizontal || !study.shared_blocks.empty()) {
+  const bool split =
+      study.partition.kind != data::PartitionKind::kHorizontal || !study.shared_blocks.empty();
+  if (split && !texts.split_columns) {
     Refuse(
         study, study.Analysis().position,
         fmt::format("method '{}' needs whole rows at each holder; here columns are split", method),
@@ -93,12 +95,36 @@ void RequireAssumedRows(const Study& study, const data::Holding& holding) {
   }
 }
 
+namespace {
+
+// Of names or conditions those on variables that the table has.
+template <typename T, typename Name>
+std::vector<T> InTable(const WholeRowsStudy& study, const data::Table& table, std::vector<T> all,
+                       Name name) {
+  std::erase_if(all, [&](const T& item) {
+    const std::string source = SourceVariable(study, name(item));
+    return std::none_of(table.columns.begin(), table.columns.end(),
+                        [&](const data::Column& column) { return column.schema.name == source; });
+  });
+  return all;
+}
+
+}  // namespace
+
 std::vector<size_t> TakeRows(const WholeRowsStudy& study, const data::Table& table,
                              const std::vector<std::string>& needed, TakenRows& rows,
-                             OwnRows& counts) {
-  const std::vector<uint8_t> population = data::SelectRows(table, study.file.population.subset);
-  const std::vector<uint8_t> subset = data::SelectRows(table, study.Analysis().subset);
-  const std::vector<uint8_t> complete = data::CompleteRows(table, needed);
+                             OwnRows& counts, bool split_columns) {
+  const auto own = [&](const std::vector<data::Condition>& conditions) {
+    if (!split_columns) return conditions;
+    return InTable(study, table, conditions, [](const data::Condition& c) { return c.variable; });
+  };
+  const std::vector<std::string> cells =
+      split_columns ? InTable(study, table, needed, [](const std::string& name) { return name; })
+                    : needed;
+  const std::vector<uint8_t> population =
+      data::SelectRows(table, own(study.file.population.subset));
+  const std::vector<uint8_t> subset = data::SelectRows(table, own(study.Analysis().subset));
+  const std::vector<uint8_t> complete = data::CompleteRows(table, cells);
   std::vector<size_t> taken;
   counts.observed = table.num_rows;
   rows.taken.assign(table.num_rows, 0);

@@ -36,7 +36,8 @@ struct WholeRowsTexts {
   const char* split = "";  // what to do where columns are split
   // What becomes of incomplete rows: "rows that lack a variable are left out".
   const char* complete = "";
-  bool site_effects = false;  // whether site = "fixed" is there as well
+  bool site_effects = false;   // whether site = "fixed" is there as well
+  bool split_columns = false;  // whether columns may be split
 };
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts);
 // Throws kBadInput where [design] has weights or clusters.
@@ -50,10 +51,11 @@ std::vector<RowHolder> RowHoldersOf(const WholeRowsStudy& study, uint64_t most);
 void RequireAssumedRows(const Study& study, const data::Holding& holding);
 
 // The rows that are in the population and the analysis's subset and lack none of `needed`; the others
-// are counted by their first reason. Fills in rows.taken and returns their indices.
+// are counted by their first reason. Fills in rows.taken and returns their indices. split_columns: of
+// what the table does not have nothing is asked, as other holders do.
 std::vector<size_t> TakeRows(const WholeRowsStudy& study, const data::Table& table,
                              const std::vector<std::string>& needed, TakenRows& rows,
-                             OwnRows& counts);
+                             OwnRows& counts, bool split_columns = false);
 
 // The finest grid from the study file's on, but none beyond the coarsest, with which the release rule
 // holds; the study file's where all accept the table of covariates. Throws kBadInput: with all digits,

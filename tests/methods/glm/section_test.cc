@@ -150,7 +150,7 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, "steps = 1\n" + release, "55:9", "there are 1 steps", "2 to 25"},
        {release, "steps = 26\n" + release, "55:9", "there are 26 steps", "2 to 25"},
        {release, "confidence = 1\n" + release, "55:14", "the confidence is 1", "0.95"},
-       {release, "protocol = \"sealed\"\n" + release, "55:12", "sealed", "iterates"},
+       {release, "protocol = \"seled\"\n" + release, "55:12", "seled", "sealed"},
        {release,
         release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
                   "\"replace\"",

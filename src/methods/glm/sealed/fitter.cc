@@ -1,0 +1,184 @@
+#include "methods/glm/sealed/fitter.h"
+
+#include <cmath>
+
+#include "methods/glm/solve.h"
+#include "methods/glm/told.h"
+#include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/inverse.h"
+#include "mpc/functions/scoring_path.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::Shared;
+using mpc::WithBound;
+using Kind = mpc::Product::Kind;
+
+// Eigenvalues of a correlation matrix that come out right, in units of the largest that there may be.
+constexpr double kLeastEigenvalue = 0x1p-23;
+constexpr int kStepInverseBits = 40, kSlopeBits = 56;
+
+Shared ColumnOf(Engine& engine, const Shared& value, size_t rows) {
+  return engine.SelectRows(value, std::vector<size_t>(rows, 0));
+}
+
+// U' d, 1 x 1.
+Shared Slope(Engine& engine, const Shared& score, const Shared& step) {
+  const auto p = static_cast<double>(score.shape.rows);
+  Shared slope;
+  mpc::ProductRound product(engine);
+  product.Add(Kind::kGram, score, step, p * score.bound * step.bound, slope);
+  product.Run();
+  return slope;
+}
+
+// [value < limit], 1 x 1.
+Shared IsLess(Engine& engine, const Shared& value, double limit) {
+  const std::vector<Shared> less = {
+      mpc::PlusConstant(engine, value, -limit, value.bound + std::abs(limit))};
+  return engine.ToRing(mpc::IsNegative(engine, less)).front();
+}
+
+// In the unit of the task, and on the grid of what it is compared with.
+double InUnit(const Task& task, double value) {
+  return std::ldexp(value, -task.units.row_bits - task.units.weight_bits);
+}
+
+// from + bit (to - from), `bit` of as many rows or 1 x 1 made so.
+struct Choice {
+  Shared *value, to;
+  double bound = 0;
+};
+
+void Choose(Engine& engine, const Shared& bit, std::vector<Choice> choices) {
+  std::vector<Shared> changes(choices.size());
+  mpc::ProductRound products(engine);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const Shared difference =
+        WithBound(engine.Subtract(choices[i].to, *choices[i].value), 2 * choices[i].bound);
+    products.Add(ColumnOf(engine, bit, difference.shape.rows), difference, 2 * choices[i].bound,
+                 changes[i]);
+  }
+  products.Run();
+  for (size_t i = 0; i < choices.size(); ++i)
+    *choices[i].value = WithBound(engine.Add(*choices[i].value, changes[i]), choices[i].bound);
+}
+
+}  // namespace
+
+uint64_t NumSealedFit(const Task& task) { return NumFit(task) + task.num_columns(); }
+
+SealedFitter::SealedFitter(Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals)
+    : engine_(engine), task_(task), sums_(sums), totals_(std::move(totals)) {}
+
+void SealedFitter::Fail(const Shared& failures) {
+  failures_ = failures_.payload == nullptr
+                  ? failures
+                  : WithBound(engine_.Add(failures_, failures), failures_.bound + failures.bound);
+}
+
+Collinear SealedFitter::First() {
+  best_ = sums_.Start();
+  at_best_ = sums_.At(best_, false);
+  const mpc::SolvedStep solved = SolveSums(engine_, task_, at_best_, totals_.rows);
+  Fail(solved.failures);
+  direction_ = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
+  fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
+  const std::vector<Shared> flags = {solved.collinear};
+  const mpc::IntMatrix opened =
+      engine_.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
+  Collinear collinear;
+  for (size_t i = 0; i < opened.values.size(); ++i) {
+    if (opened.values[i] != 0) collinear.columns.push_back(i);
+  }
+  return collinear;
+}
+
+Shared SealedFitter::Tried() {
+  Shared step;
+  mpc::ProductRound product(engine_);
+  product.AddCut(ColumnOf(engine_, fraction_, task_.num_columns()), direction_,
+                 mpc::kMostCoordinate, mpc::kStepBits, step);
+  product.Run();
+  const Shared next = WithBound(engine_.Add(best_, step), 2 * mpc::kMostCoordinate);
+  return mpc::KeepWithin(engine_, next, mpc::kMostCoordinate, failures_);
+}
+
+Shared SealedFitter::Direction() {
+  const auto p = static_cast<double>(task_.num_columns());
+  const mpc::ScaledInformation scaled =
+      ScaleInformation(engine_, at_best_.information, at_best_.score);
+  const Shared weighted = mpc::KeepWithin(engine_, scaled.weighted, mpc::kMostWeighted, failures_);
+  const double least = p * kLeastEigenvalue;
+  const Shared damped = [&] {
+    mpc::IntMatrix diagonal{{task_.num_columns(), task_.num_columns()}, {}};
+    diagonal.values.assign(task_.num_columns() * task_.num_columns(), 0);
+    for (size_t i = 0; i < task_.num_columns(); ++i)
+      diagonal.values[i * (task_.num_columns() + 1)] =
+          mpc::EncodeFixed(least, scaled.correlation.fraction_bits);
+    const Shared ridge =
+        WithBound(engine_.Public({std::move(diagonal), scaled.correlation.fraction_bits}), 1);
+    return WithBound(engine_.Add(scaled.correlation, ridge), scaled.correlation.bound);
+  }();
+  const std::vector<mpc::PositiveMatrix> matrices = {{damped, p * (1 + 0x1p-10), least}};
+  const Shared inverse = mpc::InvertPositive(engine_, matrices, kStepInverseBits).front();
+  Shared direction, step;
+  mpc::ProductRound solve(engine_);
+  solve.AddCut(Kind::kMatrix, inverse, weighted, p * inverse.bound * mpc::kMostWeighted,
+               mpc::kStepBits, direction);
+  solve.Run();
+  mpc::ProductRound scale(engine_);
+  scale.AddCut(direction, scaled.scale, direction.bound * scaled.scale.bound, mpc::kStepBits, step);
+  scale.Run();
+  return mpc::KeepWithin(engine_, step, mpc::kMostCoordinate, failures_);
+}
+
+void SealedFitter::Step() {
+  const Shared tried = Tried();
+  const SharedSums sums = sums_.At(tried, false);
+  Shared slope = Slope(engine_, sums.score, direction_);
+  mpc::CutRound cut(engine_);
+  cut.Add(slope, kSlopeBits, slope.bound);
+  cut.Run();
+  const Shared lower = IsLess(engine_, slope, -InUnit(task_, kSealedSlack));
+  const Shared taken = mpc::PlusConstant(engine_, engine_.Scale(lower, -1), 1, 1);
+  // t goes on as 1, or as a half of itself: one fraction bit more.
+  const Shared half = mpc::TimesPowerOfTwo(fraction_, -1);
+  const Shared whole = mpc::ConstantLike(engine_, half, 1, half.fraction_bits);
+  fraction_ = WithBound(half, 1);
+  Choose(engine_, WithBound(taken, 1),
+         {{&best_, tried, mpc::kMostCoordinate},
+          {&at_best_.score, sums.score, sums.score.bound},
+          {&at_best_.information, sums.information, 1},
+          {&fraction_, WithBound(whole, 1), 1}});
+  direction_ = Direction();
+}
+
+Fitted SealedFitter::Finish() {
+  const Shared last = Tried();
+  const SharedSums sums = sums_.At(last, true);
+  const mpc::SolvedStep solved = SolveSums(engine_, task_, sums, totals_.rows);
+  Fail(solved.failures);
+  Fail(sums.outside);
+  const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
+  const Shared settled =
+      IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, kSealedDecrement));
+  Fail(mpc::CountZeros(engine_, WithBound(settled, 1)));
+  Shared estimates = WithBound(engine_.Add(last, step), 2 * mpc::kMostCoordinate);
+  estimates = mpc::KeepWithin(engine_, estimates, mpc::kMostCoordinate, failures_);
+  const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures_, -1, failures_.bound + 1)};
+  const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
+  Fitted fitted;
+  fitted.estimate_steps.setZero(static_cast<Eigen::Index>(task_.num_columns()));
+  auto told = TellFit(engine_, task_, totals_, {converged, estimates, solved.variances, sums});
+  if (!told) return fitted;
+  fitted.points = {told->estimates};
+  fitted.estimate_steps = told->model.steps;
+  fitted.model = std::move(told->model);
+  return fitted;
+}
+
+}  // namespace partita::methods::glm

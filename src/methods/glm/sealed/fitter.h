@@ -1,0 +1,71 @@
+// A regression of which nothing opens but the result, whoever holds which rows and columns.
+//
+// Ideal function   (every holder's rows and columns) -> to everybody, whether counts and rows suffice
+//                  (counts.h), and whether columns are collinear; to the receiver, or to all where
+//                  the study says so, whether the fit converged, the numbers of rows and, of an
+//                  outcome of 0 or 1, of ones; and if it converged estimates and standard errors on
+//                  one grid of the release rule, and the totals of fit_numbers.h on an absolute
+//                  one, else zeros.
+// Method           Newton's method with a guard. b is the best point so far, d the step from there by
+//                  I^-1 U, and b + t d is tried, t = 1 first. What is tried is taken if there
+//                  U' d >= -e for e = 2^-4, else t is halved. The log-likelihood is concave in every
+//                  model of this level (beyond the cap of row_values.h, too), so that what is taken
+//                  has lost less than t e of it, whatever the data; and t no smaller than half of the
+//                  best one gains at least half of what any t would. Near the maximum every full
+//                  step passes. The twin in the clear is stats/glm/guarded.h.
+// Start            The maximum of the model with the intercept alone; gaussian models are solved in
+//                  one step.
+// Inverses         The first and the last, which name collinear columns and open, by pivots (mpc/functions/scoring_step.h);
+//                  those of the steps of low depth (mpc/functions/inverse.h): with eigenvalues of the
+//                  correlation matrix below 2^-23 p they make a step too short, never too long.
+// Convergence      At the last point U' I^-1 U < 2^-28, so that no estimate is farther from the
+//                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
+//                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits. In a direction
+//                  without a maximum (separation) steps stay longer than 1 in the linear predictor, so
+//                  that U' I^-1 U is the inverse of the squared standard error: that of one above
+//                  2^14 has no variance (mpc/functions/scoring_step.h).
+// Steps            Fixed: spec.steps trials and a last step. Messages are the same however it ends.
+// Revealed         Releases `disclosure`, `independence`, `fit`, as above and nothing else.
+// Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
+//                  depth and comparisons of a number, TellFit.
+#pragma once
+
+#include <optional>
+
+#include "methods/glm/protocol.h"
+#include "methods/glm/sealed/sums.h"
+
+namespace partita::methods::glm {
+
+inline constexpr double kSealedSlack = 0x1p-4, kSealedDecrement = 0x1p-28;
+
+uint64_t NumSealedFit(const Task& task);  // numbers of release `fit`
+
+// One process's part: First, spec.steps times Step (none of a gaussian model), Finish.
+class SealedFitter {
+ public:
+  SealedFitter(mpc::Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals);
+
+  // Opens which columns are collinear, given those before them.
+  Collinear First();
+  void Step();
+  Fitted Finish();
+
+ private:
+  void Fail(const mpc::Shared& failures);
+  // b + t d, within kMostCoordinate.
+  mpc::Shared Tried();
+  // I^-1 U at the best point.
+  mpc::Shared Direction();
+
+  mpc::Engine& engine_;
+  const Task& task_;
+  SealedSums& sums_;
+  const SharedTotals totals_;
+  mpc::Shared failures_;  // 1 x 1
+  mpc::Shared best_, direction_;
+  mpc::Shared fraction_;  // t, 1 x 1: as many fraction bits as there were trials
+  SharedSums at_best_;
+};
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,37 @@
+// What every row adds at a point nobody knows: mean, working weight and residual, on shares.
+//
+// Method    Binomial with logit: mu by Sigmoid, w = mu (1 - mu). Poisson: eta is capped at the limit of
+//           linear predictors (stats/glm/family.h), mu = w by Exponential: beyond the cap the
+//           likelihood goes on as a straight line, so that it stays concave.
+// At the end  the log-likelihood of binomial outcomes as well, the logarithm of the probability of
+//           what happened, 1 - mu - y + 2 y mu, and how many rows are beyond the limits.
+// Error     mu 2^-39 absolute (binomial), 2^-39 of itself and 2^-40 (poisson); logarithms 2^-40 and
+//           2^-39 over the probability.
+// Rounds    Sigmoid and a product, or a comparison, a product and Exponential; at the end Log and a
+//           comparison.
+// Revealed  Nothing.
+#pragma once
+
+#include "methods/glm/task.h"
+#include "mpc/engine.h"
+
+namespace partita::methods::glm {
+
+inline constexpr int kMeanBits = 40;
+// Fraction bits of working weights: as many as their sums with columns leave room for. Below
+// kFewestWeightBits a study is refused.
+int WeightBits(const Task& task);
+inline constexpr int kFewestWeightBits = 16;
+
+struct RowValues {
+  mpc::Shared mean;      // n x 1, kMeanBits
+  mpc::Shared weight;    // n x 1, WeightBits
+  mpc::Shared residual;  // n x 1: y - mu, kMeanBits
+  mpc::Shared outside;   // 1 x 1; only at the end
+  mpc::Shared logs;      // 1 x 1: sum of log-likelihoods, of binomial outcomes, at the end
+};
+// predictor: n x 1 at kStepBits; outcome: n x 1 without fraction bits.
+RowValues ValuesAt(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,
+                   const mpc::Shared& outcome, bool last);
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,59 @@
+// The rows of level `sealed`, on shares: columns where their holders keep them, and what is made of
+// several holders' columns once, before anything is fitted.
+//
+// Method    A holder's columns are a fixed operand (mpc/engine.h), masked once. Where another holder
+//           may leave rows out they are multiplied by that choice, a shared 0 or 1 for each row, and
+//           stay shared. Products of columns of several holders cost a product of n numbers each. A
+//           row that does not take part is 0 in every column, the intercept's included, so that it
+//           adds nothing to score and information.
+// Precision Columns at 32 bits after the point, products of 0/1 columns exact; outcomes of gaussian
+//           models at 40.
+// Rounds    One input; a product for every selecting holder of a block but the first, or factor of a
+//           crossed column but the first; one product where rows are left out.
+// Revealed  Nothing.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "methods/glm/sealed/own_blocks.h"
+#include "methods/glm/task.h"
+#include "mpc/engine.h"
+
+namespace partita::methods::glm {
+
+inline constexpr int kColumnBits = 32, kOutcomeBits = 40, kConstantBits = 36;
+
+// Columns of one block that are in one operand.
+struct ColumnPart {
+  mpc::Operand operand;         // n x columns, entries at most 1, kColumnBits
+  std::vector<size_t> columns;  // of the model
+};
+
+struct SharedBlock {
+  size_t rows = 0;
+  std::vector<ColumnPart> parts;
+  mpc::Shared outcome;  // n x 1: a whole number, or of gaussian models at kOutcomeBits
+  mpc::Shared offset;   // n x 1 at kStepBits; empty: none
+  // Of poisson models: y log y - y - log y! and y log y of each row, n x 2; e^offset, n x 1. They
+  // stand at kConstantBits.
+  mpc::Shared constants, rates;
+  // Of a split block: 1 where a row takes part, n x 1; its products of 0/1 columns, by crossed column,
+  // n x 1 without fraction bits (empty: not of such).
+  mpc::Shared ones;
+  std::vector<mpc::Shared> products;
+};
+
+// own: OwnBlocksOf at a holder, by block; else empty. It must outlive what is made of it.
+std::vector<SharedBlock> ShareBlocks(mpc::Engine& engine, const Task& task,
+                                     const SealedLayout& layout, const std::vector<OwnBlock>& own);
+
+// The counts that are checked, by group (counts.h). own, blocks: as above; counts: of a party with
+// whole rows those of own_rows.h. One input and a round of products.
+std::vector<mpc::Shared> CountsByGroup(mpc::Engine& engine, const Task& task,
+                                       const SealedLayout& layout,
+                                       const std::vector<SharedBlock>& blocks,
+                                       const std::vector<OwnBlock>& own,
+                                       const std::vector<Int128>& counts);
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,376 @@
+#include "methods/glm/sealed/sums.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "methods/glm/fit_numbers.h"
+#include "methods/glm/protocol.h"
+#include "methods/glm/sealed/row_values.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/scoring_path.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::Operand;
+using mpc::Shared;
+using mpc::WithBound;
+using Kind = mpc::Product::Kind;
+using stats::glm::Family;
+
+constexpr int kSealedInformationBits = 64, kSealedScoreBits = 54, kSealedPearsonBits = 52;
+constexpr int kStartBits = 40;
+constexpr double kLeastShare = 0x1p-40;
+
+// Place of each column of the model among `order`.
+std::vector<size_t> PlacesOf(const std::vector<size_t>& order) {
+  std::vector<size_t> places(order.size());
+  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  return places;
+}
+
+std::vector<size_t> OrderOf(const SharedBlock& block) {
+  std::vector<size_t> order;
+  for (const ColumnPart& part : block.parts)
+    order.insert(order.end(), part.columns.begin(), part.columns.end());
+  return order;
+}
+
+Shared AddedUp(Engine& engine, const std::vector<Shared>& terms, double bound) {
+  Shared sum = WithBound(terms.front(), bound / 2);
+  for (size_t i = 1; i < terms.size(); ++i)
+    sum = WithBound(engine.Add(sum, WithBound(terms[i], bound / 2)), bound / 2);
+  return WithBound(sum, bound);
+}
+
+}  // namespace
+
+SealedSums::SealedSums(Engine& engine, const Task& task, const SealedLayout& layout,
+                       const std::vector<SharedBlock>& blocks, SharedTotals totals)
+    : engine_(engine), task_(task), blocks_(blocks), totals_(std::move(totals)) {
+  rows_ = layout.rows();
+  outcome_ = Joined(&SharedBlock::outcome);
+  if (gaussian()) MakeGaussian();
+  if (task.spec.law.family == Family::kPoisson) MakePoisson();
+}
+
+Shared SealedSums::Zero(mpc::Shape shape, int fraction_bits) {
+  mpc::IntMatrix zero{shape, std::vector<Int128>(shape.rows * shape.cols, 0)};
+  return WithBound(engine_.Public({std::move(zero), fraction_bits}), 1);
+}
+
+Shared SealedSums::Joined(Shared SharedBlock::*column) {
+  std::vector<Shared> columns;
+  double bound = 0;
+  for (const SharedBlock& block : blocks_) {
+    columns.push_back(block.*column);
+    bound = std::max(bound, columns.back().bound);
+  }
+  return WithBound(engine_.Concatenate(columns, true), bound);
+}
+
+std::vector<Shared> SealedSums::ByBlock(const Shared& values) {
+  std::vector<Shared> parts;
+  size_t first = 0;
+  for (const SharedBlock& block : blocks_) {
+    parts.push_back(engine_.Slice(values, first, 0, {block.rows, values.shape.cols}));
+    first += block.rows;
+  }
+  return parts;
+}
+
+Shared SealedSums::PerRow(const Shared& sum, double bound) {
+  return WithBound(mpc::TimesPowerOfTwo(sum, -task_.units.row_bits - task_.units.weight_bits),
+                   bound);
+}
+
+Shared SealedSums::Predictor(const Shared& point) {
+  const double most = static_cast<double>(task_.num_columns()) * mpc::kMostCoordinate;
+  const bool offset = !task_.spec.offsets.empty();
+  const double bound = most + (offset ? blocks_.front().offset.bound : 0);
+  mpc::ProductRound round(engine_);
+  std::vector<std::vector<Shared>> products(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    products[b].resize(blocks_[b].parts.size());
+    for (size_t p = 0; p < products[b].size(); ++p) {
+      const ColumnPart& part = blocks_[b].parts[p];
+      round.Add(Kind::kMatrix, part.operand,
+                WithBound(engine_.SelectRows(point, part.columns), mpc::kMostCoordinate), most,
+                products[b][p]);
+    }
+  }
+  round.Run();
+  std::vector<Shared> predictors;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (offset)
+      products[b].push_back(mpc::Lift(engine_, blocks_[b].offset, kColumnBits + mpc::kStepBits));
+    predictors.push_back(AddedUp(engine_, products[b], bound));
+  }
+  Shared all = WithBound(engine_.Concatenate(predictors, true), bound);
+  mpc::CutRound cut(engine_);
+  cut.Add(all, mpc::kStepBits, bound);
+  cut.Run();
+  return all;
+}
+
+Shared SealedSums::Score(const std::vector<Shared>& values, int fraction_bits) {
+  const double most = values.front().bound;
+  mpc::ProductRound round(engine_);
+  std::vector<std::vector<Shared>> products(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    products[b].resize(blocks_[b].parts.size());
+    for (size_t p = 0; p < products[b].size(); ++p) {
+      round.Add(Kind::kGram, blocks_[b].parts[p].operand, values[b],
+                most * static_cast<double>(blocks_[b].rows), products[b][p]);
+    }
+  }
+  round.Run();
+  std::vector<Shared> by_block;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    const Shared joined = engine_.Concatenate(products[b], true);
+    by_block.push_back(engine_.SelectRows(joined, PlacesOf(OrderOf(blocks_[b]))));
+  }
+  Shared score = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)),
+                        std::ldexp(most, -task_.units.weight_bits));
+  mpc::CutRound cut(engine_);
+  cut.Add(score, fraction_bits, score.bound);
+  cut.Run();
+  return score;
+}
+
+Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted) {
+  const double most = std::ldexp(1.0, task_.units.weight_bits);
+  mpc::ProductRound round(engine_);
+  std::vector<std::vector<std::vector<Shared>>> products(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    const std::vector<ColumnPart>& parts = blocks_[b].parts;
+    products[b].assign(parts.size(), std::vector<Shared>(parts.size()));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      for (size_t j = i; j < parts.size(); ++j) {
+        round.Add(Kind::kGram, weighted[b][i], parts[j].operand,
+                  most * static_cast<double>(blocks_[b].rows), products[b][i][j]);
+      }
+    }
+  }
+  round.Run();
+  std::vector<Shared> by_block;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    std::vector<Shared> rows;
+    for (size_t i = 0; i < products[b].size(); ++i) {
+      for (size_t j = 0; j < i; ++j) products[b][i][j] = engine_.Transpose(products[b][j][i]);
+      rows.push_back(engine_.Concatenate(products[b][i], false));
+    }
+    const std::vector<size_t> places = PlacesOf(OrderOf(blocks_[b]));
+    const Shared ordered = engine_.SelectRows(engine_.Concatenate(rows, true), places);
+    by_block.push_back(engine_.SelectRows(engine_.Transpose(ordered), places));
+  }
+  Shared information = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)), 1);
+  mpc::CutRound cut(engine_);
+  cut.Add(information, kSealedInformationBits, 1);
+  cut.Run();
+  return information;
+}
+
+Shared SealedSums::LeftOut() {
+  const auto most = static_cast<double>(rows_);
+  return mpc::PlusConstant(engine_, engine_.Scale(totals_.rows, -1), most, most);
+}
+
+Shared SealedSums::Start() {
+  const Spec& spec = task_.spec;
+  const Shared zero = Zero({task_.num_columns(), 1}, mpc::kStepBits);
+  if (gaussian() || !spec.intercept) return zero;
+  const auto per_row = [&](const Shared& sum) {
+    return WithBound(mpc::TimesPowerOfTwo(sum, -task_.units.row_bits),
+                     std::ldexp(sum.bound, -task_.units.row_bits));
+  };
+  std::vector<mpc::PositiveValue> values;
+  if (spec.law.family == Family::kBinomial) {
+    const Shared others =
+        WithBound(engine_.Subtract(totals_.rows, totals_.events), static_cast<double>(rows_));
+    values = {{per_row(totals_.events), kLeastShare}, {per_row(others), kLeastShare}};
+  } else {
+    values = {{per_row(sum_), kLeastShare}, {per_row(sum_rate_), kLeastShare}};
+  }
+  const std::vector<Shared> logs = mpc::Log(engine_, values, kStartBits);
+  const Shared intercept = WithBound(engine_.Subtract(logs[0], logs[1]), mpc::kMostCoordinate / 2);
+  if (task_.num_columns() == 1) return intercept;
+  const std::vector<Shared> parts = {intercept,
+                                     engine_.Slice(zero, 1, 0, {task_.num_columns() - 1, 1})};
+  return WithBound(engine_.Concatenate(parts, true), mpc::kMostCoordinate / 2);
+}
+
+SharedSums SealedSums::At(const Shared& point, bool last) {
+  if (gaussian()) return GaussianAt(point, last);
+  const RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
+  SharedSums sums;
+  const std::vector<Shared> residuals = ByBlock(values.residual), weights = ByBlock(values.weight);
+  mpc::ProductRound round(engine_);
+  std::vector<std::vector<Shared>> weighted(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    weighted[b].resize(blocks_[b].parts.size());
+    for (size_t p = 0; p < weighted[b].size(); ++p) {
+      round.Add(weights[b], blocks_[b].parts[p].operand, values.weight.bound, weighted[b][p]);
+    }
+  }
+  round.Run();
+  std::vector<std::vector<Operand>> operands(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b)
+    operands[b].assign(weighted[b].begin(), weighted[b].end());
+  sums.information = Information(operands);
+  sums.score = Score(residuals, kSealedScoreBits);
+  if (!last) return sums;
+  sums.outside = values.outside;
+  sums.fit = task_.spec.law.family == Family::kBinomial ? BinomialFit(values.logs)
+                                                        : PoissonFit(point, values.mean);
+  return sums;
+}
+
+// ---- gaussian
+
+void SealedSums::MakeGaussian() {
+  std::vector<std::vector<Operand>> columns(blocks_.size());
+  mpc::ProductRound round(engine_);
+  std::vector<Shared> squares(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    for (const ColumnPart& part : blocks_[b].parts) columns[b].push_back(part.operand);
+    round.Add(Kind::kGram, blocks_[b].outcome, blocks_[b].outcome,
+              static_cast<double>(blocks_[b].rows), squares[b]);
+  }
+  round.Run();
+  const auto most = static_cast<double>(rows_);
+  squares_ = AddedUp(engine_, squares, most);
+  sum_ = WithBound(engine_.SumRows(outcome_), most);
+  moments_ = Information(columns);
+  products_ = Score(ByBlock(outcome_), kSealedScoreBits);
+}
+
+SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
+  const auto p = static_cast<double>(task_.num_columns());
+  SharedSums sums;
+  sums.information = moments_;
+  Shared explained;
+  mpc::ProductRound times(engine_);
+  times.AddCut(Kind::kMatrix, moments_, point, p * mpc::kMostCoordinate, kSealedScoreBits,
+               explained);
+  times.Run();
+  sums.score = WithBound(engine_.Subtract(products_, explained), p * mpc::kMostCoordinate);
+  const Shared both = WithBound(engine_.Add(products_, sums.score), 2 * p * mpc::kMostCoordinate);
+  Shared twice;
+  mpc::ProductRound squares(engine_);
+  squares.Add(Kind::kGram, both, point, 2 * p * p * mpc::kMostCoordinate * mpc::kMostCoordinate,
+              twice);
+  squares.Run();
+  const Shared divided = PerRow(squares_, 1);
+  const int bits = std::max(divided.fraction_bits, twice.fraction_bits);
+  Shared residual = WithBound(
+      engine_.Subtract(mpc::Lift(engine_, divided, bits), mpc::Lift(engine_, twice, bits)),
+      task_.units.most_pearson);
+  sums.pearson = residual;
+  mpc::CutRound cut(engine_);
+  cut.Add(sums.pearson, kSealedPearsonBits, residual.bound);
+  cut.Run();
+  if (!last) return sums;
+  // Nothing is beyond limits: what is not within bounds fails in the step.
+  sums.outside = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 1);
+  const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
+  std::vector<Shared> numbers = {mpc::TimesPowerOfTwo(sums.pearson, task_.units.row_bits), sum_};
+  mpc::CutRound fit(engine_);
+  for (Shared& number : numbers) fit.Add(number, kFitBits, most);
+  sums.squares = squares_;
+  fit.Add(sums.squares, kSquareBits, most);
+  fit.Run();
+  if (!task_.spec.intercept) {
+    // The deviance of the outcome itself.
+    numbers[1] = sums.squares;
+    mpc::CutRound null(engine_);
+    null.Add(numbers[1], kFitBits, most);
+    null.Run();
+  }
+  sums.fit = WithBound(engine_.Concatenate(numbers, true), most);
+  return sums;
+}
+
+// ---- binomial
+
+Shared SealedSums::BinomialFit(const Shared& logs) {
+  // A row that is left out has a probability of 1/2.
+  const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
+  const auto n = static_cast<double>(rows_);
+  const Shared halves = mpc::TimesConstant(engine_, LeftOut(), std::numbers::ln2, kStartBits);
+  const Shared kept = WithBound(engine_.Add(logs, halves), logs.bound + n);
+  std::vector<Shared> numbers = {mpc::TimesConstant(engine_, kept, -2, 0)};
+  if (!task_.spec.intercept) {
+    numbers.push_back(mpc::TimesConstant(engine_, totals_.rows, 2 * std::numbers::ln2, kStartBits));
+  }
+  mpc::CutRound cut(engine_);
+  for (Shared& number : numbers) cut.Add(number, kFitBits, most);
+  cut.Run();
+  return WithBound(engine_.Concatenate(numbers, true), most);
+}
+
+// ---- poisson
+
+void SealedSums::MakePoisson() {
+  products_ = Score(ByBlock(outcome_), kSealedInformationBits);
+  const Shared constants = Joined(&SharedBlock::constants);
+  const Shared sums = engine_.SumRows(constants);
+  const double most = constants.bound * static_cast<double>(rows_);
+  sum_constant_ = WithBound(engine_.Slice(sums, 0, 0, {1, 1}), most);
+  sum_log_ = WithBound(engine_.Slice(sums, 0, 1, {1, 1}), most);
+  sum_ = WithBound(engine_.SumRows(outcome_), outcome_.bound * static_cast<double>(rows_));
+  if (task_.spec.offsets.empty()) {
+    sum_rate_ = mpc::Lift(engine_, totals_.rows, kConstantBits);
+    return;
+  }
+  const Shared rates = Joined(&SharedBlock::rates), offset = Joined(&SharedBlock::offset);
+  sum_rate_ = WithBound(engine_.SumRows(rates), rates.bound * static_cast<double>(rows_));
+  mpc::ProductRound round(engine_);
+  round.Add(Kind::kGram, outcome_, offset,
+            outcome_.bound * offset.bound * static_cast<double>(rows_), sum_offset_);
+  round.Run();
+}
+
+Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
+  const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
+  const auto p = static_cast<double>(task_.num_columns());
+  // (X' y)' b.
+  Shared fitted;
+  mpc::ProductRound round(engine_);
+  round.Add(Kind::kGram, products_, point, p * products_.bound * mpc::kMostCoordinate, fitted);
+  round.Run();
+  const int unit = task_.units.row_bits + task_.units.weight_bits;
+  fitted = WithBound(mpc::TimesPowerOfTwo(fitted, unit), std::ldexp(fitted.bound, unit));
+  const Shared means = WithBound(engine_.SumRows(mean), mean.bound * static_cast<double>(rows_));
+  std::vector<Shared> terms = {fitted, sum_log_, means, sum_constant_, sum_rate_};
+  if (sum_offset_.payload != nullptr) terms.push_back(sum_offset_);
+  mpc::CutRound cut(engine_);
+  for (Shared& term : terms) cut.Add(term, kFitBits, std::max(most, term.bound));
+  cut.Run();
+  const auto lifted = [&](const Shared& whole) { return mpc::Lift(engine_, whole, kFitBits); };
+  const auto add = [&](const Shared& a, const Shared& b) {
+    return WithBound(engine_.Add(WithBound(a, most), WithBound(b, most)), most);
+  };
+  const auto subtract = [&](const Shared& a, const Shared& b) {
+    return WithBound(engine_.Subtract(WithBound(a, most), WithBound(b, most)), most);
+  };
+  const Shared outcomes = lifted(sum_);
+  Shared logs = terms[1];  // sum of y log y - y o
+  if (sum_offset_.payload != nullptr) logs = subtract(logs, terms[5]);
+  // A row that is left out has a mean of 1.
+  const Shared kept = subtract(terms[2], lifted(LeftOut()));
+  const Shared half = add(subtract(subtract(logs, terms[0]), outcomes), kept);
+  std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), most), terms[3]};
+  if (task_.spec.intercept) {
+    numbers.insert(numbers.end(), {logs, outcomes, terms[4]});
+  } else {
+    const Shared null = add(subtract(logs, outcomes), terms[4]);
+    numbers.push_back(WithBound(engine_.Scale(null, 2), most));
+  }
+  return WithBound(engine_.Concatenate(numbers, true), most);
+}
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,65 @@
+// Score, information and fit of level `sealed` at a point that nobody knows.
+//
+// Method    eta = X b of every block's operands, row values (row_values.h), U = X' (y - mu) and
+//           I = (w o X)' X in the blocks of their operands, above the diagonal only. Gaussian: X' X,
+//           X' y and y' y once, and at a point U = X' y - (X' X) b and the residual sum of squares
+//           y' y - b' (X' y + U).
+// Fit       As fit_numbers.h wants it. Rows that do not take part have eta = 0 and y = 0, and add a
+//           known number each, which is taken away.
+// Precision J 2^-64, U 2^-54 beside what row values err by.
+// Rounds    eta, row values, two products and a cut. Any number of blocks.
+// Revealed  Nothing.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "methods/glm/counts.h"
+#include "methods/glm/inputs.h"
+#include "methods/glm/sealed/shared_rows.h"
+
+namespace partita::methods::glm {
+
+class SealedSums {
+ public:
+  // blocks must outlive this. totals: of all that take part.
+  SealedSums(mpc::Engine& engine, const Task& task, const SealedLayout& layout,
+             const std::vector<SharedBlock>& blocks, SharedTotals totals);
+
+  // The point of the model with the intercept alone, of gaussian models and without an intercept 0.
+  // p x 1 at mpc::kStepBits.
+  mpc::Shared Start();
+  // point: at mpc::kStepBits, |b| <= mpc::kMostCoordinate. last: with outside, and what the fit needs.
+  SharedSums At(const mpc::Shared& point, bool last);
+
+ private:
+  bool gaussian() const { return task_.spec.law.family == stats::glm::Family::kGaussian; }
+  mpc::Shared Zero(mpc::Shape shape, int fraction_bits);
+  mpc::Shared Joined(mpc::Shared SharedBlock::*column);
+  mpc::Shared Predictor(const mpc::Shared& point);
+  // X' v of a column by block, and X' V of what is multiplied with each part; divided (task.h).
+  mpc::Shared Score(const std::vector<mpc::Shared>& values, int fraction_bits);
+  mpc::Shared Information(const std::vector<std::vector<mpc::Operand>>& weighted);
+  std::vector<mpc::Shared> ByBlock(const mpc::Shared& values);
+  mpc::Shared PerRow(const mpc::Shared& sum, double bound);
+
+  void MakeGaussian();
+  SharedSums GaussianAt(const mpc::Shared& point, bool last);
+  void MakePoisson();
+  mpc::Shared BinomialFit(const mpc::Shared& logs);
+  mpc::Shared PoissonFit(const mpc::Shared& point, const mpc::Shared& mean);
+  mpc::Shared LeftOut();
+
+  mpc::Engine& engine_;
+  const Task& task_;
+  const std::vector<SharedBlock>& blocks_;
+  const SharedTotals totals_;
+  size_t rows_ = 0;
+  mpc::Shared outcome_;
+  // Of gaussian models: J, X' y and y' y, divided; the sum of y and y' y as they are.
+  mpc::Shared moments_, products_, squares_, sum_;
+  // Of poisson models: X' y divided; sums of y, y log y - y - log y!, y log y, y o and e^o.
+  mpc::Shared sum_constant_, sum_log_, sum_offset_, sum_rate_;
+};
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,42 @@
+#include "methods/glm/solve.h"
+
+#include <cmath>
+
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/division.h"
+
+namespace partita::methods::glm {
+namespace {
+
+using mpc::Engine;
+using mpc::Shared;
+using mpc::WithBound;
+
+constexpr int kDispersionBits = 30;
+
+// Pearson's sum over n - p, 1 x 1.
+Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
+  const size_t coefficients = task.spec.num_coefficients();
+  const auto most = static_cast<double>(task.max_rows());
+  const int row_bits = task.units.row_bits;
+  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(coefficients), most);
+  freedom = WithBound(mpc::TimesPowerOfTwo(freedom, -row_bits), std::ldexp(most, -row_bits));
+  // At least ten degrees of freedom and two for each column: n is at most 1.5 times that.
+  const double largest = 2 * task.units.most_pearson;
+  const std::vector<mpc::Quotient> quotient = {
+      {sums.pearson, {freedom, std::ldexp(1.0, -row_bits)}, largest}};
+  return WithBound(mpc::Divide(engine, quotient, kDispersionBits).front(), largest);
+}
+
+}  // namespace
+
+mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& sums,
+                          const Shared& rows) {
+  mpc::ScoringSums scoring{sums.information, sums.score};
+  scoring.unit_bits = task.units.row_bits + task.units.weight_bits;
+  if (task.spec.robust()) scoring.meat = sums.meat;
+  if (TakesDispersion(task.spec)) scoring.dispersion = Dispersion(engine, task, sums, rows);
+  return SolveStep(engine, scoring);
+}
+
+}  // namespace partita::methods::glm

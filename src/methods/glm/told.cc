@@ -1,0 +1,55 @@
+#include "methods/glm/told.h"
+
+#include <cmath>
+
+#include "mpc/functions/scoring_path.h"
+
+namespace partita::methods::glm {
+namespace {
+
+Eigen::VectorXd AsVector(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+
+}  // namespace
+
+std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
+                               const FitToTell& fit) {
+  const bool estimates = fit.estimates.payload != nullptr;
+  const size_t num_totals = NumTotals(task.spec);
+  FitTotals numbers;
+  if (num_totals > 0) numbers = TotalsOf(engine, task, fit.sums, totals.rows);
+  const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
+      engine, fit.variances, num_totals > 0 ? &numbers.totals : nullptr, numbers.bound,
+      task.grid_bits, fit.converged, estimates ? &fit.estimates : nullptr);
+
+  std::vector<mpc::Shared> opened = {fit.converged, totals.rows};
+  if (task.classes > 1) opened.push_back(totals.events);
+  if (task.spec.clustered()) opened.push_back(totals.clusters);
+  const size_t next = opened.size();
+  opened.insert(opened.end(), {told.reached, told.errors});
+  if (estimates) opened.push_back(told.estimates);
+  if (num_totals > 0) opened.push_back(told.totals);
+  const std::vector<mpc::IntMatrix> values = engine.Reveal(kFitRelease, opened, task.to);
+  if (values.front().values.empty()) return {};
+  const auto count = [&](size_t place) {
+    return static_cast<uint64_t>(values[place].values.front());
+  };
+  ToldFit made;
+  FittedModel& model = made.model;
+  model.converged = values[0].values.front() != 0;
+  model.rows = count(1);
+  if (task.classes > 1) model.events = count(2);
+  if (task.spec.clustered()) model.clusters = count(next - 1);
+  const std::vector<double> steps = mpc::GridSteps(told.range, values[next]);
+  model.steps = AsVector(steps);
+  model.standard_errors = AsVector(mpc::InGridSteps(values[next + 1], steps));
+  if (estimates) made.estimates = AsVector(mpc::InGridSteps(values[next + 2], steps));
+  if (num_totals > 0) {
+    for (const Int128 total : values.back().values)
+      model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task.grid_bits));
+  }
+  return made;
+}
+
+}  // namespace partita::methods::glm

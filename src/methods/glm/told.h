@@ -1,0 +1,26 @@
+// The last opening of a fit whose estimates are on a grid (levels `iterates` and `sealed`): whether it
+// converged, and if so what is told of it, else zeros.
+#pragma once
+
+#include <optional>
+
+#include "methods/glm/protocol.h"
+
+namespace partita::methods::glm {
+
+struct FitToTell {
+  mpc::Shared converged;   // 1 x 1: 1 or 0
+  mpc::Shared estimates;   // p x 1, at most mpc::kMostCoordinate; empty: they opened before
+  mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
+  const SharedSums& sums;  // at the last point
+};
+
+// Release `fit`. Where it is not learned nothing. estimates: as they opened, if they do.
+struct ToldFit {
+  FittedModel model;
+  Eigen::VectorXd estimates;
+};
+std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
+                               const FitToTell& fit);
+
+}  // namespace partita::methods::glm

@@ -1,0 +1,56 @@
+#include "stats/glm/guarded.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <cmath>
+
+namespace partita::stats::glm {
+namespace {
+
+// Of the model with the intercept alone, offsets counted for poisson only.
+Eigen::VectorXd StartOf(const Law& law, const Rows& rows, bool intercept) {
+  Eigen::VectorXd start = Eigen::VectorXd::Zero(rows.x.cols());
+  if (!intercept) return start;
+  const double sum = rows.y.sum();
+  if (law.family == Family::kBinomial)
+    start[0] = std::log(sum / (static_cast<double>(rows.y.size()) - sum));
+  if (law.family == Family::kPoisson) start[0] = std::log(sum / rows.offset.array().exp().sum());
+  return start;
+}
+
+}  // namespace
+
+Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
+                   const Guard& guard) {
+  Guarded fit;
+  Eigen::VectorXd best = StartOf(law, rows, intercept);
+  PointSums at_best = SumsAt(law, rows, best, limits);
+  const auto step = [](const PointSums& sums) -> Eigen::VectorXd {
+    return sums.information.ldlt().solve(sums.score);
+  };
+  Eigen::VectorXd direction = step(at_best);
+  double fraction = 1;
+  for (int trial = 0; trial < guard.trials; ++trial) {
+    const Eigen::VectorXd tried = best + fraction * direction;
+    const PointSums sums = SumsAt(law, rows, tried, limits);
+    if (sums.score.dot(direction) < -guard.slack) {
+      fraction /= 2;
+      ++fit.rejected;
+      continue;
+    }
+    fit.most_rise = std::max(fit.most_rise, (sums.deviance - at_best.deviance) / 2);
+    best = tried;
+    at_best = sums;
+    direction = step(at_best);
+    fraction = 1;
+  }
+  fit.point = best + fraction * direction;
+  const PointSums last = SumsAt(law, rows, fit.point, limits);
+  const Eigen::VectorXd final_step = step(last);
+  fit.decrement = last.score.dot(final_step);
+  fit.converged = fit.decrement < guard.decrement && last.outside == 0;
+  fit.point += final_step;
+  return fit;
+}
+
+}  // namespace partita::stats::glm

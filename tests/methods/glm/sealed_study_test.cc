@@ -1,0 +1,309 @@
+// Studies of level `sealed` through the whole path: R's fits of real tables with rows, columns and both
+// split, traffic as planned, who learns what, and what is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "methods/glm/study.h"
+#include "methods/prepare_study.h"
+#include "run/party/build_plan.h"
+#include "tests/methods/glm/reference_text.h"
+#include "tests/methods/glm/sealed_tables.h"
+#include "tests/methods/glm/tables.h"
+#include "tests/methods/rehearsals.h"
+#include "tests/paths.h"
+#include "tests/run/study_in_process.h"
+#include "tests/study/edited.h"
+
+namespace partita::methods::glm::sealed_study_test {
+namespace {
+
+using partita::testing::ExpectPlannedTraffic;
+using partita::testing::Outcomes;
+using partita::testing::Prepare;
+using partita::testing::ResultOf;
+using partita::testing::RunStudy;
+using study::Edited;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::SealedText;
+
+std::string Sealed(const std::string& text) {
+  return Edited(text, "method = \"glm\"\nsteps = 4\n", "method = \"glm\"\nprotocol = \"sealed\"\n");
+}
+
+// The table in the hands of `parties`, column c at party c modulo their number; and the tables.
+struct SplitTable {
+  std::string text;
+  std::vector<std::string> tables;
+};
+
+SplitTable ByColumns(const nlohmann::json& wanted, const std::string& engine, size_t parties) {
+  const data::Table all = testing::ReadParts(wanted["data"], 1).front();
+  SplitTable split;
+  split.text = "partita = 1\nname = \"reference\"\n";
+  for (size_t p = 0; p < parties; ++p) {
+    std::string columns;
+    std::vector<size_t> own;
+    for (size_t c = p; c < all.columns.size(); c += parties) {
+      own.push_back(c);
+      columns += fmt::format("{}\"{}\"", columns.empty() ? "" : ", ", all.columns[c].schema.name);
+    }
+    split.text += fmt::format("[[party]]\nname = \"p{}\"\nroles = [\"holder\"{}]\ncolumns = [{}]\n",
+                              p, p == 0 ? ", \"receiver\"" : "", columns);
+    data::Table part;
+    part.num_rows = all.num_rows;
+    for (const size_t c : own) part.columns.push_back(all.columns[c]);
+    // A key in front of each line.
+    std::istringstream lines(testing::CsvOf(part));
+    std::string csv, line;
+    for (size_t r = 0; std::getline(lines, line); ++r)
+      csv += (r == 0 ? std::string("id") : fmt::format("k{:05}", r)) + "," + line + "\n";
+    split.tables.push_back(csv);
+  }
+  if (engine == "dealer") split.text += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
+  split.text +=
+      fmt::format("[table]\nkey = \"id\"\n[[rows]]\nname = \"all\"\ncount = {}\n", all.num_rows);
+  for (const data::ColumnSchema& schema : testing::DictionaryOf(wanted["data"]).columns)
+    split.text += testing::VariableText(schema);
+  split.text += fmt::format(
+      "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n[disclosure]\nmin_cell = 2\n[release]\n"
+      "accept = \"table of covariates\"\n[engine]\nname = \"{}\"\n[[analysis]]\nmethod = \"glm\"\n"
+      "protocol = \"sealed\"\nrelease = [\"estimates\"]\nfamily = \"{}\"\nformula = \"{}\"\n",
+      engine, wanted["family"].get<std::string>(), wanted["formula"].get<std::string>());
+  return split;
+}
+
+// Half a step of the grid, the guard bits, and 1e-4 standard errors before it.
+void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
+  constexpr double kHalf = 0.5 + 0x1p-9, kExact = 1e-4;
+  EXPECT_EQ(result["converged"], true);
+  EXPECT_EQ(result["level"], "sealed");
+  EXPECT_TRUE(result["path"].empty());
+  ASSERT_EQ(result["coefficients"].size(), wanted["terms"].size());
+  for (size_t c = 0; c < wanted["terms"].size(); ++c) {
+    const nlohmann::json& row = result["coefficients"][c];
+    SCOPED_TRACE(row["term"].get<std::string>());
+    const double error = wanted["standard_error"][c], step = row["step"];
+    EXPECT_LE(step, 0x1p-6 * 1.01 * error);
+    EXPECT_NEAR(row["estimate"], wanted["estimate"][c].get<double>(),
+                kHalf * step + kExact * error);
+    EXPECT_NEAR(row["standard_error"], error, kHalf * step + kExact * error);
+  }
+  const nlohmann::json& fit = result["fit"];
+  EXPECT_EQ(fit["df_residual"], wanted["df_residual"]);
+  // On the scale of log-likelihoods.
+  const bool gaussian = wanted["family"] == "gaussian";
+  const double total = std::ldexp(kHalf, -6) + 2 * kExact;
+  const double unit =
+      gaussian ? wanted["deviance"].get<double>() / result["rows"].get<double>() : 1;
+  EXPECT_NEAR(fit["deviance"], wanted["deviance"].get<double>(), unit * total);
+  EXPECT_NEAR(fit["log_likelihood"], wanted["log_likelihood"].get<double>(), 2 * total);
+  EXPECT_NEAR(fit["aic"], wanted["aic"].get<double>(), 4 * total);
+}
+
+nlohmann::json Reference(const std::string& name) {
+  std::ifstream file(FixturePath("references/glm/families.json"));
+  return nlohmann::json::parse(file)[name];
+}
+
+void ExpectColumnsOfR(const std::string& name, const std::string& engine, size_t parties) {
+  SCOPED_TRACE(name + " by columns, " + engine);
+  const nlohmann::json wanted = Reference(name);
+  const SplitTable split = ByColumns(wanted, engine, parties);
+  const auto outcomes = Outcomes(RunStudy(split.text, split.tables));
+  ASSERT_EQ(outcomes.size(), parties + (engine == "dealer" ? 1 : 0));
+  ExpectPlannedTraffic(outcomes);
+  ExpectR(ResultOf(outcomes.front()), wanted);
+  for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+}
+
+void ExpectRowsOfR(const std::string& name, const std::string& engine, size_t parties) {
+  SCOPED_TRACE(name + " by rows, " + engine);
+  const nlohmann::json wanted = Reference(name);
+  const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], parties);
+  std::vector<std::string> tables;
+  for (const data::Table& part : parts) tables.push_back(testing::CsvOf(part));
+  const auto outcomes =
+      Outcomes(RunStudy(Sealed(testing::ReferenceText(wanted, engine, parts)), tables));
+  ASSERT_FALSE(outcomes.empty());
+  ExpectPlannedTraffic(outcomes);
+  ExpectR(ResultOf(outcomes.front()), wanted);
+}
+
+TEST(SealedStudyTest, ColumnsSplitAsR) {
+  for (const char* name : {"birthwt", "birthwt_interaction", "birthwt_offset", "birthwt_plain",
+                           "quine", "abalone", "abalone_plain"})
+    ExpectColumnsOfR(name, "dealer", 2);
+  ExpectColumnsOfR("birthwt", "replicated", 3);
+  ExpectColumnsOfR("quine", "shamir", 3);
+}
+
+TEST(SealedStudyTest, RowsSplitAsR) {
+  for (const char* name : {"birthwt_interaction", "quine", "abalone", "abalone_counts_plain"})
+    ExpectRowsOfR(name, "dealer", 2);
+  ExpectRowsOfR("abalone_rates", "replicated", 3);
+}
+
+// ---- what the plan says, and what is refused
+
+std::string WithRows(std::string text, size_t rows) {
+  for (size_t at = text.find("ROWS"); at != std::string::npos; at = text.find("ROWS"))
+    text.replace(at, 4, std::to_string(rows));
+  return text;
+}
+
+const std::string& Patients() {
+  static const std::string text =
+      WithRows(SealedText("binomial", "event ~ age + smoker + stage", "columns"), 2000);
+  return text;
+}
+
+TEST(SealedStudyTest, ThePlanSaysThatNothingOpensOnTheWay) {
+  const study::Plan plan = run::BuildPlan(*Prepare(Patients()));
+  EXPECT_EQ(plan.leakage_level, "sealed");
+  ASSERT_EQ(plan.releases.size(), 3u);
+  EXPECT_EQ(plan.releases[2].to, "first");
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("Nothing opens on the way")));
+  EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("coefficients"))));
+  ASSERT_EQ(plan.exposures.size(), 1u);
+  // Converged, rows, events; five grids, errors and estimates; the deviance.
+  EXPECT_EQ(plan.exposures[0].opened, 19u);
+  // Eleven numbers of 6 bits and a count of at most 2000: 11 / 2 + 2.
+  EXPECT_EQ(plan.exposures[0].bits->opened, 74u);
+}
+
+void ExpectRefused(const std::string& text, const std::string& what) {
+  SCOPED_TRACE(what);
+  try {
+    Prepare(text);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.message(), HasSubstr(what));
+    EXPECT_FALSE(error.hint().empty());
+  }
+}
+
+TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
+  const auto edited = [](const std::string& from, const std::string& to) {
+    return Edited(Patients(), from, to);
+  };
+  ExpectRefused(edited("protocol = \"sealed\"\n", ""), "columns are split");
+  ExpectRefused(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nlink = \"probit\"\n"),
+                "no family binomial with link probit");
+  ExpectRefused(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"robust\"\n"),
+                "neither other errors");
+  ExpectRefused(edited("count = 2000", "count = 300000"), "262144 rows at most");
+  ExpectRefused(WithRows(SealedText("binomial", "event ~ age", "columns", "ot"), 2001),
+                "2000 rows at most with engine 'ot'");
+  ExpectRefused(WithRows(SealedText("gaussian", "score ~ age + offset(years)", "columns"), 300),
+                "no offset in a gaussian model");
+  ExpectRefused(WithRows(SealedText("binomial", "event ~ age + offset(dose) - 1", "columns"), 300),
+                "without an intercept");
+  ExpectRefused(edited("stage\"\nrelease", "I(age * dose)\"\nrelease"), "of two holders");
+  ExpectRefused(
+      WithRows(SealedText("poisson", "visits ~ offset(years) + offset(dose)", "columns"), 300),
+      "the offset is made of variables of two holders");
+  ExpectRefused(
+      Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300), "count = 300\n", ""),
+      "declares no number");
+  ExpectRefused(Edited(WithRows(SealedText("gaussian", "score ~ age", "columns"), 300), "family",
+                       "steps = 3\nfamily"),
+                "takes no steps");
+  // Of too many columns for so few rows, unless all accept it.
+  ExpectRefused(edited("accept = \"table of covariates\"", "grid = \"2^-6\""), "half of");
+}
+
+// ---- counts on shares
+
+std::vector<std::string> CsvParts(const GlmStudy& study, const data::Table& all) {
+  std::vector<std::string> tables;
+  for (const data::SegmentPart& part : study.partition.segments.front().parts) {
+    std::string csv = "id";
+    for (const size_t v : part.variables) csv += "," + study.partition.variables[v];
+    csv += "\n";
+    for (size_t r = 0; r < all.num_rows; ++r) {
+      csv += fmt::format("k{:05}", r);
+      for (const size_t v : part.variables) {
+        const data::Column& column = all.Get(study.partition.variables[v]);
+        csv += "," + (column.codes.empty()
+                          ? fmt::format("{}", column.numbers[r])
+                          : column.schema.levels[static_cast<size_t>(column.codes[r])]);
+      }
+      csv += "\n";
+    }
+    tables.push_back(csv);
+  }
+  return tables;
+}
+
+// Of level three with an event one row too few, in counts that no holder can make alone.
+TEST(SealedStudyTest, FewRowsOfALevelAndAnOutcomeOpenNothing) {
+  for (const size_t events : {size_t{5}, size_t{4}}) {
+    SCOPED_TRACE(events);
+    testing::SealedCase made{Edited(SealedText("binomial", "event ~ age + smoker", "columns"),
+                                    "min_cell = 1", "min_cell = 5"),
+                             21, 200};
+    const GlmStudy study = testing::SealedStudyOf(made);
+    std::mt19937_64 random(made.seed);
+    data::Table all = testing::PatientTable(study, random, made);
+    size_t smokers = 0;
+    for (size_t r = 0; r < all.num_rows; ++r) {
+      // Smoker is at the first, event at the second holder.
+      if (all.columns[1].numbers[r] == 0) continue;
+      all.columns[6].numbers[r] = smokers++ < events ? 1 : 0;
+    }
+    const auto ends = RunStudy(WithRows(made.text, made.rows), CsvParts(study, all));
+    const run::PartyEnd& receiver = ends.front();
+    if (events >= 5) {
+      EXPECT_FALSE(receiver.error.has_value());
+      continue;
+    }
+    ASSERT_TRUE(receiver.error.has_value());
+    EXPECT_EQ(receiver.error->code(), ErrorCode::kRefused);
+    EXPECT_THAT(receiver.error->message(), HasSubstr("smoker"));
+  }
+}
+
+TEST(SealedStudyTest, SeparationIsReported) {
+  testing::SealedCase made{SealedText("binomial", "event ~ age + smoker", "columns"), 22};
+  made.separated = true;
+  const GlmStudy study = testing::SealedStudyOf(made);
+  std::mt19937_64 random(made.seed);
+  const auto outcomes = Outcomes(RunStudy(
+      WithRows(made.text, made.rows), CsvParts(study, testing::PatientTable(study, random, made))));
+  ASSERT_FALSE(outcomes.empty());
+  ExpectPlannedTraffic(outcomes);
+  const nlohmann::json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["converged"], false);
+  EXPECT_TRUE(result["coefficients"].empty());
+  EXPECT_TRUE(result["fit"].is_null());
+  EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).ending, study::Ending::kNotConverged);
+}
+
+// Conditions of both holders, and rows that lack variables of both.
+TEST(SealedStudyTest, RehearsalsAgree) {
+  const auto rehearse = [](const std::string& text) {
+    SCOPED_TRACE(text.substr(text.find("[design]")));
+    SilentProgress progress;
+    const run::Rehearsal rehearsal = run::Rehearse(
+        PrepareGlmStudy(ParseStudyFile(WithRows(text, 400), "study.toml")), {}, progress);
+    rehearsals::ExpectPassed(rehearsal);
+    EXPECT_TRUE(rehearsal.converged());
+  };
+  const std::string subset = "subset = [{variable = \"smoker\", is = 1}]\nrelease =";
+  rehearse(Edited(SealedText("binomial", "event ~ age * dose", "columns", "dealer", "complete"),
+                  "release =", subset));
+  rehearse(SealedText("poisson", "visits ~ dose * smoker + stage", "both", "dealer", "complete"));
+  rehearse(SealedText("gaussian", "score ~ age + dose", "rows"));
+}
+
+}  // namespace
+}  // namespace partita::methods::glm::sealed_study_test

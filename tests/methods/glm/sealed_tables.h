@@ -1,0 +1,164 @@
+// Made-up patients whose columns lie at two clinics, rows at two, or both: study texts and rows.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "methods/glm/sealed/own_blocks.h"
+#include "methods/glm/sealed/plan_layout.h"
+#include "methods/glm/study.h"
+#include "methods/prepare_study.h"
+
+namespace partita::methods::glm::testing {
+
+// split: "columns" (first has age, smoker, years and score, second the rest), "rows", or "both" (a
+// third clinic has whole rows). Engines of three parties have "both", or a receiver without rows.
+inline std::string SealedText(const std::string& family, const std::string& formula,
+                              const std::string& split, const std::string& engine = "dealer",
+                              const std::string& missing = "refuse") {
+  const bool columns = split != "rows";
+  std::string text = "partita = 1\nname = \"patients\"\n";
+  const auto party = [&](const std::string& name, const std::string& roles,
+                         const std::string& rest) {
+    text += fmt::format("[[party]]\nname = \"{}\"\nroles = [{}]\n{}", name, roles, rest);
+  };
+  const std::string first = "columns = [\"age\", \"smoker\", \"years\", \"score\"]\n",
+                    second = "columns = [\"dose\", \"stage\", \"event\", \"visits\"]\n";
+  const bool apart = engine != "dealer" && engine != "ot" && split != "both";
+  party("first", apart ? "\"holder\"" : "\"holder\", \"receiver\"",
+        columns ? first + "rows = [\"shared\"]\n" : "rows = [\"shared\"]\n");
+  party("second", "\"holder\"", columns ? second + "rows = [\"shared\"]\n" : "rows = [\"own\"]\n");
+  if (split == "both") party("third", "\"holder\"", "rows = [\"own\"]\n");
+  if (engine == "dealer") party("helper", "\"dealer\"", "");
+  if (apart) party("helper", "\"receiver\"", "");
+  if (columns) text += "[table]\nkey = \"id\"\n";
+  text += "[[rows]]\nname = \"shared\"\ncount = ROWS\n";
+  if (split != "columns") text += "[[rows]]\nname = \"own\"\ncount = ROWS\n";
+  const auto number = [&](const char* name, const char* type, double lower, double upper) {
+    text += fmt::format("[[variable]]\nname = \"{}\"\ntype = \"{}\"\nlower = {}\nupper = {}\n",
+                        name, type, lower, upper);
+  };
+  number("age", "numeric", 20, 90);
+  number("smoker", "integer", 0, 1);
+  number("years", "numeric", 0.5, 4);
+  number("score", "numeric", -10, 40);
+  number("dose", "numeric", -1, 1);
+  text +=
+      "[[variable]]\nname = \"stage\"\ntype = \"factor\"\nlevels = [\"one\", \"two\", \"three\"]\n";
+  number("event", "integer", 0, 1);
+  number("visits", "integer", 0, 60);
+  return text + fmt::format(
+                    "[design]\nsite = \"ignore\"\nmissing = \"{}\"\n[disclosure]\nmin_cell = 1\n"
+                    "min_rows = 50\n[release]\naccept = \"table of covariates\"\n[engine]\n"
+                    "name = \"{}\"\n[[analysis]]\nmethod = \"glm\"\nprotocol = \"sealed\"\n"
+                    "family = \"{}\"\nformula = \"{}\"\nrelease = [\"estimates\"]\n",
+                    missing, engine, family, formula);
+}
+
+struct SealedCase {
+  std::string text;
+  uint64_t seed = 1;
+  size_t rows = 300;  // of each block
+  bool separated = false, dose_is_age = false;
+  bool many_visits = false;  // of few smokers, almost none of others
+};
+
+inline GlmStudy SealedStudyOf(const SealedCase& made) {
+  std::string text = made.text;
+  for (size_t at = text.find("ROWS"); at != std::string::npos; at = text.find("ROWS"))
+    text.replace(at, 4, std::to_string(made.rows));
+  return PrepareGlmStudy(ParseStudyFile(text, "study.toml"));
+}
+
+inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
+                                const SealedCase& made) {
+  data::Table table;
+  table.num_rows = made.rows;
+  for (const data::ColumnSchema& schema : study.file.dictionary.columns) {
+    table.columns.emplace_back();
+    table.columns.back().schema = schema;
+  }
+  std::uniform_real_distribution<double> uniform;
+  const auto add = [&](size_t column, double value) {
+    const data::ColumnSchema& schema = table.columns[column].schema;
+    table.columns[column].numbers.push_back(std::clamp(value, schema.lower, schema.upper));
+  };
+  const bool lacks = study.file.design.missing == study::MissingPolicy::kComplete;
+  for (size_t r = 0; r < made.rows; ++r) {
+    const double age = 20 + 70 * uniform(random), years = 0.5 + 3.5 * uniform(random);
+    const double dose = made.dose_is_age ? (age - 55) / 35 : 2 * uniform(random) - 1;
+    const double smoker = uniform(random) < (made.many_visits ? 0.05 : 0.35) ? 1 : 0;
+    const auto stage = static_cast<int32_t>(random() % 3);
+    const double eta = -1 + 0.02 * age - 0.6 * dose + 0.5 * smoker + 0.3 * stage;
+    const double event = uniform(random) < 1 / (1 + std::exp(0.6 - eta)) ? 1 : 0;
+    add(0, lacks && uniform(random) < 0.1 ? std::nan("") : age);
+    add(1, smoker);
+    add(2, years);
+    add(3, std::normal_distribution<double>(10 + 3 * eta, 4)(random));
+    add(4, lacks && uniform(random) < 0.1 ? std::nan("") : dose);
+    table.columns[5].codes.push_back(stage);
+    add(6, made.separated && smoker == 1 ? 1 : event);
+    const double rate = made.many_visits ? (smoker == 1 ? 50 : 0.2) : std::exp(eta) * years;
+    add(7, std::poisson_distribution<int>(rate)(random));
+  }
+  return table;
+}
+
+// Of every party, and all rows that take part.
+struct SealedRows {
+  std::vector<std::vector<OwnBlock>> blocks;
+  std::vector<std::vector<Int128>> counts;
+  stats::glm::Rows pooled;
+};
+
+inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
+  std::mt19937_64 random(made.seed);
+  SealedRows rows;
+  rows.blocks.resize(study.num_computing);
+  rows.counts.assign(study.num_computing, std::vector<Int128>(NumCounts(study.task)));
+  const CountTables tables(study.task.spec, study.factors);
+  std::vector<stats::glm::Rows> pooled;
+  for (size_t b = 0; b < study.partition.blocks.size(); ++b) {
+    const data::Table all = PatientTable(study, random, made);
+    data::Table whole = all;
+    study.DeriveColumns(whole);
+    run::TakenRows taken;
+    run::OwnRows counts;
+    const std::vector<size_t> indices = RowsTaken(study, whole, taken, counts);
+    pooled.push_back(OwnDataOf(study.task.spec, tables, whole, indices).rows);
+    for (const data::SegmentPart& part : study.partition.segments[b].parts) {
+      auto table = std::make_shared<data::Table>();
+      table->num_rows = all.num_rows;
+      for (const size_t v : part.variables)
+        table->columns.push_back(all.Get(study.partition.variables[v]));
+      study.DeriveColumns(*table);
+      data::Holding holding;
+      holding.party = part.party;
+      holding.table = table;
+      holding.blocks = {{b, 0, all.num_rows, study.partition.segments[b].shared()}};
+      run::OwnRows own_counts;
+      const auto prepared = study.PrepareRows(part.party, holding, own_counts);
+      RowsTaken(study, *table, taken, own_counts);
+      // A party has one block here.
+      rows.blocks[part.party] =
+          OwnBlocksOf(study.task.spec, study.layout, part.party, holding, taken.taken);
+      if (!study.partition.segments[b].shared()) {
+        std::vector<size_t> kept;
+        for (size_t r = 0; r < all.num_rows; ++r) {
+          if (taken.taken[r] != 0) kept.push_back(r);
+        }
+        rows.counts[part.party] = OwnDataOf(study.task.spec, tables, *table, kept).counts;
+      }
+    }
+  }
+  rows.pooled = stats::glm::Pooled(pooled);
+  return rows;
+}
+
+}  // namespace partita::methods::glm::testing

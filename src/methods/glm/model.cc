@@ -294,7 +294,12 @@ class Builder {
       }
       products = std::move(next);
     }
-    for (const std::vector<DesignColumn>& product : products) AddColumn(product);
+    ModelTerm made{TextOf(term), {}};
+    for (const std::vector<DesignColumn>& product : products) {
+      made.columns.push_back(spec_.columns.size());
+      AddColumn(product);
+    }
+    if (made.columns.size() > 1) spec_.terms.push_back(std::move(made));
   }
 
   void AddColumn(const std::vector<DesignColumn>& product) {
@@ -369,6 +374,9 @@ void TakeSiteEffects(Spec& spec, uint64_t sites) {
   }
   spec.columns.erase(spec.columns.begin());
   for (size_t& column : spec.products) --column;
+  for (ModelTerm& term : spec.terms) {
+    for (size_t& column : term.columns) --column;
+  }
   spec.sites = sites;
 }
 

@@ -31,6 +31,7 @@ std::string ModelText(const GlmStudy& study) {
   if (!spec.weights.empty())
     text += fmt::format(", {} {}", WeightsName(spec.weights_kind), spec.weights);
   if (spec.sites > 0) text += ", an intercept for each holder";
+  if (spec.ridge > 0) text += fmt::format(", ridge {:g}", spec.ridge);
   if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust() ? text + ", robust errors" : text;
 }
@@ -42,6 +43,11 @@ std::string FitText(const GlmStudy& study) {
       "standard errors on a grid of 2^-{} of themselves",
       spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
       spec.columns.size(), study.task.grid_bits);
+  if (!spec.terms.empty()) {
+    errors +=
+        fmt::format(", {} Wald statistic{} of terms of several columns on one of 2^-{}",
+                    spec.terms.size(), spec.terms.size() == 1 ? "" : "s", study.task.grid_bits);
+  }
   if (NumTotals(spec) == 0) return errors;
   return fmt::format(
       "{} and the fit (deviances, constants of the likelihood: {} in all) on one of 2^-{}", errors,
@@ -73,7 +79,8 @@ double OpenedBits(const GlmStudy& study) {
     const auto points = static_cast<uint64_t>(task.spec.steps) + 1;
     bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
   } else {
-    bits += privacy::NumberBits(task.num_columns() + NumTotals(task.spec), task.grid_bits);
+    bits += privacy::NumberBits(task.num_columns() + NumTotals(task.spec) + task.spec.terms.size(),
+                                task.grid_bits);
   }
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
@@ -203,7 +210,9 @@ void GlmStudy::Describe(study::Plan& plan) const {
     plan.notes.emplace_back(
         "The null deviance is left out: with an offset it needs a fit of its own.");
   }
-  plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoefficientsFile));
+  plan.notes.push_back(
+      fmt::format("The coefficients are also written as {}{}.", kCoefficientsFile,
+                  spec.terms.empty() ? "" : fmt::format(", the tests of terms as {}", kTermsFile)));
 }
 
 std::vector<std::string> GlmStudy::Warnings() const {
@@ -248,12 +257,17 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   return {path, all};
 }
 
-std::vector<std::string> GlmStudy::FileNames() const { return {kCoefficientsFile}; }
+std::vector<std::string> GlmStudy::FileNames() const {
+  if (task.spec.terms.empty()) return {kCoefficientsFile};
+  return {kCoefficientsFile, kTermsFile};
+}
 
 uint64_t GlmStudy::FileBytes() const {
   uint64_t bytes = kColumnsOfCsv * kNumberBytes;
   for (const ModelColumn& column : task.spec.columns)
     bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
+  for (const ModelTerm& term : task.spec.terms)
+    bytes += 2 * term.name.size() + kColumnsOfCsv * kNumberBytes;
   return bytes;
 }
 

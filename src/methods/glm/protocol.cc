@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "methods/glm/step.h"
+#include "methods/glm/wald.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/reciprocal.h"
@@ -39,7 +40,7 @@ uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
 
 uint64_t NumFit(const Task& task) {
   return 2 + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 1 : 0) + 2 * task.num_columns() +
-         NumTotals(task.spec);
+         NumTotals(task.spec) + task.spec.terms.size();
 }
 
 Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotals totals)
@@ -89,6 +90,21 @@ void Fitter::OpenPoint(int point) {
   fitted_.points.push_back(at_);
 }
 
+FitTotals Fitter::NumbersOfFit(const SharedSums& sums) {
+  FitTotals numbers;
+  std::vector<Shared> parts;
+  if (NumTotals(task_.spec) > 0) {
+    numbers = TotalsOf(engine_, task_, sums, totals_.rows);
+    parts.push_back(numbers.totals);
+  }
+  if (!task_.spec.terms.empty()) {
+    parts.push_back(WaldStatistics(engine_, task_, solved_, at_));
+    numbers.bound = std::max(numbers.bound, parts.back().bound);
+  }
+  if (!parts.empty()) numbers.totals = engine_.Concatenate(parts, true);
+  return numbers;
+}
+
 Fitted Fitter::Finish() {
   const size_t p = task_.num_columns();
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
@@ -107,19 +123,19 @@ Fitted Fitter::Finish() {
   const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
   const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
   const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
-  const size_t num_totals = NumTotals(task_.spec);
-  FitTotals totals;
-  if (num_totals > 0) totals = TotalsOf(engine_, task_, sums, totals_.rows);
+  const size_t num_totals = NumTotals(task_.spec),
+               num_numbers = num_totals + task_.spec.terms.size();
+  const FitTotals totals = NumbersOfFit(sums);
   const std::vector<Shared> rounded =
       mpc::RoundToGrids(engine_, {{errors, kMostError, marks}},
-                        num_totals > 0 ? &totals.totals : nullptr, totals.bound, bits);
+                        num_numbers > 0 ? &totals.totals : nullptr, totals.bound, bits);
   const Shared of_columns = Repeat(engine_, converged, p);
   Shared reached, told_errors, told_totals;
   mpc::ProductRound masked(engine_);
   masked.Add(marks.reached, of_columns, marks.reached.bound, reached);
   masked.Add(rounded[0], of_columns, rounded[0].bound, told_errors);
-  if (num_totals > 0) {
-    masked.Add(rounded[1], Repeat(engine_, converged, num_totals), rounded[1].bound, told_totals);
+  if (num_numbers > 0) {
+    masked.Add(rounded[1], Repeat(engine_, converged, num_numbers), rounded[1].bound, told_totals);
   }
   masked.Run();
 
@@ -127,7 +143,7 @@ Fitted Fitter::Finish() {
   if (task_.classes > 1) opened.push_back(totals_.events);
   if (task_.spec.clustered()) opened.push_back(totals_.clusters);
   opened.insert(opened.end(), {reached, told_errors});
-  if (num_totals > 0) opened.push_back(told_totals);
+  if (num_numbers > 0) opened.push_back(told_totals);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   FittedModel model;
@@ -139,9 +155,10 @@ Fitted Fitter::Finish() {
   const std::vector<double> steps = mpc::GridSteps(marks.range, values[next]);
   model.steps = Vector(steps);
   model.standard_errors = Vector(mpc::InGridSteps(values[next + 1], steps));
-  if (num_totals > 0) {
-    for (const Int128 total : values[next + 2].values)
-      model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -bits));
+  for (size_t i = 0; i < num_numbers; ++i) {
+    const double number =
+        std::ldexp(mpc::DecodeFixed(values[next + 2].values[i], mpc::kGuardBits), -bits);
+    (i < num_totals ? model.totals : model.statistics).push_back(number);
   }
   fitted_.model = std::move(model);
   return std::move(fitted_);

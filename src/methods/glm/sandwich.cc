@@ -24,10 +24,11 @@ Shared Diagonal(Engine& engine, const Shared& matrix) {
   return mpc::WithBound(engine.SelectRows(mpc::Reshape(matrix, {p * p, 1}), entries), matrix.bound);
 }
 
-Shared SandwichDiagonal(Engine& engine, const Shared& meat, const Shared& scale,
-                        const Shared& inverse) {
+Sandwich SandwichOf(Engine& engine, const Shared& meat, const Shared& scale,
+                    const Shared& inverse) {
   // |M_ij| d_i <= (M_jj N_ii)^(1/2), and M is at most kMostPearson.
-  Shared of_rows, scaled, half, product;
+  Shared of_rows, scaled, half;
+  Sandwich made;
   mpc::ProductRound rows(engine);
   rows.AddCut(meat, scale, kMostScaled, kMeatBits, of_rows);
   rows.Run();
@@ -38,13 +39,13 @@ Shared SandwichDiagonal(Engine& engine, const Shared& meat, const Shared& scale,
   left.AddCut(Kind::kMatrix, inverse, scaled, kMostHalf, kHalfBits, half);
   left.Run();
   mpc::ProductRound right(engine);
-  right.Add(Kind::kMatrix, half, inverse, kMostSandwich, product);
+  right.Add(Kind::kMatrix, half, inverse, kMostSandwich, made.product);
   right.Run();
-  Shared diagonal = Diagonal(engine, product);
+  made.diagonal = Diagonal(engine, made.product);
   mpc::CutRound cut(engine);
-  cut.Add(diagonal, kSandwichBits, kMostSandwich);
+  cut.Add(made.diagonal, kSandwichBits, kMostSandwich);
   cut.Run();
-  return diagonal;
+  return made;
 }
 
 }  // namespace partita::methods::glm

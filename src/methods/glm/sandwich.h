@@ -1,9 +1,9 @@
-// The diagonal of the sandwich on shares, in the scaling in which the information is inverted.
+// The sandwich on shares, in the scaling in which the information is inverted.
 //
 // Input     M divided like J (inputs.h), at most kMostPearson J in every direction
 //           (stats/glm/robust.h); d and X of step.h.
-// Method    N = diag(d) M diag(d), which is at most kMostPearson K, and the diagonal of X N X, so that
-//           J^-1 M J^-1 has d^2 times it on its diagonal. Every bound follows from N <= 2^20 K:
+// Method    N = diag(d) M diag(d), which is at most kMostPearson K, and X N X, so that J^-1 M J^-1 is
+//           diag(d) X N X diag(d). Every bound follows from N <= 2^20 K:
 //           |N_ij| <= 2^20, (X N X)_ii <= 2^20 X_ii, |X N|_ij <= 2^20 X_ii^(1/2).
 // Error     M: 2^-56, divided by J; X N: 2^-38 absolute.
 // Cost      Two products of p^2 numbers and two of matrices, each with its cut.
@@ -17,9 +17,14 @@ namespace partita::methods::glm {
 inline constexpr int kMeatBits = 56, kSandwichBits = 34;
 inline constexpr double kMostSandwich = 0x1p40;
 
-// p x 1, at kSandwichBits, at most kMostSandwich. scale: d, p x 1; inverse: X, p x p, at most 2^20.
-mpc::Shared SandwichDiagonal(mpc::Engine& engine, const mpc::Shared& meat, const mpc::Shared& scale,
-                             const mpc::Shared& inverse);
+// At most kMostSandwich.
+struct Sandwich {
+  mpc::Shared product;   // X N X, p x p, not cut yet: 78 fraction bits
+  mpc::Shared diagonal;  // p x 1, at kSandwichBits
+};
+// scale: d, p x 1; inverse: X, p x p, at most 2^20.
+Sandwich SandwichOf(mpc::Engine& engine, const mpc::Shared& meat, const mpc::Shared& scale,
+                    const mpc::Shared& inverse);
 
 // The diagonal of a square matrix, p x 1.
 mpc::Shared Diagonal(mpc::Engine& engine, const mpc::Shared& matrix);

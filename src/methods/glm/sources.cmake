@@ -9,6 +9,7 @@ list(APPEND method_sources
   glm/sandwich.cc
   glm/step.cc
   glm/task.cc
+  glm/wald.cc
 )
 list(APPEND cold_method_sources
   glm/compare.cc

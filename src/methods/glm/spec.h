@@ -33,6 +33,12 @@ struct Outcome {
   double lower = 0, upper = 1;  // of the scaled number
 };
 
+// A term of several columns, which is tested as a whole.
+struct ModelTerm {
+  std::string name;             // as in the formula
+  std::vector<size_t> columns;  // of Spec::columns
+};
+
 // Of what the standard errors are (stats/glm/robust.h): of the model; of the rows, as they are or
 // times sqrt(n / (n - p)); of the clusters, times sqrt(G / (G - 1)).
 enum class Errors { kModel, kRobust, kRobustAdjusted, kCluster };
@@ -43,6 +49,7 @@ struct Spec {
   bool intercept = true;
   Outcome outcome;
   std::vector<ModelColumn> columns;  // the intercept first
+  std::vector<ModelTerm> terms;      // those of several columns
   std::vector<std::string> offsets;  // design columns, added up and divided by outcome.scale
   double offset_lower = 0, offset_upper = 0;  // after that division
 
@@ -62,6 +69,7 @@ struct Spec {
   std::vector<data::DesignColumn> covariates;  // that the columns and offsets are made of
   std::vector<std::string> variables;          // of the dictionary, the outcome's included
 
+  double ridge = 0;         // for each row; of columns in [-1, 1]
   bool aggregates = false;  // the level; else iterates
   int steps = 3;            // after the first point
   double confidence = 0.95;

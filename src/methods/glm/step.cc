@@ -116,9 +116,11 @@ SolvedStep SolveStep(Engine& engine, const Task& task, const SharedSums& sums, c
 
   // Of the model the diagonal of X, else of the sandwich.
   Shared diagonal_of_inverse = Diagonal(engine, x);
+  solved.covariance = x;
   if (task.spec.robust()) {
-    diagonal_of_inverse = KeepWithin(engine, SandwichDiagonal(engine, sums.meat, d, x),
-                                     kMostInverse, solved.failures);
+    const Sandwich sandwich = SandwichOf(engine, sums.meat, d, x);
+    diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInverse, solved.failures);
+    solved.covariance = sandwich.product;
   }
   Shared direction, row_variances;
   mpc::ProductRound solve(engine);

@@ -26,6 +26,9 @@ inline constexpr double kLeastInformation = 0x1p-28, kSmallestPivot = 0x1p-20;
 struct SolvedStep {
   mpc::Shared step;       // p x 1, at kStepBits
   mpc::Shared variances;  // p x 1: SE^2 / 2
+  // p x p: X, of robust errors X N X (sandwich.h); the covariance of the estimates but for d on both
+  // sides and a factor.
+  mpc::Shared covariance;
   mpc::Shared collinear;  // p x 1, 0 or 1
   mpc::Shared failures;   // 1 x 1, a number
 };

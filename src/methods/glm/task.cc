@@ -92,7 +92,8 @@ void SetUnits(Task& task) {
       units.most_pearson = most_score * most_score;
   }
   if (spec.law.quasi) units.most_pearson = stats::glm::kMostPearson;
-  units.weight_bits = BitsAbove(most_weight);
+  most_score += spec.ridge * kMostCoordinate;
+  units.weight_bits = BitsAbove(most_weight + spec.ridge);
   // Of the first point I_k b_k: weights times linear predictors.
   units.most_score =
       std::max(std::ldexp(most_score, -units.weight_bits),

@@ -2,7 +2,7 @@
 //
 // Units    Columns are in [-1, 1] (spec.h). Sums of holders are divided by 2^row_bits, at least the
 //          most rows there can be, and information and score by 2^weight_bits, at least the largest
-//          working weight: J = I / 2^(row_bits + weight_bits) has entries of at most 1.
+//          working weight and the ridge: J = I / 2^(row_bits + weight_bits) has entries of at most 1.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,9 @@ struct Units {
 // Estimates open on grids of 2^-bits of their standard errors: the first point, those after it but
 // the last, the last.
 inline constexpr int kFirstGridBits = 2, kIterateGridBits = 4;
+
+// Of coordinates of a point: columns are in [-1, 1].
+inline constexpr double kMostCoordinate = 1024;
 
 struct Task {
   Spec spec;

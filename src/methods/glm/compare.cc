@@ -141,7 +141,7 @@ class Comparison {
     const VectorXd& estimates = opened_.points.back();
     const MatrixXd covariance = CovarianceAt(SumsAt(estimates));
     for (size_t t = 0; t < task_.spec.terms.size(); ++t) {
-      const ModelTerm& term = task_.spec.terms[t];
+      const data::ModelTerm& term = task_.spec.terms[t];
       const double plain =
           stats::glm::WaldStatistic(estimates, covariance, term.columns).value_or(kNoStatistic);
       AddOnGrid(

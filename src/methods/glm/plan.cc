@@ -264,9 +264,9 @@ std::vector<std::string> GlmStudy::FileNames() const {
 
 uint64_t GlmStudy::FileBytes() const {
   uint64_t bytes = kColumnsOfCsv * kNumberBytes;
-  for (const ModelColumn& column : task.spec.columns)
+  for (const data::ModelColumn& column : task.spec.columns)
     bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
-  for (const ModelTerm& term : task.spec.terms)
+  for (const data::ModelTerm& term : task.spec.terms)
     bytes += 2 * term.name.size() + kColumnsOfCsv * kNumberBytes;
   return bytes;
 }

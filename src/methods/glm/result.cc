@@ -58,7 +58,8 @@ std::optional<double> FreedomOf(const Spec& spec, const FittedModel& model) {
 }
 
 // factor: of standard errors.
-TermTest TestOf(const ModelTerm& term, double statistic, double factor, std::optional<double> df) {
+TermTest TestOf(const data::ModelTerm& term, double statistic, double factor,
+                std::optional<double> df) {
   TermTest test{term.name, term.columns.size(), {}, {}};
   if (statistic < 0) return test;
   const auto k = static_cast<double>(test.columns);

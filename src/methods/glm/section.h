@@ -2,7 +2,7 @@
 //
 //   family      stats/glm/family.h
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
-//   formula     stats/glm/formula.h
+//   formula     data/formula.h
 //   errors      read_errors.h
 //   penalty     {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
 //               columns divided by the largest magnitude within their bounds; not of the intercept

@@ -27,9 +27,6 @@ struct Units {
 // the last, the last.
 inline constexpr int kFirstGridBits = 2, kIterateGridBits = 4;
 
-// Of coordinates of a point: columns are in [-1, 1].
-inline constexpr double kMostCoordinate = 1024;
-
 struct Task {
   Spec spec;
   std::vector<run::RowHolder> holders;  // each party once

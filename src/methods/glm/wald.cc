@@ -8,6 +8,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/definite.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -35,16 +36,17 @@ Shared EstimatesOf(Engine& engine, const std::vector<size_t>& columns,
                    const Eigen::VectorXd& estimates) {
   mpc::IntMatrix matrix{{columns.size(), 1}, {}};
   for (const size_t c : columns) {
-    matrix.values.push_back(mpc::EncodeFixed(estimates[static_cast<Eigen::Index>(c)], kStepBits));
+    matrix.values.push_back(
+        mpc::EncodeFixed(estimates[static_cast<Eigen::Index>(c)], mpc::kStepBits));
   }
-  return WithBound(engine.Public({std::move(matrix), kStepBits}), kMostCoordinate);
+  return WithBound(engine.Public({std::move(matrix), mpc::kStepBits}), mpc::kMostCoordinate);
 }
 
 class TermTests {
  public:
-  TermTests(Engine& engine, const Task& task, const SolvedStep& solved)
+  TermTests(Engine& engine, const Task& task, const mpc::SolvedStep& solved)
       : engine_(engine), task_(task), solved_(solved) {
-    for (const ModelTerm& term : task.spec.terms) {
+    for (const data::ModelTerm& term : task.spec.terms) {
       terms_.push_back({columns_.size(), term.columns.size()});
       columns_.insert(columns_.end(), term.columns.begin(), term.columns.end());
     }
@@ -67,7 +69,7 @@ class TermTests {
   void SelectCovariances() {
     const size_t p = task_.num_columns();
     std::vector<size_t> entries;
-    for (const ModelTerm& term : task_.spec.terms) {
+    for (const data::ModelTerm& term : task_.spec.terms) {
       for (const size_t i : term.columns) {
         for (const size_t j : term.columns) entries.push_back(i * p + j);
       }
@@ -87,10 +89,11 @@ class TermTests {
 
   void SetRoots() {
     std::vector<Shared> diagonals;
-    for (const TestedTerm& term : terms_) diagonals.push_back(Diagonal(engine_, term.covariance));
+    for (const TestedTerm& term : terms_)
+      diagonals.push_back(mpc::DiagonalOf(engine_, term.covariance));
     const Shared doubled =
         WithBound(mpc::TimesPowerOfTwo(engine_.SelectRows(solved_.variances, columns_), 1),
-                  2 * kMostVariance);
+                  2 * mpc::kMostVariance);
     const double smallest = task_.spec.robust() ? kSmallestOfRobust : kSmallestOfModel;
     const std::vector<mpc::PositiveValue> positive = {
         {WithBound(engine_.Concatenate(diagonals, true), kMostCovariance), smallest},
@@ -104,7 +107,7 @@ class TermTests {
   void SetRatios(const Shared& estimates) {
     Shared ratios;
     mpc::ProductRound divide(engine_);
-    divide.AddCut(estimates, inverse_errors_, kMostCoordinate * kMostInverseError, kRatioBits,
+    divide.AddCut(estimates, inverse_errors_, mpc::kMostCoordinate * kMostInverseError, kRatioBits,
                   ratios);
     divide.Run();
     Shared limits = mpc::ConstantLike(engine_, ratios, kMostRatio, kRatioBits);
@@ -133,7 +136,8 @@ class TermTests {
 
   Shared Statistics() {
     std::vector<mpc::DefiniteMatrix> definite;
-    for (const TestedTerm& term : terms_) definite.push_back({term.correlation, kSmallestPivot});
+    for (const TestedTerm& term : terms_)
+      definite.push_back({term.correlation, mpc::kSmallestPivot});
     const std::vector<mpc::DefiniteInverse> inverses =
         mpc::InvertDefinite(engine_, definite, kOfCorrelationBits);
     mpc::ProductRound solve(engine_), square(engine_);
@@ -186,7 +190,7 @@ class TermTests {
 
   Engine& engine_;
   const Task& task_;
-  const SolvedStep& solved_;
+  const mpc::SolvedStep& solved_;
   std::vector<size_t> columns_;  // of all terms
   std::vector<TestedTerm> terms_;
   Shared scale_, inverse_errors_, within_;  // rows of columns_
@@ -194,7 +198,7 @@ class TermTests {
 
 }  // namespace
 
-Shared WaldStatistics(Engine& engine, const Task& task, const SolvedStep& solved,
+Shared WaldStatistics(Engine& engine, const Task& task, const mpc::SolvedStep& solved,
                       const Eigen::VectorXd& estimates) {
   return TermTests(engine, task, solved).Make(estimates);
 }

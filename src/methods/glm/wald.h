@@ -3,7 +3,7 @@
 //
 // Method    With standard errors s and C the correlation of the estimates of a term, W = t' C^-1 t,
 //           t = b / s. t is b times InverseRoot of the squared errors; C is the term's block of
-//           SolvedStep::covariance with ones on its diagonal (e on both sides, e its diagonal^(-1/2));
+//           mpc::SolvedStep::covariance with ones on its diagonal (e on both sides, e its diagonal^(-1/2));
 //           C^-1 by InvertDefinite. Units and dispersion are in s alone.
 // No test   |t| above 2^14, W above 2^30, or C singular (variance inflation above 10^6, as of more
 //           columns than clusters): the statistic is kNoStatistic.
@@ -15,7 +15,7 @@
 #pragma once
 
 #include "methods/glm/fit_numbers.h"
-#include "methods/glm/step.h"
+#include "mpc/functions/scoring_step.h"
 
 namespace partita::methods::glm {
 
@@ -24,7 +24,7 @@ inline constexpr double kMostStatistic = 0x1p30;
 
 // A row for each of spec.terms, of which there is one at least, at kStatisticBits; at most
 // kMostStatistic + 1. estimates: as they opened; solved: at them.
-mpc::Shared WaldStatistics(mpc::Engine& engine, const Task& task, const SolvedStep& solved,
+mpc::Shared WaldStatistics(mpc::Engine& engine, const Task& task, const mpc::SolvedStep& solved,
                            const Eigen::VectorXd& estimates);
 
 }  // namespace partita::methods::glm

@@ -97,7 +97,7 @@ TEST(GlmErrors, TheTwinIsAsR) {
         wanted["df"].is_null() ? std::nullopt : std::optional<double>(wanted["df"]);
     ASSERT_EQ(spec.terms.size(), wanted["tests"].size());
     for (size_t t = 0; t < spec.terms.size(); ++t) {
-      const ModelTerm& term = spec.terms[t];
+      const data::ModelTerm& term = spec.terms[t];
       testing::ExpectTest(
           term, wanted["tests"][t],
           stats::glm::WaldStatistic(fit.maximum.point, covariance, term.columns).value(), df);

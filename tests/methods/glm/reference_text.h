@@ -56,7 +56,7 @@ inline std::string ReferenceText(const nlohmann::json& fit, const std::string& e
 }
 
 // A twin's statistic is that of R.
-inline void ExpectTest(const ModelTerm& term, const nlohmann::json& wanted, double chi_square,
+inline void ExpectTest(const data::ModelTerm& term, const nlohmann::json& wanted, double chi_square,
                        std::optional<double> df) {
   const auto k = static_cast<double>(term.columns.size());
   EXPECT_EQ(wanted["columns"], term.columns.size());

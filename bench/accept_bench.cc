@@ -2,6 +2,8 @@
 // processes over TLS on loopback, with added latency in some rows. Log ratios are there when the
 // clock starts: a decision's time is that of the protocol. Barker's rule, the default where privacy
 // is claimed; Metropolis's differs in the variates only.
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <chrono>
 

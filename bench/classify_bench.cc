@@ -1,6 +1,8 @@
 // One epoch of DP-SGD on a million rows of 100 columns at three parties, batches of 4096 expected
 // rows, over TLS on loopback: drawing batches, gradients, clipping, exact noise, secure sums.
 // Made-up rows: the time does not depend on them.
+#include <benchmark/benchmark.h>
+
 #include <cmath>
 #include <optional>
 

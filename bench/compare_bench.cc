@@ -1,5 +1,7 @@
 // Comparisons over TLS on loopback, the dealer live: one benchmark iteration compares all entries
 // of an array with zero.
+#include <benchmark/benchmark.h>
+
 #include <cmath>
 
 #include "bench/mpc_processes.h"

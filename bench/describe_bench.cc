@@ -1,6 +1,7 @@
 // A Table 1 of 30 variables by two groups, three parties with a third of a million rows each, over
 // TLS on loopback: a holder's counting, and everything on shares. Made-up rows: the time on shares
 // does not depend on them.
+#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
 #include <numeric>

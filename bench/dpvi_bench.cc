@@ -11,6 +11,8 @@
 // the clear, by the same code for everything but the sum.
 //
 //   dpvi_bench [--latency=MS]     MS more on every link, one way
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,7 @@
 // Fixed-point functions over TLS on loopback, the dealer live: one benchmark iteration is one
 // array.
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,8 @@
 // A logistic regression of ten columns, three parties with 33,333 rows each, over TLS on loopback: a
 // holder's sums at a point, and the whole fit. Made-up rows: the time on shares does not depend on
 // them.
+#include <benchmark/benchmark.h>
+
 #include "bench/mpc_processes.h"
 #include "crypto/prg.h"
 #include "methods/glm/aggregates.h"

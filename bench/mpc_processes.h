@@ -2,15 +2,16 @@
 // loopback, or over plain TCP to see what TLS costs.
 #pragma once
 
-#include <benchmark/benchmark.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <memory>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
 #include "net/delayed_transport.h"
+#include "net/swap.h"
 #include "net/tls_transport.h"
 
 namespace partita::mpc::bench {
@@ -149,7 +151,12 @@ inline Connect PreparePlain(const std::vector<std::string>& names) {
   };
 }
 
-// `body` runs once in every process; this one is party 0.
+// All are connected to all before anybody begins, as after the hello of a run: a dealer may be done
+// before the others have found each other, and whoever still waits for one takes a connection that
+// closes for one that will come again.
+inline void Meet(net::Channel& channel) { net::Swap(channel, Bytes{1}); }
+
+// `body` runs once in every process; this one is party 0. Throws if another one fails.
 inline void RunProcesses(const Processes& setting, const std::function<void(Engine&)>& body) {
   KeepFreedMemory();  // as the program does
   const size_t count = setting.num_parties + (setting.kind == "dealer" ? 1 : 0);
@@ -157,27 +164,40 @@ inline void RunProcesses(const Processes& setting, const std::function<void(Engi
   for (size_t i = 0; i < count; ++i) names.push_back("process" + std::to_string(i));
   const Connect connect = setting.tls ? PrepareTls(names) : PreparePlain(names);
   std::vector<pid_t> children;
-  for (size_t i = count; i-- > 0;) {
-    const net::PartyIndex self = i;
-    const pid_t child = self == 0 ? 0 : fork();
-    if (child != 0) {
-      children.push_back(child);
-      continue;
-    }
+  const auto run = [&](net::PartyIndex self) {
     std::unique_ptr<net::Transport> transport = connect(self);
     if (setting.link.latency.count() > 0) {
       transport = net::DelayTransport(std::move(transport), setting.link);
     }
     net::Channel channel(std::move(transport), Bytes{1}, 1);
+    Meet(channel);
     CountingReleaseGate gate;
     std::vector<Release> releases = setting.releases;
     releases.push_back({"out", "", "all", "exact", 1'000'000});
     releases.push_back({"gradient", "", "all", "exact", 1'000'000});
     gate.Reserve(releases);
     body(*MakeEngine(setting, channel, gate));
-    if (self != 0) _exit(0);
+  };
+  for (net::PartyIndex self = count - 1; self > 0; --self) {
+    const pid_t child = fork();
+    if (child != 0) {
+      children.push_back(child);
+      continue;
+    }
+    try {
+      run(self);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s: %s\n", names[self].c_str(), error.what());
+      _exit(1);
+    }
+    _exit(0);
   }
-  for (pid_t child : children) waitpid(child, nullptr, 0);
+  run(0);
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) throw std::runtime_error("a process failed");
+  }
 }
 
 }  // namespace partita::mpc::bench

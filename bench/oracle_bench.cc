@@ -1,5 +1,7 @@
 // Evaluations of a linear oracle over TLS on loopback: one benchmark iteration is one evaluation,
 // as an optimiser asks for them, one after the other.
+#include <benchmark/benchmark.h>
+
 #include "bench/mpc_processes.h"
 #include "mpc/linear_oracle.h"
 

@@ -1,6 +1,8 @@
 // Curves of two groups over ten years of days, three parties with a third of a million rows each,
 // over TLS on loopback: a holder's counting, and everything on shares. Made-up rows: the time on
 // shares does not depend on them.
+#include <benchmark/benchmark.h>
+
 #include <numeric>
 
 #include "bench/mpc_processes.h"

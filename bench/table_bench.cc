@@ -2,6 +2,8 @@
 // and over plain TCP: all processes on this machine, the dealer live and included. Inputs are
 // shared before the clock starts. Wall clock at party 0; the counters are the median and the best
 // of eleven executions in milliseconds, after one that warms up.
+#include <benchmark/benchmark.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>

@@ -204,7 +204,12 @@ void FormulaColumns::AddTerm(const FormulaTerm& term, const Formula& formula) {
     }
     products = std::move(next);
   }
-  for (const std::vector<DesignColumn>& product : products) AddColumn(product);
+  ModelTerm made{TextOf(term), {}};
+  for (const std::vector<DesignColumn>& product : products) {
+    made.columns.push_back(model_.columns.size());
+    AddColumn(product);
+  }
+  if (made.columns.size() > 1) model_.terms.push_back(std::move(made));
 }
 
 void FormulaColumns::AddColumn(const std::vector<DesignColumn>& product) {

@@ -27,9 +27,16 @@ struct ModelColumn {
   double lower = 1, upper = 1;  // of the product
 };
 
+// A term of several columns, which is tested as a whole.
+struct ModelTerm {
+  std::string name;             // as in the formula
+  std::vector<size_t> columns;  // of ModelColumns::columns
+};
+
 struct ModelColumns {
   bool intercept = true;             // whether the formula has one
   std::vector<ModelColumn> columns;  // the intercept first
+  std::vector<ModelTerm> terms;      // those of several columns
   std::vector<std::string> offsets;  // design columns, added up and divided by the unit of offsets
   double offset_lower = 0, offset_upper = 0;  // after that division
 

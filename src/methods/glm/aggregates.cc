@@ -6,6 +6,7 @@
 
 #include "mpc/functions/arithmetic.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/wald.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -117,7 +118,7 @@ uint64_t NumFirstSums(const Task& task) {
 uint64_t NumSums(const Task& task) {
   const size_t p = task.num_columns();
   return p + Triangle(p) * (task.spec.robust() ? 2 : 1) + (OpensPearson(task) ? 1 : 0) +
-         (OpensSquares(task) ? 1 : 0) + 1 + NumFitNumbers(task);
+         (OpensSquares(task) ? 1 : 0) + (task.spec.ridge > 0 ? 1 : 0) + 1 + NumFitNumbers(task);
 }
 
 uint64_t NumFitCounts(const Task& task) {
@@ -138,6 +139,7 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
   opened.push_back(sums.outside);
   if (fit) opened.push_back(sums.fit);
   if (OpensSquares(task_)) opened.push_back(sums.squares);
+  if (task_.spec.ridge > 0) opened.push_back(totals_.rows);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kSumsRelease, opened, task_.to);
   if (values.front().values.empty()) return {};
 
@@ -161,6 +163,7 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
     made.fit.assign(all.data(), all.data() + all.size());
   }
   if (OpensSquares(task_)) made.squares = numbers(1)[0];
+  if (task_.spec.ridge > 0) made.penalty = RidgeOf(task_.spec, numbers(1)[0]).dot(at_.cwiseAbs2());
   return made;
 }
 
@@ -217,7 +220,9 @@ void AggregateFitter::OpenPoint(int point) {
 }
 
 void AggregateFitter::Move(const OpenedSums& sums) {
-  const auto deviance = [](const OpenedSums& of) { return of.fit.empty() ? 0 : of.fit.front(); };
+  const auto deviance = [](const OpenedSums& of) {
+    return of.fit.empty() ? 0 : of.fit.front() + of.penalty;
+  };
   settled_ = false;
   if (best_sums_ && deviance(sums) > deviance(*best_sums_) * (1 + kSameDeviance) + kSameDeviance) {
     next_ = (best_ + at_) / 2;
@@ -253,12 +258,17 @@ Fitted AggregateFitter::Finish() {
   const OpenedSums& sums = *best_sums_;
   const double freedom = n - static_cast<double>(task_.spec.num_coefficients());
   const Index p = at_.size();
+  MatrixXd covariance;
   if (task_.spec.robust()) {
-    model.standard_errors = stats::glm::SandwichErrors(sums.information, sums.meat);
+    covariance = stats::glm::SandwichCovariance(sums.information, sums.meat);
   } else {
     const double dispersion = TakesDispersion(task_.spec) ? sums.pearson / freedom : 1;
-    const MatrixXd inverse = sums.information.ldlt().solve(MatrixXd::Identity(p, p));
-    model.standard_errors = (dispersion * inverse.diagonal()).cwiseSqrt();
+    covariance = dispersion * sums.information.ldlt().solve(MatrixXd::Identity(p, p));
+  }
+  model.standard_errors = covariance.diagonal().cwiseSqrt();
+  for (const data::ModelTerm& term : task_.spec.terms) {
+    model.statistics.push_back(
+        stats::glm::WaldStatistic(at_, covariance, term.columns).value_or(kNoStatistic));
   }
   model.steps = VectorXd::Zero(p);
   if (NumFitNumbers(task_) > 0)

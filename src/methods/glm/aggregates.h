@@ -51,6 +51,7 @@ class AggregateFitter {
     Eigen::VectorXd score;
     Eigen::MatrixXd information, meat;
     double pearson = 0, squares = 0;
+    double penalty = 0;  // of the ridge, on the scale of deviances
     uint64_t outside = 0;
     std::vector<double> fit;
   };

@@ -8,6 +8,7 @@
 #include "stats/glm/likelihood.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
+#include "stats/glm/wald.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -48,8 +49,10 @@ class Comparison {
         agreement_(agreement) {}
 
   void Run() {
-    stats::glm::Maximum maximum = Maximise(
-        law_, task_.spec.sites > 0 ? WithSiteColumns(by_holder_) : rows_, task_.units.limits, 0);
+    const stats::glm::Rows design = task_.spec.sites > 0 ? WithSiteColumns(by_holder_) : rows_;
+    VectorXd ridge = VectorXd::Zero(design.x.cols());
+    ridge.head(rows_.x.cols()) = Ridge();
+    stats::glm::Maximum maximum = Maximise(law_, design, task_.units.limits, ridge);
     maximum.point.conservativeResize(rows_.x.cols());
     agreement_.run_converged = model_.converged;
     agreement_.plain_converged = maximum.converged;
@@ -74,16 +77,21 @@ class Comparison {
                                     : kSettled * opened_.estimate_steps[i]);
     }
     CompareErrors();
+    CompareStatistics();
     CompareTotals();
   }
 
  private:
   double NumRows() const { return rows_.count(); }
+  VectorXd Ridge() const { return RidgeOf(task_.spec, NumRows()); }
   const std::string& NameOf(Index i) const {
     return task_.spec.columns[static_cast<size_t>(i)].name;
   }
   stats::glm::PointSums SumsAt(const VectorXd& point) const {
-    return stats::glm::SumsAt(law_, PooledAt(point), point, task_.units.limits);
+    stats::glm::PointSums sums =
+        stats::glm::SumsAt(law_, PooledAt(point), point, task_.units.limits);
+    AddRidge(sums, point, Ridge());
+    return sums;
   }
   stats::glm::Rows PooledAt(const VectorXd& point) const {
     std::vector<stats::glm::Rows> at;
@@ -108,19 +116,19 @@ class Comparison {
     }
   }
 
-  VectorXd ErrorsAt(const stats::glm::PointSums& sums) const {
+  MatrixXd CovarianceAt(const stats::glm::PointSums& sums) const {
     if (task_.spec.robust()) {
       const stats::glm::Meat meat = MeatAt(law_, PooledAt(at_), at_, task_.units.limits);
-      return stats::glm::SandwichErrors(sums.information, meat.meat);
+      return stats::glm::SandwichCovariance(sums.information, meat.meat);
     }
     const double freedom = NumRows() - static_cast<double>(task_.spec.num_coefficients());
     const double dispersion = TakesDispersion(task_.spec) ? sums.pearson / freedom : 1;
-    return (dispersion * InverseOf(sums.information).diagonal()).cwiseSqrt();
+    return dispersion * InverseOf(sums.information);
   }
 
   void CompareErrors() {
-    const stats::glm::PointSums sums = SumsAt(at_);
-    const VectorXd errors = ErrorsAt(sums);
+    const MatrixXd covariance = CovarianceAt(SumsAt(at_));
+    const VectorXd errors = covariance.diagonal().cwiseSqrt();
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", standard error", model_.standard_errors[i], errors[i],
                 task_.spec.aggregates ? kDigits * errors[i] : kRounding * model_.steps[i]);
@@ -131,6 +139,19 @@ class Comparison {
       const bool fits = exponent <= wanted + kGridError && exponent > wanted - 1 - kGridError;
       agreement_.Add(analysis_, NameOf(i) + ", step of the grid", exponent,
                      fits ? exponent : wanted, 1);
+    }
+  }
+
+  void CompareStatistics() {
+    const VectorXd& estimates = opened_.points.back();
+    const MatrixXd covariance = CovarianceAt(SumsAt(estimates));
+    for (size_t t = 0; t < task_.spec.terms.size(); ++t) {
+      const data::ModelTerm& term = task_.spec.terms[t];
+      const double plain =
+          stats::glm::WaldStatistic(estimates, covariance, term.columns).value_or(kNoStatistic);
+      AddOnGrid(
+          term.name + ", Wald statistic", model_.statistics[t], plain,
+          task_.spec.aggregates ? kDigits * (1 + plain) : std::ldexp(kRounding, -task_.grid_bits));
     }
   }
 

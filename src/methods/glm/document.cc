@@ -26,6 +26,7 @@ std::string ErrorsText(const Spec& spec) {
   if (!spec.weights.empty())
     text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
   if (spec.sites > 0) text += "; an intercept for each holder";
+  if (spec.ridge > 0) text += fmt::format("; ridge {:g} for each row", spec.ridge);
   switch (spec.errors) {
     case Errors::kModel:
       break;
@@ -64,6 +65,30 @@ study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) 
                           std::exp(row.inference.upper)});
   }
   return table;
+}
+
+study::DocumentTable TestTable(const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"term", "columns", regression.df ? "F" : "chi-square", "p-value"};
+  for (const TermTest& test : regression.tests) {
+    table.rows.push_back({test.term, static_cast<double>(test.columns),
+                          test.statistic.value_or(kNotAvailable),
+                          test.p_value.value_or(kNotAvailable)});
+  }
+  return table;
+}
+
+study::DocumentSection TestSection(const Regression& regression) {
+  study::DocumentSection section;
+  section.heading = "Tests of terms";
+  std::string law =
+      regression.df
+          ? fmt::format("F with as many degrees of freedom as columns and {:g}", *regression.df)
+          : std::string("chi-square with as many degrees of freedom as columns");
+  section.paragraphs.push_back(
+      fmt::format("Wald tests that all coefficients of a term of several columns are 0: {}.", law));
+  section.tables.push_back(TestTable(regression));
+  return section;
 }
 
 study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
@@ -130,6 +155,18 @@ std::string CoefficientsCsv(const Spec& spec, const Regression& regression) {
   return csv;
 }
 
+std::string TermsCsv(const Regression& regression) {
+  std::string csv = "term,df,df.residual,statistic,p.value\n";
+  const auto cell = [](const std::optional<double>& value) {
+    return value ? fmt::format(",{}", *value) : std::string(",");
+  };
+  for (const TermTest& test : regression.tests) {
+    csv += fmt::format("{},{}{}{}{}\n", data::QuotedField(test.term, ','), test.columns,
+                       cell(regression.df), cell(test.statistic), cell(test.p_value));
+  }
+  return csv;
+}
+
 Json CoefficientJson(const Spec& spec, const Coefficient& row) {
   Json json = {{"term", row.term},
                {"estimate", row.estimate},
@@ -160,6 +197,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
                {"level", spec.level()},
                {"weights", nullptr},
                {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
+               {"ridge", spec.ridge > 0 ? Json(spec.ridge) : Json(nullptr)},
                {"converged", regression.converged},
                {"steps", spec.steps},
                {"confidence", spec.confidence},
@@ -171,6 +209,13 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));
+  json["tests"] = Json::array();
+  for (const TermTest& test : regression.tests) {
+    json["tests"].push_back({{"term", test.term},
+                             {"columns", test.columns},
+                             {"statistic", number(test.statistic)},
+                             {"p_value", number(test.p_value)}});
+  }
   json["fit"] = nullptr;
   if (regression.fit) {
     const ModelFit& fit = *regression.fit;
@@ -212,7 +257,7 @@ study::DocumentSection NotConverged(const Spec& spec, const Regression& regressi
     section.paragraphs.push_back(fmt::format(
         "The last step still moved by more than a standard error: {}. If these are far from 0 and "
         "move on step by step, some level has outcomes of one kind only (separation), and there is "
-        "no finite estimate: join levels, or leave the term out.",
+        "no finite estimate: join levels, leave the term out, or take a ridge (`penalty`).",
         names));
   }
   section.paragraphs.emplace_back(
@@ -262,7 +307,12 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   fit.heading = "Fit";
   fit.tables.push_back(FitTable(spec, regression));
   document.files.push_back({kCoefficientsFile, CoefficientsCsv(spec, regression)});
-  document.sections = {std::move(coefficients), std::move(fit)};
+  document.sections.push_back(std::move(coefficients));
+  if (!regression.tests.empty()) {
+    document.sections.push_back(TestSection(regression));
+    document.files.push_back({kTermsFile, TermsCsv(regression)});
+  }
+  document.sections.push_back(std::move(fit));
   return document;
 }
 

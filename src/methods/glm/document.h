@@ -1,4 +1,5 @@
-// A regression for people and programs: tables on terminals and pages, coefficients.csv, JSON.
+// A regression for people and programs: tables on terminals and pages, coefficients.csv, terms.csv,
+// JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace partita::methods::glm {
 
-inline constexpr char kCoefficientsFile[] = "coefficients.csv";
+inline constexpr char kCoefficientsFile[] = "coefficients.csv", kTermsFile[] = "terms.csv";
 
 study::Document RegressionDocument(const std::string& title, const Task& task,
                                    const Regression& regression);

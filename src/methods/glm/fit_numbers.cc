@@ -17,7 +17,7 @@ using mpc::WithBound;
 using stats::glm::Family;
 using stats::glm::Law;
 
-constexpr int kLogBits = 40, kTotalBits = 40, kLogInputRange = 44;
+constexpr int kLogBits = 40, kLogInputRange = 44;
 constexpr double kSmallestOfLog = 0x1p-40, kLargestLog = 64;
 
 double YLogY(double y) { return y > 0 ? y * std::log(y) : 0; }
@@ -271,6 +271,7 @@ ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const
   const double constant = HasConstant(spec.law) ? totals[NullOpens(spec) ? 2 : 1] : 0;
   const double likelihood = stats::glm::LogLikelihood(spec.law, {n, fit.deviance, constant});
   fit.log_likelihood = likelihood;
+  if (spec.ridge > 0) return fit;  // which has fewer degrees of freedom than columns
   fit.aic = 2 * p - 2 * likelihood + (HasDispersion(spec.law) ? 2 : 0);
   return fit;
 }

@@ -35,7 +35,7 @@
 
 namespace partita::methods::glm {
 
-inline constexpr int kFitBits = 30, kSquareBits = 60;
+inline constexpr int kFitBits = 30, kSquareBits = 60, kTotalBits = 40;
 
 struct OwnFit {
   Eigen::VectorXd numbers;
@@ -50,7 +50,7 @@ bool NullOpens(const Spec& spec);
 
 // Numbers that open.
 size_t NumTotals(const Spec& spec);
-// NumTotals x 1 at mpc::kGuardBits at least. rows: n, 1 x 1. Of a spec with totals.
+// NumTotals x 1 at kTotalBits. rows: n, 1 x 1. Of a spec with totals.
 struct FitTotals {
   mpc::Shared totals;
   double bound = 0;

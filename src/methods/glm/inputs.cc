@@ -191,6 +191,13 @@ stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
   return spec.sites > 0 ? ProfiledRows(spec.law, rows, point, limits) : rows;
 }
 
+Eigen::VectorXd RidgeOf(const Spec& spec, double rows) {
+  const auto p = static_cast<Eigen::Index>(spec.columns.size());
+  Eigen::VectorXd ridge = Eigen::VectorXd::Constant(p, rows * spec.ridge);
+  if (spec.intercept && spec.sites == 0) ridge[0] = 0;
+  return ridge;
+}
+
 bool TakesDispersion(const Spec& spec) { return !spec.robust() && HasDispersion(spec.law); }
 
 SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
@@ -202,6 +209,7 @@ SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
                                             ? FirstProfiledSums(law, own.rows, task.units.limits)
                                             : FirstSumsOf(law, own.rows, task.units.limits);
     sums = {first.weighted, first.information, first.pearson, 0, {}};
+    sums.information.diagonal() += RidgeOf(task.spec, own.rows.count());
     if (task.spec.robust()) {
       const stats::glm::Rows rows = RowsAt(task.spec, own.rows, first.own, task.units.limits);
       sums.meat = MeatAt(law, rows, first.own, task.units.limits).meat;
@@ -221,8 +229,8 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
   const bool holds = HoldsRows(engine, task);
   if (holds) {
     const stats::glm::Rows rows = RowsAt(task.spec, own.rows, point, task.units.limits);
-    const stats::glm::PointSums at =
-        stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
+    stats::glm::PointSums at = stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
+    AddRidge(at, point, RidgeOf(task.spec, own.rows.count()));
     sums = {at.score, at.information, at.pearson, at.outside, {}};
     if (task.spec.robust()) {
       const stats::glm::Meat meat =

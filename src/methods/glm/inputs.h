@@ -27,6 +27,10 @@ stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
 // Whether the standard errors have a dispersion: of the model, of a family that has one.
 bool TakesDispersion(const Spec& spec);
 
+// ridge_j of stats/glm/sums.h for so many rows: the same for every column but the intercept. Each
+// holder adds that of its own rows to what it shares, which together is that of all.
+Eigen::VectorXd RidgeOf(const Spec& spec, double rows);
+
 // Over all holders, in the units of the task (task.h).
 struct SharedSums {
   mpc::Shared information;  // J, p x p

@@ -100,6 +100,9 @@ void TakeSiteEffects(Spec& spec, uint64_t sites) {
   }
   spec.columns.erase(spec.columns.begin());
   for (size_t& column : spec.products) --column;
+  for (data::ModelTerm& term : spec.terms) {
+    for (size_t& column : term.columns) --column;
+  }
   spec.sites = sites;
 }
 

@@ -33,6 +33,7 @@ std::string ModelText(const GlmStudy& study) {
   if (!spec.weights.empty())
     text += fmt::format(", {} {}", WeightsName(spec.weights_kind), spec.weights);
   if (spec.sites > 0) text += ", an intercept for each holder";
+  if (spec.ridge > 0) text += fmt::format(", ridge {:g}", spec.ridge);
   if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust() ? text + ", robust errors" : text;
 }
@@ -51,6 +52,11 @@ std::string FitText(const GlmStudy& study) {
         "the "
         "grids",
         spec.law.binary ? " and of events" : "", spec.columns.size(), study.task.grid_bits);
+  }
+  if (!spec.terms.empty()) {
+    errors +=
+        fmt::format(", {} Wald statistic{} of terms of several columns on one of 2^-{}",
+                    spec.terms.size(), spec.terms.size() == 1 ? "" : "s", study.task.grid_bits);
   }
   if (NumTotals(spec) == 0) return errors;
   return fmt::format(
@@ -85,8 +91,9 @@ double OpenedBits(const GlmStudy& study) {
     bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
   } else {
     const size_t estimates = task.spec.sealed ? task.num_columns() : 0;
-    bits +=
-        privacy::NumberBits(estimates + task.num_columns() + NumTotals(task.spec), task.grid_bits);
+    bits += privacy::NumberBits(
+        estimates + task.num_columns() + NumTotals(task.spec) + task.spec.terms.size(),
+        task.grid_bits);
   }
   if (task.classes > 1) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
@@ -237,7 +244,9 @@ void GlmStudy::Describe(study::Plan& plan) const {
     plan.notes.emplace_back(
         "The null deviance is left out: with an offset it needs a fit of its own.");
   }
-  plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoefficientsFile));
+  plan.notes.push_back(
+      fmt::format("The coefficients are also written as {}{}.", kCoefficientsFile,
+                  spec.terms.empty() ? "" : fmt::format(", the tests of terms as {}", kTermsFile)));
 }
 
 std::vector<std::string> GlmStudy::Warnings() const {
@@ -297,12 +306,17 @@ run::ComputeSeconds GlmStudy::Compute() const {
   return {evaluations * static_cast<double>(task.max_rows()) * of_row, 0};
 }
 
-std::vector<std::string> GlmStudy::FileNames() const { return {kCoefficientsFile}; }
+std::vector<std::string> GlmStudy::FileNames() const {
+  if (task.spec.terms.empty()) return {kCoefficientsFile};
+  return {kCoefficientsFile, kTermsFile};
+}
 
 uint64_t GlmStudy::FileBytes() const {
   uint64_t bytes = kColumnsOfCsv * kNumberBytes;
   for (const data::ModelColumn& column : task.spec.columns)
     bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
+  for (const data::ModelTerm& term : task.spec.terms)
+    bytes += 2 * term.name.size() + kColumnsOfCsv * kNumberBytes;
   return bytes;
 }
 

@@ -5,6 +5,7 @@
 
 #include "methods/glm/solve.h"
 #include "methods/glm/told.h"
+#include "methods/glm/wald.h"
 #include "mpc/functions/arithmetic.h"
 
 namespace partita::methods::glm {
@@ -28,7 +29,7 @@ uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
 
 uint64_t NumFit(const Task& task) {
   return 2 + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 1 : 0) + 2 * task.num_columns() +
-         NumTotals(task.spec);
+         NumTotals(task.spec) + task.spec.terms.size();
 }
 
 Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotals totals)
@@ -74,7 +75,10 @@ Fitted Fitter::Finish() {
       WithBound(engine_.Add(failures_, sums.outside), failures_.bound + most_outside);
   const Shared converged =
       mpc::Converged(engine_, solved_, Values(fitted_.estimate_steps), failures);
-  if (auto told = TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, sums}))
+  Shared statistics;
+  if (!task_.spec.terms.empty()) statistics = WaldStatistics(engine_, task_, solved_, at_);
+  if (auto told =
+          TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, statistics, sums}))
     fitted_.model = std::move(told->model);
   return std::move(fitted_);
 }

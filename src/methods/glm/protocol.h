@@ -6,7 +6,7 @@
 //                  of the release rule. To the receiver, or to all where the study says so, whether
 //                  the fit converged, the numbers of rows and, of an outcome of 0 or 1, of ones,
 //                  of clusters where errors are of these; and if it converged standard errors on their own grid and the totals of
-//                  fit_numbers.h on an absolute one, else zeros.
+//                  fit_numbers.h and tests of terms (wald.h) on an absolute one, else zeros.
 // Checks           counts.h. Collinear: a variance inflation above 10^6.
 // Method           b_0 is the mean of the holders' own maxima weighted by their information
 //                  (stats/glm/sums.h). At every point, which is public, each holder computes score
@@ -21,7 +21,7 @@
 // Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above
 //                  and nothing else. Messages are the same whether it converges or not.
 // Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers; where
-//                  there is a dispersion, as many Divide (division.h).
+//                  there is a dispersion, as many Divide (division.h); wald.h where there are terms of several columns.
 #pragma once
 
 #include <optional>
@@ -41,6 +41,9 @@ inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[
 uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
 uint64_t NumFit(const Task& task);
 
+// In the place of a Wald statistic that there is not.
+inline constexpr double kNoStatistic = -1;
+
 // Where the answer was not learned, at the dealer and on the plan engine, all are independent.
 struct Collinear {
   std::vector<size_t> columns;
@@ -52,6 +55,8 @@ struct FittedModel {
   // Of scaled columns, before small samples are allowed for (result.h); steps of their grids.
   Eigen::VectorXd standard_errors, steps;
   std::vector<double> totals;
+  // Wald statistics of spec.terms, before small samples are allowed for; negative: there is none.
+  std::vector<double> statistics;
 };
 
 struct Fitted {

@@ -33,6 +33,12 @@ std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) 
         "from 0, and intervals are too narrow.",
         kEventsForColumn));
   }
+  if (spec.ridge > 0) {
+    warnings.emplace_back(
+        "The ridge draws estimates towards 0. Standard errors, intervals and tests allow for "
+        "chance, "
+        "not for this bias; there is no AIC, as there are fewer free coefficients than columns.");
+  }
   if (spec.clustered() && model.clusters < kManyClusters) {
     warnings.push_back(fmt::format(
         "There are {} clusters, fewer than {}: standard errors of clusters are too small on "
@@ -49,6 +55,18 @@ std::optional<double> FreedomOf(const Spec& spec, const FittedModel& model) {
     return static_cast<double>(spec.clustered() ? model.clusters : model.rows) - p;
   if (HasDispersion(spec.law)) return static_cast<double>(model.rows) - p;
   return {};
+}
+
+// factor: of standard errors.
+TermTest TestOf(const data::ModelTerm& term, double statistic, double factor,
+                std::optional<double> df) {
+  TermTest test{term.name, term.columns.size(), {}, {}};
+  if (statistic < 0) return test;
+  const auto k = static_cast<double>(test.columns);
+  const double chi_square = statistic / (factor * factor);
+  test.statistic = df ? chi_square / k : chi_square;
+  test.p_value = stats::glm::WaldPValue(chi_square, k, df);
+  return test;
 }
 
 }  // namespace
@@ -103,6 +121,9 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     coefficient.inference = stats::glm::Infer(coefficient.estimate, coefficient.standard_error,
                                               regression.df, spec.confidence);
     regression.coefficients.push_back(std::move(coefficient));
+  }
+  for (size_t t = 0; t < spec.terms.size(); ++t) {
+    regression.tests.push_back(TestOf(spec.terms[t], model.statistics[t], factor, regression.df));
   }
   regression.warnings = WarningsOf(spec, model);
   return regression;

@@ -23,12 +23,21 @@ struct PathRow {
   std::vector<double> at;  // by point
 };
 
+// Wald's test that all coefficients of a term of several columns are 0.
+struct TermTest {
+  std::string term;
+  uint64_t columns = 0;
+  // Chi-square; F where there is a dispersion. None: the covariance of the term is singular.
+  std::optional<double> statistic, p_value;
+};
+
 struct Regression {
   bool converged = false;
   uint64_t rows = 0, events = 0, clusters = 0;
   // Degrees of freedom of Student's law; none: the normal law.
   std::optional<double> df;
   std::vector<Coefficient> coefficients;  // none where it did not converge
+  std::vector<TermTest> tests;
   std::vector<PathRow> path;
   std::vector<std::string> moving;  // terms that the last step moved by more than a grid step
   std::optional<ModelFit> fit;      // none with sampling weights

@@ -19,14 +19,35 @@ using study::TableReader;
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
+constexpr double kLeastRidge = 1e-6, kMostRidge = 10;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
     "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "
     "the "
     "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
+// Families that R has and this method has not, with what to use instead.
+void RefuseAbsentFamilies(const TableReader& reader, const LocatedText& family) {
+  const std::pair<const char*, const char*> absent[] = {
+      {"negative-binomial",
+       "take family = \"quasi-poisson\", or \"poisson\" with errors = \"robust\": the same rate "
+       "ratios with standard errors that allow for overdispersion"},
+      {"multinomial",
+       "take family = \"binomial\" for one level against the reference at a time: [[derived]] with "
+       "transform = \"cut\" or a factor of two levels, and `subset` for the rows of the two"},
+      {"ordinal",
+       "take family = \"binomial\" for the outcome at or above a level ([[derived]] with transform "
+       "= "
+       "\"cut\"): proportional odds say that its odds ratios are the same at each"}};
+  for (const auto& [name, instead] : absent) {
+    if (family.value == name)
+      reader.Fail(family.position, fmt::format("method 'glm' has no family {}", name), instead);
+  }
+}
+
 stats::glm::Law ReadLaw(const TableReader& reader) {
   const LocatedText family = reader.Text("family", "family = \"binomial\"");
+  RefuseAbsentFamilies(reader, family);
   stats::glm::Law law =
       stats::glm::LawByName(reader.Choice(family, "family", stats::glm::FamilyNames()));
   const auto link = reader.OptionalText("link");
@@ -82,6 +103,36 @@ void ReadConfidence(const TableReader& reader, Spec& spec) {
   spec.confidence = confidence->value;
 }
 
+// After the weights.
+void ReadPenalty(const TableReader& reader, Spec& spec) {
+  const auto penalty = reader.OptionalTable("penalty", {"ridge", "lasso", "firth"}, "penalty");
+  if (!penalty) return;
+  for (const char* absent : {"lasso", "firth"}) {
+    if (penalty->Has(absent)) {
+      reader.Fail(
+          penalty->PositionOf(absent), fmt::format("method 'glm' has no penalty {}", absent),
+          "take a ridge, which separation has a maximum with as well: penalty = {ridge = 0.01}");
+    }
+  }
+  const auto ridge = penalty->Number("ridge", "penalty = {ridge = 0.01}");
+  if (!(ridge.value >= kLeastRidge && ridge.value <= kMostRidge)) {
+    reader.Fail(
+        ridge.position, fmt::format("the ridge is {}", ridge.value),
+        fmt::format("take {} to {}: it counts for each row, and columns are divided by their "
+                    "largest bound",
+                    kLeastRidge, kMostRidge));
+  }
+  if (!spec.weights.empty() && !spec.copies()) {
+    reader.Fail(ridge.position, fmt::format("a ridge with {}", WeightsName(spec.weights_kind)),
+                "a ridge counts for each row, weighted or not: leave one of the two out");
+  }
+  if (spec.sealed) {
+    reader.Fail(ridge.position, "level sealed has no ridge",
+                "take protocol = \"iterates\", or leave the penalty out");
+  }
+  spec.ridge = ridge.value;
+}
+
 std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const StudyFile& study,
                                               study::AnalysisSpec& analysis) {
   if (reader.Has("privacy")) {
@@ -98,7 +149,10 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
     analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates, kSealed});
   section->spec.aggregates = analysis.protocol == kAggregates;
   section->spec.sealed = analysis.protocol == kSealed;
+  // Whose covariances open nowhere, and whose estimates are on shares.
+  if (section->spec.sealed) section->spec.terms.clear();
   ReadErrors(reader, study, section->spec);
+  ReadPenalty(reader, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
@@ -123,8 +177,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader GlmReader() {
   return {kMethodName,
-          {"family", "link", "formula", "errors", "protocol", "steps", "confidence", "subset",
-           "release", "privacy"},
+          {"family", "link", "formula", "errors", "penalty", "protocol", "steps", "confidence",
+           "subset", "release", "privacy"},
           ReadGlm};
 }
 

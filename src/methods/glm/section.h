@@ -4,6 +4,8 @@
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
 //   formula     data/formula.h
 //   errors      read_errors.h
+//   penalty     {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
+//               columns divided by the largest magnitude within their bounds; not of the intercept
 //   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)
 //   steps       2 to 25, default 3, with aggregates 8, with sealed 10, or 14 of family poisson; not of
 //               a gaussian model there
@@ -25,7 +27,7 @@ struct GlmSection : study::Section {
 // Of an analysis of this method.
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
 
-// Throws kBadInput with place and hint: what model.h refuses; steps and confidence out of range; a
+// Throws kBadInput with place and hint: what model.h refuses; steps, confidence and penalty out of range; a
 // release that is not "estimates", or to one party; [analysis.privacy].
 study::SectionReader GlmReader();
 

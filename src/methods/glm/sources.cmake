@@ -15,6 +15,7 @@ list(APPEND method_sources
   glm/solve.cc
   glm/task.cc
   glm/told.cc
+  glm/wald.cc
 )
 list(APPEND cold_method_sources
   glm/compare.cc

@@ -43,6 +43,7 @@ struct Spec : data::ModelColumns {
 
   std::vector<std::string> variables;  // of the dictionary, the outcome's included
 
+  double ridge = 0;                         // for each row; of columns in [-1, 1]
   bool aggregates = false, sealed = false;  // the level; else iterates
   int steps = 3;                            // after the first point
   double confidence = 0.95;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -92,7 +93,8 @@ void SetUnits(Task& task) {
       units.most_pearson = most_score * most_score;
   }
   if (spec.law.quasi) units.most_pearson = stats::glm::kMostPearson;
-  units.weight_bits = BitsAbove(most_weight);
+  most_score += spec.ridge * mpc::kMostCoordinate;
+  units.weight_bits = BitsAbove(most_weight + spec.ridge);
   // Of the first point I_k b_k: weights times linear predictors.
   units.most_score =
       std::max(std::ldexp(most_score, -units.weight_bits),

@@ -2,7 +2,7 @@
 //
 // Units    Columns are in [-1, 1] (spec.h). Sums of holders are divided by 2^row_bits, at least the
 //          most rows there can be, and information and score by 2^weight_bits, at least the largest
-//          working weight: J = I / 2^(row_bits + weight_bits) has entries of at most 1.
+//          working weight and the ridge: J = I / 2^(row_bits + weight_bits) has entries of at most 1.
 #pragma once
 
 #include <cstdint>

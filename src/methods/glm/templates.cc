@@ -33,6 +33,7 @@ family = "binomial"                # or "gaussian", "poisson", "gamma", "quasi-b
 formula = "relapse ~ age + sex + log1p(dose)"
 release = ["estimates"]
 # errors = "robust"                # whatever the variance is; "cluster" with one in [design]
+# penalty = {ridge = 0.01}         # draws estimates towards 0, for each row: where outcomes separate
 # protocol = "aggregates"          # sums open to the receiver: faster, tells the table of covariates
 # protocol = "sealed"              # nothing opens but the result; with the numbers of rows in [[rows]]
 # steps = 5                        # of Fisher scoring after the first point; 3 are usual

@@ -1,5 +1,6 @@
 #include "methods/glm/told.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mpc/functions/scoring_path.h"
@@ -11,16 +12,32 @@ Eigen::VectorXd AsVector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
+// The totals, then the statistics of terms.
+FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
+                    const FitToTell& fit) {
+  FitTotals numbers;
+  std::vector<mpc::Shared> parts;
+  if (NumTotals(task.spec) > 0) {
+    numbers = TotalsOf(engine, task, fit.sums, totals.rows);
+    parts.push_back(numbers.totals);
+  }
+  if (!task.spec.terms.empty()) {
+    parts.push_back(fit.statistics);
+    numbers.bound = std::max(numbers.bound, fit.statistics.bound);
+  }
+  if (!parts.empty()) numbers.totals = engine.Concatenate(parts, true);
+  return numbers;
+}
+
 }  // namespace
 
 std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
                                const FitToTell& fit) {
   const bool estimates = fit.estimates.payload != nullptr;
-  const size_t num_totals = NumTotals(task.spec);
-  FitTotals numbers;
-  if (num_totals > 0) numbers = TotalsOf(engine, task, fit.sums, totals.rows);
+  const size_t num_totals = NumTotals(task.spec), num_numbers = num_totals + task.spec.terms.size();
+  const FitTotals numbers = NumbersOf(engine, task, totals, fit);
   const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
-      engine, fit.variances, num_totals > 0 ? &numbers.totals : nullptr, numbers.bound,
+      engine, fit.variances, num_numbers > 0 ? &numbers.totals : nullptr, numbers.bound,
       task.grid_bits, fit.converged, estimates ? &fit.estimates : nullptr);
 
   std::vector<mpc::Shared> opened = {fit.converged, totals.rows};
@@ -29,7 +46,7 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   const size_t next = opened.size();
   opened.insert(opened.end(), {told.reached, told.errors});
   if (estimates) opened.push_back(told.estimates);
-  if (num_totals > 0) opened.push_back(told.totals);
+  if (num_numbers > 0) opened.push_back(told.totals);
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kFitRelease, opened, task.to);
   if (values.front().values.empty()) return {};
   const auto count = [&](size_t place) {
@@ -45,9 +62,10 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   model.steps = AsVector(steps);
   model.standard_errors = AsVector(mpc::InGridSteps(values[next + 1], steps));
   if (estimates) made.estimates = AsVector(mpc::InGridSteps(values[next + 2], steps));
-  if (num_totals > 0) {
-    for (const Int128 total : values.back().values)
-      model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task.grid_bits));
+  for (size_t i = 0; i < num_numbers; ++i) {
+    const double number =
+        std::ldexp(mpc::DecodeFixed(values.back().values[i], mpc::kGuardBits), -task.grid_bits);
+    (i < num_totals ? model.totals : model.statistics).push_back(number);
   }
   return made;
 }

@@ -12,6 +12,7 @@ struct FitToTell {
   mpc::Shared converged;   // 1 x 1: 1 or 0
   mpc::Shared estimates;   // p x 1, at most mpc::kMostCoordinate; empty: they opened before
   mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
+  mpc::Shared statistics;  // a row for each of spec.terms (wald.h); empty: there are none
   const SharedSums& sums;  // at the last point
 };
 

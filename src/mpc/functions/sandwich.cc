@@ -14,10 +14,11 @@ constexpr double kMostHalf = 0x1p30;
 
 }  // namespace
 
-Shared SandwichDiagonal(Engine& engine, const Shared& meat, const Shared& scale,
-                        const Shared& inverse) {
+Sandwich SandwichOf(Engine& engine, const Shared& meat, const Shared& scale,
+                    const Shared& inverse) {
   // |M_ij| d_i <= (M_jj N_ii)^(1/2), and M is at most kMostMeat J.
-  Shared of_rows, scaled, half, product;
+  Shared of_rows, scaled, half;
+  Sandwich made;
   ProductRound rows(engine);
   rows.AddCut(meat, scale, kMostMeat, kMeatBits, of_rows);
   rows.Run();
@@ -28,13 +29,13 @@ Shared SandwichDiagonal(Engine& engine, const Shared& meat, const Shared& scale,
   left.AddCut(Kind::kMatrix, inverse, scaled, kMostHalf, kHalfBits, half);
   left.Run();
   ProductRound right(engine);
-  right.Add(Kind::kMatrix, half, inverse, kMostSandwich, product);
+  right.Add(Kind::kMatrix, half, inverse, kMostSandwich, made.product);
   right.Run();
-  Shared diagonal = DiagonalOf(engine, product);
+  made.diagonal = DiagonalOf(engine, made.product);
   CutRound cut(engine);
-  cut.Add(diagonal, kSandwichBits, kMostSandwich);
+  cut.Add(made.diagonal, kSandwichBits, kMostSandwich);
   cut.Run();
-  return diagonal;
+  return made;
 }
 
 }  // namespace partita::mpc

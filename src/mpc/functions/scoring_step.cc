@@ -100,9 +100,11 @@ SolvedStep SolveStep(Engine& engine, const ScoringSums& sums) {
 
   // Of the model the diagonal of X, else of the sandwich.
   Shared diagonal_of_inverse = DiagonalOf(engine, x);
+  solved.covariance = x;
   if (sums.meat.payload != nullptr) {
-    diagonal_of_inverse = KeepWithin(engine, SandwichDiagonal(engine, sums.meat, d, x),
-                                     kMostInverse, solved.failures);
+    const Sandwich sandwich = SandwichOf(engine, sums.meat, d, x);
+    diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInverse, solved.failures);
+    solved.covariance = sandwich.product;
   }
   Shared direction, row_variances;
   ProductRound solve(engine);

@@ -36,6 +36,9 @@ struct ScoringSums {
 struct SolvedStep {
   Shared step;       // p x 1, at kStepBits
   Shared variances;  // p x 1: SE^2 / 2
+  // p x p: X, of robust errors X N X (sandwich.h); the covariance of the estimates but for d on both
+  // sides and a factor.
+  Shared covariance;
   Shared collinear;  // p x 1, 0 or 1
   Shared failures;   // 1 x 1, a number
 };

@@ -14,8 +14,8 @@ constexpr double kRounding = 1e-10;  // of deviances that are compared
 constexpr double kSquaredStep = 1e-18;
 
 Eigen::VectorXd SolveRidged(Eigen::MatrixXd information, const Eigen::VectorXd& right,
-                            double ridge) {
-  information.diagonal().array() += ridge;
+                            const Eigen::VectorXd& ridge) {
+  information.diagonal() += ridge;
   return information.ldlt().solve(right);
 }
 
@@ -34,7 +34,8 @@ double LogShare(const Rows& rows) {
 }
 
 // The first step of iteratively reweighted least squares.
-Eigen::VectorXd FirstPoint(const Law& law, const Rows& rows, const Limits& limits, double ridge) {
+Eigen::VectorXd FirstPoint(const Law& law, const Rows& rows, const Limits& limits,
+                           const Eigen::VectorXd& ridge) {
   const Eigen::Index n = rows.x.rows();
   Eigen::VectorXd weights(n), right(n);
   const bool constant = IsLogBinomial(law);
@@ -51,19 +52,26 @@ Eigen::VectorXd FirstPoint(const Law& law, const Rows& rows, const Limits& limit
                      ridge);
 }
 
-double Objective(const PointSums& sums, const Eigen::VectorXd& point, double ridge) {
-  return sums.deviance + ridge * point.squaredNorm();
+double Objective(const PointSums& sums, const Eigen::VectorXd& point,
+                 const Eigen::VectorXd& ridge) {
+  return sums.deviance + ridge.dot(point.cwiseAbs2());
 }
 
 }  // namespace
 
-Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double ridge) {
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits) {
+  return Maximise(law, rows, limits, Eigen::VectorXd::Zero(rows.x.cols()));
+}
+
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits,
+                 const Eigen::VectorXd& ridge) {
   Maximum maximum;
   maximum.point = FirstPoint(law, rows, limits, ridge);
   PointSums sums = SumsAt(law, rows, maximum.point, limits);
   double objective = Objective(sums, maximum.point, ridge);
   for (maximum.iterations = 1; maximum.iterations < kMostSteps; ++maximum.iterations) {
-    Eigen::VectorXd step = SolveRidged(sums.information, sums.score - ridge * maximum.point, ridge);
+    Eigen::VectorXd step =
+        SolveRidged(sums.information, sums.score - ridge.cwiseProduct(maximum.point), ridge);
     const Eigen::MatrixXd before = sums.information;
     const uint64_t outside = sums.outside;
     double next = 0;
@@ -73,7 +81,7 @@ Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double 
       const bool inside = !IsLogBinomial(law) || sums.outside <= outside;
       if (inside && next <= objective * (1 + kRounding) + kRounding) break;
     }
-    const double length = step.dot(before * step) + ridge * step.squaredNorm();
+    const double length = step.dot(before * step) + ridge.dot(step.cwiseAbs2());
     maximum.point += step;
     objective = next;
     if (length < kSquaredStep) {
@@ -86,7 +94,7 @@ Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double 
 
 Fit FitRows(const Law& law, const Rows& rows, const Limits& limits, bool intercept) {
   Fit fit;
-  fit.maximum = Maximise(law, rows, limits, 0);
+  fit.maximum = Maximise(law, rows, limits);
   const PointSums sums = SumsAt(law, rows, fit.maximum.point, limits);
   const double n = rows.count();
   const auto p = static_cast<double>(rows.x.cols());
@@ -99,7 +107,7 @@ Fit FitRows(const Law& law, const Rows& rows, const Limits& limits, bool interce
       intercept ? Eigen::MatrixXd(rows.x.leftCols(1)) : Eigen::MatrixXd(rows.x.rows(), 0), rows.y,
       rows.offset, rows.weights, rows.copies};
   const Eigen::VectorXd none(0);
-  const Eigen::VectorXd at = intercept ? Maximise(law, null, limits, 0).point : none;
+  const Eigen::VectorXd at = intercept ? Maximise(law, null, limits).point : none;
   fit.null_deviance = SumsAt(law, null, at, limits).deviance;
   if (!HasLikelihood(law)) return fit;
   fit.aic = 2 * p - 2 * LogLikelihood(law, {n, fit.deviance, OwnConstant(law, rows)}) +

@@ -13,11 +13,13 @@ struct Maximum {
   int iterations = 0;
   bool converged = false;
 };
-// Of the log-likelihood less ridge b'b / 2, by Fisher scoring from FirstPredictor; a step that
+// Of the log-likelihood less half the sum of ridge_j b_j^2, by Fisher scoring from FirstPredictor; a step that
 // raises the deviance is halved. Converged where a step is shorter than 1e-9 in the norm of the
 // information, within 50 steps. A binomial outcome with the link log begins at the share of ones, and
 // a step after which more rows are beyond the limits is halved as well.
-Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits, double ridge);
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits,
+                 const Eigen::VectorXd& ridge);
+Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits);  // without a ridge
 
 // As R's summary.glm says it; aic only where there is a likelihood. `intercept`: the first column is one of ones.
 struct Fit {

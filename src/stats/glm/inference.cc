@@ -1,5 +1,7 @@
 #include "stats/glm/inference.h"
 
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
@@ -26,6 +28,13 @@ Inference Infer(double estimate, double standard_error, std::optional<double> df
                 double confidence) {
   if (df) return Under(boost::math::students_t(*df), estimate, standard_error, confidence);
   return Under(boost::math::normal(), estimate, standard_error, confidence);
+}
+
+double WaldPValue(double statistic, double k, std::optional<double> df) {
+  using boost::math::cdf;
+  using boost::math::complement;
+  if (df) return cdf(complement(boost::math::fisher_f(k, *df), statistic / k));
+  return cdf(complement(boost::math::chi_squared(k), statistic));
 }
 
 }  // namespace partita::stats::glm

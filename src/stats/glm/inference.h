@@ -13,4 +13,8 @@ struct Inference {
 Inference Infer(double estimate, double standard_error, std::optional<double> df,
                 double confidence);
 
+// Of a Wald statistic of k numbers that are all 0: of chi-square with k degrees of freedom, or with df
+// that of statistic / k under F with k and df.
+double WaldPValue(double statistic, double k, std::optional<double> df);
+
 }  // namespace partita::stats::glm

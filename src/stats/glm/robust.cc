@@ -61,10 +61,15 @@ Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, cons
   return made;
 }
 
-Eigen::VectorXd SandwichErrors(const Eigen::MatrixXd& information, const Eigen::MatrixXd& meat) {
+Eigen::MatrixXd SandwichCovariance(const Eigen::MatrixXd& information,
+                                   const Eigen::MatrixXd& meat) {
   const Eigen::LDLT<Eigen::MatrixXd> factor(information);
   const Eigen::MatrixXd half = factor.solve(meat);
-  return factor.solve(half.transpose()).diagonal().cwiseSqrt();
+  return factor.solve(half.transpose());
+}
+
+Eigen::VectorXd SandwichErrors(const Eigen::MatrixXd& information, const Eigen::MatrixXd& meat) {
+  return SandwichCovariance(information, meat).diagonal().cwiseSqrt();
 }
 
 uint64_t NumClusters(const Rows& rows) {

@@ -20,7 +20,8 @@ struct Meat {
 };
 Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits);
 
-// The roots of the diagonal of I^-1 M I^-1.
+// I^-1 M I^-1, and the roots of its diagonal.
+Eigen::MatrixXd SandwichCovariance(const Eigen::MatrixXd& information, const Eigen::MatrixXd& meat);
 Eigen::VectorXd SandwichErrors(const Eigen::MatrixXd& information, const Eigen::MatrixXd& meat);
 
 // Different numbers among rows.clusters.

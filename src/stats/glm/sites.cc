@@ -27,7 +27,7 @@ Rows ProfiledRows(const Law& law, const Rows& rows, const Eigen::VectorXd& point
   const Eigen::Index n = rows.x.rows();
   Rows alone{Eigen::MatrixXd::Ones(n, 1), rows.y, rows.offset + rows.x * point, rows.weights,
              rows.copies};
-  const double own = Maximise(law, alone, limits, 0).point[0];
+  const double own = Maximise(law, alone, limits).point[0];
   Eigen::VectorXd weights(n);
   for (Eigen::Index i = 0; i < n; ++i) {
     const double eta = std::clamp(alone.offset[i] + own, limits.lower, limits.upper);
@@ -46,7 +46,9 @@ FirstSums FirstProfiledSums(const Law& law, const Rows& rows, const Limits& limi
                  Eigen::VectorXd::Zero(p)};
   if (HasNoMaximum(law, rows.y)) return sums;
   const Rows with_intercept = WithSiteColumns({rows});
-  sums.own = Maximise(law, with_intercept, limits, kOwnRidge).point.head(p);
+  sums.own = Maximise(law, with_intercept, limits,
+                      Eigen::VectorXd::Constant(with_intercept.x.cols(), kOwnRidge))
+                 .point.head(p);
   const PointSums at = SumsAt(law, ProfiledRows(law, rows, sums.own, limits), sums.own, limits);
   sums.information = at.information;
   sums.weighted = at.information * sums.own;

@@ -53,11 +53,17 @@ PointSums SumsAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
   return sums;
 }
 
+void AddRidge(PointSums& sums, const Eigen::VectorXd& point, const Eigen::VectorXd& ridge) {
+  sums.score -= ridge.cwiseProduct(point);
+  sums.information.diagonal() += ridge;
+}
+
 FirstSums FirstSumsOf(const Law& law, const Rows& rows, const Limits& limits) {
   const Eigen::Index p = rows.x.cols();
   if (rows.x.rows() == 0)
     return {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p), 0, Eigen::VectorXd::Zero(p)};
-  const Eigen::VectorXd own = Maximise(law, rows, limits, kOwnRidge).point;
+  const Eigen::VectorXd own =
+      Maximise(law, rows, limits, Eigen::VectorXd::Constant(p, kOwnRidge)).point;
   const PointSums sums = SumsAt(law, rows, own, limits);
   Eigen::VectorXd weighted = rows.x * own + rows.offset;
   for (Eigen::Index i = 0; i < weighted.size(); ++i) {

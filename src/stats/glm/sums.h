@@ -37,6 +37,9 @@ struct PointSums {
 PointSums SumsAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
                  const Limits& limits);
 
+// Of the log-likelihood less half the sum of ridge_j b_j^2: what this adds to score and information.
+void AddRidge(PointSums& sums, const Eigen::VectorXd& point, const Eigen::VectorXd& ridge);
+
 // What a holder of rows brings to the first point: the maximum of its own rows with a small ridge
 // b'b / 2 against separation, weighted by their information: (sum of I_k)^-1 (sum of I_k b_k) is
 // within few standard errors of the pooled maximum. The ridge is not in I_k; linear predictors are

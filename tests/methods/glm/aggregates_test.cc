@@ -58,6 +58,7 @@ void ExpectDigitsOfR(const json& wanted, const std::string& engine, size_t holde
     EXPECT_NEAR(row["p_value"], wanted["p_value"][c].get<double>(), 1e-5);
     EXPECT_EQ(row["step"], 0);
   }
+  testing::ExpectTests(result["tests"], wanted["tests"], 0, 1e-5);
   if (wanted["deviance"].is_null()) return;
   for (const char* what : {"deviance", "null_deviance"}) {
     if (result["fit"][what].is_null()) continue;

@@ -88,6 +88,29 @@ TEST(GlmBadInput, CompleteSeparationDoesNotConverge) {
                                        [](Row& row, size_t) { row.event = row.age > 55 ? 1 : 0; }));
 }
 
+// Nobody of stage three has an event, in any clinic.
+TEST(GlmBadInput, QuasiSeparationDoesNotConverge) {
+  ExpectNotConverged(kGlmStudy, Tables({300, 300, 300}, [](Row& row, size_t) {
+                       if (row.stage == 2) row.event = 0;
+                     }));
+}
+
+// Columns that are collinear within a clinic are not over all of them.
+TEST(GlmBadInput, CollinearWithinOneClinicIsNoMatter) {
+  const json result = FitOf(kGlmStudy, Tables({250, 250, 250}, [](Row& row, size_t clinic) {
+                              if (clinic == 1) row.smoker = row.stage == 1 ? 1 : 0;
+                            }));
+  EXPECT_EQ(result["converged"], true);
+  EXPECT_EQ(result["coefficients"].size(), 5u);
+}
+
+TEST(GlmBadInput, CollinearOverAllClinicsIsNamed) {
+  ExpectRefused(
+      kGlmStudy,
+      Tables({250, 250, 250}, [](Row& row, size_t) { row.smoker = row.stage == 1 ? 1 : 0; }),
+      "follow from those before them: stage.two", "leave them out of the formula");
+}
+
 TEST(GlmBadInput, ALevelThatOneClinicLacksIsAsInR) {
   const std::vector<std::string> tables = Tables({250, 250, 250}, [](Row& row, size_t clinic) {
     if (clinic == 1 && row.stage == 2) row.stage = 0;

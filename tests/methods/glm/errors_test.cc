@@ -13,6 +13,7 @@
 #include "methods/glm/study.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
+#include "stats/glm/wald.h"
 #include "tests/methods/glm/reference_text.h"
 #include "tests/run/study_in_process.h"
 
@@ -62,7 +63,7 @@ std::vector<stats::glm::Rows> PartsOf(const PlainModel& model, const json& wante
 // To R's rounding.
 TEST(GlmErrors, TheTwinIsAsR) {
   const json references = References();
-  EXPECT_EQ(references.size(), 25u);
+  EXPECT_EQ(references.size(), 27u);
   for (const auto& [name, wanted] : references.items()) {
     SCOPED_TRACE(name);
     const PlainModel model = ModelFor(wanted);
@@ -81,12 +82,25 @@ TEST(GlmErrors, TheTwinIsAsR) {
       EXPECT_EQ(told.clusters, wanted["clusters"]);
     }
     Eigen::VectorXd errors = fit.standard_errors;
+    const stats::glm::PointSums sums = SumsAt(spec.law, rows, fit.maximum.point, limits);
+    const Eigen::Index p = rows.x.cols();
+    Eigen::MatrixXd covariance =
+        fit.dispersion * sums.information.ldlt().solve(Eigen::MatrixXd::Identity(p, p));
     if (spec.robust()) {
       const stats::glm::Meat meat = MeatAt(spec.law, rows, fit.maximum.point, limits);
       EXPECT_EQ(meat.outside, 0u);
-      const stats::glm::PointSums sums = SumsAt(spec.law, rows, fit.maximum.point, limits);
-      errors =
-          SmallSampleFactor(spec, told) * stats::glm::SandwichErrors(sums.information, meat.meat);
+      const double factor = SmallSampleFactor(spec, told);
+      covariance = factor * factor * stats::glm::SandwichCovariance(sums.information, meat.meat);
+      errors = covariance.diagonal().cwiseSqrt();
+    }
+    const std::optional<double> df =
+        wanted["df"].is_null() ? std::nullopt : std::optional<double>(wanted["df"]);
+    ASSERT_EQ(spec.terms.size(), wanted["tests"].size());
+    for (size_t t = 0; t < spec.terms.size(); ++t) {
+      const data::ModelTerm& term = spec.terms[t];
+      testing::ExpectTest(
+          term, wanted["tests"][t],
+          stats::glm::WaldStatistic(fit.maximum.point, covariance, term.columns).value(), df);
     }
     ASSERT_EQ(spec.columns.size(), wanted["estimate"].size());
     for (size_t c = 0; c < spec.columns.size(); ++c) {
@@ -158,6 +172,7 @@ void ExpectStudyAsR(const std::string& name, const std::string& engine, size_t h
     EXPECT_NEAR(row["lower"], wanted["lower"][c].get<double>(), 4 * grid * error);
     EXPECT_NEAR(row["upper"], wanted["upper"][c].get<double>(), 4 * grid * error);
   }
+  testing::ExpectTests(result["tests"], wanted["tests"], grid, 0);
   ExpectFit(result["fit"], wanted, grid);
 }
 

@@ -58,6 +58,7 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
     EXPECT_NEAR(row["lower"], wanted["lower"][c].get<double>(), 0.06 * error);
     EXPECT_NEAR(row["upper"], wanted["upper"][c].get<double>(), 0.06 * error);
   }
+  testing::ExpectTests(result["tests"], wanted["tests"], 0x1p-6, 0);
   const nlohmann::json& fit = result["fit"];
   EXPECT_EQ(fit["df_residual"], wanted["df_residual"]);
   EXPECT_EQ(fit["df_null"], wanted["df_null"]);
@@ -153,7 +154,7 @@ TEST(GlmStudyTest, TheRegressionIsPrintedAndWritten) {
   ASSERT_EQ(outcomes.size(), 4u);
   ExpectPlannedTraffic(outcomes);
   const study::Document& document = partita::testing::DocumentOf(outcomes.front());
-  ASSERT_EQ(document.sections.size(), 2u);
+  ASSERT_EQ(document.sections.size(), 3u);
   EXPECT_EQ(document.ending, study::Ending::kConverged);
   const std::vector<study::DocumentTable>& tables = document.sections.front().tables;
   ASSERT_EQ(tables.size(), 2u);
@@ -165,12 +166,18 @@ TEST(GlmStudyTest, TheRegressionIsPrintedAndWritten) {
   EXPECT_TRUE(forest.ratios);
   ASSERT_EQ(forest.rows.size(), 4u);
   EXPECT_EQ(study::DocumentCell(forest.rows[0].middle), tables[1].rows[0][1]);
-  ASSERT_EQ(document.files.size(), 1u);
+  ASSERT_EQ(document.files.size(), 2u);
   EXPECT_EQ(document.files.front().name, "coefficients.csv");
+  EXPECT_EQ(document.files.back().name, "terms.csv");
+  const std::string& tests = document.files.back().contents;
+  EXPECT_EQ(tests.rfind("term,df,df.residual,statistic,p.value\nstage,2,,", 0), 0u);
+  EXPECT_EQ(document.sections[1].heading, "Tests of terms");
+  EXPECT_EQ(document.sections[1].tables.front().columns[2], "chi-square");
+  ASSERT_EQ(document.sections[1].tables.front().rows.size(), 1u);
   const std::string& csv = document.files.front().contents;
   EXPECT_EQ(csv.rfind("term,estimate,std.error,", 0), 0u);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 6);
-  EXPECT_LE(csv.size(), Prepare(kGlmStudy)->FileBytes());
+  EXPECT_LE(csv.size() + tests.size(), Prepare(kGlmStudy)->FileBytes());
   const nlohmann::json result = ResultOf(outcomes.front());
   uint64_t complete = 0, events = 0;
   for (const std::vector<ClinicRow>& rows : ClinicRows()) {
@@ -220,14 +227,15 @@ TEST(GlmStudyTest, ThePlanSaysWhatOpensToWhom) {
   ASSERT_EQ(plan.exposures.size(), 2u);
   const study::PlanExposure& path = plan.exposures[0];
   const study::PlanExposure& all = plan.exposures[1];
-  // Four points of five coefficients with their exponents; five pairs, the deviance, three more.
+  // Four points of five coefficients with their exponents; five pairs, the test of stage, the
+  // deviance, three more.
   EXPECT_EQ(path.opened, 40u);
-  EXPECT_EQ(all.opened, 54u);
+  EXPECT_EQ(all.opened, 55u);
   // U, I and the deviance at four points.
   EXPECT_EQ(path.statistics, 84u);
-  // 5 (2 + 4 + 4 + 6); 6 more of 6 bits, and a count of up to 3 x 2^20 rows at 21.6 / 2 + 2.
+  // 5 (2 + 4 + 4 + 6); 7 more of 6 bits, and a count of up to 3 x 2^20 rows at 21.6 / 2 + 2.
   EXPECT_EQ(path.bits->opened, 80u);
-  EXPECT_EQ(all.bits->opened, 129u);
+  EXPECT_EQ(all.bits->opened, 135u);
   EXPECT_TRUE(all.bits->passes);
   EXPECT_THAT(all.exposes, Contains(HasSubstr("event is 1")));
 }

@@ -54,6 +54,19 @@ std::vector<std::string> NamesOf(const Spec& spec) {
   return names;
 }
 
+TEST(GlmModel, NamesTermsOfSeveralColumns) {
+  Spec spec = Model(Family::kBinomial, "smoker ~ age + stage * sex + decade");
+  ASSERT_EQ(spec.terms.size(), 3u);
+  EXPECT_EQ(spec.terms[0].name, "stage");
+  EXPECT_THAT(spec.terms[0].columns, ElementsAre(2u, 3u));
+  EXPECT_EQ(spec.terms[1].name, "decade");
+  EXPECT_THAT(spec.terms[1].columns, ElementsAre(5u, 6u));
+  EXPECT_EQ(spec.terms[2].name, "stage:sex");
+  EXPECT_THAT(spec.terms[2].columns, ElementsAre(7u, 8u));
+  TakeSiteEffects(spec, 2);
+  EXPECT_THAT(spec.terms[2].columns, ElementsAre(6u, 7u));
+}
+
 TEST(GlmModel, HasTheColumnsOfR) {
   const Spec spec = Model(Family::kBinomial, "smoker ~ stage * age + factor(grade) + decade");
   EXPECT_THAT(NamesOf(spec), ElementsAre("(Intercept)", "stage.two", "stage.three", "age",

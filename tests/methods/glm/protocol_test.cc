@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <cmath>
 #include <random>
 
 #include "methods/glm/result.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/wald.h"
 #include "tests/methods/glm/tables.h"
 #include "tests/mpc/harness.h"
 
@@ -112,6 +114,35 @@ Eigen::VectorXd ErrorsAt(const Spec& spec, const stats::glm::Rows& all,
                                     MeatAt(spec.law, all, twin.maximum.point, limits).meat);
 }
 
+// Of the model, or of the sandwich, at a point.
+Eigen::MatrixXd CovarianceAt(const Spec& spec, const stats::glm::Rows& all,
+                             const Eigen::VectorXd& point) {
+  const stats::glm::Limits limits = testing::LimitsOfModel(spec);
+  const stats::glm::PointSums sums = SumsAt(spec.law, all, point, limits);
+  if (spec.robust()) {
+    return stats::glm::SandwichCovariance(sums.information,
+                                          MeatAt(spec.law, all, point, limits).meat);
+  }
+  const double freedom = all.count() - static_cast<double>(all.x.cols());
+  const double dispersion = HasDispersion(spec.law) ? sums.pearson / freedom : 1;
+  return dispersion *
+         sums.information.ldlt().solve(Eigen::MatrixXd::Identity(all.x.cols(), all.x.cols()));
+}
+
+// The statistics are of the numbers that opened, so that only their own rounding is left.
+void ExpectStatistics(const PlainModel& model, const stats::glm::Rows& all, const Fitted& fitted) {
+  const Eigen::MatrixXd covariance = CovarianceAt(model.spec, all, fitted.points.back());
+  ASSERT_EQ(fitted.model->statistics.size(), model.spec.terms.size());
+  for (size_t t = 0; t < model.spec.terms.size(); ++t) {
+    const auto& columns = model.spec.terms[t].columns;
+    const double plain =
+        stats::glm::WaldStatistic(fitted.points.back(), covariance, columns).value();
+    EXPECT_GT(plain, 0);
+    EXPECT_NEAR(fitted.model->statistics[t], plain, kRounding * 0x1p-6 + 1e-6 * plain)
+        << model.spec.terms[t].name;
+  }
+}
+
 // A step of the grid is 2^floor(log2(g SE)), within the precision that release_grid.h states.
 void ExpectStep(double step, double error, double within) {
   const double exponent = std::log2(step), wanted = std::log2(error) - kGridBits;
@@ -157,6 +188,7 @@ void ExpectTwin(const PlainModel& model, const std::vector<OwnData>& parts, cons
     EXPECT_NEAR(told.standard_errors[j], error, kRounding * told.steps[j] + 0x1p-8 * error);
     ExpectStep(told.steps[j], error, 0.01);
   }
+  ExpectStatistics(model, all, ran.fitted);
   if (NumTotals(spec) == 0) {
     EXPECT_TRUE(told.totals.empty());
     return;
@@ -320,6 +352,38 @@ TEST(GlmProtocol, RobustErrors) {
   ExpectModel(robust("gamma", "cost ~ age + smoker"), 44, {300, 200}, {});
 }
 
+// Of terms of several columns: factors, their products, of the model and of sandwiches, on every
+// engine.
+TEST(GlmProtocol, TestsTerms) {
+  ExpectClinic("gaussian", "score ~ stage * smoker + dose", 60, {160, 150, 170},
+               {.kind = "replicated"});
+  ExpectClinic("gamma", "cost ~ stage + factor(copies)", 61, {160, 150, 170}, {.kind = "shamir"});
+  ExpectModel(WithErrors(Clinic("poisson", "visits ~ stage * dose"), Errors::kRobust), 62,
+              {260, 190}, {.max_rows = uint64_t{1} << 20});
+  ExpectModel(WithErrors(Clinic("gaussian", "score ~ stage + smoker"), Errors::kCluster), 63,
+              {260, 190}, {});
+}
+
+// A term with more columns than clusters has a singular covariance, and no test; the others have
+// theirs.
+TEST(GlmProtocol, ASingularCovarianceHasNoTest) {
+  PlainModel model =
+      WithErrors(Clinic("gaussian", "score ~ stage + factor(copies) + dose"), Errors::kCluster);
+  std::vector<OwnData> parts = ClinicParts(model, 64, {200, 190});
+  for (OwnData& part : parts) {
+    for (uint32_t& cluster : part.rows.clusters) cluster %= 2;
+  }
+  const Ran ran = RunFit(model, parts, {});
+  ASSERT_TRUE(ran.fitted.model->converged);
+  const std::vector<double>& statistics = ran.fitted.model->statistics;
+  ASSERT_EQ(statistics.size(), 2u);
+  EXPECT_GT(statistics[0], 0);
+  EXPECT_EQ(statistics[1], kNoStatistic);
+  const Regression regression = RegressionOf(ran.task, ran.fitted);
+  EXPECT_TRUE(regression.tests[0].p_value.has_value());
+  EXPECT_FALSE(regression.tests[1].p_value.has_value());
+}
+
 // Wards of one clinic are none of the other.
 TEST(GlmProtocol, ErrorsOfClusters) {
   const auto clustered = [](const std::string& family, const std::string& formula) {
@@ -387,6 +451,7 @@ void ExpectNotConverged(const Ran& ran) {
   EXPECT_EQ(told.standard_errors.norm(), 0);
   EXPECT_EQ(told.steps.norm(), 0);
   for (const double total : told.totals) EXPECT_EQ(total, 0);
+  for (const double statistic : told.statistics) EXPECT_EQ(statistic, 0);
 }
 
 // Nobody of stage three has an event: its coefficient runs away, a unit a step.

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <nlohmann/json.hpp>
 
-#include "stats/glm/inference.h"
-#include "tests/methods/glm/tables.h"
+#include "stats/glm/wald.h"
+#include "tests/methods/glm/reference_text.h"
 
 namespace partita::methods::glm::reference_test {
 namespace {
@@ -47,6 +48,18 @@ void ExpectR(const nlohmann::json& wanted) {
     EXPECT_NEAR(inference.p_value, wanted["p_value"][c].get<double>(), 1e-9);
     EXPECT_NEAR(inference.lower, wanted["lower"][c].get<double>(), 1e-8 * r_error);
     EXPECT_NEAR(inference.upper, wanted["upper"][c].get<double>(), 1e-8 * r_error);
+  }
+  const stats::glm::PointSums sums =
+      SumsAt(spec.law, data.rows, fit.maximum.point, testing::LimitsOfModel(spec));
+  const Eigen::MatrixXd covariance =
+      fit.dispersion * sums.information.ldlt().solve(
+                           Eigen::MatrixXd::Identity(data.rows.x.cols(), data.rows.x.cols()));
+  ASSERT_EQ(spec.terms.size(), wanted["tests"].size());
+  for (size_t t = 0; t < spec.terms.size(); ++t) {
+    testing::ExpectTest(
+        spec.terms[t], wanted["tests"][t],
+        stats::glm::WaldStatistic(fit.maximum.point, covariance, spec.terms[t].columns).value(),
+        HasDispersion(spec.law) ? std::optional(df) : std::nullopt);
   }
   // Squares of the unit of a gaussian outcome; its likelihood is of the outcome itself.
   const bool gaussian = spec.law.family == stats::glm::Family::kGaussian;

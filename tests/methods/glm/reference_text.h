@@ -2,11 +2,14 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "stats/glm/inference.h"
 #include "tests/methods/glm/tables.h"
 
 namespace partita::methods::glm::testing {
@@ -46,8 +49,34 @@ inline std::string ReferenceText(const nlohmann::json& fit, const std::string& e
       "[disclosure]\nmin_cell = 2\n[release]\naccept = \"table of covariates\"\n[engine]\nname = "
       "\"{}\"\n[[analysis]]\nmethod = \"glm\"\nsteps = 4\nrelease = [\"estimates\"]\n",
       engine);
+  if (!value("ridge").is_null())
+    text += fmt::format("penalty = {{ridge = {}}}\n", value("ridge").get<double>());
   for (const char* key : {"family", "link", "formula", "errors"}) text += line(key, value(key));
   return text;
+}
+
+// A twin's statistic is that of R.
+inline void ExpectTest(const data::ModelTerm& term, const nlohmann::json& wanted, double chi_square,
+                       std::optional<double> df) {
+  const auto k = static_cast<double>(term.columns.size());
+  EXPECT_EQ(wanted["columns"], term.columns.size());
+  const double statistic = wanted["statistic"];
+  EXPECT_NEAR(df ? chi_square / k : chi_square, statistic, 1e-6 * statistic + 1e-6);
+  const double p_value = wanted["p_value"];
+  EXPECT_NEAR(stats::glm::WaldPValue(chi_square, k, df), p_value, 1e-4 * p_value + 1e-12);
+}
+
+// A study's statistics are those of R, within what the grid moves the estimates, or within `digits`.
+inline void ExpectTests(const nlohmann::json& tests, const nlohmann::json& wanted, double grid,
+                        double digits) {
+  ASSERT_EQ(tests.size(), wanted.size());
+  for (size_t t = 0; t < wanted.size(); ++t) {
+    const double statistic = wanted[t]["statistic"], slope = wanted[t]["slope"];
+    EXPECT_EQ(tests[t]["columns"], wanted[t]["columns"]);
+    const double within = digits > 0 ? digits * (1 + statistic) : grid * (1 + 0.6 * slope);
+    EXPECT_NEAR(tests[t]["statistic"], statistic, within) << wanted[t]["term"];
+    EXPECT_NEAR(tests[t]["p_value"], wanted[t]["p_value"].get<double>(), within);
+  }
 }
 
 inline std::string CsvOf(const data::Table& table) {

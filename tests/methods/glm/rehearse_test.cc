@@ -50,7 +50,10 @@ TEST(GlmRehearseTest, OtherErrorsAndWeightsAgree) {
   for (const std::string& text :
        {with("", "errors = \"HC1\"\n"), with("cluster = \"ward\"\n", "errors = \"cluster\"\n"),
         with("weights = \"age\"\nweights_type = \"sampling\"\n", ""),
-        Edited(with("", ""), "\"ignore\"", "\"fixed\""),
+        Edited(with("", ""), "\"ignore\"", "\"fixed\""), with("", "penalty = {ridge = 0.02}\n"),
+        Edited(with("", "penalty = {ridge = 0.02}\n"), "\"ignore\"", "\"fixed\""),
+        Edited(with("", "penalty = {ridge = 0.02}\nprotocol = \"aggregates\"\n"), "[engine]",
+               "[release]\naccept = \"table of covariates\"\n[engine]"),
         Edited(with("", "protocol = \"aggregates\"\n"), "[engine]",
                "[release]\naccept = \"table of covariates\"\n[engine]"),
         Edited(with("weights = \"ward\"\nweights_type = \"frequency\"\n", ""), "[engine]",

@@ -101,7 +101,9 @@ TEST(GlmSection, ErrorsThatDoNotGoTogether) {
           {"event ~ age + smoker + stage\"", "event ~ age - 1\"\nlink = \"log\"", "54:11",
            "no intercept", "keep the intercept"}});
   expect(sampled, {{release, "errors = \"model\"\n" + release, "57:10", "say nothing", "robust"},
-                   {release, "errors = \"HC1\"\n" + release, "57:10", "survey", "robust"}});
+                   {release, "errors = \"HC1\"\n" + release, "57:10", "survey", "robust"},
+                   {release, "penalty = {ridge = 1}\n" + release, "57:20",
+                    "a ridge with sampling weights", "leave one of the two out"}});
   expect(precise, {{"\"ignore\"", "\"ignore\"", "48:1", "does not have", "gaussian"}});
   expect(clustered, {{release, "errors = \"robust\"\n" + release, "56:10", "ignore it",
                       "errors = \"cluster\""}});
@@ -151,6 +153,17 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, "steps = 26\n" + release, "55:9", "there are 26 steps", "2 to 25"},
        {release, "confidence = 1\n" + release, "55:14", "the confidence is 1", "0.95"},
        {release, "protocol = \"seled\"\n" + release, "55:12", "seled", "sealed"},
+       {release, "penalty = {ridge = 0}\n" + release, "55:20", "the ridge is 0",
+        "take 1e-06 to 10"},
+       {release, "penalty = {ridge = 11}\n" + release, "55:20", "the ridge is 11", "for each row"},
+       {release, "protocol = \"sealed\"\npenalty = {ridge = 1}\n" + release, "56:20", "no ridge",
+        "iterates"},
+       {release, "penalty = {lasso = 1}\n" + release, "55:20", "no penalty lasso", "ridge"},
+       {release, "penalty = {firth = true}\n" + release, "55:20", "no penalty firth", "ridge"},
+       {"\"binomial\"", "\"negative-binomial\"", "53:10", "no family negative-binomial",
+        "quasi-poisson"},
+       {"\"binomial\"", "\"multinomial\"", "53:10", "no family multinomial", "one level against"},
+       {"\"binomial\"", "\"ordinal\"", "53:10", "no family ordinal", "at or above a level"},
        {release,
         release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
                   "\"replace\"",

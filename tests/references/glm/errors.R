@@ -4,6 +4,7 @@
 # sandwich::vcovCL(fit, type = "HC0"), sampling weights as survey::svyglm over svydesign(ids = ~1 or the cluster).
 # Clusters lie within holders: row r is at holder (r - 1) %% 2.
 # Rscript tests/references/glm/errors.R > tests/references/glm/errors.json
+source("tests/references/glm/tests_of.R")
 read <- function(name) read.csv(file.path("tests/tables", name), stringsAsFactors = TRUE)
 birthwt <- read("gpl/birthwt.csv")
 quine <- read("gpl/quine.csv")
@@ -40,6 +41,9 @@ cases <- list(
   sites_rates = list(rings ~ sex + whole_weight + offset(log(length)), "poisson", a, site = "fixed"),
   sites_gamma = list(rings ~ shell_weight, "gamma", a, site = "fixed"),
   sites_clusters = list(low ~ age + smoke, "modified-poisson", b, site = "fixed", errors = "cluster", cluster = "age"),
+  clusters_factor = list(low ~ age + factor(race), "binomial", b, errors = "cluster", cluster = "age"),
+  sampling_factor = list(low ~ factor(race) + smoke, "binomial", b, weights = "lwt", type = "sampling",
+    errors = "robust"),
   log_binomial = list(low ~ smoke + ui, "binomial", b, link = "log"))
 
 laws <- list(binomial = binomial, poisson = poisson, gaussian = gaussian, gamma = Gamma,
@@ -77,6 +81,7 @@ fitted_case <- function(case) {
   groups <- NULL
   if (errors == "model") {
     se <- coef(summary(fit))[, 2]
+    covariance <- vcov(fit)
   } else {
     scores <- model.matrix(fit) * (residuals(fit, "working") * fit$weights)
     if (errors == "cluster") {
@@ -86,7 +91,8 @@ fitted_case <- function(case) {
     bread <- solve(crossprod(model.matrix(fit) * sqrt(fit$weights)))
     factor <- if (errors == "cluster") groups / (groups - 1) else if (sampled) n / (n - 1) else
       if (errors == "HC1") n / (n - p) else 1
-    se <- sqrt(factor * diag(bread %*% crossprod(scores) %*% bread))
+    covariance <- factor * bread %*% crossprod(scores) %*% bread
+    se <- sqrt(diag(covariance))
     if (sampled) df <- (if (errors == "cluster") groups else n) - p
   }
   # Intercepts of sites do not open.
@@ -104,6 +110,7 @@ fitted_case <- function(case) {
     weights = quoted(case$weights), weights_type = quoted(case$type), site = quoted(case$site), cluster = quoted(case$cluster),
     rows = number(n), clusters = number(groups), df = number(df),
     estimate = listed(estimate), standard_error = listed(se), p_value = listed(p_value),
+    tests = tests_of(fit, estimate, covariance[kept, kept], kept, df),
     lower = listed(estimate - width), upper = listed(estimate + width),
     dispersion = number(if (whole && dispersed) summary(fit)$dispersion),
     deviance = number(if (whole) fit$deviance), null_deviance = number(if (whole) fit$null.deviance),

@@ -1,5 +1,6 @@
 # Writes families.json: R's glm on tables of tests/tables, for tests/stats/glm and tests/methods/glm.
 # Rscript tests/references/glm/families.R > tests/references/glm/families.json
+source("tests/references/glm/tests_of.R")
 read <- function(name) read.csv(file.path("tests/tables", name), stringsAsFactors = TRUE)
 birthwt <- read("gpl/birthwt.csv")
 quine <- read("gpl/quine.csv")
@@ -40,7 +41,9 @@ one <- function(name) {
     upper = listed(number(interval[, 2])), dispersion = number(summary(fit)$dispersion),
     deviance = number(fit$deviance), null_deviance = number(fit$null.deviance),
     df_residual = number(fit$df.residual), df_null = number(fit$df.null), aic = number(fit$aic),
-    log_likelihood = number(as.numeric(logLik(fit))))
+    log_likelihood = number(as.numeric(logLik(fit))),
+    tests = tests_of(fit, coef(fit), vcov(fit), rep(TRUE, length(coef(fit))),
+      if (spec[[2]]$family %in% c("gaussian", "Gamma")) fit$df.residual else NA))
   body <- paste0("    ", quoted(names(fields)), ": ", fields, collapse = ",\n")
   paste0("  ", quoted(name), ": {\n", body, "\n  }")
 }

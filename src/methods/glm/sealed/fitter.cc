@@ -173,7 +173,7 @@ Fitted SealedFitter::Finish() {
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
   Fitted fitted;
   fitted.estimate_steps.setZero(static_cast<Eigen::Index>(task_.num_columns()));
-  auto told = TellFit(engine_, task_, totals_, {converged, estimates, solved.variances, sums});
+  auto told = TellFit(engine_, task_, totals_, {converged, estimates, solved.variances, {}, sums});
   if (!told) return fitted;
   fitted.points = {told->estimates};
   fitted.estimate_steps = told->model.steps;

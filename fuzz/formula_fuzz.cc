@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "stats/glm/formula.h"
+#include "data/formula.h"
 
 namespace {
 
@@ -16,8 +16,7 @@ void Check(bool condition) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  for (const auto parse :
-       {partita::stats::glm::ParseFormula, partita::stats::glm::ParseSurvivalFormula}) {
+  for (const auto parse : {partita::data::ParseFormula, partita::data::ParseSurvivalFormula}) {
     try {
       const auto formula = parse(text);
       Check(!formula.outcome.text.empty());

@@ -1,2 +1,1 @@
 partita_fuzz(model_syntax_fuzz model_syntax_fuzz.cc DEPENDS partita_stats)
-partita_fuzz(formula_fuzz formula_fuzz.cc DEPENDS partita_stats)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "methods/glm/step.h"
 #include "mpc/functions/arithmetic.h"
 #include "stats/glm/robust.h"
 
@@ -65,8 +64,8 @@ VectorXd CollinearFlags(const MatrixXd& information, double unit) {
   VectorXd flags = VectorXd::Zero(p);
   MatrixXd left = information;
   for (Index j = 0; j < p; ++j) {
-    if (information(j, j) < kLeastInformation * unit ||
-        left(j, j) < kSmallestPivot * information(j, j)) {
+    if (information(j, j) < mpc::kLeastInformation * unit ||
+        left(j, j) < mpc::kSmallestPivot * information(j, j)) {
       flags[j] = 1;
       continue;
     }
@@ -167,13 +166,13 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
 
 VectorXd AggregateFitter::Publish(const std::string& release, const VectorXd& numbers) {
   mpc::PrivateMatrix input{
-      receiver_, {static_cast<size_t>(numbers.size()), 1}, kPointBits, kMostCoordinate, {}};
+      receiver_, {static_cast<size_t>(numbers.size()), 1}, kPointBits, mpc::kMostCoordinate, {}};
   std::vector<Int128> encoded;
   if (engine_.self() == receiver_) {
     for (const double number : numbers) {
       const double known = std::isfinite(number) ? number : 0;
-      encoded.push_back(
-          mpc::EncodeFixed(std::clamp(known, -kMostCoordinate, kMostCoordinate), kPointBits));
+      encoded.push_back(mpc::EncodeFixed(
+          std::clamp(known, -mpc::kMostCoordinate, mpc::kMostCoordinate), kPointBits));
     }
     input.read = [&](size_t first, size_t num, Int128* out) {
       std::copy_n(encoded.begin() + static_cast<std::ptrdiff_t>(first), num, out);

@@ -5,6 +5,7 @@
 
 #include "methods/glm/fit_numbers.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/sandwich.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
 
@@ -19,6 +20,8 @@ using mpc::WithBound;
 
 // After the point of a sum divided by 2^row_bits.
 constexpr int kInformationBits = 64, kScoreBits = 54, kPearsonBits = 52;
+// Of rows, a meat is at most this many times their information.
+static_assert(stats::glm::kMostPearson <= mpc::kMostMeat);
 
 // Numbers that holders add to one sum: by holder, its own at itself.
 struct SumKind {
@@ -67,15 +70,6 @@ Eigen::VectorXd Packed(const Eigen::MatrixXd& matrix) {
   return packed;
 }
 
-Shared Unpacked(Engine& engine, const Shared& packed, size_t p) {
-  std::vector<size_t> entries(p * p);
-  size_t next = 0;
-  for (size_t i = 0; i < p; ++i) {
-    for (size_t j = i; j < p; ++j) entries[i * p + j] = entries[j * p + i] = next++;
-  }
-  return mpc::Reshape(engine.SelectRows(packed, entries), {p, p});
-}
-
 // Divided by 2^row_bits: the same shares.
 Shared PerRow(const Task& task, const Shared& sum, double most) {
   return WithBound(mpc::TimesPowerOfTwo(sum, -task.units.row_bits), most);
@@ -103,7 +97,7 @@ class PointInput {
         [&] { return Packed(own_->information * unit); });
     Add({p, 1}, kScoreBits, units.most_score, sums.score, [&] { return own_->score * unit; });
     if (task_.spec.robust()) {
-      Add({p * (p + 1) / 2, 1}, kMeatBits, stats::glm::kMostPearson, sums.meat,
+      Add({p * (p + 1) / 2, 1}, mpc::kMeatBits, mpc::kMostMeat, sums.meat,
           [&] { return Packed(own_->meat * unit); });
     }
     if (HasDispersion(task_.spec.law)) {
@@ -130,11 +124,12 @@ class PointInput {
   void Share(SharedSums& sums) {
     ShareKinds(engine_, task_, kinds_);
     const Units& units = task_.units;
-    sums.information = PerRow(task_, Unpacked(engine_, sums.information, task_.num_columns()), 1);
+    sums.information =
+        PerRow(task_, mpc::FromUpperTriangle(engine_, sums.information, task_.num_columns()), 1);
     sums.score = PerRow(task_, sums.score, units.most_score);
     if (task_.spec.robust()) {
-      sums.meat = PerRow(task_, Unpacked(engine_, sums.meat, task_.num_columns()),
-                         stats::glm::kMostPearson);
+      sums.meat = PerRow(task_, mpc::FromUpperTriangle(engine_, sums.meat, task_.num_columns()),
+                         mpc::kMostMeat);
     }
     if (HasDispersion(task_.spec.law))
       sums.pearson = PerRow(task_, sums.pearson, units.most_pearson);

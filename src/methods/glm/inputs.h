@@ -7,7 +7,6 @@
 #include <Eigen/Core>
 #include <vector>
 
-#include "methods/glm/sandwich.h"
 #include "methods/glm/task.h"
 #include "mpc/engine.h"
 

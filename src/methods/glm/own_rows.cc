@@ -43,13 +43,9 @@ class DesignRows {
   size_t RowAt(Eigen::Index i) const { return rows_[static_cast<size_t>(i)]; }
 
   void SetColumn(size_t c) {
-    const auto column = static_cast<Eigen::Index>(c);
-    for (const std::string& part : spec_.columns[c].parts) {
-      const std::vector<double>& numbers = table_.Get(part).numbers;
-      for (Eigen::Index i = 0; i < own_.rows.x.rows(); ++i)
-        own_.rows.x(i, column) *= numbers[RowAt(i)];
-    }
-    own_.rows.x.col(column) /= spec_.columns[c].scale;
+    const std::vector<double> values = data::ColumnValues(spec_.columns[c], table_, rows_);
+    own_.rows.x.col(static_cast<Eigen::Index>(c)) =
+        Eigen::Map<const Eigen::VectorXd>(values.data(), own_.rows.x.rows());
   }
 
   void SetWeights() {
@@ -73,38 +69,19 @@ class DesignRows {
     }
   }
 
-  size_t ClassOf(Eigen::Index i) const { return tables_.classes > 1 && own_.rows.y[i] > 0 ? 1 : 0; }
-
-  Int128 CopiesOf(Eigen::Index i) const {
-    return own_.rows.copies ? static_cast<Int128>(own_.rows.weights[i]) : 1;
-  }
-
   void Count() {
-    size_t first = 0;
-    const auto add = [&](size_t cell, Eigen::Index i) {
-      own_.counts[first + cell * tables_.classes + ClassOf(i)] += CopiesOf(i);
-    };
+    std::vector<uint8_t> classes;
+    std::vector<Int128> copies;
     const Eigen::Index n = own_.rows.x.rows();
-    size_t next = 0;
-    for (const std::string& name : spec_.factors) {
-      const std::vector<int32_t>& codes = table_.Get(name).codes;
-      for (Eigen::Index i = 0; i < n; ++i) add(static_cast<size_t>(codes[RowAt(i)]), i);
-      first += tables_.sizes[next++];
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (tables_.classes > 1) classes.push_back(own_.rows.y[i] > 0 ? 1 : 0);
+      if (own_.rows.copies) copies.push_back(static_cast<Int128>(own_.rows.weights[i]));
     }
-    for (const std::string& name : spec_.binaries) {
-      const std::vector<double>& numbers = table_.Get(name).numbers;
-      for (Eigen::Index i = 0; i < n; ++i) add(numbers[RowAt(i)] > 0 ? 1 : 0, i);
-      first += tables_.sizes[next++];
-    }
-    for (const size_t c : spec_.products) {
-      for (Eigen::Index i = 0; i < n; ++i) {
-        if (own_.rows.x(i, static_cast<Eigen::Index>(c)) > 0) add(0, i);
-      }
-      first += tables_.sizes[next++];
-    }
-    if (tables_.classes > 1) {
-      for (Eigen::Index i = 0; i < n; ++i) add(0, i);
-    }
+    const std::vector<Int128> cells =
+        data::CountCells(spec_, tables_, table_, rows_, classes, copies);
+    std::copy(cells.begin(), cells.end(), own_.counts.begin());
+    for (size_t i = 0; i < classes.size(); ++i)
+      own_.counts[tables_.num_cells + classes[i]] += copies.empty() ? 1 : copies[i];
     if (tables_.clustered)
       own_.counts[own_.counts.size() - 2] = static_cast<Int128>(NumClusters(own_.rows));
     own_.counts.back() = static_cast<Int128>(own_.rows.count());
@@ -119,31 +96,12 @@ class DesignRows {
 
 }  // namespace
 
-CountTables::CountTables(const Spec& spec, const data::Schema& factors) {
-  if (spec.law.binary) classes = 2;
-  clustered = spec.clustered();
-  const auto add = [&](const std::string& name, size_t cells) {
-    names.push_back(name);
-    sizes.push_back(cells * classes);
-    num_cells += sizes.back();
-  };
-  for (const std::string& name : spec.factors) add(name, factors.Find(name)->levels.size());
-  for (const std::string& name : spec.binaries) add(name, 2);
-  for (const size_t c : spec.products) add(spec.columns[c].name, 1);
-}
-
-data::Schema FactorsOf(const Spec& spec, const data::Schema& dictionary,
-                       std::vector<data::DerivedVariable> derived) {
-  derived.insert(derived.end(), spec.made.begin(), spec.made.end());
-  return data::WithDerivedFactors(dictionary, derived);
-}
+CountTables::CountTables(const Spec& spec, const data::Schema& factors)
+    : data::ModelCounts(spec, factors, spec.law.binary ? 2 : 1), clustered(spec.clustered()) {}
 
 std::vector<std::string> NeededColumns(const Spec& spec) {
-  std::vector<std::string> names = spec.offsets;
+  std::vector<std::string> names = data::NeededColumns(spec);
   if (!spec.outcome.levels) names.push_back(spec.outcome.name);
-  for (const ModelColumn& column : spec.columns)
-    names.insert(names.end(), column.parts.begin(), column.parts.end());
-  names.insert(names.end(), spec.binaries.begin(), spec.binaries.end());
   return names;
 }
 

@@ -14,18 +14,15 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "data/model_columns.h"
 #include "data/table.h"
 #include "methods/glm/spec.h"
 #include "stats/glm/sums.h"
 
 namespace partita::methods::glm {
 
-struct CountTables {
+struct CountTables : data::ModelCounts {
   explicit CountTables(const Spec& spec, const data::Schema& factors);
-  size_t classes = 1;              // of the outcome: 2 where it is 0 or 1
-  std::vector<std::string> names;  // of the tables before the outcome's
-  std::vector<size_t> sizes;       // cells of these
-  size_t num_cells = 0;            // of all these tables
   bool clustered = false;
   size_t total() const { return num_cells + (classes > 1 ? classes : 0) + (clustered ? 1 : 0) + 1; }
 };
@@ -35,11 +32,7 @@ struct OwnData {
   std::vector<Int128> counts;  // CountTables::total
 };
 
-// The dictionary with the factors of `derived` and of the formula.
-data::Schema FactorsOf(const Spec& spec, const data::Schema& dictionary,
-                       std::vector<data::DerivedVariable> derived);
-
-// Names of the design columns that the model needs.
+// Names of the design columns that the model needs, the outcome's included.
 std::vector<std::string> NeededColumns(const Spec& spec);
 
 // rows: those that take part; no cell of theirs is missing, and no weight is 0.

@@ -252,7 +252,7 @@ std::vector<std::string> GlmStudy::FileNames() const { return {kCoefficientsFile
 
 uint64_t GlmStudy::FileBytes() const {
   uint64_t bytes = kColumnsOfCsv * kNumberBytes;
-  for (const ModelColumn& column : task.spec.columns)
+  for (const data::ModelColumn& column : task.spec.columns)
     bytes += 2 * column.name.size() + kColumnsOfCsv * kNumberBytes;
   return bytes;
 }

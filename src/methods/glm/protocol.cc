@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "methods/glm/step.h"
-#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/reciprocal.h"
-#include "mpc/functions/release_grid.h"
+#include "mpc/functions/division.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -16,21 +13,28 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-constexpr double kMostError = 64;  // sqrt(2 kMostVariance), with room for rounding
-constexpr double kLeastSquaredError = 0x1p-34;
+constexpr int kDispersionBits = 30;
 
-Shared PublicColumn(Engine& engine, const Eigen::VectorXd& values, double bound) {
-  mpc::IntMatrix matrix{{static_cast<size_t>(values.size()), 1}, {}};
-  for (const double value : values) matrix.values.push_back(mpc::EncodeFixed(value, kStepBits));
-  return WithBound(engine.Public({std::move(matrix), kStepBits}), bound);
+// Pearson's sum over n - p, 1 x 1.
+Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
+  const size_t coefficients = task.spec.num_coefficients();
+  const auto most = static_cast<double>(task.max_rows());
+  const int row_bits = task.units.row_bits;
+  Shared freedom = mpc::PlusConstant(engine, rows, -static_cast<double>(coefficients), most);
+  freedom = WithBound(mpc::TimesPowerOfTwo(freedom, -row_bits), std::ldexp(most, -row_bits));
+  // At least ten degrees of freedom and two for each column: n is at most 1.5 times that.
+  const double largest = 2 * task.units.most_pearson;
+  const std::vector<mpc::Quotient> quotient = {
+      {sums.pearson, {freedom, std::ldexp(1.0, -row_bits)}, largest}};
+  return WithBound(mpc::Divide(engine, quotient, kDispersionBits).front(), largest);
 }
 
 Eigen::VectorXd Vector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
-Shared Repeat(Engine& engine, const Shared& value, size_t times) {
-  return engine.SelectRows(value, std::vector<size_t>(times, 0));
+std::vector<double> Values(const Eigen::VectorXd& vector) {
+  return {vector.data(), vector.data() + vector.size()};
 }
 
 }  // namespace
@@ -48,7 +52,12 @@ Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotal
 }
 
 void Fitter::Solve(const SharedSums& sums) {
-  solved_ = SolveStep(engine_, task_, sums, totals_.rows);
+  mpc::ScoringSums scoring{sums.information, sums.score};
+  scoring.unit_bits = task_.units.row_bits + task_.units.weight_bits;
+  if (task_.spec.robust()) scoring.meat = sums.meat;
+  if (TakesDispersion(task_.spec))
+    scoring.dispersion = Dispersion(engine_, task_, sums, totals_.rows);
+  solved_ = SolveStep(engine_, scoring);
   failures_ = failures_.payload == nullptr ? solved_.failures
                                            : WithBound(engine_.Add(failures_, solved_.failures),
                                                        failures_.bound + solved_.failures.bound);
@@ -68,66 +77,36 @@ Collinear Fitter::First() {
 
 void Fitter::OpenPoint(int point) {
   if (point > 0) Solve(ShareSums(engine_, task_, own_, at_, false));
-  const int bits = task_.GridBitsOf(point);
-  const Shared from = PublicColumn(engine_, at_, kMostCoordinate);
-  Shared next = WithBound(engine_.Add(solved_.step, from), solved_.step.bound + kMostCoordinate);
-  next = KeepWithin(engine_, next, kMostCoordinate, failures_);
-  const mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
-  const std::vector<Shared> opened = {
-      marks.reached,
-      mpc::RoundToGrids(engine_, {{next, kMostCoordinate, marks}}, nullptr, 0, bits).front()};
   const bool last = point == task_.spec.steps;
-  const std::vector<mpc::IntMatrix> values =
-      engine_.Reveal(last ? kEstimatesRelease : kIteratesRelease, opened, mpc::kEverybody);
-  if (values.front().values.empty()) {
-    fitted_.estimate_steps.setZero(at_.size());
-    return;
-  }
-  const std::vector<double> steps = mpc::GridSteps(marks.range, values[0]);
-  fitted_.estimate_steps = Vector(steps);
-  at_ = Vector(mpc::InGridSteps(values[1], steps));
-  fitted_.points.push_back(at_);
+  const mpc::PathPoint opened =
+      mpc::OpenPoint(engine_, last ? kEstimatesRelease : kIteratesRelease, Values(at_), solved_,
+                     task_.GridBitsOf(point), failures_);
+  fitted_.estimate_steps = Vector(opened.steps);
+  at_ = Vector(opened.at);
+  if (opened.learned) fitted_.points.push_back(at_);
 }
 
 Fitted Fitter::Finish() {
-  const size_t p = task_.num_columns();
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
   Solve(sums);
-  const Shared limit = PublicColumn(engine_, fitted_.estimate_steps, kMostCoordinate);
-  const Shared settled = Within(engine_, solved_.step, limit);
   const double most_outside = 2 * static_cast<double>(task_.max_rows());
-  Shared failures = engine_.Add(failures_, CountZeros(engine_, settled));
-  failures = WithBound(engine_.Add(failures, sums.outside),
-                       failures_.bound + static_cast<double>(p) + most_outside);
-  const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
-  const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
-
+  const Shared failures =
+      WithBound(engine_.Add(failures_, sums.outside), failures_.bound + most_outside);
+  const Shared converged =
+      mpc::Converged(engine_, solved_, Values(fitted_.estimate_steps), failures);
   const int bits = task_.grid_bits;
-  mpc::GridMarks marks = mpc::MarkErrorGrids(engine_, solved_.variances, bits);
-  const Shared doubled = WithBound(mpc::TimesPowerOfTwo(solved_.variances, 1), 2 * kMostVariance);
-  const std::vector<mpc::PositiveValue> squared = {{doubled, kLeastSquaredError}};
-  const Shared errors = WithBound(mpc::Root(engine_, squared, kStepBits).front(), kMostError);
   const size_t num_totals = NumTotals(task_.spec);
   FitTotals totals;
   if (num_totals > 0) totals = TotalsOf(engine_, task_, sums, totals_.rows);
-  const std::vector<Shared> rounded =
-      mpc::RoundToGrids(engine_, {{errors, kMostError, marks}},
-                        num_totals > 0 ? &totals.totals : nullptr, totals.bound, bits);
-  const Shared of_columns = Repeat(engine_, converged, p);
-  Shared reached, told_errors, told_totals;
-  mpc::ProductRound masked(engine_);
-  masked.Add(marks.reached, of_columns, marks.reached.bound, reached);
-  masked.Add(rounded[0], of_columns, rounded[0].bound, told_errors);
-  if (num_totals > 0) {
-    masked.Add(rounded[1], Repeat(engine_, converged, num_totals), rounded[1].bound, told_totals);
-  }
-  masked.Run();
+  const mpc::ErrorsOnGrid told =
+      mpc::OnErrorGrid(engine_, solved_.variances, num_totals > 0 ? &totals.totals : nullptr,
+                       totals.bound, bits, converged);
 
   std::vector<Shared> opened = {converged, totals_.rows};
   if (task_.classes > 1) opened.push_back(totals_.events);
   if (task_.spec.clustered()) opened.push_back(totals_.clusters);
-  opened.insert(opened.end(), {reached, told_errors});
-  if (num_totals > 0) opened.push_back(told_totals);
+  opened.insert(opened.end(), {told.reached, told.errors});
+  if (num_totals > 0) opened.push_back(told.totals);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   FittedModel model;
@@ -136,7 +115,7 @@ Fitted Fitter::Finish() {
   size_t next = 2;
   if (task_.classes > 1) model.events = static_cast<uint64_t>(values[next++].values.front());
   if (task_.spec.clustered()) model.clusters = static_cast<uint64_t>(values[next++].values.front());
-  const std::vector<double> steps = mpc::GridSteps(marks.range, values[next]);
+  const std::vector<double> steps = mpc::GridSteps(told.range, values[next]);
   model.steps = Vector(steps);
   model.standard_errors = Vector(mpc::InGridSteps(values[next + 1], steps));
   if (num_totals > 0) {

@@ -11,16 +11,17 @@
 // Method           b_0 is the mean of the holders' own maxima weighted by their information
 //                  (stats/glm/sums.h). At every point, which is public, each holder computes score
 //                  and information of its rows in the clear and shares them; the step is solved on
-//                  shares (step.h), so that no sum opens. The points before the last are coarser
+//                  shares (mpc/functions/scoring_step.h), so that no sum opens. The points before the last are coarser
 //                  than the estimates, which costs nothing: scoring forgets its start
 //                  quadratically.
 // Convergence      At the last point, once more on shares: the step from there is at most one step
 //                  of the estimate's grid, in every coordinate; no row is beyond the limits of
-//                  linear predictors; nothing failed in any step (step.h). Else the fit did not
+//                  linear predictors; nothing failed in any step (scoring_step.h). Else the fit did not
 //                  converge: more steps are needed, or there is no maximum (separation).
 // Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above
 //                  and nothing else. Messages are the same whether it converges or not.
-// Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers.
+// Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers; where
+//                  there is a dispersion, as many Divide (division.h).
 #pragma once
 
 #include <optional>
@@ -29,16 +30,13 @@
 
 #include "methods/glm/counts.h"
 #include "methods/glm/fit_numbers.h"
-#include "methods/glm/step.h"
 #include "methods/glm/task.h"
+#include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
 
 inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[] = "iterates",
                       kEstimatesRelease[] = "estimates", kFitRelease[] = "fit";
-
-// Of coordinates of a point: columns are in [-1, 1].
-inline constexpr double kMostCoordinate = 1024;
 
 uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
 uint64_t NumFit(const Task& task);
@@ -80,7 +78,7 @@ class Fitter {
   const Task& task_;
   const OwnData& own_;
   const SharedTotals totals_;
-  SolvedStep solved_;
+  mpc::SolvedStep solved_;
   mpc::Shared failures_;
   Eigen::VectorXd at_;
   Fitted fitted_;

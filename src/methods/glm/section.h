@@ -2,7 +2,7 @@
 //
 //   family      stats/glm/family.h
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
-//   formula     stats/glm/formula.h
+//   formula     data/formula.h
 //   errors      read_errors.h
 //   protocol    "iterates" (default) or "aggregates" (aggregates.h)
 //   steps       2 to 25, default 3, with aggregates 8

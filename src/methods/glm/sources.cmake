@@ -6,8 +6,6 @@ list(APPEND method_sources
   glm/own_rows.cc
   glm/protocol.cc
   glm/result.cc
-  glm/sandwich.cc
-  glm/step.cc
   glm/task.cc
 )
 list(APPEND cold_method_sources

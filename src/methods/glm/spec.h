@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/design.h"
+#include "data/model_columns.h"
 #include "stats/glm/family.h"
 #include "study/file/study_file.h"
 
@@ -16,14 +16,6 @@ inline constexpr uint32_t kMethodVersion = 1;
 // Levels: what opens on the way.
 inline constexpr char kIterates[] = "iterates", kAggregates[] = "aggregates";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
-
-// A column of the design: the product of its parts, divided by `scale`, so that it is in [-1, 1].
-struct ModelColumn {
-  std::string name;                // "age", "sex.male:age"; "(Intercept)"
-  std::vector<std::string> parts;  // design columns (data/design.h); none: ones
-  double scale = 1;                // the largest magnitude of the product
-  bool zero_one = false;
-};
 
 // A number that follows from a column of the table: (value - centre) / scale.
 struct Outcome {
@@ -37,15 +29,11 @@ struct Outcome {
 // times sqrt(n / (n - p)); of the clusters, times sqrt(G / (G - 1)).
 enum class Errors { kModel, kRobust, kRobustAdjusted, kCluster };
 
-struct Spec {
+// Offsets are divided by outcome.scale.
+struct Spec : data::ModelColumns {
   stats::glm::Law law;
   std::string formula;
-  bool intercept = true;
   Outcome outcome;
-  std::vector<ModelColumn> columns;  // the intercept first
-  std::vector<std::string> offsets;  // design columns, added up and divided by outcome.scale
-  double offset_lower = 0, offset_upper = 0;  // after that division
-
   Errors errors = Errors::kModel;
   std::string weights;  // a variable of the dictionary; empty: none
   study::WeightsKind weights_kind = study::WeightsKind::kNone;
@@ -53,14 +41,7 @@ struct Spec {
   std::string cluster;     // the same
   uint64_t sites = 0;      // intercepts of holders' own (stats/glm/sites.h), in the place of one
 
-  // What is counted before anything opens.
-  std::vector<std::string> factors;   // with levels
-  std::vector<std::string> binaries;  // 0/1 design columns of integers
-  std::vector<size_t> products;       // columns that are products of 0/1 columns
-
-  std::vector<data::DerivedVariable> made;     // by functions of the formula
-  std::vector<data::DesignColumn> covariates;  // that the columns and offsets are made of
-  std::vector<std::string> variables;          // of the dictionary, the outcome's included
+  std::vector<std::string> variables;  // of the dictionary, the outcome's included
 
   bool aggregates = false;  // the level; else iterates
   int steps = 3;            // after the first point

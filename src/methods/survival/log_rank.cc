@@ -77,17 +77,10 @@ Moments MomentsOf(Engine& engine, const Task& task, const RiskSets& sets, const 
   return moments;
 }
 
-Shared Diagonal(Engine& engine, const Shared& matrix) {
-  const size_t k = matrix.shape.rows;
-  std::vector<size_t> entries;
-  for (size_t i = 0; i < k; ++i) entries.push_back(i * k + i);
-  return WithBound(engine.SelectRows(mpc::Reshape(matrix, {k * k, 1}), entries), matrix.bound);
-}
-
 // V + c 1 1', and ones on the diagonal of groups that are never at risk. variance: over 2^unit_bits.
 Shared MadeDefinite(Engine& engine, const Shared& variance) {
   const size_t k = variance.shape.rows;
-  const Shared diagonal = Diagonal(engine, variance);
+  const Shared diagonal = mpc::DiagonalOf(engine, variance);
   const std::vector<Shared> surplus = {
       mpc::PlusConstant(engine, diagonal, -kLeastVariance, diagonal.bound + 1)};
   const Shared absent = engine.ToRing(mpc::IsNegative(engine, surplus)).front();
@@ -110,7 +103,8 @@ Shared ChiSquare(Engine& engine, const Shared& differences, const Shared& varian
                  double most_rows) {
   const auto k = static_cast<double>(variance.shape.rows);
   const Shared definite = MadeDefinite(engine, variance);
-  const std::vector<mpc::PositiveValue> diagonal = {{Diagonal(engine, definite), kLeastVariance}};
+  const std::vector<mpc::PositiveValue> diagonal = {
+      {mpc::DiagonalOf(engine, definite), kLeastVariance}};
   const Shared d = WithBound(mpc::InverseRoot(engine, diagonal, kRootBits).front(), kMostRoot);
   // No statistic of n rows is larger.
   const double most_score = 2 * std::sqrt(std::max(most_rows, 2.0));
@@ -159,7 +153,7 @@ GridLogRank LogRankOnGrid(Engine& engine, const Task& task, const RiskSets& sets
   const double root = std::ldexp(1.0, test.unit_bits);
   const Shared differences = scaled(moments.differences, -test.unit_bits, root);
   const Shared variance = scaled(moments.variance, -2 * test.unit_bits, 1);
-  const Shared squared = Diagonal(engine, variance);
+  const Shared squared = mpc::DiagonalOf(engine, variance);
   mpc::GridMarks marks = mpc::MarkErrorGrids(engine, scaled(squared, -1, 1), task.grid_bits);
   const std::vector<mpc::PositiveValue> positive = {{squared, kLeastTestError}};
   const Shared errors = WithBound(mpc::Root(engine, positive, kSumBits).front(), 2);

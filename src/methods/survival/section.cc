@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/design.h"
-#include "stats/glm/formula.h"
+#include "data/formula.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -25,7 +25,7 @@ constexpr study::OneRelease kRelease{
     "\"curves\", to = \"all\"}]"};
 
 const data::ColumnSchema& OutcomeOf(const TableReader& reader, const LocatedText& text,
-                                    const stats::glm::FormulaAtom& atom, const StudyFile& study) {
+                                    const data::FormulaAtom& atom, const StudyFile& study) {
   std::string known;
   for (const data::ColumnSchema& column : study.dictionary.columns) {
     if (column.type != data::ColumnType::kSurvival) continue;
@@ -38,10 +38,10 @@ const data::ColumnSchema& OutcomeOf(const TableReader& reader, const LocatedText
                             : "write " + known);
 }
 
-Group GroupOf(const TableReader& reader, const LocatedText& text,
-              const stats::glm::FormulaTerm& term, const StudyFile& study) {
-  const stats::glm::FormulaAtom& atom = term.front();
-  if (term.size() > 1 || atom.function != stats::glm::FormulaAtom::Function::kNone) {
+Group GroupOf(const TableReader& reader, const LocatedText& text, const data::FormulaTerm& term,
+              const StudyFile& study) {
+  const data::FormulaAtom& atom = term.front();
+  if (term.size() > 1 || atom.function != data::FormulaAtom::Function::kNone) {
     reader.Fail(text.position, "curves are of the levels of one factor, not of an expression",
                 "name a factor; others are made by [[derived]] with transform = \"cut\"");
   }
@@ -62,9 +62,9 @@ Group GroupOf(const TableReader& reader, const LocatedText& text,
 
 void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) {
   const LocatedText text = reader.Text("formula", "formula = \"Surv(days, died) ~ arm\"");
-  stats::glm::Formula formula;
+  data::Formula formula;
   try {
-    formula = stats::glm::ParseSurvivalFormula(text.value);
+    formula = data::ParseSurvivalFormula(text.value);
   } catch (const Error& error) {
     study::FailWith(reader, text.position, error);
   }

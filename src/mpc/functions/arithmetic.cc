@@ -171,4 +171,20 @@ Shared SumOfRows(Engine& engine, const Shared& value, double bound) {
   return WithBound(engine.MultiplyPublic(small, ones), bound);
 }
 
+Shared DiagonalOf(Engine& engine, const Shared& matrix) {
+  const size_t p = matrix.shape.rows;
+  std::vector<size_t> entries;
+  for (size_t i = 0; i < p; ++i) entries.push_back(i * p + i);
+  return WithBound(engine.SelectRows(Reshape(matrix, {p * p, 1}), entries), matrix.bound);
+}
+
+Shared FromUpperTriangle(Engine& engine, const Shared& packed, size_t p) {
+  std::vector<size_t> entries(p * p);
+  size_t next = 0;
+  for (size_t i = 0; i < p; ++i) {
+    for (size_t j = i; j < p; ++j) entries[i * p + j] = entries[j * p + i] = next++;
+  }
+  return Reshape(engine.SelectRows(packed, entries), {p, p});
+}
+
 }  // namespace partita::mpc

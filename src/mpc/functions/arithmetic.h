@@ -98,4 +98,9 @@ Shared Reshape(Shared value, Shape shape);
 // The sum of every row, rows x 1; local. `bound` as above.
 Shared SumOfRows(Engine& engine, const Shared& value, double bound);
 
+// The diagonal of a square matrix, p x 1; local.
+Shared DiagonalOf(Engine& engine, const Shared& matrix);
+// The symmetric p x p matrix of its upper triangle, row by row, p(p + 1)/2 x 1; local.
+Shared FromUpperTriangle(Engine& engine, const Shared& packed, size_t p);
+
 }  // namespace partita::mpc

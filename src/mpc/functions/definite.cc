@@ -224,14 +224,6 @@ void Sweep(Engine& engine, const Works& works, size_t at) {
   for (DefiniteWork* work : works) work->matrix = SweptMatrix(engine, *work, at);
 }
 
-Shared DiagonalOf(Engine& engine, const Shared& matrix) {
-  std::vector<Shared> entries;
-  for (size_t i = 0; i < matrix.shape.rows; ++i) {
-    entries.push_back(engine.Slice(matrix, i, i, {1, 1}));
-  }
-  return Column(engine, entries);
-}
-
 // A X - I.
 std::vector<Shared> Residuals(Engine& engine, const std::vector<DefiniteWork>& all,
                               const std::vector<Shared>& inverses) {

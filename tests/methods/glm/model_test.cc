@@ -50,7 +50,7 @@ Spec Model(Family family, const std::string& formula) {
 
 std::vector<std::string> NamesOf(const Spec& spec) {
   std::vector<std::string> names;
-  for (const ModelColumn& column : spec.columns) names.push_back(column.name);
+  for (const data::ModelColumn& column : spec.columns) names.push_back(column.name);
   return names;
 }
 

@@ -1,4 +1,4 @@
-#include "stats/glm/formula.h"
+#include "data/formula.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace partita::stats::glm {
+namespace partita::data {
 namespace {
 
 using Function = FormulaAtom::Function;
@@ -243,4 +243,4 @@ Formula ParseFormula(const std::string& text) { return Parser(text, false).Parse
 
 Formula ParseSurvivalFormula(const std::string& text) { return Parser(text, true).Parse(); }
 
-}  // namespace partita::stats::glm
+}  // namespace partita::data

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace partita::stats::glm {
+namespace partita::data {
 
 struct FormulaAtom {
   enum class Function { kNone, kLog, kLog1p, kSqrt, kFactor, kProduct, kSurvival };
@@ -45,4 +45,4 @@ Formula ParseFormula(const std::string& text);
 // The same with Surv(time, event) as the outcome, and strata.
 Formula ParseSurvivalFormula(const std::string& text);
 
-}  // namespace partita::stats::glm
+}  // namespace partita::data

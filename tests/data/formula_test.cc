@@ -1,12 +1,12 @@
 // Formulas: what they mean, and what is refused with what to write instead.
-#include "stats/glm/formula.h"
+#include "data/formula.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 
-namespace partita::stats::glm::formula_test {
+namespace partita::data::formula_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -136,4 +136,4 @@ TEST(Formula, RefusesTooManyTerms) {
 }
 
 }  // namespace
-}  // namespace partita::stats::glm::formula_test
+}  // namespace partita::data::formula_test

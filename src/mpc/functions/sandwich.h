@@ -1,8 +1,7 @@
 // The diagonal of the sandwich on shares, in the scaling in which the information is inverted.
 //
-// Input     M divided like J (inputs.h), at most kMostPearson J in every direction
-//           (stats/glm/robust.h); d and X of step.h.
-// Method    N = diag(d) M diag(d), which is at most kMostPearson K, and the diagonal of X N X, so that
+// Input     M divided like J, at most 2^20 J in every direction; d and X of scoring_step.h.
+// Method    N = diag(d) M diag(d), which is at most 2^20 K, and the diagonal of X N X, so that
 //           J^-1 M J^-1 has d^2 times it on its diagonal. Every bound follows from N <= 2^20 K:
 //           |N_ij| <= 2^20, (X N X)_ii <= 2^20 X_ii, |X N|_ij <= 2^20 X_ii^(1/2).
 // Error     M: 2^-56, divided by J; X N: 2^-38 absolute.
@@ -12,16 +11,13 @@
 
 #include "mpc/engine.h"
 
-namespace partita::methods::glm {
+namespace partita::mpc {
 
 inline constexpr int kMeatBits = 56, kSandwichBits = 34;
-inline constexpr double kMostSandwich = 0x1p40;
+inline constexpr double kMostMeat = 0x1p20, kMostSandwich = 0x1p40;
 
 // p x 1, at kSandwichBits, at most kMostSandwich. scale: d, p x 1; inverse: X, p x p, at most 2^20.
-mpc::Shared SandwichDiagonal(mpc::Engine& engine, const mpc::Shared& meat, const mpc::Shared& scale,
-                             const mpc::Shared& inverse);
+Shared SandwichDiagonal(Engine& engine, const Shared& meat, const Shared& scale,
+                        const Shared& inverse);
 
-// The diagonal of a square matrix, p x 1.
-mpc::Shared Diagonal(mpc::Engine& engine, const mpc::Shared& matrix);
-
-}  // namespace partita::methods::glm
+}  // namespace partita::mpc

@@ -1,0 +1,117 @@
+// The columns of a regression, from its formula and the dictionary alone, so that all sites have the
+// same; what is counted of the rows before anything of them opens; and both of a holder's rows.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/int128.h"
+#include "data/design.h"
+#include "data/formula.h"
+#include "data/schema.h"
+#include "data/table.h"
+
+namespace partita::data {
+
+inline constexpr size_t kMostModelColumns = 40;
+
+// A column of the design: the product of its parts, divided by `scale`, so that it is in [-1, 1].
+struct ModelColumn {
+  std::string name;                // "age", "sex.male:age"; "(Intercept)"
+  std::vector<std::string> parts;  // design columns (design.h); none: ones
+  double scale = 1;                // the largest magnitude of the product
+  bool zero_one = false;
+  double lower = 1, upper = 1;  // of the product
+};
+
+struct ModelColumns {
+  bool intercept = true;             // whether the formula has one
+  std::vector<ModelColumn> columns;  // the intercept first
+  std::vector<std::string> offsets;  // design columns, added up and divided by the unit of offsets
+  double offset_lower = 0, offset_upper = 0;  // after that division
+
+  // What is counted before anything opens.
+  std::vector<std::string> factors;   // with levels
+  std::vector<std::string> binaries;  // 0/1 design columns of integers
+  std::vector<size_t> products;       // columns that are products of 0/1 columns
+
+  std::vector<DerivedVariable> made;     // by functions of the formula
+  std::vector<DesignColumn> covariates;  // that the columns and offsets are made of
+};
+
+// The design columns that one atom of a formula stands for, and the factor behind them.
+struct AtomColumns {
+  std::vector<DesignColumn> columns;
+  std::optional<ColumnSchema> levels;
+};
+
+bool IsZeroOne(const DesignColumn& column);
+
+// Throws kBadInput with a hint: variables that are not there or of another type, an interaction
+// without its main effects, or a factor without an intercept, whose columns R would code in another
+// way; too many columns; with an intercept bounds so far from zero that a column is all but constant.
+class FormulaColumns {
+ public:
+  FormulaColumns(const Schema& dictionary, std::span<const DerivedVariable> derived);
+
+  // Also of an outcome.
+  AtomColumns ColumnsOf(const FormulaAtom& atom);
+
+  // outcome: no covariate may be one of these columns, or a column of the same name. A column of ones
+  // stands for the intercept, or where `baseline` is, which takes its place, none.
+  ModelColumns Build(const Formula& formula, std::span<const DesignColumn> outcome,
+                     double offset_unit, bool baseline);
+
+ private:
+  const ColumnSchema& InDictionary(const std::string& name, const std::string& text) const;
+  AtomColumns Named(const std::string& name) const;
+  AtomColumns Made(DerivedVariable made);
+  AtomColumns IntegerLevels(const FormulaAtom& atom, const ColumnSchema& variable);
+  void NoteLevels(const AtomColumns& atom);
+  void Cover(const DesignColumn& column);
+  void AddTerm(const FormulaTerm& term, const Formula& formula);
+  void AddColumn(const std::vector<DesignColumn>& product);
+  void AddOffset(const FormulaAtom& atom, double unit);
+
+  const Schema& dictionary_;
+  std::span<const DerivedVariable> derived_;
+  const Schema factors_;
+  std::span<const DesignColumn> outcome_;
+  ModelColumns model_;
+};
+
+// Variables of the dictionary that these columns are made of, in its order.
+std::vector<std::string> VariablesOf(const Schema& dictionary,
+                                     std::span<const DesignColumn> outcome,
+                                     std::span<const DesignColumn> covariates);
+
+// The dictionary with the factors of `derived` and of the formula.
+Schema FactorsOf(const ModelColumns& model, const Schema& dictionary,
+                 std::vector<DerivedVariable> derived);
+
+// Names of the design columns that the model needs.
+std::vector<std::string> NeededColumns(const ModelColumns& model);
+
+// A holder's rows, in their order: a column over its scale.
+std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
+                                 std::span<const size_t> rows);
+
+// Tables one below the other, of which a cell may also be nobody: by level of each factor, of each
+// 0/1 variable, and where a product of 0/1 columns is 1; with two classes of the outcome by class, too.
+struct ModelCounts {
+  ModelCounts(const ModelColumns& model, const Schema& factors, size_t classes);
+  size_t classes = 1;
+  std::vector<std::string> names;
+  std::vector<size_t> sizes;  // cells of these
+  size_t num_cells = 0;
+};
+
+// classes: of every row, none where there is one class. copies: how often a row counts, none: once.
+std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
+                               const Table& table, std::span<const size_t> rows,
+                               std::span<const uint8_t> classes, std::span<const Int128> copies);
+
+}  // namespace partita::data

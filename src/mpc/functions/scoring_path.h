@@ -1,0 +1,48 @@
+// A fit whose points open, rounded, while its sums stay on shares: the points on grids of their
+// standard errors, the certificate of convergence, and what opens only of a fit that converged.
+//
+// Convergence  The step from the last point is at most one step of that point's grid in every
+//              coordinate, and nothing failed on the way. Else more steps are needed, or there is no
+//              maximum.
+// Timing       constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "mpc/functions/release_grid.h"
+#include "mpc/functions/scoring_step.h"
+
+namespace partita::mpc {
+
+// Of coordinates of a point: columns are in [-1, 1].
+inline constexpr double kMostCoordinate = 1024;
+inline constexpr double kMostStandardError = 64;  // sqrt(2 kMostVariance), with room for rounding
+
+struct PathPoint {
+  std::vector<double> at;
+  std::vector<double> steps;  // of the grids, 0 where none is reached
+  bool learned = false;       // else `from` and zeros
+};
+// from: a public point. Opens from + solved.step on grids of 2^-grid_bits standard errors, to
+// everybody, in one opening of 2 p numbers: exponents and multiples. A coordinate beyond
+// kMostCoordinate opens as 0 and counts among `failures`.
+PathPoint OpenPoint(Engine& engine, std::string_view release, const std::vector<double>& from,
+                    const SolvedStep& solved, int grid_bits, Shared& failures);
+
+// 1 x 1, 0 or 1. solved: at the last point, whose grids had these steps.
+Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<double>& steps,
+                 const Shared& failures);
+
+// Zeros unless `opens`; p x 1 standard errors in steps of their grids, totals in steps of 2^-grid_bits
+// (RoundToGrids).
+struct ErrorsOnGrid {
+  GridRange range;
+  Shared reached, errors;
+  Shared totals;  // empty without
+};
+// totals: t x 1, at most total_bound, or null.
+ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
+                         double total_bound, int grid_bits, const Shared& opens);
+
+}  // namespace partita::mpc

@@ -17,6 +17,9 @@
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
 #include "methods/mcmc/templates.h"
+#include "methods/meta/section.h"
+#include "methods/meta/study.h"
+#include "methods/meta/templates.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/study.h"
 #include "methods/mixture/templates.h"
@@ -68,7 +71,10 @@ const std::vector<Method>& AllMethods() {
        glm::Templates},
       {survival::SurvivalReader(), "survival curves and a log-rank test, by group",
        Prepared<survival::SurvivalStudy, survival::PrepareSurvivalStudy>,
-       report::ReadDocumentResult, survival::Start, survival::Templates}};
+       report::ReadDocumentResult, survival::Start, survival::Templates},
+      {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
+       Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadDocumentResult, meta::Start,
+       meta::Templates}};
   return methods;
 }
 

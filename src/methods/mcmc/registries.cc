@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "methods/mcmc/meta_analysis.h"
 #include "stats/mcmc/chains.h"
 #include "stats/mcmc/diagnostics.h"
 #include "stats/mcmc/maximum.h"
 #include "stats/mcmc/outcomes.h"
+#include "stats/meta/pool.h"
 
 namespace partita::methods::mcmc {
 namespace {
@@ -107,25 +107,30 @@ std::optional<Interval> FitAll(const std::vector<const stats::mcmc::LocalTarget*
               static_cast<double>(registries.size()));
 }
 
+using stats::meta::Estimator;
+
 struct TwoStages {
   std::optional<Interval> fixed, random, largest;
 };
 
 TwoStages FitTwoStages(const std::vector<const stats::mcmc::LocalTarget*>& registries) {
   TwoStages result;
-  std::vector<double> estimates, errors;
+  stats::meta::Sites sites;
   for (size_t k = 0; k < registries.size(); ++k) {
     const auto own = stats::mcmc::MaximumLikelihood(*registries[k], VectorXd::Zero(2), kReach);
     if (!own) continue;
-    estimates.push_back(own->at(0));
-    errors.push_back(std::sqrt(own->covariance(0, 0)));
-    if (k + 1 == registries.size()) result.largest = Wald(estimates.back(), errors.back(), 1);
+    sites.estimates.push_back(own->at(0));
+    sites.standard_errors.push_back(std::sqrt(own->covariance(0, 0)));
+    if (k + 1 == registries.size())
+      result.largest = Wald(sites.estimates.back(), sites.standard_errors.back(), 1);
   }
-  if (estimates.empty()) return result;
-  const auto used = static_cast<double>(estimates.size());
-  const PooledEstimate pooled = PoolEstimates(estimates, errors);
-  result.fixed = Wald(pooled.fixed, pooled.fixed_error, used);
-  result.random = Wald(pooled.random, pooled.random_error, used);
+  if (sites.estimates.empty()) return result;
+  const auto pooled = [&](Estimator estimator) {
+    const stats::meta::Pooled all = Pool(sites, estimator, false);
+    return Wald(all.estimate, all.standard_error, all.sites);
+  };
+  result.fixed = pooled(Estimator::kFixed);
+  result.random = pooled(Estimator::kDerSimonianLaird);
   return result;
 }
 

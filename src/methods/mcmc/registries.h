@@ -10,7 +10,7 @@
 //                           quantiles
 //              pooled       maximum likelihood with all rows in one place
 //              two stages   every registry's own maximum, combined with fixed and random effects
-//                           (meta_analysis.h); registries whose likelihood has no maximum drop out
+//                           (stats/meta/pool.h); registries whose likelihood has no maximum drop out
 //              largest      the largest registry's own maximum
 #pragma once
 

@@ -2,7 +2,6 @@ list(APPEND method_sources
   mcmc/chain.cc
   mcmc/decisions.cc
   mcmc/figures.cc
-  mcmc/meta_analysis.cc
   mcmc/noisy_sums.cc
   mcmc/penalty.cc
   mcmc/plots.cc

@@ -82,13 +82,53 @@ CanonicalKey Plain(std::string_view cell) {
   return Found(*std::move(tidied));
 }
 
+// Every way to write a hyphen or an apostrophe becomes one, before compatible forms make a blank and
+// an accent of some.
+std::string PlainSigns(std::string text) {
+  const auto replace = [&](std::initializer_list<std::string_view> signs, std::string_view plain) {
+    for (const std::string_view sign : signs) {
+      for (size_t at = text.find(sign); at != std::string::npos; at = text.find(sign))
+        text.replace(at, sign.size(), plain);
+    }
+  };
+  replace({"\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212"}, "-");
+  replace({"`", "\u00b4", "\u02b9", "\u02bc", "\u2018", "\u2019", "\u201b", "\u2032"}, "'");
+  return text;
+}
+
+// Letters whose marks are accents. Elsewhere marks are vowels, and names without them others.
+bool TakesAccents(utf8proc_int32_t point) {
+  return point < 0x250 || (point >= 0x370 && point < 0x530) || (point >= 0x1e00 && point < 0x2000);
+}
+
+// Of valid UTF-8, decomposed.
+std::string WithoutAccents(std::string_view text) {
+  std::string out;
+  bool accented = false;
+  for (size_t i = 0; i < text.size();) {
+    utf8proc_int32_t point = 0;
+    const utf8proc_ssize_t width =
+        utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + i,
+                         static_cast<utf8proc_ssize_t>(text.size() - i), &point);
+    const auto bytes = static_cast<size_t>(std::max<utf8proc_ssize_t>(width, 1));
+    const bool mark = utf8proc_category(point) == UTF8PROC_CATEGORY_MN;
+    if (!mark) accented = TakesAccents(point);
+    if (!mark || !accented) out += text.substr(i, bytes);
+    i += bytes;
+  }
+  return out;
+}
+
 CanonicalKey Folded(const KeyRule& rule, std::string_view cell) {
-  const int marks = rule.drop_marks ? UTF8PROC_STRIPMARK : 0;
+  constexpr int kFold = UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE;
   std::string text(cell);
   // Folding can give what composes or folds again; three times is more than any character needs.
   for (int time = 0; time < 4; ++time) {
-    CanonicalKey mapped = Mapped(
-        text, UTF8PROC_COMPAT | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE | marks);
+    const std::string plain = PlainSigns(text);
+    CanonicalKey mapped =
+        Mapped(plain, kFold | (rule.drop_marks ? UTF8PROC_DECOMPOSE : UTF8PROC_COMPOSE));
+    if (mapped.text && rule.drop_marks)
+      mapped = Mapped(WithoutAccents(*mapped.text), kFold | UTF8PROC_COMPOSE);
     if (!mapped.text) return mapped;
     std::optional<std::string> tidied = Tidied(*mapped.text, rule.drop_punctuation);
     if (!tidied) return Problem("has a control character");
@@ -108,16 +148,6 @@ std::string Without(std::string_view text, std::string_view dropped) {
 
 bool AllDigits(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// U+2010 to U+2015 and the minus sign: hyphens that compatible forms leave.
-std::string PlainHyphens(std::string text) {
-  for (const std::string_view hyphen :
-       {"\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212"}) {
-    for (size_t at = text.find(hyphen); at != std::string::npos; at = text.find(hyphen))
-      text.replace(at, hyphen.size(), "-");
-  }
-  return text;
 }
 
 // H. P. Luhn, US patent 2,950,048 (1960).
@@ -141,7 +171,7 @@ bool HasMod97Digits(std::string_view digits) {
 CanonicalKey Digits(const KeyRule& rule, std::string_view cell) {
   CanonicalKey plain = Plain(cell);
   if (!plain.text) return plain;
-  std::string digits = Without(PlainHyphens(*std::move(plain.text)), " -");
+  std::string digits = Without(PlainSigns(*std::move(plain.text)), " -");
   if (!AllDigits(digits)) return Problem("has something other than digits, blanks and hyphens");
   if (digits.empty()) return {};
   if (digits.size() != rule.length)
@@ -183,14 +213,22 @@ CanonicalKey DateOf(const KeyRule& rule, std::string_view cell) {
 CanonicalKey Phone(const KeyRule& rule, std::string_view cell) {
   CanonicalKey plain = Plain(cell);
   if (!plain.text) return plain;
-  std::string number = Without(PlainHyphens(*std::move(plain.text)), " -./()[]");
-  if (number.empty()) return {};
-  if (number.starts_with("+")) {
-    number.erase(0, 1);
-  } else if (number.starts_with("00")) {
-    number.erase(0, 2);
+  std::string number = Without(PlainSigns(*std::move(plain.text)), " -./");
+  if (number.starts_with("+") || number.starts_with("00")) {
+    number.erase(0, number.starts_with("+") ? 1 : 2);
+    // As in +49 (0)171: the trunk prefix of those who dial within the country.
+    const std::string dialled_within = "(" + rule.trunk + ")";
+    const size_t at = rule.trunk.empty() ? std::string::npos : number.find(dialled_within);
+    if (at != std::string::npos) number.erase(at, dialled_within.size());
+    number = Without(number, "()[]");
   } else {
-    if (!rule.trunk.empty() && number.starts_with(rule.trunk)) number.erase(0, rule.trunk.size());
+    number = Without(number, "()[]");
+    if (number.empty()) return {};
+    if (!rule.trunk.empty() && number.starts_with(rule.trunk)) {
+      number.erase(0, rule.trunk.size());
+    } else if (!rule.trunk.empty() && number.starts_with(rule.country)) {
+      return Problem("begins with the country's code without a plus, or lacks its trunk prefix");
+    }
     number.insert(0, rule.country);
   }
   // E.164: at most 15 digits, the first of which is none of 0.
@@ -241,6 +279,10 @@ CanonicalKey Canonical(const KeyRule& rule, std::string_view cell) {
   CanonicalKey key = ByKind(rule, cell);
   if (!key.text) return key;
   if (key.text->empty() || IsMissing(rule, *key.text)) return {};
+  // "NA " and "na" are the code "NA" where the rule makes them equal.
+  for (const std::string& code : rule.missing_codes) {
+    if (ByKind(rule, code).text == key.text) return {};
+  }
   return key;
 }
 

@@ -3,13 +3,15 @@
 // Canonical text of a rule:
 //   text     NFKC, full case folding, NFKC (Unicode Standard Annex 15; what is left out by default,
 //            such as a byte order mark or a soft hyphen, goes); white space at the ends goes, within
-//            it becomes one blank. `drop_marks` takes accents off, `drop_punctuation` everything of
-//            the categories P.
+//            it becomes one blank; hyphens and apostrophes are one each, however typed. `drop_marks`
+//            takes accents off letters that are Latin, Greek or Cyrillic (elsewhere marks are
+//            vowels), `drop_punctuation` everything of the categories P.
 //   digits   NFKC, blanks and hyphens go; leading zeros stay. Nothing but digits may be left, of the
 //            declared length, with a valid check digit where one is declared.
 //   date     "YYYY-MM-DD" of a calendar date in the declared format. Years have four digits.
 //   phone    NFKC; blanks, hyphens, dots, slashes and brackets go; "+" or "00" begin a number with
-//            its country, anything else is one of the declared country, whose trunk prefix goes.
+//            its country, of which a trunk prefix in brackets goes; anything else is one of the
+//            declared country, whose trunk prefix goes, and must not begin with the country's code.
 //   exact    the cell as it stands.
 // The Unicode version is the library's (UnicodeVersion): code points that it does not know are
 // refused, since a later version may fold them, and both holders' plans name it.

@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kNonceBytes = 32;
 constexpr size_t kPlaceBytes = 4;
+constexpr uint64_t kMostElements = uint64_t{1} << 31;
 
 using Steps = JoinSteps<Ristretto>;
 using Element = Encoded<Ristretto>;
@@ -109,8 +110,9 @@ TwoPartyJoinTraffic TwoPartyJoinTrafficOf(const TwoPartyJoinTask& task) {
 
 TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
                           std::span<const crypto::Digest> keys, crypto::RandomSource& random) {
-  if (keys.size() > task.own_bound)
-    throw Error(ErrorCode::kInternal, "more keys than the bound of their list", "");
+  if (keys.size() > task.own_bound || std::max(task.own_bound, task.peer_bound) > kMostElements)
+    throw Error(ErrorCode::kInternal, "a list is longer than its bound, or the bound too large",
+                "");
   const std::string& own_name = channel.names()[channel.self()];
   const std::string& peer_name = channel.names()[task.peer];
   const crypto::Digest salt = ExchangeNonces(channel, task, random);

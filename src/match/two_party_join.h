@@ -7,7 +7,7 @@
 //                 Privacy 1986; B. Huberman, M. Franklin, T. Hogg, ACM Conference on Electronic
 //                 Commerce 1999), in a group where the decisional Diffie-Hellman problem is hard:
 //                   round 1: nonces; the salt is a hash of both, the names and `session`
-//                   round 2: A sends H(salt, x)^a of every key x, and random elements up to its
+//                   round 2: A sends H(salt, x)^a of every key x, and of random keys up to its
 //                            bound, in random order; B likewise with b
 //                   round 3: each raises the other's elements to its own exponent, permutes them
 //                            and sends a hash of its own name and the result
@@ -18,19 +18,24 @@
 //                 The common order is the one of the elements' bytes.
 // Revealed        Bounds and names beforehand; the number of matches to both, whatever the minimum;
 //                 after two ones, which of its rows match to each. No key leaves a party.
-// Deviations      A holder that lists keys that it guesses learns which of them the other has, up
-//                 to its bound: no protocol of this kind proves that a list is genuine. The hash of
-//                 round 3 keeps one from waiting for the other's result and returning it as its own,
-//                 which would make everything match; the name keeps it from copying the hash. One
-//                 that keeps back its permutation links alone.
+// Deviations      The minimum binds parties that follow the protocol. One that does not may take an
+//                 exponent of its own for each key in round 2: it then finds in the other's result
+//                 which of its keys match, whatever the count and unnoticed, and the other sees no
+//                 or few matches (two_party_join_test.cc does so). It may list keys that it guesses:
+//                 no protocol of this kind proves that a list is genuine. So a bound is how many
+//                 memberships a peer can learn. The hash of round 3 keeps one from waiting for the
+//                 other's result and returning it as its own, which would make everything match; the
+//                 name keeps it from copying the hash. One that keeps back its permutation links
+//                 alone, and one that sends another makes the other join wrong rows.
 // Failure         Two keys that hash to one element, or one of these that a random one meets: below
 //                 2^-200 for 10^7 rows. Everything else that does not fit is a kPeerFault.
 // Cost            6 rounds; sent 32 + 32 n + 32 + 32 m + 1 + 4 m bytes for the own bound n and the
 //                 other's m (TwoPartyJoinTraffic). n hashes to the group, n + m multiplications, 2 m
-//                 decodings and some sorting. Memory about 200 bytes a row of both lists. Elements are
-//                 raised while they come, so that nobody is silent for long.
-// Timing          Constant in the exponents (crypto/ristretto.h). Not in keys and permutations, which
-//                 are sorted and looked up in the owner's memory: messages follow bounds alone.
+//                 decodings and some sorting between rounds. Memory about 200 bytes a row of both
+//                 lists. Elements are raised while they come.
+// Timing          Constant in the exponents (crypto/ristretto.h), and in how many of a list's elements
+//                 are keys: padding takes one hash and one multiplication, too. Not in which they
+//                 are, since keys and permutations are sorted and looked up in the owner's memory.
 #pragma once
 
 #include <functional>
@@ -49,7 +54,7 @@ struct TwoPartyJoinTask {
   net::PartyIndex peer = 0;
   uint64_t own_bound = 0, peer_bound = 0;  // of the lists; at most 2^31
   uint64_t minimum = 1;
-  crypto::Digest session{};  // of what both agreed on: the matching file
+  crypto::Digest session{};  // of what both agreed on: the matching file, and UnicodeVersion()
 };
 
 struct TwoPartyJoin {

@@ -3,7 +3,7 @@
 // A Group has
 //   Scalar                          secret
 //   static constexpr size_t kBytes  of an encoded element
-//   Element Hash(ByteView), Draw(RandomSource&), Times(const Element&, const Scalar&)
+//   Element Hash(ByteView), Times(const Element&, const Scalar&)
 //   Encoded Encode(const Element&), std::optional<Element> Decode(ByteView)
 //   Scalar RandomScalar(RandomSource&)
 // with Encoded = std::array<uint8_t, kBytes>.
@@ -26,7 +26,6 @@ struct Ristretto {
   static constexpr size_t kBytes = crypto::kRistrettoBytes;
   static Scalar RandomScalar(crypto::RandomSource& random) { return crypto::RandomScalar(random); }
   static Element Hash(ByteView message) { return Element::Hash(message); }
-  static Element Draw(crypto::RandomSource& random) { return Element::Draw(random); }
   static Element Times(const Element& element, const Scalar& scalar) {
     return element.Times(scalar);
   }
@@ -108,14 +107,14 @@ class JoinSteps {
   // Round 2: the next element of the own list.
   const Encoded<Group>& NextOwn(const crypto::Digest& salt) {
     const size_t key = sent_order_[own_list_.size()];
-    if (key < keys_.size()) {
-      ByteWriter message;
-      message.Raw(salt);
-      message.Raw(keys_[key]);
-      own_list_.push_back(Group::Encode(Group::Times(Group::Hash(message.bytes()), scalar_)));
-    } else {
-      own_list_.push_back(Group::Encode(Group::Draw(random_)));
-    }
+    // Padding takes the same work as keys do: the list is sent while it is made.
+    crypto::Digest hashed{};
+    random_.Fill(hashed);
+    if (key < keys_.size()) hashed = keys_[key];
+    ByteWriter message;
+    message.Raw(salt);
+    message.Raw(hashed);
+    own_list_.push_back(Group::Encode(Group::Times(Group::Hash(message.bytes()), scalar_)));
     return own_list_.back();
   }
   void TakePeers(const Encoded<Group>& element) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 
 namespace partita::match::key_rule_test {
 namespace {
@@ -83,6 +84,18 @@ TEST(KeyRuleTest, MarksAndPunctuationGoWhereTheRuleSaysSo) {
   EXPECT_EQ(Of(Text(true, false), "\u0130"), "[i]");
   EXPECT_EQ(Of(Text(false, true), "O'Brien-Smith, J."), "[obriensmith j]");
   EXPECT_EQ(Of(Text(false, true), "d\u2019Arc"), "[darc]");
+  for (const char* apostrophe : {"'", "`", "\u00b4", "\u02bc", "\u2018", "\u2019", "\u2032"}) {
+    const std::string name = std::string("O") + apostrophe + "Brien";
+    EXPECT_EQ(Of(Text(), name), "[o'brien]");
+    EXPECT_EQ(Of(Text(true, true), name), "[obrien]");
+  }
+  EXPECT_EQ(Of(Text(), "Anna\u2010Maria"), "[anna-maria]");
+  // Marks that are vowels stay: these are three names.
+  std::set<std::string> names;
+  for (const char* name : {"\u0930\u093e\u092e", "\u0930\u092e\u093e", "\u0930\u094b\u092e"})
+    names.insert(Of(Text(true, false), name));
+  EXPECT_EQ(names.size(), 3U);
+  EXPECT_EQ(Of(Text(true, false), "\u0439"), "[\u0438]");  // Cyrillic short i
   EXPECT_EQ(Of(Text(false, true), " - "), "missing");
   EXPECT_EQ(Of(Text(false, true), "a - b"), "[a b]");
 }
@@ -148,6 +161,10 @@ TEST(KeyRuleTest, TelephoneNumbersGetTheirCountry) {
     EXPECT_EQ(Of(Phone("49"), same), "[49171234567]") << same;
   }
   EXPECT_EQ(Of(Phone("39", ""), "06 1234567"), "[39061234567]");  // Italy keeps the zero
+  EXPECT_EQ(Of(Phone("49"), "+49 (0)171 234567"), "[49171234567]");
+  EXPECT_EQ(Of(Phone("49"), "0049 (0) 171 234567"), "[49171234567]");
+  EXPECT_THAT(Of(Phone("49"), "49171234567"), HasSubstr("country's code without a plus"));
+  EXPECT_EQ(Of(Phone("39", ""), "3912345678"), "[393912345678]");  // a mobile number
   for (const char* wrong : {"+0171234567", "12a456", "+49171234567890123", "0"})
     EXPECT_THAT(Of(Phone("49"), wrong), HasSubstr("no telephone number")) << wrong;
   EXPECT_EQ(Of(Phone("49"), "-"), "missing");
@@ -161,6 +178,11 @@ TEST(KeyRuleTest, ExactIsAsItStands) {
   EXPECT_EQ(Of(rule, "\xff"), "[\xff]");
   EXPECT_EQ(Of(rule, "NA"), "missing");
   EXPECT_EQ(Of(rule, "na"), "[na]");
+  rule.kind = KeyRuleKind::kText;
+  for (const char* same : {"NA", " na ", "Na"}) EXPECT_EQ(Of(rule, same), "missing");
+  rule = Date("DD.MM.YYYY");
+  rule.missing_codes = {"01.01.1900"};
+  EXPECT_EQ(Of(rule, " 01.01.1900 "), "missing");
 }
 
 // Texts of code points from everywhere: what is canonical stays so, and does not depend on the form

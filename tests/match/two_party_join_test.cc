@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <set>
@@ -277,6 +278,56 @@ TEST(TwoPartyJoinTest, OurOwnResultIsNotTakenBack) {
   EXPECT_THAT(Against(cheat), HasSubstr("other than what it had hashed"));
 }
 
+// What the header says of the minimum: a peer with an exponent for each key finds which of them match
+// in the other's result, and the other sees no match.
+TEST(TwoPartyJoinTest, APeerWithManyExponentsLinksItsListBelowTheMinimum) {
+  const Names ours = {"ada", "bo", "cy"}, theirs = {"cy", "di", "ada"};
+  Names found;
+  TwoPartyJoin join;
+  net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
+    crypto::Prg random = net::TestRandom(static_cast<uint8_t>(70 + channel.self()));
+    const TwoPartyJoinTask task = TaskOf(channel.self(), {3, 3}, 3);
+    if (channel.self() == 0) {
+      join = JoinTwoLists(channel, task, KeysOf(ours), random);
+      return;
+    }
+    crypto::Digest nonce{}, their_nonce{}, their_hash{};
+    Swap(channel, 0, nonce, their_nonce);
+    const crypto::Digest salt = JoinSalt(task, channel.names(), 1, nonce, their_nonce);
+    std::vector<crypto::RistrettoScalar> exponents;
+    List own, list(3), result, returned(3);
+    for (const std::string& name : theirs) {
+      exponents.push_back(crypto::RandomScalar(random));
+      ByteWriter message;
+      message.Raw(salt);
+      message.Raw(KeyOfName(name));
+      own.push_back(crypto::RistrettoPoint::Hash(message.bytes()).Times(exponents.back()).bytes());
+    }
+    const auto swap_lists = [&](const List& out, List& in) {
+      Swap(channel, 0, BytesOf(out),
+           {reinterpret_cast<uint8_t*>(in.data()), in.size() * sizeof(Element)});
+    };
+    swap_lists(own, list);
+    for (const Element& element : list)
+      result.push_back(crypto::RistrettoPoint::Decode(element)->Times(exponents[0]).bytes());
+    Swap(channel, 0, ResultHash(channel.names()[1], salt, BytesOf(result)), their_hash);
+    swap_lists(result, returned);
+    for (size_t j = 0; j < theirs.size(); ++j) {
+      for (const Element& element : list) {
+        const Element raised = crypto::RistrettoPoint::Decode(element)->Times(exponents[j]).bytes();
+        if (std::find(returned.begin(), returned.end(), raised) != returned.end())
+          found.push_back(theirs[j]);
+      }
+    }
+    const std::array<uint8_t, 1> bit = {0};
+    std::array<uint8_t, 1> their_bit{};
+    Swap(channel, 0, bit, their_bit);
+  });
+  EXPECT_EQ(found, (Names{"cy", "ada"}));
+  EXPECT_LE(join.count, 1U);
+  EXPECT_FALSE(join.linked);
+}
+
 TEST(TwoPartyJoinTest, SaltsAreOfOneRunOfOneMatching) {
   const Names names = {"clinic", "registry"};
   const crypto::Digest a = KeyOfName("a"), b = KeyOfName("b");
@@ -315,14 +366,16 @@ struct Symbolic {
     numbers.clear();
     elements.clear();
   }
+  static inline int hashes = 0, multiplications = 0;
   static Scalar RandomScalar(crypto::RandomSource&) { return ++drawn; }
   static Element Hash(ByteView message) {
+    ++hashes;
     const auto [found, added] =
         hashed.try_emplace(Bytes(message.begin(), message.end()), hashed.size());
     return {static_cast<uint32_t>(found->second), {}};
   }
-  static Element Draw(crypto::RandomSource&) { return {1000 + ++drawn, {}}; }
   static Element Times(Element element, Scalar scalar) {
+    ++multiplications;
     element.exponents.insert(scalar);
     return element;
   }
@@ -344,6 +397,12 @@ class Tape : public crypto::RandomSource {
   explicit Tape(uint32_t number) : number_(number) {}
   void Fill(std::span<uint8_t> out) override {
     std::fill(out.begin(), out.end(), uint8_t{0});
+    if (out.size() == sizeof(crypto::Digest)) {  // a random key, unlike all others
+      static uint32_t keys = 0;
+      ++keys;
+      std::memcpy(out.data(), &keys, sizeof(keys));
+      return;
+    }
     // The permutations of three: below 3, then below 2, twice.
     const uint32_t base = calls_++ % 2 == 0 ? 3 : 2;
     // A word below 2^64 modulo the base would be drawn again.
@@ -412,6 +471,21 @@ std::string ViewOf(const std::array<Names, 2>& lists, uint64_t minimum, uint32_t
   for (const uint32_t row : self.Link(common, places)) matched.insert(lists[0][row]);
   for (const std::string& name : matched) view.Add(name);
   return view.text();
+}
+
+// The list is sent while it is made, so that padding must take the time of keys.
+TEST(TwoPartyJoinTest, PaddingTakesTheWorkOfKeys) {
+  Symbolic::Forget();
+  const std::vector<crypto::Digest> keys = KeysOf({"ada"});
+  const TwoPartyJoinTask task = TaskOf(0, {3, 3}, 1);
+  Tape tape(7);
+  JoinSteps<Symbolic> steps(task, "peer", keys, tape);
+  for (int i = 1; i <= 3; ++i) {
+    Symbolic::hashes = Symbolic::multiplications = 0;
+    steps.NextOwn(KeyOfName("salt"));
+    EXPECT_EQ(Symbolic::hashes, 1) << i;
+    EXPECT_EQ(Symbolic::multiplications, 1) << i;
+  }
 }
 
 // Over all permutations of the other, whatever the own ones are.

@@ -23,7 +23,7 @@ constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
 constexpr uint64_t kNumbersOfMean = 96;
 // Of level sealed, for a row and evaluation (bench/glm_bench.cc).
-constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8;
+constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kTimesByShamir = 16;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -301,7 +301,8 @@ uint64_t GlmStudy::NumbersPerRow() const {
 run::ComputeSeconds GlmStudy::Compute() const {
   if (!task.spec.sealed) return {};
   const auto p = static_cast<double>(task.num_columns());
-  const double of_row = kSecondsOfMean + p * kSecondsOfColumn;
+  const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
+  const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
   return {evaluations * static_cast<double>(task.max_rows()) * of_row, 0};
 }

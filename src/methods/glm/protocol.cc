@@ -46,14 +46,7 @@ void Fitter::Solve(const SharedSums& sums) {
 
 Collinear Fitter::First() {
   Solve(ShareFirst(engine_, task_, own_));
-  const std::vector<Shared> flags = {solved_.collinear};
-  const mpc::IntMatrix opened =
-      engine_.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
-  Collinear collinear;
-  for (size_t i = 0; i < opened.values.size(); ++i) {
-    if (opened.values[i] != 0) collinear.columns.push_back(i);
-  }
-  return collinear;
+  return TellCollinear(engine_, solved_.collinear);
 }
 
 void Fitter::OpenPoint(int point) {

@@ -31,6 +31,16 @@ FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const SharedTotals& t
 
 }  // namespace
 
+Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear) {
+  const std::vector<mpc::Shared> flags = {collinear};
+  const mpc::IntMatrix opened = engine.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
+  Collinear told;
+  for (size_t i = 0; i < opened.values.size(); ++i) {
+    if (opened.values[i] != 0) told.columns.push_back(i);
+  }
+  return told;
+}
+
 std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
                                const FitToTell& fit) {
   const bool estimates = fit.estimates.payload != nullptr;

@@ -1,5 +1,5 @@
-// The last opening of a fit whose estimates are on a grid (levels `iterates` and `sealed`): whether it
-// converged, and if so what is told of it, else zeros.
+// What levels `iterates` and `sealed` open beside points: which columns are collinear; and at the end
+// whether the fit converged, and if so what is told of it, on grids, else zeros.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,9 @@
 #include "methods/glm/protocol.h"
 
 namespace partita::methods::glm {
+
+// Release `independence`. collinear: p x 1, 1 or 0, of SolveStep.
+Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear);
 
 struct FitToTell {
   mpc::Shared converged;   // 1 x 1: 1 or 0

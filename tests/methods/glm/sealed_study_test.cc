@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -219,6 +220,26 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
                 "takes no steps");
   // Of too many columns for so few rows, unless all accept it.
   ExpectRefused(edited("accept = \"table of covariates\"", "grid = \"2^-6\""), "half of");
+}
+
+// Forty columns of as many rows as there may be fit the integers of every engine; plans say so.
+TEST(SealedStudyTest, TheWidestModelsFit) {
+  std::string levels;
+  for (int level = 0; level < 40; ++level)
+    levels += fmt::format("{}\"l{}\"", level == 0 ? "" : ", ", level);
+  for (const char* engine : {"dealer", "replicated", "shamir"}) {
+    for (const char* model : {"binomial|event", "poisson|visits", "gaussian|score"}) {
+      const std::string family(model, std::strchr(model, '|'));
+      const std::string outcome = std::strchr(model, '|') + 1;
+      SCOPED_TRACE(family + " " + engine);
+      const std::string text =
+          Edited(WithRows(SealedText(family, outcome + " ~ stage", "columns", engine), 262144),
+                 "levels = [\"one\", \"two\", \"three\"]", "levels = [" + levels + "]");
+      const auto study = Prepare(text);
+      EXPECT_EQ(study->Size().free_parameters, 40u);
+      EXPECT_GT(study::Totals(run::BuildPlan(*study)).rounds, 500u);
+    }
+  }
 }
 
 // ---- counts on shares

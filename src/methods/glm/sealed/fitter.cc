@@ -87,14 +87,7 @@ Collinear SealedFitter::First() {
   Fail(solved.failures);
   direction_ = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
-  const std::vector<Shared> flags = {solved.collinear};
-  const mpc::IntMatrix opened =
-      engine_.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
-  Collinear collinear;
-  for (size_t i = 0; i < opened.values.size(); ++i) {
-    if (opened.values[i] != 0) collinear.columns.push_back(i);
-  }
-  return collinear;
+  return TellCollinear(engine_, solved.collinear);
 }
 
 Shared SealedFitter::Tried() {

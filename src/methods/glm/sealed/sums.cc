@@ -258,21 +258,21 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
                explained);
   times.Run();
   sums.score = WithBound(engine_.Subtract(products_, explained), p * mpc::kMostCoordinate);
-  const Shared both = WithBound(engine_.Add(products_, sums.score), 2 * p * mpc::kMostCoordinate);
+  Shared both = WithBound(engine_.Add(products_, sums.score), 2 * p * mpc::kMostCoordinate);
+  mpc::CutRound shorter(engine_);
+  shorter.Add(both, kSealedPearsonBits, both.bound);
+  shorter.Run();
   Shared twice;
   mpc::ProductRound squares(engine_);
   squares.Add(Kind::kGram, both, point, 2 * p * p * mpc::kMostCoordinate * mpc::kMostCoordinate,
               twice);
   squares.Run();
-  const Shared divided = PerRow(squares_, 1);
-  const int bits = std::max(divided.fraction_bits, twice.fraction_bits);
-  Shared residual = WithBound(
-      engine_.Subtract(mpc::Lift(engine_, divided, bits), mpc::Lift(engine_, twice, bits)),
-      task_.units.most_pearson);
-  sums.pearson = residual;
+  Shared whole = PerRow(squares_, 1);
   mpc::CutRound cut(engine_);
-  cut.Add(sums.pearson, kSealedPearsonBits, residual.bound);
+  cut.Add(whole, kSealedPearsonBits, 1);
+  cut.Add(twice, kSealedPearsonBits, twice.bound);
   cut.Run();
+  sums.pearson = WithBound(engine_.Subtract(whole, twice), task_.units.most_pearson);
   if (!last) return sums;
   // Nothing is beyond limits: what is not within bounds fails in the step.
   sums.outside = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 1);

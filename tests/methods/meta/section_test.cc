@@ -101,7 +101,7 @@ TEST(MetaSection, EveryMistakeHasItsPlaceAndARemedy) {
        {line, "protocol = \"sites\"", "50:", "sites", "site-estimates"},
        {line, "confidence = 95", "50:", "the confidence is 95", "confidence = 0.95"},
        {"release = [\"pooled\"]\n", "", "46:", "needs the key 'release'", "to = \"all\""},
-       {line, "subset = []", "50:", "unknown key 'subset'", ""},
+       {line, "subset = []", "50:", "'subset' is without a formula", "formula ="},
        {"release = [\"pooled\"]",
         "release = [\"pooled\"]\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
         "\"replace\"",

@@ -49,6 +49,7 @@ TEST(TemplatesTest, CommentedKeysAreRight) {
   Uncommented("classify", {"missing_codes", "clip_norm", "interval_share"});
   Uncommented("glm", {"steps", "confidence"});
   Uncommented("survival", {"cell", "confidence"});
+  Uncommented("meta", {"protocol", "estimator", "interval", "min_sites", "confidence"});
   Uncommented("mcmc", {"missing_codes", "thin", "speculation"});
 }
 

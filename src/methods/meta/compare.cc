@@ -83,12 +83,14 @@ class Comparison {
 void MetaStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                         Progress& /*progress*/) const {
   std::vector<SiteEstimate> own;
+  data::Table pooled = run.mock.pooled;
+  DeriveColumns(pooled);
   for (const run::RowHolder& holder : task.holders) {
-    const data::Table table =
-        run::TakeRows(run.mock.pooled, PooledRowsOf(*this, run, holder.party));
+    const data::Table table = run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party));
     run::TakenRows rows;
     run::OwnRows counts;
-    own.push_back(EstimateOf(task.spec, table, TakeRows(*this, table, used, rows, counts)));
+    const OwnFit fit = EstimateOf(*this, table, TakeRows(*this, table, used, rows, counts));
+    own.push_back(task.spec.model ? Decide(fit, file.disclosure).estimate : fit.estimate);
   }
   const auto& result = dynamic_cast<const MetaRun&>(*run.outcome(receiver).protocol);
   Comparison comparison(*this, own, agreement);

@@ -51,7 +51,7 @@ study::DocumentTable PooledTable(const Spec& spec, const OpenedPool& pool, const
                    "std. error", summary.df ? "t" : "z",
                    "p-value",    PercentText(spec.confidence) + " from",
                    "to"};
-  table.rows.push_back({spec.estimate.name, pool.estimate, pool.standard_error, summary.statistic,
+  table.rows.push_back({spec.pooled_name(), pool.estimate, pool.standard_error, summary.statistic,
                         summary.p_value, summary.lower, summary.upper});
   return table;
 }
@@ -69,7 +69,7 @@ study::DocumentTable LineTable(const Spec& spec, const std::vector<Line>& lines)
 
 study::DocumentIntervals ForestPlot(const Spec& spec, const std::vector<Line>& lines) {
   study::DocumentIntervals plot{
-      "Forest plot", spec.ratios ? "ratio" : spec.estimate.name, spec.ratios, {}};
+      "Forest plot", spec.ratios ? "ratio" : spec.pooled_name(), spec.ratios, {}};
   for (const Line& line : lines) {
     const auto shown = [&](double value) { return spec.ratios ? std::exp(value) : value; };
     plot.rows.push_back({line.name, shown(line.lower), shown(line.estimate), shown(line.upper)});
@@ -105,7 +105,9 @@ Json SiteJson(const std::string& name, const SiteEstimate& site) {
 std::string JsonOf(const Task& task, const std::vector<std::string>& names, const OpenedPool& pool,
                    const Summary& summary, const std::optional<std::vector<SiteEstimate>>& sites) {
   const Spec& spec = task.spec;
-  Json json = {{"level", spec.site_estimates ? kSiteEstimates : kPooled},
+  Json json = {{"of", spec.pooled_name()},
+               {"formula", spec.model ? Json(spec.model->formula) : Json(nullptr)},
+               {"level", spec.site_estimates ? kSiteEstimates : kPooled},
                {"estimator", EstimatorName(spec.estimator)},
                {"hartung_knapp", spec.hartung_knapp},
                {"ratios", spec.ratios},

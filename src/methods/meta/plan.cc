@@ -24,7 +24,10 @@ double OpenedBits(const MetaStudy& study) {
 
 std::string ModelText(const Spec& spec) {
   std::string text =
-      fmt::format("{} with standard errors {}", spec.estimate.name, spec.standard_error.name);
+      spec.model
+          ? fmt::format("{} of {} (family {}) at every site", spec.pooled_name(),
+                        spec.model->formula, FamilyName(spec.model->law))
+          : fmt::format("{} with standard errors {}", spec.estimate.name, spec.standard_error.name);
   if (spec.fixed()) return text + ", fixed effect";
   return text +
          fmt::format(
@@ -43,9 +46,18 @@ std::string SearchText(const Spec& spec) {
 
 study::PlanBits BitsOf(const MetaStudy& study) {
   const Spec& spec = study.task.spec;
-  const double of_site = run::ValueBits(spec.estimate) + run::ValueBits(spec.standard_error);
-  const uint64_t others = spec.site_estimates ? 1 : study.task.min_sites() - 1;
-  return run::BitsAgainst(OpenedBits(study), {{{{others, of_site}}, false}}, study.task.grid_bits);
+  uint64_t others = spec.site_estimates ? 1 : study.task.min_sites() - 1;
+  double of_row = 0;
+  if (spec.model) {
+    // Every site whose estimate is used has min_rows rows at least.
+    others *= study.file.disclosure.min_rows;
+    for (const auto& [variable, bits] :
+         run::PatternColumnsOf(study, study.factors, spec.model->covariates))
+      of_row += bits;
+  } else {
+    of_row = run::ValueBits(spec.estimate) + run::ValueBits(spec.standard_error);
+  }
+  return run::BitsAgainst(OpenedBits(study), {{{{others, of_row}}, false}}, study.task.grid_bits);
 }
 
 std::vector<mpc::Release> ReleasesOf(const MetaStudy& study) {
@@ -78,11 +90,24 @@ std::vector<mpc::Release> ReleasesOf(const MetaStudy& study) {
 void MetaStudy::Describe(study::Plan& plan) const {
   const Spec& spec = task.spec;
   const std::string& name = Analysis().name;
-  plan.analyses.push_back({name, level(), ModelText(spec),
-                           fmt::format("of {} sites, one row each", task.holders.size()), 1});
+  plan.analyses.push_back(
+      {name, level(), ModelText(spec),
+       spec.model ? run::RowsText(*this, Analysis().subset, "that lack no variable of it")
+                  : fmt::format("of {} sites, one row each", task.holders.size()),
+       1});
   plan.checks.push_back({name, "sites",
                          fmt::format("at least {} sites have an estimate", task.min_sites()),
                          task.min_sites(), false});
+  if (spec.model) {
+    plan.checks.push_back(
+        {name, "own rows",
+         fmt::format(
+             "a site has an estimate if it has at least {} rows, its counts by level{} are 0 "
+             "or at least {}, and its model a finite estimate; its holder checks",
+             file.disclosure.min_rows, spec.model->law.binary ? " and outcome" : "",
+             file.disclosure.min_cell),
+         file.disclosure.min_rows, true});
+  }
   plan.leakage_level = level();
   const std::string who = task.to == mpc::kEverybody ? std::string("every party")
                                                      : parties[receiver].name + ", the receiver";
@@ -102,6 +127,7 @@ void MetaStudy::Describe(study::Plan& plan) const {
         "them: of three, each knows its own, and two more pairs of numbers are what the pooled "
         "estimate, its error, tau^2 and Q are made of.");
   }
+  if (spec.model) return;
   plan.assumptions.emplace_back(
       "What persons stand behind an estimate the study cannot see: each holder decides whether its "
       "own estimate may be used, and answers for how it was made.");
@@ -111,7 +137,7 @@ std::vector<std::string> MetaStudy::Warnings() const {
   if (task.grid_bits == file.release.grid_bits) return {};
   return {
       fmt::format("The result opens on a grid of 2^-{} of standard errors, so that it tells at "
-                  "most half of the bits of the sites' estimates.",
+                  "most half of the bits of what other sites hold.",
                   task.grid_bits)};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -51,6 +52,43 @@ void ReadVariables(const TableReader& reader, const StudyFile& study, Spec& spec
                 fmt::format("give {} a lower bound of at least {:g}, or closer bounds to both",
                             Quote(spec.standard_error.name), kLeastError * spec.unit()));
   }
+}
+
+// Whether there is a formula.
+bool ReadOwnModel(const TableReader& reader, const StudyFile& study, Spec& spec) {
+  const auto formula = reader.OptionalText("formula");
+  if (!formula) {
+    for (const char* key : {"family", "term", "largest", "subset"}) {
+      if (!reader.Has(key)) continue;
+      reader.Fail(reader.PositionOf(key), fmt::format("'{}' is without a formula", key),
+                  "write, for example: formula = \"relapse ~ arm + age\"");
+    }
+    return false;
+  }
+  for (const char* key : {"estimate", "standard_error", "ratios"}) {
+    if (!reader.Has(key)) continue;
+    reader.Fail(reader.PositionOf(key), fmt::format("'{}' is beside a formula", key),
+                "sites bring either estimates that they have, or coefficients of a formula");
+  }
+  const LocatedText family = reader.Text("family", "family = \"binomial\"");
+  const LocatedText term = reader.Text("term", "term = \"arm.treated\"");
+  const std::string name = reader.Choice(family, "family", FamilyNames());
+  try {
+    spec.model = OwnModelOf(name, formula->value, term.value, study.dictionary, study.derived);
+  } catch (const Error& error) {
+    study::FailWith(reader, formula->position, error);
+  }
+  spec.ratios = HasRatios(spec.model->law);
+  if (!reader.Has("largest") && !spec.ratios)
+    reader.Number("largest", "largest = 50  # no estimate and no standard error is larger");
+  if (const auto largest = reader.OptionalNumber("largest")) {
+    if (!(largest->value > 0)) {
+      reader.Fail(largest->position, fmt::format("largest is {:g}", largest->value),
+                  "write, for example: largest = 8");
+    }
+    spec.largest = largest->value;
+  }
+  return true;
 }
 
 void ReadEstimator(const TableReader& reader, Spec& spec) {
@@ -102,11 +140,14 @@ std::shared_ptr<const study::Section> ReadMeta(const TableReader& reader, const 
   }
   auto section = std::make_shared<MetaSection>();
   Spec& spec = section->spec;
-  ReadVariables(reader, study, spec);
+  if (!ReadOwnModel(reader, study, spec)) {
+    ReadVariables(reader, study, spec);
+    spec.ratios = reader.OptionalBool("ratios").value_or(false);
+  }
   ReadEstimator(reader, spec);
   ReadMinSites(reader, spec);
   ReadConfidence(reader, spec);
-  spec.ratios = reader.OptionalBool("ratios").value_or(false);
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   analysis.protocol = kPooled;
   if (const auto protocol = reader.OptionalText("protocol"))
     analysis.protocol = reader.Choice(*protocol, "protocol", {kPooled, kSiteEstimates});
@@ -117,7 +158,14 @@ std::shared_ptr<const study::Section> ReadMeta(const TableReader& reader, const 
 
 }  // namespace
 
+double Spec::least_error() const { return model ? kLeastError : standard_error.lower / unit(); }
+
+const std::string& Spec::pooled_name() const {
+  return model ? model->columns[model->term].name : estimate.name;
+}
+
 double Spec::unit() const {
+  if (model) return largest;
   return std::max({std::abs(estimate.lower), std::abs(estimate.upper), standard_error.upper});
 }
 
@@ -135,6 +183,11 @@ const char* EstimatorName(Estimator estimator) {
 
 study::SectionUses MetaSection::Uses() const {
   study::SectionUses uses;
+  if (spec.model) {
+    for (const std::string& name : spec.model->variables)
+      uses.variables.push_back({"the formula", name});
+    return uses;
+  }
   uses.variables.push_back({"the estimate", spec.estimate.name});
   uses.variables.push_back({"the standard error", spec.standard_error.name});
   return uses;
@@ -145,10 +198,11 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 }
 
 study::SectionReader MetaReader() {
-  return {kMethodName,
-          {"estimate", "standard_error", "protocol", "estimator", "interval", "min_sites", "ratios",
-           "confidence", "release", "privacy"},
-          ReadMeta};
+  return {
+      kMethodName,
+      {"estimate", "standard_error", "formula", "family", "term", "largest", "subset", "protocol",
+       "estimator", "interval", "min_sites", "ratios", "confidence", "release", "privacy"},
+      ReadMeta};
 }
 
 }  // namespace partita::methods::meta

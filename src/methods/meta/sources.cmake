@@ -1,4 +1,5 @@
 list(APPEND method_sources
+  meta/own_fit.cc
   meta/pooling.cc
   meta/protocol.cc
   meta/site_sums.cc
@@ -7,6 +8,7 @@ list(APPEND method_sources
 list(APPEND cold_method_sources
   meta/compare.cc
   meta/document.cc
+  meta/own_model.cc
   meta/plan.cc
   meta/section.cc
   meta/study.cc

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "data/schema.h"
+#include "methods/meta/own_model.h"
 #include "stats/meta/pool.h"
 
 namespace partita::methods::meta {
@@ -16,9 +17,14 @@ inline constexpr uint32_t kMethodVersion = 1;
 inline constexpr char kPooled[] = "pooled", kSiteEstimates[] = "site-estimates";
 inline constexpr char kReleased[] = "pooled";  // what it releases, as study files name it
 inline constexpr uint64_t kFewestSites = 3;
+// Of errors, in units: sums of weights have so many bits that smaller ones do not fit.
+inline constexpr double kLeastError = 0x1p-10;
 
 struct Spec {
-  data::ColumnSchema estimate, standard_error;  // numbers of the dictionary; errors above 0
+  // What a site brings: numbers of the dictionary, errors above 0; or a coefficient of its own fit.
+  data::ColumnSchema estimate, standard_error;
+  std::optional<OwnModel> model;
+  double largest = 8;  // of a fit: larger estimates and errors count as none
   stats::meta::Estimator estimator = stats::meta::Estimator::kReml;
   bool hartung_knapp = true;
   bool ratios = false;                // estimates are logarithms of ratios
@@ -30,11 +36,9 @@ struct Spec {
   bool fixed() const { return estimator == stats::meta::Estimator::kFixed; }
   // What numbers are divided by before they are shared: no estimate or error is larger.
   double unit() const;
-  double least_error() const { return standard_error.lower / unit(); }
+  double least_error() const;
+  const std::string& pooled_name() const;
 };
-
-// Of errors, in units: sums of weights have so many bits that smaller ones do not fit.
-inline constexpr double kLeastError = 0x1p-10;
 
 const char* EstimatorName(stats::meta::Estimator estimator);  // "reml"
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "base/error.h"
 #include "methods/meta/document.h"
 #include "methods/meta/section.h"
@@ -13,13 +16,24 @@ namespace {
 using run::Refuse;
 
 struct MetaRows : run::TakenRows {
-  SiteEstimate own;
+  OwnFit own;
 };
 
-constexpr run::WholeRowsTexts kTexts{"give every site its own row, with both numbers",
-                                     "sites that lack a number have no estimate"};
+constexpr uint64_t kMostRows = uint64_t{1} << 28;  // of all sites
+constexpr run::WholeRowsTexts kTexts{"give every site its own rows, whole",
+                                     "rows that lack a variable are left out"};
 
-void RequireOneRowEach(const MetaStudy& study) {
+void RequireSitesOfOneRow(const MetaStudy& study) {
+  for (const data::RowBlock& block : study.partition.blocks) {
+    if (block.count == 1) continue;
+    Refuse(study, study.Analysis().position,
+           fmt::format("block '{}' is not of one row", block.name),
+           "a site brings one row, its estimate and standard error: write count = 1 in its "
+           "[[rows]]; for a model of rows write a formula");
+  }
+}
+
+void RequireEnoughSites(const MetaStudy& study) {
   const uint64_t holders = study.partition.holders.size();
   if (holders < kFewestSites) {
     Refuse(study, study.Analysis().position,
@@ -32,33 +46,31 @@ void RequireOneRowEach(const MetaStudy& study) {
            fmt::format("min_sites is {}, and there are {} sites", study.task.min_sites(), holders),
            "write a smaller min_sites, or leave it out: then all are needed");
   }
-  for (const data::RowBlock& block : study.partition.blocks) {
-    if (block.count == 1) continue;
-    Refuse(
-        study, study.Analysis().position, fmt::format("block '{}' is not of one row", block.name),
-        "a site brings one row, its estimate and standard error: write count = 1 in its [[rows]]");
-  }
   for (const data::Holder& holder : study.partition.holders) {
     if (study.partition.BlocksOf(holder.party).size() == 1) continue;
     Refuse(study, study.Analysis().position,
-           fmt::format("{} holds several rows", study.parties[holder.party].name),
-           "a site brings one row; who has estimates of several sites pools them first");
+           fmt::format("{} holds several blocks", study.parties[holder.party].name),
+           "a site has one block; who has estimates of several sites pools them first");
   }
 }
 
-uint64_t RequireSites(mpc::Engine& engine, const MetaStudy& study, const SiteEstimate& own,
+uint64_t RequireSites(mpc::Engine& engine, const MetaStudy& study, const OwnFit& own,
                       const run::RunInput& input, MetaRun& run) {
-  const uint64_t sites = OpenSites(engine, study.task, own), least = study.task.min_sites();
+  const uint64_t sites = OpenSites(engine, study.task, own.estimate),
+                 least = study.task.min_sites();
   const std::string rule = fmt::format("at least {} sites have an estimate", least);
   run.checks.push_back({study.Analysis().name, "sites", rule, sites >= least, false});
   if (sites >= least) return sites;
+  // What this site lacks is said to its holder only.
+  const std::string here =
+      own.reason.empty() ? "" : fmt::format("; this site has none: {}", own.reason);
   RefuseTogether(study, input,
                  fmt::format("nothing was released, because {} of {} sites have an estimate and "
-                             "standard error, and {} are needed",
-                             sites, study.task.holders.size(), least),
-                 fmt::format("each holder sees in its own table whether it has both; where a model "
-                             "cannot be estimated, leave the site out by min_sites = {} in a new "
-                             "study, or let the sites fit a simpler model",
+                             "standard error, and {} are needed{}",
+                             sites, study.task.holders.size(), least, here),
+                 fmt::format("each holder is told why its own site has none; where a model cannot "
+                             "be estimated, leave sites out by min_sites = {} in a new study, take "
+                             "a simpler model at all sites, or method 'glm', which pools rows",
                              std::max(kFewestSites, sites)));
 }
 
@@ -70,13 +82,22 @@ MetaStudy PrepareMetaStudy(study::StudyFile file) {
   study.task.spec = SpecOf(study.Analysis());
   RequireWholeRows(study, kTexts);
   RequireUnweighted(study, "leave them out: sites weigh by their standard errors");
-  RequireOneRowEach(study);
   const Spec& spec = study.task.spec;
-  for (const data::ColumnSchema& column : study.file.dictionary.columns) {
-    if (column.name == spec.estimate.name || column.name == spec.standard_error.name)
-      study.used.push_back(column.name);
+  study.derived = study.file.derived;
+  if (spec.model) {
+    study.used = spec.model->variables;
+    study.derived.insert(study.derived.end(), spec.model->made.begin(), spec.model->made.end());
+    study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
+  } else {
+    RequireSitesOfOneRow(study);
+    for (const data::ColumnSchema& column : study.file.dictionary.columns) {
+      if (column.name == spec.estimate.name || column.name == spec.standard_error.name)
+        study.used.push_back(column.name);
+    }
   }
-  study.task.holders = RowHoldersOf(study, study.partition.holders.size());
+  study.task.holders = RowHoldersOf(study, kMostRows);
+  for (run::RowHolder& holder : study.task.holders) holder.max_rows = 1;  // of what it shares
+  RequireEnoughSites(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   study.task.grid_bits =
       FinestGrid(study,
@@ -90,12 +111,19 @@ MetaStudy PrepareMetaStudy(study::StudyFile file) {
   return study;
 }
 
-SiteEstimate EstimateOf(const Spec& spec, const data::Table& table,
-                        const std::vector<size_t>& taken) {
-  if (taken.empty()) return {};
+OwnFit EstimateOf(const MetaStudy& study, const data::Table& table,
+                  const std::vector<size_t>& taken) {
+  const Spec& spec = study.task.spec;
+  if (spec.model) return FitOwn(*spec.model, study.factors, spec.largest, table, taken);
+  OwnFit own;
+  if (taken.empty()) {
+    own.reason = "its row lacks a number, or is not in the population";
+    return own;
+  }
   const size_t row = taken.front();
-  return {true, table.Get(spec.estimate.name).numbers[row],
-          table.Get(spec.standard_error.name).numbers[row]};
+  own.estimate = {true, table.Get(spec.estimate.name).numbers[row],
+                  table.Get(spec.standard_error.name).numbers[row]};
+  return own;
 }
 
 run::MethodName MetaStudy::Method() const { return {kMethodName, kMethodVersion, level()}; }
@@ -111,20 +139,35 @@ std::vector<std::string> MetaStudy::SiteNames() const {
   return names;
 }
 
+void MetaStudy::DeriveColumns(data::Table& table) const {
+  if (!task.spec.model) return;
+  std::vector<std::string> names = data::NeededColumns(*task.spec.model);
+  if (!task.spec.model->outcome_levels) names.push_back(task.spec.model->outcome);
+  data::AddDesignColumns(table, file.dictionary, derived, names);
+}
+
 std::unique_ptr<run::MethodRows> MetaStudy::PrepareRows(size_t /*party*/,
                                                         const data::Holding& holding,
                                                         run::OwnRows& counts) const {
+  run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<MetaRows>();
   const std::vector<size_t> taken = TakeRows(*this, *holding.table, used, *rows, counts);
-  rows->own = EstimateOf(task.spec, *holding.table, taken);
+  rows->own = EstimateOf(*this, *holding.table, taken);
   return rows;
 }
 
 std::unique_ptr<run::MethodRows> MetaStudy::NoRows() const { return std::make_unique<MetaRows>(); }
 
-std::vector<std::vector<uint8_t>> MetaStudy::ExactRowSets(const run::MethodRows& /*rows*/,
-                                                          const data::Holding& /*holding*/) const {
-  return {};
+std::vector<std::vector<uint8_t>> MetaStudy::ExactRowSets(const run::MethodRows& rows,
+                                                          const data::Holding& holding) const {
+  if (!task.spec.model) return {};
+  return run::WholeRowsStudy::ExactRowSets(rows, holding);
+}
+
+uint64_t MetaStudy::LeastRowsApart() const {
+  if (!task.spec.model) return 0;
+  return std::max<uint64_t>(file.disclosure.min_cell,
+                            run::kRowsApartPerColumn * task.spec.model->columns.size());
 }
 
 std::unique_ptr<run::MethodResult> MetaStudy::Run(mpc::Engine& engine, const run::RunInput& input,
@@ -132,17 +175,19 @@ std::unique_ptr<run::MethodResult> MetaStudy::Run(mpc::Engine& engine, const run
   auto run = std::make_unique<MetaRun>();
   const MetaRows none;
   const MetaRows& rows = input.rows == nullptr ? none : *static_cast<const MetaRows*>(input.rows);
+  const OwnFit own = task.spec.model ? Decide(rows.own, input.disclosure) : rows.own;
+  run->reason = own.reason;
   engine.AgreeToOpen();
   progress.Phase("sites");
   engine.BeginPhase("sites");
-  const uint64_t sites = RequireSites(engine, *this, rows.own, input, *run);
+  const uint64_t sites = RequireSites(engine, *this, own, input, *run);
   progress.Phase("pooling");
   engine.BeginPhase("pooling");
   if (task.spec.site_estimates) {
-    run->sites = OpenSiteEstimates(engine, task, rows.own);
+    run->sites = OpenSiteEstimates(engine, task, own.estimate);
     if (run->sites) run->pool = PoolOfSites(task.spec, *run->sites);
   } else {
-    run->pool = OpenPooled(engine, task, rows.own, sites);
+    run->pool = OpenPooled(engine, task, own.estimate, sites);
   }
   return run;
 }
@@ -151,6 +196,10 @@ void MetaStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::Party
                          Progress& /*progress*/) const {
   const auto& run = static_cast<const MetaRun&>(result);
   outcome.checks = run.checks;
+  if (!run.reason.empty()) {
+    outcome.checks.push_back(
+        {Analysis().name, "own estimate", "this site has an estimate: " + run.reason, false, true});
+  }
   if (!run.pool) return;
   const std::string title = file.title.empty() ? "Meta-analysis of " + file.name : file.title;
   outcome.result = std::make_unique<report::DocumentResult>(

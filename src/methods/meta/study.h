@@ -1,4 +1,5 @@
-// A study of method `meta`: every holder brings one estimate with its standard error.
+// A study of method `meta`: every holder brings one estimate with its standard error, or the rows that it
+// fits one to.
 #pragma once
 
 #include <memory>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "methods/meta/own_fit.h"
 #include "methods/meta/protocol.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
@@ -14,6 +16,8 @@ namespace partita::methods::meta {
 
 struct MetaStudy final : run::WholeRowsStudy {
   Task task;  // its grid is the finest from the study file's on with which the release rule holds
+  data::Schema factors;  // the dictionary with those of [[derived]] and of the formula
+  std::vector<data::DerivedVariable> derived;  // of the study file and of the formula
 
   run::MethodName Method() const override;
   run::StudySize Size() const override { return {used.size(), 0}; }
@@ -21,12 +25,14 @@ struct MetaStudy final : run::WholeRowsStudy {
   std::vector<std::string> Warnings() const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
+  void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
-  // None: a row is a site's result, and no person's.
+  // None without a formula: a row is a site's result, and no person's.
   std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
                                                  const data::Holding& holding) const override;
+  uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
                                          Progress& progress) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
@@ -43,16 +49,17 @@ struct MetaRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
   std::optional<OpenedPool> pool;
   std::optional<std::vector<SiteEstimate>> sites;  // by holder, at level site-estimates
+  std::string reason;                              // of a holder without an estimate: why
 };
 
 // Throws kBadInput with the place: fewer than three holders, or than min_sites; holders with several
-// blocks, or of more rows than one; what run::RequireWholeRows refuses, weights and clusters;
+// blocks, or without a formula of more rows than one; what run::RequireWholeRows refuses, weights and clusters;
 // results that tell more than half of the bits of the sites' estimates.
 MetaStudy PrepareMetaStudy(study::StudyFile file);
 
-// A holder's estimate: of its row, if that is in the population and lacks neither number.
-SiteEstimate EstimateOf(const Spec& spec, const data::Table& table,
-                        const std::vector<size_t>& taken);
+// A holder's estimate from the rows that it takes: of its one row, or of a fit.
+OwnFit EstimateOf(const MetaStudy& study, const data::Table& table,
+                  const std::vector<size_t>& taken);
 
 study::PlanBits BitsOf(const MetaStudy& study);
 std::vector<mpc::Release> ReleasesOf(const MetaStudy& study);

@@ -152,6 +152,97 @@ TEST(MetaStudyTest, SitesWithoutAnEstimateAreCounted) {
               Contains(HasSubstr("1 of 6 sites brought no estimate")));
 }
 
+std::string RowsCsv(const json& rows) {
+  std::string csv = "relapse,arm,age\n";
+  for (size_t r = 0; r < rows["age"].size(); ++r) {
+    csv += fmt::format("{},{},{}\n", rows["relapse"][r] == 0 ? "no" : "yes",
+                       rows["arm"][r] == 0 ? "old" : "new", rows["age"][r].get<int>());
+  }
+  return csv;
+}
+
+std::vector<std::string> RowTables() {
+  const json table = Reference("fitted");
+  std::vector<std::string> tables;
+  for (const json& rows : table["rows"]) tables.push_back(RowsCsv(rows));
+  return tables;
+}
+
+// Each site fits its own rows; R did the same.
+TEST(MetaStudyTest, SitesFitTheirOwnRows) {
+  const json table = Reference("fitted");
+  const auto outcomes = Outcomes(RunStudy(testing::FormulaText(5, "dealer"), RowTables()));
+  ASSERT_EQ(outcomes.size(), 6u);
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  ExpectR(result, AnalysisOf(table, "reml", true));
+  EXPECT_EQ(result["of"], "arm.new");
+  EXPECT_EQ(result["ratios"], true);
+  const auto open = Outcomes(
+      RunStudy(testing::FormulaText(5, "shamir", "protocol = \"site-estimates\"\n"), RowTables()));
+  ASSERT_EQ(open.size(), 5u);
+  ExpectPlannedTraffic(open);
+  const json by_site = ResultOf(open.front())["by_site"];
+  for (size_t s = 0; s < 5; ++s) {
+    const double error = table["standard_errors"][s];
+    EXPECT_NEAR(by_site[s]["estimate"], table["estimates"][s].get<double>(), error / 64);
+    EXPECT_NEAR(by_site[s]["standard_error"], error, error / 64);
+  }
+}
+
+// Site p1 has no relapse in the new arm, p2 too few rows, p3 only one arm: each is told why, nobody
+// else. With min_sites the others are pooled.
+TEST(MetaStudyTest, HoldersAreToldWhyTheyHaveNoEstimate) {
+  std::vector<std::string> tables = RowTables();
+  std::string separated = "relapse,arm,age\n", few = separated, one_arm = separated;
+  for (int i = 0; i < 160; ++i) {
+    const int age = 20 + i * 7 % 60;
+    const char* relapse = i % 3 == 0 ? "yes" : "no";
+    const char* arm = i % 2 == 0 ? "old" : "new";
+    separated += fmt::format("{},{},{}\n", i % 4 == 0 ? "yes" : "no", arm, age);
+    if (i < 60) few += fmt::format("{},{},{}\n", relapse, arm, age);
+    one_arm += fmt::format("{},old,{}\n", relapse, age);
+  }
+  tables.insert(tables.begin() + 1, {separated, few, one_arm});
+  const auto refused = RunStudy(testing::FormulaText(8, "dealer"), tables);
+  ASSERT_EQ(refused.size(), 9u);
+  const auto message = [&](size_t p) { return refused[p].error->message(); };
+  for (size_t p = 0; p < 8; ++p) {
+    ASSERT_TRUE(refused[p].error.has_value());
+    EXPECT_THAT(message(p), HasSubstr("5 of 8 sites have an estimate"));
+    EXPECT_EQ(message(p).find("this site has none") != std::string::npos, p >= 1 && p <= 3) << p;
+  }
+  EXPECT_THAT(message(1), HasSubstr("separation"));
+  EXPECT_THAT(message(2), HasSubstr("it has 60 rows, and 100 are needed"));
+  EXPECT_THAT(message(3), HasSubstr("arm.new is 0 in all of its rows"));
+
+  const auto outcomes =
+      Outcomes(RunStudy(testing::FormulaText(8, "dealer", "min_sites = 5\n"), tables));
+  ASSERT_EQ(outcomes.size(), 9u);
+  ExpectPlannedTraffic(outcomes);
+  ExpectR(ResultOf(outcomes.front()), AnalysisOf(Reference("fitted"), "reml", true));
+  for (size_t p = 0; p < 8; ++p)
+    EXPECT_EQ(outcomes[p].checks.size(), p >= 1 && p <= 3 ? 2u : 1u) << p;
+  EXPECT_THAT(outcomes[1].checks.back().rule, HasSubstr("separation"));
+}
+
+TEST(MetaStudyTest, EstimatesOfFewRowsAreNone) {
+  OwnFit fit;
+  fit.estimate = {true, 1, 0.5};
+  fit.rows = 100;
+  fit.columns = 3;
+  fit.smallest_cell = 5;
+  EXPECT_TRUE(Decide(fit, {5, 100}).estimate.usable);
+  EXPECT_FALSE(Decide(fit, {6, 100}).estimate.usable);
+  EXPECT_THAT(Decide(fit, {6, 100}).reason, HasSubstr("min_cell = 6"));
+  EXPECT_FALSE(Decide(fit, {5, 101}).estimate.usable);
+  fit.rows = 12;  // three columns and ten more are needed
+  EXPECT_FALSE(Decide(fit, {1, 1}).estimate.usable);
+  fit.rows = 13;
+  EXPECT_TRUE(Decide(fit, {1, 1}).estimate.usable);
+  EXPECT_EQ(Prepare(testing::FormulaText(5, "dealer"))->LeastRowsApart(), 30u);
+}
+
 TEST(MetaStudyTest, ThePlanSaysWhatOpens) {
   const auto study = Prepare(MetaText(13, "dealer"));
   const study::Plan plan = run::BuildPlan(*study);

@@ -32,6 +32,26 @@ inline std::string MetaText(size_t sites, const std::string& engine, const std::
          keys + "release = [\"pooled\"]\n";
 }
 
+// Sites with rows of their own.
+inline std::string FormulaText(size_t sites, const std::string& engine,
+                               const std::string& keys = "") {
+  std::string text = MetaText(sites, engine, "@");
+  const std::string count = "count = 1\n";
+  for (size_t at = text.find(count); at != std::string::npos; at = text.find(count))
+    text.erase(at, count.size());
+  const size_t variables = text.find("[[variable]]"), design = text.find("[design]");
+  text.replace(variables, design - variables,
+               "[[variable]]\nname = \"relapse\"\ntype = \"factor\"\nlevels = [\"no\", \"yes\"]\n"
+               "[[variable]]\nname = \"arm\"\ntype = \"factor\"\nlevels = [\"old\", \"new\"]\n"
+               "[[variable]]\nname = \"age\"\ntype = \"integer\"\nlower = 20\nupper = 80\n"
+               "[disclosure]\nmin_rows = 100\n");
+  const size_t analysis = text.find("estimate = \"b\"");
+  return text.replace(analysis, text.find('@') + 1 - analysis,
+                      "formula = \"relapse ~ arm + age\"\nfamily = \"binomial\"\nterm = "
+                      "\"arm.new\"\n" +
+                          keys);
+}
+
 inline const std::string kAccept = "[release]\naccept = \"table of covariates\"\n";
 
 inline std::vector<std::string> TablesOf(const stats::meta::Sites& sites) {

@@ -25,6 +25,12 @@ TEST(MetaRehearseTest, PoolsAgree) {
   }
 }
 
+TEST(MetaRehearseTest, FitsAgree) {
+  SilentProgress progress;
+  rehearsals::ExpectPassed(
+      run::Rehearse(Prepared(testing::FormulaText(5, "dealer")), {}, progress));
+}
+
 TEST(MetaRehearseTest, OneChangedEstimateIsNoticed) {
   const MetaStudy study = Prepared(testing::MetaText(5, "dealer"));
   SilentProgress progress;

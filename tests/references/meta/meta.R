@@ -62,7 +62,19 @@ drawn <- function(k, tau) {
 }
 few <- drawn(5, 0.3)
 many <- drawn(40, 0.2)
+# Rows of five sites, of which each fits a logistic regression.
+set.seed(61)
+rows <- lapply(c(150, 180, 220, 160, 300), function(n) {
+  d <- data.frame(arm = rbinom(n, 1, 0.5), age = sample(20:80, n, TRUE))
+  d$relapse <- rbinom(n, 1, plogis(-0.5 + rnorm(1, 0.5, 0.4) * d$arm + 0.02 * (d$age - 50)))
+  d
+})
+own <- lapply(rows, function(d) glm(relapse ~ arm + age, binomial, d, control = glm.control(epsilon = 1e-14, maxit = 50)))
+site <- function(d) object(sapply(d, listed), "      ")
+fitted <- sub("\n  }$", paste0(",\n    \"rows\": [", paste(sapply(rows, site), collapse = ", "), "]\n  }"),
+              table("simulated rows of five sites, relapse ~ arm + age by R's glm", sapply(own, function(m) coef(m)[["arm"]]),
+                    sapply(own, function(m) sqrt(vcov(m)["arm", "arm"]))))
 tables <- c(bcg = table("Colditz 1994, log risk ratios", risk, risk_error),
             few = table("simulated, five sites", few$b, few$s), many = table("simulated, forty sites", many$b, many$s),
-            alike = table("by hand, no heterogeneity", c(0.5, 0.52, 0.49, 0.51), c(0.2, 0.3, 0.25, 0.1)))
+            fitted = fitted, alike = table("by hand, no heterogeneity", c(0.5, 0.52, 0.49, 0.51), c(0.2, 0.3, 0.25, 0.1)))
 cat(object(tables, ""), "\n", sep = "")

@@ -71,7 +71,7 @@ void BM_CountOwn(benchmark::State& state) {
 }
 BENCHMARK(BM_CountOwn)->Unit(benchmark::kMillisecond);
 
-// engine: 0 dealer, 1 replicated, 2 shamir.
+// engine: 0 dealer, 1 replicated, 2 shamir. ranks: whether rank statistics open as well.
 void BM_Table(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
   Processes setting = {kEngines[state.range(0)], kParties};
@@ -79,6 +79,7 @@ void BM_Table(benchmark::State& state) {
     setting.releases.push_back({name, "", "all", "exact", 1000});
   Task task;
   task.spec = ThirtyVariables();
+  task.spec.compared.ranks = state.range(1) != 0;
   task.grid_bits = 6;
   for (size_t p = 0; p < kParties; ++p) task.holders.push_back({p, kRows});
   const OwnNumbers own = NoNumbers(task.spec);
@@ -96,8 +97,8 @@ void BM_Table(benchmark::State& state) {
   state.counters["numbers"] = static_cast<double>(NumOpened(task));
 }
 BENCHMARK(BM_Table)
-    ->ArgName("engine")
-    ->DenseRange(0, 2)
+    ->ArgNames({"engine", "ranks"})
+    ->ArgsProduct({{0, 1, 2}, {0, 1}})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

@@ -16,6 +16,8 @@ namespace {
 // errs before it is rounded.
 constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 
+constexpr double kRankError = 0x1p-11;  // before rounding (ranks.h)
+
 // The rows of each holder that take part.
 std::vector<data::Table> TablesOf(const DescribeStudy& study, const run::RehearsedRun& run) {
   data::Table pooled = run.mock.pooled;
@@ -60,6 +62,9 @@ class Comparison {
       CompareMoments(v, name, summary, column, last && by_group);
       CompareQuantiles(v, arm, name, summary, column);
     }
+    if (by_group && study_.spec.compared.ranks &&
+        CountedValues(study_.spec.variables[v].schema).empty())
+      CompareRanks(v);
   }
 
  private:
@@ -125,6 +130,15 @@ class Comparison {
       plain.push_back(opens ? cells.Middle(cells.Of(column.quantiles[q])) : 0);
     }
     agreement_.AddAll(Analysis(), name + ", quantiles", run, plain);
+  }
+
+  void CompareRanks(size_t v) {
+    const std::optional<double> plain = plain_.RankRoot(v), opened = opened_.rank_roots[v];
+    const std::string name = study_.spec.variables[v].schema.name + ", ranks";
+    agreement_.Add(Analysis(), name + ", whether withheld", opened ? 0 : 1, plain ? 0 : 1);
+    if (opened && plain) {
+      AddOnGrid(name, *opened, *plain, std::ldexp(kRounding, -study_.task.grid_bits) + kRankError);
+    }
   }
 
   const DescribeStudy& study_;

@@ -6,17 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/describe/comparison_tables.h"
 
 namespace partita::methods::describe {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr char kWithheld[] = "withheld", kNone[] = "-";
-
-std::string NumberText(const std::optional<double>& value) {
-  return value ? fmt::format("{:.4g}", *value) : kNone;
-}
+constexpr char kWithheld[] = "withheld";
 
 std::string CountText(uint64_t count, uint64_t of) {
   if (of == 0) return fmt::format("{}", count);
@@ -49,16 +46,25 @@ std::string QuantilesText(const Spec& spec, const Summary& summary) {
   return text;
 }
 
+bool HasTests(const Compared& compared) {
+  return compared.welch || compared.anova || compared.ranks || compared.chi_square ||
+         compared.fisher;
+}
+
 // Lines of the table: a name, and a cell for each column.
 class Lines {
  public:
-  Lines(const Spec& spec, const DescribedTable& described) : spec_(spec), described_(described) {
+  Lines(const Spec& spec, const DescribedTable& described,
+        const std::vector<GroupComparison>& comparisons)
+      : spec_(spec), described_(described), comparisons_(comparisons) {
     table_.columns = {"variable"};
     if (spec.group) {
       for (const std::string& level : spec.group->schema.levels)
         table_.columns.push_back(spec.group->schema.name + " = " + level);
     }
     table_.columns.emplace_back("all");
+    if (spec.compared.differences) table_.columns.emplace_back("SMD");
+    if (HasTests(spec.compared)) table_.columns.emplace_back("p");
   }
 
   study::DocumentTable Make() {
@@ -74,7 +80,7 @@ class Lines {
         for (size_t k = 0; k < values.size(); ++k) AddCount(v, k, schema.name + " = " + values[k]);
       }
       if (spec_.missing) {
-        Add(v, schema.name + ", missing", [](const Summary& summary) {
+        Add(v, schema.name + ", missing", {}, [](const Summary& summary) {
           return CountText(summary.missing, summary.n + summary.missing);
         });
       }
@@ -84,10 +90,12 @@ class Lines {
 
  private:
   template <typename Text>
-  void Add(size_t v, std::string name, Text text) {
+  void Add(size_t v, std::string name, const LineComparison& compared, Text text) {
     std::vector<study::DocumentCell> cells = {std::move(name)};
     for (const Summary& summary : described_.variables[v])
       cells.emplace_back(summary.withheld ? kWithheld : text(summary));
+    if (spec_.compared.differences) cells.emplace_back(compared.standardized);
+    if (HasTests(spec_.compared)) cells.emplace_back(compared.p_value);
     table_.rows.push_back(std::move(cells));
   }
 
@@ -99,7 +107,7 @@ class Lines {
     const auto v = known == described_.variables.end()
                        ? size_t{0}
                        : static_cast<size_t>(known - described_.variables.begin());
-    Add(v, "rows",
+    Add(v, "rows", {},
         [](const Summary& summary) { return fmt::format("{}", summary.n + summary.missing); });
   }
 
@@ -107,22 +115,26 @@ class Lines {
     const data::ColumnSchema& schema = spec_.variables[v].schema;
     const std::string name =
         schema.unit.empty() ? schema.name : fmt::format("{} ({})", schema.name, schema.unit);
-    Add(v, name + ", mean (sd)", [](const Summary& summary) {
-      if (!summary.mean) return std::string(kNone);
+    Add(v, name + ", mean (sd)", FirstLine(spec_, comparisons_[v]), [](const Summary& summary) {
+      if (!summary.mean) return std::string(kNoNumber);
       return fmt::format("{} ({})", NumberText(summary.mean), NumberText(summary.sd));
     });
     if (spec_.quantiles.empty()) return;
-    Add(v, name + ", " + QuantilesName(spec_.quantiles),
+    Add(v, name + ", " + QuantilesName(spec_.quantiles), QuantilesLine(comparisons_[v]),
         [this](const Summary& summary) { return QuantilesText(spec_, summary); });
   }
 
   void AddCount(size_t v, size_t value, std::string name) {
-    Add(v, std::move(name),
+    const LineComparison compared = value == 0 || spec_.variables[v].schema.levels.empty()
+                                        ? FirstLine(spec_, comparisons_[v])
+                                        : LineComparison{};
+    Add(v, std::move(name), compared,
         [value](const Summary& summary) { return CountText(summary.counts[value], summary.n); });
   }
 
   const Spec& spec_;
   const DescribedTable& described_;
+  const std::vector<GroupComparison>& comparisons_;
   study::DocumentTable table_;
 };
 
@@ -160,7 +172,36 @@ Json SummaryJson(const Summary& summary, const Json& group, bool counted) {
   return json;
 }
 
-std::string JsonOf(const Spec& spec, const DescribedTable& table) {
+Json RatioJson(const stats::tables::Ratio& ratio) {
+  return {{"estimate", NumberJson(ratio.estimate)},
+          {"lower", NumberJson(ratio.lower)},
+          {"upper", NumberJson(ratio.upper)}};
+}
+
+Json ComparisonJson(const Spec& spec, const GroupComparison& comparison) {
+  Json json;
+  if (spec.compared.differences)
+    json["standardized_difference"] = NumberJson(comparison.standardized);
+  json["tests"] = Json::array();
+  for (const ComparisonTest& test : comparison.tests) {
+    Json of_test = {{"test", test.name},
+                    {"statistic", NumberJson(test.statistic)},
+                    {"df", NumberJson(test.df)},
+                    {"df_within", NumberJson(test.df_within)},
+                    {"p_value", NumberJson(test.p_value)}};
+    if (test.difference) of_test["difference"] = RatioJson(*test.difference);
+    if (test.small_expected) of_test["small_expected"] = true;
+    json["tests"].push_back(std::move(of_test));
+  }
+  if (!comparison.ratios) return json;
+  json["odds_ratio"] = RatioJson(comparison.ratios->odds_ratio);
+  json["risk_ratio"] = RatioJson(comparison.ratios->risk_ratio);
+  json["risk_difference"] = RatioJson(comparison.ratios->risk_difference);
+  return json;
+}
+
+std::string JsonOf(const Spec& spec, const DescribedTable& table,
+                   const std::vector<GroupComparison>& comparisons) {
   Json json;
   json["group"] = spec.group ? Json(spec.group->schema.name) : Json(nullptr);
   json["quantiles"] = Json::array();
@@ -177,6 +218,7 @@ std::string JsonOf(const Spec& spec, const DescribedTable& table) {
           SummaryJson(columns[arm], all ? Json(nullptr) : Json(spec.group->schema.levels[arm]),
                       !values.empty()));
     }
+    if (spec.compared.Any()) variable["comparison"] = ComparisonJson(spec, comparisons[v]);
     json["variables"].push_back(std::move(variable));
   }
   return json.dump();
@@ -198,13 +240,19 @@ study::Document TableDocument(const std::string& title, const Spec& spec,
   document.title = title;
   study::DocumentSection section;
   section.heading = "Table 1";
-  section.tables.push_back(Lines(spec, described).Make());
+  const std::vector<GroupComparison> comparisons = ComparisonsOf(spec, described);
+  section.tables.push_back(Lines(spec, described, comparisons).Make());
   section.paragraphs.emplace_back(
       "Means and standard deviations are rounded to a grid that is finer than their standard "
       "errors; counts are exact.");
   if (!spec.quantiles.empty()) {
     section.paragraphs.emplace_back(
         "Quantiles are middles of public cells: values of integers, or 1/4096 of the bounds.");
+  }
+  if (spec.compared.differences) {
+    section.paragraphs.emplace_back(
+        "SMD: standardized difference of two groups in absolute value, of several groups the "
+        "largest.");
   }
   if (AnyWithheld(section.tables.front())) {
     section.paragraphs.push_back(fmt::format(
@@ -214,7 +262,9 @@ study::Document TableDocument(const std::string& title, const Spec& spec,
   }
   document.files.push_back({kTableFile, CsvOf(section.tables.front())});
   document.sections.push_back(std::move(section));
-  document.json = JsonOf(spec, described);
+  if (auto compared = ComparisonSection(spec, comparisons))
+    document.sections.push_back(std::move(*compared));
+  document.json = JsonOf(spec, described, comparisons);
   return document;
 }
 

@@ -76,7 +76,7 @@ class Counter {
       const size_t entry = number * layout_.groups + GroupOf(row);
       own_.sums[entry] += z;
       own_.squares[entry] += z * z;
-      if (spec_.quantiles.empty()) continue;
+      if (!NeedsHistograms(spec_)) continue;
       ++own_.histograms[number][cells.Of(values[row]) * layout_.groups + GroupOf(row)];
     }
   }
@@ -97,7 +97,7 @@ OwnNumbers NoNumbers(const Spec& spec) {
   own.counts.resize(layout.num_rows() * layout.groups);
   own.sums.resize(layout.numbers.size() * layout.groups);
   own.squares.resize(own.sums.size());
-  if (spec.quantiles.empty()) return own;
+  if (!NeedsHistograms(spec)) return own;
   for (const size_t v : layout.numbers) {
     own.histograms.emplace_back(CellsOf(spec.variables[v].schema).count * layout.groups);
   }

@@ -18,7 +18,8 @@ struct OwnNumbers {
   std::vector<Int128> counts;  // rows of the layout x groups
   // Numbers of the layout x groups; at kValueBits and at twice as many.
   std::vector<Int128> sums, squares;
-  std::vector<std::vector<Int128>> histograms;  // by number: cells x groups; none without quantiles
+  std::vector<std::vector<Int128>>
+      histograms;  // by number: cells x groups; none where nothing needs them
 };
 
 // Of a party without rows.

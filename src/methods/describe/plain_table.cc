@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "stats/tables/ranks.h"
+
 namespace partita::methods::describe {
 
 PlainColumn PlainTable::Column(size_t v, size_t arm) const {
@@ -60,6 +62,20 @@ bool PlainTable::QuantileOpens(size_t v, size_t arm, double value) const {
     own.push_back(count);
   }
   return Enough(own, false);
+}
+
+std::optional<double> PlainTable::RankRoot(size_t v) const {
+  const Cells cells = CellsOf(spec_.variables[v].schema);
+  std::vector<std::vector<uint64_t>> counts(cells.count, std::vector<uint64_t>(layout_.groups));
+  for (size_t h = 0; h < tables_.size(); ++h) {
+    for (size_t g = 0; g < layout_.groups; ++g) {
+      for (const double value : Values(h, v, g)) {
+        if (!std::isnan(value)) ++counts[cells.Of(value)][g];
+      }
+    }
+  }
+  const std::optional<double> statistic = stats::tables::KruskalWallis(counts);
+  return statistic ? std::optional(std::sqrt(*statistic)) : std::nullopt;
 }
 
 std::vector<double> PlainTable::Values(size_t holder, size_t v, size_t arm) const {

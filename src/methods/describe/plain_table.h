@@ -2,6 +2,7 @@
 // open, and what it must withhold. Rehearsals and tests compare with it; it protects nobody.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "data/table.h"
@@ -26,6 +27,8 @@ class PlainTable {
   PlainColumn Column(size_t v, size_t arm) const;
   // Whether each count of the variable is 0 or reaches min_cell, by group or over all of them.
   bool Passes(size_t v, bool by_group) const;
+  // Of a number: the root of the rank statistic between the groups, from the cells of its values.
+  std::optional<double> RankRoot(size_t v) const;
   // Whether the cell of this value, with its neighbours, holds min_cell values.
   bool QuantileOpens(size_t v, size_t arm, double value) const;
 

@@ -42,6 +42,8 @@ std::string OpenedText(const DescribeStudy& study) {
                         study.task.grid_bits);
     if (!study.spec.quantiles.empty())
       text += fmt::format(" and {} quantiles each", study.spec.quantiles.size());
+    if (study.spec.compared.ranks)
+      text += fmt::format(", a rank statistic of each on 2^-{},", study.task.grid_bits);
   }
   return fmt::format("{} of {}{}", text, ListOf(study.spec.variables), ByGroup(study.spec));
 }
@@ -65,6 +67,8 @@ double OpenedBits(const DescribeStudy& study) {
   const uint64_t rows = study.task.max_rows();
   double bits = static_cast<double>(layout.num_rows() * layout.groups) * privacy::CountBits(rows);
   bits += privacy::NumberBits(2 * layout.numbers.size() * layout.groups, study.task.grid_bits);
+  if (study.spec.compared.ranks)
+    bits += privacy::NumberBits(layout.numbers.size(), study.task.grid_bits);
   for (const size_t v : layout.numbers) {
     const auto cells = static_cast<double>(CellsOf(study.spec.variables[v].schema).count);
     bits += static_cast<double>(study.spec.quantiles.size() * layout.arms) * std::log2(cells + 1);
@@ -128,6 +132,11 @@ void DescribeStudy::Describe(study::Plan& plan) const {
   plan.notes.emplace_back(
       "All rows together are computed from the groups where these open; their quantiles open on "
       "their own.");
+  if (spec.compared.Any()) {
+    plan.notes.push_back(
+        std::string("Comparisons of the groups are computed from the table and tell nothing more") +
+        (spec.compared.ranks ? ", but for the rank statistics, which open and are counted." : "."));
+  }
   plan.notes.push_back(fmt::format("The table is also written as {}.", kTableFile));
 }
 
@@ -160,7 +169,7 @@ uint64_t DescribeStudy::FileBytes() const {
     names += variable.schema.name.size() + variable.schema.unit.size();
     for (const std::string& level : variable.schema.levels) names += level.size();
   }
-  return lines * (layout.arms + 1) * kCellBytes + lines * names;
+  return lines * (layout.arms + 1 + (spec.compared.Any() ? 2 : 0)) * kCellBytes + lines * names;
 }
 
 }  // namespace partita::methods::describe

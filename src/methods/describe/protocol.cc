@@ -1,9 +1,11 @@
 #include "methods/describe/protocol.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "methods/describe/means.h"
 #include "methods/describe/quantiles.h"
+#include "methods/describe/ranks.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/small_cells.h"
@@ -116,6 +118,19 @@ Shared OpenableQuantiles(Engine& engine, const Task& task, const Layout& layout,
                        engine.SelectRows(mask, layout.numbers));
 }
 
+Shared OpenableRanks(Engine& engine, const Task& task, const Layout& layout,
+                     const SharedTable& table, const Shared& mask) {
+  const auto most = static_cast<double>(task.max_rows());
+  std::vector<Shared> histograms;
+  for (size_t m = 0; m < layout.numbers.size(); ++m) {
+    const auto get = [m](const SharedTable::Own& own) { return own.histograms[m]; };
+    histograms.push_back(Total(engine, OfHolders(table, get), most));
+  }
+  const Shared by_group =
+      engine.Slice(engine.SelectRows(mask, layout.numbers), 0, 0, {layout.numbers.size(), 1});
+  return RankRoots(engine, histograms, by_group, most, task.grid_bits);
+}
+
 std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
   std::vector<uint64_t> whole;
   for (const Int128 value : numbers.values) whole.push_back(static_cast<uint64_t>(value));
@@ -129,7 +144,8 @@ uint64_t Task::max_rows() const { return run::MostRows(holders); }
 uint64_t NumOpened(const Task& task) {
   const Layout layout(task.spec);
   return layout.arms *
-         (layout.num_rows() + layout.numbers.size() * (3 + task.spec.quantiles.size()));
+             (layout.num_rows() + layout.numbers.size() * (3 + task.spec.quantiles.size())) +
+         (task.spec.compared.ranks ? layout.numbers.size() : 0);
 }
 
 SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) {
@@ -144,7 +160,7 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
     const Shape shape{numbers, layout.groups};
     inputs.push_back(run::SumsOfHolder(engine, holder, shape, kValueBits, 1, own.sums));
     inputs.push_back(run::SumsOfHolder(engine, holder, shape, 2 * kValueBits, 1, own.squares));
-    for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m) {
+    for (size_t m = 0; m < numbers && NeedsHistograms(task.spec); ++m) {
       const size_t cells = CellsOf(task.spec.variables[layout.numbers[m]].schema).count;
       inputs.push_back(run::SumsOfHolder(engine, holder, {cells, layout.groups}, 0, 1,
                                          own.histograms.empty() ? none : own.histograms[m]));
@@ -159,7 +175,7 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
     if (numbers == 0) continue;
     of_holder.sums = shared[next++];
     of_holder.squares = shared[next++];
-    for (size_t m = 0; m < numbers && !task.spec.quantiles.empty(); ++m)
+    for (size_t m = 0; m < numbers && NeedsHistograms(task.spec); ++m)
       of_holder.histograms.push_back(shared[next++]);
   }
   return table;
@@ -189,6 +205,7 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   const Layout layout(task.spec);
   const auto most = static_cast<double>(task.max_rows());
   const bool numbers = !layout.numbers.empty(), quantiles = numbers && !task.spec.quantiles.empty();
+  const bool ranks = numbers && task.spec.compared.ranks;
   const Shared counts = WithAll(
       engine, layout,
       Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }),
@@ -207,6 +224,7 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   }
   if (quantiles)
     opened.push_back(OpenableQuantiles(engine, task, layout, table, masks.quantiles, min_cell));
+  if (ranks) opened.push_back(OpenableRanks(engine, task, layout, table, masks.table));
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kTableRelease, opened, task.to);
   if (values.front().values.empty()) return std::nullopt;
 
@@ -217,6 +235,12 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   result.mean = mpc::InGridSteps(values[2], result.step);
   result.deviation = mpc::InGridSteps(values[3], result.step);
   if (quantiles) result.cells = Whole(values[4]);
+  if (!ranks) return result;
+  for (const Int128 value : values.back().values) {
+    const double steps = std::ldexp(static_cast<double>(value), -mpc::kGuardBits) - 1;
+    result.rank_roots.push_back(value == 0 ? std::nullopt
+                                           : std::optional(std::ldexp(steps, -task.grid_bits)));
+  }
   return result;
 }
 

@@ -3,20 +3,22 @@
 // Ideal function   (every holder's rows) -> to everybody one bit, whether there are min_rows rows;
 //                  if so to the receiver, or to all where the study says so, the table: by variable
 //                  and column of the table (the levels of the group; all rows together) counts,
-//                  means and standard deviations on the grid, and cells of quantiles. What the
+//                  means and standard deviations on the grid, cells of quantiles, and between the groups
+//                  the rank statistic of each number on its grid. What the
 //                  checks withhold is 0.
 // Checks           Of a variable by group: every count of it, by group, is 0 or at least min_cell,
 //                  over all holders and over all but each one (mpc/functions/small_cells.h). Where
 //                  one fails, the counts over all groups are held to the same, and only these open;
 //                  where they fail as well nothing of the variable opens. Where the groups open all
-//                  rows together do not: they follow. Quantiles: quantiles.h.
+//                  rows together do not: they follow. Quantiles: quantiles.h. Ranks: with
+//                  the groups of the number.
 // Method           Holders count and add up in the clear (own_numbers.h) and share the results, so
 //                  that the cost does not depend on the rows. Nothing that a check withholds is
 //                  ever opened: numbers are multiplied by the shared bits of the checks, and the
 //                  messages are the same whatever these are.
 // Revealed         Release `disclosure`: the bit. Release `table`: NumOpened numbers. To others
 //                  nothing; which variables were withheld sees who has the table.
-// Cost             One input, small_cells.h, means.h, quantiles.h, two openings.
+// Cost             One input, small_cells.h, means.h, quantiles.h, ranks.h, two openings.
 #pragma once
 
 #include <optional>
@@ -65,6 +67,7 @@ struct OpenedTable {
   // Numbers x arms. Multiples of step, in units of half-widths from the centre; step 0: withheld.
   std::vector<double> step, mean, deviation;
   std::vector<uint64_t> cells;  // numbers x arms x quantiles; counted from 1, 0: withheld
+  std::vector<std::optional<double>> rank_roots;  // by number, where asked for: ranks.h
 };
 
 // Empty where the table is not learned.

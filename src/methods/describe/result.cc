@@ -14,6 +14,9 @@ class Reader {
   DescribedTable Read() const {
     DescribedTable table;
     for (size_t v = 0; v < spec_.variables.size(); ++v) table.variables.push_back(ReadVariable(v));
+    table.rank_roots.resize(spec_.variables.size());
+    for (size_t m = 0; m < opened_.rank_roots.size(); ++m)
+      table.rank_roots[layout_.numbers[m]] = opened_.rank_roots[m];
     return table;
   }
 

@@ -129,6 +129,44 @@ void ReadQuantiles(const TableReader& reader, Spec& spec) {
   }
 }
 
+// The names of the key `compare`, each with what it asks for.
+struct ComparedName {
+  const char* name;
+  bool Compared::*asked;
+};
+constexpr ComparedName kCompared[] = {{"differences", &Compared::differences},
+                                      {"welch", &Compared::welch},
+                                      {"anova", &Compared::anova},
+                                      {"ranks", &Compared::ranks},
+                                      {"chi-square", &Compared::chi_square},
+                                      {"fisher", &Compared::fisher},
+                                      {"ratios", &Compared::ratios}};
+
+void ReadCompared(const TableReader& reader, Spec& spec) {
+  const auto names = reader.OptionalTexts("compare");
+  if (!names) return;
+  study::CheckDistinct(reader, *names, "comparison");
+  std::vector<std::string> choices;
+  for (const ComparedName& compared : kCompared) choices.emplace_back(compared.name);
+  for (const LocatedText& name : *names) {
+    const std::string choice = reader.Choice(name, "compare", choices);
+    for (const ComparedName& compared : kCompared) {
+      if (choice == compared.name) spec.compared.*compared.asked = true;
+    }
+  }
+  if (names->empty()) return;
+  if (!spec.group) {
+    reader.Fail(reader.PositionOf("compare"), "there are no groups to compare",
+                "name a factor, for example: group = \"arm\"");
+  }
+  if (spec.compared.ratios && spec.group->schema.levels.size() != 2) {
+    reader.Fail(reader.PositionOf("compare"),
+                fmt::format("ratios compare two groups, and {} has {} levels",
+                            Quote(spec.group->schema.name), spec.group->schema.levels.size()),
+                "remove \"ratios\", or join levels ([[derived]] with transform = \"cut\")");
+  }
+}
+
 std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
@@ -144,6 +182,7 @@ std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
   spec.group = ReadGroup(reader, study, factors);
   ReadVariables(reader, study, factors, spec);
   ReadQuantiles(reader, spec);
+  ReadCompared(reader, spec);
   spec.missing = study.design.missing != study::MissingPolicy::kRefuse;
   analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
@@ -165,7 +204,7 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader DescribeReader() {
   return {kMethodName,
-          {"variables", "group", "quantiles", "subset", "release", "privacy"},
+          {"variables", "group", "quantiles", "compare", "subset", "release", "privacy"},
           ReadDescribe};
 }
 

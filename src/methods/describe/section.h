@@ -3,6 +3,8 @@
 //   variables   default: all numbers and factors of the dictionary but what the group is made of
 //   group       a factor: a column of the table for each of its levels
 //   quantiles   default: [0.25, 0.5, 0.75]; []: none
+//   compare     what is compared between the groups: "differences", "welch", "anova", "ranks",
+//               "chi-square", "fisher", "ratios"
 //   subset, release
 #pragma once
 
@@ -21,7 +23,8 @@ struct DescribeSection : study::Section {
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
 
 // Throws kBadInput with place and hint: variables that are not there, twice, made of one variable of
-// the dictionary, or neither numbers nor factors; quantiles out of range or finer than thousandths; a release that is not "table", or to
+// the dictionary, or neither numbers nor factors; quantiles out of range or finer than thousandths; comparisons without
+// groups, or of ratios between more than two; a release that is not "table", or to
 // one party; [analysis.privacy].
 study::SectionReader DescribeReader();
 

@@ -4,11 +4,14 @@ list(APPEND method_sources
   describe/own_numbers.cc
   describe/protocol.cc
   describe/quantiles.cc
+  describe/ranks.cc
   describe/result.cc
   describe/spec.cc
 )
 list(APPEND cold_method_sources
   describe/compare.cc
+  describe/comparison_tables.cc
+  describe/comparisons.cc
   describe/document.cc
   describe/plain_table.cc
   describe/plan.cc

@@ -2,6 +2,8 @@
 
 namespace partita::methods::describe {
 
+bool NeedsHistograms(const Spec& spec) { return !spec.quantiles.empty() || spec.compared.ranks; }
+
 std::vector<std::string> CountedValues(const data::ColumnSchema& schema) {
   const bool binary =
       schema.type == data::ColumnType::kInteger && schema.lower == 0 && schema.upper == 1;

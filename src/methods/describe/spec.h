@@ -20,13 +20,31 @@ struct Variable {
   std::string source;         // the variable of the dictionary that it is made of
 };
 
+// What is compared between the groups; the names are those of the key `compare`.
+struct Compared {
+  bool differences = false;  // standardized differences
+  bool welch = false;        // means: Welch's t, with more than two groups his analysis of variance
+  bool anova = false;        // means: with one variance for all groups
+  bool ranks = false;        // Wilcoxon, with more than two groups Kruskal-Wallis
+  bool chi_square = false, fisher = false;  // counts
+  bool ratios = false;  // of two groups and two values: odds and risk ratio, risk difference
+
+  bool Any() const {
+    return differences || welch || anova || ranks || chi_square || fisher || ratios;
+  }
+};
+
 struct Spec {
   std::vector<Variable> variables;  // at least one
   std::optional<Variable> group;    // a factor or an ordered variable
   std::vector<uint32_t> quantiles;  // thousandths, increasing; none: no quantiles
+  Compared compared;                // nothing without a group
   bool missing = false;             // whether cells may be missing; they are counted
   bool told_to_all = false;         // the table opens to all parties, not to the receiver alone
 };
+
+// Whether holders count the values of numbers in cells.
+bool NeedsHistograms(const Spec& spec);
 
 // The values of a variable that is described by counts: levels, or 0 and 1 of an integer with these
 // bounds. Empty for one that is described by numbers.

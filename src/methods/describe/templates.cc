@@ -30,6 +30,7 @@ release = ["table"]
 variables = ["age", "dose", "sex"]
 group = "relapse"                  # a factor; leave it out for one column
 quantiles = [0.25, 0.5, 0.75]
+compare = ["differences", "welch", "chi-square"]
 )";
 
 }  // namespace

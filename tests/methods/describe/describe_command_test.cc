@@ -22,6 +22,7 @@ TEST(DescribeCommandTest, ThePlanSaysWhatOpens) {
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("means and standard deviations on a grid of 2^-6"));
   EXPECT_THAT(text.out, HasSubstr("for each level of arm"));
+  EXPECT_THAT(text.out, HasSubstr("a rank statistic of each on 2^-6"));
   const ProcessResult json = Partita({"study", "plan", SourcePath(kExample), "--format", "json"});
   ASSERT_EQ(json.exit_code, 0) << json.err;
   EXPECT_EQ(nlohmann::json::parse(json.out)["data"]["method"], "describe");
@@ -36,7 +37,7 @@ TEST(DescribeCommandTest, TheExampleMakesATable) {
   EXPECT_THAT(text.out, HasSubstr("age (years), mean (sd)"));
   EXPECT_THAT(text.out, HasSubstr("diabetes = type 2"));
   EXPECT_THAT(StudyFolder::Read(folder.path() + "/table1.csv"),
-              HasSubstr("variable,arm = control,arm = treated,all\n"));
+              HasSubstr("variable,arm = control,arm = treated,all,SMD,p\n"));
   EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("smoker = 1"));
 
   const ProcessResult report = Partita({"study", "report", result, "--format", "json"});

@@ -76,7 +76,10 @@ site = "ignore"
 missing = "refuse"
 )";
   text += fmt::format("[engine]\nname = \"{}\"\n", engine);
-  return text + "[[analysis]]\nmethod = \"describe\"\ngroup = \"sex\"\nrelease = [\"table\"]\n";
+  return text +
+         "[[analysis]]\nmethod = \"describe\"\ngroup = \"sex\"\n"
+         "compare = [\"differences\", \"welch\", \"anova\", \"ranks\"]\n"
+         "release = [\"table\"]\n";
 }
 
 // Line by line to one holder after the other.
@@ -124,6 +127,41 @@ void ExpectAbalone(const nlohmann::json& result) {
   }
 }
 
+// Roots of F: with means within 0.51 steps of at most 2^-6 standard errors s_g / sqrt(n_g) the vector
+// of sqrt(n_g) m_g errs by 0.008 sqrt(3) of the largest s_g, here 1.2 of the pooled one, at most; and
+// deviations by 0.008 / sqrt(1307) of themselves.
+void ExpectF(const nlohmann::json& test, const std::string& name, const nlohmann::json& wanted) {
+  EXPECT_EQ(test["test"], name);
+  const double root = std::sqrt(wanted[0].get<double>());
+  EXPECT_NEAR(std::sqrt(test["statistic"].get<double>()), root,
+              0.008 * std::sqrt(3) * 1.2 / std::sqrt(2) + 5e-4 * root);
+  EXPECT_EQ(test["df"], wanted[1]);
+  EXPECT_NEAR(test["df_within"], wanted[2].get<double>(), 2e-3 * wanted[2].get<double>());
+}
+
+// Against R.
+void ExpectAbaloneCompared(const nlohmann::json& result) {
+  std::ifstream file(FixturePath("references/tables/tables.json"));
+  const auto reference = nlohmann::json::parse(file);
+  for (const auto& [v, m] : std::vector<std::pair<size_t, size_t>>{{0, 0}, {2, 1}}) {
+    const nlohmann::json& compared = result["variables"][v]["comparison"];
+    const nlohmann::json& wanted = reference["means"][m];
+    const double largest =
+        *std::max_element(wanted["differences"].begin(), wanted["differences"].end());
+    EXPECT_NEAR(compared["standardized_difference"], largest,
+                2 * 0.008 / std::sqrt(1307) * 1.2 + 5e-4 * largest);
+    ASSERT_EQ(compared["tests"].size(), 3u);
+    ExpectF(compared["tests"][0], "welch-anova", wanted["welch"]);
+    ExpectF(compared["tests"][1], "anova", wanted["classic"]);
+    EXPECT_EQ(compared["tests"][2]["test"], "kruskal-wallis");
+    EXPECT_EQ(compared["tests"][2]["df"], 2);
+  }
+  const nlohmann::json& ranks = result["variables"][2]["comparison"]["tests"][2];
+  EXPECT_NEAR(std::sqrt(ranks["statistic"].get<double>()),
+              std::sqrt(reference["ranks"][0]["statistic"].get<double>()),
+              std::ldexp(0.5 + 0x1p-9, -6) + 0x1p-11);
+}
+
 TEST(DescribeStudyTest, ARealTableOnEveryEngine) {
   for (const auto& [engine, holders] : std::vector<std::pair<std::string, size_t>>{
            {"dealer", 2}, {"replicated", 3}, {"shamir", 4}}) {
@@ -132,6 +170,7 @@ TEST(DescribeStudyTest, ARealTableOnEveryEngine) {
     ASSERT_EQ(outcomes.size(), holders + (engine == "dealer" ? 1 : 0));
     ExpectPlannedTraffic(outcomes);
     ExpectAbalone(ResultOf(outcomes.front()));
+    ExpectAbaloneCompared(ResultOf(outcomes.front()));
     for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
   }
 }
@@ -203,6 +242,54 @@ TEST(DescribeStudyTest, TheTableIsPrintedAndWritten) {
               HasSubstr("age (years), median [quartiles]"));
 }
 
+TEST(DescribeStudyTest, ComparisonsFollowFromTheTable) {
+  const std::string text =
+      Edited(kDescribeStudy, "release =",
+             "compare = [\"differences\", \"welch\", \"anova\", \"ranks\", \"chi-square\", "
+             "\"fisher\", \"ratios\"]\nrelease =");
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ASSERT_EQ(outcomes.size(), 4u);
+  ExpectPlannedTraffic(outcomes);
+  const nlohmann::json variables = ResultOf(outcomes.front())["variables"];
+  const auto names = [&](size_t v) {
+    std::vector<std::string> list;
+    for (const nlohmann::json& test : variables[v]["comparison"]["tests"]) {
+      list.push_back(test["test"]);
+      EXPECT_TRUE(test["p_value"].is_number()) << test;
+    }
+    return list;
+  };
+  EXPECT_EQ(names(0), (std::vector<std::string>{"welch-t", "anova", "wilcoxon"}));
+  EXPECT_EQ(names(3), (std::vector<std::string>{"chi-square", "fisher"}));
+  const nlohmann::json& smoker = variables[2];
+  const auto count = [&](size_t arm, size_t value) {
+    return smoker["columns"][arm]["counts"][value].get<double>();
+  };
+  EXPECT_NEAR(smoker["comparison"]["odds_ratio"]["estimate"],
+              count(1, 1) * count(0, 0) / (count(1, 0) * count(0, 1)), 1e-12);
+  EXPECT_FALSE(variables[3]["comparison"].contains("odds_ratio"));
+
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  ASSERT_EQ(document.sections.size(), 2u);
+  const study::DocumentTable& table = document.sections.front().tables.front();
+  EXPECT_EQ(table.columns, (std::vector<std::string>{"variable", "arm = control", "arm = treated",
+                                                     "all", "SMD", "p"}));
+  const auto cell = [&](size_t row, size_t column) {
+    return std::get<std::string>(table.rows[row][column]);
+  };
+  EXPECT_EQ(cell(0, 4), "");
+  EXPECT_NE(cell(1, 4), "");  // of the mean
+  EXPECT_NE(cell(2, 5), "");  // of the median
+  EXPECT_EQ(cell(3, 5), "");
+  ASSERT_EQ(document.sections[1].tables.size(), 2u);
+  EXPECT_EQ(document.sections[1].tables[0].rows.size(), 3u + 3 + 2 + 2);
+  EXPECT_EQ(document.sections[1].tables[1].rows.size(), 1u);
+  const study::Plan plan = run::BuildPlan(*Prepare(text));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("rank statistics, which open")));
+  // Two more numbers of 6 bits.
+  EXPECT_EQ(plan.exposures.front().bits->opened, 483u + 12);
+}
+
 TEST(DescribeStudyTest, AllAreToldWhereTheStudySaysSo) {
   const std::string text =
       Edited(kDescribeStudy, "[\"table\"]", "[{what = \"table\", to = \"all\"}]");
@@ -252,12 +339,15 @@ TEST(DescribeStudyTest, TooFewRowsOpenNothing) {
 // With a higher min_cell the rarest counts are withheld, and the table says so.
 TEST(DescribeStudyTest, SmallCellsAreWithheld) {
   const std::string text =
-      Edited(kDescribeStudy, "min_rows = 200", "min_rows = 200\nmin_cell = 30");
+      Edited(Edited(kDescribeStudy, "min_rows = 200", "min_rows = 200\nmin_cell = 30"),
+             "release =", "compare = [\"welch\", \"ranks\", \"fisher\"]\nrelease =");
   const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
   ASSERT_EQ(outcomes.size(), 4u);
   const nlohmann::json result = ResultOf(outcomes.front());
   size_t withheld = 0;
   for (const nlohmann::json& variable : result["variables"]) {
+    EXPECT_EQ(variable["comparison"]["tests"].empty(),
+              variable["columns"][0]["withheld"].get<bool>());
     for (const nlohmann::json& column : variable["columns"]) {
       if (!column["withheld"].get<bool>()) continue;
       ++withheld;

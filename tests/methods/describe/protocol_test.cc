@@ -30,6 +30,9 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 // Half a step, the guard bits, and what arithmetic errs before it is rounded.
 constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 
+// Of a rank statistic's root: half a step, the guard bits, and what ranks.h errs before.
+const double kRankError = std::ldexp(0.5 + 0x1p-9, -kGridBits) + 0x1p-11;
+
 struct Options {
   std::string kind = "dealer";
   uint64_t min_cell = 5;
@@ -137,7 +140,19 @@ void ExpectColumn(const Spec& spec, const std::vector<Summary>& columns, const P
 
 struct Seen {
   size_t by_group = 0, only_all = 0, nothing = 0, quantiles = 0, quantiles_withheld = 0;
+  size_t ranks = 0, ranks_withheld = 0;
 };
+
+void ExpectRanks(const DescribedTable& table, const PlainTable& twin, size_t v, bool by_group,
+                 Seen& seen) {
+  const std::optional<double> plain = by_group ? twin.RankRoot(v) : std::nullopt;
+  ASSERT_EQ(table.rank_roots[v].has_value(), plain.has_value());
+  ++(plain ? seen.ranks : seen.ranks_withheld);
+  if (!plain) return;
+  EXPECT_NEAR(*table.rank_roots[v], *plain, kRankError);
+  const double steps = std::ldexp(*table.rank_roots[v], kGridBits);
+  EXPECT_EQ(steps, std::round(steps));
+}
 
 Seen ExpectTwin(const Spec& spec, const std::vector<data::Table>& tables, const Options& options) {
   SCOPED_TRACE(fmt::format("{} of {}", options.kind, tables.size()));
@@ -152,6 +167,8 @@ Seen ExpectTwin(const Spec& spec, const std::vector<data::Table>& tables, const 
     EXPECT_EQ(columns.size(), layout.arms);
     const bool by_group = layout.grouped && twin.Passes(v, true), all = twin.Passes(v, false);
     ++(by_group ? seen.by_group : all ? seen.only_all : seen.nothing);
+    if (spec.compared.ranks && CountedValues(spec.variables[v].schema).empty())
+      ExpectRanks(table, twin, v, by_group, seen);
     for (size_t arm = 0; arm < layout.arms; ++arm) {
       SCOPED_TRACE(arm);
       const bool last = arm + 1 == layout.arms;
@@ -207,6 +224,59 @@ TEST(DescribeProtocol, OpensTheTableOfOneGroup) {
   ExpectTwin(plain, DrawTables(8, {90, 80}, 0), {});
 }
 
+Spec RankedSpec(bool missing) {
+  Spec spec = ClinicSpec(true, missing);
+  spec.compared.ranks = true;
+  return spec;
+}
+
+TEST(DescribeProtocol, OpensTheRankStatisticOnEveryEngine) {
+  Spec spec = RankedSpec(true);
+  const Seen seen = ExpectTwin(spec, DrawTables(15, {120, 200, 90}, 0.1), {.kind = "dealer"});
+  EXPECT_EQ(seen.ranks, 2u);
+  spec.quantiles.clear();
+  ExpectTwin(spec, DrawTables(16, {150, 100, 120}, 0.1), {.kind = "replicated"});
+  // Three groups, and a variable that is of one.
+  spec.group = Variable{testing::Factor("stage", {"one", "two", "three"}), "stage"};
+  spec.variables.erase(spec.variables.begin() + 2, spec.variables.end());
+  spec.missing = false;
+  ExpectTwin(spec, DrawTables(17, {150, 100, 120}, 0), {.kind = "shamir", .to_all = true});
+  spec.variables.erase(spec.variables.begin());
+  ExpectTwin(spec, DrawTables(18, {60, 70}, 0), {.kind = "ot"});
+}
+
+// Groups that differ by much, by little, by nothing; groups of one row; ties; a group without rows.
+TEST(DescribeProtocol, RanksHoldAtTheEdges) {
+  Spec spec = RankedSpec(false);
+  spec.quantiles.clear();
+  spec.variables.erase(spec.variables.begin() + 1, spec.variables.end());
+  const auto ages = [](const std::vector<std::pair<double, int32_t>>& values) {
+    std::vector<ClinicRow> rows;
+    for (const auto& [age, arm] : values) {
+      rows.push_back({});
+      rows.back().age = age;
+      rows.back().arm = arm;
+    }
+    return ClinicTable(rows);
+  };
+  const auto expect = [&](const std::vector<data::Table>& tables, size_t ranks) {
+    const Seen seen = ExpectTwin(spec, tables, {.min_cell = 1});
+    EXPECT_EQ(seen.ranks, ranks);
+  };
+  expect({ages({{20, 0}}), ages({{30, 1}})}, 1);
+  expect({ages({{20, 0}}), ages({{20, 1}})}, 0);
+  expect({ages({{20, 0}, {20, 1}, {20, 0}}), ages({{20, 1}, {20.2, 1}, {70, 0}})}, 1);
+  expect({ages({{20, 0}, {40, 0}}), ages({{30, 0}, {60, 0}})}, 1);
+  expect({ages({{18, 0}, {98, 1}}), ages({{98, 0}, {18, 1}})}, 1);
+  std::vector<std::pair<double, int32_t>> apart;
+  for (int i = 0; i < 200; ++i) apart.emplace_back(20 + i * 0.3, i < 77 ? 0 : 1);
+  expect({ages(apart), ages(apart)}, 1);
+  std::vector<std::pair<double, int32_t>> one_differs(300, {50, 0});
+  for (int i = 0; i < 150; ++i) one_differs[static_cast<size_t>(i)].second = 1;
+  one_differs.front().first = 51;
+  expect({ages(one_differs), ages({{50, 0}})}, 1);
+}
+
 TEST(DescribeProtocol, TakesAnyQuantiles) {
   Spec spec = ClinicSpec(false, false);
   spec.quantiles = {1, 25, 333, 999};
@@ -219,12 +289,16 @@ TEST(DescribeProtocol, IsAsPreciseForAnyBoundOfRows) {
   spec.quantiles.clear();
   for (const uint64_t most : {uint64_t{1} << 20, uint64_t{1} << 31})
     ExpectTwin(spec, DrawTables(10, {60, 50}, 0), {.max_rows = most});
+  Spec ranked = RankedSpec(false);
+  ranked.quantiles.clear();
+  for (const uint64_t most : {uint64_t{1} << 20, uint64_t{1} << 31})
+    ExpectTwin(ranked, DrawTables(10, {60, 50}, 0), {.max_rows = most});
 }
 
 // Of 60 small tables some pass, some by all rows only, some not at all; some quantiles open.
 TEST(DescribeProtocol, WithholdsWhatIsSmall) {
   Seen total;
-  Spec spec = ClinicSpec(true, true);
+  Spec spec = RankedSpec(true);
   spec.variables.erase(spec.variables.begin());
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
@@ -234,12 +308,16 @@ TEST(DescribeProtocol, WithholdsWhatIsSmall) {
     total.by_group += seen.by_group;
     total.only_all += seen.only_all;
     total.nothing += seen.nothing;
+    total.ranks += seen.ranks;
+    total.ranks_withheld += seen.ranks_withheld;
     total.quantiles += seen.quantiles;
     total.quantiles_withheld += seen.quantiles_withheld;
   }
   EXPECT_GT(total.by_group, 5u);
   EXPECT_GT(total.only_all, 5u);
   EXPECT_GT(total.nothing, 5u);
+  EXPECT_GT(total.ranks, 2u);
+  EXPECT_GT(total.ranks_withheld, 2u);
   EXPECT_GT(total.quantiles, 20u);
   EXPECT_GT(total.quantiles_withheld, 20u);
 }

@@ -26,6 +26,14 @@ TEST(DescribeRehearseTest, TablesAgree) {
   EXPECT_GT(grouped.agreement.exact.size(), 4u * 3);
   rehearsals::ExpectPassed(
       RehearseIt(study::Edited(testing::kDescribeStudy, "group = \"arm\"\n", "")));
+  // Without missing cells, of which few would withhold the groups.
+  const std::string whole =
+      study::Edited(testing::kDescribeStudy, "missing = \"complete\"", "missing = \"refuse\"");
+  const run::Rehearsal alone = RehearseIt(whole);
+  const run::Rehearsal compared =
+      RehearseIt(study::Edited(whole, "release =", "compare = [\"ranks\", \"welch\"]\nrelease ="));
+  rehearsals::ExpectPassed(compared);
+  EXPECT_EQ(compared.agreement.exact.size(), alone.agreement.exact.size() + 2 * 2);
   // Few rows: some of the table is withheld on both sides.
   const DescribeStudy few = Prepared(
       study::Edited(testing::kDescribeStudy, "min_rows = 200", "min_rows = 200\nmin_cell = 40"));

@@ -52,6 +52,23 @@ TEST(DescribeSection, ReadsEveryKey) {
   EXPECT_EQ(uses.variables.front().name, "arm");
 }
 
+TEST(DescribeSection, ReadsWhatIsCompared) {
+  const Compared none = Read(kDescribeStudy).compared;
+  EXPECT_FALSE(none.Any());
+  const Compared all = Read(Edited(kDescribeStudy, "release =",
+                                   "compare = [\"differences\", \"welch\", \"anova\", "
+                                   "\"ranks\", \"chi-square\", \"fisher\", "
+                                   "\"ratios\"]\nrelease ="))
+                           .compared;
+  EXPECT_TRUE(all.differences && all.welch && all.anova && all.ranks && all.chi_square &&
+              all.fisher && all.ratios);
+  const Compared some =
+      Read(Edited(kDescribeStudy, "release =", "compare = [\"fisher\"]\nrelease =")).compared;
+  EXPECT_TRUE(some.fisher);
+  EXPECT_FALSE(some.differences || some.welch || some.anova || some.ranks || some.chi_square ||
+               some.ratios);
+}
+
 TEST(DescribeSection, HasDefaults) {
   std::string text =
       Edited(kDescribeStudy, "variables = [\"age\", \"score\", \"smoker\", \"stage\"]\n", "");
@@ -154,6 +171,12 @@ TEST(DescribeSection, EveryMistakeHasItsPlaceAndARemedy) {
        {"[0.25, 0.5, 0.75]", "[0.3333]", "72:", "whole thousandths", "quantiles = [0.25"},
        {"[0.25, 0.5, 0.75]", "[0.5, 0.25]", "72:", "quantiles increase", "sort them"},
        {"[0.25, 0.5, 0.75]", "[0.5, 0.5]", "72:", "quantiles increase", "name each once"},
+       {"release =", "compare = [\"t\"]\nrelease =", "73:", "compare", "welch"},
+       {"release =", "compare = [\"ranks\", \"ranks\"]\nrelease =", "73:", "'ranks'", ""},
+       {"group = \"arm\"", "compare = [\"ranks\"]", "71:", "no groups to compare", "group ="},
+       {"\"smoker\", \"stage\"]\ngroup = \"arm\"",
+        "\"smoker\"]\ngroup = \"stage\"\ncompare = [\"ratios\"]",
+        "72:", "ratios compare two groups, and 'stage' has 3 levels", "join levels"},
        {"release = [\"table\"]", "", "68:", "needs the key 'release'", "to = \"all\""},
        {"[\"table\"]", "[\"moments\"]", "73:", "moments", "table"},
        {"[\"table\"]", "[]", "73:", "releases one table", "release = [\"table\"]"},

@@ -31,6 +31,8 @@ async function bundle(entry) {
     legalComments: "none",
     charset: "ascii",
     metafile: true,
+    // node_modules may be a link to another folder; licences are looked for below this one.
+    preserveSymlinks: true,
     write: false,
     outdir: "out"
   });
@@ -55,6 +57,7 @@ function licences(inputs) {
     const found = input.match(/^node_modules\/(@[^/]+\/[^/]+|[^/]+)\//);
     if (found) folders.add(found[1]);
   }
+  if (folders.size === 0) fail("no package is in the bundle, whose licences belong to it");
   const texts = new Map();
   for (const name of [...folders].sort()) {
     const folder = join(here, "node_modules", name);

@@ -37,13 +37,7 @@ void ReadClassifyOutcome(const TableReader& reader, const StudyFile& study, Clas
   const LocatedText outcome = reader.Text("outcome", "outcome = \"relapse\"");
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   const data::ColumnSchema& variable = study::FindVariable(reader, outcome, "outcome", factors);
-  if (!data::HasLevels(variable.type)) {
-    reader.Fail(outcome.position,
-                fmt::format("the outcome {} is of type {} and has no levels", Quote(variable.name),
-                            data::ColumnTypeName(variable.type)),
-                "an outcome is a factor: make one of this variable by [[derived]] with transform = "
-                "\"cut\"");
-  }
+  study::RequireLevels(reader, outcome.position, "outcome", variable);
   if (variable.levels.size() > kMaxOutcomeLevels) {
     reader.Fail(
         outcome.position,

@@ -55,11 +55,7 @@ std::optional<Variable> ReadGroup(const TableReader& reader, const StudyFile& st
   const auto name = reader.OptionalText("group");
   if (!name) return std::nullopt;
   Variable group = ReadVariable(reader, *name, "group", study, factors);
-  if (!data::HasLevels(group.schema.type)) {
-    reader.Fail(name->position, fmt::format("the group {} has no levels", Quote(name->value)),
-                "a group is a factor: make one of this variable by [[derived]] with transform = "
-                "\"cut\"");
-  }
+  study::RequireLevels(reader, name->position, "group", group.schema);
   return group;
 }
 

@@ -48,11 +48,7 @@ Group GroupOf(const TableReader& reader, const LocatedText& text, const data::Fo
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   const data::ColumnSchema& schema =
       study::FindVariable(reader, {atom.name, text.position}, "formula", factors);
-  if (!data::HasLevels(schema.type)) {
-    reader.Fail(text.position, fmt::format("the group {} has no levels", Quote(schema.name)),
-                "a group is a factor: make one of this variable by [[derived]] with transform = "
-                "\"cut\"");
-  }
+  study::RequireLevels(reader, text.position, "group", schema);
   Group group{schema, schema.name};
   for (const data::DerivedVariable& derived : study.derived) {
     if (derived.name == schema.name) group.source = derived.from;

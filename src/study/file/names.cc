@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <unordered_map>
 
 #include "study/file/limits.h"
@@ -111,6 +113,18 @@ std::vector<std::string> ReadLevelList(const TableReader& reader, std::string_vi
 const data::ColumnSchema& FindVariable(const TableReader& reader, const LocatedText& name,
                                        std::string_view key, const data::Schema& dictionary) {
   return *dictionary.Find(reader.Choice(name, key, Names(dictionary)));
+}
+
+void RequireLevels(const TableReader& reader, Position position, std::string_view what,
+                   const data::ColumnSchema& variable) {
+  if (data::HasLevels(variable.type)) return;
+  reader.Fail(position,
+              fmt::format("the {} {} is of type {} and has no levels", what, Quote(variable.name),
+                          data::ColumnTypeName(variable.type)),
+              fmt::format("of a code such as 0 and 1 write type = \"factor\" and levels = [\"0\", "
+                          "\"1\"] in the dictionary (partita study new: --levels {}=0,1); of a "
+                          "number make a factor by [[derived]] with transform = \"cut\"",
+                          variable.name));
 }
 
 void FailWith(const TableReader& reader, Position position, const Error& error) {

@@ -96,6 +96,10 @@ std::vector<std::string> ReadLevelList(const TableReader& reader, std::string_vi
 const data::ColumnSchema& FindVariable(const TableReader& reader, const LocatedText& name,
                                        std::string_view key, const data::Schema& dictionary);
 
+// Throws unless it has levels. what: "outcome", "group".
+void RequireLevels(const TableReader& reader, Position position, std::string_view what,
+                   const data::ColumnSchema& variable);
+
 // Rethrows a kBadInput that knows no place with one.
 [[noreturn]] void FailWith(const TableReader& reader, Position position, const Error& error);
 

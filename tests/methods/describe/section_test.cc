@@ -147,7 +147,7 @@ TEST(DescribeSection, EveryMistakeHasItsPlaceAndARemedy) {
         "remove it"},
        {variables, "variables = [\"onset\"]", "70:", "of type survival", "numbers and factors"},
        {variables, "variables = []", "70:", "no variable to describe", "name one"},
-       {"group = \"arm\"", "group = \"age\"", "71:", "the group 'age' has no levels", "cut"},
+       {"group = \"arm\"", "group = \"age\"", "71:", "the group 'age' is of type", "cut"},
        {"group = \"arm\"", "group = \"arms\"", "71:", "'arms'", "did you mean 'arm'?"},
        {"group = \"arm\"", "group = 3", "71:", "group", ""},
        {"[0.25, 0.5, 0.75]", "[0.25, 1]", "72:", "1 is no quantile", "quantiles = [0.25"},

@@ -94,7 +94,7 @@ TEST(SurvivalSection, EveryMistakeHasItsPlaceAndARemedy) {
        {formula, "\"Surv(days, dead) ~ arm\"", "56:", "Surv(days, dead) is no survival variable",
         "write Surv(days, died)"},
        {formula, "\"Surv(days, died) ~ armm\"", "56:", "'armm'", "did you mean 'arm'?"},
-       {formula, "\"Surv(days, died) ~ age\"", "56:", "the group 'age' has no levels", "cut"},
+       {formula, "\"Surv(days, died) ~ age\"", "56:", "the group 'age' is of type", "cut"},
        {formula, "\"Surv(days, died) ~ arm + decade\"", "56:", "several factors", "one factor"},
        {formula, "\"Surv(days, died) ~ arm:decade\"", "56:", "not of an expression", "a factor"},
        {formula, "\"Surv(days, died) ~ log(age)\"", "56:", "not of an expression", "cut"},

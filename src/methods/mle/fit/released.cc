@@ -33,7 +33,8 @@ std::vector<std::string> NoiseNotes(const std::string& mechanism, double norm, b
                   mechanism),
       converged
           ? "Standard errors, tests and intervals contain the variance of the privacy noise (first "
-            "order); chi-square and the fit indices do not, and look worse than the model is."
+            "order); chi-square and the fit indices do not, and look worse than the model is; nor "
+            "does R2, which noise alone can raise."
           : "The fit did not converge: its standard errors do not contain the privacy noise.",
       fmt::format(
           "Rows whose values, scaled to [-1, 1] by the public bounds, have a norm above {:g} "

@@ -1,7 +1,9 @@
 #include "methods/mle/report/estimate_rows.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -18,6 +20,9 @@ constexpr std::array<Kind, 5> kKinds = {{{"Latent variables (loadings)", "=~", f
                                          {"Covariances", "~~", false},
                                          {"Intercepts", "~1", false},
                                          {"Variances", "~~", true}}};
+
+constexpr std::array<std::string_view, 6> kMeasuresOfSaturated = {"aic",  "bic",  "bic2",
+                                                                  "logl", "npar", "ntotal"};
 
 bool IsOf(const stats::Parameter& row, const Kind& kind) {
   if (row.op != kind.op || row.exogenous) return false;
@@ -54,11 +59,21 @@ const Eigen::MatrixXd& ReportedVcov(const MleResult& result) {
   return result.robust ? result.robust->vcov : result.fit.vcov;
 }
 
+bool IsSaturatedRegression(const MleResult& result) {
+  const auto df = result.fit.fit_measures.find("df");
+  return result.function == "regression" && df != result.fit.fit_measures.end() && df->second == 0;
+}
+
 std::map<std::string, double> ReportedMeasures(const MleResult& result) {
   std::map<std::string, double> measures = result.fit.fit_measures;
   if (result.robust) {
     measures.insert(result.robust->fit_measures.begin(), result.robust->fit_measures.end());
   }
+  if (!IsSaturatedRegression(result)) return measures;
+  std::erase_if(measures, [](const auto& measure) {
+    return std::find(kMeasuresOfSaturated.begin(), kMeasuresOfSaturated.end(), measure.first) ==
+           kMeasuresOfSaturated.end();
+  });
   return measures;
 }
 

@@ -24,7 +24,12 @@ std::vector<EstimateSection> EstimateSections(const MleResult& result);
 const std::vector<stats::ParameterEstimate>& ReportedEstimates(const MleResult& result);
 const Eigen::MatrixXd& ReportedVcov(const MleResult& result);
 
-// Those of the fit, and the scaled and robust ones where there are some.
+// Of a regression that is saturated but for what it regresses: chi-square is 0 and fit indices are 1
+// or 0 whatever the rows say, and the baseline's test is not one of the coefficients' standard errors.
+bool IsSaturatedRegression(const MleResult& result);
+
+// Those of the fit, and the scaled and robust ones where there are some. Of a saturated regression
+// likelihoods and sizes only.
 std::map<std::string, double> ReportedMeasures(const MleResult& result);
 
 // Throws kInternal unless there is an estimate for every row of the table.

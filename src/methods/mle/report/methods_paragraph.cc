@@ -65,8 +65,8 @@ std::string FitSentence(const MleResult& result) {
   const double df = MeasureOf(result, "df");
   std::string text = "The optimiser converged after " +
                      Plural(static_cast<size_t>(result.fit.iterations), "iteration") + ".";
-  if (std::isnan(df)) return text;
-  if (df == 0) return text + " The model is saturated, so its fit cannot be tested.";
+  if (std::isnan(df) && !IsSaturatedRegression(result)) return text;
+  if (!(df > 0)) return text + " The model is saturated, so its fit cannot be tested.";
   const std::string p = report::PValue(MeasureOf(result, "pvalue"));
   text += " Model fit: chi-square(" + std::to_string(std::llround(df)) +
           ") = " + Fixed3(MeasureOf(result, "chisq")) + ", p " + (p[0] == '<' ? p : "= " + p);

@@ -83,7 +83,9 @@ std::string SizesBlock(const MleResult& result) {
   return out;
 }
 
-std::string Tests(const stats::SemFit& fit) {
+std::string Tests(const MleResult& result) {
+  stats::SemFit fit;
+  fit.fit_measures = ReportedMeasures(result);
   const auto measure = [&](const char* name, const char* label) {
     return MeasureLine(fit, name, label);
   };
@@ -287,7 +289,7 @@ std::string Constraints(const MleResult& result) {
 std::string ScaledTests(const MleResult& result) {
   if (!result.robust) return {};
   stats::SemFit scaled;
-  scaled.fit_measures = result.robust->fit_measures;
+  scaled.fit_measures = ReportedMeasures(result);
   const auto measure = [&](const char* name, const char* label) {
     return MeasureLine(scaled, name, label);
   };
@@ -356,7 +358,7 @@ std::string AnalysisHeading(const std::string& name) {
 std::string SemSummary(const MleResult& result) {
   CheckEstimates(result);
   if (!result.least_squares.empty()) return RegressionSummary(result);
-  return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result.fit) +
+  return ConvergenceText(result.fit) + "\n" + SizesBlock(result) + Tests(result) +
          ScaledTests(result) + Parameters(result) + Constraints(result) + TablesText(result) +
          NotesBlock(result);
 }

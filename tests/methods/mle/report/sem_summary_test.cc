@@ -129,6 +129,22 @@ TEST(SemSummaryTest, SaturatedModelsHaveNoTest) {
   EXPECT_THAT(SemSummary(result), Not(HasSubstr("P-value (Chi-square)")));
 }
 
+// Its chi-square is 0 and its indices are 1 whatever the rows say; with noise the baseline's test
+// would contradict the coefficients.
+TEST(SemSummaryTest, OfASaturatedRegressionLikelihoodsAreShownAndNoIndices) {
+  MleResult result = SmallResult();
+  result.fit.fit_measures = {{"df", 0},        {"chisq", 0}, {"baseline.chisq", 166.043},
+                             {"cfi", 1},       {"rmsea", 0}, {"logl", -1328.478},
+                             {"aic", 2664.956}};
+  EXPECT_THAT(SemSummary(result), HasSubstr("Model Test Baseline Model:"));
+  result.function = "regression";
+  const std::string text = SemSummary(result);
+  for (const char* absent : {"Model Test", "Baseline", "CFI", "RMSEA"})
+    EXPECT_THAT(text, Not(HasSubstr(absent)));
+  EXPECT_THAT(text, HasSubstr("-1328.478"));
+  EXPECT_THAT(text, HasSubstr("2664.956"));
+}
+
 TEST(SemSummaryTest, LongNamesAndLargeNumbersStayAligned) {
   MleResult result = SmallResult();
   result.table.rows[0].rhs = "a_variable_with_quite_a_long_name";

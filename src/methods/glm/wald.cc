@@ -170,7 +170,7 @@ class TermTests {
   }
 
   // -1 where something failed.
-  Shared WithMarks(const Shared& statistics, Shared failures) {
+  Shared WithMarks(const Shared& statistics, const Shared& failures) {
     const Shared more =
         mpc::PlusConstant(engine_, statistics, -kMostStatistic, 2 * statistics.bound);
     const std::vector<Shared> compared = {

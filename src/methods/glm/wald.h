@@ -10,7 +10,7 @@
 // Error     t: 2^-30 absolute and what SE^2 / 2 errs by, relative; C: 2^-35 relative, of robust errors
 //           2^-30, times W and the largest entry of C^-1.
 // Cost      InverseRoot of 2 q numbers, q columns in such terms, InvertDefinite of all terms at once,
-//           three comparisons, six products.
+//           three comparisons, six products. Timing: constant in shares; not in shapes and bounds (public).
 // Revealed  Nothing. The statistics open with the fit.
 #pragma once
 

@@ -39,6 +39,8 @@ TEST(GlmCommandTest, TheExampleMakesARegression) {
   EXPECT_THAT(text.out, HasSubstr("ward.surgery"));
   EXPECT_THAT(StudyFolder::Read(folder.path() + "/coefficients.csv"),
               HasSubstr("term,estimate,std.error,statistic,p.value,conf.low,conf.high,ratio"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/terms.csv"),
+              HasSubstr("term,df,df.residual,statistic,p.value\nward,2,,"));
   EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("sex.male:smoker"));
 
   const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
@@ -59,6 +61,10 @@ TEST(GlmCommandTest, TheExampleMakesARegression) {
   EXPECT_NEAR(regression["fit"]["null_deviance"], 1535.4, 0.1);
   EXPECT_NEAR(regression["fit"]["deviance"], 1438.0, 0.1);
   EXPECT_NEAR(regression["fit"]["aic"], 1456, 0.1);
+  // R: 32.1432. Half a step of 1/64 standard errors of both estimates moves it by 0.2 at most.
+  ASSERT_EQ(regression["tests"].size(), 1u);
+  EXPECT_EQ(regression["tests"][0]["term"], "ward");
+  EXPECT_NEAR(regression["tests"][0]["statistic"], 32.1432, 0.2);
 }
 
 }  // namespace

@@ -107,8 +107,11 @@ study::PlanBits BitsOf(const GlmStudy& study, double opened) {
   const bool left_out = LeavesRowsOut(
       study, weightless || study.file.design.missing != study::MissingPolicy::kRefuse);
   run::PatternColumns columns = run::PatternColumnsOf(study, study.factors, spec.covariates);
-  // Where columns are split a holder may lack the outcome of each row.
-  if (study.partition.kind != data::PartitionKind::kHorizontal) {
+  // Where all columns are split a holder may lack the outcome of each row. Where some blocks have one
+  // holder their outcomes are not counted, as in studies of whole rows.
+  const std::vector<data::Segment>& segments = study.partition.segments;
+  if (std::all_of(segments.begin(), segments.end(),
+                  [](const data::Segment& segment) { return segment.shared(); })) {
     const std::string source = run::SourceVariable(study, spec.outcome.name);
     if (const data::ColumnSchema* outcome = study.file.dictionary.Find(source))
       columns.emplace_back(source, spec.law.binary ? 1 : run::ValueBits(*outcome));
@@ -211,8 +214,12 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "the estimates say about single persons nothing limits (no differential privacy).");
     if (!shared_blocks.empty()) {
       plan.assumptions.emplace_back(
-          "A holder of some columns of a row knows these. Counts are checked over the rows of all, "
-          "not beside what such a holder knows of them.");
+          "A holder of some columns of a row knows these. Counts are checked over the rows of all "
+          "and without each group of blocks of the same holders, not beside what such a holder "
+          "knows of them, or of several groups. Several holders leave rows out together, and a "
+          "holder's own machine compares only those that it leaves out itself with earlier ones: "
+          "two studies with other conditions of another holder may differ by one person, whose "
+          "outcome their counts then tell.");
     }
   } else if (spec.aggregates) {
     plan.assumptions.push_back(fmt::format(

@@ -181,7 +181,7 @@ Shared SealedSums::LeftOut() {
 
 Shared SealedSums::Start() {
   const Spec& spec = task_.spec;
-  const Shared zero = Zero({task_.num_columns(), 1}, mpc::kStepBits);
+  Shared zero = Zero({task_.num_columns(), 1}, mpc::kStepBits);
   if (gaussian() || !spec.intercept) return zero;
   const auto per_row = [&](const Shared& sum) {
     return WithBound(mpc::TimesPowerOfTwo(sum, -task_.units.row_bits),
@@ -196,7 +196,7 @@ Shared SealedSums::Start() {
     values = {{per_row(sum_), kLeastShare}, {per_row(sum_rate_), kLeastShare}};
   }
   const std::vector<Shared> logs = mpc::Log(engine_, values, kStartBits);
-  const Shared intercept = WithBound(engine_.Subtract(logs[0], logs[1]), mpc::kMostCoordinate / 2);
+  Shared intercept = WithBound(engine_.Subtract(logs[0], logs[1]), mpc::kMostCoordinate / 2);
   if (task_.num_columns() == 1) return intercept;
   const std::vector<Shared> parts = {intercept,
                                      engine_.Slice(zero, 1, 0, {task_.num_columns() - 1, 1})};

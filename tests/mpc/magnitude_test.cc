@@ -95,6 +95,44 @@ TEST(MagnitudeTest, UnlikeValues) {
   }
 }
 
+// All pairs of values around all powers, and of negative ones.
+TEST(MagnitudeTest, OfTheLarger) {
+  std::vector<double> x, y;
+  std::vector<double> values = {0, -1, -4};
+  for (int e = 0; e < 7; ++e) {
+    for (int off : {-1, 0, 1}) values.push_back(std::ldexp(1.0, e) + off);
+  }
+  for (const double a : values) {
+    for (const double b : values) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  }
+  const PowersOfTwo powers = {1, 6};
+  for (const Setting& setting : kSettings) {
+    SCOPED_TRACE(setting.kind);
+    const std::vector<Opened> opened =
+        Evaluate(setting, {Column(x, 128, 3), Column(y, 128, 3)},
+                 [&](Engine& engine, const std::vector<Shared>& both) {
+                   const SharedBits below = BelowOfLarger(engine, both[0], both[1], powers);
+                   Shared planes = engine.ToRing({&below, 1})[0];
+                   planes.bound = 1;
+                   return std::vector<Shared>{planes};
+                 });
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double larger = std::max(x[i], y[i]);
+      for (size_t j = 0; j < powers.count; ++j) {
+        const bool below = larger >= 0 && larger < std::ldexp(1.0, static_cast<int>(j) + 1);
+        EXPECT_EQ(opened[0].integers[j * x.size() + i], below ? 1 : 0) << x[i] << " " << y[i];
+      }
+    }
+    ExpectRounds(setting, setting.d() + CeilLog2(122) + 2, [](Engine& engine) {
+      const Shared value = Planned({100, 1}, 110, 1024), other = Planned({100, 1}, 110, 1024);
+      BelowOfLarger(engine, value, other, {-56, 66});
+    });
+  }
+}
+
 TEST(MagnitudeTest, PowersOutsideTheValue) {
   PlanEngine plan("dealer", 2);
   const Shared value = Planned({3, 1}, 10, 1);

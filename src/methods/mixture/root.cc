@@ -3,19 +3,21 @@
 #include <cmath>
 #include <vector>
 
-#include "mpc/batch.h"
+#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/magnitude.h"
+#include "mpc/together.h"
 
 namespace partita::methods::mixture {
 namespace {
 
 using namespace mpc;  // NOLINT: arithmetic on shares, line by line
 
-// Fraction bits: of the mantissa where it is multiplied and where it is guessed from; of powers of
-// 2^(1/2); of the series' terms; of its sum and of what that is multiplied with.
-constexpr int kMantissaBits = 58, kGuessBits = 22, kPowerBits = 44, kTermBits = 50,
-              kFactorBits = 46;
+// Fraction bits: of the mantissa where it is multiplied and where it is guessed from; of the guess's
+// coefficients; of powers of 2^(1/2) and of what they make of the guess; of e; of the series'
+// coefficients; of a times the guess.
+constexpr int kMantissaBits = 44, kGuessBits = 14, kGuessCoefficientBits = 9, kPowerBits = 44,
+              kFactorBits = 46, kErrorBits = 28, kSeriesBits = 20, kScaledBits = 44;
 
 // A value in the shape of its column with what was found about its size.
 struct Sized {
@@ -31,50 +33,51 @@ std::vector<double> Classes(const RootRange& range, double (*number)(int exponen
   return classes;
 }
 
-// max(x, y), and for each power from the floor on whether it lies below.
+// max(x, y), and for each power from the floor on whether it lies below: the value is chosen while
+// its size is looked for.
 Sized Larger(Engine& engine, Shared x, Shared y, const RootRange& range) {
   x.bound = y.bound = std::ldexp(1.0, range.log2_largest);
   const PowersOfTwo powers = {range.log2_floor,
                               static_cast<size_t>(range.log2_largest - range.log2_floor)};
-  const Shared difference = engine.Subtract(x, y);
-  const Shared values[] = {difference, x, y};
-  const PowersOfTwo wanted[] = {{}, powers, powers};
-  const std::vector<Magnitude> sizes = MagnitudesOf(engine, values, wanted);
-  const SharedBits& take_y = sizes[0].negative;
-
-  Batch first(engine);
-  const SharedBits every = engine.SelectPlanes(take_y, std::vector<size_t>(powers.count, 0));
-  const BitProduct choice = {every, engine.Xor(sizes[1].below, sizes[2].below)};
-  const auto chosen = first.And({&choice, 1});
-  const auto bit = first.ToRing({&take_y, 1});
-  first.Flush();
-
-  Batch second(engine);
-  const SharedBits below = engine.Xor(sizes[1].below, chosen.Get()[0]);
-  const auto planes = second.ToRing({&below, 1});
-  const Product step = {Product::Kind::kElementwise, bit.Get()[0], engine.Subtract(y, x)};
-  const auto stepped = second.Multiply({&step, 1});
-  second.Flush();
-  return {WithBound(engine.Add(x, stepped.Get()[0]), x.bound), planes.Get()[0]};
+  Sized larger;
+  const std::vector<Task> tasks = {
+      [&](Engine& e) {
+        const SharedBits below = BelowOfLarger(e, x, y, powers);
+        larger.below = e.ToRing({&below, 1})[0];
+      },
+      [&](Engine& e) {
+        const Shared difference = e.Subtract(x, y);
+        const std::vector<Shared> take_y = e.ToRing(IsNegative(e, {&difference, 1}));
+        ProductRound product(e);
+        Shared step;
+        product.Add(take_y[0], e.Subtract(y, x), 2 * x.bound, step);
+        product.Run();
+        larger.value = WithBound(e.Add(x, step), x.bound);
+      }};
+  Together(engine, tasks);
+  return larger;
 }
 
-// The sum of coefficients times values, all lifted to `bits`.
-Shared Combine(Engine& engine, double constant,
-               std::initializer_list<std::pair<double, Shared>> terms, int bits, double bound) {
-  constexpr int kCoefficientBits = 7;  // 35 / 128
-  std::optional<Shared> sum;
-  for (const auto& [coefficient, value] : terms) {
-    const Shared term =
-        Lift(engine, TimesConstant(engine, value, coefficient, kCoefficientBits), bits);
-    sum = sum ? engine.Add(*sum, term) : term;
-  }
-  return PlusConstant(engine, *sum, constant, bound);
+// c2 value^2 + c1 value + c0.
+struct Quadratic {
+  double c0, c1, c2;
+};
+Shared Evaluate(Engine& engine, const Quadratic& q, const Shared& value, const Shared& square,
+                int coefficient_bits, double bound) {
+  const Shared high = TimesConstant(engine, square, q.c2, coefficient_bits);
+  const Shared low = TimesConstant(engine, value, q.c1, coefficient_bits);
+  return PlusConstant(engine, engine.Add(high, Lift(engine, low, high.fraction_bits)), q.c0, bound);
 }
+
+// 1 - c y0^2 is within 0.0077 of 0 on [1/2, 1], and above 0 below: Remez' polynomial on the grid.
+constexpr Quadratic kGuess = {1144.0 / 512, -1056.0 / 512, 425.0 / 512};
+// (1 - e)^(-1/2), its cubic term spread over the others where |e| <= 0.0077.
+constexpr Quadratic kSeries = {1, 0.5 + 0.3125 * 0.75 * 0.0077 * 0.0077, 0.375};
 
 }  // namespace
 
-Shared InverseRootOfLarger(Engine& engine, const Shared& x, const Shared& y,
-                           const RootRange& range) {
+Shared TimesInverseRootOfLarger(Engine& engine, const Shared& a, const Shared& x, const Shared& y,
+                                const RootRange& range, int fraction_bits) {
   const Sized v = Larger(engine, x, y, range);
   const Shape shape = v.value.shape;
   const int largest = range.log2_largest;
@@ -85,44 +88,48 @@ Shared InverseRootOfLarger(Engine& engine, const Shared& x, const Shared& y,
   for (int exponent = range.log2_floor; exponent <= largest; ++exponent) {
     to_largest.push_back(std::ldexp(1.0, largest - exponent));
   }
-  Shared c, guess_at;
+  Shared c, guess_at, guess_square;
   products.AddTwoCuts(TimesPowerOfTwo(v.value, -largest),
                       NumberOfClass(engine, v.below, shape, to_largest, 0), 1, kMantissaBits, c,
                       kGuessBits, guess_at);
   products.Run();
+  products.Add(guess_at, guess_at, 1, guess_square);
+  products.Run();
 
-  constexpr int kGuessCoefficientBits = 8;
-  const Shared y0 =
-      PlusConstant(engine, TimesConstant(engine, guess_at, -208.0 / 256, kGuessCoefficientBits),
-                   458.0 / 256, 1.8);
+  const Shared y0 = Evaluate(engine, kGuess, guess_at, guess_square, kGuessCoefficientBits, 2.25);
   const std::vector<double> roots =
       Classes(range, [](int exponent) { return std::exp2(-0.5 * exponent); });
   const Shared power = NumberOfClass(engine, v.below, shape, roots, kPowerBits);
   Shared square, guess;
-  products.Add(y0, y0, 3.24, square);
-  products.Add(power, y0, 1.8 * power.bound, guess);
-  products.Run();
-  Shared e;
-  products.AddCut(c, square, 1.1, kTermBits, e);
-  products.AddCut(guess, guess.bound, kFactorBits, guess);  // in rounds that e takes anyway
-  products.Run();
-  e = PlusConstant(engine, engine.Scale(e, -1), 1, 1.1);
-
-  Shared e2, high;
-  products.AddCut(e, e, 1.25, kTermBits, e2);
-  products.Run();
-  const int coefficient_bits = 7, term_bits = kTermBits + coefficient_bits;
-  products.Add(e2, Combine(engine, 0, {{0.3125, e}, {0.2734375, e2}}, term_bits, 0.75), 1, high);
-  products.Run();
-  const Shared low = Combine(engine, 1, {{0.5, e}, {0.375, e2}}, high.fraction_bits, 2.1);
-  Shared series = WithBound(engine.Add(low, high), 2.6);
-  products.AddCut(series, 2.6, kFactorBits, series);
+  products.Add(y0, y0, 5.1, square);
+  products.Add(power, y0, 2.25 * power.bound, guess);
   products.Run();
 
-  Shared root;
-  products.AddCut(guess, series, 4.5 * power.bound, kRootBits, root);
+  // a times the guess is at most (a v^(-1/2)) c^(1/2) y0, and below the floor a 2^(-e/2) < 1 times y0.
+  Shared e, e_square, scaled;
+  const std::vector<Task> tasks = {[&](Engine& task) {
+                                     ProductRound round(task);
+                                     round.AddCut(c, square, 1.1, kErrorBits, e);
+                                     round.Run();
+                                     e = PlusConstant(task, task.Scale(e, -1), 1, 1.1);
+                                     round.Add(e, e, 1.25, e_square);
+                                     round.Run();
+                                   },
+                                   [&](Engine& task) {
+                                     CutRound cut(task);
+                                     cut.Add(guess, kFactorBits, guess.bound);
+                                     cut.Run();
+                                     ProductRound round(task);
+                                     round.AddCut(a, guess, 2.3, kScaledBits, scaled);
+                                     round.Run();
+                                   }};
+  Together(engine, tasks);
+
+  Shared result;
+  products.AddCut(scaled, Evaluate(engine, kSeries, e, e_square, kSeriesBits, 2.1), 1.25,
+                  fraction_bits, result);
   products.Run();
-  return root;
+  return result;
 }
 
 }  // namespace partita::methods::mixture

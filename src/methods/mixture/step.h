@@ -24,10 +24,11 @@
 // Dynamic range   v_n lies between 2^-2e and 2^L (StepFormat). The power of two that it lies below
 //                 is found for all at once (mpc/functions/magnitude.h). A row with den_n < 2^-e
 //                 weighs less than its clipped gradient would: the series below ends at its floor.
-// Inverse root    c = v 2^(-2 i) or 2^(-2 i - 1) in [1/2, 1); y0 = (458 - 208 c) / 256, e = 1 - c
-//                 y0^2, |e| < 0.047, c^(-1/2) = y0 (1 + e/2 + 3 e^2/8 + 5 e^3/16 + 35 e^4/128):
-//                 relative error below 6e-8. For c < 1/2 (the floor) e > 0, and the series, whose
-//                 terms are positive, stays below c^(-1/2).
+// Inverse root    c = v 2^(-2 i) or 2^(-2 i - 1) in [1/2, 1); y0 = (1144 - 1056 c + 425 c^2) / 512,
+//                 e = 1 - c y0^2, |e| < 0.0077, c^(-1/2) = y0 (1 + (1/2 + 1.39e-5) e + 3 e^2/8), the
+//                 cubic term of the series spread over the first: relative error below 6e-8. For
+//                 c < 1/2 (the floor) e > 0, and the sum stays below c^(-1/2). a times the guess is
+//                 made beside the series.
 // Clipping        No row contributes more than C, given the holders' own densities and scores (they
 //                 are trusted with these: semi-honest). The contribution of a row is linear in the
 //                 shared a_nk, so its norm is v_n^(-1/2) times that of the exact gradient at these
@@ -37,7 +38,7 @@
 // Revealed        The noisy sum, through the gate as kGradientRelease. To the parties: nothing
 //                 else. The dealer (engine `dealer`) learns which rows a batch has: it makes masks
 //                 for these rows (decision 0028).
-// Rounds          engine `dealer`: two holders 30, three 44, four and five 58; see PlannedStep in
+// Rounds          engine `dealer`: two holders 25, three 39, four and five 53; see PlannedStep in
 //                 the tests and docs/decisions/0029 and 0036. Bytes: PlanEngine.
 #pragma once
 

@@ -284,11 +284,8 @@ Shared ClippedWeights(Engine& engine, const StepDesign& design, const StepParame
                              ? ProductsOfTwo(engine, design, parameters, own_values)
                              : ProductsOfMany(engine, design, parameters, own_values);
   const Sums sums = SumsOf(engine, design, exact);
-  const Shared root = InverseRootOfLarger(engine, sums.square_of_den, sums.q, sums.range);
-  ProductRound products(engine);
-  Shared t;
-  products.AddCut(sums.a, root, 1.25, kWeightBits, t);
-  products.Run();
+  const Shared t =
+      TimesInverseRootOfLarger(engine, sums.a, sums.square_of_den, sums.q, sums.range, kWeightBits);
   // Every party knows the batch: what padding weighs is public.
   PublicMatrix real{{{design.batch_rows, 1}, std::vector<Int128>(design.batch_rows)}, 0};
   std::fill_n(real.values.values.begin(), parameters.batch.size(), 1);

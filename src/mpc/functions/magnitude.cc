@@ -91,13 +91,19 @@ Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first) {
   return {Reversed(engine, PlaneRange(engine, bits, first, bits.width - first)), {}};
 }
 
-}  // namespace
+// What is known of a value when its carries are: the sign, and for every power what decides whether
+// the value lies below it.
+struct Carried {
+  SharedBits negative;
+  SharedBits into;       // plane i: the carry into bit first + i
+  SharedBits ones;       // all propagate bits from there on are one
+  SharedBits propagate;  // that bit's own
+  SharedBits agree;      // every bit above agrees with the carry that it would need
+};
 
-std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
-                                    std::span<const PowersOfTwo> powers) {
-  if (powers.size() != values.size()) {
-    Misuse("every value needs its powers of two");
-  }
+// The last four are empty where only the sign is asked for.
+std::vector<Carried> CarriesOf(Engine& engine, std::span<const Shared> values,
+                               std::span<const PowersOfTwo> powers) {
   std::vector<size_t> widths, first;
   for (size_t k = 0; k < values.size(); ++k) {
     widths.push_back(BitsFor(values[k], engine.ring_bits()));
@@ -123,9 +129,7 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
   }
   PrefixLevels(engine, prefixes).Run();
 
-  std::vector<Magnitude> results(values.size());
-  std::vector<BitProduct> products;
-  std::vector<SharedBits> agrees;
+  std::vector<Carried> results(values.size());
   size_t at = 0;
   for (size_t k = 0; k < values.size(); ++k) {
     const size_t width = widths[k], count = powers[k].count;
@@ -138,17 +142,41 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
     const SharedBits agree = Reversed(engine, prefixes[at++].propagate);  // one bit higher
     // Into bit `first + i`; none goes into bit 0.
     const SharedBits none = engine.PublicBits(MakeBits(values[k].shape, 1));
-    const SharedBits into = first[k] > 0
-                                ? PlaneRange(engine, carries, first[k] - 1, count)
-                                : PlaneRange(engine, JoinBits(engine, none, carries), 0, count);
-    products.push_back({into, PlaneRange(engine, ones, 0, count)});
-    products.push_back(
-        {engine.Not(into), engine.Not(PlaneRange(engine, propagate, first[k], count))});
-    agrees.push_back(PlaneRange(engine, agree, 0, count));
+    results[k].into = first[k] > 0 ? PlaneRange(engine, carries, first[k] - 1, count)
+                                   : PlaneRange(engine, JoinBits(engine, none, carries), 0, count);
+    results[k].ones = PlaneRange(engine, ones, 0, count);
+    results[k].propagate = PlaneRange(engine, propagate, first[k], count);
+    results[k].agree = PlaneRange(engine, agree, 0, count);
+  }
+  return results;
+}
+
+// With a carry into the bit, all ones: below. Without one and with a zero there: below if the rest
+// agrees.
+void AddCases(Engine& engine, const Carried& value, std::vector<BitProduct>& products) {
+  products.push_back({value.into, value.ones});
+  products.push_back({engine.Not(value.into), engine.Not(value.propagate)});
+}
+
+}  // namespace
+
+std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
+                                    std::span<const PowersOfTwo> powers) {
+  if (powers.size() != values.size()) {
+    Misuse("every value needs its powers of two");
+  }
+  const std::vector<Carried> carried = CarriesOf(engine, values, powers);
+  std::vector<Magnitude> results(values.size());
+  std::vector<BitProduct> products;
+  for (size_t k = 0; k < values.size(); ++k) {
+    results[k].negative = carried[k].negative;
+    if (powers[k].count > 0) AddCases(engine, carried[k], products);
   }
   const std::vector<SharedBits> cases = engine.And(products);
   products.clear();
-  for (size_t i = 0; i < agrees.size(); ++i) products.push_back({cases[2 * i + 1], agrees[i]});
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (powers[k].count > 0) products.push_back({cases[2 * products.size() + 1], carried[k].agree});
+  }
   const std::vector<SharedBits> without_carry = engine.And(products);
   size_t done = 0;
   for (size_t k = 0; k < values.size(); ++k) {
@@ -157,6 +185,27 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
     ++done;
   }
   return results;
+}
+
+SharedBits BelowOfLarger(Engine& engine, const Shared& x, const Shared& y,
+                         const PowersOfTwo& powers) {
+  const Shared values[] = {x, y, engine.Subtract(x, y)};
+  const PowersOfTwo wanted[] = {powers, powers, {}};
+  const std::vector<Carried> carried = CarriesOf(engine, values, wanted);
+  const SharedBits take_y =
+      engine.SelectPlanes(carried[2].negative, std::vector<size_t>(powers.count, 0));
+  // The choice is made beside the cases: without agreement a value's case without a carry does not
+  // hold, and of the cases with one the last round takes the chosen one's.
+  std::vector<BitProduct> products;
+  AddCases(engine, carried[0], products);
+  AddCases(engine, carried[1], products);
+  products.push_back({engine.Not(take_y), carried[0].agree});
+  products.push_back({take_y, carried[1].agree});
+  const std::vector<SharedBits> first = engine.And(products);
+  products = {{first[1], first[4]}, {first[3], first[5]}, {take_y, engine.Xor(first[0], first[2])}};
+  const std::vector<SharedBits> second = engine.And(products);
+  const SharedBits with_carry = engine.Xor(first[0], second[2]);
+  return engine.Xor(with_carry, engine.Xor(second[0], second[1]));
 }
 
 Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,

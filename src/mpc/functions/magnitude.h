@@ -38,6 +38,12 @@ struct Magnitude {
 std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> values,
                                     std::span<const PowersOfTwo> powers);
 
+// `below` of the larger of two, entry by entry, of equal shapes, fraction bits and bounds. Rounds as
+// above, with the w of x - y: choosing costs 3 ANDs a power, but none. Which of them it is has to be
+// asked for beside (IsNegative) by whoever needs the value as well.
+SharedBits BelowOfLarger(Engine& engine, const Shared& x, const Shared& y,
+                         const PowersOfTwo& powers);
+
 // A number for every entry that depends on the power which the entry lies below first: classes[i]
 // where 2^(first + i - 1) <= x < 2^(first + i), for i = 0 all below 2^first, and classes[count] for
 // what is not below any. `below` are the planes of Magnitude as ring elements (Engine::ToRing).

@@ -11,7 +11,7 @@
 // Exact; failure probability 0. Nothing is revealed.
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), w = BitsFor(x): D + ceil(log2(w - 1)) + 2.
 //           Normalise (normalise.h) takes ceil(log2 count) instead of the 2.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
+// Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
 #include <span>

@@ -27,6 +27,7 @@
 #include "methods/mle/section.h"
 #include "methods/mle/study/study.h"
 #include "methods/mle/templates.h"
+#include "methods/survival/cox/study.h"
 #include "methods/survival/section.h"
 #include "methods/survival/study.h"
 #include "methods/survival/templates.h"
@@ -46,6 +47,13 @@ const SelfChecks kMleChecks = {[](const Study& study, const mle::StudyAuditOptio
 template <typename T, T (*prepare)(study::StudyFile)>
 std::unique_ptr<const Study> Prepared(study::StudyFile file) {
   return std::make_unique<const T>(prepare(std::move(file)));
+}
+
+std::unique_ptr<const Study> PreparedSurvival(study::StudyFile file) {
+  if (survival::IsCox(file.analyses.front()))
+    return std::make_unique<const survival::CoxStudy>(survival::PrepareCoxStudy(std::move(file)));
+  return std::make_unique<const survival::SurvivalStudy>(
+      survival::PrepareSurvivalStudy(std::move(file)));
 }
 
 }  // namespace
@@ -69,9 +77,8 @@ const std::vector<Method>& AllMethods() {
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadDocumentResult, glm::Start,
        glm::Templates},
-      {survival::SurvivalReader(), "survival curves and a log-rank test, by group",
-       Prepared<survival::SurvivalStudy, survival::PrepareSurvivalStudy>,
-       report::ReadDocumentResult, survival::Start, survival::Templates},
+      {survival::SurvivalReader(), "survival curves and a log-rank test by group, hazard ratios",
+       PreparedSurvival, report::ReadDocumentResult, survival::Start, survival::Templates},
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
        Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadDocumentResult, meta::Start,
        meta::Templates}};

@@ -68,7 +68,13 @@ const std::vector<GoldenStudy>& GoldenStudies() {
        {{"chains = 20", "chains = 4"},
         {"warmup = 300", "warmup = 50"},
         {"draws = 1000", "draws = 100"}},
-       {"summary.txt"}}};
+       {"summary.txt"}},
+      {"survival", "trial_survival"},
+      {"survival-cox",
+       "trial_survival",
+       {{"report = [182, 365, 730, 1095]", "model = \"cox\""},
+        {"~ arm", "~ arm + age"},
+        {"\"curves\"", "\"estimates\""}}}};
   return studies;
 }
 

@@ -94,29 +94,38 @@ study::DocumentTable TestTable(const Spec& spec, const LogRankTest& test) {
   return table;
 }
 
-// From S = 1 at the lower bound; straight between report times. A line, then its band.
+// Between two report times the curve, which falls, is somewhere in the box from what it is at the
+// earlier to what it is at the later; nothing is drawn after the last one. A band of boxes, then the
+// interval at each time as a line of no width.
+void AddCurve(const Spec& spec, const GroupCurve& curve, study::DocumentPlot& plot) {
+  study::DocumentSeries boxes{curve.name, {}, {}, {}};
+  double time = spec.grid.lower, survival = 1;
+  std::vector<study::DocumentSeries> intervals;
+  for (const CurvePoint& point : curve.points) {
+    if (!point.survival || point.time <= spec.grid.lower) continue;
+    boxes.x.insert(boxes.x.end(), {time, point.time});
+    boxes.y.insert(boxes.y.end(), {*point.survival, *point.survival});
+    boxes.upper.insert(boxes.upper.end(), {survival, survival});
+    intervals.push_back({curve.name, {point.time, point.time}, {point.lower, point.upper}});
+    time = point.time;
+    survival = *point.survival;
+  }
+  if (boxes.x.empty()) return;
+  plot.series.push_back(std::move(boxes));
+  plot.series.insert(plot.series.end(), intervals.begin(), intervals.end());
+}
+
 study::DocumentPlot CurvePlot(const Spec& spec, const SurvivalCurves& curves) {
   study::DocumentPlot plot;
   plot.title = "Survival by " + (spec.group ? spec.group->schema.name : std::string("time"));
   plot.x_label = TimeName(spec);
   plot.y_label = "survival";
   plot.note = fmt::format(
-      "Known at the report times and joined by straight lines; bands are intervals of {}.",
+      "Known at the report times only: bars are intervals of {} there, and between two of them the "
+      "curve is somewhere in the box.",
       PercentText(spec.confidence));
   for (const GroupCurve& curve : curves.groups) {
-    if (curve.withheld) continue;
-    study::DocumentSeries line{curve.name, {spec.grid.lower}, {1}};
-    study::DocumentSeries band{curve.name, {spec.grid.lower}, {1}, {1}};
-    for (const CurvePoint& point : curve.points) {
-      if (!point.survival || point.time <= spec.grid.lower) continue;
-      line.x.push_back(point.time);
-      line.y.push_back(*point.survival);
-      band.x.push_back(point.time);
-      band.y.push_back(point.lower);
-      band.upper.push_back(point.upper);
-    }
-    plot.series.push_back(std::move(band));
-    plot.series.push_back(std::move(line));
+    if (!curve.withheld) AddCurve(spec, curve, plot);
   }
   return plot;
 }

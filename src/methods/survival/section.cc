@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/design.h"
 #include "data/formula.h"
+#include "methods/survival/cox/section.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -23,20 +24,6 @@ constexpr study::OneRelease kRelease{
     kCurves, "method 'survival' releases its curves",
     "the curves open to the receiver: release = [\"curves\"], or to everybody: release = [{what = "
     "\"curves\", to = \"all\"}]"};
-
-const data::ColumnSchema& OutcomeOf(const TableReader& reader, const LocatedText& text,
-                                    const data::FormulaAtom& atom, const StudyFile& study) {
-  std::string known;
-  for (const data::ColumnSchema& column : study.dictionary.columns) {
-    if (column.type != data::ColumnType::kSurvival) continue;
-    if (column.time_column == atom.name && column.event_column == atom.with) return column;
-    known += fmt::format("{}Surv({}, {})", known.empty() ? "" : " or ", column.time_column,
-                         column.event_column);
-  }
-  reader.Fail(text.position, fmt::format("{} is no survival variable of the dictionary", atom.text),
-              known.empty() ? "declare a [[variable]] with type = \"survival\", time and event"
-                            : "write " + known);
-}
 
 Group GroupOf(const TableReader& reader, const LocatedText& text, const data::FormulaTerm& term,
               const StudyFile& study) {
@@ -65,7 +52,7 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
     study::FailWith(reader, text.position, error);
   }
   spec.formula = text.value;
-  spec.outcome = OutcomeOf(reader, text, formula.outcome, study);
+  spec.outcome = SurvivalOutcome(reader, text.position, formula.outcome, study);
   if (!formula.strata.empty() || !formula.offsets.empty() || !formula.intercept) {
     reader.Fail(text.position, "curves have neither strata nor offsets",
                 "write Surv(time, event) ~ group, or ~ 1 for one curve");
@@ -81,24 +68,12 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
   }
 }
 
-void ReadGrid(const TableReader& reader, Spec& spec) {
-  const auto width = reader.OptionalNumber("cell");
-  const study::Position position = width ? width->position : reader.position();
-  if (width && !(width->value > 0)) {
-    reader.Fail(position, fmt::format("cells of time are {:g} wide", width->value),
-                "write, for example: cell = 7");
-  }
-  try {
-    spec.grid = GridOf(spec.outcome, width ? width->value : 1);
-  } catch (const Error& error) {
-    study::FailWith(reader, position, error);
-  }
-  if (spec.grid.cells * spec.num_groups() > kMostEntries) {
-    reader.Fail(position,
-                fmt::format("{} cells of time for each of {} groups are too many", spec.grid.cells,
-                            spec.num_groups()),
-                "take wider cells (cell = ...) or fewer groups");
-  }
+void RequireGroups(const TableReader& reader, const Spec& spec) {
+  if (spec.grid.cells * spec.num_groups() <= kMostEntries) return;
+  reader.Fail(reader.position(),
+              fmt::format("{} cells of time for each of {} groups are too many", spec.grid.cells,
+                          spec.num_groups()),
+              "take wider cells (cell = ...) or fewer groups");
 }
 
 void ReadReport(const TableReader& reader, Spec& spec) {
@@ -129,16 +104,6 @@ void ReadReport(const TableReader& reader, Spec& spec) {
   }
 }
 
-void ReadConfidence(const TableReader& reader, Spec& spec) {
-  const auto confidence = reader.OptionalNumber("confidence");
-  if (!confidence) return;
-  if (!(confidence->value >= kLeastConfidence && confidence->value <= kMostConfidence)) {
-    reader.Fail(confidence->position, fmt::format("the confidence is {}", confidence->value),
-                "write, for example: confidence = 0.95");
-  }
-  spec.confidence = confidence->value;
-}
-
 std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
@@ -149,10 +114,21 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
                 "remove [analysis.privacy]; what opens is checked for small cells instead");
   }
   auto section = std::make_shared<SurvivalSection>();
+  if (const auto model = reader.OptionalText("model")) {
+    reader.Choice(*model, "model", {kCoxModel});
+    section->cox = ReadCox(reader, study, analysis);
+    return section;
+  }
+  for (const char* key : {"ties", "steps"}) {
+    if (!reader.Has(key)) continue;
+    reader.Fail(reader.PositionOf(key), fmt::format("curves have no {}", key),
+                "leave it out, or write model = \"cox\"");
+  }
   ReadFormula(reader, study, section->spec);
-  ReadGrid(reader, section->spec);
+  section->spec.grid = ReadGrid(reader, section->spec.outcome);
+  RequireGroups(reader, section->spec);
   ReadReport(reader, section->spec);
-  ReadConfidence(reader, section->spec);
+  section->spec.confidence = ReadConfidence(reader);
   analysis.protocol = kProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
@@ -161,8 +137,52 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
 
 }  // namespace
 
+const data::ColumnSchema& SurvivalOutcome(const TableReader& reader, study::Position position,
+                                          const data::FormulaAtom& atom, const StudyFile& study) {
+  std::string known;
+  for (const data::ColumnSchema& column : study.dictionary.columns) {
+    if (column.type != data::ColumnType::kSurvival) continue;
+    if (column.time_column == atom.name && column.event_column == atom.with) return column;
+    known += fmt::format("{}Surv({}, {})", known.empty() ? "" : " or ", column.time_column,
+                         column.event_column);
+  }
+  reader.Fail(position, fmt::format("{} is no survival variable of the dictionary", atom.text),
+              known.empty() ? "declare a [[variable]] with type = \"survival\", time and event"
+                            : "write " + known);
+}
+
+TimeGrid ReadGrid(const TableReader& reader, const data::ColumnSchema& outcome) {
+  const auto width = reader.OptionalNumber("cell");
+  const study::Position position = width ? width->position : reader.position();
+  if (width && !(width->value > 0)) {
+    reader.Fail(position, fmt::format("cells of time are {:g} wide", width->value),
+                "write, for example: cell = 7");
+  }
+  try {
+    return GridOf(outcome, width ? width->value : 1);
+  } catch (const Error& error) {
+    study::FailWith(reader, position, error);
+  }
+}
+
+double ReadConfidence(const TableReader& reader) {
+  const auto confidence = reader.OptionalNumber("confidence");
+  if (!confidence) return 0.95;
+  if (!(confidence->value >= kLeastConfidence && confidence->value <= kMostConfidence)) {
+    reader.Fail(confidence->position, fmt::format("the confidence is {}", confidence->value),
+                "write, for example: confidence = 0.95");
+  }
+  return confidence->value;
+}
+
 study::SectionUses SurvivalSection::Uses() const {
   study::SectionUses uses;
+  if (cox) {
+    uses.variables.push_back({"the outcome", cox->outcome.name});
+    // The points on the way open to all, whoever is told the rest.
+    uses.releases.push_back({"iterates", "all", {}});
+    return uses;
+  }
   uses.variables.push_back({"the outcome", spec.outcome.name});
   if (spec.group) uses.variables.push_back({"the group", spec.group->source});
   return uses;
@@ -172,9 +192,18 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
   return dynamic_cast<const SurvivalSection&>(*analysis.section).spec;
 }
 
+const CoxSpec& CoxSpecOf(const study::AnalysisSpec& analysis) {
+  return *dynamic_cast<const SurvivalSection&>(*analysis.section).cox;
+}
+
+bool IsCox(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const SurvivalSection&>(*analysis.section).cox.has_value();
+}
+
 study::SectionReader SurvivalReader() {
   return {kMethodName,
-          {"formula", "report", "cell", "confidence", "subset", "release", "privacy"},
+          {"formula", "model", "report", "cell", "ties", "steps", "confidence", "subset", "release",
+           "privacy"},
           ReadSurvival};
 }
 

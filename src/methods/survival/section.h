@@ -1,5 +1,7 @@
 // [[analysis]] with method = "survival": its keys.
 //
+// With model = "cox" those of cox/section.h; else curves:
+//
 //   formula      Surv(time, event) ~ group, or ~ 1: columns of a survival variable, a factor
 //   report       times at which the curves open
 //   cell         width of the cells of time, in the unit of the variable; default 1
@@ -7,6 +9,10 @@
 //   subset, release
 #pragma once
 
+#include <optional>
+
+#include "data/formula.h"
+#include "methods/survival/cox/spec.h"
 #include "methods/survival/spec.h"
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
@@ -17,15 +23,25 @@ inline constexpr size_t kMostGroups = 16, kMostReports = 24, kMostEntries = size
 
 struct SurvivalSection : study::Section {
   study::SectionUses Uses() const override;
-  Spec spec;
+  Spec spec;                   // of curves
+  std::optional<CoxSpec> cox;  // else the model
 };
 
-// Of an analysis of this method.
+// Of an analysis of this method: curves, or a model.
+bool IsCox(const study::AnalysisSpec& analysis);
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
+const CoxSpec& CoxSpecOf(const study::AnalysisSpec& analysis);
 
 // Throws kBadInput with place and hint: formulas that are not understood, or with more than one
 // factor; columns that are no survival variable; too many groups or cells of time; report times that
 // are not ends of cells within the bounds; [analysis.privacy].
 study::SectionReader SurvivalReader();
+
+// Keys that both have. The survival variable of these two columns.
+const data::ColumnSchema& SurvivalOutcome(const study::TableReader& reader,
+                                          study::Position position, const data::FormulaAtom& atom,
+                                          const study::StudyFile& study);
+TimeGrid ReadGrid(const study::TableReader& reader, const data::ColumnSchema& outcome);
+double ReadConfidence(const study::TableReader& reader);
 
 }  // namespace partita::methods::survival

@@ -1,5 +1,8 @@
 list(APPEND method_sources
   survival/cells.cc
+  survival/cox/fitter.cc
+  survival/cox/result.cc
+  survival/cox/rows.cc
   survival/curves.cc
   survival/log_rank.cc
   survival/medians.cc
@@ -11,6 +14,11 @@ list(APPEND method_sources
 )
 list(APPEND cold_method_sources
   survival/compare.cc
+  survival/cox/compare.cc
+  survival/cox/document.cc
+  survival/cox/plan.cc
+  survival/cox/section.cc
+  survival/cox/study.cc
   survival/document.cc
   survival/plain_curves.cc
   survival/plan.cc

@@ -1,5 +1,6 @@
 #include "methods/survival/templates.h"
 
+#include "methods/survival/cox/spec.h"
 #include "methods/survival/spec.h"
 
 namespace partita::methods::survival {
@@ -34,7 +35,8 @@ name = "dealer"                    # or "replicated": three parties, none of the
 [network]
 timeout_seconds = 60               # how long a party waits for another one
 
-# Kaplan-Meier curves with intervals at the report times, medians, and a log-rank test.
+# Kaplan-Meier curves with intervals at the report times, medians, and a log-rank test. For hazard
+# ratios: model = "cox", no report times, release = ["estimates"].
 [[analysis]]
 method = "survival"
 formula = "Surv(days, died) ~ sex" # a factor; ~ 1 for one curve
@@ -46,12 +48,17 @@ release = ["curves"]
 
 }  // namespace
 
-study::AnalysisStart Start(const study::Said& /*said*/) {
+study::AnalysisStart Start(const study::Said& said) {
+  const bool cox = study::SaidOr(said, "model", "") == kCoxModel;
   study::AnalysisStart start;
   start.keys = {{"formula", "the formula, such as Surv(days, died) ~ arm", std::nullopt},
-                {"report", "the times at which the curves open, such as [365, 730]", std::nullopt,
-                 study::SaidAs::kValue},
-                {"release", "what opens to the receiver", kCurves, study::SaidAs::kTexts}};
+                {"model", "cox for hazard ratios, nothing for curves", ""}};
+  if (!cox) {
+    start.keys.push_back({"report", "the times at which the curves open, such as [365, 730]",
+                          std::nullopt, study::SaidAs::kValue});
+  }
+  start.keys.push_back(
+      {"release", "what opens to the receiver", cox ? kEstimates : kCurves, study::SaidAs::kTexts});
   start.missing = "complete";
   start.needs_min_rows = true;
   return start;

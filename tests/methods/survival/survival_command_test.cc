@@ -57,5 +57,31 @@ TEST(SurvivalCommandTest, TheExampleMakesCurves) {
   EXPECT_NEAR(curves["log_rank"]["chi_square"], 20.5, 0.06);
 }
 
+TEST(SurvivalCommandTest, TheExampleOfHazardRatiosIsThatOfR) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text =
+      Partita({"study", "simulate", SourcePath("examples/trial_survival/hazards.toml"),
+               "--in-process", "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("hazard ratio"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/coefficients.csv"),
+              HasSubstr("term,estimate,std.error,statistic"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("hazard ratio"));
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto model = nlohmann::json::parse(report.out)["data"]["result"];
+  // coxph(Surv(days, died) ~ arm + age + sex + stage, ties = "breslow") of the three files.
+  const double estimates[] = {-0.382981, 0.024173, 0.132462, 0.256097, 0.830662};
+  ASSERT_EQ(model["coefficients"].size(), 5u);
+  for (size_t c = 0; c < 5; ++c) {
+    EXPECT_NEAR(model["coefficients"][c]["estimate"], estimates[c],
+                1.01 * model["coefficients"][c]["step"].get<double>());
+  }
+  EXPECT_EQ(model["events"], 633);
+  EXPECT_NEAR(model["fit"]["log_likelihood"], -3985.148, 0.01);
+  EXPECT_NEAR(model["fit"]["likelihood_ratio"]["chi_square"], 116.254, 0.034);
+}
+
 }  // namespace
 }  // namespace partita::testing::survival_command_test

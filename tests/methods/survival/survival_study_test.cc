@@ -29,6 +29,7 @@ using partita::testing::ResultOf;
 using partita::testing::RunStudy;
 using study::Edited;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::kSurvivalStudy;
 using ::testing::Not;
@@ -183,7 +184,13 @@ TEST(SurvivalStudyTest, CurvesArePrintedAndWritten) {
   EXPECT_EQ(document.sections[0].heading, "Curves");
   EXPECT_EQ(document.sections[0].tables.front().rows.size(), 6u);
   ASSERT_EQ(document.sections[0].plots.size(), 1u);
-  EXPECT_EQ(document.sections[0].plots.front().series.size(), 4u);
+  // Of each arm boxes between the report times, and an interval at each of the three.
+  ASSERT_EQ(document.sections[0].plots.front().series.size(), 8u);
+  const study::DocumentSeries& boxes = document.sections[0].plots.front().series.front();
+  EXPECT_THAT(boxes.x, ElementsAre(0, 20, 20, 40, 40, 60));
+  EXPECT_EQ(boxes.upper[0], 1);
+  for (size_t k = 0; k < 4; ++k) EXPECT_EQ(boxes.upper[k + 2], boxes.y[k]);
+  for (size_t k = 0; k < 6; k += 2) EXPECT_EQ(boxes.y[k], boxes.y[k + 1]);
   EXPECT_EQ(document.sections[1].heading, "Followed further");
   EXPECT_EQ(document.sections[2].heading, "Medians");
   EXPECT_EQ(document.sections[3].heading, "Log-rank test");

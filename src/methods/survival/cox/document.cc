@@ -1,0 +1,204 @@
+#include "methods/survival/cox/document.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/csv_writer.h"
+
+namespace partita::methods::survival {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string IntervalText(double confidence) { return fmt::format("{:g} % from", 100 * confidence); }
+
+study::DocumentTable CoefficientTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"term", "log hazard ratio", "std. error",
+                   "z",    "p-value",          IntervalText(spec.confidence),
+                   "to"};
+  for (const CoxCoefficient& row : result.coefficients) {
+    table.rows.push_back({row.term, row.estimate, row.standard_error, row.inference.statistic,
+                          row.inference.p_value, row.inference.lower, row.inference.upper});
+  }
+  return table;
+}
+
+study::DocumentTable HazardTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"term", "hazard ratio", IntervalText(spec.confidence), "to"};
+  for (const CoxCoefficient& row : result.coefficients) {
+    table.rows.push_back({row.term, std::exp(row.estimate), std::exp(row.inference.lower),
+                          std::exp(row.inference.upper)});
+  }
+  return table;
+}
+
+study::DocumentIntervals HazardPlot(const CoxResult& result) {
+  study::DocumentIntervals plot{"Intervals of hazard ratios", "hazard ratio", true, {}};
+  for (const CoxCoefficient& row : result.coefficients) {
+    plot.rows.push_back({row.term, std::exp(row.inference.lower), std::exp(row.estimate),
+                         std::exp(row.inference.upper)});
+  }
+  return plot;
+}
+
+study::DocumentTable CoxTestTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"test of all terms", "chi-square", "degrees of freedom", "p-value"};
+  const auto add = [&](const char* name, const CoxTest& test) {
+    table.rows.push_back(
+        {name, test.chi_square, static_cast<double>(spec.columns.size()), test.p_value});
+  };
+  add("likelihood ratio", result.likelihood_ratio);
+  add("Wald", result.wald);
+  add("score", result.score);
+  return table;
+}
+
+study::DocumentTable CoxFitTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"fit", "value"};
+  table.rows = {{"rows", static_cast<double>(result.rows)},
+                {"events", static_cast<double>(result.events)},
+                {"log-likelihood without terms", result.null_log_likelihood},
+                {"log-likelihood", result.log_likelihood},
+                {"AIC", result.aic},
+                {"steps", static_cast<double>(spec.steps)}};
+  return table;
+}
+
+study::DocumentTable CoxPathTable(const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"term"};
+  for (size_t t = 0; t < result.path.front().at.size(); ++t)
+    table.columns.push_back(fmt::format("after step {}", t + 1));
+  for (const CoxPath& row : result.path) {
+    std::vector<study::DocumentCell> cells = {row.term};
+    for (const double value : row.at) cells.emplace_back(value);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+std::string CoefficientsCsv(const CoxResult& result) {
+  std::string csv =
+      "term,estimate,std.error,statistic,p.value,conf.low,conf.high,ratio,ratio.low,ratio.high\n";
+  for (const CoxCoefficient& row : result.coefficients) {
+    csv += data::QuotedField(row.term, ',');
+    for (const double value :
+         {row.estimate, row.standard_error, row.inference.statistic, row.inference.p_value,
+          row.inference.lower, row.inference.upper, std::exp(row.estimate),
+          std::exp(row.inference.lower), std::exp(row.inference.upper)})
+      csv += fmt::format(",{}", value);
+    csv += "\n";
+  }
+  return csv;
+}
+
+Json CoefficientJson(const CoxCoefficient& row) {
+  return {{"term", row.term},
+          {"estimate", row.estimate},
+          {"standard_error", row.standard_error},
+          {"step", row.step},
+          {"statistic", row.inference.statistic},
+          {"p_value", row.inference.p_value},
+          {"lower", row.inference.lower},
+          {"upper", row.inference.upper},
+          {"ratio",
+           {{"estimate", std::exp(row.estimate)},
+            {"lower", std::exp(row.inference.lower)},
+            {"upper", std::exp(row.inference.upper)}}}};
+}
+
+std::string CoxJson(const CoxTask& task, const CoxResult& result) {
+  const CoxSpec& spec = task.spec;
+  Json strata = Json::array();
+  if (!spec.stratum.empty()) strata.push_back(spec.stratum);
+  if (spec.by_site) strata.push_back(kSite);
+  Json json = {{"formula", spec.formula}, {"model", kCoxModel},
+               {"ties", kBreslow},        {"strata", std::move(strata)},
+               {"cell", spec.grid.width}, {"converged", result.converged},
+               {"steps", spec.steps},     {"confidence", spec.confidence},
+               {"rows", result.rows},     {"events", result.events}};
+  json["coefficients"] = Json::array();
+  for (const CoxCoefficient& row : result.coefficients)
+    json["coefficients"].push_back(CoefficientJson(row));
+  json["fit"] = nullptr;
+  if (result.converged) {
+    const auto test = [&](const CoxTest& of) {
+      return Json{
+          {"chi_square", of.chi_square}, {"df", spec.columns.size()}, {"p_value", of.p_value}};
+    };
+    json["fit"] = {{"null_log_likelihood", result.null_log_likelihood},
+                   {"log_likelihood", result.log_likelihood},
+                   {"aic", result.aic},
+                   {"likelihood_ratio", test(result.likelihood_ratio)},
+                   {"wald", test(result.wald)},
+                   {"score", test(result.score)}};
+  }
+  json["path"] = Json::array();
+  for (const CoxPath& row : result.path)
+    json["path"].push_back({{"term", row.term}, {"at", row.at}});
+  json["warnings"] = result.warnings;
+  return json.dump();
+}
+
+study::DocumentSection NotConverged(const CoxResult& result) {
+  study::DocumentSection section;
+  section.heading = "Not converged";
+  section.paragraphs.emplace_back(
+      "There are no estimates: after the last step the score was not zero, a linear predictor was "
+      "beyond all bounds, or a column became collinear. The points below are steps on the way and "
+      "not estimates of anything.");
+  if (!result.moving.empty()) {
+    std::string names;
+    for (const std::string& name : result.moving) names += (names.empty() ? "" : ", ") + name;
+    section.paragraphs.push_back(fmt::format(
+        "The last step still moved by more than a standard error: {}. If these are far from 0 and "
+        "move on step by step, all events are at one end of them (the likelihood grows for ever), "
+        "and there is no finite estimate: join levels, or leave the term out.",
+        names));
+  }
+  section.paragraphs.emplace_back(
+      "If nothing runs away, ask for more steps in a new study (`steps`).");
+  section.tables.push_back(CoxPathTable(result));
+  return section;
+}
+
+}  // namespace
+
+study::Document CoxDocument(const std::string& title, const CoxTask& task,
+                            const CoxResult& result) {
+  const CoxSpec& spec = task.spec;
+  study::Document document;
+  document.title = title;
+  document.json = CoxJson(task, result);
+  if (!result.converged) {
+    document.ending = study::Ending::kNotConverged;
+    document.sections.push_back(NotConverged(result));
+    return document;
+  }
+  study::DocumentSection coefficients;
+  coefficients.heading = "Hazard ratios";
+  coefficients.paragraphs.push_back(spec.formula +
+                                    ", Cox's proportional hazards, ties by Breslow.");
+  coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
+  coefficients.intervals.push_back(HazardPlot(result));
+  coefficients.paragraphs.push_back(fmt::format(
+      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard error; "
+      "intervals and ratios are computed from the rounded numbers. Numbers of rows and events are "
+      "exact.",
+      task.grid_bits));
+  for (const std::string& warning : result.warnings) coefficients.paragraphs.push_back(warning);
+  study::DocumentSection fit;
+  fit.heading = "Fit";
+  fit.tables = {CoxTestTable(spec, result), CoxFitTable(spec, result)};
+  document.files.push_back({kCoxFile, CoefficientsCsv(result)});
+  document.sections = {std::move(coefficients), std::move(fit)};
+  return document;
+}
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,299 @@
+#include "methods/survival/cox/fitter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "mpc/compare.h"
+#include "mpc/functions/arithmetic.h"
+#include "mpc/functions/logarithm.h"
+#include "mpc/functions/reciprocal.h"
+#include "mpc/functions/small_cells.h"
+
+namespace partita::methods::survival {
+namespace {
+
+using mpc::Engine;
+using mpc::Shared;
+using mpc::SharedBits;
+using mpc::WithBound;
+using Kind = mpc::Product::Kind;
+
+constexpr uint64_t kFreedom = 10, kRowsPerColumn = 3;
+constexpr int kInverseRiskBits = 52, kMeanBits = 40, kCoxInformationBits = 64;
+constexpr int kLogRiskBits = 40, kTotalBits = 40, kWaldBits = 30, kWaldInformationBits = 40;
+// Of m, with room for rounding.
+constexpr double kMostMean = 2;
+constexpr double kMostOfLog = 64;
+
+double SmallestRisk() { return std::exp(-kMostPredictor) / 2; }
+// The score test is at most the square of the rows, Wald's at most what a point is.
+double MostOfTests(const CoxTask& task) {
+  const auto n = static_cast<double>(task.max_rows()), p = static_cast<double>(task.num_columns());
+  return n * std::max(n, std::pow(p * mpc::kMostCoordinate, 2));
+}
+double LargestRisk() { return std::exp(kMostPredictor); }
+
+Eigen::VectorXd VectorOf(const std::vector<double>& values) {
+  return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
+}
+std::vector<double> NumbersOf(const Eigen::VectorXd& vector) {
+  return {vector.data(), vector.data() + vector.size()};
+}
+
+mpc::PublicMatrix PublicRow(const Eigen::VectorXd& values, int fraction_bits) {
+  mpc::IntMatrix row{{1, static_cast<size_t>(values.size())}, {}};
+  for (const double value : values) row.values.push_back(mpc::EncodeFixed(value, fraction_bits));
+  return {std::move(row), fraction_bits};
+}
+
+}  // namespace
+
+int CoxTask::GridBitsOf(int point) const {
+  if (point == spec.steps) return grid_bits;
+  return std::min(point <= 2 ? kFirstGridBits : kPathGridBits, grid_bits);
+}
+
+uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows) {
+  const uint64_t p = task.num_columns();
+  return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
+}
+
+uint64_t NumCoxChecks(const CoxTask& task) { return task.table_sizes.size() + 2; }
+
+CoxFitter::CoxFitter(Engine& engine, const CoxTask& task, const CoxRows& own)
+    : engine_(engine), task_(task), own_(own), most_(static_cast<double>(task.max_rows())) {
+  unit_bits_ = std::max(1, static_cast<int>(std::ceil(std::log2(most_))));
+  at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
+}
+
+bool CoxFitter::HoldsRows() const {
+  const auto holds = [&](const run::RowHolder& h) { return engine_.self() == h.party; };
+  return engine_.self() && std::any_of(task_.holders.begin(), task_.holders.end(), holds);
+}
+
+void CoxFitter::ShareCounts() {
+  const size_t cells =
+      std::accumulate(task_.table_sizes.begin(), task_.table_sizes.end(), size_t{0}) + 3;
+  std::vector<mpc::PrivateMatrix> inputs;
+  for (const run::RowHolder& holder : task_.holders) {
+    const auto add = [&](mpc::Shape shape, int bits, const std::vector<Int128>& own) {
+      inputs.push_back(run::SumsOfHolder(engine_, holder, shape, bits, 1, own));
+    };
+    add({cells, 1}, 0, own_.counts);
+    add({task_.cells.count(), 1}, 0, own_.events);
+    add({task_.num_columns(), 1}, kRiskBits, own_.event_sums);
+  }
+  const std::vector<Shared> shared = engine_.Input(inputs);
+  for (size_t h = 0; h < task_.holders.size(); ++h) {
+    counts_.push_back(shared[3 * h]);
+    events_ = h == 0 ? shared[1] : engine_.Add(events_, shared[3 * h + 1]);
+    event_sums_ = h == 0 ? shared[2] : engine_.Add(event_sums_, shared[3 * h + 2]);
+  }
+  events_.bound = event_sums_.bound = most_;
+  const auto total = [&](size_t cell) {
+    Shared sum = engine_.Slice(counts_.front(), cell, 0, {1, 1});
+    for (size_t h = 1; h < counts_.size(); ++h)
+      sum = engine_.Add(sum, engine_.Slice(counts_[h], cell, 0, {1, 1}));
+    return WithBound(sum, most_);
+  };
+  num_events_ = total(cells - 2);
+  rows_ = total(cells - 1);
+}
+
+std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell) {
+  const size_t cells = counts_.front().shape.rows - 3;
+  const auto check = [&](size_t first, std::vector<size_t> sizes, bool none_passes) {
+    mpc::CellTables tables;
+    tables.max_rows = task_.max_rows();
+    const size_t count = std::accumulate(sizes.begin(), sizes.end(), size_t{0});
+    for (const Shared& counts : counts_)
+      tables.by_holder.push_back(engine_.Slice(counts, first, 0, {count, 1}));
+    tables.sizes = std::move(sizes);
+    return mpc::NoSmallCells(engine_, tables, min_cell, none_passes);
+  };
+  std::vector<SharedBits> bits;
+  if (cells > 0) bits.push_back(check(0, task_.table_sizes, true));
+  bits.push_back(check(cells, {2}, false));
+  const auto least =
+      static_cast<double>(std::min(LeastCoxRows(task_, min_rows), task_.max_rows() + 1));
+  const std::vector<Shared> more = {mpc::PlusConstant(engine_, rows_, -least, most_ + 1)};
+  bits.push_back(engine_.Not(mpc::IsNegative(engine_, more).front()));
+  const std::vector<mpc::BitMatrix> opened =
+      engine_.RevealBits(kCoxDisclosure, bits, mpc::kEverybody);
+  if (!engine_.self()) return std::nullopt;
+  CoxAnswers answers;
+  for (size_t t = 0; t < task_.table_sizes.size(); ++t)
+    answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
+  answers.outcome = mpc::GetBit(opened[opened.size() - 2], 0, 0);
+  answers.rows = mpc::GetBit(opened.back(), 0, 0);
+  return answers;
+}
+
+void CoxFitter::SumAt(const Eigen::VectorXd& point) {
+  const size_t p = task_.num_columns(), cells = task_.cells.count();
+  RiskSums own;
+  if (HoldsRows()) own = RiskSumsAt(own_, task_.cells, point);
+  const std::vector<Int128> outside = {static_cast<Int128>(own.outside)};
+  std::vector<mpc::PrivateMatrix> inputs;
+  for (const run::RowHolder& holder : task_.holders) {
+    // A weight is rounded up at most.
+    inputs.push_back(run::SumsOfHolder(engine_, holder, {cells, NumRiskSums(p)}, kRiskBits,
+                                       LargestRisk() + 1, own.sums));
+    inputs.push_back(run::SumsOfHolder(engine_, holder, {1, 1}, 0, 1, outside));
+  }
+  const std::vector<Shared> shared = engine_.Input(inputs);
+  Shared sums = shared[0];
+  outside_ = shared[1];
+  for (size_t h = 1; h < task_.holders.size(); ++h) {
+    sums = engine_.Add(sums, shared[2 * h]);
+    outside_ = engine_.Add(outside_, shared[2 * h + 1]);
+  }
+  const double most_risk = most_ * (LargestRisk() + 1);
+  outside_.bound = most_;
+  const auto columns = [&](size_t first, size_t count) {
+    return WithBound(engine_.Slice(sums, 0, first, {cells, count}), most_risk);
+  };
+  at_risk_ = columns(0, 1);
+  const std::vector<mpc::PositiveValue> positive = {{at_risk_, SmallestRisk()}};
+  const Shared inverse =
+      WithBound(mpc::Reciprocal(engine_, positive, kInverseRiskBits).front(), 4 * LargestRisk());
+  Shared means, share;
+  mpc::ProductRound first(engine_);
+  first.AddCut(columns(1, p), inverse, kMostMean, kMeanBits, means);
+  // An event is at risk itself: d r is at most e^kMostPredictor.
+  first.Add(events_, inverse, 4 * LargestRisk(), share);
+  first.Run();
+  Shared weighted;
+  mpc::ProductRound second(engine_);
+  second.Add(means, events_, kMostMean * most_, weighted);
+  second.Run();
+  const int information_bits = kCoxInformationBits - unit_bits_;
+  Shared of_events, squares, crossed;
+  mpc::ProductRound sum(engine_);
+  sum.Add(Kind::kGram, means, events_, kMostMean * most_, of_events);
+  sum.AddCut(Kind::kGram, columns(1 + p, p * (p + 1) / 2), share, 2 * most_, information_bits,
+             squares);
+  sum.AddCut(Kind::kGram, weighted, means, 2 * most_, information_bits, crossed);
+  sum.Run();
+  score_ = WithBound(engine_.Subtract(event_sums_, of_events), 2 * most_);
+  information_ =
+      WithBound(engine_.Subtract(mpc::FromUpperTriangle(engine_, squares, p), crossed), most_);
+}
+
+void CoxFitter::Solve() {
+  mpc::ScoringSums sums;
+  sums.information = WithBound(mpc::TimesPowerOfTwo(information_, -unit_bits_), 1);
+  sums.score = WithBound(mpc::TimesPowerOfTwo(score_, -unit_bits_), 2);
+  sums.unit_bits = unit_bits_;
+  solved_ = mpc::SolveStep(engine_, sums);
+  Shared failures =
+      WithBound(engine_.Add(solved_.failures, outside_), solved_.failures.bound + outside_.bound);
+  failures_ = failures_.payload == nullptr
+                  ? failures
+                  : WithBound(engine_.Add(failures_, failures), failures_.bound + failures.bound);
+}
+
+Shared CoxFitter::LogLikelihood() {
+  const std::vector<mpc::PositiveValue> positive = {{at_risk_, SmallestRisk()}};
+  const Shared logs = WithBound(mpc::Log(engine_, positive, kLogRiskBits).front(), kMostOfLog);
+  Shared sum;
+  mpc::ProductRound product(engine_);
+  product.AddCut(Kind::kGram, logs, events_, kMostOfLog * most_, kTotalBits, sum);
+  product.Run();
+  const double most_predictor = mpc::kMostCoordinate * static_cast<double>(task_.num_columns());
+  // The bound does not depend on the point.
+  Shared predictors =
+      WithBound(engine_.MultiplyPublic(PublicRow(at_, mpc::kStepBits), WithBound(event_sums_, 1)),
+                most_predictor * most_);
+  mpc::CutRound cut(engine_);
+  cut.Add(predictors, kTotalBits, most_predictor * most_);
+  cut.Run();
+  return WithBound(engine_.Subtract(predictors, sum), (most_predictor + kMostOfLog) * most_);
+}
+
+// U' of 0 times the first step.
+Shared CoxFitter::ScoreTest() {
+  Shared test;
+  mpc::ProductRound product(engine_);
+  product.AddCut(Kind::kGram, score_, solved_.step, most_ * most_, kTotalBits, test);
+  product.Run();
+  return test;
+}
+
+// b' I b.
+Shared CoxFitter::WaldTest() {
+  const size_t p = task_.num_columns();
+  const auto squares = static_cast<Eigen::Index>(p * p);
+  const Eigen::MatrixXd outer = at_ * at_.transpose();
+  Shared information = information_;
+  mpc::CutRound rounded(engine_);
+  rounded.Add(information, kWaldInformationBits, most_);
+  rounded.Run();
+  const mpc::PublicMatrix weights =
+      PublicRow(Eigen::Map<const Eigen::VectorXd>(outer.data(), squares), kWaldBits);
+  Shared test = WithBound(
+      engine_.MultiplyPublic(weights, WithBound(mpc::Reshape(information, {p * p, 1}), 1)),
+      MostOfTests(task_));
+  mpc::CutRound cut(engine_);
+  cut.Add(test, kTotalBits, MostOfTests(task_));
+  cut.Run();
+  return test;
+}
+
+std::vector<size_t> CoxFitter::First() {
+  SumAt(at_);
+  Solve();
+  null_likelihood_ = LogLikelihood();
+  score_test_ = ScoreTest();
+  const std::vector<Shared> flags = {solved_.collinear};
+  const mpc::IntMatrix opened = engine_.Reveal(kIndependence, flags, mpc::kEverybody).front();
+  std::vector<size_t> collinear;
+  for (size_t i = 0; i < opened.values.size(); ++i) {
+    if (opened.values[i] != 0) collinear.push_back(i);
+  }
+  return collinear;
+}
+
+void CoxFitter::OpenPoint(int point) {
+  if (point > 1) {
+    SumAt(at_);
+    Solve();
+  }
+  const bool last = point == task_.spec.steps;
+  const mpc::PathPoint opened =
+      mpc::OpenPoint(engine_, last ? kEstimatesRelease : kIterates, NumbersOf(at_), solved_,
+                     task_.GridBitsOf(point), failures_);
+  fitted_.estimate_steps = VectorOf(opened.steps);
+  at_ = VectorOf(opened.at);
+  if (opened.learned) fitted_.points.push_back(at_);
+}
+
+CoxFitted CoxFitter::Finish() {
+  SumAt(at_);
+  Solve();
+  const Shared converged =
+      mpc::Converged(engine_, solved_, NumbersOf(fitted_.estimate_steps), failures_);
+  const std::vector<Shared> parts = {null_likelihood_, LogLikelihood(), score_test_, WaldTest()};
+  const double most_total = MostOfTests(task_);
+  const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
+  const mpc::ErrorsOnGrid told =
+      mpc::OnErrorGrid(engine_, solved_.variances, &totals, most_total, task_.grid_bits, converged);
+  const std::vector<Shared> opened = {converged,    rows_,       num_events_,
+                                      told.reached, told.errors, told.totals};
+  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
+  if (values.front().values.empty()) return std::move(fitted_);
+  CoxModel model;
+  model.converged = values[0].values.front() != 0;
+  model.rows = static_cast<uint64_t>(values[1].values.front());
+  model.events = static_cast<uint64_t>(values[2].values.front());
+  const std::vector<double> steps = mpc::GridSteps(told.range, values[3]);
+  model.steps = VectorOf(steps);
+  model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
+  for (const Int128 total : values[5].values)
+    model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task_.grid_bits));
+  fitted_.model = std::move(model);
+  return std::move(fitted_);
+}
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,128 @@
+// Cox's partial likelihood of rows at several holders, maximised a step at a time, ties by Breslow.
+//
+// Ideal function   (every holder's rows) -> to everybody, whether counts and rows suffice; then, whether
+//                  columns are collinear; then the points b_1 .. b_T, each number on a grid of its
+//                  standard error: 2^-2, then 2^-4, the last, which are the estimates, that of the
+//                  release rule. To the receiver, or to all where the study says so, whether the fit
+//                  converged, the numbers of rows and of events; and if it converged standard errors
+//                  on their own grid and, on an absolute one, the partial log-likelihood at 0 and at the
+//                  estimates, the score test and Wald's, else zeros.
+// Checks           Of the rows with the event and without: every level of a factor or a stratum, every
+//                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
+//                  of each; events, and rows without one, at least min_cell; all of this over all
+//                  holders and over all but each one. Rows: min_rows, and as many as there are columns
+//                  and ten more, or three times as many if that is more. Collinear: a variance
+//                  inflation above 10^6.
+// Method           At every point b, which is public, b_0 = 0, each holder adds up over its rows at risk
+//                  in each cell of time w, w x and w xx', w = e^(x'b) (rows.h), and shares these; d is
+//                  the events of a cell. On shares r = 1 / S0, m = r S1, and
+//
+//                    U = sum of x over events - sum d m    I = sum d r S2 - sum d m m'
+//                    log L = b' (sum of x over events) - sum d log S0
+//
+//                  the step by scoring_step.h, so that no sum of a cell opens: the difference of two of
+//                  them is one person's x.
+// Convergence      scoring_path.h; and no row has a predictor beyond kMostPredictor. Else more steps are
+//                  needed, or there is no maximum (a covariate that orders the events).
+// Error            S: 2^-41 for every row; r: 2^-52 absolute and 2^-40 relative; m: 2^-40; I: 2^-64 in
+//                  units of 2^unit_bits.
+// Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above and
+//                  nothing else. Messages are the same whether it converges or not.
+// Cost             T + 1 inputs of cells x (1 + p + p(p + 1)/2) numbers for each holder, and as often
+//                  Reciprocal of a number for each cell, p products with a cut for each cell, two Gram
+//                  products over the cells, SolveStep and release_grid.h; twice Log of a number for each
+//                  cell.
+// Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "methods/survival/cox/rows.h"
+#include "mpc/functions/scoring_path.h"
+#include "run/method/row_holder.h"
+
+namespace partita::methods::survival {
+
+inline constexpr char kCoxDisclosure[] = "disclosure", kIndependence[] = "independence",
+                      kIterates[] = "iterates", kEstimatesRelease[] = "estimates",
+                      kFitRelease[] = "fit";
+inline constexpr int kFirstGridBits = 2, kPathGridBits = 4;
+// log L at 0 and at the estimates, score test, Wald's.
+inline constexpr size_t kCoxTotals = 4;
+inline constexpr uint64_t kMostCoxRows = uint64_t{1} << 22;
+
+struct CoxTask {
+  CoxSpec spec;
+  std::vector<run::RowHolder> holders;  // each party once
+  std::vector<size_t> table_sizes;      // of CoxTables
+  CoxCells cells;
+  int grid_bits = 6;
+  mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
+
+  uint64_t max_rows() const { return run::MostRows(holders); }
+  size_t num_columns() const { return spec.columns.size(); }
+  int GridBitsOf(int point) const;  // 1 .. spec.steps: the last
+};
+
+uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows);
+uint64_t NumCoxChecks(const CoxTask& task);
+
+struct CoxAnswers {
+  std::vector<bool> tables;
+  bool outcome = true, rows = true;
+};
+
+struct CoxModel {
+  bool converged = false;
+  uint64_t rows = 0, events = 0;
+  Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
+  std::vector<double> totals;
+};
+struct CoxFitted {
+  std::vector<Eigen::VectorXd> points;  // that opened, of scaled columns
+  Eigen::VectorXd estimate_steps;
+  std::optional<CoxModel> model;  // where it is learned
+};
+
+// One process's part. Called in this order; `point` counts from 1 to spec.steps.
+class CoxFitter {
+ public:
+  // own: at a holder; not used elsewhere. Must outlive this.
+  CoxFitter(mpc::Engine& engine, const CoxTask& task, const CoxRows& own);
+
+  void ShareCounts();
+  // Empty where engine.self() is empty.
+  std::optional<CoxAnswers> Check(uint64_t min_rows, uint64_t min_cell);
+  // Columns that follow from those before them; at the dealer and on the plan engine none.
+  std::vector<size_t> First();
+  void OpenPoint(int point);
+  CoxFitted Finish();
+
+ private:
+  bool HoldsRows() const;
+  void SumAt(const Eigen::VectorXd& point);
+  void Solve();
+  mpc::Shared LogLikelihood();
+  mpc::Shared ScoreTest();
+  mpc::Shared WaldTest();
+
+  mpc::Engine& engine_;
+  const CoxTask& task_;
+  const CoxRows& own_;
+  double most_ = 1;  // rows
+  int unit_bits_ = 1;
+
+  std::vector<mpc::Shared> counts_;  // by holder
+  mpc::Shared rows_, num_events_;    // 1 x 1
+  mpc::Shared events_, event_sums_;  // cells x 1, p x 1
+  mpc::Shared at_risk_;              // S0
+  mpc::Shared score_, information_;  // U; I at kInformationBits - unit_bits_
+  mpc::Shared outside_;              // 1 x 1
+  mpc::Shared failures_, null_likelihood_, score_test_;
+  mpc::SolvedStep solved_;
+  Eigen::VectorXd at_;
+  CoxFitted fitted_;
+};
+
+}  // namespace partita::methods::survival

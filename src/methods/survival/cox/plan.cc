@@ -1,0 +1,167 @@
+// What the plan says of a model of proportional hazards.
+#include <fmt/format.h>
+
+#include "methods/survival/cox/document.h"
+#include "methods/survival/cox/study.h"
+#include "methods/survival/spec.h"
+#include "privacy/release_rule.h"
+#include "run/method/covariate_table.h"
+#include "run/method/plan_privacy.h"
+
+namespace partita::methods::survival {
+namespace {
+
+constexpr size_t kCoxNumberBytes = 32, kColumnsOfCox = 10;  // of coefficients.csv, at most
+
+std::string ToldName(const CoxStudy& study) {
+  return study.task.to == mpc::kEverybody ? "all" : study.parties[study.receiver].name;
+}
+
+std::string CoxModelText(const CoxSpec& spec) {
+  std::string text =
+      fmt::format("{}: Cox's proportional hazards, {} columns", spec.formula, spec.columns.size());
+  return spec.by_site ? text + ", a baseline for each holder" : text;
+}
+
+}  // namespace
+
+double CoxIterateBits(const CoxStudy& study) {
+  double bits = 0;
+  for (int point = 1; point <= study.task.spec.steps; ++point)
+    bits += privacy::NumberBits(study.task.num_columns(), study.task.GridBitsOf(point));
+  return bits;
+}
+
+double CoxOpenedBits(const CoxStudy& study) {
+  const CoxTask& task = study.task;
+  return CoxIterateBits(study) +
+         privacy::NumberBits(task.num_columns() + kCoxTotals, task.grid_bits) +
+         privacy::CountBits(task.max_rows());
+}
+
+study::PlanBits CoxBits(const CoxStudy& study, double opened) {
+  const bool left_out =
+      LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
+  // Of the patterns without times and strata, which are fewer.
+  const run::CovariateTable table{
+      run::LeastUnknown(
+          study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
+      false};
+  return run::BitsAgainst(opened, {table}, study.task.grid_bits);
+}
+
+std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
+  const CoxTask& task = study.task;
+  const size_t p = task.num_columns();
+  const uint64_t point = 2 * p;
+  return {{kCoxDisclosure, "one bit for each count that is checked", "all", "exact", 1,
+           mpc::kEverybody, NumCoxChecks(task)},
+          {kIndependence, "which columns follow from those before them", "all", "exact", 1,
+           mpc::kEverybody, p},
+          {kIterates,
+           fmt::format("{} log hazard ratios on the way: the first two on grids of 2^-{} of their "
+                       "standard errors, then of 2^-{}, with the exponents of the grids",
+                       p, task.GridBitsOf(1), task.GridBitsOf(3)),
+           "all", "exact", static_cast<uint64_t>(task.spec.steps) - 1, mpc::kEverybody, point},
+          {kEstimatesRelease,
+           fmt::format("{} log hazard ratios after the last step on a grid of 2^-{} of their "
+                       "standard errors, with the exponents of the grids",
+                       p, task.grid_bits),
+           "all", "exact", 1, mpc::kEverybody, point},
+          {kFitRelease,
+           fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
+                       "converged {} standard errors on a grid of 2^-{} of themselves and two "
+                       "partial log-likelihoods, the score test and Wald's on one of 2^-{}",
+                       p, task.grid_bits, task.grid_bits),
+           ToldName(study), "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+}
+
+void CoxStudy::Describe(study::Plan& plan) const {
+  const CoxSpec& spec = task.spec;
+  const std::string& name = Analysis().name;
+  const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
+  plan.analyses.push_back(
+      {name, kCoxProtocol, CoxModelText(spec),
+       run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
+       task.num_columns()});
+  const uint64_t least = LeastCoxRows(task, file.disclosure.min_rows);
+  plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
+  const uint64_t min_cell = file.disclosure.min_cell;
+  for (const std::string& variable : checked) {
+    plan.checks.push_back(
+        {name, variable,
+         fmt::format(
+             "each count of {} with the event and without is 0 or at least {}, also without "
+             "each holder's own rows",
+             variable, min_cell),
+         min_cell, false});
+  }
+  plan.checks.push_back(
+      {name, spec.outcome.name,
+       fmt::format("at least {} events and as many rows without one, also without "
+                   "each holder's own rows",
+                   min_cell),
+       min_cell, false});
+  plan.leakage_level = kCoxProtocol;
+  plan.privacy.push_back(
+      {"every party but a dealer", "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"});
+  run::AddEngineBounds(*this, plan.privacy);
+  plan.assumptions.emplace_back(
+      "Sums of rows, of one holder or of all, open to nobody, nor does who is at risk at any time: "
+      "sums by time are persons, as the difference of two of them is who leaves in between. The "
+      "coefficients after every step open to all computing parties, rounded, whoever is told the "
+      "rest. Nothing limits what they say about single persons (no differential privacy).");
+  plan.assumptions.emplace_back(
+      "The checks are of this model alone. Models of other columns or rows can be compared with "
+      "it, "
+      "and no min_cell is asked of the differences: a holder's own machine refuses rows that "
+      "differ "
+      "from earlier ones by few, not other terms over the same rows.");
+  plan.notes.push_back(fmt::format(
+      "Times count in {} cells of {:g}{}; times within a cell are tied, by Breslow.",
+      spec.grid.cells, spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit));
+  plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoxFile));
+}
+
+std::vector<std::string> CoxStudy::Warnings() const {
+  if (task.grid_bits == file.release.grid_bits) return {};
+  return {
+      fmt::format("The estimates open on a grid of 2^-{} of their standard errors, so that they "
+                  "tell at most half of the bits of the {}.",
+                  task.grid_bits, run::kTableOfCovariates)};
+}
+
+std::vector<study::PlanExposure> CoxStudy::Exposures() const {
+  const uint64_t p = task.num_columns();
+  const auto points = static_cast<uint64_t>(task.spec.steps);
+  // Score, information and likelihood at every point.
+  const uint64_t statistics = (points + 1) * (p * (p + 3) / 2 + 1);
+  study::PlanExposure path;
+  path.of = fmt::format("{} and {}", kIterates, kEstimatesRelease);
+  path.to = "all";
+  path.opened = points * 2 * p;
+  path.statistics = statistics;
+  path.level = kCoxProtocol;
+  path.bits = CoxBits(*this, CoxIterateBits(*this));
+  study::PlanExposure all;
+  all.of = "all releases of this study";
+  all.to = ToldName(*this);
+  all.opened = path.opened + 3 + 2 * p + kCoxTotals;
+  all.statistics = statistics;
+  all.level = kCoxProtocol;
+  all.exposes = {"the exact number of events"};
+  all.bits = CoxBits(*this, CoxOpenedBits(*this));
+  return {path, all};
+}
+
+std::vector<std::string> CoxStudy::FileNames() const { return {kCoxFile}; }
+
+uint64_t CoxStudy::FileBytes() const {
+  uint64_t bytes = kColumnsOfCox * kCoxNumberBytes;
+  for (const data::ModelColumn& column : task.spec.columns)
+    bytes += 2 * column.name.size() + kColumnsOfCox * kCoxNumberBytes;
+  return bytes;
+}
+
+}  // namespace partita::methods::survival

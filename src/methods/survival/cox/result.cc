@@ -1,0 +1,70 @@
+#include "methods/survival/cox/result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <cmath>
+
+namespace partita::methods::survival {
+namespace {
+
+constexpr uint64_t kEventsForColumn = 10;
+
+// A statistic below 0 is one of 0 on its grid.
+CoxTest CoxTestOf(double chi_square, size_t df) {
+  const double value = std::max(chi_square, 0.0);
+  const boost::math::chi_squared law(static_cast<double>(df));
+  return {value, boost::math::cdf(boost::math::complement(law, value))};
+}
+
+}  // namespace
+
+CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
+  const CoxSpec& spec = task.spec;
+  const CoxModel& model = *fitted.model;
+  const size_t p = spec.columns.size();
+  CoxResult result;
+  result.converged = model.converged;
+  result.rows = model.rows;
+  result.events = model.events;
+  const Eigen::VectorXd& last = fitted.points.back();
+  const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
+  for (size_t c = 0; c < p; ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    CoxPath row{spec.columns[c].name, {}};
+    for (const Eigen::VectorXd& point : fitted.points)
+      row.at.push_back(point[i] / HalfOf(spec.columns[c]));
+    result.path.push_back(std::move(row));
+    if (std::abs(last[i] - before[i]) > std::ldexp(fitted.estimate_steps[i], task.grid_bits))
+      result.moving.push_back(spec.columns[c].name);
+  }
+  if (!model.converged) return result;
+  for (size_t c = 0; c < p; ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    const double unit = 1 / HalfOf(spec.columns[c]);
+    CoxCoefficient coefficient;
+    coefficient.term = spec.columns[c].name;
+    coefficient.estimate = last[i] * unit;
+    coefficient.standard_error = model.standard_errors[i] * unit;
+    coefficient.step = fitted.estimate_steps[i] * unit;
+    coefficient.inference =
+        stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
+    result.coefficients.push_back(std::move(coefficient));
+  }
+  result.null_log_likelihood = model.totals[0];
+  result.log_likelihood = model.totals[1];
+  result.aic = 2 * static_cast<double>(p) - 2 * model.totals[1];
+  result.likelihood_ratio = CoxTestOf(2 * (model.totals[1] - model.totals[0]), p);
+  result.score = CoxTestOf(model.totals[2], p);
+  result.wald = CoxTestOf(model.totals[3], p);
+  if (model.events < kEventsForColumn * p) {
+    result.warnings.push_back(fmt::format(
+        "There are fewer than {} events for each column: estimates are biased away from 0, and "
+        "intervals are too narrow.",
+        kEventsForColumn));
+  }
+  return result;
+}
+
+}  // namespace partita::methods::survival

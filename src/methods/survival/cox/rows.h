@@ -1,0 +1,61 @@
+// What a holder makes of its own rows for a model of proportional hazards, in the clear, before it
+// shares anything; and at a public point, who is at risk.
+//
+// Cells         times count in the public cells of time_grid.h, of which each stratum has its own; who
+//               leaves in a cell is at risk in it, with the event or without.
+// At a point b  of every cell the sums over the rows at risk of w, w x and the upper triangle of
+//               w xx', w = e^(x'b); in one row 1 + p + p(p + 1)/2 numbers. Predictors x'b beyond
+//               kMostPredictor count as that and are counted.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstdint>
+#include <vector>
+
+#include "base/int128.h"
+#include "methods/survival/cox/spec.h"
+#include "stats/survival/cox.h"
+
+namespace partita::methods::survival {
+
+inline constexpr double kMostPredictor = 10;
+inline constexpr int kRiskBits = 40;  // after the point
+
+struct CoxCells {
+  size_t strata = 1;  // of all holders
+  size_t cells = 1;   // of time
+  size_t count() const { return strata * cells; }
+};
+
+struct CoxRows {
+  Eigen::MatrixXd x;            // in [-1, 1]
+  std::vector<uint32_t> place;  // stratum * cells + cell
+  std::vector<uint8_t> event;
+  std::vector<Int128> counts;  // of the tables, then rows without the event, with it, all
+
+  // By cell; of p columns at kRiskBits.
+  std::vector<Int128> events, event_sums;
+};
+
+// own_stratum: of a holder where holders are strata.
+CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells,
+                  size_t own_stratum, const data::Table& table, const std::vector<size_t>& rows);
+// Of a party without rows.
+CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells);
+
+// The tables that are counted: those of the model, and of the stratum.
+data::ModelCounts CoxTables(const CoxSpec& spec, const data::Schema& factors);
+
+struct RiskSums {
+  std::vector<Int128> sums;  // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits
+  uint64_t outside = 0;
+};
+RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point);
+
+// All rows together as stats/survival/cox.h has them, with cells as times.
+stats::survival::CoxRows PooledCoxRows(const CoxCells& cells,
+                                       const std::vector<CoxRows>& by_holder);
+
+inline size_t NumRiskSums(size_t columns) { return 1 + columns + columns * (columns + 1) / 2; }
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,141 @@
+#include "methods/survival/cox/section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "methods/survival/cox/rows.h"
+#include "methods/survival/section.h"
+#include "study/file/sections.h"
+#include "study/file/text.h"
+
+namespace partita::methods::survival {
+namespace {
+
+using study::LocatedText;
+using study::StudyFile;
+using study::TableReader;
+
+constexpr int64_t kFewestSteps = 3, kMostSteps = 15;
+constexpr study::OneRelease kCoxRelease{
+    kEstimates, "a Cox model releases its estimates",
+    "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "
+    "the "
+    "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
+
+void ReadStratum(const TableReader& reader, const LocatedText& text, const data::Formula& formula,
+                 const StudyFile& study, CoxSpec& spec) {
+  for (const data::FormulaAtom& atom : formula.strata) {
+    if (atom.name == kSite && study.dictionary.Find(kSite) == nullptr && !spec.by_site) {
+      spec.by_site = true;
+      continue;
+    }
+    if (atom.function != data::FormulaAtom::Function::kNone || !spec.stratum.empty()) {
+      reader.Fail(text.position, fmt::format("strata({}) is not understood", atom.text),
+                  "name one factor, and site where every holder is a stratum: strata(arm) + "
+                  "strata(site); others are made by [[derived]] with transform = \"cut\"");
+    }
+    const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
+    const data::ColumnSchema& schema =
+        study::FindVariable(reader, {atom.name, text.position}, "formula", factors);
+    if (!data::HasLevels(schema.type)) {
+      reader.Fail(
+          text.position, fmt::format("the stratum {} has no levels", atom.name),
+          "a stratum is a factor: make one of this variable by [[derived]] with transform = "
+          "\"cut\"");
+    }
+    spec.stratum = schema.name;
+    spec.num_levels = schema.levels.size();
+    std::string source = schema.name;
+    for (const data::DerivedVariable& derived : study.derived) {
+      if (derived.name == schema.name) source = derived.from;
+    }
+    if (std::find(spec.variables.begin(), spec.variables.end(), source) == spec.variables.end())
+      spec.variables.push_back(source);
+  }
+}
+
+void ReadModel(const TableReader& reader, const StudyFile& study, CoxSpec& spec) {
+  const LocatedText text =
+      reader.Text("formula", "formula = \"Surv(days, died) ~ age + arm + strata(site)\"");
+  spec.formula = text.value;
+  data::Formula formula;
+  try {
+    formula = data::ParseSurvivalFormula(text.value);
+    spec.outcome = SurvivalOutcome(reader, text.position, formula.outcome, study);
+    data::FormulaColumns columns(study.dictionary, study.derived);
+    static_cast<data::ModelColumns&>(spec) = columns.Build(formula, {}, 1, true);
+  } catch (const Error& error) {
+    study::FailWith(reader, text.position, error);
+  }
+  if (!formula.intercept) {
+    reader.Fail(text.position, "a Cox model has a baseline hazard in the place of an intercept",
+                "leave out \"- 1\" and \"0 +\"");
+  }
+  if (!formula.offsets.empty()) {
+    reader.Fail(text.position, "offsets of a Cox model are not here", "write the term instead");
+  }
+  for (const data::ModelColumn& column : spec.columns) {
+    if (HalfOf(column) > 0) continue;
+    reader.Fail(text.position, fmt::format("the bounds of {} make it a constant", column.name),
+                "leave it out, or give its variable wider bounds");
+  }
+  spec.variables = data::VariablesOf(study.dictionary, {}, spec.covariates);
+  spec.variables.push_back(spec.outcome.name);
+  ReadStratum(reader, text, formula, study, spec);
+}
+
+void ReadTies(const TableReader& reader) {
+  const auto ties = reader.OptionalText("ties");
+  if (!ties || reader.Choice(*ties, "ties", {kBreslow, kEfron}) == kBreslow) return;
+  reader.Fail(
+      ties->position,
+      "ties by Efron are not here: they need the number of events of every time, which is "
+      "shared",
+      "take ties = \"breslow\", as coxph(ties = \"breslow\"); where few events have the same "
+      "time the two differ little");
+}
+
+void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
+  const auto steps = reader.OptionalInteger("steps");
+  if (!steps) return;
+  if (steps->value < kFewestSteps || steps->value > kMostSteps) {
+    reader.Fail(steps->position, fmt::format("there are {} steps", steps->value),
+                fmt::format("take {} to {}; 5 are enough where there is a maximum", kFewestSteps,
+                            kMostSteps));
+  }
+  spec.steps = static_cast<int>(steps->value);
+}
+
+void RequireSize(const TableReader& reader, const StudyFile& study, const CoxSpec& spec) {
+  const size_t sites = spec.by_site ? study.parties.size() : 1;
+  const size_t cells = spec.grid.cells * spec.num_levels * sites;
+  if (cells <= kMostEntries && cells * NumRiskSums(spec.columns.size()) <= kMostRiskSums) return;
+  reader.Fail(reader.position(),
+              fmt::format("{} cells of time and strata for {} columns are too many", cells,
+                          spec.columns.size()),
+              "take wider cells (cell = ...), fewer strata or fewer columns");
+}
+
+}  // namespace
+
+CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis) {
+  CoxSpec spec;
+  ReadModel(reader, study, spec);
+  ReadTies(reader);
+  spec.grid = ReadGrid(reader, spec.outcome);
+  RequireSize(reader, study, spec);
+  ReadCoxSteps(reader, spec);
+  spec.confidence = ReadConfidence(reader);
+  if (reader.Has("report")) {
+    reader.Fail(reader.PositionOf("report"), "a Cox model has no report times",
+                "leave them out; curves are another analysis, without model = \"cox\"");
+  }
+  analysis.protocol = kCoxProtocol;
+  analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
+  spec.told_to_all = study::ReadOneRelease(reader, study, kCoxRelease, analysis);
+  return spec;
+}
+
+}  // namespace partita::methods::survival

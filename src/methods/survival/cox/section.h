@@ -1,0 +1,27 @@
+// [[analysis]] with method = "survival" and model = "cox": its keys.
+//
+//   formula      Surv(time, event) ~ terms + strata(a): columns of a survival variable, the terms of a
+//                regression; strata(site): every holder a stratum
+//   ties         "breslow", the default
+//   cell         width of the cells of time, in the unit of the variable; default 1
+//   steps        default 5
+//   confidence   of the intervals; default 0.95
+//   subset, release
+#pragma once
+
+#include "methods/survival/cox/spec.h"
+#include "study/file/section_reader.h"
+#include "study/file/study_file.h"
+
+namespace partita::methods::survival {
+
+// Numbers that a holder shares at a point, at most.
+inline constexpr size_t kMostRiskSums = size_t{1} << 22;
+
+// Throws kBadInput with place and hint: what data/model_columns.h refuses; several strata, strata that
+// are no factor, or a covariate; offsets; a formula without the baseline; too many cells; ties by
+// Efron.
+CoxSpec ReadCox(const study::TableReader& reader, const study::StudyFile& study,
+                study::AnalysisSpec& analysis);
+
+}  // namespace partita::methods::survival

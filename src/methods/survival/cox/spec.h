@@ -1,0 +1,43 @@
+// A model of proportional hazards (D. R. Cox, JRSS B 1972) as a study file asks for it. All of it is
+// public.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/model_columns.h"
+#include "methods/survival/time_grid.h"
+
+namespace partita::methods::survival {
+
+inline constexpr char kCoxModel[] = "cox";          // as study files name it
+inline constexpr char kCoxProtocol[] = "iterates";  // its level: points open, rounded
+inline constexpr char kEstimates[] = "estimates";   // what it releases
+inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
+
+// The word in strata(site): every holder is a stratum.
+inline constexpr char kSite[] = "site";
+
+// Columns are without an intercept, which the baseline hazard is.
+struct CoxSpec : data::ModelColumns {
+  std::string formula;
+  data::ColumnSchema outcome;          // a survival variable
+  std::vector<std::string> variables;  // of the dictionary: outcome, covariates, stratum
+  TimeGrid grid;
+  std::string stratum;    // a factor; empty: none
+  size_t num_levels = 1;  // of it
+  bool by_site = false;   // holders are strata
+  int steps = 5;          // from 0
+  double confidence = 0.95;
+  bool told_to_all = false;
+};
+
+// Columns are centred and scaled to [-1, 1]: (value - middle) / half. The partial likelihood does not
+// know the middle.
+inline double MiddleOf(const data::ModelColumn& column) {
+  return column.lower + (column.upper - column.lower) / 2;
+}
+inline double HalfOf(const data::ModelColumn& column) { return (column.upper - column.lower) / 2; }
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,176 @@
+#include "methods/survival/cox/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "methods/survival/cox/document.h"
+#include "methods/survival/section.h"
+#include "report/document_report.h"
+
+namespace partita::methods::survival {
+namespace {
+
+struct CoxTaken : run::TakenRows {
+  CoxRows own;
+};
+
+constexpr run::WholeRowsTexts kCoxTexts{
+    "give every row block to one holder",
+    "rows without a time, an event or a covariate are left out"};
+
+std::vector<run::CheckOutcome> CoxChecks(const CoxStudy& study, const CoxAnswers& answers,
+                                         const study::DisclosureSpec& disclosure) {
+  const std::string& name = study.Analysis().name;
+  std::vector<run::CheckOutcome> checks = {
+      {name, "rows", fmt::format("at least {} rows", LeastCoxRows(study.task, disclosure.min_rows)),
+       answers.rows, false}};
+  for (size_t t = 0; t < study.checked.size(); ++t) {
+    checks.push_back({name, study.checked[t],
+                      fmt::format("each count of {} with the event and without is 0 or at least "
+                                  "min_cell = {}, also without each holder's own rows",
+                                  study.checked[t], disclosure.min_cell),
+                      answers.tables[t], false});
+  }
+  checks.push_back({name, study.task.spec.outcome.name,
+                    fmt::format("at least min_cell = {} events and as many rows without one, also "
+                                "without each holder's own rows",
+                                disclosure.min_cell),
+                    answers.outcome, false});
+  return checks;
+}
+
+void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answers,
+                   const run::RunInput& input, CoxRun& run) {
+  if (!answers) return;
+  run.checks = CoxChecks(study, *answers, input.disclosure);
+  std::string failed;
+  for (const run::CheckOutcome& check : run.checks) {
+    if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
+  }
+  if (failed.empty()) return;
+  RefuseTogether(
+      study, input, "nothing was released, because this does not hold: " + failed,
+      "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, or find "
+      "more rows");
+}
+
+void RequireIndependentColumns(const CoxStudy& study, const std::vector<size_t>& collinear,
+                               const run::RunInput& input) {
+  if (collinear.empty()) return;
+  std::string names;
+  for (const size_t c : collinear)
+    names += (names.empty() ? "" : ", ") + study.task.spec.columns[c].name;
+  RefuseTogether(
+      study, input,
+      "no estimate was released, because these columns follow from those before them, or "
+      "do not differ among the rows at risk: " +
+          names,
+      "leave them out of the formula");
+}
+
+}  // namespace
+
+CoxStudy PrepareCoxStudy(study::StudyFile file) {
+  CoxStudy study;
+  run::PrepareParties(std::move(file), study);
+  study.task.spec = CoxSpecOf(study.Analysis());
+  RequireWholeRows(study, kCoxTexts);
+  RequireUnweighted(study, "leave them out");
+  const CoxSpec& spec = study.task.spec;
+  study.used = spec.variables;
+  study.derived = study.file.derived;
+  study.derived.insert(study.derived.end(), spec.made.begin(), spec.made.end());
+  study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
+  const data::ModelCounts tables = study.Tables();
+  study.checked = tables.names;
+  study.task.table_sizes = tables.sizes;
+  study.task.holders = RowHoldersOf(study, kMostCoxRows);
+  study.task.cells = {(spec.by_site ? study.task.holders.size() : 1) * spec.num_levels,
+                      spec.grid.cells};
+  study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
+  study.task.grid_bits = FinestGrid(study, {"estimates", "the fit", "take fewer columns or steps"},
+                                    [&](int grid_bits) {
+                                      study.task.grid_bits = grid_bits;
+                                      return CoxBits(study, CoxOpenedBits(study));
+                                    });
+  study.releases = CoxReleases(study);
+  return study;
+}
+
+size_t CoxStudy::StratumOf(size_t party) const {
+  if (!task.spec.by_site) return 0;
+  const auto& holders = task.holders;
+  return static_cast<size_t>(
+      std::find_if(holders.begin(), holders.end(),
+                   [&](const run::RowHolder& holder) { return holder.party == party; }) -
+      holders.begin());
+}
+
+run::MethodName CoxStudy::Method() const { return {kMethodName, kMethodVersion, kCoxProtocol}; }
+
+void CoxStudy::DeriveColumns(data::Table& table) const {
+  data::AddDesignColumns(table, file.dictionary, derived, data::NeededColumns(task.spec));
+}
+
+std::unique_ptr<run::MethodRows> CoxStudy::PrepareRows(size_t party, const data::Holding& holding,
+                                                       run::OwnRows& counts) const {
+  run::RequireAssumedRows(*this, holding);
+  auto rows = std::make_unique<CoxTaken>();
+  const std::vector<size_t> taken = TakeRows(*this, *holding.table, used, *rows, counts);
+  rows->own = CoxRowsOf(task.spec, Tables(), task.cells, StratumOf(party), *holding.table, taken);
+  return rows;
+}
+
+std::unique_ptr<run::MethodRows> CoxStudy::NoRows() const {
+  auto rows = std::make_unique<CoxTaken>();
+  rows->own = NoCoxRows(task.spec, Tables(), task.cells);
+  return rows;
+}
+
+uint64_t CoxStudy::LeastRowsApart() const {
+  return std::max<uint64_t>(file.disclosure.min_cell,
+                            run::kRowsApartPerColumn * task.num_columns());
+}
+
+std::unique_ptr<run::MethodResult> CoxStudy::Run(mpc::Engine& engine, const run::RunInput& input,
+                                                 Progress& progress) const {
+  auto run = std::make_unique<CoxRun>();
+  const auto phase = [&](const std::string& name) {
+    progress.Phase(name);
+    engine.BeginPhase(name);
+  };
+  const CoxTaken none;
+  const CoxTaken& rows = input.rows == nullptr ? none : *static_cast<const CoxTaken*>(input.rows);
+  CoxFitter fitter(engine, task, rows.own);
+  phase("counts");
+  fitter.ShareCounts();
+  engine.AgreeToOpen();
+  phase("disclosure");
+  RequireChecks(*this, fitter.Check(input.disclosure.min_rows, input.disclosure.min_cell), input,
+                *run);
+  phase("step 1");
+  RequireIndependentColumns(*this, fitter.First(), input);
+  fitter.OpenPoint(1);
+  for (int step = 2; step <= task.spec.steps; ++step) {
+    phase(fmt::format("step {}", step));
+    fitter.OpenPoint(step);
+  }
+  phase("fit");
+  run->fitted = fitter.Finish();
+  return run;
+}
+
+void CoxStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyOutcome& outcome,
+                        Progress& /*progress*/) const {
+  const auto& run = static_cast<const CoxRun&>(result);
+  outcome.checks = run.checks;
+  if (!run.fitted.model) return;
+  outcome.used = {{Analysis().name, run.fitted.model->rows}};
+  const std::string title = file.title.empty() ? "Hazard ratios in " + file.name : file.title;
+  outcome.result = std::make_unique<report::DocumentResult>(
+      CoxDocument(title, task, CoxResultOf(task, run.fitted)));
+}
+
+}  // namespace partita::methods::survival

@@ -1,0 +1,339 @@
+// Proportional hazards on shares against R's coxph and against the twin in plain code, on every
+// engine, with exactly the messages of the plan: real tables, ties, strata, and what has no estimate.
+#include "methods/survival/cox/fitter.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "stats/survival/cox.h"
+#include "tests/methods/survival/cox/tables.h"
+#include "tests/mpc/harness.h"
+#include "tests/stats/survival/tables.h"
+
+namespace partita::methods::survival::cox_fitter_test {
+namespace {
+
+using Eigen::Index;
+using Eigen::VectorXd;
+using mpc::Engine;
+using nlohmann::json;
+using stats::survival::Ties;
+using testing::CoxCase;
+using testing::NumberSchema;
+using testing::NumericColumns;
+
+// Finer than studies may ask for, to see the arithmetic under the rounding.
+constexpr int kFineBits = 13;
+constexpr double kOfRounding = 0.5 + 0x1p-8;
+
+struct Ran {
+  std::optional<CoxAnswers> answers;
+  std::vector<size_t> collinear;
+  CoxFitted fitted;
+};
+
+Ran RunCox(const CoxCase& of, const std::string& kind, int grid_bits = kFineBits,
+           uint64_t min_cell = 1) {
+  const CoxTask task = testing::TaskOf(of, grid_bits);
+  const std::vector<CoxRows> rows = testing::RowsOf(of, task);
+  const CoxRows none = NoCoxRows(of.spec, CoxTables(of.spec, of.dictionary), task.cells);
+  mpc::testing::RunOptions run;
+  run.kind = kind;
+  run.num_parties = of.parts.size();
+  const uint64_t p = task.num_columns();
+  run.releases = {{kCoxDisclosure, "", "all", "exact", 1, mpc::kEverybody, NumCoxChecks(task)},
+                  {kIndependence, "", "all", "exact", 1, mpc::kEverybody, p},
+                  {kIterates, "", "all", "exact", static_cast<uint64_t>(of.spec.steps) - 1,
+                   mpc::kEverybody, 2 * p},
+                  {kEstimatesRelease, "", "all", "exact", 1, mpc::kEverybody, 2 * p},
+                  {kFitRelease, "", "one", "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+  std::vector<Ran> ran(of.parts.size());
+  const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+    const std::optional<size_t> self = engine.self();
+    CoxFitter fitter(engine, task, self ? rows[*self] : none);
+    Ran mine;
+    engine.BeginPhase("counts");
+    fitter.ShareCounts();
+    mine.answers = fitter.Check(5, min_cell);
+    engine.BeginPhase("steps");
+    mine.collinear = fitter.First();
+    for (int step = 1; step <= task.spec.steps; ++step) fitter.OpenPoint(step);
+    engine.BeginPhase("fit");
+    mine.fitted = fitter.Finish();
+    if (self) ran[*self] = std::move(mine);
+  });
+  result.ThrowIfFailed();
+  for (size_t h = 0; h < ran.size(); ++h) {
+    EXPECT_EQ(ran[h].fitted.model.has_value(), h == task.to) << h;
+    EXPECT_EQ(ran[h].fitted.points.size(), static_cast<size_t>(of.spec.steps));
+  }
+  return std::move(ran[task.to]);
+}
+
+// ---- lung and veteran, as R analyses them
+
+json References() {
+  std::ifstream file(FixturePath("references/survival/survival.json"));
+  return json::parse(file);
+}
+
+CoxCase RealCase(const json& wanted) {
+  const std::string formula = wanted["formula"];
+  auto text = stats::survival::testing::ReadTable(wanted["data"]);
+  const bool veteran = text.contains("karno");
+  const bool months = wanted["data"].get<std::string>().starts_with("months");
+  NumericColumns columns;
+  const auto numbers = [&](const std::string& name) {
+    std::vector<double> values;
+    for (const std::string& value : text.at(name)) values.push_back(std::stod(value));
+    return values;
+  };
+  columns["days"] = numbers("time");
+  columns["died"] = numbers("status");
+  data::Schema covariates;
+  if (veteran) {
+    covariates.columns = {NumberSchema("trt", 1, 2), NumberSchema("karno", 0, 100),
+                          NumberSchema("age", 30, 90)};
+  } else {
+    covariates.columns = {NumberSchema("age", 30, 90), NumberSchema("sex", 1, 2),
+                          NumberSchema("ph.ecog", 0, 4)};
+  }
+  for (const data::ColumnSchema& column : covariates.columns)
+    columns[column.name] = numbers(column.name);
+  const size_t strata = formula.find("strata(");
+  size_t levels = 1;
+  std::string terms = veteran ? "trt + karno + age" : "age + sex + ph.ecog";
+  if (strata != std::string::npos) {
+    if (!veteran) terms = "age + ph.ecog";
+    std::vector<std::string> names;
+    for (const std::string& level : text.at(veteran ? "celltype" : "sex")) {
+      const auto found = std::find(names.begin(), names.end(), level);
+      columns["stratum"].push_back(static_cast<double>(found - names.begin()));
+      if (found == names.end()) names.push_back(level);
+    }
+    levels = names.size();
+  }
+  return testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
+}
+
+// Before they are rounded: coefficients within 1e-4 of an SE, SEs 1e-4 of themselves, the
+// log-likelihoods 1e-4, tests 1e-3; half a step for rounding beside these.
+void ExpectReal(const std::string& name, const std::string& kind, size_t holders) {
+  SCOPED_TRACE(name + " " + kind);
+  const json wanted = References()[name];
+  CoxCase of = RealCase(wanted);
+  testing::Deal(of, holders);
+  const Ran ran = RunCox(of, kind);
+  ASSERT_TRUE(ran.answers && ran.answers->rows && ran.answers->outcome);
+  EXPECT_TRUE(ran.collinear.empty());
+  const CoxModel& model = *ran.fitted.model;
+  ASSERT_TRUE(model.converged);
+  EXPECT_EQ(model.rows, of.table.num_rows);
+  const double rounding = std::ldexp(kOfRounding, -kFineBits);
+  for (size_t c = 0; c < of.spec.columns.size(); ++c) {
+    const auto i = static_cast<Index>(c);
+    const double unit = 1 / HalfOf(of.spec.columns[c]);
+    const double error = wanted["standard_error"][c];
+    EXPECT_NEAR(ran.fitted.points.back()[i] * unit, wanted["estimate"][c].get<double>(),
+                (1e-4 + rounding) * error);
+    EXPECT_NEAR(model.standard_errors[i] * unit, error, (1e-4 + rounding) * error);
+  }
+  EXPECT_NEAR(model.totals[0], wanted["log_likelihood"][0].get<double>(), 1e-4 + rounding);
+  EXPECT_NEAR(model.totals[1], wanted["log_likelihood"][1].get<double>(), 1e-4 + rounding);
+  EXPECT_NEAR(model.totals[2], wanted["score"].get<double>(), 1e-3 + rounding);
+  // R rounds this one to two digits.
+  EXPECT_NEAR(model.totals[3], wanted["wald"].get<double>(), 0.0051 + rounding);
+}
+
+TEST(CoxFitter, IsThatOfR) {
+  ExpectReal("cox_lung_breslow", "dealer", 2);
+  ExpectReal("cox_months_breslow", "replicated", 3);
+  ExpectReal("cox_strata_breslow", "dealer", 3);
+  ExpectReal("cox_veteran_breslow", "dealer", 2);
+  ExpectReal("cox_months_breslow", "shamir", 3);
+}
+
+TEST(CoxFitter, IsThatOfROnTransfers) { ExpectReal("cox_months_breslow", "ot", 2); }
+
+// ---- made-up rows
+
+NumericColumns DrawColumns(uint64_t seed, size_t rows, int upper) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  NumericColumns columns;
+  for (size_t r = 0; r < rows; ++r) {
+    const double age = std::clamp(60 + 12 * normal(random), 20.0, 100.0);
+    const double dose = std::clamp(normal(random), -4.0, 4.0);
+    const double smoker = static_cast<double>(random() % 2);
+    const double rate = std::exp(0.03 * (age - 60) + 0.4 * smoker - 0.3 * dose) / (0.4 * upper);
+    const double life = std::exponential_distribution<double>(rate)(random);
+    const double last = std::uniform_real_distribution<double>(0.3 * upper, upper)(random);
+    columns["age"].push_back(age);
+    columns["dose"].push_back(dose);
+    columns["smoker"].push_back(smoker);
+    columns["days"].push_back(std::ceil(std::min(life, last)));
+    columns["died"].push_back(life <= last ? 1 : 0);
+  }
+  return columns;
+}
+
+data::Schema Covariates() {
+  data::Schema schema;
+  schema.columns = {NumberSchema("age", 20, 100), NumberSchema("dose", -4, 4),
+                    NumberSchema("smoker", 0, 1, data::ColumnType::kInteger)};
+  return schema;
+}
+
+// The estimates are one step from the public point before them.
+void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
+  const CoxTask task = testing::TaskOf(of, grid_bits);
+  const auto rows = PooledCoxRows(task.cells, testing::RowsOf(of, task));
+  const CoxFitted& fitted = ran.fitted;
+  const VectorXd& from = fitted.points[fitted.points.size() - 2];
+  const auto before = CoxSumsAt(rows, from, Ties::kBreslow);
+  const VectorXd next = from + before.information.ldlt().solve(before.score);
+  const auto at = CoxSumsAt(rows, fitted.points.back(), Ties::kBreslow);
+  const VectorXd errors = at.information.ldlt()
+                              .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
+                              .diagonal()
+                              .cwiseSqrt();
+  ASSERT_TRUE(fitted.model->converged);
+  for (Index i = 0; i < next.size(); ++i) {
+    EXPECT_NEAR(fitted.points.back()[i], next[i], kOfRounding * fitted.estimate_steps[i]);
+    EXPECT_NEAR(fitted.model->standard_errors[i], errors[i], kOfRounding * fitted.model->steps[i]);
+    EXPECT_LE(fitted.model->steps[i], std::ldexp(errors[i] * 1.01, -grid_bits));
+    EXPECT_GT(fitted.model->steps[i], std::ldexp(errors[i] * 0.49, -grid_bits));
+  }
+  // On the way points are coarser: their grids are those of errors that differ by less than 2.
+  for (size_t k = 0; k + 1 < fitted.points.size(); ++k) {
+    for (Index i = 0; i < next.size(); ++i) {
+      const int exponent = static_cast<int>(std::floor(std::log2(errors[i]))) - 1;
+      const double steps = std::ldexp(fitted.points[k][i], (k < 2 ? 2 : 4) - exponent);
+      EXPECT_EQ(steps, std::round(steps)) << k;
+    }
+  }
+  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, std::ldexp(kOfRounding, -grid_bits));
+}
+
+TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
+  const NumericColumns columns = DrawColumns(1, 300, 20);
+  CoxCase of = testing::CaseOf("age + dose * smoker", 20, Covariates(), columns);
+  // A holder without rows, and one with a single one.
+  of.parts = {{}, {0}, {}};
+  for (size_t r = 1; r < 300; ++r) of.parts[2].push_back(r);
+  ExpectTwin(of, RunCox(of, "dealer", 6), 6);
+  // Times beyond the last cell of others; every third event is one day.
+  CoxCase coarse = of;
+  coarse.spec.grid = GridOf(coarse.spec.outcome, 5);
+  testing::Deal(coarse, 3);
+  ExpectTwin(coarse, RunCox(coarse, "replicated", 6), 6);
+}
+
+TEST(CoxFitter, HoldersAreStrata) {
+  const NumericColumns columns = DrawColumns(2, 240, 30);
+  CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
+  testing::Deal(of, 2);
+  of.spec.by_site = true;
+  const Ran by_site = RunCox(of, "dealer", 10);
+  ExpectTwin(of, by_site, 10);
+  CoxCase pooled = of;
+  pooled.spec.by_site = false;
+  const Ran together = RunCox(pooled, "dealer", 10);
+  EXPECT_GT((by_site.fitted.points.back() - together.fitted.points.back()).norm(), 1e-3);
+}
+
+TEST(CoxFitter, StrataWithoutEventsSayNothing) {
+  NumericColumns columns = DrawColumns(3, 200, 30);
+  NumericColumns without;
+  for (size_t r = 0; r < 200; ++r) {
+    const bool third = r % 3 == 2;
+    columns["stratum"].push_back(static_cast<double>(r % 3));
+    if (third) columns["died"][r] = 0;
+    if (third) continue;
+    for (const auto& [name, values] : columns) without[name].push_back(values[r]);
+  }
+  CoxCase all = testing::CaseOf("age + dose", 30, Covariates(), columns, 3);
+  CoxCase fewer = testing::CaseOf("age + dose", 30, Covariates(), without, 3);
+  testing::Deal(all, 2);
+  testing::Deal(fewer, 2);
+  const Ran with = RunCox(all, "dealer", 8);
+  ExpectTwin(all, with, 8);
+  const VectorXd other = RunCox(fewer, "dealer", 8).fitted.points.back();
+  for (Index i = 0; i < other.size(); ++i) {
+    EXPECT_NEAR(with.fitted.points.back()[i], other[i], 1.01 * with.fitted.estimate_steps[i]);
+  }
+}
+
+// ---- no estimate
+
+TEST(CoxFitter, MonotoneLikelihoodDoesNotConverge) {
+  NumericColumns columns = DrawColumns(4, 200, 30);
+  for (size_t r = 0; r < 200; ++r) columns["died"][r] = columns["smoker"][r];
+  CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
+  testing::Deal(of, 2);
+  of.spec.steps = 8;
+  const CoxModel model = *RunCox(of, "dealer", 6).fitted.model;
+  EXPECT_FALSE(model.converged);
+  EXPECT_EQ(model.standard_errors.norm(), 0);
+  for (const double total : model.totals) EXPECT_EQ(total, 0);
+  // One step is too few for anything.
+  CoxCase slow = testing::CaseOf("age + smoker", 30, Covariates(), DrawColumns(4, 200, 30));
+  testing::Deal(slow, 2);
+  slow.spec.steps = 1;
+  EXPECT_FALSE(RunCox(slow, "dealer", 6).fitted.model->converged);
+}
+
+// Far from the middle of careless bounds some predictors are beyond what the cells hold, by a little,
+// so that everything else looks well.
+TEST(CoxFitter, PredictorsBeyondAllBoundsDoNotConverge) {
+  const NumericColumns columns = DrawColumns(7, 300, 30);
+  CoxCase of = testing::CaseOf("age", 30, Covariates(), columns);
+  testing::Deal(of, 2);
+  const CoxTask task = testing::TaskOf(of, 6);
+  const double slope =
+      FitCox(PooledCoxRows(task.cells, testing::RowsOf(of, task)), Ties::kBreslow).point[0] /
+      HalfOf(of.spec.columns[0]);
+  const double oldest = *std::max_element(columns.at("age").begin(), columns.at("age").end());
+  for (const double most : {kMostPredictor - 0.3, kMostPredictor + 0.06}) {
+    data::Schema covariates = Covariates();
+    covariates.columns.front().lower = 2 * (oldest - most / slope) - 100;
+    CoxCase wide = testing::CaseOf("age", 30, covariates, columns);
+    testing::Deal(wide, 2);
+    EXPECT_EQ(RunCox(wide, "dealer", 6).fitted.model->converged, most < kMostPredictor) << most;
+  }
+}
+
+TEST(CoxFitter, CollinearColumnsAreNamed) {
+  NumericColumns columns = DrawColumns(5, 150, 30);
+  for (size_t r = 0; r < 150; ++r) columns["dose"][r] = columns["age"][r] / 20 - 3;
+  CoxCase of = testing::CaseOf("age + smoker + dose", 30, Covariates(), columns);
+  testing::Deal(of, 2);
+  EXPECT_EQ(RunCox(of, "dealer", 6).collinear, std::vector<size_t>{2});
+  // Nobody differs among those at risk: all censored.
+  CoxCase censored = of;
+  std::fill(censored.table.columns[0].codes.begin(), censored.table.columns[0].codes.end(), 0);
+  const Ran ran = RunCox(censored, "dealer", 6);
+  EXPECT_FALSE(ran.answers->outcome);
+  EXPECT_FALSE(ran.fitted.model->converged);
+}
+
+TEST(CoxFitter, FewEventsAreNoticedWithoutEachHolder) {
+  NumericColumns columns = DrawColumns(6, 200, 30);
+  for (size_t r = 0; r < 200; ++r) columns["died"][r] = r < 9 ? 1 : 0;
+  CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
+  // Nine events, six of them at the first holder.
+  of.parts.assign(2, {});
+  for (size_t r = 0; r < 200; ++r) of.parts[r < 6 || r > 100 ? 0 : 1].push_back(r);
+  EXPECT_TRUE(RunCox(of, "dealer", 6, 3).answers->outcome);
+  EXPECT_FALSE(RunCox(of, "dealer", 6, 4).answers->outcome);
+  EXPECT_FALSE(RunCox(of, "dealer", 6, 4).answers->tables.front());
+}
+
+}  // namespace
+}  // namespace partita::methods::survival::cox_fitter_test

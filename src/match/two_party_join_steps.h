@@ -169,7 +169,7 @@ class JoinSteps {
     std::vector<uint32_t> rows;
     for (const uint32_t position : common) {
       // A random element can match only if the peer made it do so.
-      if (key_at[position] >= keys_.size()) JoinFault(peer_, "matched an element of nobody");
+      if (key_at[position] >= keys_.size()) JoinFault(peer_, "matched what is no key");
       rows.push_back(key_at[position]);
     }
     return rows;

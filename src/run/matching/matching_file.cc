@@ -203,10 +203,9 @@ MatchingParty ReadParty(const TableReader& reader, const match::KeySpec& spec) {
   const auto rows = reader.OptionalInteger("rows");
   if (!rows) reader.FailMissing("rows", "rows = 50000");
   if (rows->value < 1 || static_cast<uint64_t>(rows->value) > kMostMatchedRows) {
-    reader.Fail(
-        rows->position, fmt::format("'rows' must be from 1 to {}", kMostMatchedRows),
-        "write how many rows this party's table has at most; its list is padded up to it, and "
-        "the number is public");
+    reader.Fail(rows->position, fmt::format("'rows' must be from 1 to {}", kMostMatchedRows),
+                "write how many rows this party's table has at most; its list is padded up to "
+                "that");
   }
   party.rows = static_cast<uint64_t>(rows->value);
   for (const TableReader& column : reader.Tables("column", kPartyColumnKeys))

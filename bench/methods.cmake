@@ -13,3 +13,5 @@ partita_bench(glm_sealed_bench glm_sealed_bench.cc DEPENDS partita_methods parti
 target_include_directories(glm_sealed_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(survival_bench survival_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(survival_bench PRIVATE ${CMAKE_SOURCE_DIR})
+partita_bench(survival_cox_bench survival_cox_bench.cc DEPENDS partita_methods partita_mpc partita_net)
+target_include_directories(survival_cox_bench PRIVATE ${CMAKE_SOURCE_DIR})

@@ -7,6 +7,7 @@
 #include "methods/glm/told.h"
 #include "methods/glm/wald.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/together.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -37,20 +38,21 @@ Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotal
   at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
 }
 
-void Fitter::Solve(const SharedSums& sums) {
-  solved_ = SolveSums(engine_, task_, sums, totals_.rows);
-  failures_ = failures_.payload == nullptr ? solved_.failures
-                                           : WithBound(engine_.Add(failures_, solved_.failures),
-                                                       failures_.bound + solved_.failures.bound);
+void Fitter::Solve(Engine& engine, const SharedSums& sums) {
+  const bool first = failures_.payload == nullptr;
+  solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_);
+  failures_ = first ? solved_.failures
+                    : WithBound(engine.Add(failures_, solved_.failures),
+                                failures_.bound + solved_.failures.bound);
 }
 
 Collinear Fitter::First() {
-  Solve(ShareFirst(engine_, task_, own_));
+  Solve(engine_, ShareFirst(engine_, task_, own_));
   return TellCollinear(engine_, solved_.collinear);
 }
 
 void Fitter::OpenPoint(int point) {
-  if (point > 0) Solve(ShareSums(engine_, task_, own_, at_, false));
+  if (point > 0) Solve(engine_, ShareSums(engine_, task_, own_, at_, false));
   const bool last = point == task_.spec.steps;
   const mpc::PathPoint opened =
       mpc::OpenPoint(engine_, last ? kEstimatesRelease : kIteratesRelease, Values(at_), solved_,
@@ -62,16 +64,21 @@ void Fitter::OpenPoint(int point) {
 
 Fitted Fitter::Finish() {
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
-  Solve(sums);
-  const double most_outside = 2 * static_cast<double>(task_.max_rows());
-  const Shared failures =
-      WithBound(engine_.Add(failures_, sums.outside), failures_.bound + most_outside);
-  const Shared converged =
-      mpc::Converged(engine_, solved_, Values(fitted_.estimate_steps), failures);
+  FitTotals totals;
+  std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, sums); }};
+  if (NumTotals(task_.spec) > 0)
+    tasks.emplace_back([&](Engine& e) { totals = TotalsOf(e, task_, sums, totals_.rows); });
+  mpc::Together(engine_, tasks);
+  const auto converged = [&](Engine& e) {
+    const double most_outside = 2 * static_cast<double>(task_.max_rows());
+    const Shared failures =
+        WithBound(e.Add(failures_, sums.outside), failures_.bound + most_outside);
+    return mpc::Converged(e, solved_, Values(fitted_.estimate_steps), failures);
+  };
   Shared statistics;
   if (!task_.spec.terms.empty()) statistics = WaldStatistics(engine_, task_, solved_, at_);
   if (auto told =
-          TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, statistics, sums}))
+          TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, totals, statistics}))
     fitted_.model = std::move(told->model);
   return std::move(fitted_);
 }

@@ -7,7 +7,7 @@
 //                  the fit converged, the numbers of rows and, of an outcome of 0 or 1, of ones,
 //                  of clusters where errors are of these; and if it converged standard errors on their own grid and the totals of
 //                  fit_numbers.h and tests of terms (wald.h) on an absolute one, else zeros.
-// Checks           counts.h. Collinear: a variance inflation above 10^6.
+// Checks           counts.h. Collinear: a variance inflation above 10^6 by the columns before it.
 // Method           b_0 is the mean of the holders' own maxima weighted by their information
 //                  (stats/glm/sums.h). At every point, which is public, each holder computes score
 //                  and information of its rows in the clear and shares them; the step is solved on
@@ -20,8 +20,9 @@
 //                  converge: more steps are needed, or there is no maximum (separation).
 // Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above
 //                  and nothing else. Messages are the same whether it converges or not.
-// Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers; where
-//                  there is a dispersion, as many Divide (division.h); wald.h where there are terms of several columns.
+// Cost             T + 2 inputs and SolveStep, release_grid.h as often, the roots of p numbers; beside
+//                  them, where there is a dispersion, as many Divide (division.h), and at the last
+//                  point fit_numbers.h; wald.h where there are terms of several columns.
 #pragma once
 
 #include <optional>
@@ -77,7 +78,7 @@ class Fitter {
   Fitted Finish();
 
  private:
-  void Solve(const SharedSums& sums);
+  void Solve(mpc::Engine& engine, const SharedSums& sums);
 
   mpc::Engine& engine_;
   const Task& task_;

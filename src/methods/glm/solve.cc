@@ -31,12 +31,13 @@ Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, cons
 }  // namespace
 
 mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& sums,
-                          const Shared& rows) {
+                          const Shared& rows, const mpc::SolvedStep* last) {
   mpc::ScoringSums scoring{sums.information, sums.score};
   scoring.unit_bits = task.units.row_bits + task.units.weight_bits;
   if (task.spec.robust()) scoring.meat = sums.meat;
-  if (TakesDispersion(task.spec)) scoring.dispersion = Dispersion(engine, task, sums, rows);
-  return SolveStep(engine, scoring);
+  if (TakesDispersion(task.spec))
+    scoring.dispersion = [&](Engine& e) { return Dispersion(e, task, sums, rows); };
+  return SolveStep(engine, scoring, last);
 }
 
 }  // namespace partita::methods::glm

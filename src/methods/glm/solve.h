@@ -1,7 +1,7 @@
 // A step on shares from the sums of all rows (mpc/functions/scoring_step.h), in the units of a task,
 // with a dispersion where the family has one.
 //
-// Cost      SolveStep, and Divide of a number where there is a dispersion.
+// Cost      SolveStep, and where there is a dispersion beside it Divide of a number.
 // Revealed  Nothing.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace partita::methods::glm {
 
-// rows: n, 1 x 1 without fraction bits; only used with a dispersion.
+// rows: n, 1 x 1 without fraction bits; only used with a dispersion. last: as of SolveStep.
 mpc::SolvedStep SolveSums(mpc::Engine& engine, const Task& task, const SharedSums& sums,
-                          const mpc::Shared& rows);
+                          const mpc::Shared& rows, const mpc::SolvedStep* last = nullptr);
 
 }  // namespace partita::methods::glm

@@ -13,14 +13,10 @@ Eigen::VectorXd AsVector(const std::vector<double>& values) {
 }
 
 // The totals, then the statistics of terms.
-FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
-                    const FitToTell& fit) {
-  FitTotals numbers;
+FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const FitToTell& fit) {
+  FitTotals numbers = fit.totals;
   std::vector<mpc::Shared> parts;
-  if (NumTotals(task.spec) > 0) {
-    numbers = TotalsOf(engine, task, fit.sums, totals.rows);
-    parts.push_back(numbers.totals);
-  }
+  if (NumTotals(task.spec) > 0) parts.push_back(numbers.totals);
   if (!task.spec.terms.empty()) {
     parts.push_back(fit.statistics);
     numbers.bound = std::max(numbers.bound, fit.statistics.bound);
@@ -45,12 +41,12 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
                                const FitToTell& fit) {
   const bool estimates = fit.estimates.payload != nullptr;
   const size_t num_totals = NumTotals(task.spec), num_numbers = num_totals + task.spec.terms.size();
-  const FitTotals numbers = NumbersOf(engine, task, totals, fit);
+  const FitTotals numbers = NumbersOf(engine, task, fit);
   const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
       engine, fit.variances, num_numbers > 0 ? &numbers.totals : nullptr, numbers.bound,
       task.grid_bits, fit.converged, estimates ? &fit.estimates : nullptr);
 
-  std::vector<mpc::Shared> opened = {fit.converged, totals.rows};
+  std::vector<mpc::Shared> opened = {told.opens, totals.rows};
   if (task.classes > 1) opened.push_back(totals.events);
   if (task.spec.clustered()) opened.push_back(totals.clusters);
   const size_t next = opened.size();

@@ -2,6 +2,7 @@
 // whether the fit converged, and if so what is told of it, on grids, else zeros.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "methods/glm/protocol.h"
@@ -12,11 +13,12 @@ namespace partita::methods::glm {
 Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear);
 
 struct FitToTell {
-  mpc::Shared converged;   // 1 x 1: 1 or 0
+  // 1 x 1: 1 or 0; made beside the rest.
+  std::function<mpc::Shared(mpc::Engine&)> converged;
   mpc::Shared estimates;   // p x 1, at most mpc::kMostCoordinate; empty: they opened before
   mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
+  FitTotals totals;        // at the last point; of a spec with totals
   mpc::Shared statistics;  // a row for each of spec.terms (wald.h); empty: there are none
-  const SharedSums& sums;  // at the last point
 };
 
 // Release `fit`. Where it is not learned nothing. estimates: as they opened, if they do.

@@ -19,8 +19,9 @@ using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
 constexpr int kCovarianceBits = 58, kScaleBits = 36, kRatioBits = 30, kOfCorrelationBits = 40;
-// Of the covariance: of the model a variance inflation, which is at least 1.
-constexpr double kMostCovariance = 0x1p20, kSmallestOfModel = 0.5, kSmallestOfRobust = 0x1p-16;
+// Of the covariance's diagonal: of the model at least 1 / K_ii, that is 2^-6, with room for rounding;
+// of robust errors by 2^16 less.
+constexpr double kMostCovariance = 0x1p20, kSmallestOfModel = 0x1p-7, kSmallestOfRobust = 0x1p-22;
 constexpr double kSmallestSquaredError = 0x1p-34, kMostInverseError = 0x1p17;
 constexpr double kMostRatio = 0x1p14, kMostOfCorrelation = 0x1p20;
 // Of entries of C on the way: its root, and 1 with room for rounding.
@@ -65,19 +66,30 @@ class TermTests {
     return WithBound(engine_.Slice(column, term.first, 0, {term.size, 1}), column.bound);
   }
 
-  // The blocks of the terms, one below the other.
+  // The blocks of the terms, one below the other; zeros where a column is not true.
   void SelectCovariances() {
     const size_t p = task_.num_columns();
-    std::vector<size_t> entries;
+    std::vector<size_t> entries, rows, columns;
     for (const data::ModelTerm& term : task_.spec.terms) {
       for (const size_t i : term.columns) {
-        for (const size_t j : term.columns) entries.push_back(i * p + j);
+        for (const size_t j : term.columns) {
+          entries.push_back(i * p + j);
+          rows.push_back(i);
+          columns.push_back(j);
+        }
       }
     }
     Shared all = engine_.SelectRows(mpc::Reshape(solved_.covariance, {p * p, 1}), entries);
     mpc::CutRound cut(engine_);
     cut.Add(all, kCovarianceBits, solved_.covariance.bound);
     cut.Run();
+    Shared both;
+    mpc::ProductRound pairs(engine_), keep(engine_);
+    pairs.Add(engine_.SelectRows(solved_.is_true, rows),
+              engine_.SelectRows(solved_.is_true, columns), 1, both);
+    pairs.Run();
+    keep.Add(all, both, solved_.covariance.bound, all);
+    keep.Run();
     size_t first = 0;
     for (TestedTerm& term : terms_) {
       const size_t k = term.size;

@@ -10,7 +10,7 @@ namespace {
 using Kind = Product::Kind;
 
 constexpr int kScaledBits = 48, kHalfBits = 38;
-constexpr double kMostHalf = 0x1p30;
+constexpr double kMostScaledMeat = 0x1p26, kMostHalf = 0x1p33;
 
 }  // namespace
 
@@ -20,10 +20,10 @@ Sandwich SandwichOf(Engine& engine, const Shared& meat, const Shared& scale,
   Shared of_rows, scaled, half;
   Sandwich made;
   ProductRound rows(engine);
-  rows.AddCut(meat, scale, kMostMeat, kMeatBits, of_rows);
+  rows.AddCut(meat, scale, kMostScaledMeat, kMeatBits, of_rows);
   rows.Run();
   ProductRound columns(engine);
-  columns.AddCut(engine.Transpose(of_rows), scale, kMostMeat, kScaledBits, scaled);
+  columns.AddCut(engine.Transpose(of_rows), scale, kMostScaledMeat, kScaledBits, scaled);
   columns.Run();
   ProductRound left(engine);
   left.AddCut(Kind::kMatrix, inverse, scaled, kMostHalf, kHalfBits, half);

@@ -3,6 +3,7 @@
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/together.h"
 
 namespace partita::mpc {
 namespace {
@@ -25,8 +26,11 @@ PathPoint OpenPoint(Engine& engine, std::string_view release, const std::vector<
                     const SolvedStep& solved, int grid_bits, Shared& failures) {
   const Shared start = PublicPoint(engine, from);
   Shared next = WithBound(engine.Add(solved.step, start), solved.step.bound + kMostCoordinate);
-  next = KeepWithin(engine, next, kMostCoordinate, failures);
-  const GridMarks marks = MarkErrorGrids(engine, solved.variances, grid_bits);
+  GridMarks marks;
+  const std::vector<Task> tasks = {
+      [&](Engine& e) { next = KeepWithin(e, next, kMostCoordinate, failures); },
+      [&](Engine& e) { marks = MarkErrorGrids(e, solved.variances, grid_bits); }};
+  Together(engine, tasks);
   const std::vector<Shared> opened = {
       marks.reached,
       RoundToGrids(engine, {{next, kMostCoordinate, marks}}, nullptr, 0, grid_bits).front()};
@@ -49,18 +53,31 @@ Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<dou
 }
 
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
-                         double total_bound, int grid_bits, const Shared& opens,
-                         const Shared* estimates) {
-  const GridMarks marks = MarkErrorGrids(engine, variances, grid_bits);
-  const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
-  const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
-  const Shared errors = WithBound(Root(engine, squared, kStepBits).front(), kMostStandardError);
-  std::vector<GridNumbers> on_grids = {{errors, kMostStandardError, marks}};
-  if (estimates != nullptr) on_grids.push_back({*estimates, kMostCoordinate, marks});
-  const std::vector<Shared> rounded =
-      RoundToGrids(engine, on_grids, totals, total_bound, grid_bits);
+                         double total_bound, int grid_bits,
+                         const std::function<Shared(Engine&)>& opens_if, const Shared* estimates) {
+  GridMarks marks;
+  Shared opens;
+  std::vector<Shared> rounded;
+  const std::vector<Task> tasks = {
+      [&](Engine& e) { opens = opens_if(e); },
+      [&](Engine& e) {
+        Shared errors;
+        const std::vector<Task> both = {
+            [&](Engine& of_marks) { marks = MarkErrorGrids(of_marks, variances, grid_bits); },
+            [&](Engine& of_root) {
+              const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
+              const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
+              errors = WithBound(Root(of_root, squared, kStepBits).front(), kMostStandardError);
+            }};
+        Together(e, both);
+        std::vector<GridNumbers> on_grids = {{errors, kMostStandardError, marks}};
+        if (estimates != nullptr) on_grids.push_back({*estimates, kMostCoordinate, marks});
+        rounded = RoundToGrids(e, on_grids, totals, total_bound, grid_bits);
+      }};
+  Together(engine, tasks);
   const Shared of_columns = TimesOver(engine, opens, variances.shape.rows);
   ErrorsOnGrid told;
+  told.opens = opens;
   told.range = marks.range;
   ProductRound masked(engine);
   masked.Add(marks.reached, of_columns, marks.reached.bound, told.reached);

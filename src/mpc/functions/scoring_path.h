@@ -7,6 +7,7 @@
 // Timing       constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -34,17 +35,20 @@ PathPoint OpenPoint(Engine& engine, std::string_view release, const std::vector<
 Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<double>& steps,
                  const Shared& failures);
 
-// Zeros unless `opens`; p x 1 standard errors in steps of their grids, totals in steps of 2^-grid_bits
+// Zeros unless what `opens_if` makes is 1; p x 1 standard errors in steps of their grids, totals in steps of 2^-grid_bits
 // (RoundToGrids).
 struct ErrorsOnGrid {
+  Shared opens;
   GridRange range;
   Shared reached, errors;
   Shared estimates, totals;  // empty without
 };
-// totals: t x 1, at most total_bound, or null. estimates: p x 1, at most kMostCoordinate, on the same
-// grids, or null: of a path whose last point opened before.
+// totals: t x 1, at most total_bound, or null. opens_if: 1 x 1, 0 or 1, made beside the rest.
+// estimates: p x 1, at most kMostCoordinate, on the same grids, or null: of a path whose last point
+// opened before.
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
-                         double total_bound, int grid_bits, const Shared& opens,
+                         double total_bound, int grid_bits,
+                         const std::function<Shared(Engine&)>& opens_if,
                          const Shared* estimates = nullptr);
 
 }  // namespace partita::mpc

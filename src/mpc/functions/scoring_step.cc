@@ -1,12 +1,14 @@
 #include "mpc/functions/scoring_step.h"
 
 #include <cmath>
+#include <vector>
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/definite.h"
+#include "mpc/functions/information_inverse.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/sandwich.h"
+#include "mpc/together.h"
 
 namespace partita::mpc {
 namespace {
@@ -14,10 +16,8 @@ namespace {
 using Kind = Product::Kind;
 
 constexpr double kMostRoot = 0x1p14;
-constexpr int kScaleBits = 36, kCorrelationBits = 58, kWeightedBits = 44,
-              kInverseCorrelationBits = 40;
-constexpr double kMostInverse = 0x1p20;
-// Of entries of K and of its rows on the way: 1, and room for rounding.
+constexpr int kInverseRootBits = 36, kRowBits = 58, kWeightedBits = 44;
+// Of entries of K of unit diagonal and of its rows on the way: 1, and room for rounding.
 constexpr double kMostCorrelation = 2;
 constexpr int kRowVarianceBits = 34, kVarianceBits = 50, kWideVarianceBits = 30;
 // Before it is multiplied by a dispersion.
@@ -72,44 +72,45 @@ ScaledInformation ScaleInformation(Engine& engine, const Shared& information, co
       {DiagonalOf(engine, information), kLeastInformation}};
   ScaledInformation scaled;
   const Shared& d = scaled.scale =
-      WithBound(InverseRoot(engine, diagonal, kScaleBits).front(), kMostRoot);
+      WithBound(InverseRoot(engine, diagonal, kInverseRootBits).front(), kMostRoot);
   Shared of_rows;
   ProductRound scale_rows(engine);
-  scale_rows.AddCut(information, d, kMostCorrelation, kCorrelationBits, of_rows);
+  scale_rows.AddCut(information, d, kMostCorrelation, kRowBits, of_rows);
   scale_rows.AddCut(score, d, score.bound * kMostRoot, kWeightedBits, scaled.weighted);
   scale_rows.Run();
   ProductRound scale_columns(engine);
-  scale_columns.AddCut(engine.Transpose(of_rows), d, kMostCorrelation, kCorrelationBits,
+  scale_columns.AddCut(engine.Transpose(of_rows), d, kMostCorrelation, kRowBits,
                        scaled.correlation);
   scale_columns.Run();
   return scaled;
 }
 
-SolvedStep SolveStep(Engine& engine, const ScoringSums& sums) {
-  const size_t columns = sums.score.shape.rows;
-  const auto p = static_cast<double>(columns);
-  const ScaledInformation scaled = ScaleInformation(engine, sums.information, sums.score);
-  const Shared& d = scaled.scale;
-  const std::vector<DefiniteMatrix> definite = {{scaled.correlation, kSmallestPivot}};
-  const DefiniteInverse inverse = InvertDefinite(engine, definite, kInverseCorrelationBits).front();
-  const Shared x = WithBound(inverse.inverse, kMostInverse);
-  SolvedStep solved;
-  solved.collinear = inverse.collinear;
-  solved.failures = WithBound(engine.SumRows(inverse.collinear), p);
-  const Shared weighted = KeepWithin(engine, scaled.weighted, kMostWeighted, solved.failures);
+namespace {
 
+Shared Zero(Engine& engine) { return engine.Public({{{1, 1}, {0}}, 0}); }
+
+Shared Sum(Engine& engine, const Shared& a, const Shared& b) {
+  return WithBound(engine.Add(a, b), a.bound + b.bound);
+}
+
+// Step and variances as if all columns of X were true.
+void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
+                const Shared& dispersion, SolvedStep& solved) {
+  const auto p = static_cast<double>(weighted.shape.rows);
+  const Shared &d = solved.scale, &x = solved.inverse;
   // Of the model the diagonal of X, else of the sandwich.
   Shared diagonal_of_inverse = DiagonalOf(engine, x);
   solved.covariance = x;
   if (sums.meat.payload != nullptr) {
     const Sandwich sandwich = SandwichOf(engine, sums.meat, d, x);
-    diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInverse, solved.failures);
+    diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInflation, solved.failures);
     solved.covariance = sandwich.product;
   }
   Shared direction, row_variances;
   ProductRound solve(engine);
-  solve.AddCut(Kind::kMatrix, x, weighted, p * kMostInverse * kMostWeighted, kStepBits, direction);
-  solve.AddCut(diagonal_of_inverse, d, kMostInverse * kMostRoot, kRowVarianceBits, row_variances);
+  solve.AddCut(Kind::kMatrix, x, weighted, p * kMostInflation * kMostWeighted, kStepBits,
+               direction);
+  solve.AddCut(diagonal_of_inverse, d, kMostInflation * kMostRoot, kRowVarianceBits, row_variances);
   solve.Run();
   Shared squares;
   ProductRound scale_back(engine);
@@ -118,18 +119,78 @@ SolvedStep SolveStep(Engine& engine, const ScoringSums& sums) {
   scale_back.Run();
 
   Shared variances = CutTo(engine, Halved(sums, squares), kVarianceBits);
-  if (sums.dispersion.payload != nullptr) {
+  if (sums.dispersion) {
     variances = KeepWithin(engine, variances, kMostPlainVariance, solved.failures);
-    const double most = sums.dispersion.bound;
-    const Shared dispersion =
-        WithBound(engine.SelectRows(sums.dispersion, std::vector<size_t>(columns, 0)), most);
     Shared product;
     ProductRound times(engine);
-    times.AddCut(variances, dispersion, kMostPlainVariance * most, kVarianceBits, product);
+    times.AddCut(variances, dispersion, kMostPlainVariance * dispersion.bound, kVarianceBits,
+                 product);
     times.Run();
     variances = product;
   }
   solved.variances = KeepWithin(engine, variances, kMostVariance, solved.failures);
+}
+
+// All but the scaling and the order of columns.
+void SolveScaled(Engine& engine, const ScoringSums& sums, const Shared& scaled,
+                 const Shared& weighted, const SolvedStep* last, SolvedStep& solved) {
+  const size_t columns = weighted.shape.rows;
+  UncheckedInverse unchecked;
+  Shared kept, dispersion, is_true;
+  std::vector<Task> tasks = {
+      [&](Engine& e) {
+        unchecked = InvertInformation(e, scaled, last == nullptr ? nullptr : &last->inverse);
+      },
+      [&](Engine& e) { kept = KeepWithin(e, weighted, kMostWeighted, solved.failures); }};
+  if (sums.dispersion) {
+    tasks.emplace_back([&](Engine& e) {
+      const Shared value = sums.dispersion(e);
+      dispersion = WithBound(e.SelectRows(value, std::vector<size_t>(columns, 0)), value.bound);
+    });
+  }
+  Together(engine, tasks);
+  tasks = {[&](Engine& e) { is_true = TrueColumns(e, scaled, unchecked); },
+           [&](Engine& e) {
+             solved.inverse = CorrectedInverse(e, unchecked);
+             AddNumbers(e, sums, kept, dispersion, solved);
+           }};
+  Together(engine, tasks);
+  solved.failures = Sum(engine, solved.failures, CountZeros(engine, is_true));
+  solved.is_true = is_true;
+  ProductRound keep(engine);
+  keep.Add(solved.step, is_true, solved.step.bound, solved.step);
+  keep.Add(solved.variances, is_true, kMostVariance, solved.variances);
+  keep.Run();
+}
+
+}  // namespace
+
+SolvedStep SolveStep(Engine& engine, const ScoringSums& sums, const SolvedStep* last) {
+  SolvedStep solved;
+  solved.failures = Zero(engine);
+  solved.scale = last == nullptr ? InformationScale(engine, DiagonalOf(engine, sums.information))
+                                 : last->scale;
+  const Shared& d = solved.scale;
+  Shared of_rows, weighted, scaled;
+  ProductRound scale_rows(engine);
+  scale_rows.AddCut(sums.information, d, kMostRoot, kRowBits, of_rows);
+  scale_rows.AddCut(sums.score, d, sums.score.bound * kMostRoot, kWeightedBits, weighted);
+  scale_rows.Run();
+  ProductRound scale_columns(engine);
+  scale_columns.AddCut(engine.Transpose(of_rows), d, kMostRoot * kMostRoot, kScaledInformationBits,
+                       scaled);
+  scale_columns.Run();
+
+  std::vector<Task> tasks = {
+      [&](Engine& e) { SolveScaled(e, sums, scaled, weighted, last, solved); }};
+  Shared independent;
+  if (last == nullptr)
+    tasks.emplace_back([&](Engine& e) { independent = IndependentOfThoseBefore(e, scaled); });
+  Together(engine, tasks);
+  if (last == nullptr) {
+    const Shared ones = ConstantLike(engine, independent, 1, 0);
+    solved.collinear = WithBound(engine.Subtract(ones, independent), 1);
+  }
   return solved;
 }
 

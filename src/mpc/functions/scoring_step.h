@@ -1,51 +1,62 @@
 // A step of Newton's method or Fisher scoring on shares, and the variances of the estimates.
 //
 // Input     J and u: information and score divided by 2^unit_bits, the entries of J at most 1.
-// Method    d = diag(J)^(-1/2), K = diag(d) J diag(d) with ones on its diagonal, K^-1 = X by
-//           InvertDefinite (definite.h); the step is d X (d u), v = d^2 diag(X) times the unit and
-//           the dispersion, halved: half the squared standard error. Of robust errors the diagonal
-//           of the sandwich (sandwich.h) stands for the one of X, without a dispersion.
-// Failures  Counted on shares, never opened one by one: a column whose J is below 2^-28 or whose
-//           variance inflation is above 10^6; |d u| above 32; a diagonal of the sandwich above 2^20; v above 2^10, that is a standard error
-//           above 45 of a column in [-1, 1]. What fails is 0 from there on.
-// Error     d: 2^-35 relative; X: definite.h; the step 2^-38 and v 2^-40 absolute beside those.
-// Cost      InverseRoot, InvertDefinite, two or three comparisons of p values with their ways back
-//           to the ring, four products, one more with a dispersion, and of robust errors
-//           sandwich.h with one comparison more.
+// Method    d = 2^(-e/2) by the size of J's diagonal at the first point, K = diag(d) J diag(d), and
+//           K^-1 = X in few rounds, later ones from the last (information_inverse.h); the step is
+//           d X (d u), v = d^2 diag(X) times the unit and the dispersion, halved: half the squared
+//           standard error. Of robust errors the diagonal of the sandwich (sandwich.h) stands for the
+//           one of X, without a dispersion. Which columns of X are true is found out beside.
+// Failures  Counted on shares, never opened one by one: a column whose J is below 2^-28, whose
+//           variance inflation is above 10^6, or whose information has changed by more than 2^5
+//           since the last point (information_inverse.h); |d u| above 32; a diagonal of the sandwich
+//           above 2^20; v above 2^10, that is a standard error above 45 of a column in [-1, 1]. What
+//           fails is 0 from there on.
+// Error     X: information_inverse.h; the step 2^-38 and v 2^-40 absolute beside that.
+// Cost      Two products, the inverse, its correction and beside its check three products and a
+//           comparison with its way back to the ring, a product; with a dispersion or robust errors
+//           a comparison and a product more, and what sandwich.h takes. First: InformationScale, and
+//           the order of columns beside.
 // Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 // Revealed  Nothing.
 #pragma once
+
+#include <functional>
 
 #include "mpc/engine.h"
 
 namespace partita::mpc {
 
 inline constexpr double kMostVariance = 0x1p10;
-// Of J, and of pivots of K: a variance inflation of 10^6.
+// Of J, and of pivots of K, a variance inflation of 10^6: where it is looked at in the clear.
 inline constexpr double kLeastInformation = 0x1p-28, kSmallestPivot = 0x1p-20;
 inline constexpr int kStepBits = 40;
 
 struct ScoringSums {
-  Shared information;      // J, p x p
-  Shared score;            // u, p x 1
-  Shared meat = {};        // p x p, divided like J (sandwich.h); only of robust errors
-  Shared dispersion = {};  // 1 x 1; only where there is one, of errors that are not robust
+  Shared information;  // J, p x p
+  Shared score;        // u, p x 1
+  Shared meat = {};    // p x p, divided like J (sandwich.h); only of robust errors
+  // Makes it, 1 x 1, beside the inverse; only where there is one, of errors that are not robust.
+  std::function<Shared(Engine&)> dispersion = {};
   int unit_bits = 0;
 };
 
 struct SolvedStep {
   Shared step;       // p x 1, at kStepBits
   Shared variances;  // p x 1: SE^2 / 2
-  // p x p: X, of robust errors X N X (sandwich.h); the covariance of the estimates but for d on both
-  // sides and a factor.
-  Shared covariance;
-  Shared collinear;  // p x 1, 0 or 1
+  Shared collinear;  // p x 1, 0 or 1: follows from those before it; empty at later points
   Shared failures;   // 1 x 1, a number
+  // p x p: X, of robust errors X N X (sandwich.h); the covariance of the estimates but for d on both
+  // sides and a factor. Of columns of X that are not true anything.
+  Shared covariance;
+  Shared is_true;         // p x 1, 0 or 1
+  Shared scale, inverse;  // d and X, for the next point
 };
 
-SolvedStep SolveStep(Engine& engine, const ScoringSums& sums);
+// last: what the point before gave, or null at the first.
+SolvedStep SolveStep(Engine& engine, const ScoringSums& sums, const SolvedStep* last = nullptr);
 
-// d, K and d u of above, for other inverses.
+// d = diag(J)^(-1/2), K = diag(d) J diag(d), with ones on its diagonal, and d u: for inverses of one
+// point alone.
 struct ScaledInformation {
   Shared scale, correlation, weighted;
 };

@@ -8,6 +8,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/inverse.h"
 #include "mpc/functions/scoring_path.h"
+#include "mpc/together.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -153,7 +154,13 @@ void SealedFitter::Step() {
 Fitted SealedFitter::Finish() {
   const Shared last = Tried();
   const SharedSums sums = sums_.At(last, true);
-  const mpc::SolvedStep solved = SolveSums(engine_, task_, sums, totals_.rows);
+  mpc::SolvedStep solved;
+  FitTotals totals;
+  std::vector<mpc::Task> tasks = {
+      [&](Engine& e) { solved = SolveSums(e, task_, sums, totals_.rows); }};
+  if (NumTotals(task_.spec) > 0)
+    tasks.emplace_back([&](Engine& e) { totals = TotalsOf(e, task_, sums, totals_.rows); });
+  mpc::Together(engine_, tasks);
   Fail(solved.failures);
   Fail(sums.outside);
   const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
@@ -166,7 +173,8 @@ Fitted SealedFitter::Finish() {
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
   Fitted fitted;
   fitted.estimate_steps.setZero(static_cast<Eigen::Index>(task_.num_columns()));
-  auto told = TellFit(engine_, task_, totals_, {converged, estimates, solved.variances, {}, sums});
+  const auto opens_if = [&](Engine&) { return converged; };
+  auto told = TellFit(engine_, task_, totals_, {opens_if, estimates, solved.variances, totals, {}});
   if (!told) return fitted;
   fitted.points = {told->estimates};
   fitted.estimate_steps = told->model.steps;

@@ -15,9 +15,10 @@
 //                  step passes. The twin in the clear is stats/glm/guarded.h.
 // Start            The maximum of the model with the intercept alone; gaussian models are solved in
 //                  one step.
-// Inverses         The first and the last, which name collinear columns and open, by pivots (mpc/functions/scoring_step.h);
-//                  those of the steps of low depth (mpc/functions/inverse.h): with eigenvalues of the
-//                  correlation matrix below 2^-23 p they make a step too short, never too long.
+// Inverses         The first and the last, which name collinear columns and open, each from nothing and
+//                  with every column checked (mpc/functions/scoring_step.h); those of the steps
+//                  without a check (mpc/functions/inverse.h): with eigenvalues of the correlation
+//                  matrix below 2^-23 p they make a step too short, never too long.
 // Convergence      At the last point U' I^-1 U < 2^-28, so that no estimate is farther from the
 //                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
 //                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits. In a direction

@@ -9,6 +9,7 @@
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/small_cells.h"
+#include "mpc/together.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -181,35 +182,35 @@ void CoxFitter::SumAt(const Eigen::VectorXd& point) {
       WithBound(engine_.Subtract(mpc::FromUpperTriangle(engine_, squares, p), crossed), most_);
 }
 
-void CoxFitter::Solve() {
+void CoxFitter::Solve(Engine& engine) {
   mpc::ScoringSums sums;
   sums.information = WithBound(mpc::TimesPowerOfTwo(information_, -unit_bits_), 1);
   sums.score = WithBound(mpc::TimesPowerOfTwo(score_, -unit_bits_), 2);
   sums.unit_bits = unit_bits_;
-  solved_ = mpc::SolveStep(engine_, sums);
+  const bool first = failures_.payload == nullptr;
+  solved_ = mpc::SolveStep(engine, sums, first ? nullptr : &solved_);
   Shared failures =
-      WithBound(engine_.Add(solved_.failures, outside_), solved_.failures.bound + outside_.bound);
-  failures_ = failures_.payload == nullptr
-                  ? failures
-                  : WithBound(engine_.Add(failures_, failures), failures_.bound + failures.bound);
+      WithBound(engine.Add(solved_.failures, outside_), solved_.failures.bound + outside_.bound);
+  failures_ = first ? failures
+                    : WithBound(engine.Add(failures_, failures), failures_.bound + failures.bound);
 }
 
-Shared CoxFitter::LogLikelihood() {
+Shared CoxFitter::LogLikelihood(Engine& engine) {
   const std::vector<mpc::PositiveValue> positive = {{at_risk_, SmallestRisk()}};
-  const Shared logs = WithBound(mpc::Log(engine_, positive, kLogRiskBits).front(), kMostOfLog);
+  const Shared logs = WithBound(mpc::Log(engine, positive, kLogRiskBits).front(), kMostOfLog);
   Shared sum;
-  mpc::ProductRound product(engine_);
+  mpc::ProductRound product(engine);
   product.AddCut(Kind::kGram, logs, events_, kMostOfLog * most_, kTotalBits, sum);
   product.Run();
   const double most_predictor = mpc::kMostCoordinate * static_cast<double>(task_.num_columns());
   // The bound does not depend on the point.
   Shared predictors =
-      WithBound(engine_.MultiplyPublic(PublicRow(at_, mpc::kStepBits), WithBound(event_sums_, 1)),
+      WithBound(engine.MultiplyPublic(PublicRow(at_, mpc::kStepBits), WithBound(event_sums_, 1)),
                 most_predictor * most_);
-  mpc::CutRound cut(engine_);
+  mpc::CutRound cut(engine);
   cut.Add(predictors, kTotalBits, most_predictor * most_);
   cut.Run();
-  return WithBound(engine_.Subtract(predictors, sum), (most_predictor + kMostOfLog) * most_);
+  return WithBound(engine.Subtract(predictors, sum), (most_predictor + kMostOfLog) * most_);
 }
 
 // U' of 0 times the first step.
@@ -222,20 +223,20 @@ Shared CoxFitter::ScoreTest() {
 }
 
 // b' I b.
-Shared CoxFitter::WaldTest() {
+Shared CoxFitter::WaldTest(Engine& engine) {
   const size_t p = task_.num_columns();
   const auto squares = static_cast<Eigen::Index>(p * p);
   const Eigen::MatrixXd outer = at_ * at_.transpose();
   Shared information = information_;
-  mpc::CutRound rounded(engine_);
+  mpc::CutRound rounded(engine);
   rounded.Add(information, kWaldInformationBits, most_);
   rounded.Run();
   const mpc::PublicMatrix weights =
       PublicRow(Eigen::Map<const Eigen::VectorXd>(outer.data(), squares), kWaldBits);
-  Shared test = WithBound(
-      engine_.MultiplyPublic(weights, WithBound(mpc::Reshape(information, {p * p, 1}), 1)),
-      MostOfTests(task_));
-  mpc::CutRound cut(engine_);
+  Shared test =
+      WithBound(engine.MultiplyPublic(weights, WithBound(mpc::Reshape(information, {p * p, 1}), 1)),
+                MostOfTests(task_));
+  mpc::CutRound cut(engine);
   cut.Add(test, kTotalBits, MostOfTests(task_));
   cut.Run();
   return test;
@@ -243,8 +244,9 @@ Shared CoxFitter::WaldTest() {
 
 std::vector<size_t> CoxFitter::First() {
   SumAt(at_);
-  Solve();
-  null_likelihood_ = LogLikelihood();
+  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e); },
+                                        [&](Engine& e) { null_likelihood_ = LogLikelihood(e); }};
+  mpc::Together(engine_, tasks);
   score_test_ = ScoreTest();
   const std::vector<Shared> flags = {solved_.collinear};
   const mpc::IntMatrix opened = engine_.Reveal(kIndependence, flags, mpc::kEverybody).front();
@@ -258,7 +260,7 @@ std::vector<size_t> CoxFitter::First() {
 void CoxFitter::OpenPoint(int point) {
   if (point > 1) {
     SumAt(at_);
-    Solve();
+    Solve(engine_);
   }
   const bool last = point == task_.spec.steps;
   const mpc::PathPoint opened =
@@ -271,15 +273,20 @@ void CoxFitter::OpenPoint(int point) {
 
 CoxFitted CoxFitter::Finish() {
   SumAt(at_);
-  Solve();
-  const Shared converged =
-      mpc::Converged(engine_, solved_, NumbersOf(fitted_.estimate_steps), failures_);
-  const std::vector<Shared> parts = {null_likelihood_, LogLikelihood(), score_test_, WaldTest()};
+  Shared likelihood, wald;
+  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e); },
+                                        [&](Engine& e) { likelihood = LogLikelihood(e); },
+                                        [&](Engine& e) { wald = WaldTest(e); }};
+  mpc::Together(engine_, tasks);
+  const auto converged = [&](Engine& e) {
+    return mpc::Converged(e, solved_, NumbersOf(fitted_.estimate_steps), failures_);
+  };
+  const std::vector<Shared> parts = {null_likelihood_, likelihood, score_test_, wald};
   const double most_total = MostOfTests(task_);
   const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
   const mpc::ErrorsOnGrid told =
       mpc::OnErrorGrid(engine_, solved_.variances, &totals, most_total, task_.grid_bits, converged);
-  const std::vector<Shared> opened = {converged,    rows_,       num_events_,
+  const std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
                                       told.reached, told.errors, told.totals};
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);

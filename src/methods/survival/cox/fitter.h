@@ -30,8 +30,8 @@
 //                  nothing else. Messages are the same whether it converges or not.
 // Cost             T + 1 inputs of cells x (1 + p + p(p + 1)/2) numbers for each holder, and as often
 //                  Reciprocal of a number for each cell, p products with a cut for each cell, two Gram
-//                  products over the cells, SolveStep and release_grid.h; twice Log of a number for each
-//                  cell.
+//                  products over the cells, SolveStep and release_grid.h; beside the first and the last
+//                  step Log of a number for each cell.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
@@ -102,10 +102,10 @@ class CoxFitter {
  private:
   bool HoldsRows() const;
   void SumAt(const Eigen::VectorXd& point);
-  void Solve();
-  mpc::Shared LogLikelihood();
+  void Solve(mpc::Engine& engine);
+  mpc::Shared LogLikelihood(mpc::Engine& engine);
   mpc::Shared ScoreTest();
-  mpc::Shared WaldTest();
+  mpc::Shared WaldTest(mpc::Engine& engine);
 
   mpc::Engine& engine_;
   const CoxTask& task_;

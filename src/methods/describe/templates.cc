@@ -33,14 +33,20 @@ quantiles = [0.25, 0.5, 0.75]
 compare = ["differences", "welch", "chi-square"]
 )";
 
+// What the template compares by.
+constexpr char kComparedByDefault[] = "differences, welch, chi-square";
+
 }  // namespace
 
 study::AnalysisStart Start(const study::Said& said) {
   using study::SaidAs;
   study::AnalysisStart start;
-  start.keys = {{"variables", "what is described (nothing: all)", "", SaidAs::kTexts},
-                {"group", "the factor by whose levels (nothing: all rows together)", ""},
-                {"release", "what opens to the receiver", kTable, SaidAs::kTexts}};
+  start.keys = {
+      {"variables", "what is described (nothing: all)", "", SaidAs::kTexts},
+      {"group", "the factor by whose levels (nothing: all rows together)", ""},
+      {"compare", "how groups are compared (default with a group: as the example)",
+       study::SaidOr(said, "group", "").empty() ? "" : kComparedByDefault, SaidAs::kTexts},
+      {"release", "what opens to the receiver", kTable, SaidAs::kTexts}};
   start.missing = "complete";
   start.needs_min_rows = true;
   start.uses_all = study::SaidOr(said, "variables", "").empty();

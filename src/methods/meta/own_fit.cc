@@ -91,7 +91,7 @@ OwnFit FitOwn(const OwnModel& model, const data::Schema& factors, double largest
   }
   const stats::glm::Limits limits =
       stats::glm::LimitsOf(model.law, model.outcome_lower, model.outcome_upper);
-  const stats::glm::Maximum maximum = Maximise(model.law, own, limits, 0);
+  const stats::glm::Maximum maximum = Maximise(model.law, own, limits);
   const stats::glm::PointSums sums = SumsAt(model.law, own, maximum.point, limits);
   if (Singular(sums.information)) {
     fit.reason = "a column of the model follows from others in its rows";

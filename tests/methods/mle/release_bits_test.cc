@@ -214,7 +214,7 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
         EXPECT_EQ(column.schema.type, data::ColumnType::kNumeric) << column.schema.name;
     }
   }
-  EXPECT_EQ(exact, 6u);
+  EXPECT_EQ(exact, 8u);
 }
 
 TEST(ReleaseBits, ValuesAreCountedFromTheDictionary) {

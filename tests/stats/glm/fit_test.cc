@@ -65,7 +65,7 @@ TEST(GlmFit, FindsTheMaximum) {
     SCOPED_TRACE(std::string(FamilyName(law)) + " " + std::string(LinkName(law.link)));
     const Rows rows = DrawRows(law, 500, 1);
     const Limits limits = LimitsFor(law, rows);
-    const Maximum maximum = Maximise(law, rows, limits, 0);
+    const Maximum maximum = Maximise(law, rows, limits);
     EXPECT_TRUE(maximum.converged);
     const PointSums sums = SumsAt(law, rows, maximum.point, limits);
     EXPECT_LT(sums.score.norm(), 1e-5 * sums.information.norm());
@@ -126,10 +126,10 @@ TEST(GlmFit, SeparationDoesNotConverge) {
   Rows rows = DrawRows(law, 200, 4);
   for (Eigen::Index i = 0; i < rows.y.size(); ++i) rows.y[i] = rows.x(i, 1) > 0 ? 1 : 0;
   const Limits limits = LimitsOf(law, 0, 1);
-  const Maximum maximum = Maximise(law, rows, limits, 0);
+  const Maximum maximum = Maximise(law, rows, limits);
   EXPECT_GT(SumsAt(law, rows, maximum.point, limits).outside, 0u);
   EXPECT_FALSE(maximum.converged);
-  const Maximum ridged = Maximise(law, rows, limits, 1);
+  const Maximum ridged = Maximise(law, rows, limits, Eigen::VectorXd::Ones(rows.x.cols()));
   EXPECT_TRUE(ridged.converged);
   EXPECT_LT(ridged.point.norm(), 20);
 }

@@ -70,7 +70,7 @@ void ExpectDescent(Family family, int trials, uint64_t seed) {
     const double most = rows.y.maxCoeff(), sum = rows.y.sum();
     if (sum < 8 || (law.binary && sum > static_cast<double>(rows.y.size()) - 8)) continue;
     const Limits limits = LimitsOf(law, 0, most);
-    const Maximum maximum = Maximise(law, rows, limits, 0);
+    const Maximum maximum = Maximise(law, rows, limits);
     if (!maximum.converged) continue;
     ++there;
     const Guarded guarded = FitGuarded(law, rows, limits, true, {.trials = trials});

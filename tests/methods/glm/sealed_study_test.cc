@@ -237,7 +237,7 @@ TEST(SealedStudyTest, TheWidestModelsFit) {
                  "levels = [\"one\", \"two\", \"three\"]", "levels = [" + levels + "]");
       const auto study = Prepare(text);
       EXPECT_EQ(study->Size().free_parameters, 40u);
-      EXPECT_GT(study::Totals(run::BuildPlan(*study)).rounds, 500u);
+      EXPECT_GT(study::Totals(run::BuildPlan(*study)).rounds, 250u);
     }
   }
 }

@@ -13,7 +13,8 @@ namespace {
 
 // With the stratum among the factors.
 data::ModelColumns CountedColumns(const CoxSpec& spec) {
-  data::ModelColumns counted = spec;
+  const data::ModelColumns& columns = spec;
+  data::ModelColumns counted = columns;
   const std::vector<std::string>& known = spec.factors;
   if (!spec.stratum.empty() && std::find(known.begin(), known.end(), spec.stratum) == known.end())
     counted.factors.push_back(spec.stratum);

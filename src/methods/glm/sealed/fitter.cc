@@ -173,7 +173,7 @@ Fitted SealedFitter::Finish() {
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
   Fitted fitted;
   fitted.estimate_steps.setZero(static_cast<Eigen::Index>(task_.num_columns()));
-  const auto opens_if = [&](Engine&) { return converged; };
+  const auto opens_if = [&](Engine&) -> const Shared& { return converged; };
   auto told = TellFit(engine_, task_, totals_, {opens_if, estimates, solved.variances, totals, {}});
   if (!told) return fitted;
   fitted.points = {told->estimates};

@@ -1,5 +1,7 @@
 // A sealed logistic regression of ten columns, five at each of two holders, over TLS on loopback, from
 // sharing the rows to the opened result. Made-up rows: the time does not depend on them.
+#include <benchmark/benchmark.h>
+
 #include "bench/mpc_processes.h"
 #include "crypto/prg.h"
 #include "methods/glm/sealed/fitter.h"

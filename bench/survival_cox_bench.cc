@@ -1,6 +1,8 @@
 // A step of Cox's model over twenty years of days, ten columns, three parties, over TLS on loopback:
 // a holder's sums over its rows at risk, and everything on shares. Made-up rows: the time on shares
 // does not depend on them.
+#include <benchmark/benchmark.h>
+
 #include <random>
 
 #include "bench/mpc_processes.h"

@@ -129,6 +129,22 @@ TEST(TwoPartyJoinTest, BelowTheMinimumNobodyLinks) {
   ExpectJoined(Join(lists, {3, 3}, 2), lists);
 }
 
+// One bit is not enough, whoever says it.
+TEST(TwoPartyJoinTest, BothHaveToSayThatTheMinimumIsReached) {
+  const std::array<Names, 2> lists = {Names{"ada", "bo"}, Names{"bo", "cy"}};
+  for (const size_t strict : {0U, 1U}) {
+    std::array<TwoPartyJoin, 2> joins;
+    const auto errors = net::RunChannels(net::MemoryParties(2), [&](net::Channel& channel) {
+      const size_t self = channel.self();
+      crypto::Prg random = net::TestRandom(static_cast<uint8_t>(40 + self));
+      const TwoPartyJoinTask task = TaskOf(self, {2, 2}, self == strict ? 2 : 1);
+      joins[self] = JoinTwoLists(channel, task, KeysOf(lists[self]), random);
+    });
+    ASSERT_EQ(net::Describe(errors), "");
+    for (const TwoPartyJoin& join : joins) EXPECT_FALSE(join.linked);
+  }
+}
+
 // ------------------------------------------------------------------- peers that deviate
 
 void Swap(net::Channel& channel, net::PartyIndex peer, ByteView out, std::span<uint8_t> in) {

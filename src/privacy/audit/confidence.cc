@@ -12,7 +12,7 @@ namespace partita::privacy {
 namespace {
 
 constexpr double kWidening = 1e-10;
-constexpr double kRoughErrors = 3;
+constexpr double kRoughErrors = 5;
 
 void CheckCount(const Count& count, double alpha) {
   if (count.trials > 0 && count.hits <= count.trials && alpha > 0 && alpha < 1) return;

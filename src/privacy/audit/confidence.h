@@ -22,7 +22,8 @@ struct Count {
 double ProportionLower(const Count& count, double alpha);
 double ProportionUpper(const Count& count, double alpha);
 
-// Rough bounds of three standard errors (Wilson), for choosing among many events; cheap and never
+// Rough bounds of five standard errors (Wilson), about what findings at 1e-6 take, for choosing among
+// many events: with fewer an event of a few runs is chosen now and then, and bounds little. Cheap and never
 // used for a finding.
 double RoughLower(const Count& count);
 double RoughUpper(const Count& count);

@@ -11,7 +11,6 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 using stats::survival::CoxSums;
-using stats::survival::Ties;
 
 // Of an opened number in steps of its grid: half a step, the guard bits, and what the arithmetic
 // errs before it is rounded.
@@ -34,7 +33,7 @@ class CoxComparison {
         agreement_(agreement) {}
 
   void Run() {
-    const stats::survival::CoxFit fit = FitCox(rows_, Ties::kBreslow);
+    const stats::survival::CoxFit fit = FitCox(rows_, task_.spec.ties);
     agreement_.run_converged = model_.converged;
     agreement_.plain_converged = fit.converged;
     double events = 0;
@@ -69,7 +68,7 @@ class CoxComparison {
   const std::string& NameOf(Index i) const {
     return task_.spec.columns[static_cast<size_t>(i)].name;
   }
-  CoxSums SumsAt(const VectorXd& point) const { return CoxSumsAt(rows_, point, Ties::kBreslow); }
+  CoxSums SumsAt(const VectorXd& point) const { return CoxSumsAt(rows_, point, task_.spec.ties); }
   static Eigen::MatrixXd Inverse(const CoxSums& sums) {
     const Index p = sums.score.size();
     return sums.information.ldlt().solve(Eigen::MatrixXd::Identity(p, p));

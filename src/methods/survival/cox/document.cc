@@ -118,11 +118,11 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
   Json strata = Json::array();
   if (!spec.stratum.empty()) strata.push_back(spec.stratum);
   if (spec.by_site) strata.push_back(kSite);
-  Json json = {{"formula", spec.formula}, {"model", kCoxModel},
-               {"ties", kBreslow},        {"strata", std::move(strata)},
-               {"cell", spec.grid.width}, {"converged", result.converged},
-               {"steps", spec.steps},     {"confidence", spec.confidence},
-               {"rows", result.rows},     {"events", result.events}};
+  Json json = {{"formula", spec.formula},  {"model", kCoxModel},
+               {"ties", NameOfTies(spec)}, {"strata", std::move(strata)},
+               {"cell", spec.grid.width},  {"converged", result.converged},
+               {"steps", spec.steps},      {"confidence", spec.confidence},
+               {"rows", result.rows},      {"events", result.events}};
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
@@ -183,8 +183,8 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   }
   study::DocumentSection coefficients;
   coefficients.heading = "Hazard ratios";
-  coefficients.paragraphs.push_back(spec.formula +
-                                    ", Cox's proportional hazards, ties by Breslow.");
+  coefficients.paragraphs.push_back(spec.formula + ", Cox's proportional hazards, ties by " +
+                                    (spec.most_ties > 1 ? "Efron." : "Breslow."));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
   coefficients.intervals.push_back(HazardPlot(result));
   coefficients.paragraphs.push_back(fmt::format(

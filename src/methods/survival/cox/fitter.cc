@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "methods/survival/cox/ties.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
@@ -60,7 +61,9 @@ uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows) {
   return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
 }
 
-uint64_t NumCoxChecks(const CoxTask& task) { return task.table_sizes.size() + 2; }
+uint64_t NumCoxChecks(const CoxTask& task) {
+  return task.table_sizes.size() + (task.spec.most_ties > 1 ? 3 : 2);
+}
 
 CoxFitter::CoxFitter(Engine& engine, const CoxTask& task, const CoxRows& own)
     : engine_(engine), task_(task), own_(own), most_(static_cast<double>(task.max_rows())) {
@@ -120,40 +123,79 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
       static_cast<double>(std::min(LeastCoxRows(task_, min_rows), task_.max_rows() + 1));
   const std::vector<Shared> more = {mpc::PlusConstant(engine_, rows_, -least, most_ + 1)};
   bits.push_back(engine_.Not(mpc::IsNegative(engine_, more).front()));
+  if (ByEfron()) bits.push_back(FewTies());
   const std::vector<mpc::BitMatrix> opened =
       engine_.RevealBits(kCoxDisclosure, bits, mpc::kEverybody);
   if (!engine_.self()) return std::nullopt;
   CoxAnswers answers;
   for (size_t t = 0; t < task_.table_sizes.size(); ++t)
     answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
-  answers.outcome = mpc::GetBit(opened[opened.size() - 2], 0, 0);
-  answers.rows = mpc::GetBit(opened.back(), 0, 0);
+  const size_t next = cells > 0 ? 1 : 0;
+  answers.outcome = mpc::GetBit(opened[next], 0, 0);
+  answers.rows = mpc::GetBit(opened[next + 1], 0, 0);
+  if (ByEfron()) answers.ties = mpc::GetBit(opened[next + 2], 0, 0);
   return answers;
 }
 
-void CoxFitter::SumAt(const Eigen::VectorXd& point) {
-  const size_t p = task_.num_columns(), cells = task_.cells.count();
+// Takes the cells apart into terms; whether there are terms enough.
+SharedBits CoxFitter::FewTies() {
+  TiedTerms terms = TermsOfTies(engine_, events_, task_.spec.most_ties);
+  events_ = terms.events;
+  gone_ = terms.gone;
+  const std::vector<Shared> none = {
+      mpc::PlusConstant(engine_, terms.beyond, -1, terms.beyond.bound + 1)};
+  return mpc::IsNegative(engine_, none).front();
+}
+
+// Of every term S0, S1 and the upper triangle of S2; and how many predictors are outside.
+Shared CoxFitter::ShareSums(const Eigen::VectorXd& point) {
+  const mpc::Shape shape{task_.cells.count(), NumRiskSums(task_.num_columns())};
   RiskSums own;
   if (HoldsRows()) own = RiskSumsAt(own_, task_.cells, point);
   const std::vector<Int128> outside = {static_cast<Int128>(own.outside)};
   std::vector<mpc::PrivateMatrix> inputs;
   for (const run::RowHolder& holder : task_.holders) {
     // A weight is rounded up at most.
-    inputs.push_back(run::SumsOfHolder(engine_, holder, {cells, NumRiskSums(p)}, kRiskBits,
-                                       LargestRisk() + 1, own.sums));
+    const auto add = [&](const std::vector<Int128>& values) {
+      inputs.push_back(
+          run::SumsOfHolder(engine_, holder, shape, kRiskBits, LargestRisk() + 1, values));
+    };
     inputs.push_back(run::SumsOfHolder(engine_, holder, {1, 1}, 0, 1, outside));
+    add(own.sums);
+    if (ByEfron()) add(own.tied);
   }
   const std::vector<Shared> shared = engine_.Input(inputs);
-  Shared sums = shared[0];
-  outside_ = shared[1];
-  for (size_t h = 1; h < task_.holders.size(); ++h) {
-    sums = engine_.Add(sums, shared[2 * h]);
-    outside_ = engine_.Add(outside_, shared[2 * h + 1]);
-  }
+  const size_t each = inputs.size() / task_.holders.size();
+  const auto total = [&](size_t which, double bound) {
+    Shared sum = shared[which];
+    for (size_t h = 1; h < task_.holders.size(); ++h)
+      sum = engine_.Add(sum, shared[each * h + which]);
+    return WithBound(sum, bound);
+  };
   const double most_risk = most_ * (LargestRisk() + 1);
-  outside_.bound = most_;
+  outside_ = total(0, most_);
+  Shared sums = total(1, most_risk);
+  if (!ByEfron()) return sums;
+  // The first term leaves nobody out.
+  std::vector<size_t> again;
+  for (size_t term = 1; term < task_.spec.most_ties; ++term) {
+    for (size_t cell = 0; cell < shape.rows; ++cell) again.push_back(cell);
+  }
+  Shared left_out;
+  mpc::ProductRound round(engine_);
+  round.AddCut(WithBound(engine_.SelectRows(total(2, most_risk), again), most_risk), gone_,
+               most_risk, kRiskBits, left_out);
+  round.Run();
+  const std::vector<Shared> terms = {sums,
+                                     engine_.Subtract(engine_.SelectRows(sums, again), left_out)};
+  return WithBound(engine_.Concatenate(terms, true), most_risk);
+}
+
+void CoxFitter::SumAt(const Eigen::VectorXd& point) {
+  const size_t p = task_.num_columns(), terms = task_.num_terms();
+  const Shared sums = ShareSums(point);
   const auto columns = [&](size_t first, size_t count) {
-    return WithBound(engine_.Slice(sums, 0, first, {cells, count}), most_risk);
+    return WithBound(engine_.Slice(sums, 0, first, {terms, count}), sums.bound);
   };
   at_risk_ = columns(0, 1);
   const std::vector<mpc::PositiveValue> positive = {{at_risk_, SmallestRisk()}};
@@ -162,7 +204,8 @@ void CoxFitter::SumAt(const Eigen::VectorXd& point) {
   Shared means, share;
   mpc::ProductRound first(engine_);
   first.AddCut(columns(1, p), inverse, kMostMean, kMeanBits, means);
-  // An event is at risk itself: d r is at most e^kMostPredictor.
+  // An event is at risk itself, of the tied at least the part that is not left out: d r is at most
+  // e^kMostPredictor.
   first.Add(events_, inverse, 4 * LargestRisk(), share);
   first.Run();
   Shared weighted;

@@ -1,4 +1,5 @@
-// Cox's partial likelihood of rows at several holders, maximised a step at a time, ties by Breslow.
+// Cox's partial likelihood of rows at several holders, maximised a step at a time, ties by Breslow or
+// Efron.
 //
 // Ideal function   (every holder's rows) -> to everybody, whether counts and rows suffice; then, whether
 //                  columns are collinear; then the points b_1 .. b_T, each number on a grid of its
@@ -11,8 +12,9 @@
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; events, and rows without one, at least min_cell; all of this over all
 //                  holders and over all but each one. Rows: min_rows, and as many as there are columns
-//                  and ten more, or three times as many if that is more. Collinear: a variance
-//                  inflation above 10^6.
+//                  and ten more, or three times as many if that is more. By Efron: no cell of time
+//                  has more events than the study file says. Collinear: a variance inflation above
+//                  10^6.
 // Method           At every point b, which is public, b_0 = 0, each holder adds up over its rows at risk
 //                  in each cell of time w, w x and w xx', w = e^(x'b) (rows.h), and shares these; d is
 //                  the events of a cell. On shares r = 1 / S0, m = r S1, and
@@ -21,7 +23,8 @@
 //                    log L = b' (sum of x over events) - sum d log S0
 //
 //                  the step by scoring_step.h, so that no sum of a cell opens: the difference of two of
-//                  them is one person's x.
+//                  them is one person's x. By Efron each cell is taken apart into one term for each
+//                  event that it may have (ties.h), and the above is over terms.
 // Convergence      scoring_path.h; and no row has a predictor beyond kMostPredictor. Else more steps are
 //                  needed, or there is no maximum (a covariate that orders the events).
 // Error            S: 2^-41 for every row; r: 2^-52 absolute and 2^-40 relative; m: 2^-40; I: 2^-64 in
@@ -31,7 +34,8 @@
 // Cost             T + 1 inputs of cells x (1 + p + p(p + 1)/2) numbers for each holder, and as often
 //                  Reciprocal of a number for each cell, p products with a cut for each cell, two Gram
 //                  products over the cells, SolveStep and release_grid.h; beside the first and the last
-//                  step Log of a number for each cell.
+//                  step Log of a number for each cell. By Efron ties.h, terms in the place of cells, the
+//                  inputs twice, and a product with a cut for each of their numbers and term.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
@@ -61,6 +65,7 @@ struct CoxTask {
   mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
 
   uint64_t max_rows() const { return run::MostRows(holders); }
+  size_t num_terms() const { return cells.count() * spec.most_ties; }
   size_t num_columns() const { return spec.columns.size(); }
   int GridBitsOf(int point) const;  // 1 .. spec.steps: the last
 };
@@ -70,7 +75,7 @@ uint64_t NumCoxChecks(const CoxTask& task);
 
 struct CoxAnswers {
   std::vector<bool> tables;
-  bool outcome = true, rows = true;
+  bool outcome = true, rows = true, ties = true;
 };
 
 struct CoxModel {
@@ -101,6 +106,9 @@ class CoxFitter {
 
  private:
   bool HoldsRows() const;
+  bool ByEfron() const { return task_.spec.most_ties > 1; }
+  mpc::SharedBits FewTies();
+  mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);
   void Solve(mpc::Engine& engine);
   mpc::Shared LogLikelihood(mpc::Engine& engine);
@@ -115,7 +123,8 @@ class CoxFitter {
 
   std::vector<mpc::Shared> counts_;  // by holder
   mpc::Shared rows_, num_events_;    // 1 x 1
-  mpc::Shared events_, event_sums_;  // cells x 1, p x 1
+  mpc::Shared events_, event_sums_;  // terms x 1, p x 1
+  mpc::Shared gone_;                 // ties.h
   mpc::Shared at_risk_;              // S0
   mpc::Shared score_, information_;  // U; I at kInformationBits - unit_bits_
   mpc::Shared outside_;              // 1 x 1

@@ -25,6 +25,10 @@ std::string CoxModelText(const CoxSpec& spec) {
 
 }  // namespace
 
+std::string TiesText(const CoxSpec& spec) {
+  return fmt::format("no cell of time has more than {} events (most_ties)", spec.most_ties);
+}
+
 double CoxIterateBits(const CoxStudy& study) {
   double bits = 0;
   for (int point = 1; point <= study.task.spec.steps; ++point)
@@ -102,6 +106,9 @@ void CoxStudy::Describe(study::Plan& plan) const {
                    "each holder's own rows",
                    min_cell),
        min_cell, false});
+  if (spec.most_ties > 1) {
+    plan.checks.push_back({name, spec.outcome.name, TiesText(spec), spec.most_ties, false});
+  }
   plan.leakage_level = kCoxProtocol;
   plan.privacy.push_back(
       {"every party but a dealer", "",
@@ -119,8 +126,9 @@ void CoxStudy::Describe(study::Plan& plan) const {
       "differ "
       "from earlier ones by few, not other terms over the same rows.");
   plan.notes.push_back(fmt::format(
-      "Times count in {} cells of {:g}{}; times within a cell are tied, by Breslow.",
-      spec.grid.cells, spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit));
+      "Times count in {} cells of {:g}{}; times within a cell are tied, by {}.", spec.grid.cells,
+      spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit,
+      spec.most_ties > 1 ? "Efron" : "Breslow"));
   plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoxFile));
 }
 

@@ -76,29 +76,46 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   return own;
 }
 
+namespace {
+
+// w, w x and the upper triangle of w xx' to the sums that begin here.
+void AddWeighted(double weight, const Eigen::RowVectorXd& x, double* at) {
+  *at++ += weight;
+  for (Index a = 0; a < x.size(); ++a) *at++ += weight * x[a];
+  for (Index a = 0; a < x.size(); ++a) {
+    for (Index b = a; b < x.size(); ++b) *at++ += weight * x[a] * x[b];
+  }
+}
+
+}  // namespace
+
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point) {
   const Index p = point.size();
   const size_t width = NumRiskSums(static_cast<size_t>(p));
   RiskSums risk;
   // Of who leaves in each cell, and added up from the last one.
-  std::vector<double> sums(cells.count() * width);
+  std::vector<double> sums(cells.count() * width), tied(cells.count() * width);
   const Eigen::VectorXd predictor = rows.x * point;
   for (Index i = 0; i < predictor.size(); ++i) {
     if (std::abs(predictor[i]) > kMostPredictor) ++risk.outside;
     const double weight = std::exp(std::clamp(predictor[i], -kMostPredictor, kMostPredictor));
-    double* at = &sums[rows.place[static_cast<size_t>(i)] * width];
-    *at++ += weight;
-    for (Index a = 0; a < p; ++a) *at++ += weight * rows.x(i, a);
-    for (Index a = 0; a < p; ++a) {
-      for (Index b = a; b < p; ++b) *at++ += weight * rows.x(i, a) * rows.x(i, b);
-    }
+    const auto row = static_cast<size_t>(i);
+    const size_t first = rows.place[row] * width;
+    AddWeighted(weight, rows.x.row(i), &sums[first]);
+    if (rows.event[row] != 0) AddWeighted(weight, rows.x.row(i), &tied[first]);
   }
   for (size_t place = cells.count(); place-- > 0;) {
     if (place % cells.cells == cells.cells - 1) continue;
     for (size_t k = 0; k < width; ++k) sums[place * width + k] += sums[(place + 1) * width + k];
   }
-  risk.sums.reserve(sums.size());
-  for (const double sum : sums) risk.sums.push_back(mpc::EncodeFixed(sum, kRiskBits));
+  const auto encoded = [](const std::vector<double>& values) {
+    std::vector<Int128> integers;
+    integers.reserve(values.size());
+    for (const double value : values) integers.push_back(mpc::EncodeFixed(value, kRiskBits));
+    return integers;
+  };
+  risk.sums = encoded(sums);
+  risk.tied = encoded(tied);
   return risk;
 }
 

@@ -5,7 +5,8 @@
 //               leaves in a cell is at risk in it, with the event or without.
 // At a point b  of every cell the sums over the rows at risk of w, w x and the upper triangle of
 //               w xx', w = e^(x'b); in one row 1 + p + p(p + 1)/2 numbers. Predictors x'b beyond
-//               kMostPredictor count as that and are counted.
+//               kMostPredictor count as that and are counted. For ties by Efron also the sums over
+//               the rows with the event in the cell.
 #pragma once
 
 #include <Eigen/Core>
@@ -47,7 +48,8 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
 data::ModelCounts CoxTables(const CoxSpec& spec, const data::Schema& factors);
 
 struct RiskSums {
-  std::vector<Int128> sums;  // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits
+  // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits: of who is at risk, of who has the event.
+  std::vector<Int128> sums, tied;
   uint64_t outside = 0;
 };
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point);

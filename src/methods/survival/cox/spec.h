@@ -8,6 +8,7 @@
 
 #include "data/model_columns.h"
 #include "methods/survival/time_grid.h"
+#include "stats/survival/cox.h"
 
 namespace partita::methods::survival {
 
@@ -28,10 +29,19 @@ struct CoxSpec : data::ModelColumns {
   std::string stratum;    // a factor; empty: none
   size_t num_levels = 1;  // of it
   bool by_site = false;   // holders are strata
-  int steps = 5;          // from 0
+  stats::survival::Ties ties = stats::survival::Ties::kBreslow;
+  size_t most_ties =
+      1;          // events in a cell that count one after the other: by Efron, else all at once
+  int steps = 5;  // from 0
   double confidence = 0.95;
   bool told_to_all = false;
 };
+
+inline const char* NameOfTies(const CoxSpec& spec) {
+  return spec.ties == stats::survival::Ties::kEfron ? kEfron : kBreslow;
+}
+
+std::string TiesText(const CoxSpec& spec);  // what is checked
 
 // Columns are centred and scaled to [-1, 1]: (value - middle) / half. The partial likelihood does not
 // know the middle.

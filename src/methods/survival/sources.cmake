@@ -1,6 +1,7 @@
 list(APPEND method_sources
   survival/cells.cc
   survival/cox/fitter.cc
+  survival/cox/proportional.cc
   survival/cox/result.cc
   survival/cox/rows.cc
   survival/cox/ties.cc

@@ -62,6 +62,7 @@ class CoxComparison {
     AddOnGrid("log-likelihood", model_.totals[1], sums.log_likelihood, on_grid);
     AddOnGrid("score test", model_.totals[2], fit.score_test, on_grid);
     AddOnGrid("Wald's test", model_.totals[3], at.dot(sums.information * at), on_grid);
+    if (model_.proportional) CompareProportional(at, on_grid);
   }
 
  private:
@@ -75,6 +76,16 @@ class CoxComparison {
   }
   void AddOnGrid(const std::string& name, double run, double plain, double error) {
     agreement_.Add(analysis_, name, run, std::fabs(run - plain) <= error ? run : plain, error);
+  }
+  void CompareProportional(const VectorXd& at, double on_grid) {
+    const auto tests = stats::survival::TestProportional(
+        rows_, at, task_.spec.ties,
+        [&](double cell) { return TimeOf(task_.cells, static_cast<size_t>(cell)); });
+    for (Index i = 0; i < tests.columns.size(); ++i) {
+      AddOnGrid(NameOf(i) + ", proportional hazards",
+                model_.totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], on_grid);
+    }
+    AddOnGrid("proportional hazards", model_.totals.back(), tests.all, on_grid);
   }
   // The estimates are one step from the point before them, which is public.
   void CompareLastStep() {

@@ -7,7 +7,8 @@
 //                  release rule. To the receiver, or to all where the study says so, whether the fit
 //                  converged, the numbers of rows and of events; and if it converged standard errors
 //                  on their own grid and, on an absolute one, the partial log-likelihood at 0 and at the
-//                  estimates, the score test and Wald's, else zeros.
+//                  estimates, the score test and Wald's, else zeros. Where they are asked for also the
+//                  tests of proportional hazards (proportional.h), and whether they are valid.
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; events, and rows without one, at least min_cell; all of this over all
@@ -42,6 +43,7 @@
 #include <optional>
 #include <vector>
 
+#include "methods/survival/cox/proportional.h"
 #include "methods/survival/cox/rows.h"
 #include "mpc/functions/scoring_path.h"
 #include "run/method/row_holder.h"
@@ -52,7 +54,8 @@ inline constexpr char kCoxDisclosure[] = "disclosure", kIndependence[] = "indepe
                       kIterates[] = "iterates", kEstimatesRelease[] = "estimates",
                       kFitRelease[] = "fit";
 inline constexpr int kFirstGridBits = 2, kPathGridBits = 4;
-// log L at 0 and at the estimates, score test, Wald's.
+// log L at 0 and at the estimates, score test, Wald's; then, where they are asked for, the tests of
+// proportional hazards, of each column and of all.
 inline constexpr size_t kCoxTotals = 4;
 inline constexpr uint64_t kMostCoxRows = uint64_t{1} << 22;
 
@@ -66,6 +69,13 @@ struct CoxTask {
 
   uint64_t max_rows() const { return run::MostRows(holders); }
   size_t num_terms() const { return cells.count() * spec.most_ties; }
+  size_t num_totals() const {
+    return kCoxTotals + (spec.proportional ? spec.columns.size() + 1 : 0);
+  }
+  // Numbers of kFitRelease.
+  uint64_t num_of_fit() const {
+    return 3 + 2 * spec.columns.size() + num_totals() + (spec.proportional ? 1 : 0);
+  }
   size_t num_columns() const { return spec.columns.size(); }
   int GridBitsOf(int point) const;  // 1 .. spec.steps: the last
 };
@@ -82,6 +92,7 @@ struct CoxModel {
   bool converged = false;
   uint64_t rows = 0, events = 0;
   Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
+  bool proportional = false;               // these tests are among the totals
   std::vector<double> totals;
 };
 struct CoxFitted {
@@ -106,8 +117,10 @@ class CoxFitter {
 
  private:
   bool HoldsRows() const;
+  mpc::Shared Total(const std::vector<mpc::Shared>& inputs, size_t each, size_t place);
   bool ByEfron() const { return task_.spec.most_ties > 1; }
   mpc::SharedBits FewTies();
+  void TimeEvents();
   mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);
   void Solve(mpc::Engine& engine);
@@ -125,6 +138,10 @@ class CoxFitter {
   mpc::Shared rows_, num_events_;    // 1 x 1
   mpc::Shared events_, event_sums_;  // terms x 1, p x 1
   mpc::Shared gone_;                 // ties.h
+  mpc::Shared timed_sums_;           // p x 1
+  // Of the last point: the events times g and times g^2, terms x 1.
+  std::vector<mpc::Shared> weights_;
+  TimedSums timed_;
   mpc::Shared at_risk_;              // S0
   mpc::Shared score_, information_;  // U; I at kInformationBits - unit_bits_
   mpc::Shared outside_;              // 1 x 1

@@ -39,7 +39,7 @@ double CoxIterateBits(const CoxStudy& study) {
 double CoxOpenedBits(const CoxStudy& study) {
   const CoxTask& task = study.task;
   return CoxIterateBits(study) +
-         privacy::NumberBits(task.num_columns() + kCoxTotals, task.grid_bits) +
+         privacy::NumberBits(task.num_columns() + task.num_totals(), task.grid_bits) +
          privacy::CountBits(task.max_rows());
 }
 
@@ -75,9 +75,11 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
                        "converged {} standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's on one of 2^-{}",
-                       p, task.grid_bits, task.grid_bits),
-           ToldName(study), "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+                       "partial log-likelihoods, the score test and Wald's{} on one of 2^-{}",
+                       p, task.grid_bits,
+                       task.spec.proportional ? " and tests of proportional hazards" : "",
+                       task.grid_bits),
+           ToldName(study), "exact", 1, task.to, task.num_of_fit()}};
 }
 
 void CoxStudy::Describe(study::Plan& plan) const {
@@ -155,7 +157,7 @@ std::vector<study::PlanExposure> CoxStudy::Exposures() const {
   study::PlanExposure all;
   all.of = "all releases of this study";
   all.to = ToldName(*this);
-  all.opened = path.opened + 3 + 2 * p + kCoxTotals;
+  all.opened = path.opened + task.num_of_fit();
   all.statistics = statistics;
   all.level = kCoxProtocol;
   all.exposes = {"the exact number of events"};

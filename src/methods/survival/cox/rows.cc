@@ -33,6 +33,7 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   own.counts.resize(tables.num_cells + 3);
   own.events.resize(cells.count());
   own.event_sums.resize(spec.columns.size());
+  own.timed_sums.resize(spec.columns.size());
   return own;
 }
 
@@ -62,7 +63,7 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   const std::vector<Int128> counts =
       data::CountCells(CountedColumns(spec), tables, table, rows, own.event, {});
   std::copy(counts.begin(), counts.end(), own.counts.begin());
-  Eigen::VectorXd sums = Eigen::VectorXd::Zero(own.x.cols());
+  Eigen::VectorXd sums = Eigen::VectorXd::Zero(own.x.cols()), timed = sums;
   for (Index i = 0; i < n; ++i) {
     const auto row = static_cast<size_t>(i);
     ++own.counts[tables.num_cells + own.event[row]];
@@ -70,9 +71,12 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
     if (own.event[row] == 0) continue;
     ++own.events[own.place[row]];
     sums += own.x.row(i);
+    timed += TimeOf(cells, own.place[row]) * own.x.row(i);
   }
-  for (Index c = 0; c < sums.size(); ++c)
+  for (Index c = 0; c < sums.size(); ++c) {
     own.event_sums[static_cast<size_t>(c)] = mpc::EncodeFixed(sums[c], kRiskBits);
+    own.timed_sums[static_cast<size_t>(c)] = mpc::EncodeFixed(timed[c], kRiskBits);
+  }
   return own;
 }
 

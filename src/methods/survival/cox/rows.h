@@ -28,6 +28,12 @@ struct CoxCells {
   size_t count() const { return strata * cells; }
 };
 
+// g of a cell: time from the first cell at -1 to the last at 1.
+inline double TimeOf(const CoxCells& cells, size_t place) {
+  if (cells.cells == 1) return 0;
+  return 2 * static_cast<double>(place % cells.cells) / static_cast<double>(cells.cells - 1) - 1;
+}
+
 struct CoxRows {
   Eigen::MatrixXd x;            // in [-1, 1]
   std::vector<uint32_t> place;  // stratum * cells + cell
@@ -36,6 +42,7 @@ struct CoxRows {
 
   // By cell; of p columns at kRiskBits.
   std::vector<Int128> events, event_sums;
+  std::vector<Int128> timed_sums;  // of x over events, each times TimeOf its cell
 };
 
 // own_stratum: of a holder where holders are strata.

@@ -107,6 +107,12 @@ void ReadTies(const TableReader& reader, CoxSpec& spec) {
   spec.most_ties = static_cast<size_t>(most->value);
 }
 
+void ReadProportional(const TableReader& reader, CoxSpec& spec) {
+  const auto test = reader.OptionalText("ph_test");
+  if (!test) return;
+  spec.proportional = reader.Choice(*test, "ph_test", {kIdentity, kNone}) == kIdentity;
+}
+
 void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
@@ -139,6 +145,7 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   spec.grid = ReadGrid(reader, spec.outcome);
   RequireSize(reader, study, spec);
   ReadCoxSteps(reader, spec);
+  ReadProportional(reader, spec);
   spec.confidence = ReadConfidence(reader);
   if (reader.Has("report")) {
     reader.Fail(reader.PositionOf("report"), "a Cox model has no report times",

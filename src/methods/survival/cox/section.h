@@ -6,6 +6,7 @@
 //   most_ties    by Efron: events that a cell of time may have, 2 to 64; default 16
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   steps        default 5
+//   ph_test      "identity": tests of proportional hazards over time itself; "none", the default
 //   confidence   of the intervals; default 0.95
 //   subset, release
 #pragma once

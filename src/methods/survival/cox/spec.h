@@ -15,6 +15,7 @@ namespace partita::methods::survival {
 inline constexpr char kCoxModel[] = "cox";          // as study files name it
 inline constexpr char kCoxProtocol[] = "iterates";  // its level: points open, rounded
 inline constexpr char kEstimates[] = "estimates";   // what it releases
+inline constexpr char kIdentity[] = "identity", kNone[] = "none";  // g of the test
 inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
 
 // The word in strata(site): every holder is a stratum.
@@ -31,8 +32,9 @@ struct CoxSpec : data::ModelColumns {
   bool by_site = false;   // holders are strata
   stats::survival::Ties ties = stats::survival::Ties::kBreslow;
   size_t most_ties =
-      1;          // events in a cell that count one after the other: by Efron, else all at once
-  int steps = 5;  // from 0
+      1;  // events in a cell that count one after the other: by Efron, else all at once
+  bool proportional = false;  // whether hazards are so is tested
+  int steps = 5;              // from 0
   double confidence = 0.95;
   bool told_to_all = false;
 };

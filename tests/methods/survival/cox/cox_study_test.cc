@@ -47,6 +47,7 @@ std::string CoxText() {
   return Edited(text, "[\"curves\"]", "[\"estimates\"]");
 }
 
+const char kWithTest[] = "model = \"cox\"\nph_test = \"identity\"";
 const char kWithEfron[] = "model = \"cox\"\nties = \"efron\"";
 
 study::StudyFile Parse(const std::string& text) {
@@ -108,6 +109,7 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
         "fewer most_ties"},
        {model, model + "\nties = \"exact\"", "58:", "exact", "breslow"},
        {model, model + "\nsteps = 2", "58:", "there are 2 steps", "3 to 15"},
+       {model, model + "\nph_test = \"km\"", "58:", "km", "identity"},
        {model, model + "\nreport = [20]", "58:", "no report times", "without model"},
        {model, "report = [20]\nties = \"breslow\"", "58:", "curves have no ties",
         "model = \"cox\""},
@@ -305,9 +307,28 @@ TEST(CoxStudyTest, RefusesRowsThatAreTooFew) {
   EXPECT_THAT(run::RootCause(small)->error->message(), HasSubstr("each count of arm"));
 }
 
+TEST(CoxStudyTest, ProportionalHazardsAreTestedIfAskedFor) {
+  const std::string text = Edited(CoxText(), "model = \"cox\"", kWithTest);
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ExpectPlannedTraffic(outcomes);
+  const json test = ResultOf(outcomes.front())["fit"]["proportional"];
+  EXPECT_EQ(test["transform"], "identity");
+  ASSERT_EQ(test["terms"].size(), 2u);
+  EXPECT_EQ(test["terms"][1]["term"], "arm.treated");
+  EXPECT_EQ(test["all"]["df"], 2);
+  // The rows are the same in every run, and their lives exponential.
+  EXPECT_LT(test["all"]["chi_square"], 10);
+  EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).sections[1].tables.size(), 3u);
+  const study::Plan plan = run::BuildPlan(*Prepare(text));
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("tests of proportional hazards")));
+  // Three tests and whether they are valid.
+  EXPECT_EQ(plan.exposures[1].opened, 35u);
+}
+
 TEST(CoxStudyTest, TiesByEfronAreCheckedFirst) {
   const std::string text = Edited(CoxText(), "model = \"cox\"", kWithEfron);
-  const auto outcomes = Outcomes(RunStudy(Edited(text, "model", "most_ties = 32\nmodel"), ClinicTables()));
+  const auto outcomes =
+      Outcomes(RunStudy(Edited(text, "model", "most_ties = 32\nmodel"), ClinicTables()));
   ExpectPlannedTraffic(outcomes);
   EXPECT_EQ(ResultOf(outcomes.front())["ties"], "efron");
   EXPECT_EQ(outcomes.front().plan.checks.back().rule,
@@ -343,6 +364,8 @@ TEST(CoxStudyTest, RehearsalsAgree) {
   rehearsals::ExpectPassed(run::Rehearse(
       prepared(Edited(CoxText(), "model = \"cox\"", std::string(kWithEfron) + "\nmost_ties = 64")),
       {.rows_per_block = 400}, progress));
+  rehearsals::ExpectPassed(run::Rehearse(prepared(Edited(CoxText(), "model = \"cox\"", kWithTest)),
+                                         {.rows_per_block = 400}, progress));
   run::RehearsedRun run = run::RunOnMockRows(study, {.rows_per_block = 400}, progress);
   for (data::Column& column : run.mock.pooled.columns) {
     if (column.schema.name == "death") column.codes[3] = column.codes[3] == 0 ? 1 : 0;

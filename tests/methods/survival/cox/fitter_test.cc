@@ -53,7 +53,7 @@ Ran RunCox(const CoxCase& of, const std::string& kind, int grid_bits = kFineBits
                   {kIterates, "", "all", "exact", static_cast<uint64_t>(of.spec.steps) - 1,
                    mpc::kEverybody, 2 * p},
                   {kEstimatesRelease, "", "all", "exact", 1, mpc::kEverybody, 2 * p},
-                  {kFitRelease, "", "one", "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+                  {kFitRelease, "", "one", "exact", 1, task.to, task.num_of_fit()}};
   std::vector<Ran> ran(of.parts.size());
   const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
     const std::optional<size_t> self = engine.self();
@@ -126,6 +126,7 @@ CoxCase RealCase(const json& wanted) {
     levels = names.size();
   }
   CoxCase of = testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
+  of.spec.proportional = true;
   if (wanted["ties"] == kEfron) TakeEfron(of, months ? 20 : 4);
   return of;
 }
@@ -157,6 +158,12 @@ void ExpectReal(const std::string& name, const std::string& kind, size_t holders
   EXPECT_NEAR(model.totals[2], wanted["score"].get<double>(), 1e-3 + rounding);
   // R rounds this one to two digits.
   EXPECT_NEAR(model.totals[3], wanted["wald"].get<double>(), 0.0051 + rounding);
+  EXPECT_TRUE(model.proportional);
+  ASSERT_EQ(model.totals.size(), kCoxTotals + wanted["proportional"].size());
+  for (size_t k = kCoxTotals; k < model.totals.size(); ++k) {
+    const double test = wanted["proportional"][k - kCoxTotals];
+    EXPECT_NEAR(model.totals[k], test, 1e-4 * test + 1e-4 + rounding) << k;
+  }
 }
 
 TEST(CoxFitter, IsThatOfR) {
@@ -233,7 +240,16 @@ void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
       EXPECT_EQ(steps, std::round(steps)) << k;
     }
   }
-  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, std::ldexp(kOfRounding, -grid_bits));
+  const double half = std::ldexp(kOfRounding, -grid_bits);
+  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, half);
+  EXPECT_EQ(fitted.model->proportional, of.spec.proportional);
+  if (!of.spec.proportional) return;
+  const auto tests = TestProportional(rows, fitted.points.back(), of.spec.ties, [&](double cell) {
+    return TimeOf(task.cells, static_cast<size_t>(cell));
+  });
+  for (Index i = 0; i < next.size(); ++i)
+    EXPECT_NEAR(fitted.model->totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], half);
+  EXPECT_NEAR(fitted.model->totals.back(), tests.all, half);
 }
 
 TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
@@ -245,6 +261,7 @@ TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
   ExpectTwin(of, RunCox(of, "dealer", 6), 6);
   // Times beyond the last cell of others; every third event is one day.
   CoxCase coarse = of;
+  coarse.spec.proportional = true;
   coarse.spec.grid = GridOf(coarse.spec.outcome, 5);
   testing::Deal(coarse, 3);
   ExpectTwin(coarse, RunCox(coarse, "replicated", 6), 6);
@@ -321,11 +338,39 @@ TEST(CoxFitter, TermsOfTiesAreEventsOneAfterTheOther) {
   }
 }
 
+// All events in one cell of time: nothing changes with it, and a ratio that does is found.
+TEST(CoxFitter, ProportionalHazardsAreTested) {
+  NumericColumns columns = DrawColumns(9, 400, 20);
+  for (size_t r = 0; r < 400; ++r) {
+    if (columns["died"][r] == 1) columns["days"][r] = 7;
+  }
+  CoxCase at_once = testing::CaseOf("age + smoker", 20, Covariates(), columns);
+  testing::Deal(at_once, 2);
+  at_once.spec.proportional = true;
+  const CoxModel none = *RunCox(at_once, "dealer", 6).fitted.model;
+  EXPECT_TRUE(none.converged);
+  EXPECT_FALSE(none.proportional);
+  for (size_t k = kCoxTotals; k < none.totals.size(); ++k) EXPECT_EQ(none.totals[k], 0);
+  // Smokers die early or not at all.
+  NumericColumns early = DrawColumns(9, 400, 20);
+  for (size_t r = 0; r < 400; ++r) {
+    if (early["smoker"][r] == 1 && early["days"][r] > 8) early["died"][r] = r % 8 == 0 ? 1 : 0;
+  }
+  CoxCase changing = testing::CaseOf("age + smoker", 20, Covariates(), early);
+  testing::Deal(changing, 2);
+  changing.spec.proportional = true;
+  const Ran ran = RunCox(changing, "dealer", 6);
+  ExpectTwin(changing, ran, 6);
+  EXPECT_GT(ran.fitted.model->totals[kCoxTotals + 1], 10.83);
+  EXPECT_LT(ran.fitted.model->totals[kCoxTotals], 7);
+}
+
 TEST(CoxFitter, HoldersAreStrata) {
   const NumericColumns columns = DrawColumns(2, 240, 30);
   CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
   testing::Deal(of, 2);
   of.spec.by_site = true;
+  of.spec.proportional = true;
   const Ran by_site = RunCox(of, "dealer", 10);
   ExpectTwin(of, by_site, 10);
   CoxCase pooled = of;
@@ -364,8 +409,11 @@ TEST(CoxFitter, MonotoneLikelihoodDoesNotConverge) {
   CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
   testing::Deal(of, 2);
   of.spec.steps = 8;
+  of.spec.proportional = true;
   const CoxModel model = *RunCox(of, "dealer", 6).fitted.model;
   EXPECT_FALSE(model.converged);
+  EXPECT_FALSE(model.proportional);
+  EXPECT_EQ(model.totals.size(), kCoxTotals + 3);
   EXPECT_EQ(model.standard_errors.norm(), 0);
   for (const double total : model.totals) EXPECT_EQ(total, 0);
   // One step is too few for anything.

@@ -18,7 +18,7 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 3, kMostSteps = 15;
-constexpr int64_t kFewestTies = 2, kMostTies = 64, kDefaultTies = 16;
+constexpr int64_t kFewestTies = 2, kMostTies = 64, kDefaultTies = 8;
 constexpr study::OneRelease kCoxRelease{
     kEstimates, "a Cox model releases its estimates",
     "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "

@@ -3,7 +3,7 @@
 //   formula      Surv(time, event) ~ terms + strata(a): columns of a survival variable, the terms of a
 //                regression; strata(site): every holder a stratum
 //   ties         "breslow", the default, or "efron"
-//   most_ties    by Efron: events that a cell of time may have, 2 to 64; default 16
+//   most_ties    by Efron: events that a cell of time may have, 2 to 64; default 8
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   steps        default 5
 //   ph_test      "identity": tests of proportional hazards over time itself; "none", the default

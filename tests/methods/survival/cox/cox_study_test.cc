@@ -91,7 +91,7 @@ TEST(CoxSection, HasDefaults) {
   EXPECT_EQ(spec.most_ties, 1u);
   const CoxSpec efron = Read(Edited(CoxText(), "model = \"cox\"", kWithEfron));
   EXPECT_EQ(efron.ties, stats::survival::Ties::kEfron);
-  EXPECT_EQ(efron.most_ties, 16u);
+  EXPECT_EQ(efron.most_ties, 8u);
   EXPECT_THAT(spec.variables, ElementsAre("age", "arm", "death"));
   ASSERT_EQ(spec.columns.size(), 2u);
   EXPECT_EQ(spec.columns[1].name, "arm.treated");

@@ -119,7 +119,7 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
     section->cox = ReadCox(reader, study, analysis);
     return section;
   }
-  for (const char* key : {"ties", "steps"}) {
+  for (const char* key : {"ties", "most_ties", "steps", "ph_test"}) {
     if (!reader.Has(key)) continue;
     reader.Fail(reader.PositionOf(key), fmt::format("curves have no {}", key),
                 "leave it out, or write model = \"cox\"");
@@ -202,8 +202,8 @@ bool IsCox(const study::AnalysisSpec& analysis) {
 
 study::SectionReader SurvivalReader() {
   return {kMethodName,
-          {"formula", "model", "report", "cell", "ties", "steps", "confidence", "subset", "release",
-           "privacy"},
+          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test",
+           "confidence", "subset", "release", "privacy"},
           ReadSurvival};
 }
 

@@ -1,8 +1,10 @@
 list(APPEND method_sources
   survival/cells.cc
   survival/cox/fitter.cc
+  survival/cox/proportional.cc
   survival/cox/result.cc
   survival/cox/rows.cc
+  survival/cox/ties.cc
   survival/curves.cc
   survival/log_rank.cc
   survival/medians.cc

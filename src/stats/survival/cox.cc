@@ -25,10 +25,16 @@ struct Risk {
   Eigen::MatrixXd second;
 };
 
+// Sums over events, each counted as often as a function of its time says.
 class Sums {
  public:
-  Sums(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties)
-      : rows_(rows), predictor_(rows.x * point), ties_(ties), at_risk_(point.size()) {
+  Sums(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties,
+       std::function<double(double)> times)
+      : rows_(rows),
+        predictor_(rows.x * point),
+        ties_(ties),
+        times_(std::move(times)),
+        at_risk_(point.size()) {
     sums_.score.setZero(point.size());
     sums_.information.setZero(point.size(), point.size());
   }
@@ -59,6 +65,7 @@ class Sums {
   void AddTime(const std::vector<size_t>& rows) {
     Risk tied(sums_.score.size());
     int events = 0;
+    const double count = times_(rows_.time[rows.front()]);
     for (const size_t row : rows) {
       const auto i = static_cast<Eigen::Index>(row);
       const double weight = std::exp(predictor_[i]);
@@ -67,23 +74,24 @@ class Sums {
       if (rows_.event[row] == 0) continue;
       ++events;
       tied.Add(weight, x);
-      sums_.log_likelihood += predictor_[i];
-      sums_.score += x;
+      sums_.log_likelihood += count * predictor_[i];
+      sums_.score += count * x;
     }
     for (int k = 0; k < events; ++k) {
       const double gone = ties_ == Ties::kEfron ? static_cast<double>(k) / events : 0;
       const double zeroth = at_risk_.zeroth - gone * tied.zeroth;
       const Eigen::VectorXd mean = (at_risk_.first - gone * tied.first) / zeroth;
-      sums_.log_likelihood -= std::log(zeroth);
-      sums_.score -= mean;
+      sums_.log_likelihood -= count * std::log(zeroth);
+      sums_.score -= count * mean;
       sums_.information +=
-          (at_risk_.second - gone * tied.second) / zeroth - mean * mean.transpose();
+          count * ((at_risk_.second - gone * tied.second) / zeroth - mean * mean.transpose());
     }
   }
 
   const CoxRows& rows_;
   const Eigen::VectorXd predictor_;
   const Ties ties_;
+  const std::function<double(double)> times_;
   Risk at_risk_;
   CoxSums sums_;
 };
@@ -91,7 +99,20 @@ class Sums {
 }  // namespace
 
 CoxSums CoxSumsAt(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties) {
-  return Sums(rows, point, ties).Add();
+  return Sums(rows, point, ties, [](double) { return 1.0; }).Add();
+}
+
+ProportionalTest TestProportional(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties,
+                                  const std::function<double(double)>& g) {
+  const CoxSums plain = CoxSumsAt(rows, point, ties), first = Sums(rows, point, ties, g).Add(),
+                second =
+                    Sums(rows, point, ties, [&](double time) { return g(time) * g(time); }).Add();
+  const Eigen::LDLT<Eigen::MatrixXd> inverse = plain.information.ldlt();
+  const Eigen::VectorXd score = first.score - first.information * inverse.solve(plain.score);
+  const Eigen::MatrixXd information =
+      second.information - first.information * inverse.solve(first.information);
+  return {(score.array().square() / information.diagonal().array()).matrix(),
+          score.dot(information.ldlt().solve(score))};
 }
 
 CoxFit FitCox(const CoxRows& rows, Ties ties) {

@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace partita::stats::survival {
@@ -26,6 +27,15 @@ struct CoxSums {
   Eigen::MatrixXd information;
 };
 CoxSums CoxSumsAt(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties);
+
+// Score tests of coefficients b + c g that change with time, at b: of each column (1 degree of freedom)
+// and of all (p); R's cox.zph with terms = FALSE. P. Grambsch, T. Therneau, Biometrika 1994.
+struct ProportionalTest {
+  Eigen::VectorXd columns;
+  double all = 0;
+};
+ProportionalTest TestProportional(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties,
+                                  const std::function<double(double)>& g);
 
 struct CoxFit {
   Eigen::VectorXd point, standard_errors;

@@ -38,13 +38,15 @@ curves <- function(data, file, report) {
   object(fields, 2)
 }
 cox <- function(formula, data, file, ties) {
+  environment(formula) <- environment()  # where cox.zph looks for the data
   fit <- coxph(formula, data, ties = ties, eps = 1e-12, toler.chol = 1e-14, iter.max = 50)
   test <- summary(fit)
   object(c(data = paste0("\"", file, "\""), ties = paste0("\"", ties, "\""),
            formula = paste0("\"", paste(deparse(formula, 300), collapse = ""), "\""),
            estimate = listed(number(coef(fit))), standard_error = listed(number(sqrt(diag(vcov(fit))))),
            log_likelihood = listed(number(fit$loglik)), score = number(test$sctest[[1]]),
-           wald = number(fit$wald.test[[1]])), 2)
+           wald = number(fit$wald.test[[1]]),
+           proportional = listed(number(cox.zph(fit, transform = "identity", terms = FALSE)$table[, 1]))), 2)
 }
 plain <- Surv(time, status) ~ age + sex + ph.ecog
 layered <- Surv(time, status) ~ age + ph.ecog + strata(sex)

@@ -147,8 +147,9 @@ TEST(SurvivalTwins, CoxIsThatOfR) {
     if (!wanted.contains("ties")) continue;
     SCOPED_TRACE(name);
     ++fits;
-    const CoxFit fit =
-        FitCox(CoxRowsOf(wanted), wanted["ties"] == "efron" ? Ties::kEfron : Ties::kBreslow);
+    const Ties ties = wanted["ties"] == "efron" ? Ties::kEfron : Ties::kBreslow;
+    const CoxRows rows = CoxRowsOf(wanted);
+    const CoxFit fit = FitCox(rows, ties);
     EXPECT_TRUE(fit.converged);
     for (size_t c = 0; c < wanted["estimate"].size(); ++c) {
       const auto i = static_cast<Eigen::Index>(c);
@@ -161,6 +162,12 @@ TEST(SurvivalTwins, CoxIsThatOfR) {
     ExpectNear(fit.score_test, wanted["score"], 1000);
     // R rounds this one to two digits.
     EXPECT_NEAR(fit.wald_test, wanted["wald"].get<double>(), 0.0051);
+    const ProportionalTest test =
+        TestProportional(rows, fit.point, ties, [](double t) { return t; });
+    const json& proportional = wanted["proportional"];
+    for (size_t c = 0; c + 1 < proportional.size(); ++c)
+      ExpectNear(test.columns[static_cast<Eigen::Index>(c)], proportional[c], 1000);
+    ExpectNear(test.all, proportional.back(), 1000);
   }
   EXPECT_EQ(fits, 7u);
 }

@@ -11,7 +11,6 @@ namespace {
 using Eigen::Index;
 using Eigen::VectorXd;
 using stats::survival::CoxSums;
-using stats::survival::Ties;
 
 // Of an opened number in steps of its grid: half a step, the guard bits, and what the arithmetic
 // errs before it is rounded.
@@ -34,7 +33,7 @@ class CoxComparison {
         agreement_(agreement) {}
 
   void Run() {
-    const stats::survival::CoxFit fit = FitCox(rows_, Ties::kBreslow);
+    const stats::survival::CoxFit fit = FitCox(rows_, task_.spec.ties);
     agreement_.run_converged = model_.converged;
     agreement_.plain_converged = fit.converged;
     double events = 0;
@@ -63,19 +62,30 @@ class CoxComparison {
     AddOnGrid("log-likelihood", model_.totals[1], sums.log_likelihood, on_grid);
     AddOnGrid("score test", model_.totals[2], fit.score_test, on_grid);
     AddOnGrid("Wald's test", model_.totals[3], at.dot(sums.information * at), on_grid);
+    if (model_.proportional) CompareProportional(at, on_grid);
   }
 
  private:
   const std::string& NameOf(Index i) const {
     return task_.spec.columns[static_cast<size_t>(i)].name;
   }
-  CoxSums SumsAt(const VectorXd& point) const { return CoxSumsAt(rows_, point, Ties::kBreslow); }
+  CoxSums SumsAt(const VectorXd& point) const { return CoxSumsAt(rows_, point, task_.spec.ties); }
   static Eigen::MatrixXd Inverse(const CoxSums& sums) {
     const Index p = sums.score.size();
     return sums.information.ldlt().solve(Eigen::MatrixXd::Identity(p, p));
   }
   void AddOnGrid(const std::string& name, double run, double plain, double error) {
     agreement_.Add(analysis_, name, run, std::fabs(run - plain) <= error ? run : plain, error);
+  }
+  void CompareProportional(const VectorXd& at, double on_grid) {
+    const auto tests = stats::survival::TestProportional(
+        rows_, at, task_.spec.ties,
+        [&](double cell) { return TimeOf(task_.cells, static_cast<size_t>(cell)); });
+    for (Index i = 0; i < tests.columns.size(); ++i) {
+      AddOnGrid(NameOf(i) + ", proportional hazards",
+                model_.totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], on_grid);
+    }
+    AddOnGrid("proportional hazards", model_.totals.back(), tests.all, on_grid);
   }
   // The estimates are one step from the point before them, which is public.
   void CompareLastStep() {

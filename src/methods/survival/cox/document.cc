@@ -58,6 +58,32 @@ study::DocumentTable CoxTestTable(const CoxSpec& spec, const CoxResult& result) 
   return table;
 }
 
+study::DocumentTable ProportionalTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  table.columns = {"proportional hazards", "chi-square", "degrees of freedom", "p-value"};
+  for (size_t c = 0; c < result.proportional.size(); ++c) {
+    const bool all = c == spec.columns.size();
+    const CoxTest& test = result.proportional[c];
+    table.rows.push_back({all ? std::string("all terms") : spec.columns[c].name, test.chi_square,
+                          all ? static_cast<double>(c) : 1.0, test.p_value});
+  }
+  return table;
+}
+
+Json ProportionalJson(const CoxSpec& spec, const CoxResult& result) {
+  if (result.proportional.empty()) return nullptr;
+  Json json = {{"transform", kIdentity}, {"terms", Json::array()}};
+  for (size_t c = 0; c < spec.columns.size(); ++c) {
+    json["terms"].push_back({{"term", spec.columns[c].name},
+                             {"chi_square", result.proportional[c].chi_square},
+                             {"p_value", result.proportional[c].p_value}});
+  }
+  json["all"] = {{"chi_square", result.proportional.back().chi_square},
+                 {"df", spec.columns.size()},
+                 {"p_value", result.proportional.back().p_value}};
+  return json;
+}
+
 study::DocumentTable CoxFitTable(const CoxSpec& spec, const CoxResult& result) {
   study::DocumentTable table;
   table.columns = {"fit", "value"};
@@ -118,11 +144,11 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
   Json strata = Json::array();
   if (!spec.stratum.empty()) strata.push_back(spec.stratum);
   if (spec.by_site) strata.push_back(kSite);
-  Json json = {{"formula", spec.formula}, {"model", kCoxModel},
-               {"ties", kBreslow},        {"strata", std::move(strata)},
-               {"cell", spec.grid.width}, {"converged", result.converged},
-               {"steps", spec.steps},     {"confidence", spec.confidence},
-               {"rows", result.rows},     {"events", result.events}};
+  Json json = {{"formula", spec.formula},  {"model", kCoxModel},
+               {"ties", NameOfTies(spec)}, {"strata", std::move(strata)},
+               {"cell", spec.grid.width},  {"converged", result.converged},
+               {"steps", spec.steps},      {"confidence", spec.confidence},
+               {"rows", result.rows},      {"events", result.events}};
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
@@ -137,7 +163,8 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
                    {"aic", result.aic},
                    {"likelihood_ratio", test(result.likelihood_ratio)},
                    {"wald", test(result.wald)},
-                   {"score", test(result.score)}};
+                   {"score", test(result.score)},
+                   {"proportional", ProportionalJson(spec, result)}};
   }
   json["path"] = Json::array();
   for (const CoxPath& row : result.path)
@@ -183,8 +210,8 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   }
   study::DocumentSection coefficients;
   coefficients.heading = "Hazard ratios";
-  coefficients.paragraphs.push_back(spec.formula +
-                                    ", Cox's proportional hazards, ties by Breslow.");
+  coefficients.paragraphs.push_back(spec.formula + ", Cox's proportional hazards, ties by " +
+                                    (spec.most_ties > 1 ? "Efron." : "Breslow."));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
   coefficients.intervals.push_back(HazardPlot(result));
   coefficients.paragraphs.push_back(fmt::format(
@@ -196,6 +223,14 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   study::DocumentSection fit;
   fit.heading = "Fit";
   fit.tables = {CoxTestTable(spec, result), CoxFitTable(spec, result)};
+  if (!result.proportional.empty()) {
+    fit.tables.insert(fit.tables.begin() + 1, ProportionalTable(spec, result));
+    fit.paragraphs.emplace_back(
+        "Proportional hazards: whether the log hazard ratios change linearly with time, as R's "
+        "cox.zph with transform = \"identity\". A small p-value says that a term's ratio is not "
+        "the "
+        "same early and late.");
+  }
   document.files.push_back({kCoxFile, CoefficientsCsv(result)});
   document.sections = {std::move(coefficients), std::move(fit)};
   return document;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "methods/survival/cox/ties.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
@@ -22,6 +23,7 @@ using Kind = mpc::Product::Kind;
 
 constexpr uint64_t kFreedom = 10, kRowsPerColumn = 3;
 constexpr int kInverseRiskBits = 52, kMeanBits = 40, kCoxInformationBits = 64;
+constexpr int kTimeBits = 30;
 constexpr int kLogRiskBits = 40, kTotalBits = 40, kWaldBits = 30, kWaldInformationBits = 40;
 // Of m, with room for rounding.
 constexpr double kMostMean = 2;
@@ -60,7 +62,9 @@ uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows) {
   return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
 }
 
-uint64_t NumCoxChecks(const CoxTask& task) { return task.table_sizes.size() + 2; }
+uint64_t NumCoxChecks(const CoxTask& task) {
+  return task.table_sizes.size() + (task.spec.most_ties > 1 ? 3 : 2);
+}
 
 CoxFitter::CoxFitter(Engine& engine, const CoxTask& task, const CoxRows& own)
     : engine_(engine), task_(task), own_(own), most_(static_cast<double>(task.max_rows())) {
@@ -71,6 +75,14 @@ CoxFitter::CoxFitter(Engine& engine, const CoxTask& task, const CoxRows& own)
 bool CoxFitter::HoldsRows() const {
   const auto holds = [&](const run::RowHolder& h) { return engine_.self() == h.party; };
   return engine_.self() && std::any_of(task_.holders.begin(), task_.holders.end(), holds);
+}
+
+// Over holders, of which each has so many inputs, the one at this place.
+Shared CoxFitter::Total(const std::vector<Shared>& inputs, size_t each, size_t place) {
+  Shared sum = inputs[place];
+  for (size_t h = 1; h < task_.holders.size(); ++h)
+    sum = engine_.Add(sum, inputs[each * h + place]);
+  return WithBound(sum, most_);
 }
 
 void CoxFitter::ShareCounts() {
@@ -84,14 +96,14 @@ void CoxFitter::ShareCounts() {
     add({cells, 1}, 0, own_.counts);
     add({task_.cells.count(), 1}, 0, own_.events);
     add({task_.num_columns(), 1}, kRiskBits, own_.event_sums);
+    if (task_.spec.proportional) add({task_.num_columns(), 1}, kRiskBits, own_.timed_sums);
   }
   const std::vector<Shared> shared = engine_.Input(inputs);
-  for (size_t h = 0; h < task_.holders.size(); ++h) {
-    counts_.push_back(shared[3 * h]);
-    events_ = h == 0 ? shared[1] : engine_.Add(events_, shared[3 * h + 1]);
-    event_sums_ = h == 0 ? shared[2] : engine_.Add(event_sums_, shared[3 * h + 2]);
-  }
-  events_.bound = event_sums_.bound = most_;
+  const size_t each = inputs.size() / task_.holders.size();
+  for (size_t h = 0; h < task_.holders.size(); ++h) counts_.push_back(shared[each * h]);
+  events_ = Total(shared, each, 1);
+  event_sums_ = Total(shared, each, 2);
+  if (task_.spec.proportional) timed_sums_ = Total(shared, each, 3);
   const auto total = [&](size_t cell) {
     Shared sum = engine_.Slice(counts_.front(), cell, 0, {1, 1});
     for (size_t h = 1; h < counts_.size(); ++h)
@@ -120,66 +132,136 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
       static_cast<double>(std::min(LeastCoxRows(task_, min_rows), task_.max_rows() + 1));
   const std::vector<Shared> more = {mpc::PlusConstant(engine_, rows_, -least, most_ + 1)};
   bits.push_back(engine_.Not(mpc::IsNegative(engine_, more).front()));
+  if (ByEfron()) bits.push_back(FewTies());
   const std::vector<mpc::BitMatrix> opened =
       engine_.RevealBits(kCoxDisclosure, bits, mpc::kEverybody);
   if (!engine_.self()) return std::nullopt;
   CoxAnswers answers;
   for (size_t t = 0; t < task_.table_sizes.size(); ++t)
     answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
-  answers.outcome = mpc::GetBit(opened[opened.size() - 2], 0, 0);
-  answers.rows = mpc::GetBit(opened.back(), 0, 0);
+  const size_t next = cells > 0 ? 1 : 0;
+  answers.outcome = mpc::GetBit(opened[next], 0, 0);
+  answers.rows = mpc::GetBit(opened[next + 1], 0, 0);
+  if (ByEfron()) answers.ties = mpc::GetBit(opened[next + 2], 0, 0);
   return answers;
 }
 
-void CoxFitter::SumAt(const Eigen::VectorXd& point) {
-  const size_t p = task_.num_columns(), cells = task_.cells.count();
+// Takes the cells apart into terms; whether there are terms enough.
+SharedBits CoxFitter::FewTies() {
+  TiedTerms terms = TermsOfTies(engine_, events_, task_.spec.most_ties);
+  events_ = terms.events;
+  gone_ = terms.gone;
+  const std::vector<Shared> none = {
+      mpc::PlusConstant(engine_, terms.beyond, -1, terms.beyond.bound + 1)};
+  return mpc::IsNegative(engine_, none).front();
+}
+
+// For the tests of proportional hazards.
+void CoxFitter::TimeEvents() {
+  const size_t terms = task_.num_terms();
+  mpc::IntMatrix times{{terms, 2}, {}};
+  for (size_t term = 0; term < terms; ++term) {
+    const double time = TimeOf(task_.cells, term % task_.cells.count());
+    times.values.push_back(mpc::EncodeFixed(time, kTimeBits));
+    times.values.push_back(mpc::EncodeFixed(time * time, kTimeBits));
+  }
+  Shared timed = engine_.Public({std::move(times), kTimeBits});
+  mpc::ProductRound round(engine_);
+  round.Add(timed, events_, events_.bound, timed);
+  round.Run();
+  for (const size_t power : {0, 1})
+    weights_.push_back(WithBound(engine_.Slice(timed, 0, power, {terms, 1}), events_.bound));
+}
+
+// Of every term S0, S1 and the upper triangle of S2; and how many predictors are outside.
+Shared CoxFitter::ShareSums(const Eigen::VectorXd& point) {
+  const mpc::Shape shape{task_.cells.count(), NumRiskSums(task_.num_columns())};
   RiskSums own;
   if (HoldsRows()) own = RiskSumsAt(own_, task_.cells, point);
   const std::vector<Int128> outside = {static_cast<Int128>(own.outside)};
   std::vector<mpc::PrivateMatrix> inputs;
   for (const run::RowHolder& holder : task_.holders) {
     // A weight is rounded up at most.
-    inputs.push_back(run::SumsOfHolder(engine_, holder, {cells, NumRiskSums(p)}, kRiskBits,
-                                       LargestRisk() + 1, own.sums));
+    const auto add = [&](const std::vector<Int128>& values) {
+      inputs.push_back(
+          run::SumsOfHolder(engine_, holder, shape, kRiskBits, LargestRisk() + 1, values));
+    };
     inputs.push_back(run::SumsOfHolder(engine_, holder, {1, 1}, 0, 1, outside));
+    add(own.sums);
+    if (ByEfron()) add(own.tied);
   }
   const std::vector<Shared> shared = engine_.Input(inputs);
-  Shared sums = shared[0];
-  outside_ = shared[1];
-  for (size_t h = 1; h < task_.holders.size(); ++h) {
-    sums = engine_.Add(sums, shared[2 * h]);
-    outside_ = engine_.Add(outside_, shared[2 * h + 1]);
-  }
+  const size_t each = inputs.size() / task_.holders.size();
   const double most_risk = most_ * (LargestRisk() + 1);
-  outside_.bound = most_;
+  outside_ = Total(shared, each, 0);
+  const Shared sums = WithBound(Total(shared, each, 1), most_risk);
+  if (!ByEfron()) return sums;
+  // The first term leaves nobody out.
+  std::vector<size_t> again;
+  for (size_t term = 1; term < task_.spec.most_ties; ++term) {
+    for (size_t cell = 0; cell < shape.rows; ++cell) again.push_back(cell);
+  }
+  Shared left_out;
+  mpc::ProductRound round(engine_);
+  round.AddCut(WithBound(engine_.SelectRows(Total(shared, each, 2), again), most_risk), gone_,
+               most_risk, kRiskBits, left_out);
+  round.Run();
+  const std::vector<Shared> terms = {sums,
+                                     engine_.Subtract(engine_.SelectRows(sums, again), left_out)};
+  return WithBound(engine_.Concatenate(terms, true), most_risk);
+}
+
+void CoxFitter::SumAt(const Eigen::VectorXd& point) {
+  const size_t p = task_.num_columns(), terms = task_.num_terms();
+  const Shared sums = ShareSums(point);
   const auto columns = [&](size_t first, size_t count) {
-    return WithBound(engine_.Slice(sums, 0, first, {cells, count}), most_risk);
+    return WithBound(engine_.Slice(sums, 0, first, {terms, count}), sums.bound);
   };
   at_risk_ = columns(0, 1);
   const std::vector<mpc::PositiveValue> positive = {{at_risk_, SmallestRisk()}};
   const Shared inverse =
       WithBound(mpc::Reciprocal(engine_, positive, kInverseRiskBits).front(), 4 * LargestRisk());
-  Shared means, share;
+  Shared means;
+  std::vector<Shared> weights = weights_;
+  weights.insert(weights.begin(), events_);
+  const size_t count = weights.size();
+  std::vector<Shared> shares(count), weighted(count), of_events(count), squares(count),
+      crossed(count);
   mpc::ProductRound first(engine_);
   first.AddCut(columns(1, p), inverse, kMostMean, kMeanBits, means);
-  // An event is at risk itself: d r is at most e^kMostPredictor.
-  first.Add(events_, inverse, 4 * LargestRisk(), share);
+  // An event is at risk itself, of the tied at least the part that is not left out: d r is at most
+  // e^kMostPredictor.
+  first.Add(events_, inverse, 4 * LargestRisk(), shares[0]);
+  for (size_t w = 1; w < count; ++w)
+    first.AddCut(weights[w], inverse, 4 * LargestRisk(), kInverseRiskBits, shares[w]);
   first.Run();
-  Shared weighted;
   mpc::ProductRound second(engine_);
-  second.Add(means, events_, kMostMean * most_, weighted);
+  second.Add(means, events_, kMostMean * most_, weighted[0]);
+  for (size_t w = 1; w < count; ++w)
+    second.AddCut(means, weights[w], kMostMean * most_, kMeanBits, weighted[w]);
   second.Run();
   const int information_bits = kCoxInformationBits - unit_bits_;
-  Shared of_events, squares, crossed;
   mpc::ProductRound sum(engine_);
-  sum.Add(Kind::kGram, means, events_, kMostMean * most_, of_events);
-  sum.AddCut(Kind::kGram, columns(1 + p, p * (p + 1) / 2), share, 2 * most_, information_bits,
-             squares);
-  sum.AddCut(Kind::kGram, weighted, means, 2 * most_, information_bits, crossed);
+  for (size_t w = 0; w < count; ++w) {
+    sum.Add(Kind::kGram, means, weights[w], kMostMean * most_, of_events[w]);
+    sum.AddCut(Kind::kGram, columns(1 + p, p * (p + 1) / 2), shares[w], 2 * most_, information_bits,
+               squares[w]);
+    sum.AddCut(Kind::kGram, weighted[w], means, 2 * most_, information_bits, crossed[w]);
+  }
   sum.Run();
-  score_ = WithBound(engine_.Subtract(event_sums_, of_events), 2 * most_);
-  information_ =
-      WithBound(engine_.Subtract(mpc::FromUpperTriangle(engine_, squares, p), crossed), most_);
+  const auto information = [&](size_t w) {
+    return WithBound(engine_.Subtract(mpc::FromUpperTriangle(engine_, squares[w], p), crossed[w]),
+                     most_);
+  };
+  score_ = WithBound(engine_.Subtract(event_sums_, of_events[0]), 2 * most_);
+  information_ = information(0);
+  if (count == 1) return;
+  timed_.score = WithBound(
+      engine_.Subtract(mpc::Lift(engine_, timed_sums_, of_events[1].fraction_bits), of_events[1]),
+      2 * most_);
+  timed_.first = WithBound(mpc::TimesPowerOfTwo(information(1), -unit_bits_), 1);
+  timed_.second = WithBound(mpc::TimesPowerOfTwo(information(2), -unit_bits_), 1);
+  timed_.unit_bits = unit_bits_;
 }
 
 void CoxFitter::Solve(Engine& engine) {
@@ -272,8 +354,10 @@ void CoxFitter::OpenPoint(int point) {
 }
 
 CoxFitted CoxFitter::Finish() {
+  const bool proportional = task_.spec.proportional;
+  if (proportional) TimeEvents();
   SumAt(at_);
-  Shared likelihood, wald;
+  Shared likelihood, wald, holds;
   const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e); },
                                         [&](Engine& e) { likelihood = LogLikelihood(e); },
                                         [&](Engine& e) { wald = WaldTest(e); }};
@@ -281,13 +365,22 @@ CoxFitted CoxFitter::Finish() {
   const auto converged = [&](Engine& e) {
     return mpc::Converged(e, solved_, NumbersOf(fitted_.estimate_steps), failures_);
   };
-  const std::vector<Shared> parts = {null_likelihood_, likelihood, score_test_, wald};
-  const double most_total = MostOfTests(task_);
+  std::vector<Shared> parts = {null_likelihood_, likelihood, score_test_, wald};
+  double most_total = MostOfTests(task_);
+  ProportionalTests tests;
+  if (proportional) {
+    holds = converged(engine_);
+    tests = TestProportional(engine_, timed_, solved_, holds);
+    parts.push_back(tests.tests);
+    most_total = std::max(most_total, MostOfProportional(task_.num_columns(), unit_bits_));
+  }
   const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
   const mpc::ErrorsOnGrid told =
-      mpc::OnErrorGrid(engine_, solved_.variances, &totals, most_total, task_.grid_bits, converged);
-  const std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
-                                      told.reached, told.errors, told.totals};
+      mpc::OnErrorGrid(engine_, solved_.variances, &totals, most_total, task_.grid_bits,
+                       [&](Engine& e) { return proportional ? holds : converged(e); });
+  std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
+                                told.reached, told.errors, told.totals};
+  if (proportional) opened.push_back(tests.valid);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   CoxModel model;
@@ -299,6 +392,7 @@ CoxFitted CoxFitter::Finish() {
   model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
   for (const Int128 total : values[5].values)
     model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task_.grid_bits));
+  model.proportional = proportional && values[6].values.front() != 0;
   fitted_.model = std::move(model);
   return std::move(fitted_);
 }

@@ -1,4 +1,5 @@
-// Cox's partial likelihood of rows at several holders, maximised a step at a time, ties by Breslow.
+// Cox's partial likelihood of rows at several holders, maximised a step at a time, ties by Breslow or
+// Efron.
 //
 // Ideal function   (every holder's rows) -> to everybody, whether counts and rows suffice; then, whether
 //                  columns are collinear; then the points b_1 .. b_T, each number on a grid of its
@@ -6,13 +7,15 @@
 //                  release rule. To the receiver, or to all where the study says so, whether the fit
 //                  converged, the numbers of rows and of events; and if it converged standard errors
 //                  on their own grid and, on an absolute one, the partial log-likelihood at 0 and at the
-//                  estimates, the score test and Wald's, else zeros.
+//                  estimates, the score test and Wald's, else zeros. Where they are asked for also the
+//                  tests of proportional hazards (proportional.h), and whether they are valid.
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; events, and rows without one, at least min_cell; all of this over all
 //                  holders and over all but each one. Rows: min_rows, and as many as there are columns
-//                  and ten more, or three times as many if that is more. Collinear: a variance
-//                  inflation above 10^6.
+//                  and ten more, or three times as many if that is more. By Efron: no cell of time
+//                  has more events than the study file says. Collinear: a variance inflation above
+//                  10^6.
 // Method           At every point b, which is public, b_0 = 0, each holder adds up over its rows at risk
 //                  in each cell of time w, w x and w xx', w = e^(x'b) (rows.h), and shares these; d is
 //                  the events of a cell. On shares r = 1 / S0, m = r S1, and
@@ -21,7 +24,8 @@
 //                    log L = b' (sum of x over events) - sum d log S0
 //
 //                  the step by scoring_step.h, so that no sum of a cell opens: the difference of two of
-//                  them is one person's x.
+//                  them is one person's x. By Efron each cell is taken apart into one term for each
+//                  event that it may have (ties.h), and the above is over terms.
 // Convergence      scoring_path.h; and no row has a predictor beyond kMostPredictor. Else more steps are
 //                  needed, or there is no maximum (a covariate that orders the events).
 // Error            S: 2^-41 for every row; r: 2^-52 absolute and 2^-40 relative; m: 2^-40; I: 2^-64 in
@@ -31,13 +35,15 @@
 // Cost             T + 1 inputs of cells x (1 + p + p(p + 1)/2) numbers for each holder, and as often
 //                  Reciprocal of a number for each cell, p products with a cut for each cell, two Gram
 //                  products over the cells, SolveStep and release_grid.h; beside the first and the last
-//                  step Log of a number for each cell.
+//                  step Log of a number for each cell. By Efron ties.h, terms in the place of cells, the
+//                  inputs twice, and a product with a cut for each of their numbers and term.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
 #include <optional>
 #include <vector>
 
+#include "methods/survival/cox/proportional.h"
 #include "methods/survival/cox/rows.h"
 #include "mpc/functions/scoring_path.h"
 #include "run/method/row_holder.h"
@@ -48,7 +54,8 @@ inline constexpr char kCoxDisclosure[] = "disclosure", kIndependence[] = "indepe
                       kIterates[] = "iterates", kEstimatesRelease[] = "estimates",
                       kFitRelease[] = "fit";
 inline constexpr int kFirstGridBits = 2, kPathGridBits = 4;
-// log L at 0 and at the estimates, score test, Wald's.
+// log L at 0 and at the estimates, score test, Wald's; then, where they are asked for, the tests of
+// proportional hazards, of each column and of all.
 inline constexpr size_t kCoxTotals = 4;
 inline constexpr uint64_t kMostCoxRows = uint64_t{1} << 22;
 
@@ -61,6 +68,14 @@ struct CoxTask {
   mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
 
   uint64_t max_rows() const { return run::MostRows(holders); }
+  size_t num_terms() const { return cells.count() * spec.most_ties; }
+  size_t num_totals() const {
+    return kCoxTotals + (spec.proportional ? spec.columns.size() + 1 : 0);
+  }
+  // Numbers of kFitRelease.
+  uint64_t num_of_fit() const {
+    return 3 + 2 * spec.columns.size() + num_totals() + (spec.proportional ? 1 : 0);
+  }
   size_t num_columns() const { return spec.columns.size(); }
   int GridBitsOf(int point) const;  // 1 .. spec.steps: the last
 };
@@ -70,13 +85,14 @@ uint64_t NumCoxChecks(const CoxTask& task);
 
 struct CoxAnswers {
   std::vector<bool> tables;
-  bool outcome = true, rows = true;
+  bool outcome = true, rows = true, ties = true;
 };
 
 struct CoxModel {
   bool converged = false;
   uint64_t rows = 0, events = 0;
   Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
+  bool proportional = false;               // these tests are among the totals
   std::vector<double> totals;
 };
 struct CoxFitted {
@@ -101,6 +117,11 @@ class CoxFitter {
 
  private:
   bool HoldsRows() const;
+  mpc::Shared Total(const std::vector<mpc::Shared>& inputs, size_t each, size_t place);
+  bool ByEfron() const { return task_.spec.most_ties > 1; }
+  mpc::SharedBits FewTies();
+  void TimeEvents();
+  mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);
   void Solve(mpc::Engine& engine);
   mpc::Shared LogLikelihood(mpc::Engine& engine);
@@ -115,7 +136,12 @@ class CoxFitter {
 
   std::vector<mpc::Shared> counts_;  // by holder
   mpc::Shared rows_, num_events_;    // 1 x 1
-  mpc::Shared events_, event_sums_;  // cells x 1, p x 1
+  mpc::Shared events_, event_sums_;  // terms x 1, p x 1
+  mpc::Shared gone_;                 // ties.h
+  mpc::Shared timed_sums_;           // p x 1
+  // Of the last point: the events times g and times g^2, terms x 1.
+  std::vector<mpc::Shared> weights_;
+  TimedSums timed_;
   mpc::Shared at_risk_;              // S0
   mpc::Shared score_, information_;  // U; I at kInformationBits - unit_bits_
   mpc::Shared outside_;              // 1 x 1

@@ -25,6 +25,10 @@ std::string CoxModelText(const CoxSpec& spec) {
 
 }  // namespace
 
+std::string TiesText(const CoxSpec& spec) {
+  return fmt::format("no cell of time has more than {} events (most_ties)", spec.most_ties);
+}
+
 double CoxIterateBits(const CoxStudy& study) {
   double bits = 0;
   for (int point = 1; point <= study.task.spec.steps; ++point)
@@ -35,7 +39,7 @@ double CoxIterateBits(const CoxStudy& study) {
 double CoxOpenedBits(const CoxStudy& study) {
   const CoxTask& task = study.task;
   return CoxIterateBits(study) +
-         privacy::NumberBits(task.num_columns() + kCoxTotals, task.grid_bits) +
+         privacy::NumberBits(task.num_columns() + task.num_totals(), task.grid_bits) +
          privacy::CountBits(task.max_rows());
 }
 
@@ -71,9 +75,11 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
                        "converged {} standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's on one of 2^-{}",
-                       p, task.grid_bits, task.grid_bits),
-           ToldName(study), "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+                       "partial log-likelihoods, the score test and Wald's{} on one of 2^-{}",
+                       p, task.grid_bits,
+                       task.spec.proportional ? " and tests of proportional hazards" : "",
+                       task.grid_bits),
+           ToldName(study), "exact", 1, task.to, task.num_of_fit()}};
 }
 
 void CoxStudy::Describe(study::Plan& plan) const {
@@ -102,6 +108,9 @@ void CoxStudy::Describe(study::Plan& plan) const {
                    "each holder's own rows",
                    min_cell),
        min_cell, false});
+  if (spec.most_ties > 1) {
+    plan.checks.push_back({name, spec.outcome.name, TiesText(spec), spec.most_ties, false});
+  }
   plan.leakage_level = kCoxProtocol;
   plan.privacy.push_back(
       {"every party but a dealer", "",
@@ -119,8 +128,9 @@ void CoxStudy::Describe(study::Plan& plan) const {
       "differ "
       "from earlier ones by few, not other terms over the same rows.");
   plan.notes.push_back(fmt::format(
-      "Times count in {} cells of {:g}{}; times within a cell are tied, by Breslow.",
-      spec.grid.cells, spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit));
+      "Times count in {} cells of {:g}{}; times within a cell are tied, by {}.", spec.grid.cells,
+      spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit,
+      spec.most_ties > 1 ? "Efron" : "Breslow"));
   plan.notes.push_back(fmt::format("The coefficients are also written as {}.", kCoxFile));
 }
 
@@ -147,7 +157,7 @@ std::vector<study::PlanExposure> CoxStudy::Exposures() const {
   study::PlanExposure all;
   all.of = "all releases of this study";
   all.to = ToldName(*this);
-  all.opened = path.opened + 3 + 2 * p + kCoxTotals;
+  all.opened = path.opened + task.num_of_fit();
   all.statistics = statistics;
   all.level = kCoxProtocol;
   all.exposes = {"the exact number of events"};

@@ -58,6 +58,13 @@ CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
   result.likelihood_ratio = CoxTestOf(2 * (model.totals[1] - model.totals[0]), p);
   result.score = CoxTestOf(model.totals[2], p);
   result.wald = CoxTestOf(model.totals[3], p);
+  for (size_t c = 0; model.proportional && c <= p; ++c)
+    result.proportional.push_back(CoxTestOf(model.totals[kCoxTotals + c], c < p ? 1 : p));
+  if (spec.proportional && !model.proportional) {
+    result.warnings.emplace_back(
+        "The tests of proportional hazards could not be computed: in some direction of the columns "
+        "the events say nothing of a change with time.");
+  }
   if (model.events < kEventsForColumn * p) {
     result.warnings.push_back(fmt::format(
         "There are fewer than {} events for each column: estimates are biased away from 0, and "

@@ -33,6 +33,9 @@ struct CoxResult {
   std::vector<CoxCoefficient> coefficients;  // none where it did not converge
   double null_log_likelihood = 0, log_likelihood = 0, aic = 0;
   CoxTest likelihood_ratio, score, wald;
+  // Of proportional hazards: of each column, then of all; empty where they are not asked for or could
+  // not be computed.
+  std::vector<CoxTest> proportional;
   std::vector<CoxPath> path;
   std::vector<std::string> moving;  // terms that the last step moved by more than a standard error
   std::vector<std::string> warnings;  // whole sentences

@@ -33,6 +33,7 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   own.counts.resize(tables.num_cells + 3);
   own.events.resize(cells.count());
   own.event_sums.resize(spec.columns.size());
+  own.timed_sums.resize(spec.columns.size());
   return own;
 }
 
@@ -62,7 +63,7 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   const std::vector<Int128> counts =
       data::CountCells(CountedColumns(spec), tables, table, rows, own.event, {});
   std::copy(counts.begin(), counts.end(), own.counts.begin());
-  Eigen::VectorXd sums = Eigen::VectorXd::Zero(own.x.cols());
+  Eigen::VectorXd sums = Eigen::VectorXd::Zero(own.x.cols()), timed = sums;
   for (Index i = 0; i < n; ++i) {
     const auto row = static_cast<size_t>(i);
     ++own.counts[tables.num_cells + own.event[row]];
@@ -70,35 +71,55 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
     if (own.event[row] == 0) continue;
     ++own.events[own.place[row]];
     sums += own.x.row(i);
+    timed += TimeOf(cells, own.place[row]) * own.x.row(i);
   }
-  for (Index c = 0; c < sums.size(); ++c)
+  for (Index c = 0; c < sums.size(); ++c) {
     own.event_sums[static_cast<size_t>(c)] = mpc::EncodeFixed(sums[c], kRiskBits);
+    own.timed_sums[static_cast<size_t>(c)] = mpc::EncodeFixed(timed[c], kRiskBits);
+  }
   return own;
 }
+
+namespace {
+
+// w, w x and the upper triangle of w xx' to the sums that begin here.
+void AddWeighted(double weight, const Eigen::RowVectorXd& x, double* at) {
+  *at++ += weight;
+  for (Index a = 0; a < x.size(); ++a) *at++ += weight * x[a];
+  for (Index a = 0; a < x.size(); ++a) {
+    for (Index b = a; b < x.size(); ++b) *at++ += weight * x[a] * x[b];
+  }
+}
+
+}  // namespace
 
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point) {
   const Index p = point.size();
   const size_t width = NumRiskSums(static_cast<size_t>(p));
   RiskSums risk;
   // Of who leaves in each cell, and added up from the last one.
-  std::vector<double> sums(cells.count() * width);
+  std::vector<double> sums(cells.count() * width), tied(cells.count() * width);
   const Eigen::VectorXd predictor = rows.x * point;
   for (Index i = 0; i < predictor.size(); ++i) {
     if (std::abs(predictor[i]) > kMostPredictor) ++risk.outside;
     const double weight = std::exp(std::clamp(predictor[i], -kMostPredictor, kMostPredictor));
-    double* at = &sums[rows.place[static_cast<size_t>(i)] * width];
-    *at++ += weight;
-    for (Index a = 0; a < p; ++a) *at++ += weight * rows.x(i, a);
-    for (Index a = 0; a < p; ++a) {
-      for (Index b = a; b < p; ++b) *at++ += weight * rows.x(i, a) * rows.x(i, b);
-    }
+    const auto row = static_cast<size_t>(i);
+    const size_t first = rows.place[row] * width;
+    AddWeighted(weight, rows.x.row(i), &sums[first]);
+    if (rows.event[row] != 0) AddWeighted(weight, rows.x.row(i), &tied[first]);
   }
   for (size_t place = cells.count(); place-- > 0;) {
     if (place % cells.cells == cells.cells - 1) continue;
     for (size_t k = 0; k < width; ++k) sums[place * width + k] += sums[(place + 1) * width + k];
   }
-  risk.sums.reserve(sums.size());
-  for (const double sum : sums) risk.sums.push_back(mpc::EncodeFixed(sum, kRiskBits));
+  const auto encoded = [](const std::vector<double>& values) {
+    std::vector<Int128> integers;
+    integers.reserve(values.size());
+    for (const double value : values) integers.push_back(mpc::EncodeFixed(value, kRiskBits));
+    return integers;
+  };
+  risk.sums = encoded(sums);
+  risk.tied = encoded(tied);
   return risk;
 }
 

@@ -5,7 +5,8 @@
 //               leaves in a cell is at risk in it, with the event or without.
 // At a point b  of every cell the sums over the rows at risk of w, w x and the upper triangle of
 //               w xx', w = e^(x'b); in one row 1 + p + p(p + 1)/2 numbers. Predictors x'b beyond
-//               kMostPredictor count as that and are counted.
+//               kMostPredictor count as that and are counted. For ties by Efron also the sums over
+//               the rows with the event in the cell.
 #pragma once
 
 #include <Eigen/Core>
@@ -27,6 +28,12 @@ struct CoxCells {
   size_t count() const { return strata * cells; }
 };
 
+// g of a cell: time from the first cell at -1 to the last at 1.
+inline double TimeOf(const CoxCells& cells, size_t place) {
+  if (cells.cells == 1) return 0;
+  return 2 * static_cast<double>(place % cells.cells) / static_cast<double>(cells.cells - 1) - 1;
+}
+
 struct CoxRows {
   Eigen::MatrixXd x;            // in [-1, 1]
   std::vector<uint32_t> place;  // stratum * cells + cell
@@ -35,6 +42,7 @@ struct CoxRows {
 
   // By cell; of p columns at kRiskBits.
   std::vector<Int128> events, event_sums;
+  std::vector<Int128> timed_sums;  // of x over events, each times TimeOf its cell
 };
 
 // own_stratum: of a holder where holders are strata.
@@ -47,7 +55,8 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
 data::ModelCounts CoxTables(const CoxSpec& spec, const data::Schema& factors);
 
 struct RiskSums {
-  std::vector<Int128> sums;  // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits
+  // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits: of who is at risk, of who has the event.
+  std::vector<Int128> sums, tied;
   uint64_t outside = 0;
 };
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point);

@@ -18,6 +18,7 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 3, kMostSteps = 15;
+constexpr int64_t kFewestTies = 2, kMostTies = 64, kDefaultTies = 8;
 constexpr study::OneRelease kCoxRelease{
     kEstimates, "a Cox model releases its estimates",
     "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "
@@ -86,15 +87,30 @@ void ReadModel(const TableReader& reader, const StudyFile& study, CoxSpec& spec)
   ReadStratum(reader, text, formula, study, spec);
 }
 
-void ReadTies(const TableReader& reader) {
+void ReadTies(const TableReader& reader, CoxSpec& spec) {
   const auto ties = reader.OptionalText("ties");
-  if (!ties || reader.Choice(*ties, "ties", {kBreslow, kEfron}) == kBreslow) return;
-  reader.Fail(
-      ties->position,
-      "ties by Efron are not here: they need the number of events of every time, which is "
-      "shared",
-      "take ties = \"breslow\", as coxph(ties = \"breslow\"); where few events have the same "
-      "time the two differ little");
+  const auto most = reader.OptionalInteger("most_ties");
+  if (!ties || reader.Choice(*ties, "ties", {kBreslow, kEfron}) == kBreslow) {
+    if (!most) return;
+    reader.Fail(most->position, "ties by Breslow count at once, however many there are",
+                "leave most_ties out, or take ties = \"efron\"");
+  }
+  spec.ties = stats::survival::Ties::kEfron;
+  spec.most_ties = kDefaultTies;
+  if (!most) return;
+  if (most->value < kFewestTies || most->value > kMostTies) {
+    reader.Fail(most->position, fmt::format("most_ties is {}", most->value),
+                fmt::format("take {} to {}: as many events as a cell of time may have; a fit takes "
+                            "that many times as long",
+                            kFewestTies, kMostTies));
+  }
+  spec.most_ties = static_cast<size_t>(most->value);
+}
+
+void ReadProportional(const TableReader& reader, CoxSpec& spec) {
+  const auto test = reader.OptionalText("ph_test");
+  if (!test) return;
+  spec.proportional = reader.Choice(*test, "ph_test", {kIdentity, kNone}) == kIdentity;
 }
 
 void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
@@ -110,12 +126,14 @@ void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
 
 void RequireSize(const TableReader& reader, const StudyFile& study, const CoxSpec& spec) {
   const size_t sites = spec.by_site ? study.parties.size() : 1;
-  const size_t cells = spec.grid.cells * spec.num_levels * sites;
+  const size_t cells = spec.grid.cells * spec.num_levels * sites * spec.most_ties;
   if (cells <= kMostEntries && cells * NumRiskSums(spec.columns.size()) <= kMostRiskSums) return;
   reader.Fail(reader.position(),
-              fmt::format("{} cells of time and strata for {} columns are too many", cells,
-                          spec.columns.size()),
-              "take wider cells (cell = ...), fewer strata or fewer columns");
+              fmt::format("{} cells of time{} and strata for {} columns are too many", cells,
+                          spec.most_ties > 1 ? ", ties" : "", spec.columns.size()),
+              spec.most_ties > 1 ? "take ties = \"breslow\", fewer most_ties, wider cells (cell = "
+                                   "...), fewer strata or fewer columns"
+                                 : "take wider cells (cell = ...), fewer strata or fewer columns");
 }
 
 }  // namespace
@@ -123,10 +141,11 @@ void RequireSize(const TableReader& reader, const StudyFile& study, const CoxSpe
 CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::AnalysisSpec& analysis) {
   CoxSpec spec;
   ReadModel(reader, study, spec);
-  ReadTies(reader);
+  ReadTies(reader, spec);
   spec.grid = ReadGrid(reader, spec.outcome);
   RequireSize(reader, study, spec);
   ReadCoxSteps(reader, spec);
+  ReadProportional(reader, spec);
   spec.confidence = ReadConfidence(reader);
   if (reader.Has("report")) {
     reader.Fail(reader.PositionOf("report"), "a Cox model has no report times",

@@ -2,9 +2,11 @@
 //
 //   formula      Surv(time, event) ~ terms + strata(a): columns of a survival variable, the terms of a
 //                regression; strata(site): every holder a stratum
-//   ties         "breslow", the default
+//   ties         "breslow", the default, or "efron"
+//   most_ties    by Efron: events that a cell of time may have, 2 to 64; default 8
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   steps        default 5
+//   ph_test      "identity": tests of proportional hazards over time itself; "none", the default
 //   confidence   of the intervals; default 0.95
 //   subset, release
 #pragma once
@@ -19,8 +21,7 @@ namespace partita::methods::survival {
 inline constexpr size_t kMostRiskSums = size_t{1} << 22;
 
 // Throws kBadInput with place and hint: what data/model_columns.h refuses; several strata, strata that
-// are no factor, or a covariate; offsets; a formula without the baseline; too many cells; ties by
-// Efron.
+// are no factor, or a covariate; offsets; a formula without the baseline; too many cells.
 CoxSpec ReadCox(const study::TableReader& reader, const study::StudyFile& study,
                 study::AnalysisSpec& analysis);
 

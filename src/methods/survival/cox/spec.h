@@ -8,12 +8,14 @@
 
 #include "data/model_columns.h"
 #include "methods/survival/time_grid.h"
+#include "stats/survival/cox.h"
 
 namespace partita::methods::survival {
 
 inline constexpr char kCoxModel[] = "cox";          // as study files name it
 inline constexpr char kCoxProtocol[] = "iterates";  // its level: points open, rounded
 inline constexpr char kEstimates[] = "estimates";   // what it releases
+inline constexpr char kIdentity[] = "identity", kNone[] = "none";  // g of the test
 inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
 
 // The word in strata(site): every holder is a stratum.
@@ -28,10 +30,20 @@ struct CoxSpec : data::ModelColumns {
   std::string stratum;    // a factor; empty: none
   size_t num_levels = 1;  // of it
   bool by_site = false;   // holders are strata
-  int steps = 5;          // from 0
+  stats::survival::Ties ties = stats::survival::Ties::kBreslow;
+  size_t most_ties =
+      1;  // events in a cell that count one after the other: by Efron, else all at once
+  bool proportional = false;  // whether hazards are so is tested
+  int steps = 5;              // from 0
   double confidence = 0.95;
   bool told_to_all = false;
 };
+
+inline const char* NameOfTies(const CoxSpec& spec) {
+  return spec.ties == stats::survival::Ties::kEfron ? kEfron : kBreslow;
+}
+
+std::string TiesText(const CoxSpec& spec);  // what is checked
 
 // Columns are centred and scaled to [-1, 1]: (value - middle) / half. The partial likelihood does not
 // know the middle.

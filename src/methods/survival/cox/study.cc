@@ -38,6 +38,10 @@ std::vector<run::CheckOutcome> CoxChecks(const CoxStudy& study, const CoxAnswers
                                 "without each holder's own rows",
                                 disclosure.min_cell),
                     answers.outcome, false});
+  const CoxSpec& spec = study.task.spec;
+  if (spec.most_ties > 1) {
+    checks.push_back({name, spec.outcome.name, TiesText(spec), answers.ties, false});
+  }
   return checks;
 }
 
@@ -50,10 +54,12 @@ void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answe
     if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
   }
   if (failed.empty()) return;
-  RefuseTogether(
-      study, input, "nothing was released, because this does not hold: " + failed,
-      "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, or find "
-      "more rows");
+  RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
+                 answers->ties
+                     ? "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, "
+                       "or find more rows"
+                     : "ask for more in a new study (most_ties), take narrower cells of time "
+                       "(cell), or ties = \"breslow\"");
 }
 
 void RequireIndependentColumns(const CoxStudy& study, const std::vector<size_t>& collinear,

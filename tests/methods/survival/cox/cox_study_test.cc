@@ -47,6 +47,9 @@ std::string CoxText() {
   return Edited(text, "[\"curves\"]", "[\"estimates\"]");
 }
 
+const char kWithTest[] = "model = \"cox\"\nph_test = \"identity\"";
+const char kWithEfron[] = "model = \"cox\"\nties = \"efron\"";
+
 study::StudyFile Parse(const std::string& text) {
   const std::vector<study::SectionReader> readers = {SurvivalReader()};
   return study::ParseStudyFile(text, "s.toml", readers);
@@ -84,6 +87,11 @@ TEST(CoxSection, HasDefaults) {
   EXPECT_EQ(spec.steps, 5);
   EXPECT_EQ(spec.num_levels, 1u);
   EXPECT_FALSE(spec.by_site);
+  EXPECT_EQ(spec.ties, stats::survival::Ties::kBreslow);
+  EXPECT_EQ(spec.most_ties, 1u);
+  const CoxSpec efron = Read(Edited(CoxText(), "model = \"cox\"", kWithEfron));
+  EXPECT_EQ(efron.ties, stats::survival::Ties::kEfron);
+  EXPECT_EQ(efron.most_ties, 8u);
   EXPECT_THAT(spec.variables, ElementsAre("age", "arm", "death"));
   ASSERT_EQ(spec.columns.size(), 2u);
   EXPECT_EQ(spec.columns[1].name, "arm.treated");
@@ -95,9 +103,13 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
   study::ExpectMistakes(
       [](const std::string& text) { Parse(text); }, "s.toml", CoxText(),
       {{model, "model = \"weibull\"", "57:", "weibull", "cox"},
-       {model, model + "\nties = \"efron\"", "58:", "ties by Efron are not here", "breslow"},
+       {model, model + "\nties = \"efron\"\nmost_ties = 1", "59:", "most_ties is 1", "2 to 64"},
+       {model, model + "\nmost_ties = 4", "58:", "count at once", "efron"},
+       {model, model + "\nties = \"efron\"\nmost_ties = 64\ncell = 0.05", "54:", "ties and strata",
+        "fewer most_ties"},
        {model, model + "\nties = \"exact\"", "58:", "exact", "breslow"},
        {model, model + "\nsteps = 2", "58:", "there are 2 steps", "3 to 15"},
+       {model, model + "\nph_test = \"km\"", "58:", "km", "identity"},
        {model, model + "\nreport = [20]", "58:", "no report times", "without model"},
        {model, "report = [20]\nties = \"breslow\"", "58:", "curves have no ties",
         "model = \"cox\""},
@@ -295,6 +307,39 @@ TEST(CoxStudyTest, RefusesRowsThatAreTooFew) {
   EXPECT_THAT(run::RootCause(small)->error->message(), HasSubstr("each count of arm"));
 }
 
+TEST(CoxStudyTest, ProportionalHazardsAreTestedIfAskedFor) {
+  const std::string text = Edited(CoxText(), "model = \"cox\"", kWithTest);
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ExpectPlannedTraffic(outcomes);
+  const json test = ResultOf(outcomes.front())["fit"]["proportional"];
+  EXPECT_EQ(test["transform"], "identity");
+  ASSERT_EQ(test["terms"].size(), 2u);
+  EXPECT_EQ(test["terms"][1]["term"], "arm.treated");
+  EXPECT_EQ(test["all"]["df"], 2);
+  // The rows are the same in every run, and their lives exponential.
+  EXPECT_LT(test["all"]["chi_square"], 10);
+  EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).sections[1].tables.size(), 3u);
+  const study::Plan plan = run::BuildPlan(*Prepare(text));
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("tests of proportional hazards")));
+  // Three tests and whether they are valid.
+  EXPECT_EQ(plan.exposures[1].opened, 35u);
+}
+
+TEST(CoxStudyTest, TiesByEfronAreCheckedFirst) {
+  const std::string text = Edited(CoxText(), "model = \"cox\"", kWithEfron);
+  const auto outcomes =
+      Outcomes(RunStudy(Edited(text, "model", "most_ties = 32\nmodel"), ClinicTables()));
+  ExpectPlannedTraffic(outcomes);
+  EXPECT_EQ(ResultOf(outcomes.front())["ties"], "efron");
+  EXPECT_EQ(outcomes.front().plan.checks.back().rule,
+            "no cell of time has more than 32 events (most_ties)");
+  const auto refused = RunStudy(Edited(text, "model", "most_ties = 2\nmodel"), ClinicTables());
+  for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
+  const Error& error = *run::RootCause(refused)->error;
+  EXPECT_THAT(error.message(), HasSubstr("more than 2 events"));
+  EXPECT_THAT(error.hint(), HasSubstr("narrower cells"));
+}
+
 TEST(CoxStudyTest, NobodyWithTheEventIsRefused) {
   std::vector<std::string> tables = ClinicTables();
   for (std::string& table : tables) {
@@ -316,6 +361,11 @@ TEST(CoxStudyTest, RehearsalsAgree) {
   rehearsals::ExpectPassed(
       run::Rehearse(prepared(Edited(CoxText(), "age + arm", "age + strata(arm) + strata(site)")),
                     {.rows_per_block = 400}, progress));
+  rehearsals::ExpectPassed(run::Rehearse(
+      prepared(Edited(CoxText(), "model = \"cox\"", std::string(kWithEfron) + "\nmost_ties = 64")),
+      {.rows_per_block = 400}, progress));
+  rehearsals::ExpectPassed(run::Rehearse(prepared(Edited(CoxText(), "model = \"cox\"", kWithTest)),
+                                         {.rows_per_block = 400}, progress));
   run::RehearsedRun run = run::RunOnMockRows(study, {.rows_per_block = 400}, progress);
   for (data::Column& column : run.mock.pooled.columns) {
     if (column.schema.name == "death") column.codes[3] = column.codes[3] == 0 ? 1 : 0;

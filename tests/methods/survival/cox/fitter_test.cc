@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "methods/survival/cox/ties.h"
 #include "stats/survival/cox.h"
 #include "tests/methods/survival/cox/tables.h"
 #include "tests/mpc/harness.h"
@@ -52,7 +53,7 @@ Ran RunCox(const CoxCase& of, const std::string& kind, int grid_bits = kFineBits
                   {kIterates, "", "all", "exact", static_cast<uint64_t>(of.spec.steps) - 1,
                    mpc::kEverybody, 2 * p},
                   {kEstimatesRelease, "", "all", "exact", 1, mpc::kEverybody, 2 * p},
-                  {kFitRelease, "", "one", "exact", 1, task.to, 3 + 2 * p + kCoxTotals}};
+                  {kFitRelease, "", "one", "exact", 1, task.to, task.num_of_fit()}};
   std::vector<Ran> ran(of.parts.size());
   const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
     const std::optional<size_t> self = engine.self();
@@ -77,6 +78,11 @@ Ran RunCox(const CoxCase& of, const std::string& kind, int grid_bits = kFineBits
 }
 
 // ---- lung and veteran, as R analyses them
+
+void TakeEfron(CoxCase& of, size_t most) {
+  of.spec.ties = Ties::kEfron;
+  of.spec.most_ties = most;
+}
 
 json References() {
   std::ifstream file(FixturePath("references/survival/survival.json"));
@@ -119,7 +125,10 @@ CoxCase RealCase(const json& wanted) {
     }
     levels = names.size();
   }
-  return testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
+  CoxCase of = testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
+  of.spec.proportional = true;
+  if (wanted["ties"] == kEfron) TakeEfron(of, months ? 20 : 4);
+  return of;
 }
 
 // Before they are rounded: coefficients within 1e-4 of an SE, SEs 1e-4 of themselves, the
@@ -130,7 +139,7 @@ void ExpectReal(const std::string& name, const std::string& kind, size_t holders
   CoxCase of = RealCase(wanted);
   testing::Deal(of, holders);
   const Ran ran = RunCox(of, kind);
-  ASSERT_TRUE(ran.answers && ran.answers->rows && ran.answers->outcome);
+  ASSERT_TRUE(ran.answers && ran.answers->rows && ran.answers->outcome && ran.answers->ties);
   EXPECT_TRUE(ran.collinear.empty());
   const CoxModel& model = *ran.fitted.model;
   ASSERT_TRUE(model.converged);
@@ -149,6 +158,12 @@ void ExpectReal(const std::string& name, const std::string& kind, size_t holders
   EXPECT_NEAR(model.totals[2], wanted["score"].get<double>(), 1e-3 + rounding);
   // R rounds this one to two digits.
   EXPECT_NEAR(model.totals[3], wanted["wald"].get<double>(), 0.0051 + rounding);
+  EXPECT_TRUE(model.proportional);
+  ASSERT_EQ(model.totals.size(), kCoxTotals + wanted["proportional"].size());
+  for (size_t k = kCoxTotals; k < model.totals.size(); ++k) {
+    const double test = wanted["proportional"][k - kCoxTotals];
+    EXPECT_NEAR(model.totals[k], test, 1e-4 * test + 1e-4 + rounding) << k;
+  }
 }
 
 TEST(CoxFitter, IsThatOfR) {
@@ -157,6 +172,13 @@ TEST(CoxFitter, IsThatOfR) {
   ExpectReal("cox_strata_breslow", "dealer", 3);
   ExpectReal("cox_veteran_breslow", "dealer", 2);
   ExpectReal("cox_months_breslow", "shamir", 3);
+}
+
+TEST(CoxFitter, IsThatOfRByEfron) {
+  ExpectReal("cox_lung_efron", "dealer", 2);
+  ExpectReal("cox_months_efron", "replicated", 3);
+  ExpectReal("cox_veteran_efron", "dealer", 3);
+  ExpectReal("cox_months_efron", "shamir", 3);
 }
 
 TEST(CoxFitter, IsThatOfROnTransfers) { ExpectReal("cox_months_breslow", "ot", 2); }
@@ -196,9 +218,9 @@ void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
   const auto rows = PooledCoxRows(task.cells, testing::RowsOf(of, task));
   const CoxFitted& fitted = ran.fitted;
   const VectorXd& from = fitted.points[fitted.points.size() - 2];
-  const auto before = CoxSumsAt(rows, from, Ties::kBreslow);
+  const auto before = CoxSumsAt(rows, from, of.spec.ties);
   const VectorXd next = from + before.information.ldlt().solve(before.score);
-  const auto at = CoxSumsAt(rows, fitted.points.back(), Ties::kBreslow);
+  const auto at = CoxSumsAt(rows, fitted.points.back(), of.spec.ties);
   const VectorXd errors = at.information.ldlt()
                               .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
                               .diagonal()
@@ -218,7 +240,16 @@ void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
       EXPECT_EQ(steps, std::round(steps)) << k;
     }
   }
-  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, std::ldexp(kOfRounding, -grid_bits));
+  const double half = std::ldexp(kOfRounding, -grid_bits);
+  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, half);
+  EXPECT_EQ(fitted.model->proportional, of.spec.proportional);
+  if (!of.spec.proportional) return;
+  const auto tests = TestProportional(rows, fitted.points.back(), of.spec.ties, [&](double cell) {
+    return TimeOf(task.cells, static_cast<size_t>(cell));
+  });
+  for (Index i = 0; i < next.size(); ++i)
+    EXPECT_NEAR(fitted.model->totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], half);
+  EXPECT_NEAR(fitted.model->totals.back(), tests.all, half);
 }
 
 TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
@@ -230,9 +261,108 @@ TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
   ExpectTwin(of, RunCox(of, "dealer", 6), 6);
   // Times beyond the last cell of others; every third event is one day.
   CoxCase coarse = of;
+  coarse.spec.proportional = true;
   coarse.spec.grid = GridOf(coarse.spec.outcome, 5);
   testing::Deal(coarse, 3);
   ExpectTwin(coarse, RunCox(coarse, "replicated", 6), 6);
+}
+
+// Events that a cell of time has at most.
+size_t MostTies(const CoxCase& of) {
+  const CoxTask task = testing::TaskOf(of, 6);
+  std::vector<Int128> events(task.cells.count());
+  for (const CoxRows& rows : testing::RowsOf(of, task)) {
+    for (size_t cell = 0; cell < events.size(); ++cell) events[cell] += rows.events[cell];
+  }
+  return static_cast<size_t>(*std::max_element(events.begin(), events.end()));
+}
+
+TEST(CoxFitter, TiesByEfronAreThoseOfTheTwin) {
+  CoxCase of = testing::CaseOf("age + dose * smoker", 20, Covariates(), DrawColumns(8, 200, 20));
+  testing::Deal(of, 3);
+  of.spec.grid = GridOf(of.spec.outcome, 2);
+  const size_t ties = MostTies(of);
+  ASSERT_GE(ties, 6u);
+  TakeEfron(of, ties);
+  const Ran efron = RunCox(of, "dealer", 10);
+  EXPECT_TRUE(efron.answers->ties);
+  ExpectTwin(of, efron, 10);
+  // More than there are changes nothing.
+  TakeEfron(of, ties + 3);
+  EXPECT_EQ((RunCox(of, "dealer", 10).fitted.points.back() - efron.fitted.points.back()).norm(), 0);
+  // By Breslow it is another model.
+  of.spec.ties = Ties::kBreslow;
+  of.spec.most_ties = 1;
+  const Ran breslow = RunCox(of, "dealer", 10);
+  EXPECT_GT((breslow.fitted.points.back() - efron.fitted.points.back()).norm(),
+            8 * efron.fitted.estimate_steps.norm());
+  TakeEfron(of, ties - 1);
+  EXPECT_FALSE(RunCox(of, "dealer", 10).answers->ties);
+}
+
+// Every number of events up to one more than there are terms.
+TEST(CoxFitter, TermsOfTiesAreEventsOneAfterTheOther) {
+  for (const std::string kind : {"dealer", "replicated", "shamir"}) {
+    for (const size_t most : {2, 5, 8}) {
+      SCOPED_TRACE(fmt::format("{} {}", kind, most));
+      mpc::testing::RunOptions run;
+      run.kind = kind;
+      run.num_parties = 3;
+      const size_t cells = most + 2;
+      const uint64_t opened = most * cells + (most - 1) * cells + 1;
+      run.releases = {{"test", "", "all", "exact", 1, mpc::kEverybody, opened}};
+      const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+        mpc::PrivateMatrix counts{0, {cells, 1}, 0, 100, nullptr};
+        if (engine.self() == std::optional<size_t>(0)) {
+          counts.read = [](size_t first, size_t rows, Int128* out) {
+            for (size_t d = first; d < first + rows; ++d) *out++ = static_cast<Int128>(d);
+          };
+        }
+        const mpc::Shared events = engine.Input(std::vector<mpc::PrivateMatrix>{counts}).front();
+        const TiedTerms terms = TermsOfTies(engine, events, most);
+        const std::vector<mpc::Shared> shares = {terms.events, terms.gone, terms.beyond};
+        const auto values = engine.Reveal("test", shares, mpc::kEverybody);
+        if (!engine.self()) return;
+        EXPECT_EQ(values[2].values.front(), 1);
+        for (size_t d = 0; d < cells; ++d) {
+          for (size_t k = 0; k < most; ++k) EXPECT_EQ(values[0].values[k * cells + d], k < d);
+          for (size_t k = 1; k < most && d <= most; ++k) {
+            const double gone = mpc::DecodeFixed(values[1].values[(k - 1) * cells + d], kGoneBits);
+            const double part = static_cast<double>(k) / static_cast<double>(d);
+            EXPECT_NEAR(gone, k < d ? part : 0, std::ldexp(static_cast<double>(most + 1), -41));
+          }
+        }
+      });
+      result.ThrowIfFailed();
+    }
+  }
+}
+
+// All events in one cell of time: nothing changes with it, and a ratio that does is found.
+TEST(CoxFitter, ProportionalHazardsAreTested) {
+  NumericColumns columns = DrawColumns(9, 400, 20);
+  for (size_t r = 0; r < 400; ++r) {
+    if (columns["died"][r] == 1) columns["days"][r] = 7;
+  }
+  CoxCase at_once = testing::CaseOf("age + smoker", 20, Covariates(), columns);
+  testing::Deal(at_once, 2);
+  at_once.spec.proportional = true;
+  const CoxModel none = *RunCox(at_once, "dealer", 6).fitted.model;
+  EXPECT_TRUE(none.converged);
+  EXPECT_FALSE(none.proportional);
+  for (size_t k = kCoxTotals; k < none.totals.size(); ++k) EXPECT_EQ(none.totals[k], 0);
+  // Smokers die early or not at all.
+  NumericColumns early = DrawColumns(9, 400, 20);
+  for (size_t r = 0; r < 400; ++r) {
+    if (early["smoker"][r] == 1 && early["days"][r] > 8) early["died"][r] = r % 8 == 0 ? 1 : 0;
+  }
+  CoxCase changing = testing::CaseOf("age + smoker", 20, Covariates(), early);
+  testing::Deal(changing, 2);
+  changing.spec.proportional = true;
+  const Ran ran = RunCox(changing, "dealer", 6);
+  ExpectTwin(changing, ran, 6);
+  EXPECT_GT(ran.fitted.model->totals[kCoxTotals + 1], 10.83);
+  EXPECT_LT(ran.fitted.model->totals[kCoxTotals], 7);
 }
 
 TEST(CoxFitter, HoldersAreStrata) {
@@ -240,6 +370,7 @@ TEST(CoxFitter, HoldersAreStrata) {
   CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
   testing::Deal(of, 2);
   of.spec.by_site = true;
+  of.spec.proportional = true;
   const Ran by_site = RunCox(of, "dealer", 10);
   ExpectTwin(of, by_site, 10);
   CoxCase pooled = of;
@@ -278,8 +409,11 @@ TEST(CoxFitter, MonotoneLikelihoodDoesNotConverge) {
   CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
   testing::Deal(of, 2);
   of.spec.steps = 8;
+  of.spec.proportional = true;
   const CoxModel model = *RunCox(of, "dealer", 6).fitted.model;
   EXPECT_FALSE(model.converged);
+  EXPECT_FALSE(model.proportional);
+  EXPECT_EQ(model.totals.size(), kCoxTotals + 3);
   EXPECT_EQ(model.standard_errors.norm(), 0);
   for (const double total : model.totals) EXPECT_EQ(total, 0);
   // One step is too few for anything.

@@ -104,8 +104,7 @@ std::vector<Edge> Forest(const TableSet& set, const Shares& shares) {
 std::vector<Edge> Grown(const TableSet& set, const Shares& shares, std::vector<Edge> edges) {
   // The bound on the tree's cells rises with the rounds, so that the first ones do not fill it.
   for (size_t round = 1; round <= kGrowthRounds; ++round) {
-    const TreeModel model =
-        FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps);
+    const TreeModel model = FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps);
     const std::vector<Edge> strong = StrongPairs(set, shares, TablesOf(set, model));
     const size_t most_cells = kTreeCells * round / kGrowthRounds;
     size_t added = 0;
@@ -136,9 +135,8 @@ std::vector<SquaredDistance> Distances(const TableSet& set, const NoisyTables& n
     }
     const double cells = static_cast<double>(table.cells());
     const double estimate = sum - cells * variance;
-    distances.push_back(
-        {estimate, std::sqrt(2 * cells * variance * variance +
-                             4 * variance * std::max(estimate, 0.0))});
+    distances.push_back({estimate, std::sqrt(2 * cells * variance * variance +
+                                             4 * variance * std::max(estimate, 0.0))});
   }
   return distances;
 }
@@ -163,12 +161,13 @@ std::string CandidateName(const Candidate& candidate) {
     case CandidateKind::kProducts:
       break;
   }
-  return candidate.components == 1 ? "independent" : fmt::format("products {}", candidate.components);
+  return candidate.components == 1 ? "independent"
+                                   : fmt::format("products {}", candidate.components);
 }
 
 std::vector<Candidate> AllCandidates() {
   std::vector<Candidate> candidates;
-  for (const size_t components : {1, 4, 12, 40, 100}) {
+  for (const size_t components : {1, 2, 4, 12, 40, 100, 250}) {
     candidates.push_back({CandidateKind::kProducts, components});
   }
   candidates.push_back({CandidateKind::kForest});

@@ -1,6 +1,6 @@
 // From noisy tables to a generator of rows: public arithmetic on what opened, by anybody.
 //
-// Candidates   Products of 1, 4, 12, 40 and 100 components (product_model.h; one: independent
+// Candidates   Products of 1, 2, 4, 12, 40, 100 and 250 components (product_model.h; one: independent
 //              attributes), a forest of pairs, and a junction tree grown from it (tree_model.h).
 // Edges        A pair is taken where its distance (L1) from the model so far exceeds 1.25 times what
 //              noise alone gives it, sqrt(2/pi) sigma_ab cells with sigma_ab^2 = sigma^2
@@ -31,9 +31,9 @@ namespace partita::stats::marginals {
 inline constexpr size_t kTreeCells = 60'000, kGrowthRounds = 3;
 
 struct NoisyTables {
-  std::vector<double> cells;    // as opened
-  double noise_stddev = 0;      // per cell
-  std::optional<double> rows;   // where their number is public
+  std::vector<double> cells;   // as opened
+  double noise_stddev = 0;     // per cell
+  std::optional<double> rows;  // where their number is public
 };
 
 enum class CandidateKind { kProducts, kForest, kTree };
@@ -41,7 +41,8 @@ struct Candidate {
   CandidateKind kind = CandidateKind::kProducts;
   size_t components = 1;  // kProducts
 };
-std::string CandidateName(const Candidate& candidate);  // "independent", "products 12", "forest", "tree"
+std::string CandidateName(
+    const Candidate& candidate);  // "independent", "products 12", "forest", "tree"
 std::vector<Candidate> AllCandidates();
 
 using Generator = std::variant<ProductModel, TreeModel>;
@@ -66,12 +67,11 @@ struct SquaredDistance {
 
 struct Choice {
   Candidate chosen;
-  std::vector<double> scores;  // of AllCandidates(): |Y2 - fit|^2 / sigma2^2 per cell
+  std::vector<double> scores;              // of AllCandidates(): |Y2 - fit|^2 / sigma2^2 per cell
   std::vector<SquaredDistance> distances;  // by table: of the chosen candidate's fit to Y1
   double rows = 0;                         // public, or their estimate
   Generator generator;
 };
-Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy,
-                       crypto::RandomSource& source);
+Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy, crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

@@ -19,11 +19,11 @@ using Edge = std::pair<uint32_t, uint32_t>;
 struct Clique {
   std::vector<uint32_t> attributes;  // increasing; a cell is row-major, the last one fastest
   size_t cells = 0;
-  std::optional<size_t> parent;          // an earlier clique; none: the root
-  std::vector<uint32_t> separator;       // attributes shared with the parent; may be none
+  std::optional<size_t> parent;     // an earlier clique; none: the root
+  std::vector<uint32_t> separator;  // attributes shared with the parent; may be none
   size_t separator_cells = 1;
-  std::vector<uint32_t> to_separator;    // by cell of this clique
-  std::vector<uint32_t> from_parent;     // by cell of the parent: its cell of the separator
+  std::vector<uint32_t> to_separator;  // by cell of this clique
+  std::vector<uint32_t> from_parent;   // by cell of the parent: its cell of the separator
 };
 
 // Parents come before their children; the first is the root.

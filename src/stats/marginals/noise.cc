@@ -13,9 +13,8 @@ privacy::L2Sensitivity TablesSensitivity(size_t tables, privacy::Adjacency adjac
                        static_cast<double>(tables) * rows_per_person * rows_per_person;
   const double root = std::sqrt(cells);
   // Whole squares are exact; a root that was rounded goes up.
-  return privacy::L2Sensitivity(root * root >= cells
-                                    ? root
-                                    : std::nextafter(root, std::numeric_limits<double>::infinity()));
+  return privacy::L2Sensitivity(
+      root * root >= cells ? root : std::nextafter(root, std::numeric_limits<double>::infinity()));
 }
 
 privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity) {

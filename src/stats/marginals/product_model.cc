@@ -12,14 +12,15 @@
 namespace partita::stats::marginals {
 namespace {
 
-constexpr float kLearningRate = 0.1F, kBeta1 = 0.9F, kBeta2 = 0.99F, kTiny = 1e-10F;
+constexpr float kLearningRate = 0.2F, kBeta1 = 0.9F, kBeta2 = 0.99F, kTiny = 1e-10F;
 constexpr double kLeastShare = 1e-4;  // of a level at the start
 constexpr double kStartSpread = 1;    // of logits around the one-way tables'
 
 // The first column of each attribute among the D levels.
 std::vector<Eigen::Index> FirstLevels(const TableSet& set) {
   std::vector<Eigen::Index> first = {0};
-  for (const Attribute& attribute : set.attributes) first.push_back(first.back() + attribute.levels);
+  for (const Attribute& attribute : set.attributes)
+    first.push_back(first.back() + attribute.levels);
   return first;
 }
 
@@ -106,9 +107,9 @@ class ProductFit {
     const Eigen::ArrayXXf of_weight_logits =
         model.weights * (of_weights - (model.weights * of_weights).sum());
     // A rate that falls to 0 along a cosine.
-    const float rate =
-        kLearningRate * 0.5F *
-        (1 + std::cos(std::numbers::pi_v<float> * static_cast<float>(step) / static_cast<float>(steps)));
+    const float rate = kLearningRate * 0.5F *
+                       (1 + std::cos(std::numbers::pi_v<float> * static_cast<float>(step) /
+                                     static_cast<float>(steps)));
     of_logits_.Step(of_levels, step, rate, logits_);
     of_weights_.Step(of_weight_logits, step, rate, weight_logits_);
   }
@@ -150,17 +151,15 @@ ProductModel FitProducts(const TableSet& set, std::span<const double> shares, si
 std::vector<double> TablesOf(const TableSet& set, const ProductModel& model) {
   const std::vector<Eigen::Index> first = FirstLevels(set);
   const Eigen::MatrixXf& levels = model.levels.matrix();
-  const Eigen::MatrixXf pairs =
-      levels.transpose() * (model.weights.matrix().asDiagonal() * levels);
+  const Eigen::MatrixXf pairs = levels.transpose() * (model.weights.matrix().asDiagonal() * levels);
   const Eigen::VectorXf ones = levels.transpose() * model.weights.matrix();
   std::vector<double> shares(set.num_cells);
   for (const CountTable& table : set.tables) {
     size_t at = table.offset;
     for (uint32_t r = 0; r < table.rows; ++r) {
       for (uint32_t c = 0; c < table.columns; ++c) {
-        shares[at++] = table.one_way()
-                           ? ones[first[table.first] + r]
-                           : pairs(first[table.first] + r, first[table.second] + c);
+        shares[at++] = table.one_way() ? ones[first[table.first] + r]
+                                       : pairs(first[table.first] + r, first[table.second] + c);
       }
     }
   }
@@ -182,7 +181,8 @@ Codes DrawRows(const TableSet& set, const ProductModel& model, size_t rows,
     for (size_t k = 0; k < sizes.size(); ++k) {
       std::vector<double> shares(set.attributes[a].levels);
       for (size_t v = 0; v < shares.size(); ++v) {
-        shares[v] = model.levels(static_cast<Eigen::Index>(k), first[a] + static_cast<Eigen::Index>(v));
+        shares[v] =
+            model.levels(static_cast<Eigen::Index>(k), first[a] + static_cast<Eigen::Index>(v));
       }
       const size_t begin = drawn.size();
       const std::vector<uint32_t> counts = Apportion(sizes[k], shares, variates);

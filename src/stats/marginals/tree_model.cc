@@ -156,7 +156,7 @@ class TreeFit {
 struct Passage {
   size_t from, to;
   std::span<const uint32_t> from_cells, to_cells;
-  Vector ratio;  // 1 / probability of the separator's cells; 0 where that is 0
+  Vector ratio;  // 1 / probability of the separator's cells; 0 where that is as good as 0
 };
 
 std::vector<std::vector<Passage>> Passages(const TreeModel& model) {
@@ -164,7 +164,7 @@ std::vector<std::vector<Passage>> Passages(const TreeModel& model) {
   for (size_t c = 1; c < model.tree.cliques.size(); ++c) {
     const Clique& clique = model.tree.cliques[c];
     Vector ratio = Sums(model.cliques[c], clique.to_separator, clique.separator_cells);
-    for (double& value : ratio) value = value > 0 ? 1 / value : 0;
+    for (double& value : ratio) value = std::isnormal(value) ? 1 / value : 0;
     const size_t parent = *clique.parent;
     passages[parent].push_back({parent, c, clique.from_parent, clique.to_separator, ratio});
     passages[c].push_back({c, parent, clique.to_separator, clique.from_parent, std::move(ratio)});
@@ -230,8 +230,8 @@ std::vector<double> TablesOf(const TableSet& set, const TreeModel& model) {
           continue;
         }
         const CountTable& table = set.Pair(a, b);
-        std::ranges::copy(shares, tables.begin() + static_cast<ptrdiff_t>(
-                                                       table.offset + level * table.columns));
+        std::ranges::copy(
+            shares, tables.begin() + static_cast<ptrdiff_t>(table.offset + level * table.columns));
       }
     }
   }
@@ -266,7 +266,8 @@ Codes DrawRows(const TableSet& set, const TreeModel& model, size_t rows,
     }
     for (const uint32_t a : clique.attributes) {
       const std::vector<uint32_t> level = Projection(set, clique, {&a, 1});
-      for (size_t n = 0; n < rows; ++n) codes[a][n] = static_cast<uint16_t>(level[cell_of_row[c][n]]);
+      for (size_t n = 0; n < rows; ++n)
+        codes[a][n] = static_cast<uint16_t>(level[cell_of_row[c][n]]);
     }
   }
   return codes;

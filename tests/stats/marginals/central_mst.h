@@ -22,7 +22,8 @@ inline double RhoFor(double epsilon, double delta) {
   const auto log_delta = [&](double rho) {
     double best = 0;
     for (double a = 1.001; a < 2000; a *= 1.01) {
-      best = std::min(best, (a - 1) * (a * rho - epsilon) - std::log(a - 1) + a * std::log1p(-1 / a));
+      best =
+          std::min(best, (a - 1) * (a * rho - epsilon) - std::log(a - 1) + a * std::log1p(-1 / a));
     }
     return best;
   };

@@ -22,8 +22,8 @@ namespace partita::stats::marginals {
 struct CodedTable {
   TableSet set;
   Codes train, test;
-  size_t target = 0;        // an attribute
-  uint16_t positive = 0;    // one of its levels
+  size_t target = 0;      // an attribute
+  uint16_t positive = 0;  // one of its levels
   size_t rows() const { return train[0].size(); }
 };
 
@@ -89,15 +89,21 @@ inline std::pair<std::vector<uint16_t>, uint32_t> CodesOf(const std::vector<std:
   return {codes, 10};
 }
 
-// 70 % of the rows to train on, drawn by `seed`; all of them with share 1.
-inline CodedTable ReadCoded(const std::string& fixture, double share, uint8_t seed = 1) {
+// The rows to test on are those of another table, or 30 % of the rows, drawn by a fixed seed.
+inline CodedTable ReadCoded(const std::string& fixture, const std::string& test_fixture = "") {
   std::vector<std::vector<std::string>> lines = ReadCells(fixture);
   const std::vector<std::string> header = lines[0];
   lines.erase(lines.begin());
-  crypto::Prg source = SeededSource(seed);
-  blr::Variates variates(source);
-  Shuffle(std::span(lines), variates);
-  const auto num_train = static_cast<size_t>(share * static_cast<double>(lines.size()));
+  size_t num_train = lines.size();
+  if (test_fixture.empty()) {
+    crypto::Prg source = SeededSource(1);
+    blr::Variates variates(source);
+    Shuffle(std::span(lines), variates);
+    num_train = num_train * 7 / 10;
+  } else {
+    const std::vector<std::vector<std::string>> more = ReadCells(test_fixture);
+    lines.insert(lines.end(), more.begin() + 1, more.end());
+  }
   CodedTable table;
   std::vector<Attribute> attributes;
   for (size_t a = 0; a < header.size(); ++a) {
@@ -105,8 +111,9 @@ inline CodedTable ReadCoded(const std::string& fixture, double share, uint8_t se
     for (const std::vector<std::string>& line : lines) cells.push_back(line[a]);
     auto [codes, levels] = CodesOf(cells);
     attributes.push_back({header[a], levels});
-    table.train.emplace_back(codes.begin(), codes.begin() + num_train);
-    table.test.emplace_back(codes.begin() + num_train, codes.end());
+    const auto middle = codes.begin() + static_cast<ptrdiff_t>(num_train);
+    table.train.emplace_back(codes.begin(), middle);
+    table.test.emplace_back(middle, codes.end());
   }
   table.set = AllTables(std::move(attributes));
   table.target = header.size() - 1;

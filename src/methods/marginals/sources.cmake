@@ -1,0 +1,4 @@
+list(APPEND method_sources
+  marginals/noise_design.cc
+  marginals/protocol.cc
+)

@@ -12,6 +12,9 @@ namespace partita::methods::marginals {
 
 inline constexpr char kTablesRelease[] = "tables";
 
+// Instead of a level: the row contributes nothing to any table with this attribute.
+inline constexpr uint16_t kNoLevel = 0xffff;
+
 // The columns of one holder in a block of rows.
 struct BlockPart {
   mpc::PartyIndex party = 0;

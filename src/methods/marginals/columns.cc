@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/date.h"
+
 namespace partita::methods::marginals {
 namespace {
 
@@ -24,6 +26,21 @@ data::Column WithoutMissing(const ColumnEncoding& encoding, const data::Column& 
 bool IsMissing(const data::Column& column, size_t row) {
   return data::HasLevels(column.schema.type) ? column.codes[row] < 0
                                              : std::isnan(column.numbers[row]);
+}
+
+// "[0, 2.5)"; of whole numbers "3 to 5", of dates their texts.
+std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
+  const data::ColumnSchema& schema = encoding.column;
+  const double width = (schema.upper - schema.lower) / encoding.bins;
+  const bool last = bin + 1 == encoding.bins;
+  const double begin = schema.lower + bin * width, end = begin + width;
+  if (schema.type == data::ColumnType::kNumeric) {
+    return fmt::format("[{:.6g}, {:.6g}{}", begin, end, last ? "]" : ")");
+  }
+  const double first = std::ceil(begin), final = last ? schema.upper : std::ceil(end) - 1;
+  const bool date = schema.type == data::ColumnType::kDate;
+  return date ? FormatDate(first) + " to " + FormatDate(final)
+              : fmt::format("{} to {}", first, final);
 }
 
 }  // namespace
@@ -105,12 +122,7 @@ std::vector<std::string> LevelNames(const LevelColumn& column) {
       names.push_back(fmt::format("{}", value));
     }
   } else {
-    const double width = (schema.upper - schema.lower) / encoding.bins;
-    for (uint32_t bin = 0; bin < encoding.bins; ++bin) {
-      names.push_back(fmt::format("[{:.6g}, {:.6g}{}", schema.lower + bin * width,
-                                  schema.lower + (bin + 1) * width,
-                                  bin + 1 == encoding.bins ? "]" : ")"));
-    }
+    for (uint32_t bin = 0; bin < encoding.bins; ++bin) names.push_back(BinName(encoding, bin));
   }
   if (column.missing) names.emplace_back("missing");
   return names;

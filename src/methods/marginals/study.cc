@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cmath>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -11,6 +11,7 @@
 #include "report/document_report.h"
 #include "run/method/plan_privacy.h"
 #include "run/party/outcome.h"
+#include "stats/marginals/noise.h"
 
 namespace partita::methods::marginals {
 namespace {
@@ -50,8 +51,16 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
       privacy::StateRelease({names, study.design.noise, run::StructureOf(study.file.engine),
                              privacy::Adjacency::kReplace, study.design.sensitivity,
                              study.design.replace_sensitivity, privacy::Delta(study.spec.delta)});
-  statement.mechanism =
-      fmt::format("All one-way and two-way tables in one opening: {}", statement.mechanism);
+  const double shares = study.design.noise.sharing.parties;
+  statement.mechanism = fmt::format(
+      "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
+      "grid "
+      "of 2^-{} rows: each of {} parties adds a share of standard deviation {:.4g} rows; a row "
+      "that "
+      "is replaced changes the tables by at most {:.4g} rows (L2 norm)",
+      study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
+      study.design.noise_stddev() / std::sqrt(shares),
+      std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits));
   run::AddStudyCaveats(study, statement);
   return statement;
 }

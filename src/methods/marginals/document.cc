@@ -117,9 +117,9 @@ study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choic
 study::DocumentSection CountSection(const MarginalsStudy& study, const std::vector<double>& cells) {
   study::DocumentSection section{
       "Counts of single columns",
-      {fmt::format("As they opened: with noise of standard deviation {:.4g} rows. Intervals are of "
+      {fmt::format("As they opened: with noise of standard deviation {} rows. Intervals are of "
                    "the noise, at 95 % each. All pairs stand in {}.",
-                   study.design.noise_stddev(), kTablesFile)}};
+                   study.NoiseText(), kTablesFile)}};
   for (size_t a = 0; a < study.spec.columns.size(); ++a) {
     section.tables.push_back(LevelTable(study, a, cells));
   }

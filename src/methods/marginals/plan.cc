@@ -46,9 +46,8 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
   plan.analyses.push_back(
       {file.analyses.front().name, kProtocol,
        fmt::format("{} one-way and two-way tables of {} columns, {} cells, each with noise of "
-                   "standard deviation {:.4g} rows",
-                   task.set.tables.size(), spec.columns.size(), task.set.num_cells,
-                   design.noise_stddev()),
+                   "standard deviation {} rows",
+                   task.set.tables.size(), spec.columns.size(), task.set.num_cells, NoiseText()),
        fmt::format("over all {} rows", rows()), task.set.num_cells});
   plan.leakage_level = run::kNoisedStatistics;
   plan.privacy = run::PlanPrivacyRows(statement);
@@ -74,8 +73,8 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
   exposure.opened = task.set.num_cells;
   exposure.statistics = static_cast<uint64_t>(rows()) * spec.columns.size();
   exposure.level = run::kNoisedStatistics;
-  exposure.exposes = {fmt::format(
-      "counts of all levels and pairs of levels with noise of {:.4g} rows", design.noise_stddev())};
+  exposure.exposes = {
+      fmt::format("counts of all levels and pairs of levels with noise of {} rows", NoiseText())};
   return {exposure};
 }
 

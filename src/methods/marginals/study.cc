@@ -55,12 +55,14 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   statement.mechanism = fmt::format(
       "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
       "grid "
-      "of 2^-{} rows: each of {} parties adds a share of standard deviation {:.4g} rows; a row "
+      "of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; a row "
       "that "
-      "is replaced changes the tables by at most {:.4g} rows (L2 norm)",
+      "is replaced changes the tables by at most {} rows (L2 norm).",
       study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
-      study.design.noise_stddev() / std::sqrt(shares),
-      std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits));
+      privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
+      privacy::RoundedText(
+          std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits), 4,
+          true));
   run::AddStudyCaveats(study, statement);
   return statement;
 }
@@ -84,14 +86,17 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
       {study.spec.epsilon, study.spec.delta, privacy::Adjacency::kReplace, known, rows_per_person},
       study.task, static_cast<uint32_t>(study.num_computing));
   study.statement = StatementOf(study);
-  study.releases = {
-      {kTablesRelease,
-       fmt::format("{} one-way and two-way tables of {} columns, {} cells",
-                   study.task.set.tables.size(), study.spec.columns.size(),
-                   study.task.set.num_cells),
-       "all", fmt::format("discrete Gaussian, sigma = {:.4g} rows", study.design.noise_stddev()), 1,
-       mpc::kEverybody, study.task.set.num_cells}};
+  study.releases = {{kTablesRelease,
+                     fmt::format("{} one-way and two-way tables of {} columns, {} cells",
+                                 study.task.set.tables.size(), study.spec.columns.size(),
+                                 study.task.set.num_cells),
+                     "all", fmt::format("discrete Gaussian, sigma = {} rows", study.NoiseText()), 1,
+                     mpc::kEverybody, study.task.set.num_cells}};
   return study;
+}
+
+std::string MarginalsStudy::NoiseText() const {
+  return privacy::RoundedText(design.noise_stddev(), 4, false);
 }
 
 double MarginalsStudy::rows() const {

@@ -23,6 +23,8 @@ struct MarginalsStudy final : run::Study {
   privacy::Statement statement;
 
   double rows() const;  // of all blocks, public
+  // The standard deviation of what opens, in rows, rounded down.
+  std::string NoiseText() const;
 
   run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
   run::StudySize Size() const override { return {spec.columns.size(), task.set.num_cells}; }

@@ -1,2 +1,3 @@
+partita_fuzz(marginals_tables_fuzz marginals_tables_fuzz.cc DEPENDS partita_methods)
 partita_fuzz(mixture_model_fuzz mixture_model_fuzz.cc DEPENDS partita_methods)
 partita_fuzz(study_file_fuzz study_file_fuzz.cc DEPENDS partita_methods)

@@ -14,6 +14,9 @@
 #include "methods/glm/section.h"
 #include "methods/glm/study.h"
 #include "methods/glm/templates.h"
+#include "methods/marginals/section.h"
+#include "methods/marginals/study.h"
+#include "methods/marginals/templates.h"
 #include "methods/mcmc/section.h"
 #include "methods/mcmc/study.h"
 #include "methods/mcmc/templates.h"
@@ -81,7 +84,10 @@ const std::vector<Method>& AllMethods() {
        PreparedSurvival, report::ReadDocumentResult, survival::Start, survival::Templates},
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
        Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadDocumentResult, meta::Start,
-       meta::Templates}};
+       meta::Templates},
+      {marginals::MarginalsReader(), "noised counts of all pairs of columns, for synthetic tables",
+       Prepared<marginals::MarginalsStudy, marginals::PrepareMarginalsStudy>,
+       report::ReadDocumentResult, marginals::Start, marginals::Templates}};
   return methods;
 }
 

@@ -50,6 +50,7 @@ TEST(TemplatesTest, CommentedKeysAreRight) {
   Uncommented("glm", {"steps", "confidence"});
   Uncommented("survival", {"cell", "confidence"});
   Uncommented("meta", {"protocol", "estimator", "interval", "min_sites", "confidence"});
+  Uncommented("marginals", {"synthetic_sets"});
   Uncommented("mcmc", {"missing_codes", "thin", "speculation"});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
+#include "methods/marginals/model_file.h"
 #include "methods/mixture/cells.h"
 #include "methods/mixture/study.h"
 #include "methods/mixture/synthetic.h"
@@ -44,12 +46,18 @@ struct DrawCommand {
   bool accept_useless = false;
 };
 
-std::string StatementNote(const methods::mixture::FittedModel& model) {
-  if (model.privacy.empty()) return "The model states no privacy guarantee.\n";
-  return privacy::StatementText(privacy::ParseStatementJson(model.privacy));
+std::string StatementNote(const std::string& privacy) {
+  if (privacy.empty()) return "The model states no privacy guarantee.\n";
+  return privacy::StatementText(privacy::ParseStatementJson(privacy));
 }
 
-int RunDraw(const OutputOptions& output, const DrawCommand& command) {
+// What rows are drawn from, and what to say of them.
+struct RowSource {
+  std::function<data::Table(size_t rows, crypto::RandomSource& random)> draw;
+  std::string privacy, purpose;
+};
+
+RowSource OfMixture(const DrawCommand& command) {
   const methods::mixture::FittedModel model = methods::mixture::ReadModelFile(command.model);
   if (!model.trained() && !command.accept_useless) {
     throw Error(
@@ -60,6 +68,23 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
         "its tables would look like data and say little of the real ones; draw them all the "
         "same with --accept-useless");
   }
+  return {[model](size_t rows, crypto::RandomSource& random) {
+            return methods::mixture::DrawTables(model, rows, 1, random).front();
+          },
+          model.privacy, methods::mixture::kSyntheticPurpose};
+}
+
+RowSource OfTables(const methods::marginals::OpenedTables& opened) {
+  return {[opened, choice = methods::marginals::ChooseFor(opened)](size_t rows,
+                                                                   crypto::RandomSource& random) {
+            return methods::marginals::DrawTables(opened, choice, rows, 1, random).front();
+          },
+          opened.privacy, methods::marginals::kRowsPurpose};
+}
+
+int RunDraw(const OutputOptions& output, const DrawCommand& command) {
+  const auto opened = methods::marginals::ReadTablesFile(command.model);
+  const RowSource source = opened ? OfTables(*opened) : OfMixture(command);
   std::vector<std::string> files;
   for (size_t set = 0; set < command.sets; ++set) {
     files.push_back(
@@ -69,21 +94,19 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
   crypto::SystemRandom random;
   std::string text;
   for (const std::string& file : files) {
-    WriteFileAtomically(
-        file, data::WriteCsv(methods::mixture::DrawTables(model, command.rows, 1, random).front()));
+    WriteFileAtomically(file, data::WriteCsv(source.draw(command.rows, random)));
     text += file + "\n";
   }
-  const nlohmann::ordered_json statement = model.privacy.empty()
+  const nlohmann::ordered_json statement = source.privacy.empty()
                                                ? nlohmann::ordered_json()
-                                               : nlohmann::ordered_json::parse(model.privacy);
-  PrintResult(
-      output,
-      text + "\n" + WrapText(methods::mixture::kSyntheticPurpose, 0) + "\n" + StatementNote(model),
-      nlohmann::ordered_json{{"files", files},
-                             {"rows", command.rows},
-                             {"purpose", methods::mixture::kSyntheticPurpose},
-                             {"privacy", statement}}
-          .dump());
+                                               : nlohmann::ordered_json::parse(source.privacy);
+  PrintResult(output,
+              text + "\n" + WrapText(source.purpose, 0) + "\n" + StatementNote(source.privacy),
+              nlohmann::ordered_json{{"files", files},
+                                     {"rows", command.rows},
+                                     {"purpose", source.purpose},
+                                     {"privacy", statement}}
+                  .dump());
   return kDone;
 }
 

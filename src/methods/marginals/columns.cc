@@ -1,0 +1,131 @@
+#include "methods/marginals/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/date.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+using data::ColumnEncoding;
+using data::EncodingKind;
+
+data::Column WithoutMissing(const ColumnEncoding& encoding, const data::Column& column) {
+  data::Column full = column;
+  for (int32_t& code : full.codes) code = std::max(code, 0);
+  for (double& number : full.numbers) {
+    if (std::isnan(number)) number = encoding.column.lower;
+  }
+  return full;
+}
+
+bool IsMissing(const data::Column& column, size_t row) {
+  return data::HasLevels(column.schema.type) ? column.codes[row] < 0
+                                             : std::isnan(column.numbers[row]);
+}
+
+// "[0, 2.5)"; of whole numbers "3 to 5", of dates their texts.
+std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
+  const data::ColumnSchema& schema = encoding.column;
+  const double width = (schema.upper - schema.lower) / encoding.bins;
+  const bool last = bin + 1 == encoding.bins;
+  const double begin = schema.lower + bin * width, end = begin + width;
+  if (schema.type == data::ColumnType::kNumeric) {
+    return fmt::format("[{:.6g}, {:.6g}{}", begin, end, last ? "]" : ")");
+  }
+  const double first = std::ceil(begin), final = last ? schema.upper : std::ceil(end) - 1;
+  const bool date = schema.type == data::ColumnType::kDate;
+  return date ? FormatDate(first) + " to " + FormatDate(final)
+              : fmt::format("{} to {}", first, final);
+}
+
+}  // namespace
+
+ColumnEncoding DefaultLevels(const data::ColumnSchema& column) {
+  ColumnEncoding encoding = data::DefaultEncoding(column);
+  if (encoding.kind == EncodingKind::kUnit) {
+    encoding.kind = EncodingKind::kBins;
+    encoding.bins = kDefaultBins;
+    data::CheckEncoding(encoding);
+  }
+  return encoding;
+}
+
+stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns) {
+  std::vector<stats::marginals::Attribute> attributes;
+  for (const LevelColumn& column : columns) {
+    attributes.push_back(
+        {column.encoding.column.name,
+         static_cast<uint32_t>(data::NumLevels(column.encoding) + (column.missing ? 1 : 0))});
+  }
+  return stats::marginals::AllTables(std::move(attributes));
+}
+
+std::vector<uint16_t> LevelsOf(const LevelColumn& column, const data::Table& table, size_t first,
+                               size_t count) {
+  const data::Column& cells = table.Get(column.encoding.column.name);
+  const data::Table alone = {table.num_rows, {WithoutMissing(column.encoding, cells)}};
+  const std::vector<double> levels = data::Encode(column.encoding, alone);
+  const auto missing =
+      static_cast<uint16_t>(column.missing ? data::NumLevels(column.encoding) : size_t{kNoLevel});
+  std::vector<uint16_t> codes;
+  for (size_t row = first; row < first + count; ++row) {
+    codes.push_back(table.Neutral(row)      ? kNoLevel
+                    : IsMissing(cells, row) ? missing
+                                            : static_cast<uint16_t>(levels[row]));
+  }
+  return codes;
+}
+
+data::Table TableOfLevels(const std::vector<LevelColumn>& columns,
+                          const stats::marginals::Codes& codes, crypto::RandomSource& source) {
+  data::Table table;
+  table.num_rows = codes.empty() ? 0 : codes.front().size();
+  for (size_t a = 0; a < columns.size(); ++a) {
+    const size_t levels = data::NumLevels(columns[a].encoding);
+    std::vector<double> values(codes[a].begin(), codes[a].end());
+    for (double& value : values) {
+      if (value >= static_cast<double>(levels)) value = 0;
+    }
+    data::Column column = data::Decode(columns[a].encoding, values, source);
+    for (size_t row = 0; row < table.num_rows; ++row) {
+      if (codes[a][row] < levels) continue;
+      if (data::HasLevels(column.schema.type)) {
+        column.codes[row] = -1;
+      } else {
+        column.numbers[row] = std::numeric_limits<double>::quiet_NaN();
+      }
+    }
+    table.columns.push_back(std::move(column));
+  }
+  return table;
+}
+
+std::vector<std::string> LevelNames(const LevelColumn& column) {
+  const ColumnEncoding& encoding = column.encoding;
+  const data::ColumnSchema& schema = encoding.column;
+  std::vector<std::string> names;
+  if (data::HasLevels(schema.type)) {
+    for (const std::string& level : schema.levels) {
+      if (std::ranges::find(encoding.pooled, level) == encoding.pooled.end()) {
+        names.push_back(level);
+      }
+    }
+    if (!encoding.pooled.empty())
+      names.push_back(fmt::format("{}", fmt::join(encoding.pooled, ", ")));
+  } else if (encoding.kind == EncodingKind::kWhole) {
+    for (double value = schema.lower; value <= schema.upper; ++value) {
+      names.push_back(fmt::format("{}", value));
+    }
+  } else {
+    for (uint32_t bin = 0; bin < encoding.bins; ++bin) names.push_back(BinName(encoding, bin));
+  }
+  if (column.missing) names.emplace_back("missing");
+  return names;
+}
+
+}  // namespace partita::methods::marginals

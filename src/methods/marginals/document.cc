@@ -1,0 +1,202 @@
+// The result of a study of method `marginals`, for people and programs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "data/csv_writer.h"
+#include "methods/marginals/study.h"
+#include "run/method/plan_privacy.h"
+#include "stats/marginals/consistent.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using stats::marginals::AllCandidates;
+using stats::marginals::CandidateName;
+using stats::marginals::Choice;
+using stats::marginals::CountTable;
+
+constexpr size_t kPairsShown = 20;
+constexpr double kQuantile = 1.96;  // of the normal law, two-sided 95 %
+
+study::DocumentTable CandidateTable(const Choice& choice) {
+  study::DocumentTable table{"Candidates, by their distance from fresh noise on the same tables",
+                             {"generator", "distance", "chosen"},
+                             {}};
+  const auto candidates = AllCandidates();
+  const std::string chosen = CandidateName(choice.chosen);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const std::string name = CandidateName(candidates[i]);
+    table.rows.push_back({name, choice.scores[i], name == chosen ? "yes" : ""});
+  }
+  return table;
+}
+
+// One column with the noise's interval: what opened, nothing else.
+study::DocumentTable LevelTable(const MarginalsStudy& study, size_t a,
+                                const std::vector<double>& cells) {
+  study::DocumentTable table{"Counts of " + study.task.set.attributes[a].name,
+                             {"level", "count with noise", "lower", "upper"},
+                             {}};
+  const std::vector<std::string> names = LevelNames(study.spec.columns[a]);
+  const std::span<const double> counts =
+      study.task.set.tables[a].Of(std::span<const double>(cells));
+  const double half = kQuantile * study.design.noise_stddev();
+  for (size_t v = 0; v < counts.size(); ++v) {
+    table.rows.push_back({names[v], counts[v], counts[v] - half, counts[v] + half});
+  }
+  return table;
+}
+
+std::string PairName(const MarginalsStudy& study, const CountTable& table) {
+  const auto& attributes = study.task.set.attributes;
+  return table.one_way() ? attributes[table.first].name
+                         : attributes[table.first].name + ", " + attributes[table.second].name;
+}
+
+// Root mean squared difference of a cell, in rows; 0 where noise explains all of it.
+double CellError(const CountTable& table, const stats::marginals::SquaredDistance& distance) {
+  return std::sqrt(std::max(distance.estimate, 0.0) / static_cast<double>(table.cells()));
+}
+
+study::DocumentTable DistanceTable(const MarginalsStudy& study, const Choice& choice) {
+  study::DocumentTable table{
+      fmt::format("Tables that the generator misses most (of {})", study.task.set.tables.size()),
+      {"table", "cells", "estimated error of a cell (rows)"},
+      {}};
+  std::vector<size_t> order(study.task.set.tables.size());
+  for (size_t t = 0; t < order.size(); ++t) order[t] = t;
+  std::ranges::stable_sort(order, [&](size_t s, size_t t) {
+    return choice.distances[s].estimate > choice.distances[t].estimate;
+  });
+  for (size_t i = 0; i < std::min(order.size(), kPairsShown); ++i) {
+    const CountTable& one = study.task.set.tables[order[i]];
+    table.rows.push_back({PairName(study, one), static_cast<double>(one.cells()),
+                          CellError(one, choice.distances[order[i]])});
+  }
+  return table;
+}
+
+study::DocumentSection StatementSection(const MarginalsStudy& study) {
+  study::DocumentSection section{"Privacy", {study.statement.mechanism}};
+  study::DocumentTable table{
+      "What each adversary learns of one row at most", {"adversary", "adjacency", "loss"}, {}};
+  for (const study::PlanPrivacy& row : run::PlanPrivacyRows(study.statement)) {
+    table.rows.push_back({row.adversary, row.adjacency, row.loss});
+  }
+  section.tables.push_back(std::move(table));
+  section.paragraphs.insert(section.paragraphs.end(), study.statement.caveats.begin(),
+                            study.statement.caveats.end());
+  return section;
+}
+
+study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choice& choice) {
+  study::DocumentSection section{
+      "Generator",
+      {fmt::format(
+          "Rows come from '{}', chosen among {} by splitting the noise in public: each was "
+          "fitted to one half and compared with the other. No privacy was spent for it, "
+          "and no row was read.",
+          CandidateName(choice.chosen), choice.scores.size())}};
+  if (choice.chosen.kind == stats::marginals::CandidateKind::kProducts &&
+      choice.chosen.components == 1) {
+    section.paragraphs.emplace_back(
+        "Columns of synthetic rows are independent of each other: under this noise nothing more "
+        "can be learned from the tables.");
+  }
+  section.paragraphs.emplace_back(
+      "Errors of cells are estimated from the noise's other half, for a fit with more noise than "
+      "the one that rows are drawn from. They are estimates, not bounds.");
+  section.tables = {CandidateTable(choice), DistanceTable(study, choice)};
+  return section;
+}
+
+study::DocumentSection CountSection(const MarginalsStudy& study, const std::vector<double>& cells) {
+  study::DocumentSection section{
+      "Counts of single columns",
+      {fmt::format("As they opened: with noise of standard deviation {} rows. Intervals are of "
+                   "the noise, at 95 % each. All pairs stand in {}.",
+                   study.NoiseText(), kTablesFile)}};
+  for (size_t a = 0; a < study.spec.columns.size(); ++a) {
+    section.tables.push_back(LevelTable(study, a, cells));
+  }
+  return section;
+}
+
+Json OneWayJson(const MarginalsStudy& study, const std::vector<double>& cells) {
+  Json columns = Json::array();
+  for (size_t a = 0; a < study.spec.columns.size(); ++a) {
+    const std::span<const double> counts =
+        study.task.set.tables[a].Of(std::span<const double>(cells));
+    columns.push_back({{"column", study.task.set.attributes[a].name},
+                       {"levels", LevelNames(study.spec.columns[a])},
+                       {"counts", std::vector<double>(counts.begin(), counts.end())}});
+  }
+  return columns;
+}
+
+Json TablesOfResult(const MarginalsStudy& study, const Choice& choice) {
+  Json tables = Json::array();
+  for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
+    const CountTable& table = study.task.set.tables[t];
+    Json names = {study.task.set.attributes[table.first].name};
+    if (!table.one_way()) names.push_back(study.task.set.attributes[table.second].name);
+    tables.push_back({{"columns", names},
+                      {"cells", table.cells()},
+                      {"squared_distance", choice.distances[t].estimate},
+                      {"standard_error", choice.distances[t].standard_error}});
+  }
+  return tables;
+}
+
+}  // namespace
+
+study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
+                                  const std::vector<double>& cells, crypto::RandomSource& random) {
+  const OpenedTables opened = {study.spec.columns,
+                               {cells, study.design.noise_stddev(), study.rows()},
+                               privacy::StatementJson(study.statement)};
+  const Choice choice = ChooseFor(opened);
+  study::Document document;
+  document.title = fmt::format("{} one-way and two-way tables of {} columns",
+                               study.task.set.tables.size(), study.spec.columns.size());
+  document.sections = {GeneratorSection(study, choice), CountSection(study, cells),
+                       StatementSection(study)};
+  document.files.push_back({kTablesFile, TablesJson(opened)});
+  Json synthetic = Json::array();
+  if (party == study.receiver && study.spec.synthetic_rows > 0) {
+    const std::vector<data::Table> drawn =
+        DrawTables(opened, choice, study.spec.synthetic_rows, study.spec.synthetic_sets, random);
+    for (size_t i = 0; i < drawn.size(); ++i) {
+      document.files.push_back({SyntheticRowsFile(i), data::WriteCsv(drawn[i])});
+      synthetic.push_back(SyntheticRowsFile(i));
+    }
+    document.sections.push_back(
+        {"Synthetic rows",
+         {fmt::format("{} of {} rows.",
+                      drawn.size() == 1 ? "One table" : fmt::format("{} tables", drawn.size()),
+                      study.spec.synthetic_rows),
+          kRowsPurpose}});
+  }
+  Json candidates = Json::array();
+  for (size_t i = 0; i < choice.scores.size(); ++i) {
+    candidates.push_back(
+        {{"generator", CandidateName(AllCandidates()[i])}, {"distance", choice.scores[i]}});
+  }
+  document.json = Json{{"rows", study.rows()},
+                       {"noise_stddev", study.design.noise_stddev()},
+                       {"generator", CandidateName(choice.chosen)},
+                       {"candidates", candidates},
+                       {"counts", OneWayJson(study, cells)},
+                       {"tables", TablesOfResult(study, choice)},
+                       {"model", kTablesFile},
+                       {"synthetic", synthetic},
+                       {"privacy", Json::parse(opened.privacy)}}
+                      .dump();
+  return document;
+}
+
+}  // namespace partita::methods::marginals

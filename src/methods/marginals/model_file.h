@@ -1,0 +1,42 @@
+// What opened, as a file: the columns with their public bounds, the noisy cells and their noise, and
+// the privacy statement that they opened under. Generator and rows are functions of it, so that
+// anybody who has it draws without another charge.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/marginals/columns.h"
+#include "stats/marginals/generator.h"
+
+namespace partita::methods::marginals {
+
+struct OpenedTables {
+  std::vector<LevelColumn> columns;
+  stats::marginals::NoisyTables noisy;
+  std::string privacy;  // a privacy statement as JSON
+};
+
+std::string TablesJson(const OpenedTables& opened);
+// The inverse. Throws kBadInput, naming what is wrong, for anything that TablesJson does not write:
+// other JSON, columns that are refused, another number of cells, cells beyond +-1e12.
+OpenedTables ParseTablesJson(const std::string& json);
+
+// Empty for a JSON file of another kind. Throws kBadInput if the file cannot be read, is above 256 MB, or as
+// ParseTablesJson does.
+std::optional<OpenedTables> ReadTablesFile(const std::filesystem::path& file);
+
+// The same for everybody who has the tables: fresh numbers come from a digest of them. About a second for
+// fifteen columns.
+stats::marginals::Choice ChooseFor(const OpenedTables& opened);
+
+// What synthetic rows are for, in whole sentences; printed wherever they are made.
+extern const char* const kRowsPurpose;
+
+std::vector<data::Table> DrawTables(const OpenedTables& opened,
+                                    const stats::marginals::Choice& choice, size_t rows,
+                                    size_t sets, crypto::RandomSource& source);
+
+}  // namespace partita::methods::marginals

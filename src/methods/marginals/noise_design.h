@@ -1,0 +1,48 @@
+// How much noise every computing party adds, so that one promise holds against outsiders and against
+// each of them.
+//
+// Outsiders face the shares of all P parties, and the sensitivity of the named adjacency. Computing parties that
+// know c shares face P - c of them and the replacement of a record of others. Where each row has its columns
+// at several holders and no row block is whole at one, tables of one holder's own columns do not change for it, so
+// that T' of the T tables count (stats/marginals/noise.h); of a party without columns, and with any
+// other partition, all of them. The share is the larger of what the two need: with one
+// curator's variance s it is up to s for two parties, and the sum carries up to 2 s.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "crypto/random.h"
+#include "methods/marginals/task.h"
+#include "privacy/adjacency.h"
+#include "privacy/sampling/distributed_noise.h"
+#include "privacy/sampling/sensitivity.h"
+
+namespace partita::methods::marginals {
+
+// What the study file promises.
+struct PrivacyPromise {
+  double epsilon = 0, delta = 0;
+  privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
+  uint32_t known_shares = 1;  // c: noise shares that the adversary may know
+  uint32_t rows_per_person = 1;
+};
+
+// Public, the same at every party. Sensitivities are in units of the grid.
+struct NoiseDesign {
+  PrivacyPromise promise;
+  privacy::GridL2Sensitivity sensitivity{1};          // of the named adjacency
+  privacy::GridL2Sensitivity replace_sensitivity{1};  // when a record of others is replaced
+  privacy::DistributedNoise noise;
+
+  double noise_stddev() const;  // of what opens, in counts
+};
+
+// Throws kUsage for a promise out of range, or one that leaves no unknown share.
+NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_t num_computing);
+
+// A computing party's own share, in units of the grid. Not in constant time: to be drawn before the
+// protocol, when nobody waits (discrete_gaussian.h).
+std::vector<Int128> DrawNoiseShare(const NoiseDesign& design, crypto::RandomSource& random);
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,239 @@
+#include "methods/marginals/protocol.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "mpc/batch.h"
+#include "stats/marginals/noise.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+using mpc::Engine;
+using mpc::FixedOperand;
+using mpc::IntMatrix;
+using mpc::PrivateMatrix;
+using mpc::Product;
+using mpc::Shared;
+using stats::marginals::Codes;
+using stats::marginals::CountTable;
+using stats::marginals::kNoiseGridBits;
+using stats::marginals::TableSet;
+
+// A share beyond that many standard deviations has a probability below 2^-2900.
+constexpr double kLargestShare = 64;
+
+// Adds the tables of the attributes that this part has whole.
+void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes,
+                  std::vector<Int128>& cells) {
+  const size_t own = part.attributes.size();
+  if (codes.size() != own)
+    throw Error(ErrorCode::kInternal, "a holder lacks a column of its codes");
+  for (size_t i = 0; i < own; ++i) {
+    const CountTable& one = set.tables[part.attributes[i]];
+    for (const uint16_t code : codes[i]) {
+      if (code != kNoLevel) cells[one.offset + code] += 1;
+    }
+    for (size_t j = i + 1; j < own; ++j) {
+      const CountTable& pair = set.Pair(part.attributes[i], part.attributes[j]);
+      for (size_t n = 0; n < codes[i].size(); ++n) {
+        if (codes[i][n] == kNoLevel || codes[j][n] == kNoLevel) continue;
+        cells[pair.offset + size_t{codes[i][n]} * pair.columns + codes[j][n]] += 1;
+      }
+    }
+  }
+}
+
+mpc::RowReader ReadRow(const std::vector<Int128>& row) {
+  return [&row](size_t, size_t num_rows, Int128* out) {
+    if (num_rows > 0) std::ranges::copy(row, out);
+  };
+}
+
+// By party with rows: what it counts by itself, over all blocks.
+std::vector<PrivateMatrix> OwnCounts(const Engine& engine, const Task& task,
+                                     const std::vector<LocalBlock>& local,
+                                     std::vector<Int128>& own) {
+  std::vector<uint64_t> most(engine.num_parties(), 0);
+  for (size_t b = 0; b < task.blocks.size(); ++b) {
+    for (const BlockPart& part : task.blocks[b].parts) {
+      most[part.party] += task.blocks[b].rows;
+      if (engine.self() == part.party) AddOwnTables(task.set, part, local.at(b).codes, own);
+    }
+  }
+  std::vector<PrivateMatrix> inputs;
+  for (mpc::PartyIndex party = 0; party < most.size(); ++party) {
+    if (most[party] == 0) continue;
+    inputs.push_back(
+        {party, {1, task.set.num_cells}, 0, static_cast<double>(most[party]), nullptr});
+    if (engine.self() == party) inputs.back().read = ReadRow(own);
+  }
+  return inputs;
+}
+
+// The first 0/1 column of each attribute of a part, and after them how many there are.
+std::vector<size_t> FirstColumns(const TableSet& set, const BlockPart& part) {
+  std::vector<size_t> first = {0};
+  for (const uint32_t a : part.attributes) first.push_back(first.back() + set.attributes[a].levels);
+  return first;
+}
+
+FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& block,
+                            const BlockPart& part, const LocalBlock* local) {
+  const std::vector<size_t> first = FirstColumns(task.set, part);
+  PrivateMatrix matrix{part.party, {block.rows, first.back()}, 0, 1, nullptr};
+  if (engine.self() == part.party) {
+    for (const std::vector<uint16_t>& column : local->codes) {
+      if (column.size() == block.rows) continue;
+      throw Error(ErrorCode::kInternal, "a split block has another number of rows than agreed");
+    }
+    matrix.read = [first, local](size_t first_row, size_t num_rows, Int128* out) {
+      std::fill_n(out, num_rows * first.back(), Int128{0});
+      for (size_t n = 0; n < num_rows; ++n, out += first.back()) {
+        for (size_t i = 0; i < local->codes.size(); ++i) {
+          const uint16_t code = local->codes[i][first_row + n];
+          if (code != kNoLevel) out[first[i] + code] = 1;
+        }
+      }
+    };
+  }
+  return engine.Register(std::move(matrix));
+}
+
+// The columns of two holders of one block.
+struct TwoParts {
+  const BlockPart* left;
+  const BlockPart* right;
+};
+
+// 1 x num_cells: the tables of one attribute of each holder; 0 elsewhere.
+Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
+                   const Shared& product) {
+  const Shared transposed = engine.Transpose(product);
+  const std::vector<size_t> left_first = FirstColumns(set, *parts.left),
+                            right_first = FirstColumns(set, *parts.right);
+  const auto position = [](const BlockPart& part, uint32_t attribute) {
+    const auto found = std::ranges::lower_bound(part.attributes, attribute);
+    const bool has = found != part.attributes.end() && *found == attribute;
+    return has ? std::optional<size_t>(found - part.attributes.begin()) : std::nullopt;
+  };
+  std::vector<Shared> row;
+  size_t zeros = 0;
+  const auto add_zeros = [&] {
+    if (zeros > 0) row.push_back(engine.Public({{{1, zeros}, std::vector<Int128>(zeros)}, 0}));
+    zeros = 0;
+  };
+  for (const CountTable& table : set.tables) {
+    auto left = position(*parts.left, table.first), right = position(*parts.right, table.second);
+    const bool turned = !left || !right;
+    if (turned) {
+      left = position(*parts.left, table.second);
+      right = position(*parts.right, table.first);
+    }
+    if (!left || !right) {
+      zeros += table.cells();
+      continue;
+    }
+    add_zeros();
+    const Shared& matrix = turned ? transposed : product;
+    const size_t top = turned ? right_first[*right] : left_first[*left];
+    const size_t side = turned ? left_first[*left] : right_first[*right];
+    for (size_t r = 0; r < table.rows; ++r) {
+      row.push_back(engine.Slice(matrix, top + r, side, {1, table.columns}));
+    }
+  }
+  add_zeros();
+  return engine.Concatenate(row, false);
+}
+
+std::vector<PrivateMatrix> NoiseInputs(const Engine& engine, const NoiseDesign& design,
+                                       const std::vector<Int128>& own_share) {
+  const double largest = std::ldexp(
+      kLargestShare * privacy::StddevUpperBound(design.noise.share_variance), -kNoiseGridBits);
+  std::vector<PrivateMatrix> inputs;
+  for (uint32_t party = 0; party < design.noise.sharing.parties; ++party) {
+    inputs.push_back({party, {1, design.noise.dimension}, kNoiseGridBits, largest, nullptr});
+    if (engine.self() != party) continue;
+    if (own_share.size() != design.noise.dimension) {
+      throw Error(ErrorCode::kInternal, "a computing party has no noise of its own to add");
+    }
+    inputs.back().read = ReadRow(own_share);
+  }
+  return inputs;
+}
+
+}  // namespace
+
+void CheckTask(const Task& task) {
+  for (const RowBlock& block : task.blocks) {
+    std::vector<uint32_t> attributes;
+    for (const BlockPart& part : block.parts) {
+      if (!std::ranges::is_sorted(part.attributes) || part.attributes.empty()) {
+        throw Error(ErrorCode::kInternal, "attributes of a holder are not in their order");
+      }
+      attributes.insert(attributes.end(), part.attributes.begin(), part.attributes.end());
+    }
+    std::ranges::sort(attributes);
+    for (uint32_t a = 0; a < std::max(attributes.size(), task.set.attributes.size()); ++a) {
+      if (a < attributes.size() && attributes.size() == task.set.attributes.size() &&
+          attributes[a] == a) {
+        continue;
+      }
+      throw Error(ErrorCode::kInternal, "the holders' columns do not tile a block of rows");
+    }
+  }
+}
+
+Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBlock>& local) {
+  CheckTask(task);
+  std::vector<Product> products;
+  std::vector<TwoParts> pairs;
+  for (size_t b = 0; b < task.blocks.size(); ++b) {
+    const RowBlock& block = task.blocks[b];
+    if (block.parts.size() < 2) continue;
+    std::vector<FixedOperand> levels;
+    for (const BlockPart& part : block.parts) {
+      levels.push_back(
+          RegisterLevels(engine, task, block, part, engine.self() ? &local.at(b) : nullptr));
+    }
+    for (size_t i = 0; i < levels.size(); ++i) {
+      for (size_t j = i + 1; j < levels.size(); ++j) {
+        products.push_back({Product::Kind::kGram, levels[i], levels[j]});
+        pairs.push_back({&block.parts[i], &block.parts[j]});
+      }
+    }
+  }
+  std::vector<Int128> own(task.set.num_cells, 0);
+  const std::vector<PrivateMatrix> inputs = OwnCounts(engine, task, local, own);
+  mpc::Batch batch(engine);
+  auto shared_counts = batch.Input(inputs);
+  auto shared_products = batch.Multiply(products);
+  batch.Flush();
+  std::vector<Shared> parts = shared_counts.Get();
+  for (size_t p = 0; p < pairs.size(); ++p) {
+    parts.push_back(CrossTables(engine, task.set, pairs[p], shared_products.Get()[p]));
+  }
+  Shared counts = parts.front();
+  for (size_t i = 1; i < parts.size(); ++i) counts = engine.Add(counts, parts[i]);
+  return counts;
+}
+
+std::optional<std::vector<double>> OpenTables(Engine& engine, const Task& task,
+                                              const Shared& counts, const NoiseDesign& design,
+                                              const std::vector<Int128>& own_share) {
+  const IntMatrix lift{{1, 1}, {Int128{1} << kNoiseGridBits}};
+  Shared vector = engine.MultiplyPublic(mpc::PublicMatrix{lift, kNoiseGridBits}, counts);
+  for (const Shared& share : engine.Input(NoiseInputs(engine, design, own_share))) {
+    vector = engine.Add(vector, share);
+  }
+  const std::vector<IntMatrix> opened = engine.Reveal(kTablesRelease, {&vector, 1}, task.to);
+  if (opened.empty() || opened[0].values.empty()) return std::nullopt;
+  std::vector<double> cells;
+  for (const Int128 value : opened[0].values) {
+    cells.push_back(mpc::DecodeFixed(value, kNoiseGridBits));
+  }
+  return cells;
+}
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,218 @@
+#include "methods/marginals/section.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "study/file/sections.h"
+#include "study/file/text.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+using data::ColumnEncoding;
+using data::ColumnSchema;
+using data::EncodingKind;
+using study::LocatedText;
+using study::Quote;
+using study::StudyFile;
+using study::TableReader;
+
+constexpr int64_t kMostBins = 1000, kMostRows = 10'000'000, kMostSets = 100;
+constexpr std::string_view kExample = "\"age\", {variable = \"income\", bins = 12}";
+
+int64_t WholeOr(const TableReader& reader, std::string_view key, int64_t low, int64_t high,
+                int64_t otherwise, const std::string& hint) {
+  const auto whole = reader.OptionalInteger(key);
+  if (!whole) return otherwise;
+  if (whole->value < low || whole->value > high) {
+    reader.Fail(whole->position, fmt::format("'{}' must be from {} to {}", key, low, high), hint);
+  }
+  return whole->value;
+}
+
+double Within(const TableReader& reader, std::string_view key, double low, double high,
+              const std::string& example) {
+  const auto number = reader.OptionalNumber(key);
+  if (!number) reader.FailMissing(key, example);
+  if (!(number->value >= low && number->value <= high)) {
+    reader.Fail(number->position, fmt::format("'{}' must be from {:g} to {:g}", key, low, high),
+                "for example: " + example);
+  }
+  return number->value;
+}
+
+ColumnEncoding DefaultOf(const TableReader& reader, study::Position position,
+                         const ColumnSchema& variable) {
+  try {
+    return DefaultLevels(variable);
+  } catch (const Error& error) {
+    study::FailWith(reader, position, error);
+  }
+}
+
+void ReadBinsAndRare(const TableReader& entry, ColumnEncoding& encoding) {
+  const bool has_levels = data::HasLevels(encoding.column.type);
+  if (entry.Has("bins")) {
+    if (has_levels) {
+      entry.Fail(
+          entry.PositionOf("bins"),
+          fmt::format("'bins' is for numbers and dates, not for {}", Quote(encoding.column.name)),
+          "remove it");
+    }
+    encoding.kind = EncodingKind::kBins;
+    encoding.bins = static_cast<uint32_t>(
+        WholeOr(entry, "bins", 2, kMostBins, 0, "bins are of equal width; ten are usual"));
+  }
+  if (const auto rare = entry.OptionalTexts("rare")) {
+    if (!has_levels) {
+      entry.Fail(entry.PositionOf("rare"),
+                 fmt::format("'rare' is for levels, not for {}", Quote(encoding.column.name)),
+                 "remove it");
+    }
+    study::CheckDistinct(entry, *rare, "level");
+    for (const LocatedText& level : *rare) {
+      encoding.pooled.push_back(entry.Choice(level, "rare", encoding.column.levels));
+    }
+  }
+  try {
+    data::CheckEncoding(encoding);
+  } catch (const Error& error) {
+    study::FailWith(entry, entry.position(), error);
+  }
+}
+
+std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const StudyFile& study) {
+  std::vector<ColumnEncoding> columns;
+  if (!analysis.Has("columns")) {
+    for (const ColumnSchema& variable : study.dictionary.columns) {
+      columns.push_back(DefaultOf(analysis, analysis.position(), variable));
+    }
+    return columns;
+  }
+  std::vector<LocatedText> names;
+  for (const study::TextOrTable& item :
+       analysis.TextsOrEntries("columns", {"variable", "bins", "rare"}, kExample)) {
+    if (item.text) {
+      names.push_back(*item.text);
+      columns.push_back(
+          DefaultOf(analysis, names.back().position,
+                    study::FindVariable(analysis, names.back(), "columns", study.dictionary)));
+      continue;
+    }
+    const TableReader& entry = *item.table;
+    names.push_back(entry.Text("variable", "{variable = \"income\", bins = 12}"));
+    columns.push_back(
+        DefaultOf(entry, names.back().position,
+                  study::FindVariable(entry, names.back(), "variable", study.dictionary)));
+    ReadBinsAndRare(entry, columns.back());
+  }
+  if (names.empty()) {
+    analysis.Fail(analysis.PositionOf("columns"), "'columns' is empty",
+                  "name the variables to count, or leave the key out to take all");
+  }
+  study::CheckDistinct(analysis, names, "column");
+  return columns;
+}
+
+void RequireRows(const TableReader& analysis, const StudyFile& study) {
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    analysis.Fail(analysis.position(), "method \"marginals\" " + what, hint);
+  };
+  for (const study::RowBlock& block : study.blocks) {
+    if (block.count) continue;
+    refuse(
+        fmt::format("takes the number of rows as public, and block {} has none", Quote(block.name)),
+        "write count = ... in its [[rows]]");
+  }
+  if (!study.population.subset.empty()) {
+    refuse("takes all rows, and [population] has a subset",
+           "leave out the subset, and agree on tables of those rows");
+  }
+  const study::DesignSpec& design = study.design;
+  if ((design.missing != study::MissingPolicy::kRefuse &&
+       design.missing != study::MissingPolicy::kComplete) ||
+      design.site != study::SiteEffect::kIgnore ||
+      design.weights_kind != study::WeightsKind::kNone || !design.cluster.empty()) {
+    refuse("knows no imputation, sites, weights or clusters",
+           "write site = \"ignore\" in [design], and missing = \"complete\" if missing cells are a "
+           "level of their own, else \"refuse\"");
+  }
+  if (study.engine.stored_correlations) {
+    refuse("runs without stored correlations", "remove them from [engine]");
+  }
+}
+
+void ReadPromise(const TableReader& analysis, Spec& spec) {
+  const auto reader = analysis.OptionalTable(
+      "privacy", {"epsilon", "delta", "adjacency", "against"}, "[analysis.privacy]");
+  if (!reader) {
+    analysis.FailMissing("privacy", "[analysis.privacy] with epsilon, delta and adjacency");
+  }
+  spec.epsilon = Within(*reader, "epsilon", 0.01, 10, "epsilon = 1");
+  spec.delta = Within(*reader, "delta", 1e-9, 0.01, "delta = 1e-5");
+  const LocatedText adjacency = reader->Text("adjacency", "adjacency = \"replace\"");
+  if (reader->Choice(adjacency, "adjacency", {"replace", "add-remove"}) == "add-remove") {
+    reader->Fail(adjacency.position,
+                 "adjacency = \"add-remove\" protects the number of rows, which the study declares",
+                 "write adjacency = \"replace\"");
+  }
+  if (const auto against = reader->OptionalText("against")) {
+    const std::string whom = reader->Choice(*against, "against", {"parties", "outside"});
+    spec.against = whom == "outside" ? Against::kOutside : Against::kParties;
+  }
+}
+
+void ReadSynthetic(const TableReader& analysis, Spec& spec) {
+  spec.synthetic_rows = static_cast<uint64_t>(
+      WholeOr(analysis, "synthetic_rows", 1, kMostRows, 0,
+              "write how many rows to draw, for example as many as there are"));
+  spec.synthetic_sets = static_cast<uint32_t>(
+      WholeOr(analysis, "synthetic_sets", 1, kMostSets, 1, "each table is drawn anew; 1 is usual"));
+  if (analysis.Has("synthetic_sets") && spec.synthetic_rows == 0) {
+    analysis.Fail(analysis.PositionOf("synthetic_sets"),
+                  "'synthetic_sets' without 'synthetic_rows'",
+                  "add, for example: synthetic_rows = 10000");
+  }
+}
+
+std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
+                                                    const StudyFile& study,
+                                                    study::AnalysisSpec& analysis) {
+  auto section = std::make_shared<MarginalsSection>();
+  const bool missing = study.design.missing == study::MissingPolicy::kComplete;
+  for (ColumnEncoding& encoding : ReadColumns(reader, study)) {
+    section->spec.columns.push_back({std::move(encoding), missing});
+  }
+  RequireRows(reader, study);
+  try {
+    TablesOfColumns(section->spec.columns);
+  } catch (const Error& error) {
+    study::FailWith(reader, reader.position(), error);
+  }
+  ReadPromise(reader, section->spec);
+  ReadSynthetic(reader, section->spec);
+  analysis.protocol = kProtocol;
+  return section;
+}
+
+}  // namespace
+
+// All parties get the tables and what is drawn from them.
+study::SectionUses MarginalsSection::Uses() const {
+  study::SectionUses uses;
+  uses.releases.push_back({kTablesRelease, "all", {}});
+  for (const LevelColumn& column : spec.columns) {
+    uses.variables.push_back({"the tables", column.encoding.column.name});
+  }
+  return uses;
+}
+
+const Spec& SpecOf(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const MarginalsSection&>(*analysis.section).spec;
+}
+
+study::SectionReader MarginalsReader() {
+  return {kMethodName, {"columns", "synthetic_rows", "synthetic_sets", "privacy"}, ReadMarginals};
+}
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,31 @@
+// [[analysis]] with method = "marginals": its keys.
+//
+//   columns         variables, or {variable = "age", bins = 12}, {variable = "job", rare = ["a", "b"]};
+//                   without it all of the dictionary. Bins are of equal width; the default is ten, and
+//                   a level for each value of factors and of integers with few values.
+//   synthetic_rows, synthetic_sets   tables that the receiver draws
+//   [analysis.privacy]
+//   epsilon, delta  of a row that is replaced: the number of rows is public
+//   adjacency       "replace"
+//   against         "parties" (default) or "outside"
+#pragma once
+
+#include "methods/marginals/spec.h"
+#include "study/file/section_reader.h"
+#include "study/file/study_file.h"
+
+namespace partita::methods::marginals {
+
+struct MarginalsSection : study::Section {
+  study::SectionUses Uses() const override;
+  Spec spec;
+};
+
+// Of an analysis of this method.
+const Spec& SpecOf(const study::AnalysisSpec& analysis);
+
+// Throws kBadInput with place and hint: variables without levels or bounds; blocks of rows without
+// a count, a population that is a subset, weights, site effects, imputation; stored correlations; too many cells.
+study::SectionReader MarginalsReader();
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,168 @@
+#include "methods/marginals/study.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "methods/marginals/section.h"
+#include "privacy/sampling/release_statement.h"
+#include "report/document_report.h"
+#include "run/method/plan_privacy.h"
+#include "run/party/outcome.h"
+#include "stats/marginals/noise.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+// The columns of the study that a part of a block holds.
+BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) {
+  BlockPart part = {segment.party, {}};
+  for (uint32_t a = 0; a < study.spec.columns.size(); ++a) {
+    for (const size_t variable : segment.variables) {
+      if (study.partition.variables[variable] == study.spec.columns[a].encoding.column.name) {
+        part.attributes.push_back(a);
+      }
+    }
+  }
+  return part;
+}
+
+Task TaskOf(const MarginalsStudy& study) {
+  Task task;
+  task.set = TablesOfColumns(study.spec.columns);
+  for (const data::Segment& segment : study.partition.segments) {
+    const data::RowBlock& block = study.partition.blocks[segment.block];
+    RowBlock rows = {block.name, *block.count, {}};
+    for (const data::SegmentPart& part : segment.parts) {
+      rows.parts.push_back(PartOf(study, part));
+      if (rows.parts.back().attributes.empty()) rows.parts.pop_back();
+    }
+    task.blocks.push_back(std::move(rows));
+  }
+  return task;
+}
+
+privacy::Statement StatementOf(const MarginalsStudy& study) {
+  std::vector<std::string> names = run::PartyNames(study);
+  names.resize(study.num_computing);
+  privacy::Statement statement =
+      privacy::StateRelease({names, study.design.noise, run::StructureOf(study.file.engine),
+                             privacy::Adjacency::kReplace, study.design.sensitivity,
+                             study.design.replace_sensitivity, privacy::Delta(study.spec.delta)});
+  const double shares = study.design.noise.sharing.parties;
+  statement.mechanism = fmt::format(
+      "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
+      "grid "
+      "of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; a row "
+      "that "
+      "is replaced changes the tables by at most {} rows (L2 norm).",
+      study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
+      privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
+      privacy::RoundedText(
+          std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits), 4,
+          true));
+  run::AddStudyCaveats(study, statement);
+  return statement;
+}
+
+}  // namespace
+
+std::string SyntheticRowsFile(size_t set) { return fmt::format("synthetic_{}.csv", set + 1); }
+
+MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
+  MarginalsStudy study;
+  run::PrepareParties(std::move(file), study);
+  const study::AnalysisSpec& analysis = study.file.analyses.front();
+  study.spec = SpecOf(analysis);
+  for (const LevelColumn& column : study.spec.columns) {
+    study.used.push_back(column.encoding.column.name);
+  }
+  study.task = TaskOf(study);
+  const uint32_t known = study.spec.against == Against::kParties ? 1 : 0;
+  const auto rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
+  study.design = DesignNoise(
+      {study.spec.epsilon, study.spec.delta, privacy::Adjacency::kReplace, known, rows_per_person},
+      study.task, static_cast<uint32_t>(study.num_computing));
+  study.statement = StatementOf(study);
+  study.releases = {{kTablesRelease,
+                     fmt::format("{} one-way and two-way tables of {} columns, {} cells",
+                                 study.task.set.tables.size(), study.spec.columns.size(),
+                                 study.task.set.num_cells),
+                     "all", fmt::format("discrete Gaussian, sigma = {} rows", study.NoiseText()), 1,
+                     mpc::kEverybody, study.task.set.num_cells}};
+  return study;
+}
+
+std::string MarginalsStudy::NoiseText() const {
+  return privacy::RoundedText(design.noise_stddev(), 4, false);
+}
+
+double MarginalsStudy::rows() const {
+  return static_cast<double>(partition.TotalRows().value_or(0));
+}
+
+std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
+                                                             const data::Holding& holding,
+                                                             run::OwnRows& counts) const {
+  counts.observed = holding.table->num_rows;
+  for (const uint8_t neutral : holding.table->neutral) counts.neutral += neutral;
+  auto own = std::make_unique<MarginalsRows>();
+  own->blocks.resize(task.blocks.size());
+  for (size_t b = 0; b < task.blocks.size(); ++b) {
+    for (const BlockPart& part : task.blocks[b].parts) {
+      if (part.party != party) continue;
+      const data::BlockRows& block = holding.Block(partition.segments[b].block);
+      for (const uint32_t a : part.attributes) {
+        own->blocks[b].codes.push_back(
+            LevelsOf(spec.columns[a], *holding.table, block.first_row, block.num_rows));
+      }
+    }
+  }
+  return own;
+}
+
+std::unique_ptr<run::MethodRows> MarginalsStudy::NoRows() const {
+  auto own = std::make_unique<MarginalsRows>();
+  own->blocks.resize(task.blocks.size());
+  return own;
+}
+
+std::unique_ptr<run::MethodResult> MarginalsStudy::Run(mpc::Engine& engine,
+                                                       const run::RunInput& input,
+                                                       Progress& progress) const {
+  auto result = std::make_unique<MarginalsRun>();
+  const MarginalsRows none;
+  const MarginalsRows& own =
+      input.rows == nullptr ? none : *static_cast<const MarginalsRows*>(input.rows);
+  std::vector<Int128> noise;
+  if (engine.self()) noise = DrawNoiseShare(design, *input.random);
+  progress.Phase("counts");
+  engine.BeginPhase("counts");
+  const mpc::Shared counts = CountOnShares(engine, task, own.blocks);
+  engine.AgreeToOpen();
+  progress.Phase("tables");
+  engine.BeginPhase("tables");
+  result->cells = OpenTables(engine, task, counts, design, noise);
+  return result;
+}
+
+crypto::Digest MarginalsRun::Common() const {
+  ByteWriter writer;
+  writer.String("partita marginals: opened tables");
+  for (const double cell : cells.value_or(std::vector<double>())) writer.F64(cell);
+  return crypto::Sha256Of(writer.bytes());
+}
+
+void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
+                              Progress& progress) const {
+  const auto& run = static_cast<const MarginalsRun&>(result);
+  if (party >= num_computing || !run.cells) return;
+  progress.Phase("synthetic data");
+  crypto::SystemRandom random;
+  outcome.result =
+      std::make_unique<report::DocumentResult>(MarginalsDocument(*this, party, *run.cells, random));
+}
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,72 @@
+// A study of method `marginals`: all one-way and two-way tables of columns, rows or both that several
+// parties hold, opened once with noise to all computing parties; synthetic tables for the receiver.
+//
+// A study that failed starts anew with a new charge: nothing is opened twice under one.
+#pragma once
+
+#include "methods/marginals/model_file.h"
+#include "methods/marginals/protocol.h"
+#include "methods/marginals/spec.h"
+#include "privacy/statement.h"
+#include "run/method/study.h"
+#include "study/plan/document.h"
+
+namespace partita::methods::marginals {
+
+inline constexpr char kTablesFile[] = "model.json";
+std::string SyntheticRowsFile(size_t set);  // "synthetic_1.csv"
+
+struct MarginalsStudy final : run::Study {
+  Spec spec;
+  Task task;
+  NoiseDesign design;
+  privacy::Statement statement;
+
+  double rows() const;  // of all blocks, public
+  // The standard deviation of what opens, in rows, rounded down.
+  std::string NoiseText() const;
+
+  run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
+  run::StudySize Size() const override { return {spec.columns.size(), task.set.num_cells}; }
+  bool IsPrivate() const override { return true; }
+  void Describe(study::Plan& plan) const override;
+  std::vector<std::string> AlsoLearns(size_t party) const override;
+  std::vector<study::PlanExposure> Exposures() const override;
+  // Of this process once, for a study; three fits (stats/marginals/forecast.h).
+  run::Forecast Utility() const override;
+  run::ComputeSeconds Compute() const override;
+  uint64_t NumbersPerRow() const override;
+  uint64_t FileBytes() const override;
+  std::vector<std::string> FileNames() const override;
+  std::vector<privacy::ledger::Charge> Charges(
+      const privacy::ledger::Policy& policy) const override;
+  std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
+                                               run::OwnRows& counts) const override;
+  std::unique_ptr<run::MethodRows> NoRows() const override;
+  std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
+                                         Progress& progress) const override;
+  bool ComparesResults() const override { return true; }
+  void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
+                Progress& progress) const override;
+  void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+               Progress& progress) const override;
+};
+
+// Throws kBadInput with the place of the analysis: a promise that leaves no unknown noise, blocks
+// with a part that holds none of the columns.
+MarginalsStudy PrepareMarginalsStudy(study::StudyFile file);
+
+struct MarginalsRows final : run::MethodRows {
+  std::vector<LocalBlock> blocks;
+};
+
+struct MarginalsRun final : run::MethodResult {
+  crypto::Digest Common() const override;
+  std::optional<std::vector<double>> cells;  // at computing parties
+};
+
+// The result for people and programs; at the receiver with the synthetic tables.
+study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
+                                  const std::vector<double>& cells, crypto::RandomSource& random);
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,45 @@
+// What the protocol is given: the tables, and who holds what. All of it is public.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "mpc/engine.h"
+#include "stats/marginals/tables.h"
+
+namespace partita::methods::marginals {
+
+inline constexpr char kTablesRelease[] = "tables";
+
+// Instead of a level: the row contributes nothing to any table with this attribute.
+inline constexpr uint16_t kNoLevel = 0xffff;
+
+// The columns of one holder in a block of rows.
+struct BlockPart {
+  mpc::PartyIndex party = 0;
+  std::vector<uint32_t> attributes;  // increasing
+};
+
+// Rows whose columns tile the attributes: every attribute is in one part.
+struct RowBlock {
+  std::string name;
+  uint64_t rows = 0;  // of several parts the number; of one an upper bound
+  std::vector<BlockPart> parts;
+};
+
+struct Task {
+  stats::marginals::TableSet set;
+  std::vector<RowBlock> blocks;
+  mpc::PartyIndex to = mpc::kEverybody;
+};
+
+// What this party knows of one block; empty where it holds nothing.
+struct LocalBlock {
+  stats::marginals::Codes codes;  // by attribute of its part, by row
+};
+
+// Throws kInternal unless every block's parts tile the attributes.
+void CheckTask(const Task& task);
+
+}  // namespace partita::methods::marginals

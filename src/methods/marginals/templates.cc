@@ -1,0 +1,95 @@
+#include "methods/marginals/templates.h"
+
+namespace partita::methods::marginals {
+namespace {
+
+constexpr char kMarginals[] = R"(
+# The dictionary: what every variable means. Bounds and levels are public and must come from what
+# the variable can be, never from the data. A number outside counts as the nearest bound.
+[[variable]]
+name = "x1"
+type = "integer"                   # few values: one level each; many: ten bins
+lower = 18
+upper = 100
+unit = "years"
+
+[[variable]]
+name = "x2"
+type = "factor"
+levels = ["no", "yes"]
+
+[[variable]]
+name = "x3"
+type = "numeric"
+lower = 0
+upper = 10
+
+[[variable]]
+name = "x4"
+type = "integer"
+lower = 0
+upper = 12
+
+[[variable]]
+name = "x5"
+type = "factor"
+levels = ["north", "south", "islands", "abroad"]
+
+[[variable]]
+name = "x6"
+type = "numeric"
+lower = 0
+upper = 10000
+
+# The method takes every row. missing = "complete": a cell without a value is a level of its own.
+[design]
+site = "ignore"
+missing = "refuse"
+
+[engine]
+name = "dealer"                    # or "replicated": three parties, "shamir": three to seven,
+                                   # "ot": two parties and nobody else; slow
+
+[network]
+timeout_seconds = 60               # how long a party waits for another one
+
+# Counts of all levels and of all pairs of levels, opened once with noise, and synthetic tables
+# made of them for the receiver. All of it is public: choose it without the data.
+[[analysis]]
+method = "marginals"
+# Without `columns`: all variables, factors and integers of few values by their levels.
+columns = [
+  {variable = "x1", bins = 8},     # of equal width
+  "x2",
+  {variable = "x3", bins = 5},
+  "x4",
+  {variable = "x5", rare = ["islands", "abroad"]},  # levels that share one
+  {variable = "x6", bins = 5},
+]
+synthetic_rows = 300
+# synthetic_sets = 2
+
+[analysis.privacy]
+epsilon = 3
+delta = 1e-5
+adjacency = "replace"              # the number of rows is public
+against = "parties"                # also against each of the parties; or "outside"
+)";
+
+}  // namespace
+
+study::AnalysisStart Start(const study::Said& said) {
+  using study::SaidAs;
+  study::AnalysisStart start;
+  start.keys = {{"synthetic_rows", "rows of a synthetic table", {}, SaidAs::kValue},
+                {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  start.is_private = start.needs_counts = true;
+  start.uses_all = study::SaidOr(said, "columns", "").empty();
+  return start;
+}
+
+std::vector<study::StudyTemplate> Templates() {
+  return {{data::PartitionKind::kVertical, true, study::VerticalStart() + kMarginals}};
+}
+
+}  // namespace partita::methods::marginals

@@ -1,0 +1,45 @@
+#include "stats/marginals/forecast.h"
+
+#include "stats/blr/variates.h"
+#include "stats/marginals/generator.h"
+
+namespace partita::stats::marginals {
+namespace {
+
+ProductModel MadeUpGroups(const TableSet& set, size_t groups, blr::Variates& variates) {
+  Eigen::Index levels = 0;
+  for (const Attribute& attribute : set.attributes) levels += attribute.levels;
+  const auto k = static_cast<Eigen::Index>(groups);
+  ProductModel model = {Eigen::ArrayXf::Constant(k, 1 / static_cast<float>(groups)),
+                        Eigen::ArrayXXf(k, levels)};
+  for (Eigen::Index group = 0; group < k; ++group) {
+    Eigen::Index first = 0;
+    for (const Attribute& attribute : set.attributes) {
+      auto shares = model.levels.row(group).segment(first, attribute.levels);
+      for (float& share : shares) share = static_cast<float>(variates.Exponential());
+      shares /= shares.sum();
+      first += attribute.levels;
+    }
+  }
+  return model;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
+                                          crypto::RandomSource& source) {
+  blr::Variates variates(source);
+  std::vector<std::vector<double>> forecast;
+  for (const size_t groups : kForecastGroups) {
+    const Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);
+    NoisyTables noisy = {Count(set, codes), noise_stddev, static_cast<double>(rows)};
+    std::vector<double> truth = noisy.cells;
+    for (double& share : truth) share /= static_cast<double>(rows);
+    for (double& cell : noisy.cells) cell += noise_stddev * variates.Normal();
+    const Choice choice = ChooseGenerator(set, noisy, source);
+    forecast.push_back(TotalVariations(set, truth, TablesOf(set, choice.generator)));
+  }
+  return forecast;
+}
+
+}  // namespace partita::stats::marginals

@@ -1,0 +1,26 @@
+// What a release will be good for, before anything is counted: the same noise and the same choice of
+// a generator on made-up rows over the declared domain.
+//
+// Made-up rows come from 1, 4 and 12 groups of equal size; within a group attributes are independent,
+// with shares drawn uniformly from the simplex. Real tables have other dependences: a rehearsal, not a
+// bound. On the tables of the tests the truth was between the figures or below them
+// (docs/decisions/0274). Costs three times ChooseGenerator.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "crypto/random.h"
+#include "stats/marginals/tables.h"
+
+namespace partita::stats::marginals {
+
+inline constexpr std::array<size_t, 3> kForecastGroups = {1, 4, 12};
+
+// Total variation by table between made-up rows and the generator's tables; one entry per
+// kForecastGroups. rows >= 1.
+std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
+                                          crypto::RandomSource& source);
+
+}  // namespace partita::stats::marginals

@@ -1,0 +1,69 @@
+// All one-way and two-way tables of counts over a public domain.
+//
+// A domain is what a study file declares: attributes with their numbers of levels. Bins of numbers
+// and a level for missing cells are levels like others; nothing of it is learned from rows.
+//
+// Cells of all tables are one vector: first the one-way tables in the order of the attributes, then
+// the pairs (0, 1), (0, 2), ..., (1, 2), ...; a pair row-major, the first attribute's level being
+// the row. What is counted, noised, opened and fitted has this order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace partita::stats::marginals {
+
+// Of one pair of attributes, and of all tables together.
+inline constexpr size_t kMaxTableCells = size_t{1} << 20, kMaxCells = size_t{1} << 22;
+
+struct Attribute {
+  std::string name;
+  uint32_t levels = 0;  // 2 to 65535
+};
+
+struct CountTable {
+  uint32_t first = 0, second = 0;  // attributes; equal: the one-way table
+  uint32_t rows = 0, columns = 1;  // levels
+  size_t offset = 0;               // of its first cell
+
+  bool one_way() const { return first == second; }
+  size_t cells() const { return size_t{rows} * columns; }
+  std::span<const double> Of(std::span<const double> values) const {
+    return values.subspan(offset, cells());
+  }
+  std::span<double> Of(std::span<double> values) const { return values.subspan(offset, cells()); }
+};
+
+struct TableSet {
+  std::vector<Attribute> attributes;
+  std::vector<CountTable> tables;  // attributes.size() of them one-way
+  size_t num_cells = 0;
+
+  // The table of two attributes, first < second.
+  const CountTable& Pair(size_t first, size_t second) const;
+};
+
+// Throws kBadInput naming the attributes: fewer than one, names empty or twice, levels out of range,
+// too many cells.
+TableSet AllTables(std::vector<Attribute> attributes);
+
+// codes[a][n]: the level of attribute a in row n.
+using Codes = std::vector<std::vector<uint16_t>>;
+
+// num_cells counts. Every row is in exactly one cell of each table. Throws kUsage if a column is
+// missing, lengths differ or a code is no level.
+std::vector<double> Count(const TableSet& set, const Codes& codes);
+
+// Total variation between two tables of shares (each sums to 1), by table, in [0, 1].
+std::vector<double> TotalVariations(const TableSet& set, std::span<const double> first,
+                                    std::span<const double> second);
+// Their means over the one-way tables and over the pairs; 0 where there is none.
+struct MeanVariation {
+  double one_way = 0, pairs = 0;
+};
+MeanVariation MeanOf(const TableSet& set, std::span<const double> variations);
+
+}  // namespace partita::stats::marginals

@@ -1,0 +1,276 @@
+#include "stats/marginals/tree_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "stats/blr/variates.h"
+#include "stats/marginals/apportion.h"
+
+namespace partita::stats::marginals {
+namespace {
+
+using Vector = std::vector<double>;
+
+constexpr double kLeastStart = 1e-6;  // of a level at the start
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+Vector Sums(const Vector& cells, std::span<const uint32_t> to, size_t size) {
+  Vector sums(size, 0);
+  for (size_t i = 0; i < cells.size(); ++i) sums[to[i]] += cells[i];
+  return sums;
+}
+
+// log sum exp of `logs` over the cells that go to the same place.
+Vector LogSums(const Vector& logs, std::span<const uint32_t> to, size_t size) {
+  Vector largest(size, kNever), sums(size, 0);
+  for (size_t i = 0; i < logs.size(); ++i) largest[to[i]] = std::max(largest[to[i]], logs[i]);
+  for (size_t i = 0; i < logs.size(); ++i) sums[to[i]] += std::exp(logs[i] - largest[to[i]]);
+  for (size_t s = 0; s < size; ++s) sums[s] = largest[s] + std::log(sums[s]);
+  return sums;
+}
+
+// From logarithms of factors by clique to probabilities by clique: two passes of messages.
+std::vector<Vector> Propagate(const JunctionTree& tree, std::vector<Vector> logs) {
+  std::vector<Vector> up(tree.cliques.size());
+  for (size_t c = tree.cliques.size(); c-- > 1;) {
+    const Clique& clique = tree.cliques[c];
+    up[c] = LogSums(logs[c], clique.to_separator, clique.separator_cells);
+    Vector& parent = logs[*clique.parent];
+    for (size_t i = 0; i < parent.size(); ++i) parent[i] += up[c][clique.from_parent[i]];
+  }
+  for (size_t c = 0; c < tree.cliques.size(); ++c) {
+    const Clique& clique = tree.cliques[c];
+    if (c == 0) {
+      const double largest = *std::ranges::max_element(logs[0]);
+      double sum = 0;
+      for (double& value : logs[0]) sum += value = std::exp(value - largest);
+      for (double& value : logs[0]) value /= sum;
+      continue;
+    }
+    // The parent is done: its separator over what came up is what the rest of the tree says.
+    Vector down = Sums(logs[*clique.parent], clique.from_parent, clique.separator_cells);
+    for (size_t s = 0; s < down.size(); ++s) down[s] = std::log(down[s]) - up[c][s];
+    for (size_t i = 0; i < logs[c].size(); ++i) {
+      logs[c][i] = std::exp(logs[c][i] + down[clique.to_separator[i]]);
+    }
+  }
+  return logs;
+}
+
+// A table that some clique has whole.
+struct Measured {
+  const CountTable* table;
+  size_t clique;
+  std::vector<uint32_t> to;  // by cell of the clique
+};
+
+std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tree) {
+  std::vector<Measured> measured;
+  for (const CountTable& table : set.tables) {
+    std::vector<uint32_t> attributes = {table.first};
+    if (!table.one_way()) attributes.push_back(table.second);
+    std::optional<size_t> smallest;
+    for (size_t c = 0; c < tree.cliques.size(); ++c) {
+      const Clique& clique = tree.cliques[c];
+      if (!std::ranges::includes(clique.attributes, attributes)) continue;
+      if (!smallest || clique.cells < tree.cliques[*smallest].cells) smallest = c;
+    }
+    if (!smallest) continue;
+    measured.push_back({&table, *smallest, Projection(set, tree.cliques[*smallest], attributes)});
+  }
+  return measured;
+}
+
+class TreeFit {
+ public:
+  TreeFit(const TableSet& set, std::span<const double> shares, const JunctionTree& tree)
+      : shares_(shares), tree_(tree), measured_(MeasuredTables(set, tree)) {
+    for (const Measured& m : measured_) {
+      Vector factor(m.table->cells(), 0);
+      if (m.table->one_way()) {
+        const std::span<const double> start = m.table->Of(shares);
+        for (size_t i = 0; i < factor.size(); ++i) {
+          factor[i] = std::log(std::max(start[i], kLeastStart));
+        }
+      }
+      factors_.push_back(std::move(factor));
+    }
+    Evaluate(factors_, cliques_, gradient_, objective_);
+    length_ = 1.0 / static_cast<double>(measured_.size());
+  }
+
+  void Step() {
+    std::vector<Vector> factors = factors_, cliques, gradient;
+    for (size_t m = 0; m < factors.size(); ++m) {
+      for (size_t i = 0; i < factors[m].size(); ++i) factors[m][i] -= length_ * gradient_[m][i];
+    }
+    double objective = 0;
+    Evaluate(factors, cliques, gradient, objective);
+    if (!(objective < objective_)) {
+      length_ /= 2;
+      return;
+    }
+    length_ *= 1.5;
+    objective_ = objective;
+    factors_ = std::move(factors);
+    cliques_ = std::move(cliques);
+    gradient_ = std::move(gradient);
+  }
+
+  std::vector<Vector> Take() { return std::move(cliques_); }
+
+ private:
+  void Evaluate(const std::vector<Vector>& factors, std::vector<Vector>& cliques,
+                std::vector<Vector>& gradient, double& objective) const {
+    cliques.clear();
+    for (const Clique& clique : tree_.cliques) cliques.emplace_back(clique.cells, 0);
+    for (size_t m = 0; m < measured_.size(); ++m) {
+      Vector& cells = cliques[measured_[m].clique];
+      const std::vector<uint32_t>& to = measured_[m].to;
+      for (size_t i = 0; i < cells.size(); ++i) cells[i] += factors[m][to[i]];
+    }
+    cliques = Propagate(tree_, std::move(cliques));
+    gradient.clear();
+    objective = 0;
+    for (const Measured& m : measured_) {
+      gradient.push_back(Sums(cliques[m.clique], m.to, m.table->cells()));
+      const std::span<const double> wanted = m.table->Of(shares_);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        gradient.back()[i] -= wanted[i];
+        objective += gradient.back()[i] * gradient.back()[i] / 2;
+      }
+    }
+  }
+
+  std::span<const double> shares_;
+  const JunctionTree& tree_;
+  std::vector<Measured> measured_;
+  std::vector<Vector> factors_, cliques_, gradient_;
+  double objective_ = 0, length_ = 0;
+};
+
+// How a vector over one clique becomes one over a neighbour: summed to the separator, divided by
+// its probabilities there.
+struct Passage {
+  size_t from, to;
+  std::span<const uint32_t> from_cells, to_cells;
+  Vector ratio;  // 1 / probability of the separator's cells; 0 where that is as good as 0
+};
+
+std::vector<std::vector<Passage>> Passages(const TreeModel& model) {
+  std::vector<std::vector<Passage>> passages(model.tree.cliques.size());
+  for (size_t c = 1; c < model.tree.cliques.size(); ++c) {
+    const Clique& clique = model.tree.cliques[c];
+    Vector ratio = Sums(model.cliques[c], clique.to_separator, clique.separator_cells);
+    for (double& value : ratio) value = std::isnormal(value) ? 1 / value : 0;
+    const size_t parent = *clique.parent;
+    passages[parent].push_back({parent, c, clique.from_parent, clique.to_separator, ratio});
+    passages[c].push_back({c, parent, clique.to_separator, clique.from_parent, std::move(ratio)});
+  }
+  return passages;
+}
+
+// Where an attribute is read off: the first clique that has it.
+struct Reading {
+  size_t clique = 0;
+  std::vector<uint32_t> to;  // its level, by cell
+};
+
+}  // namespace
+
+TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
+                  size_t steps) {
+  TreeModel model = {std::move(tree), {}};
+  TreeFit fit(set, shares, model.tree);
+  for (size_t step = 0; step < steps; ++step) fit.Step();
+  model.cliques = fit.Take();
+  return model;
+}
+
+std::vector<double> TablesOf(const TableSet& set, const TreeModel& model) {
+  const size_t d = set.attributes.size();
+  const std::vector<std::vector<Passage>> passages = Passages(model);
+  std::vector<Reading> readings(d);
+  for (uint32_t a = 0; a < d; ++a) {
+    while (!std::ranges::binary_search(model.tree.cliques[readings[a].clique].attributes, a)) {
+      ++readings[a].clique;
+    }
+    readings[a].to = Projection(set, model.tree.cliques[readings[a].clique], {&a, 1});
+  }
+  Vector tables(set.num_cells, 0);
+  std::vector<Vector> restricted(model.cliques.size());
+  for (size_t a = 0; a < d; ++a) {
+    // The model restricted to one level of a, from a clique that has it outwards.
+    for (uint32_t level = 0; level < set.attributes[a].levels; ++level) {
+      const Reading& start = readings[a];
+      restricted[start.clique] = model.cliques[start.clique];
+      for (size_t i = 0; i < start.to.size(); ++i) {
+        if (start.to[i] != level) restricted[start.clique][i] = 0;
+      }
+      std::vector<std::pair<size_t, size_t>> open = {{start.clique, start.clique}};
+      while (!open.empty()) {
+        const auto [here, before] = open.back();
+        open.pop_back();
+        for (const Passage& passage : passages[here]) {
+          if (passage.to == before) continue;
+          Vector message = Sums(restricted[here], passage.from_cells, passage.ratio.size());
+          for (size_t s = 0; s < message.size(); ++s) message[s] *= passage.ratio[s];
+          Vector& there = restricted[passage.to] = model.cliques[passage.to];
+          for (size_t i = 0; i < there.size(); ++i) there[i] *= message[passage.to_cells[i]];
+          open.emplace_back(passage.to, here);
+        }
+      }
+      for (size_t b = a; b < d; ++b) {
+        const Vector shares =
+            Sums(restricted[readings[b].clique], readings[b].to, set.attributes[b].levels);
+        if (b == a) {
+          tables[set.tables[a].offset + level] = shares[level];
+          continue;
+        }
+        const CountTable& table = set.Pair(a, b);
+        std::ranges::copy(
+            shares, tables.begin() + static_cast<ptrdiff_t>(table.offset + level * table.columns));
+      }
+    }
+  }
+  return tables;
+}
+
+Codes DrawRows(const TableSet& set, const TreeModel& model, size_t rows,
+               crypto::RandomSource& source) {
+  blr::Variates variates(source);
+  Codes codes(set.attributes.size(), std::vector<uint16_t>(rows));
+  std::vector<std::vector<uint32_t>> cell_of_row;  // by clique
+  for (size_t c = 0; c < model.tree.cliques.size(); ++c) {
+    const Clique& clique = model.tree.cliques[c];
+    // Rows and cells by the separator that is drawn already.
+    std::vector<std::vector<uint32_t>> rows_at(clique.separator_cells), cells_at = rows_at;
+    for (uint32_t n = 0; n < rows; ++n) {
+      rows_at[c == 0 ? 0 : clique.from_parent[cell_of_row[*clique.parent][n]]].push_back(n);
+    }
+    for (uint32_t i = 0; i < clique.cells; ++i) {
+      cells_at[c == 0 ? 0 : clique.to_separator[i]].push_back(i);
+    }
+    cell_of_row.emplace_back(rows);
+    for (size_t s = 0; s < clique.separator_cells; ++s) {
+      Vector weights;
+      for (const uint32_t i : cells_at[s]) weights.push_back(model.cliques[c][i]);
+      const std::vector<uint32_t> counts = Apportion(rows_at[s].size(), weights, variates);
+      Shuffle(std::span<uint32_t>(rows_at[s]), variates);
+      size_t at = 0;
+      for (size_t i = 0; i < counts.size(); ++i) {
+        for (uint32_t k = 0; k < counts[i]; ++k) cell_of_row[c][rows_at[s][at++]] = cells_at[s][i];
+      }
+    }
+    for (const uint32_t a : clique.attributes) {
+      const std::vector<uint32_t> level = Projection(set, clique, {&a, 1});
+      for (size_t n = 0; n < rows; ++n)
+        codes[a][n] = static_cast<uint16_t>(level[cell_of_row[c][n]]);
+    }
+  }
+  return codes;
+}
+
+}  // namespace partita::stats::marginals

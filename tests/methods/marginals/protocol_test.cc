@@ -1,0 +1,293 @@
+// Tables on shares against counting in the clear, with every party's noise, on every engine and for
+// every way to split a table, with exactly the messages of the plan.
+#include "methods/marginals/protocol.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "privacy/sampling/release_statement.h"
+#include "stats/marginals/noise.h"
+#include "tests/mpc/evaluate.h"
+#include "tests/mpc/harness.h"
+
+namespace partita::methods::marginals::protocol_test {
+namespace {
+
+using mpc::Engine;
+using stats::marginals::Codes;
+using stats::marginals::kNoiseGridBits;
+using stats::marginals::TableSet;
+
+// Reproducible randomness that cryptography would not accept.
+class TestRandom : public crypto::RandomSource {
+ public:
+  explicit TestRandom(uint64_t seed) : random_(seed) {}
+  void Fill(std::span<uint8_t> out) override {
+    for (uint8_t& byte : out) byte = static_cast<uint8_t>(random_() >> 32);
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+enum class Split { kColumns, kRows, kBoth };
+constexpr const char* kSplitNames[] = {"columns", "rows", "both"};
+
+struct Table {
+  Task task;
+  std::vector<Codes> blocks;  // by block, by attribute, by row
+};
+
+RowBlock SplitBlock(uint64_t rows, size_t parties) {
+  RowBlock block = {"split", rows, std::vector<BlockPart>(parties)};
+  // Columns in turn, so that no holder's are together.
+  for (uint32_t a = 0; a < 5; ++a) block.parts[a % parties].attributes.push_back(a);
+  for (size_t p = 0; p < parties; ++p) block.parts[p].party = parties - 1 - p;
+  return block;
+}
+
+RowBlock WholeBlock(uint64_t rows, size_t party) {
+  return {"whole", rows, {{party, {0, 1, 2, 3, 4}}}};
+}
+
+Table MakeTable(Split split, size_t parties, uint64_t rows, uint64_t seed) {
+  Table table;
+  table.task.set = stats::marginals::AllTables({{"a", 2}, {"b", 3}, {"c", 4}, {"d", 2}, {"e", 5}});
+  if (split != Split::kRows) table.task.blocks.push_back(SplitBlock(rows, parties));
+  if (split == Split::kBoth) table.task.blocks.push_back(WholeBlock(rows + 1, 1));
+  for (size_t p = 0; split == Split::kRows && p < parties; ++p) {
+    table.task.blocks.push_back(WholeBlock(rows + p, p));
+  }
+  std::mt19937_64 random(seed);
+  for (const RowBlock& block : table.task.blocks) {
+    table.blocks.emplace_back(5);
+    for (uint32_t a = 0; a < 5; ++a) {
+      for (uint64_t n = 0; n < block.rows; ++n) {
+        table.blocks.back()[a].push_back(
+            static_cast<uint16_t>(random() % table.task.set.attributes[a].levels));
+      }
+    }
+  }
+  return table;
+}
+
+std::vector<LocalBlock> LocalOf(const Table& table, size_t party) {
+  std::vector<LocalBlock> local(table.blocks.size());
+  for (size_t b = 0; b < table.blocks.size(); ++b) {
+    for (const BlockPart& part : table.task.blocks[b].parts) {
+      if (part.party != party) continue;
+      for (const uint32_t a : part.attributes) local[b].codes.push_back(table.blocks[b][a]);
+    }
+  }
+  return local;
+}
+
+std::vector<double> Truth(const Table& table) {
+  std::vector<double> sum(table.task.set.num_cells, 0);
+  for (const Codes& codes : table.blocks) {
+    const std::vector<double> counts = stats::marginals::Count(table.task.set, codes);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += counts[i];
+  }
+  return sum;
+}
+
+NoiseDesign DesignOf(const Table& table, size_t parties, uint32_t known_shares = 1) {
+  return DesignNoise({1, 1e-5, privacy::Adjacency::kReplace, known_shares, 1}, table.task,
+                     static_cast<uint32_t>(parties));
+}
+
+mpc::testing::RunOptions OptionsFor(const std::string& engine, size_t parties, const Task& task) {
+  mpc::testing::RunOptions options;
+  options.kind = engine;
+  options.num_parties = parties;
+  options.releases = {{kTablesRelease, "tables", "", "", 1, task.to, task.set.num_cells}};
+  return options;
+}
+
+// What each party opens; shares: every computing party's noise.
+std::vector<std::optional<std::vector<double>>> Open(
+    const std::string& engine, const Table& table, const NoiseDesign& design,
+    const std::vector<std::vector<Int128>>& shares) {
+  const size_t parties = shares.size();
+  std::vector<std::optional<std::vector<double>>> opened(parties);
+  mpc::testing::RunAndComparePlan(OptionsFor(engine, parties, table.task), [&](Engine& mpc,
+                                                                               size_t) {
+    const std::optional<size_t> self = mpc.self();
+    const mpc::Shared counts =
+        CountOnShares(mpc, table.task, self ? LocalOf(table, *self) : std::vector<LocalBlock>{});
+    auto cells =
+        OpenTables(mpc, table.task, counts, design, self ? shares[*self] : std::vector<Int128>{});
+    if (self) opened[*self] = std::move(cells);
+  }).ThrowIfFailed();
+  return opened;
+}
+
+void ExpectTwin(const std::string& engine, const Table& table, size_t parties) {
+  const NoiseDesign design = DesignOf(table, parties);
+  std::vector<std::vector<Int128>> shares;
+  std::vector<double> wanted = Truth(table);
+  for (size_t p = 0; p < parties; ++p) {
+    TestRandom random(100 + p);
+    shares.push_back(DrawNoiseShare(design, random));
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      wanted[i] += std::ldexp(static_cast<double>(shares.back()[i]), -kNoiseGridBits);
+    }
+  }
+  const auto opened = Open(engine, table, design, shares);
+  for (size_t p = 0; p < parties; ++p) {
+    const bool learns = table.task.to == mpc::kEverybody || table.task.to == p;
+    ASSERT_EQ(opened[p].has_value(), learns);
+    if (learns) {
+      EXPECT_EQ(*opened[p], wanted);
+    }
+  }
+}
+
+TEST(MarginalsProtocol, IsCountingWithNoise) {
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    for (const Split split : {Split::kColumns, Split::kRows, Split::kBoth}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", setting.kind, setting.num_parties,
+                               kSplitNames[static_cast<size_t>(split)]));
+      Table table = MakeTable(split, setting.num_parties, 30, 1);
+      ExpectTwin(setting.kind, table, setting.num_parties);
+      table.task.to = 1;
+      ExpectTwin(setting.kind, table, setting.num_parties);
+    }
+  }
+}
+
+TEST(MarginalsProtocol, OneRowAndNoRows) {
+  ExpectTwin("dealer", MakeTable(Split::kColumns, 2, 1, 2), 2);
+  ExpectTwin("dealer", MakeTable(Split::kBoth, 3, 1, 3), 3);
+  // Blocks of rows may turn out to be empty: only their bounds are public.
+  Table table = MakeTable(Split::kRows, 2, 4, 4);
+  table.blocks[0] = Codes(5);
+  ExpectTwin("dealer", table, 2);
+}
+
+// One attribute at each holder, and rows that are all alike.
+TEST(MarginalsProtocol, ConstantColumns) {
+  Table table;
+  table.task.set = stats::marginals::AllTables({{"a", 2}, {"b", 3}});
+  table.task.blocks = {{"split", 7, {{0, {0}}, {1, {1}}}}};
+  table.blocks = {{std::vector<uint16_t>(7, 1), std::vector<uint16_t>(7, 2)}};
+  ExpectTwin("dealer", table, 2);
+  ExpectTwin("ot", table, 2);
+}
+
+TEST(MarginalsProtocol, APartyWithoutNoiseStopsTheRelease) {
+  const Table table = MakeTable(Split::kColumns, 2, 10, 5);
+  const NoiseDesign design = DesignOf(table, 2);
+  TestRandom random(1);
+  std::vector<std::vector<Int128>> shares = {DrawNoiseShare(design, random), {}};
+  try {
+    Open("dealer", table, design, shares);
+    FAIL() << "opened without a party's noise";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInternal);
+  }
+}
+
+TEST(MarginalsProtocol, RefusesWhatDoesNotTile) {
+  const auto is_refused = [](std::vector<BlockPart> parts) {
+    Table table = MakeTable(Split::kColumns, 2, 3, 6);
+    table.task.blocks[0].parts = std::move(parts);
+    try {
+      CheckTask(table.task);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kInternal;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_refused({{0, {0, 1, 2}}, {1, {3, 4}}}));
+  EXPECT_TRUE(is_refused({{0, {0, 1, 2}}, {1, {3}}}));
+  EXPECT_TRUE(is_refused({{0, {0, 1, 2}}, {1, {2, 3, 4}}}));
+  EXPECT_TRUE(is_refused({{0, {0, 1, 2}}, {1, {3, 5}}}));
+  EXPECT_TRUE(is_refused({{0, {1, 0, 2}}, {1, {3, 4}}}));
+  EXPECT_TRUE(is_refused({{0, {0, 1, 2, 3, 4}}, {1, {}}}));
+}
+
+// What one curator needs against a change of `tables` tables, in counts.
+double Curator(size_t tables, privacy::Adjacency adjacency) {
+  return privacy::AnalyticGaussianStddev(stats::marginals::TablesSensitivity(tables, adjacency, 1),
+                                         privacy::Epsilon(1), privacy::Delta(1e-5));
+}
+
+void ExpectShare(const NoiseDesign& design, double wanted) {
+  EXPECT_NEAR(stats::marginals::NoiseStddev(design.noise.share_variance), wanted, 1e-7 * wanted);
+}
+
+// Fifteen tables; of two holders of columns the worse faces twelve with a column of the other, of three
+// fourteen.
+TEST(MarginalsNoise, IsTheLargerOfWhatOutsidersAndPartiesNeed) {
+  constexpr auto kReplace = privacy::Adjacency::kReplace;
+  const Table two = MakeTable(Split::kColumns, 2, 9, 7),
+              three = MakeTable(Split::kColumns, 3, 9, 7);
+  ExpectShare(DesignOf(two, 2), Curator(12, kReplace));
+  ExpectShare(DesignOf(three, 3), Curator(14, kReplace) / std::sqrt(2.0));
+  ExpectShare(DesignOf(three, 3, 2), Curator(14, kReplace));
+  // Somebody without columns, rows split, both.
+  ExpectShare(DesignOf(two, 3), Curator(15, kReplace) / std::sqrt(2.0));
+  ExpectShare(DesignOf(MakeTable(Split::kRows, 2, 9, 7), 2), Curator(15, kReplace));
+  ExpectShare(DesignOf(MakeTable(Split::kBoth, 2, 9, 7), 2), Curator(15, kReplace));
+  // A promise to outsiders only.
+  ExpectShare(DesignOf(two, 2, 0), Curator(15, kReplace) / std::sqrt(2.0));
+  // Others' rows are replaced whatever outsiders are promised.
+  const NoiseDesign added =
+      DesignNoise({1, 1e-5, privacy::Adjacency::kAddRemove, 1, 1}, two.task, 2);
+  ExpectShare(added, Curator(12, kReplace));
+  ExpectShare(DesignNoise({1, 1e-5, kReplace, 1, 3}, two.task, 2), 3 * Curator(12, kReplace));
+  EXPECT_THROW(DesignOf(two, 2, 2), Error);
+}
+
+// The statement that goes with it: the promise holds against outsiders and every party, and no
+// epsilon is said of more.
+TEST(MarginalsNoise, IsStatedAsPromised) {
+  for (const size_t parties : {2, 3}) {
+    const Table table = MakeTable(Split::kColumns, parties, 9, 8);
+    const NoiseDesign design = DesignOf(table, parties);
+    std::vector<std::string> names = {"north", "south", "west"};
+    names.resize(parties);
+    const privacy::Statement statement = privacy::StateRelease(
+        {names, design.noise, privacy::EngineStructure::kDealer, privacy::Adjacency::kReplace,
+         design.sensitivity, design.replace_sensitivity, privacy::Delta(1e-5)});
+    size_t held = 0, unlimited = 0;
+    for (const privacy::StatementRow& row : statement.rows) {
+      held += !row.loss.infinite && row.loss.epsilon_upper <= 1 ? 1 : 0;
+      unlimited += row.loss.infinite ? 1 : 0;
+      if (row.adversary.kind == privacy::AdversaryKind::kCoalition && row.adversary.size == 2 &&
+          parties == 3 && !row.adversary.with_dealer) {
+        EXPECT_GT(row.loss.epsilon_upper, 1);
+      }
+    }
+    // Outsiders, the parties, the dealer alone.
+    EXPECT_EQ(held, parties + 2);
+    EXPECT_GE(unlimited, 1u);
+  }
+}
+
+// One round of products with the inputs, the noise, one opening.
+TEST(MarginalsProtocol, TakesFewRounds) {
+  const std::vector<size_t> wanted = {2, 2, 4, 6, 4};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const mpc::testing::Setting& setting = mpc::testing::kSettings[i];
+    const Table table = MakeTable(Split::kColumns, setting.num_parties, 30, 9);
+    const NoiseDesign design = DesignOf(table, setting.num_parties);
+    EXPECT_EQ(mpc::testing::PlannedRounds(setting,
+                                          [&](Engine& engine) {
+                                            engine.BeginPhase("tables");
+                                            OpenTables(engine, table.task,
+                                                       CountOnShares(engine, table.task, {}),
+                                                       design, {});
+                                          }),
+              wanted[i])
+        << setting.kind << " " << setting.num_parties;
+  }
+}
+
+}  // namespace
+}  // namespace partita::methods::marginals::protocol_test

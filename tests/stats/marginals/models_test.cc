@@ -1,0 +1,193 @@
+// Graphical models and products against joint tables, cell by cell.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "stats/marginals/product_model.h"
+#include "stats/marginals/tree_model.h"
+#include "tests/stats/marginals/coded_table.h"
+#include "tests/stats/marginals/joint.h"
+
+namespace partita::stats::marginals::models_test {
+namespace {
+
+TableSet Tiny() { return AllTables({{"a", 2}, {"b", 3}, {"c", 2}, {"d", 4}}); }
+
+std::vector<double> RandomJoint(uint8_t seed) {
+  crypto::Prg source = SeededSource(seed);
+  blr::Variates variates(source);
+  std::vector<double> joint(48);
+  for (double& cell : joint) cell = variates.Exponential();
+  const double sum = std::accumulate(joint.begin(), joint.end(), 0.0);
+  for (double& cell : joint) cell /= sum;
+  return joint;
+}
+
+// The distribution of greatest entropy with these pair tables, by proportional fitting over all
+// cells.
+std::vector<double> ProportionalFit(const TableSet& set, const std::vector<double>& tables,
+                                    const std::vector<Edge>& edges) {
+  const Codes cells = AllCells(set);
+  std::vector<double> joint(cells[0].size(), 1.0 / static_cast<double>(cells[0].size()));
+  for (int sweep = 0; sweep < 3000; ++sweep) {
+    for (const auto& [a, b] : edges) {
+      const CountTable& table = set.Pair(a, b);
+      const std::vector<double> now = TablesOfJoint(set, joint);
+      for (size_t i = 0; i < joint.size(); ++i) {
+        const size_t at = table.offset + cells[a][i] * table.columns + cells[b][i];
+        joint[i] *= tables[at] / now[at];
+      }
+    }
+  }
+  return joint;
+}
+
+double Largest(const TableSet& set, const std::vector<double>& first,
+               const std::vector<double>& second) {
+  double largest = 0;
+  for (size_t i = 0; i < set.num_cells; ++i) {
+    largest = std::max(largest, std::abs(first[i] - second[i]));
+  }
+  return largest;
+}
+
+TEST(MarginalTree, IsTheGreatestEntropy) {
+  const TableSet set = Tiny();
+  const std::vector<double> tables = TablesOfJoint(set, RandomJoint(1));
+  const std::vector<std::vector<Edge>> graphs = {
+      {{0, 1}, {1, 2}, {2, 3}},  // a chain
+      {{0, 1}, {0, 2}, {0, 3}},  // a star
+      {{0, 1}, {1, 2}, {0, 2}},  // a triangle, and one alone
+      {{0, 1}, {2, 3}},          // two parts
+  };
+  for (const std::vector<Edge>& edges : graphs) {
+    const TreeModel model = FitTree(set, tables, MakeJunctionTree(set, edges), 3000);
+    std::vector<double> wanted = ProportionalFit(set, tables, edges);
+    const std::vector<double> ours = TablesOf(set, model);
+    // The attribute without an edge keeps its one-way table.
+    if (edges.back() == Edge{0, 2}) {
+      const Codes cells = AllCells(set);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i] *= 4 * tables[set.tables[3].offset + cells[3][i]];
+      }
+    }
+    EXPECT_LT(Largest(set, ours, TablesOfJoint(set, wanted)), 1e-6) << edges.size();
+  }
+}
+
+// A cycle is triangulated: pairs of the cliques that are no edges are fitted too.
+TEST(MarginalTree, CyclesAreTriangulated) {
+  const TableSet set = Tiny();
+  const std::vector<Edge> edges = {{0, 1}, {1, 2}, {2, 3}, {0, 3}};
+  const JunctionTree tree = MakeJunctionTree(set, edges);
+  EXPECT_EQ(tree.cliques.size(), 2);
+  EXPECT_EQ(static_cast<double>(tree.cells), TreeCells(set, edges));
+  const std::vector<double> tables = TablesOfJoint(set, RandomJoint(2));
+  const std::vector<double> ours = TablesOf(set, FitTree(set, tables, tree, 3000));
+  for (const auto& [a, b] : edges) {
+    const CountTable& table = set.Pair(a, b);
+    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
+      EXPECT_NEAR(ours[i], tables[i], 1e-6);
+    }
+  }
+}
+
+TEST(MarginalTree, CliquesOfAnAttributeHangTogether) {
+  crypto::Prg source = SeededSource(3);
+  blr::Variates variates(source);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<Attribute> attributes;
+    for (size_t a = 0; a < 8; ++a) {
+      attributes.push_back({std::string(1, static_cast<char>('a' + a)),
+                            static_cast<uint32_t>(2 + variates.Below(3))});
+    }
+    const TableSet set = AllTables(attributes);
+    std::vector<Edge> edges;
+    for (uint32_t a = 0; a < 8; ++a) {
+      for (uint32_t b = a + 1; b < 8; ++b) {
+        if (variates.Below(4) == 0) edges.emplace_back(a, b);
+      }
+    }
+    const JunctionTree tree = MakeJunctionTree(set, edges);
+    for (const auto& [a, b] : edges) {
+      EXPECT_TRUE(std::ranges::any_of(tree.cliques, [&](const Clique& clique) {
+        return std::ranges::binary_search(clique.attributes, a) &&
+               std::ranges::binary_search(clique.attributes, b);
+      }));
+    }
+    // Of the cliques with an attribute one has no parent with it.
+    for (uint32_t a = 0; a < 8; ++a) {
+      size_t tops = 0;
+      for (const Clique& clique : tree.cliques) {
+        tops += std::ranges::binary_search(clique.attributes, a) &&
+                !std::ranges::binary_search(clique.separator, a);
+      }
+      EXPECT_EQ(tops, 1);
+    }
+  }
+}
+
+// Rows drawn from a model have its tables, up to rounding and the chance that is left.
+void ExpectRowsOf(const TableSet& set, const std::vector<double>& tables, const Codes& codes) {
+  const std::vector<double> drawn = SharesOfRows(set, codes);
+  const double rows = static_cast<double>(codes[0].size());
+  for (size_t i = 0; i < set.num_cells; ++i) {
+    EXPECT_NEAR(drawn[i], tables[i], 6 * std::sqrt(tables[i] / rows) + 2 / rows) << i;
+  }
+}
+
+TEST(MarginalTree, RowsHaveItsTables) {
+  const TableSet set = Tiny();
+  const std::vector<double> tables = TablesOfJoint(set, RandomJoint(4));
+  crypto::Prg source = SeededSource(4);
+  for (const std::vector<Edge>& edges :
+       {std::vector<Edge>{{0, 1}, {1, 2}, {2, 3}}, std::vector<Edge>{{0, 3}}}) {
+    const TreeModel model = FitTree(set, tables, MakeJunctionTree(set, edges), 300);
+    ExpectRowsOf(set, TablesOf(set, model), DrawRows(set, model, 20000, source));
+    EXPECT_EQ(DrawRows(set, model, 0, source)[0].size(), 0);
+    EXPECT_EQ(DrawRows(set, model, 1, source)[3].size(), 1);
+  }
+}
+
+TEST(MarginalProducts, TablesAreThoseOfTheJoint) {
+  const TableSet set = Tiny();
+  crypto::Prg source = SeededSource(9);
+  const ProductModel model = FitProducts(set, TablesOfJoint(set, RandomJoint(5)), 3, 20, source);
+  const Codes cells = AllCells(set);
+  std::vector<double> joint(cells[0].size(), 0);
+  for (size_t i = 0; i < joint.size(); ++i) {
+    for (Eigen::Index k = 0; k < 3; ++k) {
+      joint[i] += model.weights[k] * model.levels(k, cells[0][i]) *
+                  model.levels(k, 2 + cells[1][i]) * model.levels(k, 5 + cells[2][i]) *
+                  model.levels(k, 7 + cells[3][i]);
+    }
+  }
+  EXPECT_LT(Largest(set, TablesOf(set, model), TablesOfJoint(set, joint)), 1e-6);
+  ExpectRowsOf(set, TablesOf(set, model), DrawRows(set, model, 20000, source));
+}
+
+TEST(MarginalProducts, FitWhatTheyCanBe) {
+  const TableSet set = Tiny();
+  crypto::Prg source = SeededSource(10);
+  const std::vector<double> tables = TablesOfJoint(set, RandomJoint(6));
+  // Independent attributes: the one-way tables, when the pairs say so.
+  std::vector<double> independent = tables;
+  for (const CountTable& table : set.tables) {
+    for (size_t r = 0; !table.one_way() && r < table.rows; ++r) {
+      for (size_t c = 0; c < table.columns; ++c) {
+        independent[table.offset + r * table.columns + c] =
+            tables[set.tables[table.first].offset + r] *
+            tables[set.tables[table.second].offset + c];
+      }
+    }
+  }
+  EXPECT_LT(Largest(set, TablesOf(set, FitProducts(set, independent, 1, 300, source)), independent),
+            1e-3);
+  // A joint table of 48 cells is a mixture of twelve products.
+  EXPECT_LT(Largest(set, TablesOf(set, FitProducts(set, tables, 12, 2000, source)), tables), 1e-3);
+}
+
+}  // namespace
+}  // namespace partita::stats::marginals::models_test

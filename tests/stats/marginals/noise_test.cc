@@ -1,0 +1,122 @@
+// What a release of all tables may tell: sensitivities by enumeration, the law of the noise.
+#include "stats/marginals/noise.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "tests/stats/marginals/coded_table.h"
+#include "tests/stats/marginals/joint.h"
+
+namespace partita::stats::marginals::noise_test {
+namespace {
+
+using privacy::Adjacency;
+
+TableSet Tiny() { return AllTables({{"a", 2}, {"b", 3}, {"c", 2}}); }
+
+// Rows as cells of the joint table.
+std::vector<double> CountCells(const TableSet& set, const std::vector<size_t>& rows) {
+  static const Codes kCells = AllCells(Tiny());
+  Codes codes(3);
+  for (const size_t row : rows) {
+    for (size_t a = 0; a < 3; ++a) codes[a].push_back(kCells[a][row]);
+  }
+  return Count(set, codes);
+}
+
+double Distance(const std::vector<double>& first, const std::vector<double>& second) {
+  double sum = 0;
+  for (size_t i = 0; i < first.size(); ++i) sum += (first[i] - second[i]) * (first[i] - second[i]);
+  return std::sqrt(sum);
+}
+
+// Every table of up to two rows, and every neighbour: the largest distance IS the sensitivity.
+TEST(MarginalNoise, SensitivitiesAreAttained) {
+  const TableSet set = Tiny();
+  const Codes cells = AllCells(set);
+  const std::vector<size_t> holders = {0, 1, 1};
+  double added = 0, replaced = 0;
+  std::array<double, 2> of_others{};
+  for (size_t first = 0; first < 12; ++first) {
+    for (size_t other = 0; other <= 12; ++other) {
+      std::vector<size_t> rows = {first};
+      if (other < 12) rows.push_back(other);
+      const std::vector<double> counts = CountCells(set, rows);
+      for (size_t now = 0; now < 12; ++now) {
+        std::vector<size_t> more = rows, changed = rows;
+        more.push_back(now);
+        changed[0] = now;
+        added = std::max(added, Distance(counts, CountCells(set, more)));
+        const double distance = Distance(counts, CountCells(set, changed));
+        replaced = std::max(replaced, distance);
+        for (size_t holder = 0; holder < 2; ++holder) {
+          bool keeps_own = true;
+          for (size_t a = 0; a < 3; ++a) {
+            keeps_own &= holders[a] != holder || cells[a][first] == cells[a][now];
+          }
+          if (keeps_own) of_others[holder] = std::max(of_others[holder], distance);
+        }
+      }
+    }
+  }
+  const auto bound = [](size_t tables, Adjacency adjacency) {
+    return TablesSensitivity(tables, adjacency, 1).value();
+  };
+  EXPECT_DOUBLE_EQ(added, bound(6, Adjacency::kAddRemove));
+  EXPECT_DOUBLE_EQ(replaced, bound(6, Adjacency::kReplace));
+  EXPECT_GE(bound(6, Adjacency::kAddRemove), added);
+  EXPECT_GE(bound(6, Adjacency::kReplace), replaced);
+  // The holder of `a` has one table to itself; the holder of `b` and `c` three.
+  EXPECT_EQ(TablesWithForeign(set, holders, 0), 5);
+  EXPECT_EQ(TablesWithForeign(set, holders, 1), 3);
+  EXPECT_DOUBLE_EQ(of_others[0], bound(5, Adjacency::kReplace));
+  EXPECT_DOUBLE_EQ(of_others[1], bound(3, Adjacency::kReplace));
+}
+
+TEST(MarginalNoise, PersonsOfSeveralRows) {
+  const TableSet set = Tiny();
+  const double moved = Distance(CountCells(set, {0, 0, 0}), CountCells(set, {11, 11, 11}));
+  EXPECT_DOUBLE_EQ(moved, TablesSensitivity(6, Adjacency::kReplace, 3).value());
+  const double added = Distance(CountCells(set, {}), CountCells(set, {5, 5, 5}));
+  EXPECT_DOUBLE_EQ(added, TablesSensitivity(6, Adjacency::kAddRemove, 3).value());
+}
+
+// On the grid thousands of cells are accounted as one Gaussian; on whole numbers they are not.
+TEST(MarginalNoise, GridIsFineEnough) {
+  const TableSet set = ReadCoded("tables/adult_train.csv.gz", "tables/adult_test.csv.gz").set;
+  const privacy::Epsilon epsilon(3);
+  const privacy::Delta delta(1e-5);
+  const privacy::L2Sensitivity sensitivity =
+      TablesSensitivity(set.tables.size(), Adjacency::kReplace, 1);
+  const double continuous = privacy::AnalyticGaussianStddev(sensitivity, epsilon, delta);
+  const double ours = NoiseStddev(CuratorNoise(set, Adjacency::kReplace, 1, epsilon, delta));
+  EXPECT_GE(ours, continuous);
+  EXPECT_LT(ours, continuous * (1 + 1e-6));
+  const double on_whole_numbers = privacy::StddevUpperBound(privacy::CalibrateDiscreteGaussian(
+      privacy::GridL2Sensitivity(sensitivity.value()), set.num_cells, epsilon, delta));
+  EXPECT_GT(on_whole_numbers, continuous * 1.05);
+}
+
+TEST(MarginalNoise, HasItsLaw) {
+  const TableSet set = Tiny();
+  const privacy::GridVariance variance =
+      CuratorNoise(set, Adjacency::kReplace, 1, privacy::Epsilon(1), privacy::Delta(1e-5));
+  crypto::Prg source = SeededSource(8);
+  std::vector<double> cells(200000, 5);
+  AddNoise(variance, source, cells);
+  double mean = 0, square = 0;
+  for (const double cell : cells) {
+    EXPECT_EQ(std::ldexp(cell, kNoiseGridBits), std::round(std::ldexp(cell, kNoiseGridBits)));
+    mean += (cell - 5) / static_cast<double>(cells.size());
+    square += (cell - 5) * (cell - 5) / static_cast<double>(cells.size());
+  }
+  // Five standard errors; the seed is fixed.
+  const double stddev = NoiseStddev(variance), root = std::sqrt(static_cast<double>(cells.size()));
+  EXPECT_NEAR(mean, 0, 5 * stddev / root);
+  EXPECT_NEAR(square, stddev * stddev, 5 * std::sqrt(2.0) * stddev * stddev / root);
+}
+
+}  // namespace
+}  // namespace partita::stats::marginals::noise_test

@@ -1,0 +1,154 @@
+// Counting, least squares, whole numbers.
+#include "stats/marginals/tables.h"
+
+#include <gtest/gtest.h>
+
+#include <Eigen/Dense>
+#include <numeric>
+
+#include "base/error.h"
+#include "stats/marginals/apportion.h"
+#include "stats/marginals/consistent.h"
+#include "tests/stats/marginals/coded_table.h"
+#include "tests/stats/marginals/joint.h"
+
+namespace partita::stats::marginals::tables_test {
+namespace {
+
+TableSet Tiny() { return AllTables({{"a", 2}, {"b", 3}, {"c", 2}, {"d", 4}}); }
+
+TEST(MarginalTables, StandInTheirOrder) {
+  const TableSet set = Tiny();
+  EXPECT_EQ(set.tables.size(), 10);
+  EXPECT_EQ(set.num_cells, 11 + 6 + 4 + 8 + 6 + 12 + 8);
+  for (uint32_t a = 0; a < 4; ++a) {
+    for (uint32_t b = a + 1; b < 4; ++b) {
+      EXPECT_EQ(set.Pair(a, b).first, a);
+      EXPECT_EQ(set.Pair(a, b).second, b);
+    }
+  }
+}
+
+TEST(MarginalTables, CountsAreSumsOverRows) {
+  const TableSet set = Tiny();
+  const Codes cells = AllCells(set);
+  // Cell i of the joint table i % 5 times.
+  std::vector<double> joint;
+  Codes rows(4);
+  for (size_t i = 0; i < cells[0].size(); ++i) {
+    joint.push_back(static_cast<double>(i % 5));
+    for (size_t a = 0; a < 4; ++a) rows[a].insert(rows[a].end(), i % 5, cells[a][i]);
+  }
+  EXPECT_EQ(Count(set, rows), TablesOfJoint(set, joint));
+  const std::vector<double> none = Count(set, Codes(4));
+  EXPECT_EQ(none, std::vector<double>(set.num_cells, 0));
+}
+
+TEST(MarginalTables, RefusesWhatIsNoDomain) {
+  const auto is_refused = [](std::vector<Attribute> attributes) {
+    try {
+      AllTables(std::move(attributes));
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kBadInput;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_refused({}));
+  EXPECT_TRUE(is_refused({{"", 2}}));
+  EXPECT_TRUE(is_refused({{"a", 2}, {"a", 3}}));
+  EXPECT_TRUE(is_refused({{"a", 1}}));
+  EXPECT_TRUE(is_refused({{"a", 65536}}));
+  EXPECT_TRUE(is_refused({{"a", 1025}, {"b", 1024}}));
+  EXPECT_FALSE(is_refused({{"a", 1024}, {"b", 1024}}));
+  // 2^20 cells each, six of them.
+  EXPECT_TRUE(is_refused({{"a", 1024}, {"b", 1024}, {"c", 1024}, {"d", 1024}}));
+  EXPECT_THROW(Count(Tiny(), {{0}, {0}, {2}, {0}}), Error);
+  EXPECT_THROW(Count(Tiny(), {{0}, {0}, {1}, {}}), Error);
+  EXPECT_THROW(Count(Tiny(), {{0}, {0}, {1}}), Error);
+}
+
+// The minimum-norm solution over all distributions of 48 cells, which exists whatever their sum.
+std::vector<double> LeastSquares(const TableSet& set, const std::vector<double>& noisy,
+                                 std::optional<double> rows) {
+  const Codes cells = AllCells(set);
+  const auto size = static_cast<Eigen::Index>(cells[0].size());
+  Eigen::MatrixXd design(static_cast<Eigen::Index>(set.num_cells), size);
+  for (Eigen::Index i = 0; i < size; ++i) {
+    std::vector<double> unit(cells[0].size(), 0);
+    unit[i] = 1;
+    const std::vector<double> column = TablesOfJoint(set, unit);
+    design.col(i) = Eigen::Map<const Eigen::VectorXd>(column.data(), design.rows());
+  }
+  Eigen::VectorXd wanted = Eigen::Map<const Eigen::VectorXd>(noisy.data(), design.rows());
+  Eigen::VectorXd base = Eigen::VectorXd::Zero(size);
+  if (rows) {
+    // Within the plane of that sum.
+    base.setConstant(*rows / static_cast<double>(size));
+    wanted -= design * base;
+    design = design * (Eigen::MatrixXd::Identity(size, size) -
+                       Eigen::MatrixXd::Constant(size, size, 1.0 / static_cast<double>(size)));
+  }
+  const Eigen::VectorXd joint = base + design.completeOrthogonalDecomposition().solve(wanted);
+  return TablesOfJoint(set, {joint.begin(), joint.end()});
+}
+
+TEST(MarginalTables, ConsistentOnesAreTheLeastSquares) {
+  const TableSet set = Tiny();
+  crypto::Prg source = SeededSource(5);
+  blr::Variates variates(source);
+  std::vector<double> noisy(set.num_cells);
+  for (double& value : noisy) value = 20 + 30 * variates.Normal();
+  for (const std::optional<double> rows : {std::optional<double>(), std::optional<double>(100)}) {
+    const ConsistentTables ours = MakeConsistent(set, noisy, rows);
+    const std::vector<double> wanted = LeastSquares(set, noisy, rows);
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(ours.cells[i], wanted[i], 1e-9) << i;
+    EXPECT_NEAR(ours.rows, wanted[0] + wanted[1], 1e-9);
+  }
+  EXPECT_THROW(MakeConsistent(set, {noisy.data(), 3}, {}), Error);
+}
+
+TEST(MarginalTables, ProjectionIsTheNearest) {
+  crypto::Prg source = SeededSource(6);
+  blr::Variates variates(source);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<double> cells(1 + variates.Below(6));
+    for (double& cell : cells) cell = 3 * variates.Normal();
+    std::vector<double> projected = cells;
+    const double total = repeat == 0 ? 0 : variates.Uniform() * 5;
+    ProjectToTotal(projected, total);
+    EXPECT_NEAR(std::accumulate(projected.begin(), projected.end(), 0.0), total, 1e-12);
+    // What is above 0 moved by one number, what is 0 by no more.
+    std::optional<double> shift;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (projected[i] > 0) shift = cells[i] - projected[i];
+    }
+    for (size_t i = 0; shift && i < cells.size(); ++i) {
+      EXPECT_NEAR(projected[i], std::max(0.0, cells[i] - *shift), 1e-12);
+    }
+  }
+}
+
+TEST(MarginalTables, WholeNumbersAreNextToTheirShares) {
+  crypto::Prg source = SeededSource(7);
+  blr::Variates variates(source);
+  const std::vector<double> weights = {0.3, 0, 0.05, 0.6, 0.05};
+  std::vector<double> sums(weights.size(), 0);
+  constexpr int kRepeats = 20000;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    const std::vector<uint32_t> counts = Apportion(7, weights, variates);
+    EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0U), 7);
+    for (size_t i = 0; i < weights.size(); ++i) {
+      EXPECT_LT(std::abs(counts[i] - 7 * weights[i]), 1);
+      sums[i] += counts[i];
+    }
+  }
+  // A count is one of two neighbours: its standard deviation is at most 1/2. Seeds are fixed.
+  for (size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_NEAR(sums[i] / kRepeats, 7 * weights[i], 5 * 0.5 / std::sqrt(kRepeats));
+  }
+  EXPECT_EQ(Apportion(3, std::vector<double>(3, 0), variates), (std::vector<uint32_t>{1, 1, 1}));
+  EXPECT_EQ(Apportion(0, weights, variates), std::vector<uint32_t>(5, 0));
+}
+
+}  // namespace
+}  // namespace partita::stats::marginals::tables_test

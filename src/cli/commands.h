@@ -42,6 +42,8 @@ void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 void AddMatchCommands(CLI::App& app, Invocation& invocation);
+// plan, approve, run, show, past: below `match`.
+void AddMatchRunCommands(CLI::App& match, Invocation& invocation);
 void AddPrivacyCommands(CLI::App& app, Invocation& invocation);
 // Reads the commands of `app` when it runs: all of them, whatever is added later.
 void AddGenerateCommand(CLI::App& app, Invocation& invocation);

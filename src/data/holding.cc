@@ -205,7 +205,7 @@ Schema SchemaForParty(const Schema& dictionary, const Partition& partition, size
     }
     schema.columns.push_back(*column);
   }
-  if (partition.SharesRows(party)) AddKeyColumn(row_columns.key, holder, schema);
+  if (partition.NeedsKey(party)) AddKeyColumn(row_columns.key, holder, schema);
   if (holder.blocks.size() > 1) AddBlockColumn(row_columns.block, partition, holder, schema);
   return schema;
 }
@@ -225,26 +225,30 @@ std::span<const std::string> Holding::Keys(size_t block) const {
 }
 
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
-                    const RowColumns& row_columns, const CheckRules& rules) {
+                    const RowColumns& row_columns, const CheckRules& rules,
+                    std::span<const uint32_t> matched) {
   const Holder& holder = RequireHolder(partition, party);
   if (table.num_rows > std::numeric_limits<RowIndex>::max()) {
     throw Error(ErrorCode::kBadData, "the table has more than 2^32 - 1 rows");
   }
   CheckWasClean(table, rules);
   Holding holding{.party = party, .table = nullptr, .blocks = {}, .key_column = {}};
-  if (partition.SharesRows(party)) holding.key_column = row_columns.key;
+  if (partition.NeedsKey(party)) holding.key_column = row_columns.key;
   auto rows_by_block = RowsByBlock(table, partition, party, row_columns.block, rules.repaired);
   std::vector<RowIndex> order;
   order.reserve(table.num_rows);
   for (size_t block : partition.BlocksOf(party)) {
     std::vector<RowIndex>& rows = rows_by_block[block];
+    if (partition.blocks[block].matched) rows.assign(matched.begin(), matched.end());
     RequireRows(rows.size(), partition.blocks[block], holder.name, rules.repaired);
     const bool shared = partition.segments[block].shared();
-    if (shared) SortByKey(rows, table.Get(row_columns.key), partition.blocks[block].name);
+    if (shared && !partition.blocks[block].matched)
+      SortByKey(rows, table.Get(row_columns.key), partition.blocks[block].name);
     holding.blocks.push_back({block, order.size(), rows.size(), shared});
     order.insert(order.end(), rows.begin(), rows.end());
   }
   PermuteTable(table, order);
+  table.num_rows = order.size();
   holding.table = std::make_shared<const Table>(std::move(table));
   return holding;
 }

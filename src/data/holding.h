@@ -3,7 +3,8 @@
 //
 // Row order (methods.md, R-n): the rows of a block that is shared with other holders are sorted by
 // key, bytewise; the rows of other blocks keep the order of the file. match/row_order.h then
-// compares the ordered key lists of the holders.
+// compares the ordered key lists of the holders. A block that is matched has the rows of a matching,
+// in its order (run/matching/matched_rows.h).
 #pragma once
 
 #include <functional>
@@ -28,7 +29,7 @@ struct RowColumns {
 };
 
 // What the party has to read from its table: its variables as the dictionary describes them, the
-// key column if it shares a block, the block column if it holds several blocks (a factor over the
+// key column if it shares a block by it, the block column if it holds several blocks (a factor over the
 // names of its blocks, unless the dictionary has the column as one of the party's variables: then
 // its levels are used). Throws kBadInput if a needed key or block column is not named, or a
 // variable is not in the dictionary.
@@ -50,7 +51,7 @@ struct Holding {
   size_t party = 0;
   std::shared_ptr<const Table> table;  // ordered by block, then (shared blocks) by key
   std::vector<BlockRows> blocks;       // in the order of Partition::blocks
-  std::string key_column;              // empty: the party shares no block
+  std::string key_column;              // empty: the party shares no block by a key
 
   // Throws kInternal if the party does not hold the block.
   const BlockRows& Block(size_t block) const;
@@ -64,9 +65,11 @@ struct Holding {
 // rules.repaired a row of no block of the party's is a neutral one of its first block without a
 // declared count (else of its first), and such a block may be empty. Out-of-bounds cells, and
 // missing ones unless rules.allow_missing, are RequireClean's business and must have been refused
-// before (else kInternal). Design columns may have been added (data/design.h).
+// before (else kInternal). Design columns may have been added (data/design.h). matched: of a party
+// whose block is matched, rows of the table in the common order; others are left out.
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
-                    const RowColumns& row_columns, const CheckRules& rules = {});
+                    const RowColumns& row_columns, const CheckRules& rules = {},
+                    std::span<const uint32_t> matched = {});
 
 // Columns of numbers of one block, design columns included, as z = (x - centre) / half-width in
 // [-1, 1] (data/scaling.h), rounded half away from zero to the grid 2^-fraction_bits; 1 <=

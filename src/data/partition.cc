@@ -176,6 +176,13 @@ bool Partition::SharesRows(size_t party) const {
                      [&](size_t block) { return segments[block].shared(); });
 }
 
+bool Partition::NeedsKey(size_t party) const {
+  std::vector<size_t> held = BlocksOf(party);
+  return std::any_of(held.begin(), held.end(), [&](size_t block) {
+    return segments[block].shared() && !blocks[block].matched;
+  });
+}
+
 std::optional<uint64_t> Partition::TotalRows() const {
   uint64_t total = 0;
   for (const RowBlock& block : blocks) {

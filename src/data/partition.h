@@ -16,6 +16,7 @@ namespace partita::data {
 struct RowBlock {
   std::string name;
   std::optional<uint64_t> count;  // public; required when several holders share the block
+  bool matched = false;           // its rows and their order come from a matching, not from a key
 };
 
 struct Holder {
@@ -56,8 +57,10 @@ struct Partition {
   const Holder* HolderOf(size_t party) const;
   // Indices of the blocks that a party holds, increasing.
   std::vector<size_t> BlocksOf(size_t party) const;
-  // Whether the party shares any of its blocks, and so needs a key.
+  // Whether the party shares any of its blocks.
   bool SharesRows(size_t party) const;
+  // Whether it shares one that is not matched, and so needs a key.
+  bool NeedsKey(size_t party) const;
   // Sum of the declared counts; empty if one is missing.
   std::optional<uint64_t> TotalRows() const;
 };

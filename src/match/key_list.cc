@@ -118,6 +118,16 @@ KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
   return list;
 }
 
+crypto::Digest CommitToKeys(const KeyList& list, const crypto::Key& salt) {
+  crypto::Sha256 hash;
+  hash.Field("partita match keys v1").Field(salt.Expose()).U64(list.report.rows);
+  for (const std::vector<KeyedRow>& pass : list.passes) {
+    hash.U64(pass.size());
+    for (const KeyedRow& row : pass) hash.U64(row.row).Update(row.key);
+  }
+  return hash.Finish();
+}
+
 void RequireUsable(const KeySpec& spec, const KeyReport& report, const std::string& source_name) {
   if (spec.faulty == Unusable::kRefuse && !report.faulty.empty()) {
     const FaultyCell& first = report.faulty.front();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crypto/hash.h"
+#include "crypto/random.h"
 #include "match/key_columns.h"
 #include "match/key_rule.h"
 
@@ -70,6 +71,10 @@ struct KeyList {
 };
 
 KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
+
+// Commits under `salt` to how many rows there are and to the key of each in every pass: a table that
+// changed in nothing that is matched has the same. Without the salt it tells nothing of the keys.
+crypto::Digest CommitToKeys(const KeyList& list, const crypto::Key& salt);
 
 // Throws kBadData at the owner if the report has what the spec refuses, naming lines, and no text.
 void RequireUsable(const KeySpec& spec, const KeyReport& report, const std::string& source_name);

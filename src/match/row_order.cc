@@ -131,7 +131,7 @@ void ExchangeAll(net::Channel& channel, Peers& peers, Bytes Peer::*out, Bytes Pe
       fmt::format("row lists of block '{}' differ between '{}' and '{}'", block, first, second),
       "no row is named, to protect the people in it: check at each holder that the block has "
       "the same rows and that keys are written alike (capital letters, leading zeros, "
-      "accents)");
+      "accents); of a matched block, that both results are of one matching");
 }
 
 }  // namespace
@@ -163,7 +163,8 @@ Digest RowOrderDigest(std::string_view block_name, std::span<const std::string> 
   return hash.Finish();
 }
 
-BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holding& holding) {
+BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holding& holding,
+                             const crypto::Digest& matched) {
   BlockDigests digests;
   for (const data::Segment& segment : partition.segments) {
     if (!segment.shared()) continue;
@@ -172,9 +173,13 @@ BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holdi
       return rows.block == segment.block;
     });
     digests.emplace_back();
-    if (holds) {
-      digests.back() =
-          RowOrderDigest(partition.blocks[segment.block].name, holding.Keys(segment.block));
+    if (!holds) continue;
+    const data::RowBlock& block = partition.blocks[segment.block];
+    if (block.matched) {
+      const std::string common = ToHex(matched);
+      digests.back() = RowOrderDigest(block.name, {&common, 1});
+    } else {
+      digests.back() = RowOrderDigest(block.name, holding.Keys(segment.block));
     }
   }
   return digests;

@@ -58,7 +58,10 @@ crypto::Digest RowOrderDigest(std::string_view block_name, std::span<const std::
 
 // One digest per shared block; empty where the party does not hold the block.
 using BlockDigests = std::vector<std::optional<crypto::Digest>>;
-BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holding& holding);
+// matched: of a party whose block is matched, what both holders have from the matching instead of
+// keys (TwoPartyJoin::common).
+BlockDigests RowOrderDigests(const data::Partition& partition, const data::Holding& holding,
+                             const crypto::Digest& matched = {});
 
 // What `from` sends to `to`, one message per round; nothing if they share no block.
 struct RowOrderTraffic {

@@ -77,6 +77,29 @@ std::vector<uint32_t> ExchangePlaces(net::Channel& channel, const TwoPartyJoinTa
   return places;
 }
 
+// Tells how far the lists are, often enough and not for every element.
+class ListProgress {
+ public:
+  ListProgress(Progress* progress, std::string_view phase, uint64_t total)
+      : progress_(progress), total_(total) {
+    if (progress_ != nullptr) progress_->Phase(phase);
+  }
+  void Next() {
+    if (progress_ == nullptr || ++done_ % kElements != 0) return;
+    progress_->CheckCancelled();
+    progress_->Step(done_, total_);
+  }
+
+ private:
+  static constexpr uint64_t kElements = 256;
+  Progress* progress_;
+  uint64_t total_, done_ = 0;
+};
+
+void TellComparison(Progress* progress) {
+  if (progress != nullptr) progress->Phase("compare lists");
+}
+
 }  // namespace
 
 void JoinFault(const std::string& peer, const std::string& what) {
@@ -118,10 +141,19 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   const crypto::Digest salt = ExchangeNonces(channel, task, random);
 
   Steps steps(task, peer_name, keys, random);
+  const uint64_t elements = task.own_bound + task.peer_bound;
+  ListProgress lists(task.progress, "lists", elements);
   ExchangeElements(
       channel, task.peer, task.own_bound, task.peer_bound,
-      [&]() -> const Element& { return steps.NextOwn(salt); },
-      [&](const Element& element) { steps.TakePeers(element); });
+      [&]() -> const Element& {
+        lists.Next();
+        return steps.NextOwn(salt);
+      },
+      [&](const Element& element) {
+        lists.Next();
+        steps.TakePeers(element);
+      });
+  TellComparison(task.progress);
   steps.CheckLists();
 
   const crypto::Digest own_hash = ResultHash(own_name, salt, BytesOf(steps.raised()));
@@ -129,10 +161,18 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   ExchangeBytes(channel, task.peer, own_hash, peer_hash);
 
   size_t next = 0;
+  ListProgress results(task.progress, "results", elements);
   ExchangeElements(
       channel, task.peer, task.peer_bound, task.own_bound,
-      [&]() -> const Element& { return steps.raised()[next++]; },
-      [&](const Element& element) { steps.TakeReturned(element); });
+      [&]() -> const Element& {
+        results.Next();
+        return steps.raised()[next++];
+      },
+      [&](const Element& element) {
+        results.Next();
+        steps.TakeReturned(element);
+      });
+  TellComparison(task.progress);
   if (ResultHash(peer_name, salt, BytesOf(steps.returned())) != peer_hash)
     JoinFault(peer_name, "returned something other than what it had hashed");
   steps.CheckReturned();
@@ -140,6 +180,10 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   const std::vector<uint32_t> common = steps.Common();
   TwoPartyJoin join;
   join.count = common.size();
+  crypto::Sha256 hash;
+  hash.Field("partita two-party join common v1").U64(common.size());
+  for (const uint32_t position : common) hash.Update(steps.returned()[position]);
+  join.common = hash.Finish();
   const std::array<uint8_t, 1> own_bit = {common.size() >= task.minimum ? uint8_t{1} : uint8_t{0}};
   std::array<uint8_t, 1> peer_bit{};
   ExchangeBytes(channel, task.peer, own_bit, peer_bit);

@@ -54,13 +54,17 @@ struct TwoPartyJoinTask {
   net::PartyIndex peer = 0;
   uint64_t own_bound = 0, peer_bound = 0;  // of the lists; at most 2^31
   uint64_t minimum = 1;
-  crypto::Digest session{};  // of what both agreed on: the matching file, and UnicodeVersion()
+  crypto::Digest session{};      // of what both agreed on: the matching file, and UnicodeVersion()
+  Progress* progress = nullptr;  // told how many elements came, and what is compared; borrowed
 };
 
 struct TwoPartyJoin {
   uint64_t count = 0;
   bool linked = false;         // both said that the minimum is reached
   std::vector<uint32_t> rows;  // indices of own keys that match, in the common order; if linked
+  // Of the elements that are in both results, in order: equal at both, and for anybody without
+  // one of the exponents, which nobody keeps, no help in testing names.
+  crypto::Digest common{};
 };
 
 // What one party sends, all rounds together.

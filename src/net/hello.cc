@@ -181,8 +181,9 @@ void Conversation::Check(const Hello& theirs, PartyIndex peer) const {
   CheckHash(theirs.roster_names, ours.roster_names, name, "list of parties",
             "Give every party the same roster, in the same order.");
   CheckHash(
-      theirs.study_hash, ours.study_hash, name, "agreement (study file, schemas, roster)",
-      "Give every party exactly the same study file (a changed space or comment counts), the same "
+      theirs.study_hash, ours.study_hash, name,
+      "agreement (study file or matching file, schemas, roster)",
+      "Give every party exactly the same file (a changed space or comment counts), the same "
       "schemas, the same roster with the same fingerprints, and the same release of Partita.");
   CheckHash(theirs.plan_hash, ours.plan_hash, name, "plan",
             "Install the same release of Partita at every party and approve the plan again.");

@@ -63,6 +63,7 @@ const std::map<std::string, Words>& NewFiles() {
       {"privacy curve --plot", {"laplace", "--scale", "2", "--delta", "1e-6"}},
       {"privacy curve --csv", {"laplace", "--scale", "2", "--delta", "1e-6"}},
       {"match check --left-out", {"m.toml", "--party", "clinic", "--table", "rows.csv"}},
+      {"match show --rows", {"cohort.matched"}},
       {"ledger export --output", {"ledger.db"}},
       {"bench mpc --output", {}},
       {"regression encode --output", regression},

@@ -32,36 +32,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr char kReadPlan[] = "partita study plan STUDY";
+
 fs::path OutputFolder(const SignOptions& options, const std::string& beside) {
   return options.output.empty() ? fs::path(beside).parent_path() : fs::path(options.output);
 }
 
 crypto::Identity LoadOwnIdentity(const SignOptions& options) {
   return crypto::LoadIdentity(options.files.Certificate(), options.files.Key());
-}
-
-// Shows `page` and, unless --yes, asks at the terminal. Throws kRefused for any answer but yes.
-void Confirm(const OutputOptions& output, const std::string& page, const std::string& question) {
-  if (output.json()) {
-    PrintNote(output, page);
-  } else {
-    std::cout << page << std::flush;
-  }
-  if (output.yes) return;
-  if (::isatty(STDIN_FILENO) != 1) {
-    throw Error(ErrorCode::kUsage, "there is no terminal at which to ask whether you approve",
-                "read the plan (partita study plan STUDY) and say --yes");
-  }
-  std::cerr << question << " Type yes: " << std::flush;
-  std::string answer;
-  std::getline(std::cin, answer);
-  if (answer != "yes") throw Error(ErrorCode::kRefused, "not approved; nothing was written");
-}
-
-int64_t UntilOf(const std::string& text) {
-  if (const auto until = ParseUntil(text)) return *until;
-  throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
-              "for example --until 2030-12-31");
 }
 
 nlohmann::ordered_json Described(const study::Approval& approval) {
@@ -78,8 +56,6 @@ std::string Thresholds(const study::DisclosureSpec& disclosure) {
   return fmt::format("min_cell {}, min_rows {}{}", disclosure.min_cell, disclosure.min_rows,
                      disclosure.refuse_small_samples ? ", small samples are refused" : "");
 }
-
-std::string RunsText(uint64_t runs) { return runs == 1 ? "one run" : fmt::format("{} runs", runs); }
 
 std::string DigestText(const crypto::Digest& digest) {
   return digest == crypto::Digest{} ? "none" : ToHex(digest);
@@ -135,7 +111,8 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
   Confirm(output, ApprovalText(envelope) + "\n",
           fmt::format("Approve as party {}, without being asked again, every study within this "
                       "envelope?",
-                      options.party));
+                      options.party),
+          kReadPlan);
   const study::SignedEnvelope signed_envelope = run::SaveEnvelope(envelope, identity, file);
   nlohmann::ordered_json data = Described(signed_envelope.envelope);
   data["file"] = file.string();
@@ -178,6 +155,32 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
 
 }  // namespace
 
+void Confirm(const OutputOptions& output, const std::string& page, const std::string& question,
+             const std::string& read_first) {
+  if (output.json()) {
+    PrintNote(output, page);
+  } else {
+    std::cout << page << std::flush;
+  }
+  if (output.yes) return;
+  if (::isatty(STDIN_FILENO) != 1) {
+    throw Error(ErrorCode::kUsage, "there is no terminal at which to ask whether you approve",
+                fmt::format("read the plan ({}) and say --yes", read_first));
+  }
+  std::cerr << question << " Type yes: " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "yes") throw Error(ErrorCode::kRefused, "not approved; nothing was written");
+}
+
+std::string RunsText(uint64_t runs) { return runs == 1 ? "one run" : fmt::format("{} runs", runs); }
+
+int64_t UntilOf(const std::string& text) {
+  if (const auto until = ParseUntil(text)) return *until;
+  throw Error(ErrorCode::kUsage, fmt::format("--until {} is not a day", text),
+              "for example --until 2030-12-31");
+}
+
 Signed SignDecision(const OutputOptions& output, const SignOptions& options,
                     study::Decision decision) {
   const std::unique_ptr<const run::Study> owner =
@@ -219,7 +222,8 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
             fmt::format("Approve this study as party {} until {}, for {}?", options.party,
-                        FormatUtc(approval.valid_until), RunsText(approval.runs)));
+                        FormatUtc(approval.valid_until), RunsText(approval.runs)),
+            kReadPlan);
   }
   run::SaveApproval(made, file);
   return {approval, file, made.salt.has_value()};

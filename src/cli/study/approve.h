@@ -27,6 +27,15 @@ struct Signed {
   bool has_table = false;  // whether a secret lies beside the file
 };
 
+// Shows `page` and, unless --yes, asks at the terminal. Throws kRefused for any answer but yes, and
+// kUsage where there is no terminal; read_first: a command that shows the page.
+void Confirm(const OutputOptions& output, const std::string& page, const std::string& question,
+             const std::string& read_first);
+// "one run", "3 runs".
+std::string RunsText(uint64_t runs);
+// Of --until. Throws kUsage.
+int64_t UntilOf(const std::string& text);
+
 // Shows the plan and what will be signed, asks (unless output.yes) and writes the document. Throws
 // kRefused unless the answer is yes, kUsage where there is no terminal to ask at, and what reading
 // the study, the folder or the table does.

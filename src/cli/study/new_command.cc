@@ -206,6 +206,9 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   command.add_option(
       "--key", study.key,
       "Where columns are split: the column by which rows are brought into one order");
+  command.add_option("--matched", study.matched,
+                     "Where two lists were matched: NAME.matched of partita match run, instead of "
+                     "--key and --rows");
   command.add_option("--site", study.site, "How institutions enter: ignore, fixed, ...");
   command.add_option("--missing", study.missing,
                      "Rows with missing cells: complete (they are left out), refuse, ...");

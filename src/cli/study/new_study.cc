@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/trim.h"
 #include "methods/all.h"
+#include "run/matching/matched_rows.h"
 #include "study/file/text.h"
 #include "study/file/toml_text.h"
 
@@ -301,6 +302,17 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
   const bool split_columns =
       std::any_of(study.parties.begin(), study.parties.end(),
                   [](const ShortParty& party) { return !party.columns.empty(); });
+  if (!options.matched.empty()) {
+    if (!split_columns || !options.key.empty() || !options.rows.empty()) {
+      RefuseWords("--matched is for two parties that hold other columns of the rows that match",
+                  "say --dictionary PARTY=FILE for each party, and neither --key nor --rows");
+    }
+    const run::MatchedRows matched = run::LoadMatchedRows(options.matched);
+    study.common_rows = matched.rows.size();
+    study.match = study::RowMatch{matched.matching, matched.record};
+    study.dictionary.key.clear();
+    return;
+  }
   if (split_columns) {
     const std::string rows = interview.Say(options.rows.empty() ? "" : options.rows.front(),
                                            "--rows COUNT", "How many rows they have in common");

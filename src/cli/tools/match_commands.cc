@@ -1,4 +1,4 @@
-// partita match check
+// partita match check (run and what belongs to it: match_run_commands.cc)
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/separator.h"
 #include "data/csv_writer.h"
-#include "run/matching/matching_file.h"
+#include "run/matching/matching_plan.h"
 #include "study/file/text.h"
 
 namespace partita::cli {
@@ -21,13 +21,6 @@ constexpr size_t kShownLines = 10;  // faulty cells, and duplicates of a pass
 struct MatchCheckCommand {
   std::string file, party, table, separator, left_out;
 };
-
-std::string PassName(const run::MatchingParty& party, size_t pass) {
-  std::vector<std::string> names;
-  for (const size_t column : party.keys.passes[pass])
-    names.push_back(party.keys.columns[column].name);
-  return study::Join(names);
-}
 
 std::string LineList(const std::vector<uint64_t>& lines) {
   std::vector<std::string> texts;
@@ -70,7 +63,7 @@ std::string PassTable(const run::MatchingParty& party, const match::KeyReport& r
                   {}};
   for (size_t p = 0; p < report.passes.size(); ++p) {
     const match::PassReport& pass = report.passes[p];
-    table.rows.push_back({std::to_string(p + 1), PassName(party, p), FormatCount(pass.usable),
+    table.rows.push_back({std::to_string(p + 1), run::PassName(party, p), FormatCount(pass.usable),
                           FormatCount(pass.without_key), FormatCount(RowsOf(pass.duplicates))});
   }
   return RenderTable(table, 0);
@@ -96,7 +89,7 @@ std::string ReportText(const run::MatchingParty& party, const std::string& sourc
   for (size_t p = 0; p < report.passes.size(); ++p) {
     const std::vector<match::DuplicateKey>& duplicates = report.passes[p].duplicates;
     if (duplicates.empty()) continue;
-    text += fmt::format("\nRows with one key in pass {} ({}):\n", p + 1, PassName(party, p));
+    text += fmt::format("\nRows with one key in pass {} ({}):\n", p + 1, run::PassName(party, p));
     for (size_t i = 0; i < std::min(duplicates.size(), kShownLines); ++i)
       text += WrapText("lines " + LineList(duplicates[i].lines), 2);
     text += MoreLines(duplicates.size(), "--left-out");
@@ -197,6 +190,7 @@ void AddMatchCommands(CLI::App& app, Invocation& invocation) {
   CLI::App* match = app.add_subcommand("match", "Match the people of several institutions' lists");
   match->require_subcommand(1);
   AddMatchCheck(match, invocation);
+  AddMatchRunCommands(*match, invocation);
 }
 
 }  // namespace partita::cli

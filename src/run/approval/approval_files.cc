@@ -69,14 +69,6 @@ uint64_t Raised(const std::optional<uint64_t>& asked, uint64_t least, const char
               "A steward may only raise what the study says under [disclosure].");
 }
 
-void RequireFuture(int64_t valid_until, int64_t now) {
-  if (valid_until > now) return;
-  throw Error(ErrorCode::kUsage,
-              fmt::format("it would have expired at {}, now it is {}", FormatUtc(valid_until),
-                          FormatUtc(now)),
-              "Name a day to come, for example --until 2030-12-31.");
-}
-
 void RequireReason(const ApprovalRequest& request) {
   const std::string& reason = request.reason;
   const bool needed = request.decision == study::Decision::kReject;
@@ -93,6 +85,16 @@ void RequireRuns(uint64_t runs) {
               fmt::format("Write --runs 1 to {}.", study::kMaxApprovedRuns));
 }
 
+}  // namespace
+
+void RequireFuture(int64_t valid_until, int64_t now) {
+  if (valid_until > now) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("it would have expired at {}, now it is {}", FormatUtc(valid_until),
+                          FormatUtc(now)),
+              "Name a day to come, for example --until 2030-12-31.");
+}
+
 void RequireOwnCertificate(const crypto::Identity& identity, const std::string& party,
                            const std::string& fingerprint) {
   const auto problem = crypto::CertificateProblem(*identity.certificate, party, fingerprint);
@@ -101,8 +103,6 @@ void RequireOwnCertificate(const crypto::Identity& identity, const std::string& 
               fmt::format("the certificate does not count for party {}: {}", party, *problem),
               "Sign with the key whose certificate is in the roster of all parties.");
 }
-
-}  // namespace
 
 fs::path DefaultApprovalPath(const fs::path& study_file, const std::string& study,
                              const std::string& party) {

@@ -29,6 +29,12 @@ std::string ReadApprovalFile(const std::filesystem::path& file, const std::strin
 // approval, kBadInput if others may read it or it is damaged.
 crypto::Key ReadSalt(const std::filesystem::path& secret, const study::Approval& approval);
 
+// Throws kUsage for a validity that is over.
+void RequireFuture(int64_t valid_until, int64_t now);
+// Throws kRefused unless the identity is the one that the roster pins for the party.
+void RequireOwnCertificate(const crypto::Identity& identity, const std::string& party,
+                           const std::string& fingerprint);
+
 struct ApprovalRequest {
   std::string party;
   study::Decision decision = study::Decision::kApprove;

@@ -214,24 +214,36 @@ study::ApprovalTerms TermsOf(const Study& study, const study::StudyIdentity& ide
           study.file.disclosure};
 }
 
-std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const Study& study,
-                                                     const study::ApprovalTerms& terms,
-                                                     const study::SignedApproval& own,
-                                                     const std::vector<crypto::Digest>& commitments,
-                                                     const Approvals& approvals) {
+std::vector<study::SignedApproval> ExchangeDocuments(
+    net::Channel& channel, const study::ApprovalTerms& terms, const study::SignedApproval& own,
+    const std::function<void(size_t party, const study::SignedApproval& document)>& check) {
   channel.BeginPhase(kApprovalsPhase);
   const std::vector<Bytes> seen = net::Swap(channel, study::EncodeApproval(own));
   const int64_t now = NowUtc();
-  const std::vector<std::string> names = OnlineNames(study);
+  const std::vector<std::string>& names = channel.names();
   std::vector<study::SignedApproval> documents(names.size());
   documents[channel.self()] = own;
   for (net::PartyIndex peer = 0; peer < names.size(); ++peer) {
     if (peer == channel.self()) continue;
     documents[peer] = study::DecodeApproval(seen[peer], names[peer]);
-    const study::Approval& approval = documents[peer].approval;
-    approvals.RequireSigner(peer, documents[peer]);
-    study::RequireApproves(approval, names[peer], terms, now);
-    RequireTable(study, peer, approval, commitments[peer]);
+    check(peer, documents[peer]);
+    study::RequireApproves(documents[peer].approval, names[peer], terms, now);
+  }
+  return documents;
+}
+
+std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const Study& study,
+                                                     const study::ApprovalTerms& terms,
+                                                     const study::SignedApproval& own,
+                                                     const std::vector<crypto::Digest>& commitments,
+                                                     const Approvals& approvals) {
+  std::vector<study::SignedApproval> documents = ExchangeDocuments(
+      channel, terms, own, [&](size_t peer, const study::SignedApproval& document) {
+        approvals.RequireSigner(peer, document);
+      });
+  for (net::PartyIndex peer = 0; peer < documents.size(); ++peer) {
+    if (peer != channel.self())
+      RequireTable(study, peer, documents[peer].approval, commitments[peer]);
   }
   return documents;
 }

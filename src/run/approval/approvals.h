@@ -8,6 +8,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,8 +74,14 @@ std::unique_ptr<Approvals> SignedApprovals(ApprovalSources sources);
 // nothing is signed, and unsigned documents are all that is accepted.
 std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random);
 
-// The phase. own: of Show. commitments: of the hello, by channel index. Returns all documents by
-// channel index. Throws kRefused naming the party; kPeerFault for a damaged document.
+// The phase among parties of any kind (a study, a matching). own: of this party. check: throws
+// kRefused unless a peer's document is signed, and shows the table that its owner brings. Returns all
+// documents by channel index. Throws kRefused naming the party; kPeerFault for a damaged document.
+std::vector<study::SignedApproval> ExchangeDocuments(
+    net::Channel& channel, const study::ApprovalTerms& terms, const study::SignedApproval& own,
+    const std::function<void(size_t party, const study::SignedApproval& document)>& check);
+
+// The same of a study. own: of Show. commitments: of the hello, by channel index.
 std::vector<study::SignedApproval> ExchangeApprovals(net::Channel& channel, const Study& study,
                                                      const study::ApprovalTerms& terms,
                                                      const study::SignedApproval& own,

@@ -23,8 +23,8 @@ constexpr int kMatchingFormat = 1;
 constexpr size_t kFewestParties = 2, kMostParties = 5;
 constexpr int64_t kMostDigits = 40;
 
-const std::vector<std::string> kMatchingKeys = {"matching",   "name",   "title",  "keys",
-                                                "duplicates", "faulty", "column", "party"};
+const std::vector<std::string> kMatchingKeys = {
+    "matching", "name", "title", "keys", "duplicates", "faulty", "minimum", "column", "party"};
 const std::vector<std::string> kColumnKeys = {"name",   "rule",         "marks",  "punctuation",
                                               "length", "check",        "format", "country",
                                               "trunk",  "missing_codes"};
@@ -213,6 +213,16 @@ MatchingParty ReadParty(const TableReader& reader, const match::KeySpec& spec) {
   return party;
 }
 
+uint64_t ReadMinimum(const TableReader& root) {
+  const auto minimum = root.OptionalInteger("minimum");
+  if (!minimum) return kUsualMinimum;
+  if (minimum->value < 1 || static_cast<uint64_t>(minimum->value) > kMostMatchedRows) {
+    root.Fail(minimum->position, fmt::format("'minimum' must be from 1 to {}", kMostMatchedRows),
+              "write how many matches there must be before anybody learns which rows they are");
+  }
+  return static_cast<uint64_t>(minimum->value);
+}
+
 void ReadParties(const TableReader& root, const match::KeySpec& spec, MatchingFile& file) {
   std::vector<LocatedText> names;
   for (const TableReader& party : root.Tables("party", kPartyKeys)) {
@@ -246,6 +256,7 @@ MatchingFile ParseMatchingFile(std::string text, std::string file_name) {
   match::KeySpec spec;
   spec.duplicates = ReadUnusable(root, "duplicates");
   spec.faulty = ReadUnusable(root, "faulty");
+  file.minimum = ReadMinimum(root);
   ReadColumns(root, spec);
   ReadPasses(root, spec);
   ReadParties(root, spec, file);
@@ -267,12 +278,16 @@ const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::st
               study::KnownNamesHint(name, names));
 }
 
-match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator) {
+match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator,
+                           Progress* progress) {
   data::CsvOptions options;
   options.separator = separator;
   options.max_rows = party.rows;
   return match::MakeKeyList(
-      party.keys, match::ReadKeyColumns(data::OpenFile(table), table, party.headers, options));
+      party.keys, match::ReadKeyColumns(data::OpenFile(table), table, party.headers, options,
+                                        [progress](ByteView) {
+                                          if (progress != nullptr) progress->CheckCancelled();
+                                        }));
 }
 
 }  // namespace partita::run

@@ -5,6 +5,7 @@
 //   keys = [["nid"], ["surname", "born"]]   # passes, the strictest first
 //   duplicates = "refuse"                   # or "leave-out"
 //   faulty = "refuse"                       # cells that do not fit their rule; or "leave-out"
+//   minimum = 100                           # fewer matches of the first pass: nobody links a row
 //
 //   [[column]]
 //   name = "born"
@@ -26,12 +27,14 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.h"
 #include "match/key_list.h"
 
 namespace partita::run {
 
 inline constexpr uint64_t kMostMatchedRows = 10'000'000;
 inline constexpr size_t kMostMatchedColumns = 16;
+inline constexpr uint64_t kUsualMinimum = 20;  // of matches; also min_rows of a study
 
 struct MatchingParty {
   std::string name;
@@ -44,6 +47,7 @@ struct MatchingFile {
   std::string file_name;
   std::string text;  // the exact bytes, for hashing
   std::string name, title;
+  uint64_t minimum = kUsualMinimum;
   std::vector<MatchingParty> parties;  // two to five
 };
 
@@ -55,6 +59,8 @@ MatchingFile LoadMatchingFile(const std::string& path);
 const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::string& name);
 
 // Reads the party's table and makes its list, without refusing anything (match::RequireUsable).
-match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator);
+// progress: of reading; null: nobody asks.
+match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator,
+                           Progress* progress = nullptr);
 
 }  // namespace partita::run

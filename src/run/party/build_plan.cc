@@ -262,6 +262,44 @@ std::string Contribution(const Study& study, size_t party) {
   return fmt::format("{} of {}", JoinWords(holder->columns), JoinWords(rows));
 }
 
+const study::RowMatch* MatchOfBlock(const Study& study, const std::string& name) {
+  for (const study::RowBlock& block : study.file.blocks) {
+    if (block.name == name && block.match) return &*block.match;
+  }
+  return nullptr;
+}
+
+std::string RowOrderClause(const Study& study, const match::SharedBlock& block, size_t party) {
+  const study::RowMatch* match = MatchOfBlock(study, block.name);
+  if (match == nullptr) {
+    return fmt::format("whether the ordered row lists of block {} are equal at its holders",
+                       block.name);
+  }
+  const size_t other = block.holders[0] == party ? block.holders[1] : block.holders[0];
+  return fmt::format(
+      "from the matching '{}', before this study, which of its own rows {} has too (block {}); and "
+      "whether both bring the result of the same matching",
+      match->matching, study.parties[other].name, block.name);
+}
+
+// Level matched-ids, of every block that is matched.
+void AddMatchings(const Study& study, study::Plan& plan) {
+  for (const match::SharedBlock& block : study.shared_blocks) {
+    const study::RowMatch* match = MatchOfBlock(study, block.name);
+    if (match == nullptr) continue;
+    plan.assumptions.push_back(fmt::format(
+        "The rows of block {} are those that were found in both lists by the matching '{}' (record "
+        "{}...), at the level matched-ids: its holders know which of their own rows these are, and "
+        "how many they are stands in this plan.",
+        block.name, match->matching, ToHex(match->record).substr(0, 16)));
+    if (study.IsPrivate()) {
+      plan.assumptions.push_back(
+          "What the study promises of privacy is about the cells of matched rows, not about who is "
+          "matched.");
+    }
+  }
+}
+
 std::vector<std::string> Learns(const Study& study, size_t party) {
   std::vector<std::string> learns;
   if (study.parties[party].dealer) return study.AlsoLearns(party);
@@ -276,8 +314,7 @@ std::vector<std::string> Learns(const Study& study, size_t party) {
   for (const match::SharedBlock& block : study.shared_blocks) {
     if (std::find(block.holders.begin(), block.holders.end(), party) == block.holders.end())
       continue;
-    learns.push_back(fmt::format(
-        "whether the ordered row lists of block {} are equal at its holders", block.name));
+    learns.push_back(RowOrderClause(study, block, party));
   }
   return learns;
 }
@@ -360,6 +397,7 @@ study::Plan BuildPlan(const Study& study) {
       "Beside what is listed here everybody sees who takes part, all approvals, how many entries "
       "each holder's privacy ledger has and how many exact results it counts, when messages come, "
       "and whether a party stops, for which reason of a fixed list.");
+  AddMatchings(study, plan);
   study.Describe(plan);
   plan.predictions = Predictions(study, plan);
   return plan;

@@ -11,9 +11,6 @@
 namespace partita::run {
 namespace {
 
-// How long a party whose table failed its checks waits for peers to tell.
-constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
-
 void RequireLedger(const Study& study, size_t party, const JoinOptions& options) {
   if (!study.IsPrivate() || !study.parties[party].holder || options.ledger || options.unrecorded)
     return;
@@ -38,16 +35,22 @@ void RequirePart(const Study& study, const std::string& party) {
 }  // namespace
 
 net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file) {
+  return RosterOf(PartyNames(study), file, "study");
+}
+
+net::Roster RosterOf(const std::vector<std::string>& names, const std::filesystem::path& file,
+                     std::string_view kind) {
   const net::Roster all = net::LoadRoster(file);
   net::Roster roster;
-  for (const std::string& name : PartyNames(study)) {
+  for (const std::string& name : names) {
     const auto entry =
         std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.name == name; });
     if (entry == all.end()) {
-      throw Error(ErrorCode::kBadInput,
-                  fmt::format("{} has no entry for party '{}' of the study", file.string(), name),
-                  fmt::format("partita cert roster {} --certificate CERT --address HOST:PORT",
-                              file.string()));
+      throw Error(
+          ErrorCode::kBadInput,
+          fmt::format("{} has no entry for party '{}' of the {}", file.string(), name, kind),
+          fmt::format("partita cert roster {} --certificate CERT --address HOST:PORT",
+                      file.string()));
     }
     roster.push_back(*entry);
   }

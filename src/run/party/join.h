@@ -32,6 +32,9 @@ struct JoinOptions {
   net::LinkModel link;         // added latency and a cap on bandwidth
 };
 
+// How long a party whose table failed its checks waits for peers to tell.
+inline constexpr std::chrono::milliseconds kWaitToStop = std::chrono::seconds(20);
+
 // The transport itself, or behind a DelayTransport if the link asks for latency or a cap.
 std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> transport,
                                              const net::LinkModel& link);
@@ -39,6 +42,9 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
 // The roster's entries in the order of the channel. Throws kBadInput if a party of the study has
 // none.
 net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file);
+// The same of parties of these names; kind: "study" or "matching", for messages.
+net::Roster RosterOf(const std::vector<std::string>& names, const std::filesystem::path& file,
+                     std::string_view kind);
 std::vector<std::string> Fingerprints(const net::Roster& roster);
 
 // How a process of a study reaches the others over TLS.

@@ -1,9 +1,52 @@
 #include "run/party/local_data.h"
 
+#include <fmt/format.h>
+
 #include "base/clock.h"
+#include "base/error.h"
 #include "data/csv_reader.h"
+#include "run/matching/matched_rows.h"
 
 namespace partita::run {
+
+namespace {
+
+// Of the party's matched block; null: it has none.
+const study::RowMatch* MatchOf(const Study& study, size_t party) {
+  for (const size_t block : study.partition.BlocksOf(party)) {
+    for (const study::RowBlock& spec : study.file.blocks) {
+      if (spec.name == study.partition.blocks[block].name && spec.match) return &*spec.match;
+    }
+  }
+  return nullptr;
+}
+
+// The result of the matching that the study names, if it is of this party and table.
+MatchedRows LoadMatched(const Study& study, const study::RowMatch& match, size_t party,
+                        const std::filesystem::path& table, Progress& progress) {
+  const std::filesystem::path file = MatchedRowsPath(table, match.matching);
+  MatchedRows matched = LoadMatchedRows(file);
+  const std::string& name = study.parties[party].name;
+  if (matched.party != name) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is of party {}, not of {}", file.string(), matched.party, name),
+                "put the result of this party's own matching beside its table");
+  }
+  if (matched.record != match.record) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("{} is of another matching than the study names: its record begins {}, "
+                    "the study's {}",
+                    file.string(), ToHex(matched.record).substr(0, 16),
+                    ToHex(match.record).substr(0, 16)),
+        "write the record that both holders got into [rows.match], or bring back the result "
+        "of that matching");
+  }
+  RequireSameKeys(matched, table, progress);
+  return matched;
+}
+
+}  // namespace
 
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress) {
@@ -39,10 +82,19 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   study.DeriveColumns(contents.table);
 
   local.snapshot = snapshot.Finish();
+  crypto::Digest common{};
+  if (const study::RowMatch* match = MatchOf(study, party)) {
+    MatchedRows matched = LoadMatched(study, *match, party, path, progress);
+    if (matched.table_rows != contents.table.num_rows) {
+      throw Error(ErrorCode::kBadData, path.string() + " changed while it was read", "start again");
+    }
+    common = matched.common;
+    local.matched = std::move(matched.rows);
+  }
   local.seconds_read = SecondsSince(start);
   local.holding = data::MakeHolding(std::move(contents.table), study.partition, party,
-                                    study.row_columns, rules);
-  local.row_order = match::RowOrderDigests(study.partition, local.holding);
+                                    study.row_columns, rules, local.matched);
+  local.row_order = match::RowOrderDigests(study.partition, local.holding, common);
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   local.method = study.PrepareRows(party, local.holding, local.rows);
   return local;

@@ -18,6 +18,8 @@ struct LocalData {
   data::Holding holding;
   data::Snapshot snapshot;
   match::BlockDigests row_order;
+  // Of a party whose block is matched: rows of its table, in the common order.
+  std::vector<uint32_t> matched;
   std::unique_ptr<MethodRows> method;
   OwnRows rows;
   data::RepairedCells repaired;  // of a private study; for the owner only
@@ -25,11 +27,13 @@ struct LocalData {
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
-// Reads `path` as `party` and commits to its bytes under `salt`. Throws kBadData (details for the
+// Reads `path` as `party`, and beside it the result of the matching where the study names one, and
+// commits to the table's bytes under `salt`. Throws kRefused or kBadData unless that result is of the
+// matching that the study names and of this table; kBadData (details for the
 // owner only), or kBadInput if the file cannot be read. In a private study what is in a row stops
 // nothing (data/repair.h): what does is a file that is no CSV, a column that the header lacks, keys
 // of shared blocks that are missing or stand twice, and numbers of rows that differ from those
-// declared or are too many for the method.
+// declared or are too many for the method; and what is said of a matching.
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress);
 

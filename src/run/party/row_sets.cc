@@ -1,19 +1,15 @@
 #include "run/party/row_sets.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 #include "base/error.h"
 #include "crypto/hash.h"
 #include "crypto/state_file.h"
 #include "data/byte_source.h"
 #include "data/csv_tokenizer.h"
-#include "net/socket.h"
+#include "run/party/locked_file.h"
 
 namespace partita::run {
 namespace {
@@ -77,12 +73,19 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
 }
 
 // In the order of the holding's table.
-std::vector<uint64_t> DigestsOf(const Study& study, const data::Holding& holding,
+std::vector<uint64_t> DigestsOf(const Study& study, const LocalData& local,
                                 const std::filesystem::path& data, const crypto::Key& key) {
+  const data::Holding& holding = local.holding;
   const std::vector<TableRecord> records = ReadRecords(study, data, key);
   std::vector<uint64_t> digests;
   for (const data::BlockRows& block : holding.blocks) {
     const std::string& name = study.partition.blocks[block.block].name;
+    if (study.partition.blocks[block.block].matched) {
+      for (const uint32_t row : local.matched) {
+        if (row < records.size()) digests.push_back(records[row].digest);
+      }
+      continue;
+    }
     std::vector<const TableRecord*> rows;
     for (const TableRecord& record : records) {
       if (holding.blocks.size() == 1 || record.block == name) rows.push_back(&record);
@@ -98,27 +101,6 @@ std::vector<uint64_t> DigestsOf(const Study& study, const data::Holding& holding
   }
   return digests;
 }
-
-// Holds FILE.lock, so that of runs that begin at once each sees what the others serve.
-class Locked {
- public:
-  explicit Locked(const std::filesystem::path& record) {
-    const std::string file = record.string() + ".lock";
-    lock_ = net::Socket(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    int result = lock_.valid() ? 0 : -1;
-    if (lock_.valid()) {
-      while ((result = ::flock(lock_.fd(), LOCK_EX)) != 0 && errno == EINTR) continue;
-    }
-    if (result == 0) return;
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("cannot lock the record of served rows, {}: {}", file, std::strerror(errno)),
-        "check that you may write to the folder of the table");
-  }
-
- private:
-  net::Socket lock_;
-};
 
 }  // namespace
 
@@ -155,11 +137,11 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
   least_ = study.LeastRowsApart();
   if (!kept_) {
     // The key is fixed before the first digest: runs that begin at once come to the same.
-    const Locked locked(file_);
+    const LockedFile locked(file_, kRowSetsKind.name);
     if (!Read()) Write();
     kept_ = true;
   }
-  const std::vector<uint64_t> digests = DigestsOf(study, local.holding, data, key_);
+  const std::vector<uint64_t> digests = DigestsOf(study, local, data, key_);
   for (const std::vector<uint8_t>& chosen : sets) {
     RowDigests set;
     for (size_t r = 0; r < digests.size(); ++r) {
@@ -174,7 +156,7 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
 
 void RowSets::Record() {
   if (asked_.empty()) return;
-  const Locked locked(file_);
+  const LockedFile locked(file_, kRowSetsKind.name);
   const crypto::Key asked_under = key_;
   Read();
   if (asked_under.Expose() != key_.Expose()) {  // digests under two keys say nothing of each other

@@ -17,6 +17,11 @@ inline constexpr double kMockMissingRate = 0.03;
 // one latent variable as a cluster.
 data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint64_t seed);
 
+// Of a block that is matched the tables have rows besides, each holder others, and MATCHING.matched
+// lies beside each: the made-up result of a matching, which says that it is the study's. The tables
+// have a column of keys for it, kMockKey.
+inline constexpr char kMockKey[] = "mock-key";
+
 // Writes FOLDER/PARTY/data.csv for every holder and returns the paths by channel index (empty for
 // others). Throws kUsage if a file is there already or cannot be written: real data is never
 // overwritten.

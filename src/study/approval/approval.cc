@@ -15,8 +15,6 @@ constexpr char kApprovalKind[] = "partita_approval";
 constexpr uint64_t kApprovalFormat = 3;
 constexpr char kApprovalSecretKind[] = "partita_approval_secret";
 constexpr char kApprovalDomain[] = "partita approval v2";
-constexpr char kApproveAgain[] =
-    "Read the plan again and approve it: partita study approve STUDY --party PARTY.";
 
 std::string_view DecisionName(Decision decision) {
   return decision == Decision::kApprove ? "approve" : "reject";
@@ -49,25 +47,30 @@ Decision ReadDecision(const DocumentReader& reader) {
   return Decision::kReject;
 }
 
-[[noreturn]] void RefuseApproval(const std::string& message,
-                                 const std::string& hint = kApproveAgain) {
-  throw Error(ErrorCode::kRefused, message, hint);
+[[noreturn]] void RefuseApproval(const ApprovalTerms& terms, const std::string& message,
+                                 const std::string& hint = "") {
+  const std::string again = "Read the plan again and approve it: " +
+                            std::string(terms.kind == "study" ? "partita study approve STUDY"
+                                                              : "partita match approve FILE") +
+                            " --party PARTY.";
+  throw Error(ErrorCode::kRefused, message, hint.empty() ? again : hint);
 }
 
-void RequireHash(const Digest& theirs, const Digest& ours, const std::string& party,
-                 std::string_view what, std::string_view hash) {
+void RequireHash(const ApprovalTerms& terms, const Digest& theirs, const Digest& ours,
+                 const std::string& party, std::string_view what, std::string_view hash) {
   if (theirs == ours) return;
   RefuseApproval(
+      terms,
       fmt::format("the approval of party {} is for another {}: it names the {} hash {}..., here it "
                   "is {}...",
                   party, what, hash, ToHex(theirs).substr(0, 16), ToHex(ours).substr(0, 16)));
 }
 
-void RequireThreshold(uint64_t theirs, uint64_t least, const std::string& party,
-                      std::string_view what) {
+void RequireThreshold(const ApprovalTerms& terms, uint64_t theirs, uint64_t least,
+                      const std::string& party, std::string_view what) {
   if (theirs >= least) return;
-  RefuseApproval(fmt::format("the approval of party {} asks for {} = {}, below the study's {}",
-                             party, what, theirs, least));
+  RefuseApproval(terms, fmt::format("the approval of party {} asks for {} = {}, below the {}'s {}",
+                                    party, what, theirs, terms.kind, least));
 }
 
 }  // namespace
@@ -179,29 +182,32 @@ void RequireSigned(const SignedApproval& document, const std::string& party,
 void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,
                      int64_t now) {
   const std::string what = "the approval of party " + party;
-  if (approval.party != party) RefuseApproval(what + " was made by party " + approval.party);
+  if (approval.party != party) RefuseApproval(terms, what + " was made by party " + approval.party);
   if (approval.study != terms.study)
-    RefuseApproval(what + " is for the study '" + approval.study + "', not for '" + terms.study +
-                   "'");
-  RequireHash(approval.agreement_hash, terms.agreement_hash, party, "study file or roster",
-              "agreement");
-  RequireHash(approval.plan_hash, terms.plan_hash, party, "plan", "plan");
+    RefuseApproval(terms, what + " is for the " + terms.kind + " '" + approval.study +
+                              "', not for '" + terms.study + "'");
+  RequireHash(terms, approval.agreement_hash, terms.agreement_hash, party,
+              terms.kind + " file or roster", "agreement");
+  RequireHash(terms, approval.plan_hash, terms.plan_hash, party, "plan", "plan");
   if (approval.decision == Decision::kReject) {
-    RefuseApproval(
-        "party " + party + " rejected the study: " + approval.reason,
-        "Talk to its steward, change the study file, and let everybody approve the new one.");
+    RefuseApproval(terms, "party " + party + " rejected the " + terms.kind + ": " + approval.reason,
+                   "Talk to its steward, change the " + terms.kind +
+                       " file, and let everybody approve the new one.");
   }
   if (approval.approved_at > now + kClockSkewSeconds) {
-    RefuseApproval(what + " was made at " + FormatUtc(approval.approved_at) +
+    RefuseApproval(terms,
+                   what + " was made at " + FormatUtc(approval.approved_at) +
                        ", but here it is only " + FormatUtc(now),
                    "Set the clocks of both parties right.");
   }
   if (approval.valid_until <= now)
-    RefuseApproval(what + " expired at " + FormatUtc(approval.valid_until));
-  RequireThreshold(approval.disclosure.min_cell, terms.disclosure.min_cell, party, "min_cell");
-  RequireThreshold(approval.disclosure.min_rows, terms.disclosure.min_rows, party, "min_rows");
+    RefuseApproval(terms, what + " expired at " + FormatUtc(approval.valid_until));
+  RequireThreshold(terms, approval.disclosure.min_cell, terms.disclosure.min_cell, party,
+                   "min_cell");
+  RequireThreshold(terms, approval.disclosure.min_rows, terms.disclosure.min_rows, party,
+                   "min_rows");
   if (terms.disclosure.refuse_small_samples && !approval.disclosure.refuse_small_samples)
-    RefuseApproval(what + " does not refuse small samples, which the study does");
+    RefuseApproval(terms, what + " does not refuse small samples, which the study does");
 }
 
 DisclosureSpec StrictestDisclosure(DisclosureSpec disclosure,

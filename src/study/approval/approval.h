@@ -33,6 +33,8 @@ inline constexpr int64_t kClockSkewSeconds = 300;
 
 enum class Decision { kApprove, kReject };
 
+// Of a matching of lists `study` and the hashes are its own, `commitment` is of the keys of the
+// party's table, and min_rows is the least number of matches (run/matching).
 struct Approval {
   std::string party;
   Decision decision = Decision::kApprove;
@@ -99,6 +101,7 @@ struct ApprovalTerms {
   std::string study;
   Digest agreement_hash{}, plan_hash{};
   DisclosureSpec disclosure;
+  std::string kind = "study";  // or "matching": as messages call it
 };
 
 // Throws kRefused saying what differs unless `approval` is the party's, approves exactly `terms`,

@@ -83,10 +83,60 @@ void RefuseSurvivalColumn(const TableReader& reader, const LocatedText& name,
   }
 }
 
+// 64 hexadecimal digits.
+crypto::Digest ReadRecord(const TableReader& reader) {
+  const LocatedText text = reader.Text("record", "record = \"3f8a...\"");
+  crypto::Digest record{};
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  bool good = text.value.size() == 2 * record.size();
+  for (size_t i = 0; good && i < record.size(); ++i) {
+    const int high = digit(text.value[2 * i]), low = digit(text.value[2 * i + 1]);
+    good = high >= 0 && low >= 0;
+    if (good) record[i] = static_cast<uint8_t>(16 * high + low);
+  }
+  if (good) return record;
+  reader.Fail(text.position, Quote(text.value) + " is no record of a matching",
+              "write the 64 hexadecimal digits that partita match run printed at both holders");
+}
+
+std::optional<RowMatch> ReadMatch(const TableReader& block) {
+  const auto reader = block.OptionalTable("match", {"level", "matching", "record"}, "[rows.match]");
+  if (!reader) return std::nullopt;
+  reader->Choice(reader->Text("level", "level = \"matched-ids\""), "level", {"matched-ids"});
+  RowMatch match;
+  const LocatedText matching = reader->Text("matching", "matching = \"cohort-2026\"");
+  CheckName(*reader, matching, kStudyName);
+  match.matching = matching.value;
+  match.record = ReadRecord(*reader);
+  return match;
+}
+
+// A matching is between two, of their whole tables.
+void CheckMatch(const TableReader& root, const std::vector<Party>& parties, const RowBlock& block) {
+  const size_t holders = CountHolders(parties, block.name);
+  if (holders != 2) {
+    root.Fail(block.position,
+              "row block " + Quote(block.name) + " is matched, and " + std::to_string(holders) +
+                  " parties hold it",
+              "lists are matched between two holders; the others need blocks of their own");
+  }
+  for (const Party& party : parties) {
+    if (std::find(party.rows.begin(), party.rows.end(), block.name) == party.rows.end()) continue;
+    if (party.rows.size() == 1) continue;
+    root.Fail(party.position,
+              "party " + Quote(party.name) + " holds the matched row block " + Quote(block.name) +
+                  " and another one",
+              "a matching is of a whole table: let the holder of a matched block hold no other");
+  }
+}
+
 }  // namespace
 
 std::vector<RowBlock> ReadBlocks(const TableReader& root) {
-  const auto tables = root.Tables("rows", {"name", "count"});
+  const auto tables = root.Tables("rows", {"name", "count", "match"});
   if (tables.size() > kMaxRowBlocks) {
     root.Fail(tables[kMaxRowBlocks].position(), "there are too many row blocks",
               "a study has at most " + std::to_string(kMaxRowBlocks));
@@ -104,6 +154,7 @@ std::vector<RowBlock> ReadBlocks(const TableReader& root) {
       }
       block.count = static_cast<uint64_t>(count->value);
     }
+    block.match = ReadMatch(reader);
     blocks.push_back(std::move(block));
   }
   CheckDistinct(root, names, "row block");
@@ -313,6 +364,7 @@ void CheckSharing(const TableReader& root, const std::vector<Party>& parties,
                   const std::vector<RowBlock>& blocks, const TableSpec& table) {
   const Position table_position = root.PositionOf("table");
   for (const RowBlock& block : blocks) {
+    if (block.match) CheckMatch(root, parties, block);
     const size_t holders = CountHolders(parties, block.name);
     if (holders < 2) continue;
     const std::string shared = "row block " + Quote(block.name) + " is held by " +
@@ -322,10 +374,10 @@ void CheckSharing(const TableReader& root, const std::vector<Party>& parties,
                 "parties that hold the same rows agree on their number: write [[rows]] with name "
                 "and count. If each party has rows of its own, give each its own [[rows]] block");
     }
-    if (table.key.empty()) {
+    if (table.key.empty() && !block.match) {
       root.Fail(table_position, shared + "a 'key'",
                 "add key = \"id\" to [table]: the column by which the parties put the same rows in "
-                "the same order");
+                "the same order. If their lists differ, match them first: docs/matching.md");
     }
   }
   for (const Party& party : parties) {

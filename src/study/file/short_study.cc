@@ -29,6 +29,11 @@ std::string RowsText(const std::string& name, const std::optional<uint64_t>& cou
   return count ? text + Line("count", std::to_string(*count)) : text;
 }
 
+std::string MatchText(const RowMatch& match) {
+  return "[rows.match]\n" + Line("level", TomlText("matched-ids")) +
+         Line("matching", TomlText(match.matching)) + Line("record", TomlText(ToHex(match.record)));
+}
+
 std::string TableText(const DictionaryDraft& dictionary) {
   std::string text;
   if (!dictionary.key.empty()) text += Line("key", TomlText(dictionary.key));
@@ -80,6 +85,7 @@ std::string ShortStudyText(const ShortStudy& study) {
   for (const ShortParty& party : study.parties) text += PartyText(party, common);
   if (common) {
     text += RowsText("all", study.common_rows);
+    if (study.match) text += MatchText(*study.match);
   } else {
     for (const ShortParty& party : study.parties) {
       if (party.holder) text += RowsText(party.name, party.rows);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "study/file/dictionary_draft.h"
+#include "study/file/study_file.h"
 
 namespace partita::study {
 
@@ -24,6 +25,7 @@ struct ShortStudy {
   std::vector<ShortParty> parties;
   std::optional<uint64_t> min_rows;     // of [disclosure]
   std::optional<uint64_t> common_rows;  // where columns are split; else every holder has its own
+  std::optional<RowMatch> match;        // of these, where they were matched: instead of a key
   DictionaryDraft dictionary;
   // [[analysis]]: keys with their values as TOML; "privacy.epsilon" is epsilon of
   // [analysis.privacy].

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "crypto/hash.h"
 #include "data/condition.h"
 #include "data/design.h"
 #include "data/partition.h"
@@ -47,11 +48,19 @@ struct Party {
   Position position;
 };
 
+// [rows.match] of a row block: its two holders have unequal lists, were matched before the study
+// (level "matched-ids"), and bring the rows that match.
+struct RowMatch {
+  std::string matching;     // its name
+  crypto::Digest record{};  // what both holders got from it
+};
+
 // One [[rows]]: a set of rows that is held as a whole. Without any there is one block "all".
 struct RowBlock {
   std::string name;
   std::optional<uint64_t> count;  // public number of rows; always there if several parties hold it
   Position position;
+  std::optional<RowMatch> match = {};
 };
 
 // [population]: what a row is and which rows take part.

@@ -1,0 +1,22 @@
+// What is left of matchings, as commands show it.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/terminal/json.h"
+#include "run/matching/matched_rows.h"
+
+namespace partita::cli {
+
+uint64_t TotalOf(const std::vector<uint64_t>& counts);
+// file: where it lies.
+Json MatchedJson(const run::MatchedRows& matched, const std::filesystem::path& file);
+
+// Below `match`.
+void AddMatchShow(CLI::App& match, Invocation& invocation);
+void AddMatchPast(CLI::App& match, Invocation& invocation);
+
+}  // namespace partita::cli

@@ -1,0 +1,61 @@
+// The result of a matching at one of its two holders: which of its rows match, in the order that is
+// common to both. It lies beside the table, TABLE_FOLDER/MATCHING.matched, readable by its owner only,
+// and is what studies with `[rows.match]` take their rows from.
+//
+// Bound to what it came from: `record` is a digest that both holders have the same of, over the
+// matching file, the plan, the run, both commitments, the numbers of matches and `common`, which
+// stands for the matched people themselves (match/two_party_join.h). A study file names the record; in
+// the run of the study the holders compare `common` by an equality test. The file has no keys: it
+// commits to the table's (match::CommitToKeys), so that a table that changed is noticed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/progress.h"
+#include "crypto/hash.h"
+#include "crypto/random.h"
+
+namespace partita::run {
+
+struct MatchedRows {
+  std::string matching, party, peer;
+  std::string file_text;  // of the matching file, whose rules make the keys
+  char separator = ',';
+  int64_t at = 0;
+  crypto::Digest record{}, common{};
+  crypto::Digest commitment{};  // to the table's keys, under the salt
+  crypto::Key salt;
+  uint64_t table_rows = 0;
+  std::vector<uint64_t> counts;  // of matches, by pass
+  std::vector<uint32_t> rows;    // of the table, from 0, in the common order
+};
+
+// Beside the table.
+std::filesystem::path MatchedRowsPath(const std::filesystem::path& table,
+                                      const std::string& matching);
+
+// What both holders have the same of.
+struct MatchingRecord {
+  crypto::Digest agreement_hash{}, plan_hash{}, run_id{}, common{};
+  std::vector<crypto::Digest> commitments;  // by party
+  uint64_t minimum = 0;
+  std::vector<uint64_t> counts;
+};
+crypto::Digest RecordDigest(const MatchingRecord& record);
+
+Bytes EncodeMatchedRows(const MatchedRows& matched);
+// Durable on return, readable by the owner only.
+void SaveMatchedRows(const MatchedRows& matched, const std::filesystem::path& file);
+// Throws kBadInput if the file is not there or damaged.
+MatchedRows LoadMatchedRows(const std::filesystem::path& file);
+// Throws kBadInput for whatever SaveMatchedRows does not write.
+MatchedRows DecodeMatchedRows(ByteView bytes);
+
+// Reads the keys of the table again. Throws kBadData if they are not those that were matched.
+void RequireSameKeys(const MatchedRows& matched, const std::filesystem::path& table,
+                     Progress& progress);
+
+}  // namespace partita::run

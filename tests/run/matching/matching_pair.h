@@ -1,0 +1,175 @@
+// Two holders with their tables, certificates and approvals, matched by threads of this process.
+#pragma once
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "net/memory_transport.h"
+#include "run/matching/matching_approval.h"
+#include "run/matching/matching_run.h"
+#include "run/matching/past_matchings.h"
+#include "tests/run/reference_study.h"
+
+namespace partita::testing {
+
+inline constexpr const char* kPairFile = R"(matching = 1
+name = "cohort"
+keys = [["nid"], ["name", "born"]]
+minimum = 1
+[[column]]
+name = "nid"
+rule = "digits"
+length = 4
+[[column]]
+name = "name"
+rule = "text"
+[[column]]
+name = "born"
+rule = "date"
+format = "YYYY-MM-DD"
+[[party]]
+name = "clinic"
+rows = 60
+[[party]]
+name = "registry"
+rows = 80
+[[party.column]]
+name = "nid"
+header = "number"
+)";
+
+// By party.
+template <typename T>
+using OfBoth = std::array<T, run::kMatchedHolders>;
+
+struct MatchEnd {
+  std::optional<run::MatchingOutcome> outcome;
+  std::optional<Error> error;
+};
+
+class MatchingPair {
+ public:
+  // What stands between a party and the network.
+  using Wrap =
+      std::function<std::unique_ptr<net::Transport>(size_t party, std::unique_ptr<net::Transport>)>;
+
+  explicit MatchingPair(const std::string& text = kPairFile) {
+    for (size_t party = 0; party < run::kMatchedHolders; ++party) files_[party] = Parse(text);
+    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+      std::filesystem::create_directories(Home(party));
+      identities_[party] = crypto::MakeIdentity({.name = Name(party), .days = 1});
+      fingerprints_.push_back(crypto::Fingerprint(*identities_[party].certificate));
+      plans_[party] = run::PlanMatching(files_[party]);
+    }
+  }
+  ~MatchingPair() { std::filesystem::remove_all(folder_); }
+  MatchingPair(const MatchingPair&) = delete;
+  MatchingPair& operator=(const MatchingPair&) = delete;
+
+  static run::MatchingFile Parse(const std::string& text) {
+    return run::ParseMatchingFile(text, "matching.toml");
+  }
+  const std::string& Name(size_t party) const { return files_[party].parties[party].name; }
+  std::filesystem::path Home(size_t party) const {
+    return std::filesystem::path(folder_) / Name(party);
+  }
+  std::filesystem::path Table(size_t party) const { return Home(party) / "data.csv"; }
+  std::filesystem::path Approval(size_t party) const { return Home(party) / "approval.json"; }
+  run::MatchingFile& file(size_t party) { return files_[party]; }
+  run::MatchingPlan& plan(size_t party) { return plans_[party]; }
+  const crypto::Identity& identity(size_t party) const { return identities_[party]; }
+  const std::vector<std::string>& fingerprints() const { return fingerprints_; }
+
+  void Write(size_t party, const std::string& csv) { std::ofstream(Table(party)) << csv; }
+
+  // signer: whose key signs, if not the party's own.
+  void Approve(size_t party, uint64_t runs = 1, std::optional<uint64_t> minimum = {}) {
+    run::MatchingApprovalRequest request;
+    request.party = party;
+    request.identity = identities_[party];
+    request.fingerprints = fingerprints_;
+    request.minimum = minimum;
+    request.runs = runs;
+    const match::KeyList list =
+        run::ReadKeyList(files_[party].parties[party], Table(party).string(), ',');
+    run::SaveApproval(
+        run::MakeMatchingApproval(files_[party],
+                                  run::TermsOfMatching(files_[party], plans_[party], fingerprints_),
+                                  request, list, random_),
+        Approval(party));
+  }
+  void ApproveBoth(uint64_t runs = 1) {
+    for (size_t party = 0; party < run::kMatchedHolders; ++party) Approve(party, runs);
+  }
+
+  OfBoth<MatchEnd> Run(const Wrap& wrap = nullptr) {
+    std::vector<std::unique_ptr<net::Transport>> transports =
+        net::MakeMemoryTransports({Name(0), Name(1)}, random_);
+    OfBoth<MatchEnd> ends;
+    std::vector<std::thread> threads;
+    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+      threads.emplace_back([&, party] {
+        run::MatchingInput input;
+        input.party = party;
+        input.table = Table(party);
+        input.approval = Approval(party);
+        input.fingerprints = fingerprints_;
+        input.timeout = std::chrono::seconds(20);
+        std::unique_ptr<net::Transport> own = std::move(transports[party]);
+        const run::Connector connect = [&](bool) {
+          return wrap ? wrap(party, std::move(own)) : std::move(own);
+        };
+        crypto::SystemRandom random;
+        SilentProgress progress;
+        try {
+          ends[party].outcome =
+              run::RunMatching(files_[party], plans_[party], input, connect, random, progress);
+        } catch (const Error& error) {
+          ends[party].error = error;
+        }
+        own.reset();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return ends;
+  }
+
+  // With results beside the tables.
+  OfBoth<run::MatchedRows> RunAndSave() {
+    ApproveBoth();
+    const OfBoth<MatchEnd> ends = Run();
+    OfBoth<run::MatchedRows> results;
+    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+      if (!ends[party].outcome) {
+        ADD_FAILURE() << Name(party) << ": " << ends[party].error->message();
+        continue;
+      }
+      results[party] = ends[party].outcome->matched;
+      run::SaveMatchedRows(results[party], run::MatchedRowsPath(Table(party), files_[party].name));
+    }
+    return results;
+  }
+
+  run::PastMatchings Past(size_t party) { return {run::PastMatchingsPath(Table(party)), random_}; }
+
+ private:
+  const std::string folder_ = MakeTemporaryFolder("matching");
+  OfBoth<run::MatchingFile> files_;
+  OfBoth<run::MatchingPlan> plans_;
+  OfBoth<crypto::Identity> identities_;
+  std::vector<std::string> fingerprints_;
+  crypto::SystemRandom random_;
+};
+
+}  // namespace partita::testing

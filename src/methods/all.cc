@@ -20,6 +20,9 @@
 #include "methods/meta/section.h"
 #include "methods/meta/study.h"
 #include "methods/meta/templates.h"
+#include "methods/mixed/section.h"
+#include "methods/mixed/study.h"
+#include "methods/mixed/templates.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/study.h"
 #include "methods/mixture/templates.h"
@@ -81,7 +84,10 @@ const std::vector<Method>& AllMethods() {
        PreparedSurvival, report::ReadDocumentResult, survival::Start, survival::Templates},
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
        Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadDocumentResult, meta::Start,
-       meta::Templates}};
+       meta::Templates},
+      {mixed::MixedReader(), "a linear model with a random intercept",
+       Prepared<mixed::MixedStudy, mixed::PrepareMixedStudy>, report::ReadDocumentResult,
+       mixed::Start, mixed::Templates}};
   return methods;
 }
 

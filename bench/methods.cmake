@@ -15,3 +15,5 @@ partita_bench(survival_bench survival_bench.cc DEPENDS partita_methods partita_m
 target_include_directories(survival_bench PRIVATE ${CMAKE_SOURCE_DIR})
 partita_bench(survival_cox_bench survival_cox_bench.cc DEPENDS partita_methods partita_mpc partita_net)
 target_include_directories(survival_cox_bench PRIVATE ${CMAKE_SOURCE_DIR})
+partita_bench(mixed_bench mixed_bench.cc DEPENDS partita_methods partita_mpc partita_net)
+target_include_directories(mixed_bench PRIVATE ${CMAKE_SOURCE_DIR})

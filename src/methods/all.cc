@@ -23,6 +23,9 @@
 #include "methods/meta/section.h"
 #include "methods/meta/study.h"
 #include "methods/meta/templates.h"
+#include "methods/mixed/section.h"
+#include "methods/mixed/study.h"
+#include "methods/mixed/templates.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/study.h"
 #include "methods/mixture/templates.h"
@@ -87,7 +90,10 @@ const std::vector<Method>& AllMethods() {
        meta::Templates},
       {marginals::MarginalsReader(), "noised counts of all pairs of columns, for synthetic tables",
        Prepared<marginals::MarginalsStudy, marginals::PrepareMarginalsStudy>,
-       report::ReadDocumentResult, marginals::Start, marginals::Templates}};
+       report::ReadDocumentResult, marginals::Start, marginals::Templates},
+      {mixed::MixedReader(), "a linear model with a random intercept",
+       Prepared<mixed::MixedStudy, mixed::PrepareMixedStudy>, report::ReadDocumentResult,
+       mixed::Start, mixed::Templates}};
   return methods;
 }
 

@@ -63,6 +63,8 @@ const std::vector<GoldenStudy>& GoldenStudies() {
       {"classify", "private_classifier"},
       {"describe", "baseline_table"},
       {"glm", "readmission"},
+      {"meta", "pooled_registries"},
+      {"mixed", "ward_recovery"},
       {"mcmc",
        "registry_survival",
        {{"chains = 20", "chains = 4"},

@@ -26,7 +26,7 @@ std::vector<data::Table> TablesOf(const DescribeStudy& study, const run::Rehears
   const std::vector<uint8_t> population = data::SelectRows(pooled, study.file.population.subset);
   const std::vector<uint8_t> subset = data::SelectRows(pooled, study.file.analyses.front().subset);
   std::vector<std::string> needed;
-  if (study.spec.group) needed.push_back(study.spec.group->schema.name);
+  if (study.spec.group && !study.spec.by_site) needed.push_back(study.spec.group->schema.name);
   const std::vector<uint8_t> has_group = data::CompleteRows(pooled, needed);
   std::vector<data::Table> tables;
   for (const data::Holder& holder : study.partition.holders) {
@@ -65,6 +65,7 @@ class Comparison {
     if (by_group && study_.spec.compared.ranks &&
         CountedValues(study_.spec.variables[v].schema).empty())
       CompareRanks(v);
+    if (by_group && !opened_.strata.empty() && opened_.strata[v]) CompareStrata(v);
   }
 
  private:
@@ -138,6 +139,25 @@ class Comparison {
     agreement_.Add(Analysis(), name + ", whether withheld", opened ? 0 : 1, plain ? 0 : 1);
     if (opened && plain) {
       AddOnGrid(name, *opened, *plain, std::ldexp(kRounding, -study_.task.grid_bits) + kRankError);
+    }
+  }
+
+  void CompareStrata(size_t v) {
+    const stats::tables::MantelHaenszel plain = plain_.OverTables(v),
+                                        opened = OverStrata(*opened_.strata[v]);
+    const std::string name = study_.spec.variables[v].schema.name + ", odds ratio within holders";
+    const bool has = plain.odds_ratio.lower.has_value();
+    agreement_.Add(Analysis(), name + ", whether there is one", opened.odds_ratio.lower ? 1 : 0,
+                   has ? 1 : 0);
+    if (has && opened.odds_ratio.lower) {
+      const double error = opened_.strata[v]->error;
+      AddOnGrid(name, std::log(*opened.odds_ratio.estimate), std::log(*plain.odds_ratio.estimate),
+                std::ldexp(kRounding * error, -study_.task.grid_bits) * (1 + 0x1p-5));
+    }
+    if (plain.test && opened.test) {
+      AddOnGrid(name + ", root of the test", std::sqrt(opened.test->statistic),
+                std::sqrt(plain.test->statistic),
+                2 * std::ldexp(kRounding, -study_.task.grid_bits));
     }
   }
 

@@ -75,9 +75,10 @@ LineComparison QuantilesLine(const GroupComparison& comparison) {
 
 std::optional<study::DocumentSection> ComparisonSection(
     const Spec& spec, const std::vector<GroupComparison>& comparisons) {
-  study::DocumentTable tests, ratios;
+  study::DocumentTable tests, ratios, strata;
   tests.columns = {"variable", "test", "statistic", "df", "p", "difference of means [95 %]"};
   ratios.columns = {"variable", "odds ratio [95 %]", "risk ratio [95 %]", "risk difference [95 %]"};
+  strata.columns = {"variable", "odds ratio within holders [95 %]", "chi-square", "p"};
   for (size_t v = 0; v < comparisons.size(); ++v) {
     const data::ColumnSchema& schema = spec.variables[v].schema;
     for (const ComparisonTest& test : comparisons[v].tests) {
@@ -85,13 +86,19 @@ std::optional<study::DocumentSection> ComparisonSection(
           {schema.name, NameOf(test), NumberText(test.statistic), DfText(test), PText(test.p_value),
            test.difference ? RatioText(*test.difference) : std::string(kNoNumber)});
     }
+    if (const auto& within = comparisons[v].within_holders) {
+      strata.rows.push_back(
+          {schema.name + " = " + CountedValues(schema).back(), RatioText(within->odds_ratio),
+           within->test ? NumberText(within->test->statistic) : std::string(kNoNumber),
+           within->test ? PText(within->test->p_value) : std::string(kNoNumber)});
+    }
     if (!comparisons[v].ratios) continue;
     const stats::tables::Ratios& of = *comparisons[v].ratios;
     ratios.rows.push_back({schema.name + " = " + CountedValues(schema).back(),
                            RatioText(of.odds_ratio), RatioText(of.risk_ratio),
                            RatioText(of.risk_difference)});
   }
-  if (tests.rows.empty() && ratios.rows.empty()) return std::nullopt;
+  if (tests.rows.empty() && ratios.rows.empty() && strata.rows.empty()) return std::nullopt;
   study::DocumentSection section;
   section.heading = "Comparisons of the groups";
   section.paragraphs.emplace_back(
@@ -99,6 +106,13 @@ std::optional<study::DocumentSection> ComparisonSection(
       "a statistic could not be computed: values of a group do not vary, a group or a value has no "
       "rows, or there are too many tables for Fisher's test.");
   if (!tests.rows.empty()) section.tables.push_back(std::move(tests));
+  if (!strata.rows.empty()) {
+    section.paragraphs.emplace_back(
+        "Odds ratios within holders are Mantel and Haenszel's, with holders as strata: groups of "
+        "one holder are compared with each other only. Their test is corrected for continuity. "
+        "Logarithms and errors are rounded as means are.");
+    section.tables.push_back(std::move(strata));
+  }
   if (!ratios.rows.empty()) {
     const std::vector<std::string>& levels = spec.group->schema.levels;
     section.paragraphs.push_back(

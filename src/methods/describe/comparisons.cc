@@ -125,6 +125,8 @@ std::vector<GroupComparison> ComparisonsOf(const Spec& spec, const DescribedTabl
     comparisons[v] = CountedValues(spec.variables[v].schema).empty()
                          ? OfNumbers(spec.compared, groups, table.rank_roots[v])
                          : OfCounts(spec.compared, groups, columns);
+    if (!table.strata.empty() && table.strata[v])
+      comparisons[v].within_holders = OverStrata(*table.strata[v]);
   }
   return comparisons;
 }

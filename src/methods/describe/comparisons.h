@@ -24,6 +24,7 @@ struct GroupComparison {
   std::optional<double> standardized;  // the largest of two groups
   std::vector<ComparisonTest> tests;
   std::optional<stats::tables::Ratios> ratios;  // the second group against the first
+  std::optional<stats::tables::MantelHaenszel> within_holders;  // the same, holders as strata
 };
 
 // By variable; a variable whose groups are withheld has an empty one.

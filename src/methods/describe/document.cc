@@ -193,6 +193,12 @@ Json ComparisonJson(const Spec& spec, const GroupComparison& comparison) {
     if (test.small_expected) of_test["small_expected"] = true;
     json["tests"].push_back(std::move(of_test));
   }
+  if (const auto& within = comparison.within_holders) {
+    json["mantel_haenszel"] = {
+        {"odds_ratio", RatioJson(within->odds_ratio)},
+        {"statistic", within->test ? Json(within->test->statistic) : Json(nullptr)},
+        {"p_value", within->test ? Json(within->test->p_value) : Json(nullptr)}};
+  }
   if (!comparison.ratios) return json;
   json["odds_ratio"] = RatioJson(comparison.ratios->odds_ratio);
   json["risk_ratio"] = RatioJson(comparison.ratios->risk_ratio);

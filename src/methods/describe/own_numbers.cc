@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "methods/describe/mantel_haenszel.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -18,9 +19,14 @@ int64_t OnUnitGrid(const data::ColumnSchema& schema, double value) {
 
 class Counter {
  public:
-  Counter(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows)
-      : spec_(spec), table_(table), rows_(rows), layout_(spec), own_(NoNumbers(spec)) {
-    if (!spec.group) return;
+  Counter(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows, size_t site)
+      : spec_(spec),
+        table_(table),
+        rows_(rows),
+        layout_(spec),
+        own_(NoNumbers(spec)),
+        site_(spec.by_site ? site : 0) {
+    if (!spec.group || spec.by_site) return;
     group_ = &table.Get(spec.group->schema.name).codes;
   }
 
@@ -33,12 +39,13 @@ class Counter {
         AddCounts(v);
       }
     }
+    if (spec_.compared.mantel_haenszel) own_.stratum = OwnStratum(spec_, own_.counts);
     return std::move(own_);
   }
 
  private:
   size_t GroupOf(size_t row) const {
-    return group_ == nullptr ? 0 : static_cast<size_t>((*group_)[row]);
+    return group_ == nullptr ? site_ : static_cast<size_t>((*group_)[row]);
   }
 
   void AddRow(size_t row_of_counts, size_t row) {
@@ -86,6 +93,7 @@ class Counter {
   const std::vector<size_t>& rows_;
   const Layout layout_;
   OwnNumbers own_;
+  const size_t site_;
   const std::vector<int32_t>* group_ = nullptr;
 };
 
@@ -97,6 +105,7 @@ OwnNumbers NoNumbers(const Spec& spec) {
   own.counts.resize(layout.num_rows() * layout.groups);
   own.sums.resize(layout.numbers.size() * layout.groups);
   own.squares.resize(own.sums.size());
+  if (spec.compared.mantel_haenszel) own.stratum.resize(TwoValued(spec).size() * kStratumTerms);
   if (!NeedsHistograms(spec)) return own;
   for (const size_t v : layout.numbers) {
     own.histograms.emplace_back(CellsOf(spec.variables[v].schema).count * layout.groups);
@@ -104,8 +113,9 @@ OwnNumbers NoNumbers(const Spec& spec) {
   return own;
 }
 
-OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows) {
-  return Counter(spec, table, rows).Count();
+OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
+                    size_t site) {
+  return Counter(spec, table, rows, site).Count();
 }
 
 }  // namespace partita::methods::describe

@@ -19,14 +19,16 @@ struct OwnNumbers {
   // Numbers of the layout x groups; at kValueBits and at twice as many.
   std::vector<Int128> sums, squares;
   std::vector<std::vector<Int128>>
-      histograms;  // by number: cells x groups; none where nothing needs them
+      histograms;               // by number: cells x groups; none where nothing needs them
+  std::vector<Int128> stratum;  // mantel_haenszel.h OwnStratum, where it is asked for
 };
 
 // Of a party without rows.
 OwnNumbers NoNumbers(const Spec& spec);
 
 // rows: those that take part, each with a level of the group if there is one. The table has been
-// found clean, and has missing cells only if spec.missing.
-OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows);
+// found clean, and has missing cells only if spec.missing. site: the holder, where it is the group.
+OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
+                    size_t site = 0);
 
 }  // namespace partita::methods::describe

@@ -78,13 +78,33 @@ std::optional<double> PlainTable::RankRoot(size_t v) const {
   return statistic ? std::optional(std::sqrt(*statistic)) : std::nullopt;
 }
 
+stats::tables::MantelHaenszel PlainTable::OverTables(size_t v) const {
+  std::vector<stats::tables::TwoByTwo> strata(tables_.size());
+  for (size_t h = 0; h < tables_.size(); ++h) {
+    const auto count = [&](size_t arm, uint64_t& events, uint64_t& rows) {
+      for (const double value : Values(h, v, arm)) {
+        if (std::isnan(value)) continue;
+        ++rows;
+        events += value > 0 ? 1 : 0;
+      }
+    };
+    count(0, strata[h].reference_events, strata[h].reference);
+    count(1, strata[h].events, strata[h].rows);
+  }
+  return stats::tables::MantelHaenszelOf(strata);
+}
+
 std::vector<double> PlainTable::Values(size_t holder, size_t v, size_t arm) const {
   const data::Table& table = tables_[holder];
   const data::Column& column = table.Get(spec_.variables[v].schema.name);
   std::vector<double> values;
   for (size_t r = 0; r < table.num_rows; ++r) {
     const bool all = !layout_.grouped || arm == layout_.groups;
-    if (!all && table.Get(spec_.group->schema.name).codes[r] != static_cast<int32_t>(arm)) continue;
+    if (spec_.by_site) {
+      if (!all && arm != holder) continue;
+    } else if (!all && table.Get(spec_.group->schema.name).codes[r] != static_cast<int32_t>(arm)) {
+      continue;
+    }
     if (column.schema.levels.empty()) {
       values.push_back(column.numbers[r]);
     } else {

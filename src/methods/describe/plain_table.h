@@ -7,6 +7,7 @@
 
 #include "data/table.h"
 #include "methods/describe/layout.h"
+#include "stats/tables/two_by_two.h"
 
 namespace partita::methods::describe {
 
@@ -29,6 +30,8 @@ class PlainTable {
   bool Passes(size_t v, bool by_group) const;
   // Of a number: the root of the rank statistic between the groups, from the cells of its values.
   std::optional<double> RankRoot(size_t v) const;
+  // Of a variable of two values, of two groups: Mantel and Haenszel's with the tables as strata.
+  stats::tables::MantelHaenszel OverTables(size_t v) const;
   // Whether the cell of this value, with its neighbours, holds min_cell values.
   bool QuantileOpens(size_t v, size_t arm, double value) const;
 

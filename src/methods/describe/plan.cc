@@ -24,11 +24,12 @@ std::string ListOf(const std::vector<Variable>& variables) {
 }
 
 std::string ByGroup(const Spec& spec) {
+  if (spec.by_site) return " for each holder";
   return spec.group ? fmt::format(" for each level of {}", spec.group->schema.name) : "";
 }
 
 std::string RowsText(const DescribeStudy& study) {
-  const bool lacking = study.spec.group && study.spec.missing;
+  const bool lacking = study.spec.group && !study.spec.by_site && study.spec.missing;
   return run::RowsText(study, study.Analysis().subset,
                        lacking ? "that have " + study.spec.group->schema.name : "") +
          ByGroup(study.spec);
@@ -45,7 +46,20 @@ std::string OpenedText(const DescribeStudy& study) {
     if (study.spec.compared.ranks)
       text += fmt::format(", a rank statistic of each on 2^-{},", study.task.grid_bits);
   }
+  if (study.spec.compared.mantel_haenszel) {
+    text += fmt::format(
+        ", the odds ratio within holders of each variable of two values with its error and test on "
+        "2^-{},",
+        study.task.grid_bits);
+  }
   return fmt::format("{} of {}{}", text, ListOf(study.spec.variables), ByGroup(study.spec));
+}
+
+std::string ComparisonsOpened(const Compared& compared) {
+  std::string opened = compared.ranks ? "the rank statistics" : "";
+  if (compared.mantel_haenszel)
+    opened += std::string(opened.empty() ? "" : " and ") + "the odds ratios within holders";
+  return opened.empty() ? "." : fmt::format(", but for {}, which open and are counted.", opened);
 }
 
 // Every variable with the columns that its patterns are made of.
@@ -56,40 +70,60 @@ std::vector<data::DesignColumn> PatternVariables(const Spec& spec) {
     columns.push_back({variable.schema, variable.source, levels ? variable.schema.name : "", ""});
   };
   for (const Variable& variable : spec.variables) add(variable);
-  if (spec.group) add(*spec.group);
+  if (spec.group && !spec.by_site) add(*spec.group);
   return columns;
 }
 
 }  // namespace
 
+std::string RowsRule(const Spec& spec, uint64_t min_rows) {
+  return fmt::format("at least min_rows = {} rows{}", min_rows,
+                     spec.by_site ? " of each holder" : "");
+}
+
 double OpenedBits(const DescribeStudy& study) {
   const Layout layout(study.spec);
   const uint64_t rows = study.task.max_rows();
-  double bits = static_cast<double>(layout.num_rows() * layout.groups) * privacy::CountBits(rows);
-  bits += privacy::NumberBits(2 * layout.numbers.size() * layout.groups, study.task.grid_bits);
+  const size_t groups = study.spec.by_site ? 1 : layout.groups;
+  const size_t arms = study.spec.by_site ? 1 : layout.arms;
+  double bits = static_cast<double>(layout.num_rows() * groups) * privacy::CountBits(rows);
+  bits += privacy::NumberBits(2 * layout.numbers.size() * groups, study.task.grid_bits);
   if (study.spec.compared.ranks)
     bits += privacy::NumberBits(layout.numbers.size(), study.task.grid_bits);
+  if (study.spec.compared.mantel_haenszel) {
+    // Logarithm, error, test, correction.
+    bits += privacy::NumberBits(4 * TwoValued(study.spec).size(), study.task.grid_bits);
+  }
   for (const size_t v : layout.numbers) {
     const auto cells = static_cast<double>(CellsOf(study.spec.variables[v].schema).count);
-    bits += static_cast<double>(study.spec.quantiles.size() * layout.arms) * std::log2(cells + 1);
+    bits += static_cast<double>(study.spec.quantiles.size() * arms) * std::log2(cells + 1);
   }
   return bits;
 }
 
 study::PlanBits BitsOf(const DescribeStudy& study) {
   const data::Schema factors = data::WithDerivedFactors(study.file.dictionary, study.file.derived);
+  const run::PatternColumns columns =
+      run::PatternColumnsOf(study, factors, PatternVariables(study.spec));
+  if (study.spec.by_site) {
+    // Of one holder's rows, of which there are min_rows at least.
+    double patterns = 0;
+    for (const auto& [variable, bits] : columns) patterns += bits;
+    return run::BitsAgainst(OpenedBits(study),
+                            {{{{study.file.disclosure.min_rows, patterns}}, false}},
+                            study.task.grid_bits);
+  }
   const bool left_out = LeavesRowsOut(study, study.spec.group && study.spec.missing);
-  const run::CovariateTable table{
-      run::LeastUnknown(study, run::PatternColumnsOf(study, factors, PatternVariables(study.spec)),
-                        left_out),
-      false};
+  const run::CovariateTable table{run::LeastUnknown(study, columns, left_out), false};
   return run::BitsAgainst(OpenedBits(study), {table}, study.task.grid_bits);
 }
 
 std::vector<mpc::Release> ReleasesOf(const DescribeStudy& study) {
   const bool all = study.task.to == mpc::kEverybody;
-  return {{kDisclosureRelease, "one bit: whether there are min_rows rows", "all", "exact", 1,
-           mpc::kEverybody, 1},
+  return {{kDisclosureRelease,
+           fmt::format("one bit: whether there are min_rows rows{}",
+                       study.spec.by_site ? " of each holder" : ""),
+           "all", "exact", 1, mpc::kEverybody, 1},
           {kTableRelease, OpenedText(study), all ? "all" : study.parties[study.receiver].name,
            "exact", 1, study.task.to, NumOpened(study.task)}};
 }
@@ -99,9 +133,8 @@ void DescribeStudy::Describe(study::Plan& plan) const {
   plan.analyses.push_back({name, kProtocol,
                            fmt::format("description of {}", ListOf(spec.variables)),
                            RowsText(*this), 0});
-  plan.checks.push_back({name, "rows",
-                         fmt::format("at least min_rows = {} rows", file.disclosure.min_rows),
-                         file.disclosure.min_rows, false});
+  plan.checks.push_back(
+      {name, "rows", RowsRule(spec, file.disclosure.min_rows), file.disclosure.min_rows, false});
   for (const Variable& variable : spec.variables) {
     plan.checks.push_back(
         {name, variable.schema.name,
@@ -119,6 +152,12 @@ void DescribeStudy::Describe(study::Plan& plan) const {
       {told, "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
+  if (spec.by_site) {
+    plan.assumptions.push_back(fmt::format(
+        "Every holder's own counts, means and quantiles open to {}, by name. Whoever approves this "
+        "plan agrees to that for its own rows.",
+        task.to == mpc::kEverybody ? std::string("all") : parties[receiver].name));
+  }
   plan.assumptions.emplace_back(
       "What a check withholds nobody learns; which variables were withheld sees who has the table, "
       "and that is an answer about the rows. Holders who put their rows together can subtract them "
@@ -135,7 +174,7 @@ void DescribeStudy::Describe(study::Plan& plan) const {
   if (spec.compared.Any()) {
     plan.notes.push_back(
         std::string("Comparisons of the groups are computed from the table and tell nothing more") +
-        (spec.compared.ranks ? ", but for the rank statistics, which open and are counted." : "."));
+        ComparisonsOpened(spec.compared));
   }
   plan.notes.push_back(fmt::format("The table is also written as {}.", kTableFile));
 }
@@ -155,6 +194,7 @@ std::vector<study::PlanExposure> DescribeStudy::Exposures() const {
   exposure.level = kLevel;
   exposure.exposes = {"the exact number of rows with each value of " + ListOf(spec.variables) +
                       ByGroup(spec)};
+  if (spec.by_site) exposure.exposes.emplace_back("the exact number of rows of each holder");
   exposure.bits = BitsOf(*this);
   return {exposure};
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "methods/describe/means.h"
 #include "methods/describe/quantiles.h"
@@ -30,6 +31,10 @@ Shared Total(Engine& engine, const std::vector<Shared>& by_holder, double most) 
   Shared total = by_holder.front();
   for (size_t h = 1; h < by_holder.size(); ++h) total = engine.Add(total, by_holder[h]);
   return WithBound(total, most);
+}
+
+bool HasStrata(const Spec& spec) {
+  return spec.compared.mantel_haenszel && !TwoValued(spec).empty();
 }
 
 // variables x 1 each, 0 or 1.
@@ -131,6 +136,32 @@ Shared OpenableRanks(Engine& engine, const Task& task, const Layout& layout,
   return RankRoots(engine, histograms, by_group, most, task.grid_bits);
 }
 
+StrataOnGrid OpenableStrata(Engine& engine, const Task& task, const SharedTable& table,
+                            const Shared& mask) {
+  const auto most = static_cast<double>(task.max_rows());
+  const Shared terms = Total(
+      engine, OfHolders(table, [](const SharedTable::Own& own) { return own.stratum; }), most);
+  const std::vector<size_t> variables = TwoValued(task.spec);
+  const Shared by_group =
+      engine.Slice(engine.SelectRows(mask, variables), 0, 0, {variables.size(), 1});
+  return StrataOf(engine, terms, by_group, most, task.grid_bits);
+}
+
+// values: as StrataOnGrid has them.
+std::vector<OpenedStrata> ReadStrata(const Task& task, const mpc::GridRange& range,
+                                     std::span<const mpc::IntMatrix> values) {
+  const std::vector<double> steps = mpc::GridSteps(range, values[0]);
+  const std::vector<double> ratios = mpc::InGridSteps(values[1], steps),
+                            errors = mpc::InGridSteps(values[2], steps);
+  const auto total = [&](size_t i) {
+    return std::ldexp(mpc::DecodeFixed(values[3].values[i], mpc::kGuardBits), -task.grid_bits);
+  };
+  std::vector<OpenedStrata> strata;
+  for (size_t i = 0; i < steps.size(); ++i)
+    strata.push_back({ratios[i], errors[i], total(i), total(steps.size() + i)});
+  return strata;
+}
+
 std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
   std::vector<uint64_t> whole;
   for (const Int128 value : numbers.values) whole.push_back(static_cast<uint64_t>(value));
@@ -145,7 +176,8 @@ uint64_t NumOpened(const Task& task) {
   const Layout layout(task.spec);
   return layout.arms *
              (layout.num_rows() + layout.numbers.size() * (3 + task.spec.quantiles.size())) +
-         (task.spec.compared.ranks ? layout.numbers.size() : 0);
+         (task.spec.compared.ranks ? layout.numbers.size() : 0) +
+         (HasStrata(task.spec) ? 5 * TwoValued(task.spec).size() : 0);
 }
 
 SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) {
@@ -166,6 +198,12 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
                                          own.histograms.empty() ? none : own.histograms[m]));
     }
   }
+  const size_t strata = inputs.size();
+  for (const run::RowHolder& holder : task.holders) {
+    if (!HasStrata(task.spec)) break;
+    inputs.push_back(run::SumsOfHolder(engine, holder, {TwoValued(task.spec).size(), kStratumTerms},
+                                       kStratumBits, 1, own.stratum));
+  }
   const std::vector<Shared> shared = engine.Input(inputs);
   SharedTable table;
   size_t next = 0;
@@ -178,6 +216,8 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) 
     for (size_t m = 0; m < numbers && NeedsHistograms(task.spec); ++m)
       of_holder.histograms.push_back(shared[next++]);
   }
+  for (size_t h = 0; HasStrata(task.spec) && h < task.holders.size(); ++h)
+    table.by_holder[h].stratum = shared[strata + h];
   return table;
 }
 
@@ -189,11 +229,17 @@ std::optional<bool> EnoughRows(Engine& engine, const Task& task, const SharedTab
       Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }), most);
   // Every row has one value of the first variable, or lacks it.
   const Shared first = engine.Slice(counts, 0, 0, {layout.rows_of.front(), layout.groups});
-  const Shared rows = mpc::SumOfRows(engine, mpc::Reshape(first, {1, first.shape.size()}), most);
+  const Shared by_group = WithBound(engine.SumRows(first), most);
+  const Shared rows = task.spec.by_site ? by_group : mpc::SumOfRows(engine, by_group, most);
   const auto least = static_cast<double>(std::min(min_rows, task.max_rows() + 1));
   const std::vector<Shared> difference = {mpc::PlusConstant(engine, rows, -least, most + 1)};
-  const std::vector<mpc::SharedBits> enough = {
-      engine.Not(mpc::IsNegative(engine, difference).front())};
+  std::vector<mpc::SharedBits> enough = {engine.Not(mpc::IsNegative(engine, difference).front())};
+  if (task.spec.by_site) {
+    const auto sites = static_cast<double>(layout.groups);
+    const Shared reached = mpc::SumOfRows(engine, engine.ToRing(enough).front(), sites);
+    const std::vector<Shared> lacking = {mpc::PlusConstant(engine, reached, -sites, sites + 1)};
+    enough = {engine.Not(mpc::IsNegative(engine, lacking).front())};
+  }
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, enough, mpc::kEverybody);
   if (!engine.self()) return std::nullopt;
@@ -225,18 +271,27 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   if (quantiles)
     opened.push_back(OpenableQuantiles(engine, task, layout, table, masks.quantiles, min_cell));
   if (ranks) opened.push_back(OpenableRanks(engine, task, layout, table, masks.table));
+  const size_t first_of_strata = opened.size();
+  mpc::GridRange strata_range;
+  if (HasStrata(task.spec)) {
+    const StrataOnGrid strata = OpenableStrata(engine, task, table, masks.table);
+    strata_range = strata.range;
+    opened.insert(opened.end(), {strata.reached, strata.log_ratios, strata.errors, strata.roots});
+  }
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kTableRelease, opened, task.to);
   if (values.front().values.empty()) return std::nullopt;
 
   OpenedTable result;
   result.counts = Whole(values[0]);
+  if (HasStrata(task.spec))
+    result.strata = ReadStrata(task, strata_range, std::span(values).subspan(first_of_strata));
   if (!numbers) return result;
   result.step = mpc::GridSteps(range, values[1]);
   result.mean = mpc::InGridSteps(values[2], result.step);
   result.deviation = mpc::InGridSteps(values[3], result.step);
   if (quantiles) result.cells = Whole(values[4]);
   if (!ranks) return result;
-  for (const Int128 value : values.back().values) {
+  for (const Int128 value : values[first_of_strata - 1].values) {
     const double steps = std::ldexp(static_cast<double>(value), -mpc::kGuardBits) - 1;
     result.rank_roots.push_back(value == 0 ? std::nullopt
                                            : std::optional(std::ldexp(steps, -task.grid_bits)));

@@ -4,8 +4,9 @@
 //                  if so to the receiver, or to all where the study says so, the table: by variable
 //                  and column of the table (the levels of the group; all rows together) counts,
 //                  means and standard deviations on the grid, cells of quantiles, and between the groups
-//                  the rank statistic of each number on its grid. What the
-//                  checks withhold is 0.
+//                  the rank statistic of each number on its grid and, of variables of two values, the
+//                  odds ratio within holders. What the checks withhold is 0. With a column for every
+//                  holder there are min_rows rows of each.
 // Checks           Of a variable by group: every count of it, by group, is 0 or at least min_cell,
 //                  over all holders and over all but each one (mpc/functions/small_cells.h). Where
 //                  one fails, the counts over all groups are held to the same, and only these open;
@@ -18,7 +19,8 @@
 //                  messages are the same whatever these are.
 // Revealed         Release `disclosure`: the bit. Release `table`: NumOpened numbers. To others
 //                  nothing; which variables were withheld sees who has the table.
-// Cost             One input, small_cells.h, means.h, quantiles.h, ranks.h, two openings.
+// Cost             One input, small_cells.h, means.h, quantiles.h, ranks.h, mantel_haenszel.h, two
+//                  openings.
 #pragma once
 
 #include <optional>
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "methods/describe/layout.h"
+#include "methods/describe/mantel_haenszel.h"
 #include "methods/describe/own_numbers.h"
 #include "mpc/engine.h"
 #include "run/method/row_holder.h"
@@ -50,6 +53,7 @@ struct SharedTable {
   struct Own {
     mpc::Shared counts, sums, squares;  // rows, numbers and numbers x groups
     std::vector<mpc::Shared> histograms;
+    mpc::Shared stratum;  // two-valued variables x kStratumTerms, where it is asked for
   };
   std::vector<Own> by_holder;
 };
@@ -68,6 +72,7 @@ struct OpenedTable {
   std::vector<double> step, mean, deviation;
   std::vector<uint64_t> cells;  // numbers x arms x quantiles; counted from 1, 0: withheld
   std::vector<std::optional<double>> rank_roots;  // by number, where asked for: ranks.h
+  std::vector<OpenedStrata> strata;               // by two-valued variable, where asked for
 };
 
 // Empty where the table is not learned.

@@ -17,6 +17,12 @@ class Reader {
     table.rank_roots.resize(spec_.variables.size());
     for (size_t m = 0; m < opened_.rank_roots.size(); ++m)
       table.rank_roots[layout_.numbers[m]] = opened_.rank_roots[m];
+    if (!opened_.strata.empty()) table.strata.resize(spec_.variables.size());
+    const std::vector<size_t> two_valued = TwoValued(spec_);
+    for (size_t i = 0; i < opened_.strata.size(); ++i) {
+      const size_t v = two_valued[i];
+      if (!table.variables[v].front().withheld) table.strata[v] = opened_.strata[i];
+    }
     return table;
   }
 

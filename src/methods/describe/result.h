@@ -23,6 +23,8 @@ struct DescribedTable {
   std::vector<std::vector<Summary>> variables;  // by variable and column: the groups, then all rows
   // By variable: the root of the rank statistic of numbers; none: withheld, or not asked for.
   std::vector<std::optional<double>> rank_roots;
+  // By variable, of two values; none: withheld. Empty where they are not asked for.
+  std::vector<std::optional<OpenedStrata>> strata;
 };
 
 // What the release leaves to follow is computed: all rows together from the groups, where these

@@ -50,10 +50,26 @@ Variable ReadVariable(const TableReader& reader, const LocatedText& name, const 
   return VariableOf(schema, study);
 }
 
+// Where no variable has that name.
+bool IsSite(const LocatedText& name, const data::Schema& factors) {
+  return name.value == kSite && factors.Find(kSite) == nullptr;
+}
+
+Variable Sites(const StudyFile& study) {
+  Variable sites;
+  sites.schema.name = kSite;
+  sites.schema.type = data::ColumnType::kFactor;
+  for (const auto& party : study.parties) {
+    if (!party.rows.empty()) sites.schema.levels.push_back(party.name);
+  }
+  return sites;
+}
+
 std::optional<Variable> ReadGroup(const TableReader& reader, const StudyFile& study,
                                   const data::Schema& factors) {
   const auto name = reader.OptionalText("group");
   if (!name) return std::nullopt;
+  if (IsSite(*name, factors)) return Sites(study);
   Variable group = ReadVariable(reader, *name, "group", study, factors);
   study::RequireLevels(reader, name->position, "group", group.schema);
   return group;
@@ -140,7 +156,8 @@ constexpr ComparedName kCompared[] = {{"differences", &Compared::differences},
                                       {"ranks", &Compared::ranks},
                                       {"chi-square", &Compared::chi_square},
                                       {"fisher", &Compared::fisher},
-                                      {"ratios", &Compared::ratios}};
+                                      {"ratios", &Compared::ratios},
+                                      {"mantel-haenszel", &Compared::mantel_haenszel}};
 
 void ReadCompared(const TableReader& reader, Spec& spec) {
   const auto names = reader.OptionalTexts("compare");
@@ -158,6 +175,11 @@ void ReadCompared(const TableReader& reader, Spec& spec) {
   if (!spec.group) {
     reader.Fail(reader.PositionOf("compare"), "there are no groups to compare",
                 "name a factor, for example: group = \"arm\"");
+  }
+  if (spec.compared.mantel_haenszel && (spec.by_site || spec.group->schema.levels.size() != 2)) {
+    reader.Fail(reader.PositionOf("compare"),
+                "mantel-haenszel compares two groups within every holder",
+                "name a factor with two levels as the group, or remove \"mantel-haenszel\"");
   }
   if (spec.compared.ratios && spec.group->schema.levels.size() != 2) {
     reader.Fail(reader.PositionOf("compare"),
@@ -180,6 +202,7 @@ std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
   auto section = std::make_shared<DescribeSection>();
   Spec& spec = section->spec;
   spec.group = ReadGroup(reader, study, factors);
+  spec.by_site = spec.group && spec.group->source.empty();
   ReadVariables(reader, study, factors, spec);
   ReadQuantiles(reader, spec);
   ReadCompared(reader, spec);
@@ -194,7 +217,9 @@ std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
 
 study::SectionUses DescribeSection::Uses() const {
   study::SectionUses uses;
-  if (spec.group) uses.variables.push_back({"the group", spec.group->source});
+  if (spec.group && !spec.by_site) uses.variables.push_back({"the group", spec.group->source});
+  // Numbers of one holder open.
+  if (spec.by_site) uses.releases.push_back({kSiteTable, spec.told_to_all ? "all" : "", {}});
   return uses;
 }
 

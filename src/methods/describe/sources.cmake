@@ -1,5 +1,6 @@
 list(APPEND method_sources
   describe/layout.cc
+  describe/mantel_haenszel.cc
   describe/means.cc
   describe/own_numbers.cc
   describe/protocol.cc

@@ -14,6 +14,8 @@ inline constexpr char kMethodName[] = "describe";
 inline constexpr uint32_t kMethodVersion = 1;
 inline constexpr char kProtocol[] = "shared-counts";
 inline constexpr char kTable[] = "table";  // what it releases, as study files name it
+// The word in group = "site", and what an envelope admits by it.
+inline constexpr char kSite[] = "site", kSiteTable[] = "site-table";
 
 struct Variable {
   data::ColumnSchema schema;  // numeric, integer, factor or ordered
@@ -28,15 +30,19 @@ struct Compared {
   bool ranks = false;        // Wilcoxon, with more than two groups Kruskal-Wallis
   bool chi_square = false, fisher = false;  // counts
   bool ratios = false;  // of two groups and two values: odds and risk ratio, risk difference
+  bool mantel_haenszel = false;  // the same: the odds ratio within holders, and its test
 
   bool Any() const {
-    return differences || welch || anova || ranks || chi_square || fisher || ratios;
+    return differences || welch || anova || ranks || chi_square || fisher || ratios ||
+           mantel_haenszel;
   }
 };
 
 struct Spec {
   std::vector<Variable> variables;  // at least one
   std::optional<Variable> group;    // a factor or an ordered variable
+  bool by_site =
+      false;  // the group is the holder of a row, its levels their names, without a source
   std::vector<uint32_t> quantiles;  // thousandths, increasing; none: no quantiles
   Compared compared;                // nothing without a group
   bool missing = false;             // whether cells may be missing; they are counted

@@ -28,7 +28,7 @@ constexpr run::WholeRowsTexts kTexts{
 std::vector<std::string> UsedVariables(const DescribeStudy& study) {
   std::vector<std::string> wanted;
   for (const Variable& variable : study.spec.variables) wanted.push_back(variable.source);
-  if (study.spec.group) wanted.push_back(study.spec.group->source);
+  if (study.spec.group && !study.spec.by_site) wanted.push_back(study.spec.group->source);
   std::vector<std::string> used;
   for (const data::ColumnSchema& column : study.file.dictionary.columns) {
     if (std::find(wanted.begin(), wanted.end(), column.name) != wanted.end())
@@ -43,11 +43,19 @@ void RequireEnoughRows(mpc::Engine& engine, const DescribeStudy& study, const Sh
   const uint64_t least = input.disclosure.min_rows;
   const std::optional<bool> enough = EnoughRows(engine, study.task, table, least);
   if (!enough) return;
-  const std::string rule = fmt::format("at least min_rows = {} rows", least);
+  const std::string rule = RowsRule(study.spec, least);
   run.checks.push_back({study.Analysis().name, "rows", rule, *enough, false});
   if (*enough) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + rule,
                  "find more rows");
+}
+
+void RequireSites(const DescribeStudy& study) {
+  if (study.task.holders.size() > 1 || !(study.spec.by_site || study.spec.compared.mantel_haenszel))
+    return;
+  run::Refuse(study, study.Analysis().position,
+              "one holder has all rows, and sites are what is compared",
+              "take another group, and leave \"mantel-haenszel\" out");
 }
 
 }  // namespace
@@ -61,6 +69,7 @@ DescribeStudy PrepareDescribeStudy(study::StudyFile file) {
   study.used = UsedVariables(study);
   study.task.spec = study.spec;
   study.task.holders = RowHoldersOf(study, kMostRows);
+  RequireSites(study);
   study.task.to = study.spec.told_to_all ? mpc::kEverybody : study.receiver;
   study.task.grid_bits =
       FinestGrid(study, {"means", "the table", "describe fewer variables, levels or quantiles"},
@@ -78,15 +87,18 @@ void DescribeStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, file.derived, std::span<const std::string>());
 }
 
-std::unique_ptr<run::MethodRows> DescribeStudy::PrepareRows(size_t /*party*/,
+std::unique_ptr<run::MethodRows> DescribeStudy::PrepareRows(size_t party,
                                                             const data::Holding& holding,
                                                             run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   std::vector<std::string> needed;
-  if (spec.group) needed.push_back(spec.group->schema.name);
+  if (spec.group && !spec.by_site) needed.push_back(spec.group->schema.name);
   auto rows = std::make_unique<DescribeRows>();
   const std::vector<size_t> taken = TakeRows(*this, *holding.table, needed, *rows, counts);
-  rows->numbers = CountOwn(spec, *holding.table, taken);
+  const auto holder = std::find_if(task.holders.begin(), task.holders.end(),
+                                   [&](const run::RowHolder& one) { return one.party == party; });
+  rows->numbers =
+      CountOwn(spec, *holding.table, taken, static_cast<size_t>(holder - task.holders.begin()));
   return rows;
 }
 

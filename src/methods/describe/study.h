@@ -48,7 +48,11 @@ struct DescribeRun final : run::MethodResult {
 // a table that tells more than half of the bits of the table of covariates.
 DescribeStudy PrepareDescribeStudy(study::StudyFile file);
 
-// Bits of the table of covariates that the opened table tells at most.
+// "at least min_rows = 20 rows", of each holder where these are the groups.
+std::string RowsRule(const Spec& spec, uint64_t min_rows);
+
+// Bits of the table of covariates that the opened table tells at most; where holders are the groups,
+// what its column tells of one of them.
 double OpenedBits(const DescribeStudy& study);
 study::PlanBits BitsOf(const DescribeStudy& study);
 std::vector<mpc::Release> ReleasesOf(const DescribeStudy& study);

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/division.h"
+#include "mpc/functions/leading.h"
 
 namespace partita::methods::meta {
 namespace {
@@ -80,16 +80,9 @@ Shared NegativeLaird(Engine& engine, const LairdTerms& terms,
 
 // How many entries there are before the first that is not negative.
 size_t OpenLeading(Engine& engine, const Shared& negative) {
-  const size_t k = negative.shape.rows;
-  const std::vector<Shared> values = {negative};
-  const std::vector<mpc::SharedBits> others = {engine.Not(mpc::IsNegative(engine, values).front())};
-  mpc::PublicMatrix until{{{k, k}, std::vector<Int128>(k * k, 0)}, 0};
-  for (size_t r = 0; r < k; ++r)
-    for (size_t c = 0; c <= r; ++c) until.values.values[r * k + c] = 1;
-  const std::vector<Shared> so_far = {WithBound(
-      engine.MultiplyPublic(until, engine.ToRing(others).front()), static_cast<double>(k))};
-  const Shared leads = engine.ToRing(mpc::IsZero(engine, so_far)).front();
-  const std::vector<Shared> count = {WithBound(engine.SumRows(leads), static_cast<double>(k))};
+  const auto k = static_cast<double>(negative.shape.rows);
+  const Shared leads = mpc::LeadingNegatives(engine, negative);
+  const std::vector<Shared> count = {WithBound(engine.SumRows(leads), k)};
   const mpc::IntMatrix opened = engine.Reveal(kSearchRelease, count, mpc::kEverybody).front();
   return opened.values.empty() ? 0 : static_cast<size_t>(opened.values.front());
 }

@@ -50,7 +50,7 @@ void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts) 
     Refuse(study, design.position, fmt::format("method '{}' imputes nothing", method),
            fmt::format("use missing = \"complete\" ({}) or \"refuse\"", texts.complete));
   }
-  if (study.file.population.max_rows_per_person > 1) {
+  if (study.file.population.max_rows_per_person > 1 && !texts.several_rows) {
     Refuse(study, study.Analysis().position,
            fmt::format("method '{}' compares numbers of rows with min_cell, and its rows are "
                        "independent; here a person has several",

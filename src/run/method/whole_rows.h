@@ -38,6 +38,7 @@ struct WholeRowsTexts {
   const char* complete = "";
   bool site_effects = false;   // whether site = "fixed" is there as well
   bool split_columns = false;  // whether columns may be split
+  bool several_rows = false;   // whether a person may have several
 };
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts);
 // Throws kBadInput where [design] has weights or clusters.

@@ -49,29 +49,47 @@ Ratios RatiosOf(const TwoByTwo& table) {
   return ratios;
 }
 
+Ratio FromLogarithm(double logarithm, double standard_error) {
+  return OnLogScale(std::exp(logarithm), 1, standard_error * standard_error);
+}
+
+StratumTerms TermsOf(const TwoByTwo& stratum) {
+  const Cells cells = CellsOf(stratum);
+  const auto [a, b, c, d] = cells;
+  const double n = cells.n();
+  StratumTerms terms;
+  if (n < 2) return terms;
+  const double p = (a + d) / n, q = (b + c) / n;
+  terms.r = a * d / n;
+  terms.s = b * c / n;
+  terms.pr = p * terms.r;
+  terms.mixed = p * terms.s + q * terms.r;
+  terms.qs = q * terms.s;
+  terms.excess = a - (a + b) * (a + c) / n;
+  terms.variance = (a + b) * (c + d) * (a + c) * (b + d) / (n * n * (n - 1));
+  return terms;
+}
+
 MantelHaenszel MantelHaenszelOf(const std::vector<TwoByTwo>& strata) {
-  // With R, S the terms of the estimate and P, Q the shares of concordant and discordant cells.
-  double r = 0, s = 0, pr = 0, mixed = 0, qs = 0, excess = 0, variance = 0;
+  StratumTerms all;
   for (const TwoByTwo& stratum : strata) {
-    const Cells cells = CellsOf(stratum);
-    const auto [a, b, c, d] = cells;
-    const double n = cells.n();
-    if (n < 2) continue;
-    const double r_k = a * d / n, s_k = b * c / n, p_k = (a + d) / n, q_k = (b + c) / n;
-    r += r_k;
-    s += s_k;
-    pr += p_k * r_k;
-    mixed += p_k * s_k + q_k * r_k;
-    qs += q_k * s_k;
-    excess += a - (a + b) * (a + c) / n;
-    variance += (a + b) * (c + d) * (a + c) * (b + d) / (n * n * (n - 1));
+    const StratumTerms own = TermsOf(stratum);
+    all.r += own.r;
+    all.s += own.s;
+    all.pr += own.pr;
+    all.mixed += own.mixed;
+    all.qs += own.qs;
+    all.excess += own.excess;
+    all.variance += own.variance;
   }
   MantelHaenszel result;
-  result.odds_ratio = OnLogScale(r, s, pr / (2 * r * r) + mixed / (2 * r * s) + qs / (2 * s * s));
-  if (variance > 0) {
+  result.odds_ratio = OnLogScale(all.r, all.s,
+                                 all.pr / (2 * all.r * all.r) + all.mixed / (2 * all.r * all.s) +
+                                     all.qs / (2 * all.s * all.s));
+  if (all.variance > 0) {
     Test test;
-    const double away = std::fabs(excess);
-    test.statistic = std::pow(away - std::min(0.5, away), 2) / variance;
+    const double away = std::fabs(all.excess);
+    test.statistic = std::pow(away - std::min(0.5, away), 2) / all.variance;
     test.df = 1;
     test.p_value = ChiSquareTail(test.statistic, 1);
     result.test = test;

@@ -32,6 +32,17 @@ struct Ratios {
 };
 Ratios RatiosOf(const TwoByTwo& table);
 
+// exp of a logarithm with its standard error.
+Ratio FromLogarithm(double logarithm, double standard_error);
+
+// What a stratum adds to the estimate and its test: with a, b rows with and without the event in the
+// group, c, d in the reference, R = a d / n, S = b c / n, P = (a + d) / n, Q = (b + c) / n the sums of R,
+// S, P R, P S + Q R and Q S; a less what is expected, and its variance. Fewer than two rows add nothing.
+struct StratumTerms {
+  double r = 0, s = 0, pr = 0, mixed = 0, qs = 0, excess = 0, variance = 0;
+};
+StratumTerms TermsOf(const TwoByTwo& stratum);
+
 // Over strata.
 struct MantelHaenszel {
   Ratio odds_ratio;

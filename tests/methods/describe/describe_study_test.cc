@@ -290,6 +290,75 @@ TEST(DescribeStudyTest, ComparisonsFollowFromTheTable) {
   EXPECT_EQ(plan.exposures.front().bits->opened, 483u + 12);
 }
 
+std::vector<std::string> ThreeClinics() {
+  std::mt19937_64 random(31);
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "age,score,smoker,stage,arm,onset_time,onset_event\n";
+    for (size_t r = 0; r < 240; ++r) {
+      csv += fmt::format("{},{},{},{},{},1,0\n", 20 + random() % 70, random() % 31,
+                         random() % 10 < 3 + h ? 1 : 0,
+                         std::vector<std::string>{"one", "two", "three"}[random() % 3],
+                         random() % 2 == 0 ? "control" : "treated");
+    }
+    tables.push_back(csv);
+  }
+  return tables;
+}
+
+// A column for every holder by name, which the plan says and an envelope has to admit.
+TEST(DescribeStudyTest, HoldersHaveColumnsWhereAllAgree) {
+  const std::string text = Edited(Edited(kDescribeStudy, "group = \"arm\"", "group = \"site\""),
+                                  "missing = \"complete\"", "missing = \"refuse\"");
+  const auto study = Prepare(text);
+  const study::Plan plan = run::BuildPlan(*study);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("open to north, by name")));
+  EXPECT_THAT(plan.checks.front().rule, HasSubstr("of each holder"));
+  // The bits of one column, of which one holder's min_rows rows have enough.
+  const auto grouped = run::BuildPlan(
+      *Prepare(Edited(kDescribeStudy, "missing = \"complete\"", "missing = \"refuse\"")));
+  EXPECT_LT(plan.exposures.front().bits->opened, grouped.exposures.front().bits->opened);
+  const study::SectionUses uses = study->file.analyses.front().section->Uses();
+  ASSERT_EQ(uses.releases.size(), 1u);
+  EXPECT_EQ(uses.releases.front().what, kSiteTable);
+
+  const auto outcomes = Outcomes(RunStudy(text, ThreeClinics()));
+  ExpectPlannedTraffic(outcomes);
+  const nlohmann::json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["group"], "site");
+  for (const nlohmann::json& variable : result["variables"]) {
+    ASSERT_EQ(variable["columns"].size(), 4u);
+    EXPECT_EQ(variable["columns"][1]["group"], "south");
+    for (size_t h = 0; h < 3; ++h) EXPECT_EQ(variable["columns"][h]["n"], 240);
+    EXPECT_EQ(variable["columns"][3]["n"], 720);
+  }
+  EXPECT_THROW(Prepare(Edited(text, "min_rows = 200", "min_rows = 5")), Error);
+}
+
+TEST(DescribeStudyTest, OddsRatiosWithinHoldersArePrinted) {
+  const std::string text =
+      Edited(Edited(kDescribeStudy, "missing = \"complete\"", "missing = \"refuse\""),
+             "release =", "compare = [\"mantel-haenszel\", \"ratios\"]\nrelease =");
+  const auto outcomes = Outcomes(RunStudy(text, ThreeClinics()));
+  ExpectPlannedTraffic(outcomes);
+  const nlohmann::json result = ResultOf(outcomes.front());
+  size_t with = 0;
+  for (const nlohmann::json& variable : result["variables"]) {
+    if (!variable["comparison"].contains("mantel_haenszel")) continue;
+    ++with;
+    const nlohmann::json& within = variable["comparison"]["mantel_haenszel"];
+    // Arms are drawn alike: its logarithm's error is about 0.16.
+    EXPECT_NEAR(std::log(within["odds_ratio"]["estimate"].get<double>()),
+                std::log(variable["comparison"]["odds_ratio"]["estimate"].get<double>()), 0.1);
+    EXPECT_GT(within["p_value"], 0);
+  }
+  EXPECT_EQ(with, 1u);
+  EXPECT_THAT(outcomes.front().result->Html(outcomes.front().plan, report::RunFacts{}),
+              HasSubstr("odds ratio within holders"));
+  EXPECT_THAT(run::BuildPlan(*Prepare(text)).notes,
+              Contains(HasSubstr("odds ratios within holders, which open")));
+}
+
 TEST(DescribeStudyTest, AllAreToldWhereTheStudySaysSo) {
   const std::string text =
       Edited(kDescribeStudy, "[\"table\"]", "[{what = \"table\", to = \"all\"}]");

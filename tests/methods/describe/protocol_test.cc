@@ -63,7 +63,7 @@ Ran RunTable(const Spec& spec, const std::vector<data::Table>& tables, const Opt
   for (const data::Table& table : tables) {
     std::vector<size_t> rows(table.num_rows);
     std::iota(rows.begin(), rows.end(), size_t{0});
-    own.push_back(CountOwn(spec, table, rows));
+    own.push_back(CountOwn(spec, table, rows, own.size()));
   }
   mpc::testing::RunOptions run;
   run.kind = options.kind;
@@ -390,6 +390,167 @@ TEST(DescribeProtocol, CostsTheSameWhateverIsWithheld) {
                           [](uint64_t count) { return count > 0; }));
 }
 
+Spec SiteSpec(size_t holders, bool missing) {
+  Spec spec = ClinicSpec(false, missing);
+  std::vector<std::string> names;
+  for (size_t h = 0; h < holders; ++h) names.push_back(fmt::format("site {}", h));
+  spec.group = Variable{testing::Factor(kSite, names), ""};
+  spec.by_site = true;
+  return spec;
+}
+
+// A column for every holder, also of one without rows; all of a variable is withheld where a count
+// of one holder is small.
+TEST(DescribeProtocol, OpensColumnsOfHolders) {
+  Seen seen = ExpectTwin(SiteSpec(3, true), DrawTables(21, {300, 260, 200}, 0.2), {});
+  EXPECT_EQ(seen.by_group, 4u);
+  ExpectTwin(SiteSpec(3, true), DrawTables(22, {300, 260, 0}, 0.2), {.kind = "replicated"});
+  Spec ranked = SiteSpec(3, false);
+  ranked.compared.ranks = true;
+  seen = ExpectTwin(ranked, DrawTables(23, {60, 70, 80}, 0), {.kind = "shamir", .to_all = true});
+  EXPECT_EQ(seen.ranks, 2u);
+  seen = ExpectTwin(SiteSpec(3, false), DrawTables(24, {200, 150, 9}, 0), {.min_cell = 8});
+  EXPECT_GT(seen.only_all, 0u);
+}
+
+// ---- odds ratios within holders
+
+struct Clinic {
+  // With the event and without: treated, then control.
+  size_t treated_events = 0, treated = 0, control_events = 0, control = 0;
+};
+data::Table TableOf(const Clinic& clinic) {
+  std::vector<ClinicRow> rows;
+  const auto add = [&](size_t count, double smoker, int32_t arm) {
+    for (size_t i = 0; i < count; ++i) {
+      rows.push_back({});
+      rows.back().smoker = smoker;
+      rows.back().arm = arm;
+    }
+  };
+  add(clinic.treated_events, 1, 1);
+  add(clinic.treated, 0, 1);
+  add(clinic.control_events, 1, 0);
+  add(clinic.control, 0, 0);
+  return ClinicTable(rows);
+}
+
+Spec StrataSpec() {
+  Spec spec = ClinicSpec(true, false);
+  spec.compared.mantel_haenszel = true;
+  spec.variables.erase(spec.variables.begin());
+  return spec;
+}
+
+stats::tables::MantelHaenszel Within(const std::vector<data::Table>& tables,
+                                     const Options& options) {
+  const Spec spec = StrataSpec();
+  const Ran ran = RunTable(spec, tables, options);
+  EXPECT_EQ(ran.opened->strata.size(), 1u);  // smoker
+  ExpectTwin(spec, tables, options);
+  return OverStrata(ran.opened->strata.front());
+}
+
+void ExpectWithin(const std::vector<Clinic>& clinics, const Options& options = {}) {
+  SCOPED_TRACE(options.kind);
+  std::vector<data::Table> tables;
+  for (const Clinic& clinic : clinics) tables.push_back(TableOf(clinic));
+  const stats::tables::MantelHaenszel within = Within(tables, options);
+  const Spec spec = StrataSpec();
+  const stats::tables::MantelHaenszel plain =
+      PlainTable(spec, tables, options.min_cell).OverTables(1);
+  ASSERT_EQ(within.odds_ratio.lower.has_value(), plain.odds_ratio.lower.has_value());
+  ASSERT_EQ(within.test.has_value(), plain.test.has_value());
+  if (plain.odds_ratio.lower) {
+    const double error =
+        std::log(*plain.odds_ratio.upper / *plain.odds_ratio.lower) / (2 * 1.959964);
+    const double step = std::ldexp(error, -kGridBits);
+    EXPECT_NEAR(std::log(*within.odds_ratio.estimate), std::log(*plain.odds_ratio.estimate),
+                kRounding * step);
+    EXPECT_NEAR(std::log(*within.odds_ratio.lower), std::log(*plain.odds_ratio.lower), 3 * step);
+    EXPECT_NEAR(std::log(*within.odds_ratio.upper), std::log(*plain.odds_ratio.upper), 3 * step);
+  }
+  if (plain.test) {
+    EXPECT_NEAR(std::sqrt(within.test->statistic), std::sqrt(plain.test->statistic),
+                2 * std::ldexp(kRounding, -kGridBits));
+  }
+}
+
+TEST(DescribeProtocol, OpensOddsRatiosWithinHolders) {
+  const std::vector<Clinic> clinics = {{30, 70, 20, 80}, {45, 75, 25, 95}, {12, 88, 18, 62}};
+  for (const char* engine : {"dealer", "replicated", "shamir"})
+    ExpectWithin(clinics, {.kind = engine, .to_all = true});
+  ExpectWithin({clinics[0], clinics[1]}, {.kind = "ot"});
+  // R's mantelhaen.test of these three tables: 1.43762131639 from 0.993626954093 to 2.080011055290,
+  // chi-square 3.44388585562, p 0.0634862114986.
+  std::vector<data::Table> tables;
+  for (const Clinic& clinic : clinics) tables.push_back(TableOf(clinic));
+  const stats::tables::MantelHaenszel within = Within(tables, {});
+  // Half a step of 2^-6 of the error 0.188; of the ends 1.96 half steps more.
+  EXPECT_NEAR(std::log(*within.odds_ratio.estimate), std::log(1.43762131639), 0.0015);
+  EXPECT_NEAR(std::log(*within.odds_ratio.lower), std::log(0.993626954093), 0.0045);
+  EXPECT_NEAR(std::log(*within.odds_ratio.upper), std::log(2.080011055290), 0.0045);
+  EXPECT_NEAR(std::sqrt(within.test->statistic), std::sqrt(3.44388585562), 0.016);
+  EXPECT_NEAR(within.test->p_value, 0.0634862114986, 0.002);
+}
+
+// Zeros in a holder's table, in all; a holder with one group only, with nobody; no event anywhere;
+// far more rows than are there.
+TEST(DescribeProtocol, OddsRatiosWithinHoldersHoldAtTheEdges) {
+  const Options all{.min_cell = 1};
+  ExpectWithin({{0, 20, 6, 14}, {9, 11, 5, 15}}, all);
+  ExpectWithin({{0, 20, 6, 14}, {0, 30, 7, 9}}, all);
+  ExpectWithin({{5, 20, 0, 14}, {6, 30, 0, 9}}, all);
+  ExpectWithin({{0, 20, 0, 14}, {0, 30, 0, 9}}, all);
+  ExpectWithin({{5, 20, 0, 0}, {0, 0, 6, 9}}, all);
+  ExpectWithin({{5, 20, 0, 0}, {8, 12, 6, 9}, {0, 0, 0, 0}}, all);
+  ExpectWithin({{1, 0, 0, 0}, {8, 12, 6, 9}}, all);
+  ExpectWithin({{400, 20, 30, 500}, {600, 10, 5, 700}}, all);
+  ExpectWithin({{30, 70, 20, 80}, {45, 75, 25, 95}}, {.max_rows = uint64_t{1} << 31});
+  std::mt19937_64 random(25);
+  for (int draw = 0; draw < 20; ++draw) {
+    std::vector<Clinic> clinics;
+    for (int h = 0; h < 2 + draw % 2; ++h)
+      clinics.push_back({random() % 40, random() % 60, random() % 30, random() % 90});
+    ExpectWithin(clinics, all);
+  }
+}
+
+// Where the groups are withheld so is what is within holders.
+TEST(DescribeProtocol, OddsRatiosOfSmallCellsAreWithheld) {
+  const std::vector<data::Table> tables = {TableOf({2, 70, 20, 80}), TableOf({1, 75, 25, 95})};
+  const Spec spec = StrataSpec();
+  const Ran ran = RunTable(spec, tables, {});
+  EXPECT_EQ(ran.opened->strata.front().error, 0);
+  EXPECT_EQ(ran.opened->strata.front().root, 0);
+  EXPECT_EQ(ran.opened->strata.front().correction, 0);
+  EXPECT_FALSE(Summarise(spec, *ran.opened).strata[1].has_value());
+}
+
+// Of each holder.
+TEST(DescribeProtocol, CountsRowsOfHolders) {
+  const std::vector<data::Table> tables = DrawTables(26, {15, 10}, 0.3);
+  const Spec spec = SiteSpec(2, true);
+  const Task task = TaskOf(spec, tables, {});
+  for (const uint64_t min_rows : {10, 11}) {
+    mpc::testing::RunOptions run;
+    run.releases = {{kDisclosureRelease, "one bit", "all", "exact", 1, mpc::kEverybody, 1}};
+    mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+      OwnNumbers own;
+      if (engine.self()) {
+        std::vector<size_t> rows(tables[*engine.self()].num_rows);
+        std::iota(rows.begin(), rows.end(), size_t{0});
+        own = CountOwn(spec, tables[*engine.self()], rows, *engine.self());
+      }
+      const SharedTable shared = ShareTable(engine, task, own);
+      const std::optional<bool> answer = EnoughRows(engine, task, shared, min_rows);
+      if (answer) {
+        EXPECT_EQ(*answer, min_rows == 10);
+      }
+    }).ThrowIfFailed();
+  }
+}
+
 // Exactly min_rows rows are enough; everybody hears so.
 TEST(DescribeProtocol, CountsRows) {
   const Spec spec = ClinicSpec(true, true);
@@ -406,7 +567,7 @@ TEST(DescribeProtocol, CountsRows) {
       if (engine.self()) {
         std::vector<size_t> rows(tables[*engine.self()].num_rows);
         std::iota(rows.begin(), rows.end(), size_t{0});
-        own = CountOwn(spec, tables[*engine.self()], rows);
+        own = CountOwn(spec, tables[*engine.self()], rows, *engine.self());
       }
       const SharedTable shared = ShareTable(engine, task, own);
       const std::optional<bool> answer = EnoughRows(engine, task, shared, min_rows);

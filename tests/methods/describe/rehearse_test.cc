@@ -34,6 +34,11 @@ TEST(DescribeRehearseTest, TablesAgree) {
       RehearseIt(study::Edited(whole, "release =", "compare = [\"ranks\", \"welch\"]\nrelease ="));
   rehearsals::ExpectPassed(compared);
   EXPECT_EQ(compared.agreement.exact.size(), alone.agreement.exact.size() + 2 * 2);
+  const run::Rehearsal within =
+      RehearseIt(study::Edited(whole, "release =", "compare = [\"mantel-haenszel\"]\nrelease ="));
+  rehearsals::ExpectPassed(within);
+  EXPECT_GT(within.agreement.exact.size(), alone.agreement.exact.size());
+  rehearsals::ExpectPassed(RehearseIt(study::Edited(whole, "group = \"arm\"", "group = \"site\"")));
   // Few rows: some of the table is withheld on both sides.
   const DescribeStudy few = Prepared(
       study::Edited(testing::kDescribeStudy, "min_rows = 200", "min_rows = 200\nmin_cell = 40"));

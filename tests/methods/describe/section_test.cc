@@ -69,6 +69,19 @@ TEST(DescribeSection, ReadsWhatIsCompared) {
                some.ratios);
 }
 
+TEST(DescribeSection, TakesHoldersAsGroups) {
+  const std::string text = Edited(kDescribeStudy, "group = \"arm\"", "group = \"site\"");
+  const study::StudyFile file = Parse(text);
+  const Spec& spec = SpecOf(file.analyses.front());
+  EXPECT_TRUE(spec.by_site);
+  EXPECT_EQ(spec.group->schema.levels, (std::vector<std::string>{"north", "south", "west"}));
+  // A variable of that name is one.
+  const std::string named = Edited(Edited(kDescribeStudy, "group = \"arm\"", "group = \"site\""),
+                                   "name = \"arm\"", "name = \"site\"");
+  const study::StudyFile other = Parse(named);
+  EXPECT_FALSE(SpecOf(other.analyses.front()).by_site);
+}
+
 TEST(DescribeSection, HasDefaults) {
   std::string text =
       Edited(kDescribeStudy, "variables = [\"age\", \"score\", \"smoker\", \"stage\"]\n", "");
@@ -149,6 +162,12 @@ TEST(DescribeSection, EnvelopesAdmitIt) {
   envelope.variables[4] = "another";
   EXPECT_THROW(study::RequireInside(file, envelope), Error);
   envelope.variables[4] = "arm";
+  // Columns of holders have to be admitted by name.
+  const study::StudyFile by_site =
+      Parse(Edited(kDescribeStudy, "group = \"arm\"", "group = \"site\""));
+  EXPECT_THROW(study::RequireInside(by_site, envelope), Error);
+  envelope.releases = {"table", "site-table"};
+  EXPECT_NO_THROW(study::RequireInside(by_site, envelope));
   envelope.releases = {"estimates"};
   EXPECT_THROW(study::RequireInside(file, envelope), Error);
 }
@@ -177,6 +196,11 @@ TEST(DescribeSection, EveryMistakeHasItsPlaceAndARemedy) {
        {"\"smoker\", \"stage\"]\ngroup = \"arm\"",
         "\"smoker\"]\ngroup = \"stage\"\ncompare = [\"ratios\"]",
         "72:", "ratios compare two groups, and 'stage' has 3 levels", "join levels"},
+       {"\"smoker\", \"stage\"]\ngroup = \"arm\"",
+        "\"smoker\"]\ngroup = \"stage\"\ncompare = [\"mantel-haenszel\"]",
+        "72:", "two groups within every holder", "two levels"},
+       {"group = \"arm\"", "group = \"site\"\ncompare = [\"mantel-haenszel\"]",
+        "72:", "two groups within every holder", "two levels"},
        {"release = [\"table\"]", "", "68:", "needs the key 'release'", "to = \"all\""},
        {"[\"table\"]", "[\"moments\"]", "73:", "moments", "table"},
        {"[\"table\"]", "[]", "73:", "releases one table", "release = [\"table\"]"},

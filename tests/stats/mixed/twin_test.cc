@@ -67,6 +67,36 @@ TEST(MixedTwin, IsRs) {
   EXPECT_EQ(fits, 6u);
 }
 
+// nlme's and lme4's fits of tables that they come with and of the example (packages.R).
+TEST(MixedTwin, IsThatOfRsPackages) {
+  std::ifstream file(FixturePath("references/mixed/packages.json"));
+  const json tables = json::parse(file);
+  EXPECT_EQ(tables.size(), 6u);
+  for (const auto& [name, of_r] : tables.items()) {
+    const Table table = TableOf(of_r);
+    for (const json& wanted : of_r["fits"]) {
+      SCOPED_TRACE(name + (wanted["reml"] ? " REML" : " ML"));
+      const Profile fit = FitOf(table, wanted["reml"] ? Criterion::kReml : Criterion::kMl);
+      ExpectNear(fit.sigma_squared, wanted["sigma_squared"], 1e-5);
+      ExpectNear(fit.sigma_squared, wanted["lme_sigma_squared"], 1e-5);
+      ExpectNear(fit.tau_squared, wanted["tau_squared"], 1e-5);
+      // nlme prints it with seven digits.
+      ExpectNear(fit.tau_squared, wanted["lme_tau_squared"], 1e-5);
+      for (size_t i = 0; i < wanted["estimate"].size(); ++i) {
+        const auto k = static_cast<Index>(i);
+        for (const char* of : {"", "lme_"}) {
+          EXPECT_NEAR(fit.estimates[k], wanted[std::string(of) + "estimate"][i].get<double>(),
+                      1e-5 * fit.standard_errors[k]);
+        }
+        ExpectNear(fit.standard_errors[k], wanted["standard_error"][i], 1e-5);
+      }
+      ExpectNear(fit.criterion, wanted["criterion"], 1e-9);
+      ExpectNear(-fit.criterion / 2, wanted["lme_log_likelihood"], 1e-9);
+      ExpectNear(Aic(fit), wanted["aic"], 1e-9);
+    }
+  }
+}
+
 // k clusters of m rows: of a balanced table REML is the analysis of variance, sigma^2 the mean square
 // within and tau^2 (between - within) / m.
 TEST(MixedTwin, IsTheAnalysisOfVariance) {

@@ -1,0 +1,94 @@
+// Rehearsals of method `mixed`: every number that opened beside the same of the pooled rows.
+#include <cmath>
+#include <numbers>
+
+#include "methods/mixed/study.h"
+#include "run/rehearse/rehearsal.h"
+
+namespace partita::methods::mixed {
+namespace {
+
+// Of an opened number in steps of its grid: half a step, the guard bits, and what the arithmetic
+// errs before it is rounded.
+constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
+// fit.h: of coefficients in standard errors, of logarithms and the criterion; of errors.
+constexpr double kOfErrors = 1e-4, kOfLogs = 1e-5, kOfCriterion = 1e-4;
+
+class Comparison {
+ public:
+  Comparison(const MixedStudy& study, const OpenedFit& opened,
+             const std::vector<stats::mixed::RowSums>& by_holder, run::Agreement& agreement)
+      : analysis_(study.Analysis().name),
+        task_(study.task),
+        opened_(opened),
+        plain_(Fit(by_holder, study.task.spec.criterion)),
+        agreement_(agreement) {
+    for (const stats::mixed::RowSums& own : by_holder) {
+      rows_ += own.rows;
+      groups_ += static_cast<double>(own.clusters.size());
+    }
+  }
+
+  void Run() {
+    agreement_.run_converged = opened_.converged;
+    agreement_.plain_converged = true;
+    agreement_.Add(analysis_, "rows", static_cast<double>(opened_.rows), rows_);
+    agreement_.Add(analysis_, "groups", static_cast<double>(opened_.groups), groups_);
+    if (!opened_.converged) return;
+    agreement_.Add(analysis_, "singular", opened_.singular ? 1 : 0,
+                   plain_.tau_squared == 0 ? 1 : 0);
+    for (Eigen::Index i = 0; i < plain_.estimates.size(); ++i) {
+      const std::string& name = task_.spec.columns[static_cast<size_t>(i)].name;
+      const double error = plain_.standard_errors[i],
+                   most = kRounding * opened_.steps[i] + kOfErrors * error;
+      AddOnGrid(name, opened_.estimates[i], plain_.estimates[i], most);
+      AddOnGrid(name + ", standard error", opened_.standard_errors[i], error, most);
+    }
+    const bool reml = task_.spec.reml();
+    const double p = static_cast<double>(task_.num_columns()), freedom = rows_ - (reml ? p : 0);
+    AddOnGrid("log of the residual variance", opened_.log_residual,
+              std::log(plain_.sigma_squared * freedom / rows_),
+              kRounding * opened_.log_residual_step + kOfLogs);
+    const double criterion = plain_.criterion -
+                             freedom * (1 + std::log(2 * std::numbers::pi * rows_ / freedom)) -
+                             (reml ? p * std::log(rows_) : 0);
+    AddOnGrid("criterion", opened_.criterion, criterion,
+              std::ldexp(kRounding, -task_.grid_bits) + kOfCriterion);
+    if (opened_.singular || plain_.tau_squared == 0) return;
+    AddOnGrid("log of the ratio of variances", opened_.log_lambda,
+              std::log(plain_.tau_squared / plain_.sigma_squared),
+              kRounding * opened_.log_lambda_step + kOfLogs);
+  }
+
+ private:
+  // Opened on a grid: equal if the number in the clear rounds to what opened.
+  void AddOnGrid(const std::string& name, double run, double plain, double error) {
+    agreement_.Add(analysis_, name, run, std::fabs(run - plain) <= error ? run : plain, error);
+  }
+
+  const std::string& analysis_;
+  const Task& task_;
+  const OpenedFit& opened_;
+  const stats::mixed::Profile plain_;
+  double rows_ = 0, groups_ = 0;
+  run::Agreement& agreement_;
+};
+
+}  // namespace
+
+void MixedStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
+                         Progress& /*progress*/) const {
+  data::Table pooled = run.mock.pooled;
+  DeriveColumns(pooled);
+  std::vector<stats::mixed::RowSums> by_holder;
+  for (const run::RowHolder& holder : task.holders) {
+    const data::Table table = run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party));
+    run::TakenRows rows;
+    run::OwnRows counts;
+    by_holder.push_back(OwnDataOf(*this, table, TakeRows(*this, table, used, rows, counts)).sums);
+  }
+  const auto& result = dynamic_cast<const MixedRun&>(*run.outcome(receiver).protocol);
+  Comparison(*this, *result.fit, by_holder, agreement).Run();
+}
+
+}  // namespace partita::methods::mixed

@@ -1,0 +1,85 @@
+#include "methods/mixed/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/suggest.h"
+#include "methods/mixed/random_term.h"
+
+namespace partita::methods::mixed {
+namespace {
+
+using data::ColumnSchema;
+using data::ColumnType;
+
+// More columns than that cost more than they are worth: the profile is computed at hundreds of points.
+constexpr size_t kMostMixedColumns = 20;
+
+[[noreturn]] void RefuseMixed(const std::string& what, const std::string& hint) {
+  throw Error(ErrorCode::kBadInput, what, hint);
+}
+
+void SetOutcome(Spec& spec, const data::FormulaAtom& atom, const data::AtomColumns& columns,
+                bool intercept) {
+  if (columns.levels.has_value() || columns.columns.size() != 1) {
+    RefuseMixed(fmt::format("the outcome {} is not one number", atom.text),
+                "a linear model has a number as its outcome");
+  }
+  const ColumnSchema& schema = columns.columns.front().schema;
+  spec.outcome = schema.name;
+  spec.centre = intercept ? schema.lower + (schema.upper - schema.lower) / 2 : 0;
+  spec.scale = std::max(std::abs(schema.lower - spec.centre), std::abs(schema.upper - spec.centre));
+}
+
+void SetGroup(Spec& spec, const std::string& name, const data::Schema& dictionary) {
+  const ColumnSchema* variable = dictionary.Find(name);
+  if (variable == nullptr && name == kSite) return;
+  if (variable == nullptr) {
+    std::vector<std::string> names = {kSite};
+    for (const ColumnSchema& column : dictionary.columns) names.push_back(column.name);
+    RefuseMixed(fmt::format("the group '{}' is no [[variable]]", name),
+                data::SuggestionHint(name, names) +
+                    "; (1 | site) makes every holder a group without a variable");
+  }
+  if (!data::HasLevels(variable->type) && variable->type != ColumnType::kInteger) {
+    RefuseMixed(fmt::format("the group '{}' is neither an integer nor a factor", name),
+                "number the groups, and give them type = \"integer\" with bounds");
+  }
+  spec.group = name;
+}
+
+}  // namespace
+
+Spec ModelOf(const std::string& text, const data::Schema& dictionary,
+             std::span<const data::DerivedVariable> derived) {
+  const SplitFormula split = SplitRandomTerm(text);
+  const data::Formula formula = data::ParseFormula(split.fixed);
+  data::FormulaColumns columns(dictionary, derived);
+  Spec spec;
+  spec.formula = text;
+  const data::AtomColumns outcome = columns.ColumnsOf(formula.outcome);
+  SetOutcome(spec, formula.outcome, outcome, formula.intercept);
+  if (!formula.offsets.empty()) {
+    RefuseMixed("offsets of a linear mixed model are not here",
+                "subtract the offset from the outcome before");
+  }
+  static_cast<data::ModelColumns&>(spec) =
+      columns.Build(formula, outcome.columns, spec.scale, false);
+  spec.terms.clear();  // covariances of estimates do not open
+  if (spec.columns.size() > kMostMixedColumns) {
+    RefuseMixed(fmt::format("the model has {} columns, more than {}", spec.columns.size(),
+                            kMostMixedColumns),
+                "leave terms out, or join levels (transform = \"cut\" in [[derived]])");
+  }
+  SetGroup(spec, split.group, dictionary);
+  spec.variables = data::VariablesOf(dictionary, outcome.columns, spec.covariates);
+  const bool known =
+      std::find(spec.variables.begin(), spec.variables.end(), spec.group) != spec.variables.end();
+  if (!spec.by_site() && !known) spec.variables.push_back(spec.group);
+  return spec;
+}
+
+}  // namespace partita::methods::mixed

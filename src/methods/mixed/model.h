@@ -1,0 +1,16 @@
+// The model of a formula and the dictionary.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "methods/mixed/spec.h"
+
+namespace partita::methods::mixed {
+
+// Throws kBadInput with a hint: what random_term.h and data/model_columns.h refuse; an outcome that is
+// not one number; offsets; a group that is no variable with repeated values.
+Spec ModelOf(const std::string& formula, const data::Schema& dictionary,
+             std::span<const data::DerivedVariable> derived);
+
+}  // namespace partita::methods::mixed

@@ -1,0 +1,138 @@
+// What the plan says of method `mixed`.
+#include <fmt/format.h>
+
+#include "methods/mixed/study.h"
+#include "privacy/release_rule.h"
+#include "run/method/covariate_table.h"
+#include "run/method/plan_privacy.h"
+
+namespace partita::methods::mixed {
+namespace {
+
+// Beside coefficients and their errors: log lambda and its error, log R, the criterion, -R'/R. The error
+// of log R follows from the rows.
+constexpr uint64_t kOtherNumbers = 5;
+
+double OpenedBits(const MixedStudy& study) {
+  const Task& task = study.task;
+  const double singular = 1;
+  return privacy::NumberBits(2 * task.num_columns() + kOtherNumbers, task.grid_bits) + singular +
+         (task.spec.by_site() ? 0 : privacy::CountBits(task.max_rows()));
+}
+
+}  // namespace
+
+std::string GroupsRule(const MixedStudy& study, uint64_t min_cell) {
+  const uint64_t least = LeastGroups(study.task, min_cell);
+  if (study.task.spec.by_site()) return fmt::format("at least {} holders with rows", least);
+  return fmt::format("at least {} groups of {}, also without each holder's own", least,
+                     study.task.spec.group);
+}
+
+std::string TableRule(const MixedStudy& study, const std::string& variable, uint64_t min_cell) {
+  return fmt::format(
+      "each count of {}{} is 0 or at least min_cell = {}, also without each holder's "
+      "own rows",
+      variable, study.CountsGroups() ? " by groups" : "", min_cell);
+}
+
+study::PlanBits BitsOf(const MixedStudy& study) {
+  const bool left_out =
+      LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
+  const run::PatternColumns columns =
+      run::PatternColumnsOf(study, study.factors, study.task.spec.covariates);
+  return run::BitsAgainst(OpenedBits(study), {{run::LeastUnknown(study, columns, left_out), false}},
+                          study.task.grid_bits);
+}
+
+std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
+  const Task& task = study.task;
+  const size_t p = task.num_columns();
+  return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+           mpc::kEverybody, NumChecks(task)},
+          {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+           mpc::kEverybody, p},
+          {kFitRelease,
+           fmt::format(
+               "whether there is a fit, the numbers of rows and groups, and if there is one "
+               "whether the variance between groups is 0, and on a grid of 2^-{0} of their "
+               "standard errors {1} coefficients, the logarithms of the ratio of the two variances "
+               "and of the residual variance, with these errors; the criterion and how the "
+               "residual variance moves with the ratio on one of 2^-{0}",
+               task.grid_bits, p),
+           study.told(), "exact", 1, task.to, NumFit(task)}};
+}
+
+void MixedStudy::Describe(study::Plan& plan) const {
+  const Spec& spec = task.spec;
+  const std::string& name = Analysis().name;
+  const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
+  plan.analyses.push_back(
+      {name, kSealed,
+       fmt::format("{} by {}, {} columns; groups are the {}", spec.formula,
+                   spec.reml() ? kReml : kMl, spec.columns.size(),
+                   spec.by_site() ? std::string("holders")
+                                  : fmt::format("values of {} at each holder", spec.group)),
+       run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
+       task.num_columns()});
+  const uint64_t least = LeastRows(task, file.disclosure.min_rows),
+                 min_cell = file.disclosure.min_cell;
+  plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
+  for (const std::string& variable : checked)
+    plan.checks.push_back({name, variable, TableRule(*this, variable, min_cell), min_cell, false});
+  plan.checks.push_back(
+      {name, spec.group_name(), GroupsRule(*this, min_cell), LeastGroups(task, min_cell), false});
+  plan.checks.push_back({name, "rows in groups",
+                         fmt::format("at least {} rows more than groups", kRowsInGroups),
+                         kRowsInGroups, false});
+  plan.leakage_level = kSealed;
+  plan.privacy.push_back(
+      {"every party but a dealer", "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"});
+  run::AddEngineBounds(*this, plan.privacy);
+  plan.assumptions.emplace_back(
+      "Nothing opens on the way: sums of rows, of one holder or of all, and the variances that are "
+      "tried stay on shares. Effects of single groups open to nobody. What the estimates say about "
+      "single persons nothing limits (no differential privacy).");
+  if (!spec.by_site()) {
+    plan.assumptions.push_back(fmt::format(
+        "A value of {} at two holders is two groups. A group of two holders would be taken for "
+        "two, and the variance between groups for more certain than it is.",
+        spec.group));
+  }
+  if (CountsGroups()) {
+    plan.assumptions.push_back(fmt::format(
+        "A person has up to {} rows, and all of them in one group of {}: counts of levels are of "
+        "groups.",
+        file.population.max_rows_per_person, spec.group));
+  }
+  plan.assumptions.emplace_back(
+      "The checks are of this model alone. Models of other columns or rows can be compared with "
+      "it, and no min_cell is asked of the differences: a holder's own machine refuses rows that "
+      "differ from earlier ones by few, not other terms over the same rows.");
+}
+
+std::vector<std::string> MixedStudy::Warnings() const {
+  if (task.grid_bits == file.release.grid_bits) return {};
+  return {
+      fmt::format("The estimates open on a grid of 2^-{} of their standard errors, so that "
+                  "they tell at most half of the bits of the {}.",
+                  task.grid_bits, run::kTableOfCovariates)};
+}
+
+std::vector<std::string> MixedStudy::AlsoLearns(size_t /*party*/) const { return {}; }
+
+std::vector<study::PlanExposure> MixedStudy::Exposures() const {
+  study::PlanExposure exposure;
+  exposure.of = "all releases of this study";
+  exposure.to = told();
+  exposure.opened = NumFit(task);
+  exposure.statistics = NumSums(task.num_columns());
+  exposure.level = kSealed;
+  if (!task.spec.by_site())
+    exposure.exposes = {fmt::format("the exact number of groups of {}", task.spec.group)};
+  exposure.bits = BitsOf(*this);
+  return {exposure};
+}
+
+}  // namespace partita::methods::mixed

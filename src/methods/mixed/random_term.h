@@ -1,0 +1,16 @@
+// The random term of a formula as R's lme4 writes it, (1 | group), apart from what is left.
+#pragma once
+
+#include <string>
+
+namespace partita::methods::mixed {
+
+struct SplitFormula {
+  std::string fixed;  // without the random term
+  std::string group;
+};
+
+// Throws kBadInput with a hint: no random term, several, slopes, groups within groups.
+SplitFormula SplitRandomTerm(const std::string& formula);
+
+}  // namespace partita::methods::mixed

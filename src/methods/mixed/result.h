@@ -1,0 +1,46 @@
+// What a fit says, in the units of the study's variables, from what opened.
+//
+// Variances  With nu = n - p, of ML n: sigma^2 = n R / nu, tau^2 = lambda sigma^2, both times the
+//            squared unit of the outcome. Let r = -R'/R and v the variance of log lambda, the inverse
+//            of the profile's observed information. Of the two logarithms together that gives
+//
+//              var log sigma^2 = 2 / nu + r^2 v    var log tau^2 = 2 / nu + (1 - r)^2 v
+//
+//            as R's nlme has them from the Hessian; the correlation within groups is lambda / (1 +
+//            lambda), whose logit is log lambda.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "methods/mixed/fit.h"
+#include "stats/glm/inference.h"
+
+namespace partita::methods::mixed {
+
+struct Coefficient {
+  std::string term;
+  double estimate = 0, standard_error = 0;
+  double step = 0;  // of the grid that the estimate is on
+  stats::glm::Inference inference;
+};
+
+// A positive number with an interval on a logarithmic or logit scale; none where it is 0.
+struct Part {
+  double value = 0;
+  std::optional<double> lower, upper;
+};
+
+struct Regression {
+  bool converged = false, singular = false;
+  uint64_t rows = 0, groups = 0;
+  std::vector<Coefficient> coefficients;        // none where it did not converge
+  Part between, within, correlation;            // tau^2, sigma^2
+  double log_likelihood = 0, aic = 0, bic = 0;  // as lme4 counts parameters and rows
+  std::vector<std::string> warnings;            // whole sentences
+};
+
+Regression RegressionOf(const Task& task, const OpenedFit& fit);
+
+}  // namespace partita::methods::mixed

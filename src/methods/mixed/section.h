@@ -1,0 +1,27 @@
+// [[analysis]] with method = "mixed": its keys.
+//
+//   formula     as lme4 writes it, with one random intercept: "score ~ age + arm + (1 | ward)";
+//               (1 | site): every holder is a group
+//   criterion   "REML" (default) or "ML"
+//   protocol    "sealed"
+//   confidence, subset, release
+#pragma once
+
+#include "methods/mixed/spec.h"
+#include "study/file/section_reader.h"
+#include "study/file/study_file.h"
+
+namespace partita::methods::mixed {
+
+struct MixedSection : study::Section {
+  study::SectionUses Uses() const override;
+  Spec spec;
+};
+
+// Of an analysis of this method.
+const Spec& SpecOf(const study::AnalysisSpec& analysis);
+
+// Throws kBadInput with place and hint: what model.h refuses; [analysis.privacy].
+study::SectionReader MixedReader();
+
+}  // namespace partita::methods::mixed

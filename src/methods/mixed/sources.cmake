@@ -1,0 +1,19 @@
+list(APPEND method_sources
+  mixed/counts.cc
+  mixed/fit.cc
+  mixed/node_sums.cc
+  mixed/own_rows.cc
+  mixed/profile.cc
+  mixed/task.cc
+)
+list(APPEND cold_method_sources
+  mixed/compare.cc
+  mixed/document.cc
+  mixed/model.cc
+  mixed/plan.cc
+  mixed/random_term.cc
+  mixed/result.cc
+  mixed/section.cc
+  mixed/study.cc
+  mixed/templates.cc
+)

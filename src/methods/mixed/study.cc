@@ -1,0 +1,193 @@
+#include "methods/mixed/study.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "methods/mixed/document.h"
+#include "methods/mixed/section.h"
+#include "report/document_report.h"
+
+namespace partita::methods::mixed {
+namespace {
+
+using run::Refuse;
+
+struct MixedRows : run::TakenRows {
+  OwnData own;
+};
+
+constexpr run::WholeRowsTexts kTexts{.split = "give every row block to one holder",
+                                     .complete =
+                                         "rows that lack a variable of the model are left "
+                                         "out",
+                                     .several_rows = true};
+
+void RequireGroups(const MixedStudy& study) {
+  if (!study.task.spec.by_site()) return;
+  const uint64_t holders = study.partition.holders.size();
+  if (holders < kFewestSites) {
+    Refuse(study, study.Analysis().position,
+           fmt::format("there are {} holders, and as groups of (1 | site) {} are needed", holders,
+                       kFewestSites),
+           "name a variable whose values are the groups, or take method = \"glm\" with "
+           "site = \"fixed\"");
+  }
+  if (study.CountsGroups()) {
+    Refuse(study, study.Analysis().position,
+           "a person has several rows, and (1 | site) takes them as independent",
+           "make the person's number the group: (1 | person)");
+  }
+}
+
+std::vector<run::CheckOutcome> CheckOutcomes(const MixedStudy& study, const CountAnswers& answers,
+                                             const study::DisclosureSpec& disclosure) {
+  const std::string& name = study.Analysis().name;
+  std::vector<run::CheckOutcome> checks = {
+      {name, "rows", fmt::format("at least {} rows", LeastRows(study.task, disclosure.min_rows)),
+       answers.rows, false}};
+  for (size_t t = 0; t < study.checked.size(); ++t) {
+    checks.push_back({name, study.checked[t],
+                      TableRule(study, study.checked[t], disclosure.min_cell), answers.tables[t],
+                      false});
+  }
+  checks.push_back({name, study.task.spec.group_name(), GroupsRule(study, disclosure.min_cell),
+                    answers.groups, false});
+  checks.push_back({name, "rows in groups",
+                    fmt::format("at least {} rows more than groups", kRowsInGroups),
+                    answers.rows_in_groups, false});
+  return checks;
+}
+
+void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
+                   const std::vector<mpc::Shared>& counts, const run::RunInput& input,
+                   MixedRun& run) {
+  const auto answers =
+      CheckCounts(engine, study.task, counts, input.disclosure.min_rows, input.disclosure.min_cell);
+  if (!answers) return;
+  run.checks = CheckOutcomes(study, *answers, input.disclosure);
+  std::string failed;
+  for (const run::CheckOutcome& check : run.checks) {
+    if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
+  }
+  if (failed.empty()) return;
+  RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
+                 "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, find "
+                 "more rows, or take larger groups; of single rows take method \"glm\"");
+}
+
+void RequireIndependent(const MixedStudy& study, const std::vector<size_t>& collinear,
+                        const run::RunInput& input) {
+  if (collinear.empty()) return;
+  std::string names;
+  for (const size_t c : collinear)
+    names += (names.empty() ? "" : ", ") + study.task.spec.columns[c].name;
+  RefuseTogether(
+      study, input,
+      "no estimate was released, because these columns follow from those before them: " + names,
+      "leave them out of the formula");
+}
+
+}  // namespace
+
+MixedStudy PrepareMixedStudy(study::StudyFile file) {
+  MixedStudy study;
+  run::PrepareParties(std::move(file), study);
+  study.task.spec = SpecOf(study.Analysis());
+  RequireWholeRows(study, kTexts);
+  RequireUnweighted(study, "leave them out; the groups stand in the formula: (1 | ward)");
+  RequireGroups(study);
+  const Spec& spec = study.task.spec;
+  study.used = spec.variables;
+  study.derived = study.file.derived;
+  study.derived.insert(study.derived.end(), spec.made.begin(), spec.made.end());
+  study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
+  const data::ModelCounts counts(spec, study.factors, 1);
+  study.checked = counts.names;
+  study.task.table_sizes = counts.sizes;
+  study.task.holders = RowHoldersOf(study, kMostMixedRows);
+  study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
+  study.task.grid_bits =
+      FinestGrid(study, {"estimates", "the fit", "take fewer columns"}, [&](int grid_bits) {
+        study.task.grid_bits = grid_bits;
+        return BitsOf(study);
+      });
+  study.releases = ReleasesOf(study);
+  return study;
+}
+
+OwnData OwnDataOf(const MixedStudy& study, const data::Table& table,
+                  const std::vector<size_t>& taken) {
+  return OwnDataOf(study.task.spec, data::ModelCounts(study.task.spec, study.factors, 1),
+                   study.CountsGroups(), table, taken);
+}
+
+run::MethodName MixedStudy::Method() const { return {kMethodName, kMethodVersion, kSealed}; }
+
+run::StudySize MixedStudy::Size() const { return {used.size(), task.num_columns()}; }
+
+const std::string& MixedStudy::told() const {
+  static const std::string all = "all";
+  return task.to == mpc::kEverybody ? all : parties[receiver].name;
+}
+
+void MixedStudy::DeriveColumns(data::Table& table) const {
+  data::AddDesignColumns(table, file.dictionary, derived, NeededColumns(task.spec));
+}
+
+std::unique_ptr<run::MethodRows> MixedStudy::PrepareRows(size_t /*party*/,
+                                                         const data::Holding& holding,
+                                                         run::OwnRows& counts) const {
+  run::RequireAssumedRows(*this, holding);
+  auto rows = std::make_unique<MixedRows>();
+  rows->own =
+      OwnDataOf(*this, *holding.table, TakeRows(*this, *holding.table, used, *rows, counts));
+  return rows;
+}
+
+std::unique_ptr<run::MethodRows> MixedStudy::NoRows() const {
+  auto rows = std::make_unique<MixedRows>();
+  rows->own = NoData(task.spec, data::ModelCounts(task.spec, factors, 1));
+  return rows;
+}
+
+uint64_t MixedStudy::LeastRowsApart() const {
+  const auto of_person = static_cast<uint64_t>(std::max(1, file.population.max_rows_per_person));
+  return of_person * std::max<uint64_t>(file.disclosure.min_cell,
+                                        run::kRowsApartPerColumn * task.num_columns());
+}
+
+std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const run::RunInput& input,
+                                                   Progress& progress) const {
+  auto run = std::make_unique<MixedRun>();
+  const auto phase = [&](const std::string& name) {
+    progress.Phase(name);
+    engine.BeginPhase(name);
+  };
+  const std::unique_ptr<run::MethodRows> none = NoRows();
+  const auto& rows = static_cast<const MixedRows&>(input.rows == nullptr ? *none : *input.rows);
+  phase("counts");
+  const std::vector<mpc::Shared> counts = ShareCounts(engine, task, rows.own);
+  engine.AgreeToOpen();
+  phase("disclosure");
+  RequireCounts(engine, *this, counts, input, *run);
+  phase("sums");
+  Fitter fitter(engine, task, rows.own, TotalsFrom(engine, task, counts));
+  RequireIndependent(*this, fitter.OpenCollinear(), input);
+  phase("fit");
+  run->fit = fitter.Fit();
+  return run;
+}
+
+void MixedStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyOutcome& outcome,
+                          Progress& /*progress*/) const {
+  const auto& run = static_cast<const MixedRun&>(result);
+  outcome.checks = run.checks;
+  if (!run.fit) return;
+  outcome.used = {{Analysis().name, run.fit->rows}};
+  const std::string title = file.title.empty() ? "Mixed model of " + file.name : file.title;
+  outcome.result = std::make_unique<report::DocumentResult>(
+      MixedDocument(title, task, RegressionOf(task, *run.fit)));
+}
+
+}  // namespace partita::methods::mixed

@@ -1,0 +1,25 @@
+#include "methods/mixed/task.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace partita::methods::mixed {
+
+int Task::row_bits() const {
+  return std::max(1, static_cast<int>(std::ceil(std::log2(static_cast<double>(max_rows())))));
+}
+
+std::vector<double> Task::Lambdas() const {
+  const int least = kLeastLambdaLog2 - row_bits();
+  std::vector<double> lambdas = {0};
+  for (int step = 0; step <= kStepsOfOctave * (kMostLambdaLog2 - least); ++step)
+    lambdas.push_back(std::exp2(least + static_cast<double>(step) / kStepsOfOctave));
+  return lambdas;
+}
+
+double Task::LogOfFirst() const { return std::numbers::ln2 * (kLeastLambdaLog2 - row_bits()); }
+
+double LogStep() { return std::numbers::ln2 / kStepsOfOctave; }
+
+}  // namespace partita::methods::mixed

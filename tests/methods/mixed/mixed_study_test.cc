@@ -1,0 +1,315 @@
+// Studies of method `mixed` through the whole path: fits on every engine against the twin, traffic as
+// planned, who learns what, sites as groups, persons with several rows, what is refused.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/error.h"
+#include "methods/mixed/study.h"
+#include "run/party/build_plan.h"
+#include "tests/methods/mixed/mixed_text.h"
+#include "tests/paths.h"
+#include "tests/run/reference_study.h"
+#include "tests/run/study_in_process.h"
+#include "tests/study/edited.h"
+
+namespace partita::methods::mixed::mixed_study_test {
+namespace {
+
+using nlohmann::json;
+using partita::testing::ExpectPlannedTraffic;
+using partita::testing::Outcomes;
+using partita::testing::Prepare;
+using partita::testing::ResultOf;
+using partita::testing::RunStudy;
+using stats::mixed::Criterion;
+using study::Edited;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::kMixedStudy;
+using ::testing::Not;
+
+// Made-up rows of three hospitals in the units of the study, and the same in the clear.
+struct Hospitals {
+  std::vector<std::string> tables;
+  std::vector<stats::mixed::RowSums> sums;
+};
+struct Drawn {
+  uint64_t seed = 1;
+  size_t wards = 15, rows = 120;
+  double between = 6;
+  bool by_site = false;
+};
+Hospitals Draw(const Drawn& drawn) {
+  std::mt19937_64 random(drawn.seed);
+  std::normal_distribution<double> normal;
+  Hospitals hospitals;
+  for (size_t h = 0; h < 3; ++h) {
+    std::vector<double> effects(drawn.wards);
+    for (double& effect : effects) effect = drawn.between * normal(random);
+    const double of_site = drawn.by_site ? drawn.between * normal(random) : 0;
+    std::string csv = "ward,age,arm,score\n";
+    Eigen::MatrixXd x(drawn.rows, 3);
+    Eigen::VectorXd y(drawn.rows);
+    std::vector<uint32_t> wards;
+    for (size_t r = 0; r < drawn.rows; ++r) {
+      const auto i = static_cast<Eigen::Index>(r);
+      const size_t ward = random() % drawn.wards;
+      const auto age = static_cast<double>(20 + random() % 71);
+      const bool arm = random() % 2 == 0;
+      const double score = 60 - 0.2 * age + (arm ? 4 : 0) +
+                           (drawn.by_site ? of_site : effects[ward]) + 5 * normal(random);
+      y[i] = std::clamp(std::round(10 * score) / 10, 0.0, 100.0);
+      x.row(i) << 1, age, arm ? 1 : 0;
+      wards.push_back(drawn.by_site ? 0 : static_cast<uint32_t>(ward));
+      csv += fmt::format("{},{},{},{}\n", ward + 1, age, arm ? "new" : "old", y[i]);
+    }
+    hospitals.tables.push_back(csv);
+    hospitals.sums.push_back(stats::mixed::SumRows(x, y, wards));
+  }
+  return hospitals;
+}
+
+void ExpectTwin(const json& result, const Hospitals& hospitals, Criterion criterion) {
+  const stats::mixed::Profile twin = Fit(hospitals.sums, criterion);
+  EXPECT_EQ(result["converged"], true);
+  EXPECT_EQ(result["singular"], twin.tau_squared == 0);
+  for (size_t c = 0; c < 3; ++c) {
+    const auto i = static_cast<Eigen::Index>(c);
+    const json& row = result["coefficients"][c];
+    const double error = twin.standard_errors[i], step = row["step"];
+    EXPECT_LE(step, 0x1p-6 * 1.001 * error);
+    EXPECT_NEAR(row["estimate"], twin.estimates[i], 0.51 * step + 1e-4 * error);
+    EXPECT_NEAR(row["standard_error"], error, 0.51 * step + 1e-4 * error);
+  }
+  double rows = 0;
+  for (const stats::mixed::RowSums& own : hospitals.sums) rows += own.rows;
+  // Half of 2^-6 of the standard error of its logarithm; of tau^2 also that of log lambda, below 1.
+  EXPECT_NEAR(std::log(result["within"]["value"].get<double>()), std::log(twin.sigma_squared),
+              std::sqrt(2 / (rows - 3)) / 127);
+  EXPECT_NEAR(result["minus_2_log_likelihood"], twin.criterion, 0x1p-6);
+  EXPECT_NEAR(result["aic"], Aic(twin), 0x1p-6);
+  if (twin.tau_squared == 0) {
+    EXPECT_EQ(result["between"]["value"], 0);
+    EXPECT_TRUE(result["between"]["lower"].is_null());
+    return;
+  }
+  EXPECT_NEAR(std::log(result["between"]["value"].get<double>()), std::log(twin.tau_squared),
+              1.1 / 127);
+  EXPECT_LT(result["between"]["lower"], twin.tau_squared);
+  EXPECT_GT(result["between"]["upper"], twin.tau_squared);
+}
+
+TEST(MixedStudyTest, FitsAcrossHospitals) {
+  const Hospitals hospitals = Draw({});
+  const auto outcomes = Outcomes(RunStudy(kMixedStudy, hospitals.tables));
+  ASSERT_EQ(outcomes.size(), 4u);
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  ExpectTwin(result, hospitals, Criterion::kReml);
+  EXPECT_EQ(result["rows"], 360);
+  EXPECT_EQ(result["groups"], 45);
+  EXPECT_TRUE(result["warnings"].empty());
+  for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  ASSERT_EQ(document.sections.size(), 3u);
+  EXPECT_EQ(document.sections[0].intervals.front().rows.size(), 2u);
+  EXPECT_THAT(outcomes.front().result->Html(outcomes.front().plan, report::RunFacts{}),
+              HasSubstr("Intervals of coefficients"));
+}
+
+TEST(MixedStudyTest, FitsOnOtherEnginesForAll) {
+  const Hospitals hospitals = Draw({.seed = 2});
+  for (const char* engine : {"replicated", "shamir"}) {
+    SCOPED_TRACE(engine);
+    std::string text =
+        Edited(kMixedStudy, "name = \"dealer\"", fmt::format("name = \"{}\"", engine));
+    text = Edited(text, "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n", "");
+    text = Edited(text, "[\"estimates\"]",
+                  "[{what = \"estimates\", to = \"all\"}]\ncriterion = \"ML\"");
+    const auto outcomes = Outcomes(RunStudy(text, hospitals.tables));
+    ASSERT_EQ(outcomes.size(), 3u);
+    ExpectPlannedTraffic(outcomes);
+    const json result = ResultOf(outcomes.front());
+    ExpectTwin(result, hospitals, Criterion::kMl);
+    for (size_t p = 1; p < 3; ++p) EXPECT_EQ(ResultOf(outcomes[p]), result);
+  }
+}
+
+TEST(MixedStudyTest, SitesAreGroups) {
+  const Hospitals hospitals = Draw({.seed = 3, .by_site = true});
+  const std::string text = Edited(kMixedStudy, "(1 | ward)", "(1 | site)");
+  const auto outcomes = Outcomes(RunStudy(text, hospitals.tables));
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  ExpectTwin(result, hospitals, Criterion::kReml);
+  EXPECT_EQ(result["groups"], 3);
+  EXPECT_THAT(result["warnings"].dump(), HasSubstr("There are 3 groups, fewer than 10"));
+  const study::Plan plan = run::BuildPlan(*Prepare(text));
+  EXPECT_THAT(plan.analyses.front().model, HasSubstr("groups are the holders"));
+}
+
+// No ward differs: as lme4, the fit is there, and says that it is singular.
+TEST(MixedStudyTest, SingularFitsAreNamed) {
+  size_t singular = 0;
+  for (uint64_t seed = 4; seed < 8; ++seed) {
+    const Hospitals hospitals = Draw({.seed = seed, .between = 0});
+    const json result = ResultOf(Outcomes(RunStudy(kMixedStudy, hospitals.tables)).front());
+    ExpectTwin(result, hospitals, Criterion::kReml);
+    if (result["singular"] == false) continue;
+    ++singular;
+    EXPECT_THAT(result["warnings"].dump(), HasSubstr("The fit is singular"));
+    EXPECT_EQ(result["intraclass_correlation"]["value"], 0);
+  }
+  EXPECT_GE(singular, 1u);
+}
+
+// Nothing is left within wards: no fit, and nothing but counts.
+TEST(MixedStudyTest, NoFitSaysWhy) {
+  Hospitals hospitals = Draw({.seed = 9});
+  for (std::string& table : hospitals.tables) {
+    std::string csv = "ward,age,arm,score\n";
+    for (int row = 0; row < 120; ++row)
+      csv += fmt::format("{},{},{},{}\n", row % 15 + 1, 20 + row % 70, row % 2 == 0 ? "new" : "old",
+                         30 + row % 15);
+    table = csv;
+  }
+  const auto outcomes = Outcomes(RunStudy(kMixedStudy, hospitals.tables));
+  const json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["converged"], false);
+  EXPECT_TRUE(result["coefficients"].empty());
+  EXPECT_TRUE(result["between"].is_null());
+  EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).ending, study::Ending::kNotConverged);
+}
+
+void ExpectRefused(const std::string& text, const std::vector<std::string>& tables,
+                   const std::string& what) {
+  SCOPED_TRACE(what);
+  const auto ends = RunStudy(text, tables);
+  for (const auto& end : ends) EXPECT_TRUE(end.error.has_value()) << end.party;
+  ASSERT_NE(run::RootCause(ends), nullptr);
+  EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr(what));
+}
+
+TEST(MixedStudyTest, FewGroupsAndRareLevelsOpenNothing) {
+  ExpectRefused(kMixedStudy, Draw({.wards = 2}).tables, "at least 5 groups of ward");
+  ExpectRefused(
+      Edited(kMixedStudy, "upper = 60", "upper = 400"),
+      [] {
+        Hospitals hospitals = Draw({});
+        for (std::string& table : hospitals.tables) {
+          std::string csv = "ward,age,arm,score\n";
+          for (int row = 0; row < 120; ++row)
+            csv += fmt::format("{},{},{},{}\n", row + 1, 20 + row % 70,
+                               row % 2 == 0 ? "new" : "old", 30 + row % 17);
+          table = csv;
+        }
+        return hospitals.tables;
+      }(),
+      "at least 10 rows more than groups");
+  Hospitals rare = Draw({});
+  for (size_t h = 0; h < 3; ++h) {
+    std::string& table = rare.tables[h];
+    for (size_t at = table.find("new"); at != std::string::npos; at = table.find("new"))
+      table.replace(at, 3, "old");
+    if (h == 0) table.replace(table.find("old"), 3, "new");
+  }
+  ExpectRefused(kMixedStudy, rare.tables, "each count of arm is 0 or at least min_cell = 5");
+  // The same of a variable that another says: age and age again.
+  ExpectRefused(
+      Edited(kMixedStudy, "score ~ age", "score ~ I(age * age) + age"),
+      [] {
+        Hospitals hospitals = Draw({});
+        for (std::string& table : hospitals.tables) {
+          std::string csv = "ward,age,arm,score\n";
+          for (int row = 0; row < 120; ++row)
+            csv += fmt::format("{},{},{},{}\n", row % 15 + 1, row % 4 < 2 ? 30 : 60,
+                               row % 2 == 0 ? "new" : "old", 30 + row % 17);
+          table = csv;
+        }
+        return hospitals.tables;
+      }(),
+      "these columns follow from those before them");
+}
+
+// With several rows of a person a level needs as many groups as min_cell says.
+TEST(MixedStudyTest, PersonsWithSeveralRowsAreCountedAsGroups) {
+  const std::string text =
+      Edited(kMixedStudy, "[disclosure]", "[population]\nmax_rows_per_person = 20\n[disclosure]");
+  const auto study = Prepare(text);
+  EXPECT_EQ(study->LeastRowsApart(), 20 * 30u);
+  EXPECT_THAT(run::BuildPlan(*study).assumptions, Contains(HasSubstr("up to 20 rows")));
+  const Hospitals hospitals = Draw({});
+  ExpectTwin(ResultOf(Outcomes(RunStudy(text, hospitals.tables)).front()), hospitals,
+             Criterion::kReml);
+  // All that are treated are rows of one ward.
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "ward,age,arm,score\n";
+    for (int row = 0; row < 120; ++row)
+      csv += fmt::format("{},{},{},{}\n", row % 15 + 1, 20 + row % 70,
+                         row % 15 == 3 ? "new" : "old", 30 + row % 17);
+    tables.push_back(csv);
+  }
+  ExpectRefused(text, tables, "each count of arm by groups is 0 or at least min_cell = 5");
+  EXPECT_THROW(Prepare(Edited(text, "(1 | ward)", "(1 | site)")), Error);
+}
+
+TEST(MixedStudyTest, ThePlanSaysWhatOpens) {
+  const auto study = Prepare(kMixedStudy);
+  const study::Plan plan = run::BuildPlan(*study);
+  EXPECT_EQ(plan.method, "mixed");
+  EXPECT_EQ(plan.protocol, "sealed");
+  ASSERT_EQ(plan.releases.size(), 3u);
+  EXPECT_EQ(plan.releases[0].to, "all");
+  EXPECT_EQ(plan.releases[1].to, "all");
+  EXPECT_EQ(plan.releases[2].to, "north");
+  ASSERT_EQ(plan.exposures.size(), 1u);
+  // Eleven numbers at 6 bits, one of singular, log2(360) / 2 + 2 = 6.2 of the groups.
+  EXPECT_EQ(plan.exposures.front().bits->opened, 74u);
+  EXPECT_TRUE(plan.exposures.front().bits->passes);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("two groups")));
+  EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("coefficients"))));
+}
+
+struct Refusal {
+  std::string from, to, what, hint;
+};
+
+TEST(MixedStudyTest, RefusesWhatItDoesNotDo) {
+  for (const Refusal& refusal : std::vector<Refusal>{
+           {"site = \"ignore\"", "site = \"fixed\"", "effects of sites", "site = \"ignore\""},
+           {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"ward\"", "clusters",
+            "(1 | ward)"},
+           {"missing = \"complete\"",
+            "missing = \"complete\"\nweights = \"age\"\nweights_type = "
+            "\"frequency\"",
+            "weights", "leave them out"},
+           {"[engine]", "[release]\ngrid = \"full\"\n[engine]", "on a grid", "leave `grid` out"}}) {
+    SCOPED_TRACE(refusal.to);
+    try {
+      Prepare(Edited(kMixedStudy, refusal.from, refusal.to));
+      ADD_FAILURE() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_THAT(error.message(), HasSubstr(refusal.what));
+      EXPECT_THAT(error.hint(), HasSubstr(refusal.hint));
+    }
+  }
+  // Of two holders as groups.
+  std::string two = Edited(kMixedStudy, "(1 | ward)", "(1 | site)");
+  two = Edited(two, "[[party]]\nname = \"west\"\nroles = [\"holder\"]\nrows = [\"w\"]\n", "");
+  two = Edited(two, "[[rows]]\nname = \"w\"\ncount = 120\n", "");
+  two = Edited(two, "min_rows = 300", "min_rows = 200");
+  EXPECT_THROW(Prepare(two), Error);
+}
+
+}  // namespace
+}  // namespace partita::methods::mixed::mixed_study_test

@@ -1,0 +1,68 @@
+// A study of method `mixed` with three hospitals, and edits of it (edited.h).
+#pragma once
+
+#include <string>
+
+namespace partita::methods::mixed::testing {
+
+// Line numbers matter: tests quote them.
+inline const std::string kMixedStudy = R"toml(partita = 1
+name = "wards"
+[[party]]
+name = "north"
+roles = ["holder", "receiver"]
+rows = ["n"]
+[[party]]
+name = "south"
+roles = ["holder"]
+rows = ["s"]
+[[party]]
+name = "west"
+roles = ["holder"]
+rows = ["w"]
+[[party]]
+name = "helper"
+roles = ["dealer"]
+[[rows]]
+name = "n"
+count = 120
+[[rows]]
+name = "s"
+count = 120
+[[rows]]
+name = "w"
+count = 120
+[[variable]]
+name = "ward"
+type = "integer"
+lower = 1
+upper = 60
+[[variable]]
+name = "age"
+type = "integer"
+lower = 20
+upper = 90
+unit = "years"
+[[variable]]
+name = "arm"
+type = "factor"
+levels = ["old", "new"]
+[[variable]]
+name = "score"
+type = "numeric"
+lower = 0
+upper = 100
+[disclosure]
+min_rows = 300
+[engine]
+name = "dealer"
+[design]
+site = "ignore"
+missing = "complete"
+[[analysis]]
+method = "mixed"
+formula = "score ~ age + arm + (1 | ward)"
+release = ["estimates"]
+)toml";
+
+}  // namespace partita::methods::mixed::testing

@@ -1,0 +1,98 @@
+// [[analysis]] with method = "mixed": what it means, and every mistake with its place and a remedy.
+#include "methods/mixed/section.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "methods/mixed/random_term.h"
+#include "tests/methods/mixed/mixed_text.h"
+#include "tests/study/mistake.h"
+#include "tests/study/study_text.h"
+
+namespace partita::methods::mixed::section_test {
+namespace {
+
+using stats::mixed::Criterion;
+using study::Edited;
+using testing::kMixedStudy;
+
+study::StudyFile Parse(const std::string& text) {
+  const std::vector<study::SectionReader> readers = {MixedReader()};
+  return study::ParseStudyFile(text, "s.toml", readers);
+}
+
+Spec Read(const std::string& from, const std::string& to) {
+  return SpecOf(Parse(Edited(kMixedStudy, from, to)).analyses.front());
+}
+
+TEST(MixedSection, HasDefaults) {
+  const study::StudyFile file = Parse(kMixedStudy);
+  EXPECT_EQ(file.analyses.front().protocol, "sealed");
+  EXPECT_EQ(file.analyses.front().releases.front().what, "estimates");
+  const Spec& spec = SpecOf(file.analyses.front());
+  EXPECT_EQ(spec.group, "ward");
+  EXPECT_EQ(spec.criterion, Criterion::kReml);
+  EXPECT_EQ(spec.confidence, 0.95);
+  EXPECT_FALSE(spec.told_to_all || spec.by_site());
+  ASSERT_EQ(spec.columns.size(), 3u);
+  EXPECT_EQ(spec.columns[2].name, "arm.new");
+  EXPECT_EQ(spec.outcome, "score");
+  EXPECT_EQ(spec.centre, 50);
+  EXPECT_EQ(spec.scale, 50);
+  EXPECT_EQ(spec.variables, (std::vector<std::string>{"age", "arm", "score", "ward"}));
+}
+
+TEST(MixedSection, ReadsEveryKey) {
+  const std::string release = "release = [\"estimates\"]";
+  const Spec spec = Read(release,
+                         "release = [{what = \"estimates\", to = \"all\"}]\ncriterion = \"ML\"\n"
+                         "protocol = \"sealed\"\nconfidence = 0.9");
+  EXPECT_EQ(spec.criterion, Criterion::kMl);
+  EXPECT_TRUE(spec.told_to_all);
+  EXPECT_EQ(spec.confidence, 0.9);
+  EXPECT_TRUE(Read("(1 | ward)", "(1 | site)").by_site());
+  // An offset of the outcome's bounds where there is no intercept.
+  EXPECT_EQ(Read("score ~ age + arm +", "score ~ age - 1 +").centre, 0);
+}
+
+TEST(MixedSection, TakesTheRandomTermOut) {
+  const auto split = [](const std::string& formula) {
+    const SplitFormula parts = SplitRandomTerm(formula);
+    return parts.fixed + "; " + parts.group;
+  };
+  EXPECT_EQ(split("y ~ x + (1 | g)"), "y ~ x ; g");
+  EXPECT_EQ(split("y ~ (1|g) + x"), "y ~  x; g");
+  EXPECT_EQ(split("y ~ (1|g)"), "y ~ 1; g");
+  EXPECT_EQ(split("log(y) ~ I(a^2) + ( 1 |g ) + b"), "log(y) ~ I(a^2)  + b; g");
+}
+
+TEST(MixedSection, EveryMistakeHasItsPlaceAndARemedy) {
+  const std::string term = "(1 | ward)", release = "release = [\"estimates\"]";
+  study::ExpectMistakes(
+      [](const std::string& text) { Parse(text); }, "s.toml", kMixedStudy,
+      {{" + (1 | ward)", "", "56:", "no random term", "method = \"glm\""},
+       {term, "(age | ward)", "56:", "random slope", "(1 | ward)"},
+       {term, "(1 + age | ward)", "56:", "has a random slope", "interaction of fixed effects"},
+       {term, "(0 + age || ward)", "56:", "(0+age | ward) has a random slope", "(1 | ward)"},
+       {term, "(1 | ward) + (1 | arm)", "56:", "2 random terms", "keep one"},
+       {term, "(1 | ward/age)", "56:", "groups within groups", "one variable"},
+       {term, "1 | ward", "56:", "stands in parentheses", "(1 | ward)"},
+       {"+ (1 | ward)", "- (1 | ward)", "56:", "is added", "(1 | ward)"},
+       {term, "( | ward)", "56:", "one side of it is empty", "(1 | ward)"},
+       {term, "(1 | wards)", "56:", "'wards' is no [[variable]]", "ward"},
+       {term, "(1 | score)", "56:", "neither an integer nor a factor", "type = \"integer\""},
+       {"score ~ age", "arm ~ age", "56:", "arm is not one number", "number as its outcome"},
+       {"age + arm", "offset(age) + arm", "56:", "offsets", "subtract"},
+       {"age + arm", "ages + arm", "56:", "'ages'", "age"},
+       {release, release + "\ncriterion = \"reml\"", "58:", "reml", "REML"},
+       {release, release + "\nprotocol = \"iterates\"", "58:", "iterates", "sealed"},
+       {release, release + "\nconfidence = 95", "58:", "the confidence is 95", "0.95"},
+       {release, "", "54:", "needs the key 'release'", "to = \"all\""},
+       {release,
+        release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"",
+        "58:", "no promise of differential privacy", "mcmc"}});
+}
+
+}  // namespace
+}  // namespace partita::methods::mixed::section_test

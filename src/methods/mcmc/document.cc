@@ -124,6 +124,7 @@ std::string ChainJson(const McmcStudy& study, const ChainSummary& summary, uint6
   }
   const nlohmann::ordered_json json = {
       {"parameters", parameters},
+      {"superchains", summary.superchains},
       {"acceptance_rate", summary.acceptance_rate},
       {"decisions", summary.decisions},
       {"lost_openings", lost},
@@ -174,9 +175,19 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
   study::DocumentSection posterior{"Posterior", {}, {Posterior(summary)}};
   if (const auto ratios = Ratios(study, summary)) posterior.tables.push_back(*ratios);
   posterior.tables.push_back(Diagnostics(summary));
+  const size_t superchains = result.draws.superchains;
   posterior.paragraphs.push_back(fmt::format(
-      "{} chains of {} draws, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
-      result.draws.chains.front().rows(), 100 * summary.acceptance_rate));
+      "{} chains of {} draws{}, {:.3g} % of the proposals accepted.", result.draws.chains.size(),
+      result.draws.chains.front().rows(),
+      superchains > 0 ? fmt::format(", {} in each of {} superchains",
+                                    result.draws.chains.size() / superchains, superchains)
+                      : "",
+      100 * summary.acceptance_rate));
+  if (superchains > 0) {
+    posterior.paragraphs.emplace_back(
+        "R-hat is nested: it compares superchains, whose chains began at one point, with each "
+        "other. Single chains are too short to be judged.");
+  }
   if (stats::mcmc::StagesOf(study.chain.options) > 1)
     posterior.paragraphs.push_back(MadeText(study.chain.options, result.draws));
   if (!summary.converged) {
@@ -196,8 +207,9 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
   document.sections.push_back({"Ranks of the draws", {}, {}, RankPlots(summary, result.draws)});
   document.json = ChainJson(study, summary, result.skipped, sensitivity);
   document.files.push_back({kDrawsFile, DrawsCsv(study.parameters, result.draws)});
-  for (size_t c = 0; c < result.draws.chains.size(); ++c) {
-    document.files.push_back({StanFile(c), StanCsv(study.parameters, result.draws, c)});
+  if (superchains == 0) {
+    for (size_t c = 0; c < result.draws.chains.size(); ++c)
+      document.files.push_back({StanFile(c), StanCsv(study.parameters, result.draws, c)});
   }
   // A chain that stood still now and then is still one of its posterior; of one that did so for
   // long the diagnostics speak of other decisions than the study asked for.
@@ -212,15 +224,18 @@ study::Document McmcDocument(const McmcStudy& study, const ChainResult& result) 
 
 std::vector<std::string> McmcStudy::FileNames() const {
   std::vector<std::string> names = {kDrawsFile};
+  if (chain.options.superchains > 0) return names;
   for (size_t c = 0; c < chain.options.chains; ++c) names.push_back(StanFile(c));
   return names;
 }
 
 uint64_t McmcStudy::FileBytes() const {
-  // Each draw stands in draws.csv and in the file of its chain, with what Stan's files say of it.
+  // Each draw stands in draws.csv and, without superchains, in the file of its chain, with what
+  // Stan's files say of it.
   constexpr uint64_t kNumber = 26, kOfADraw = 10;
   const stats::mcmc::ChainOptions& options = chain.options;
-  return 2 * kNumber * options.chains * options.draws * (parameters.size() + kOfADraw);
+  const uint64_t files = options.superchains > 0 ? 1 : 2;
+  return files * kNumber * options.chains * options.draws * (parameters.size() + kOfADraw);
 }
 
 std::optional<study::DocumentSection> OwnRowsSection(const McmcStudy& study, const ChainRows& rows,

@@ -21,16 +21,17 @@ VectorXd ColumnOf(const Eigen::MatrixXd& chain, size_t parameter) {
   return chain.col(static_cast<Index>(parameter));
 }
 
-// A line per chain, or what stands for many of them; lines: chains by positions in `x`.
+// A line per chain, or what stands for many of them; lines: chains by positions in `x`, each of
+// which is a `what`.
 void AddChains(const std::vector<double>& x, const std::vector<std::vector<double>>& lines,
-               DocumentPlot& plot) {
+               const std::string& what, DocumentPlot& plot) {
   if (lines.size() <= kMostLines) {
     for (size_t c = 0; c < lines.size(); ++c)
-      plot.series.push_back({fmt::format("chain {}", c + 1), x, lines[c]});
+      plot.series.push_back({fmt::format("{} {}", what, c + 1), x, lines[c]});
     return;
   }
-  DocumentSeries band{fmt::format("lowest to highest of {} chains", lines.size()), x, {}};
-  DocumentSeries mean{"mean of the chains", x, {}};
+  DocumentSeries band{fmt::format("lowest to highest of {} {}s", lines.size(), what), x, {}};
+  DocumentSeries mean{"mean of the " + what + "s", x, {}};
   for (size_t i = 0; i < x.size(); ++i) {
     double lowest = lines[0][i], highest = lowest, sum = 0;
     for (const std::vector<double>& line : lines) {
@@ -71,7 +72,7 @@ DocumentPlot Trace(const std::string& name, const std::string& label, const std:
     std::vector<double>& line = lines.emplace_back();
     for (Index i = 0; i < rows; i += every) line.push_back(column[i]);
   }
-  AddChains(x, lines, plot);
+  AddChains(x, lines, "chain", plot);
   return plot;
 }
 
@@ -167,12 +168,14 @@ std::vector<DocumentPlot> RankPlots(const ChainSummary& summary, const stats::mc
   std::vector<double> x;
   for (size_t bin = 0; bin < kRankBins; ++bin)
     x.push_back((static_cast<double>(bin) + 0.5) / static_cast<double>(kRankBins));
-  const double expected =
-      static_cast<double>(draws.chains.front().rows()) / static_cast<double>(kRankBins);
+  const bool nested = draws.superchains > 0;
+  const size_t members = nested ? draws.chains.size() / draws.superchains : 1;
+  const double expected = static_cast<double>(draws.chains.front().rows()) *
+                          static_cast<double>(members) / static_cast<double>(kRankBins);
   for (size_t j = 0; j < std::min(summary.parameters.size(), kMostPlottedParameters); ++j) {
     DocumentPlot plot{
         "Ranks of " + summary.parameters[j].name, "rank among all draws, as a share", "draws", {}};
-    AddChains(x, RankCounts(draws, j, kRankBins), plot);
+    AddChains(x, RankCounts(draws, j, kRankBins), nested ? "superchain" : "chain", plot);
     plot.series.push_back(
         {"expected where chains agree", {x.front(), x.back()}, {expected, expected}});
     plots.push_back(std::move(plot));

@@ -14,6 +14,23 @@ namespace {
 using Eigen::Index;
 using stats::mcmc::Draws;
 
+// Nested R-hat sees what chains remember of where they began only if that was further apart than
+// they are in the end.
+std::string StartsWarning(const ChainPlan& plan, const std::vector<std::string>& names,
+                          const std::vector<stats::mcmc::ParameterSummary>& summaries) {
+  std::string narrow;
+  for (size_t j = 0; j < names.size(); ++j) {
+    const auto starts = plan.start.row(static_cast<Index>(j)).array();
+    const double spread = std::sqrt((starts - starts.mean()).square().mean());
+    if (spread < summaries[j].sd) narrow += (narrow.empty() ? "" : ", ") + names[j];
+  }
+  if (narrow.empty()) return "";
+  return fmt::format(
+      "Superchains began closer together than the posterior of {} is wide: R-hat may be near 1 "
+      "although chains remember where they began. Take a larger 'spread'.",
+      narrow);
+}
+
 std::vector<std::string> WarningsOf(const ChainPlan& plan, const std::vector<std::string>& names,
                                     const ChainResult& result) {
   std::vector<std::string> warnings;
@@ -55,7 +72,11 @@ ChainSummary SummariseChain(const ChainPlan& plan, const std::vector<std::string
     smallest = std::min(smallest, s.bulk_ess);
   }
   summary.ess_per_decision = smallest / static_cast<double>(summary.decisions);
+  summary.superchains = result.draws.superchains;
   summary.warnings = WarningsOf(plan, names, result);
+  if (summary.superchains == 0) return summary;
+  const std::string starts = StartsWarning(plan, names, all);
+  if (!starts.empty()) summary.warnings.push_back(starts);
   return summary;
 }
 
@@ -96,19 +117,21 @@ std::string StanCsv(const std::vector<std::string>& names, const Draws& draws, s
 std::vector<std::vector<double>> RankCounts(const Draws& draws, size_t parameter, size_t bins) {
   struct Draw {
     double value;
-    size_t chain;
+    size_t line;
   };
+  const size_t lines = draws.superchains > 0 ? draws.superchains : draws.chains.size();
+  const size_t members = draws.chains.size() / lines;
   std::vector<Draw> all;
   for (size_t c = 0; c < draws.chains.size(); ++c) {
     for (const double value : draws.chains[c].col(static_cast<Index>(parameter))) {
-      all.push_back({value, c});
+      all.push_back({value, c / members});
     }
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Draw& a, const Draw& b) { return a.value < b.value; });
-  std::vector<std::vector<double>> counts(draws.chains.size(), std::vector<double>(bins));
+  std::vector<std::vector<double>> counts(lines, std::vector<double>(bins));
   for (size_t rank = 0; rank < all.size(); ++rank) {
-    counts[all[rank].chain][rank * bins / all.size()] += 1;
+    counts[all[rank].line][rank * bins / all.size()] += 1;
   }
   return counts;
 }

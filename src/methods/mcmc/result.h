@@ -16,6 +16,7 @@ struct ParameterResult {
 
 struct ChainSummary {
   std::vector<ParameterResult> parameters;
+  size_t superchains = 0;             // 0: R-hat is that of single chains
   double acceptance_rate = 0;         // after the warm-up
   uint64_t decisions = 0;             // of all chains
   double ess_per_decision = 0;        // the smallest bulk ESS, per decision
@@ -35,8 +36,9 @@ std::string DrawsCsv(const std::vector<std::string>& names, const stats::mcmc::D
 std::string StanCsv(const std::vector<std::string>& names, const stats::mcmc::Draws& draws,
                     size_t chain);
 
-// Of one parameter: how many draws of each chain have a rank in each of `bins` equal parts of all
-// ranks; chains by bins. Equal numbers everywhere: the chains agree.
+// Of one parameter: how many draws of each chain, or of each superchain if there are any, have a
+// rank in each of `bins` equal parts of all ranks; chains by bins. Equal numbers everywhere: they
+// agree.
 std::vector<std::vector<double>> RankCounts(const stats::mcmc::Draws& draws, size_t parameter,
                                             size_t bins);
 

@@ -24,6 +24,8 @@ using study::TableReader;
 constexpr double kMostDecisions = 1e9;
 // Of a chain whose study says neither how many draws nor how many decisions: six stages.
 constexpr uint64_t kDefaultMostDecisions = 70000;
+// Fewer points would hardly show that chains remember where they began.
+constexpr size_t kLeastSuperchains = 4;
 
 // What each protocol opens: the entry that its release list must have.
 struct ChainProtocol {
@@ -149,9 +151,23 @@ size_t ReadChainCount(const TableReader& reader, std::string_view key, int64_t l
   return static_cast<size_t>(count->value);
 }
 
+void ReadSuperchains(const TableReader& reader, ChainSpec& spec) {
+  stats::mcmc::ChainOptions& options = spec.options;
+  const auto least = static_cast<int64_t>(kLeastSuperchains);
+  options.superchains = ReadChainCount(reader, "superchains", least, 1000, 8);
+  if (options.chains % options.superchains != 0) {
+    reader.Fail(reader.PositionOf("superchains"),
+                fmt::format("'superchains' must divide the {} chains, as all have equally many",
+                            options.chains),
+                fmt::format("write, for example: chains = {}",
+                            (options.chains / options.superchains + 1) * options.superchains));
+  }
+}
+
 void ReadChains(const TableReader& reader, ChainSpec& spec) {
   stats::mcmc::ChainOptions& options = spec.options;
   options.chains = ReadChainCount(reader, "chains", 1, 1000, 4);
+  if (reader.Has("superchains")) ReadSuperchains(reader, spec);
   options.warmup = ReadChainCount(reader, "warmup", 0, 1000000, 1000);
   options.draws = ReadChainCount(reader, "draws", 4, 1000000, 1000);
   options.thin = ReadChainCount(reader, "thin", 1, 10000, 1);
@@ -211,6 +227,18 @@ void ReadChains(const TableReader& reader, ChainSpec& spec) {
                   "write the standard deviation of the first proposals, for example: step = 0.1");
     }
     options.initial_scale = step->value;
+  }
+  if (const auto spread = reader.OptionalNumber("spread")) {
+    if (options.superchains == 0) {
+      reader.Fail(spread->position, "'spread' says where superchains begin, and there are none",
+                  "remove it, or write superchains = 8");
+    }
+    if (!(spread->value > 0) || !(spread->value <= 1e6)) {
+      reader.Fail(spread->position, "'spread' must be positive",
+                  "write the standard deviation of the points where superchains begin, for "
+                  "example: spread = 1");
+    }
+    spec.spread = spread->value;
   }
 }
 
@@ -296,7 +324,8 @@ void ReadLipschitz(const TableReader& reader, const std::vector<data::DesignColu
   spec.options.reach = ReachOf(spec, columns);
   if (BeginsTooFar(spec)) {
     reader.Fail(position, "chains begin too far from 0 for a bound of their steps",
-                "begin nearer to 0, or scale the predictors");
+                "begin nearer to 0 (of superchains: take a smaller 'spread'), or scale the "
+                "predictors");
   }
 }
 
@@ -420,9 +449,9 @@ std::shared_ptr<const study::Section> ReadMcmc(const TableReader& reader,
 
 study::SectionReader McmcReader() {
   const std::vector<std::string> keys = {
-      "protocol", "rule",   "model",   "outcome",     "predictors",    "intercept",   "subset",
-      "release",  "chains", "warmup",  "draws",       "thin",          "speculation", "step",
-      "priors",   "start",  "privacy", "first_stage", "most_decisions"};
+      "protocol", "rule",   "model",   "outcome",     "predictors",     "intercept",   "subset",
+      "release",  "chains", "warmup",  "draws",       "thin",           "speculation", "step",
+      "priors",   "start",  "privacy", "first_stage", "most_decisions", "superchains", "spread"};
   study::SectionReader reader{"mcmc", keys, ReadMcmc};
   for (const std::string& model : ChainModelNames()) {
     if (model != "linear")

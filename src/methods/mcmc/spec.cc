@@ -1,10 +1,12 @@
 #include "methods/mcmc/spec.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "base/error.h"
 #include "crypto/hash.h"
+#include "crypto/prg.h"
 #include "stats/mcmc/clipped.h"
 #include "stats/mcmc/lipschitz.h"
 
@@ -92,7 +94,7 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   plan.options = spec.options;
   plan.rule = spec.rule;
   plan.staged = spec.first_stage > 0;
-  plan.start = StartOf(spec).replicate(1, static_cast<Index>(spec.options.chains));
+  plan.start = StartsOf(spec);
   for (const std::string& name : ParameterNames(spec)) {
     const auto given = spec.priors.find(name);
     plan.priors.push_back(given == spec.priors.end() ? spec.coefficients : given->second);
@@ -105,8 +107,29 @@ ChainPlan PlanOf(const ChainSpec& spec) {
   return plan;
 }
 
+MatrixXd StartsOf(const ChainSpec& spec) {
+  const VectorXd centre = StartOf(spec);
+  const auto chains = static_cast<Index>(spec.options.chains);
+  MatrixXd starts = centre.replicate(1, chains);
+  if (spec.options.superchains == 0) return starts;
+  const auto members = chains / static_cast<Index>(spec.options.superchains);
+  crypto::Prg stream(crypto::Key{});
+  stats::blr::Variates variates(stream);
+  for (Index first = 0; first < chains; first += members) {
+    VectorXd point = centre;
+    for (double& value : point) value += spec.spread * variates.Normal();
+    starts.middleCols(first, members) = point.replicate(1, members);
+  }
+  return starts;
+}
+
 bool BeginsTooFar(const ChainSpec& spec) {
-  return spec.options.reach.dot(StartOf(spec).cwiseAbs()) > stats::mcmc::kFarthest;
+  const VectorXd centre = StartOf(spec);
+  const MatrixXd starts = StartsOf(spec);
+  const auto farthest = [&](const MatrixXd& points) {
+    return stats::mcmc::ReachOf(points, spec.options.reach).maxCoeff();
+  };
+  return std::max(farthest(starts), farthest(starts.colwise() - centre)) > stats::mcmc::kFarthest;
 }
 
 StagedRows SplitStages(const ChainRows& rows, double first_stage) {

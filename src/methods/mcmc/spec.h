@@ -41,6 +41,7 @@ struct ChainSpec {
   std::map<std::string, double> start;               // by parameter; 0 elsewhere
   Rule rule = Rule::kBit;
   stats::mcmc::ChainOptions options;
+  double spread = 1;  // standard deviation of the points around `start` where superchains begin
   std::optional<ChainPrivacy> privacy;  // empty: no claim is made
   // Delayed acceptance: about this share of the rows decides first; 0: all rows decide at once.
   double first_stage = 0;
@@ -55,7 +56,11 @@ bool TakesOutcome(ChainModel model, double outcome);
 // "intercept", the predictors, then "log_sigma" or "log_size".
 std::vector<std::string> ParameterNames(const ChainSpec& spec);
 ChainPlan PlanOf(const ChainSpec& spec);
-// Whether chains begin further from 0 than bounded steps allow (stats/mcmc/lipschitz.h).
+// Parameters by chains. Superchains begin at points drawn once for ever around `start`, the same in
+// every study.
+Eigen::MatrixXd StartsOf(const ChainSpec& spec);
+// Whether chains begin further from 0, or superchains from `start`, than bounded steps allow
+// (stats/mcmc/lipschitz.h).
 bool BeginsTooFar(const ChainSpec& spec);
 
 // A party's rows: predictors without the column of ones, in the order of the spec.

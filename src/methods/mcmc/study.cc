@@ -230,12 +230,15 @@ void McmcStudy::Describe(study::Plan& plan) const {
   }
   plan.analyses.push_back(
       {file.analyses.front().name, file.analyses.front().protocol,
-       fmt::format("{} regression of {}{}; {} chains, {} decisions each{}",
-                   ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome, predictors,
-                   options.chains, DecisionsText(options),
-                   chain.staged ? fmt::format(" in two stages, about {} % of the rows first",
-                                              100 * spec.first_stage)
-                                : ""),
+       fmt::format(
+           "{} regression of {}{}; {} chains{}, {} decisions each{}",
+           ChainModelNames()[static_cast<size_t>(spec.model)], spec.outcome, predictors,
+           options.chains,
+           options.superchains > 0 ? fmt::format(" in {} superchains", options.superchains) : "",
+           DecisionsText(options),
+           chain.staged
+               ? fmt::format(" in two stages, about {} % of the rows first", 100 * spec.first_stage)
+               : ""),
        ChainRowsText(*this), parameters.size()});
   if (!IsPrivate()) {
     for (const McmcCheck& check : Checks(file.disclosure)) {
@@ -265,10 +268,13 @@ void McmcStudy::Describe(study::Plan& plan) const {
   if (stats::mcmc::StagesOf(options) > 1) plan.notes.push_back(StagesText(*this));
   for (size_t j = 0; j < parameters.size(); ++j) {
     const bool flat = chain.priors[j].kind == stats::mcmc::PriorKind::kFlat;
-    plan.notes.push_back(fmt::format(
-        "Prior of {}: {}{}; chains begin at {}.", parameters[j], PriorText(chain.priors[j]),
-        flat ? ", which is no distribution, and the posterior need not be one" : "",
-        chain.start(static_cast<Eigen::Index>(j), 0)));
+    const auto starts = chain.start.row(static_cast<Eigen::Index>(j));
+    plan.notes.push_back(
+        fmt::format("Prior of {}: {}{}; {}.", parameters[j], PriorText(chain.priors[j]),
+                    flat ? ", which is no distribution, and the posterior need not be one" : "",
+                    options.superchains > 0 ? fmt::format("superchains begin from {:.3g} to {:.3g}",
+                                                          starts.minCoeff(), starts.maxCoeff())
+                                            : fmt::format("chains begin at {}", starts(0))));
   }
 }
 

@@ -22,7 +22,7 @@
 
 namespace partita::methods::mcmc {
 
-// The files of a result.
+// The files of a result; of superchains, whose chains say little alone, only the first one.
 inline constexpr char kDrawsFile[] = "draws.csv";
 inline std::string StanFile(size_t chain) { return "stan-" + std::to_string(chain + 1) + ".csv"; }
 

@@ -27,7 +27,7 @@ class Proposals {
  public:
   Proposals(Index dimension, const ChainOptions& options)
       : options_(options),
-        log_scale_(std::log(2.38 / std::sqrt(static_cast<double>(dimension)))),
+        log_scale_(FirstLogScale(dimension)),
         mean_(VectorXd::Zero(dimension)),
         covariance_(MatrixXd::Identity(dimension, dimension) * options.initial_scale *
                     options.initial_scale),
@@ -43,20 +43,27 @@ class Proposals {
 
   // After decision number t = 0, 1, ... of the warm-up.
   void Learn(size_t t, const MatrixXd& current, double accepted_share) {
-    const double weight = 1 / std::pow(static_cast<double>(t) + 1, 0.6);
+    const double weight = 1 / std::pow(static_cast<double>(t - scaled_since_) + 1, 0.6);
     log_scale_ += weight * (accepted_share - BestRate(options_.acceptance));
     // Steps that are shortened anyway are accepted too often for ever.
     if (options_.longest > 0) log_scale_ = std::min(log_scale_, kLargestLogScale);
     // The first tenth is on its way to the typical set.
     if (10 * t < options_.warmup) return;
+    const bool apart = options_.superchains > 0;
+    if (apart && (t == options_.warmup / 4 || t == options_.warmup / 2)) {
+      Forget();
+      rescale_ = true;
+    }
     for (Index c = 0; c < current.cols(); ++c) See(current.col(c));
-    if (t % 20 == 0) TakeOver();
+    if (!(apart || t % 20 == 0) || !TakeOver() || !rescale_) return;
+    log_scale_ = FirstLogScale(mean_.size());
+    scaled_since_ = t + 1;
+    rescale_ = false;
   }
 
   // Before another warm-up: forgets what was seen, for these draws know better.
   void LearnAgain(const std::vector<MatrixXd>& chains) {
-    seen_ = 0;
-    mean_.setZero();
+    Forget();
     for (const MatrixXd& chain : chains) {
       for (Index i = 0; i < chain.rows(); ++i) See(chain.row(i).transpose());
     }
@@ -64,6 +71,15 @@ class Proposals {
   }
 
  private:
+  static double FirstLogScale(Index dimension) {
+    return std::log(2.38 / std::sqrt(static_cast<double>(dimension)));
+  }
+
+  void Forget() {
+    seen_ = 0;
+    mean_.setZero();
+  }
+
   void See(const VectorXd& state) {
     seen_ += 1;
     const VectorXd old = state - mean_;
@@ -72,17 +88,22 @@ class Proposals {
                                  : MatrixXd(sum_of_squares_ + old * (state - mean_).transpose());
   }
 
-  void TakeOver() {
-    if (seen_ < 10 * static_cast<double>(mean_.size())) return;
+  // Whether there was enough to take over.
+  bool TakeOver() {
+    if (seen_ < 10 * static_cast<double>(mean_.size())) return false;
     covariance_ = sum_of_squares_ / (seen_ - 1);
     covariance_.diagonal() +=
         1e-6 * covariance_.diagonal() + VectorXd::Constant(mean_.size(), 1e-12);
     const Eigen::LLT<MatrixXd> factor(covariance_);
-    if (factor.info() == Eigen::Success) factor_ = factor.matrixL();
+    if (factor.info() != Eigen::Success) return false;
+    factor_ = factor.matrixL();
+    return true;
   }
 
   const ChainOptions& options_;
   double log_scale_;
+  size_t scaled_since_ = 0;  // the first decision that the scale follows
+  bool rescale_ = false;     // with the next covariance, after one was forgotten
   double seen_ = 0;
   VectorXd mean_;
   MatrixXd sum_of_squares_, covariance_, factor_;
@@ -143,6 +164,25 @@ bool HasWholeBlocks(const ChainOptions& options) {
   return true;
 }
 
+namespace {
+
+void CheckSuperchains(const MatrixXd& start, const ChainOptions& options) {
+  if (options.superchains == 0) return;
+  bool together = options.chains % options.superchains == 0;
+  if (together) {
+    const auto members = static_cast<Index>(options.chains / options.superchains);
+    for (Index c = 0; c < start.cols(); ++c) {
+      together = together && start.col(c) == start.col(c / members * members);
+    }
+  }
+  if (!together) {
+    throw Error(ErrorCode::kUsage,
+                "superchains are equally many chains each, which begin at one point");
+  }
+}
+
+}  // namespace
+
 Draws RunChains(const MatrixXd& start, const ChainOptions& options, const Decide& decide,
                 crypto::RandomSource& public_source, Progress& progress, const GoOn& go_on) {
   if (options.chains == 0 || options.draws == 0 || options.thin == 0 ||
@@ -153,12 +193,14 @@ Draws RunChains(const MatrixXd& start, const ChainOptions& options, const Decide
     throw Error(ErrorCode::kUsage, "the decisions are not a multiple of those of a block",
                 "choose other numbers of warm-up decisions or draws");
   }
+  CheckSuperchains(start, options);
   const uint64_t total = DecisionsOf(options);
   const size_t stages = StagesOf(options);
   blr::Variates variates(public_source);
   Proposals proposals(start.rows(), options);
   MatrixXd current = start;
   Draws draws;
+  draws.superchains = options.superchains;
   draws.chains.assign(options.chains, MatrixXd(static_cast<Index>(options.draws), start.rows()));
   std::vector<MatrixXd> steps(options.speculation);
   const auto chains = static_cast<double>(options.chains);

@@ -5,7 +5,9 @@
 //             that is with probability r / (1 + r). Both leave the posterior invariant.
 // Adaptation  During the warm-up the covariance of the proposals follows the states of all chains
 //             (Haario, Saksman & Tamminen, Bernoulli 2001) and their scale the acceptance rate
-//             (Andrieu & Thoms 2008); both are frozen when the draws begin.
+//             (Andrieu & Thoms 2008); both are frozen when the draws begin. Superchains, which
+//             begin far from each other, forget after a quarter and after half of the warm-up
+//             where they came from.
 // Stages      Chains that may go on (most_decisions) do so while they have not converged: what was
 //             drawn becomes warm-up, whose covariance the proposals take over, the warm-up is made
 //             once more, and then there are twice as many decisions for as many draws. All of it
@@ -27,6 +29,9 @@ enum class Acceptance { kMetropolis, kBarker };
 
 struct ChainOptions {
   size_t chains = 4;
+  // So many groups of neighbouring chains begin at one point each and are judged together
+  // (diagnostics.h); divides `chains`. 0: every chain is judged by itself.
+  size_t superchains = 0;
   size_t warmup = 1000;
   size_t draws = 1000;  // kept from each chain
   size_t thin = 1;      // decisions per kept draw; twice as many with every further stage
@@ -71,6 +76,7 @@ std::vector<Question> Questions(size_t decisions);
 
 struct Draws {
   std::vector<Eigen::MatrixXd> chains;  // draws by parameters, of the last stage
+  size_t superchains = 0;               // as in ChainOptions
   size_t stages = 1;                    // that were made
   double acceptance_rate = 0;           // after the warm-up
   uint64_t decisions = 0;               // of all chains, warm-up included
@@ -81,8 +87,8 @@ struct Draws {
 using GoOn = std::function<bool(const Draws& draws)>;
 
 // start: d by chains. public_source: the common seed. go_on: none: while they have not converged
-// (diagnostics.h). Throws kUsage for no chains or draws, and where speculation does not divide the
-// decisions of a stage.
+// (diagnostics.h). Throws kUsage for no chains or draws, where speculation does not divide the
+// decisions of a stage, and where superchains do not divide the chains or begin at two points.
 Draws RunChains(const Eigen::MatrixXd& start, const ChainOptions& options, const Decide& decide,
                 crypto::RandomSource& public_source, Progress& progress, const GoOn& go_on = {});
 

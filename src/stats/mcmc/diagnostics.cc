@@ -76,6 +76,10 @@ double Rhat(const MatrixXd& chains) {
   return std::sqrt(v.total / v.within);
 }
 
+double Variance(const VectorXd& values) {
+  return (values.array() - values.mean()).square().sum() / static_cast<double>(values.size() - 1);
+}
+
 // Geyer's initial monotone sequence on the combined autocorrelations.
 double Ess(const MatrixXd& chains) {
   const Index n = chains.rows();
@@ -121,6 +125,38 @@ double RankRhat(const MatrixXd& draws) {
   const MatrixXd split = Split(draws);
   const double median = Quantile(Flat(split), 0.5);
   return std::max(Rhat(NormalScores(split)), Rhat(NormalScores((split.array() - median).abs())));
+}
+
+double NestedRhat(const MatrixXd& draws, size_t superchains) {
+  const auto groups = static_cast<Index>(superchains);
+  if (groups < 2 || draws.cols() % groups != 0 || draws.rows() < 2) {
+    throw Error(ErrorCode::kUsage, "superchains are two or more groups of equally many chains");
+  }
+  const Index members = draws.cols() / groups;
+  const VectorXd means = draws.colwise().mean();
+  VectorXd of_groups(groups);
+  double within = 0;
+  for (Index k = 0; k < groups; ++k) {
+    const VectorXd own = means.segment(k * members, members);
+    of_groups(k) = own.mean();
+    if (members > 1) within += Variance(own);
+    for (Index c = k * members; c < (k + 1) * members; ++c) {
+      within += Variance(draws.col(c)) / static_cast<double>(members);
+    }
+  }
+  within /= static_cast<double>(groups);
+  const double between = Variance(of_groups);
+  if (within == 0) return between == 0 ? 1 : HUGE_VAL;
+  return std::sqrt(1 + between / within);
+}
+
+double RankNestedRhat(const MatrixXd& draws, size_t superchains) {
+  CheckDraws(draws);
+  const MatrixXd split = Split(draws);
+  const double median = Quantile(Flat(split), 0.5);
+  // First halves stand before second ones, group by group.
+  return std::max(NestedRhat(NormalScores(split), 2 * superchains),
+                  NestedRhat(NormalScores((split.array() - median).abs()), 2 * superchains));
 }
 
 double BulkEss(const MatrixXd& draws) {
@@ -176,7 +212,7 @@ std::vector<ParameterSummary> Summarise(const Draws& draws) {
     const double sd_of_square = std::sqrt((square.array() - square.mean()).square().mean());
     s.mcse_sd = s.sd == 0 ? 0 : sd_of_square / std::sqrt(MeanEss(square)) / (2 * s.sd);
     s.mcse_median = QuantileMcse(own, 0.5);
-    s.rhat = RankRhat(own);
+    s.rhat = draws.superchains > 0 ? RankNestedRhat(own, draws.superchains) : RankRhat(own);
     s.bulk_ess = BulkEss(own);
     s.tail_ess = TailEss(own);
     summaries.push_back(s);
@@ -187,12 +223,14 @@ std::vector<ParameterSummary> Summarise(const Draws& draws) {
 uint64_t ExpectedDecisions(const ChainOptions& options, size_t parameters) {
   // Decisions per effective draw and dimension (tests/stats/mcmc/continued_test.cc), and
   // effective draws for R-hat below 1.01 in most runs, which are more than kSmallestEss.
-  constexpr double kDecisionsPerDraw = 5, kDrawsForRhat = 600;
+  constexpr double kDecisionsPerDraw = 5, kDrawsPerGroup = 150;
+  const size_t groups = options.superchains > 0 ? options.superchains : size_t{4};
+  const double draws_for_rhat = kDrawsPerGroup * static_cast<double>(groups);
   const double per_draw = kDecisionsPerDraw * static_cast<double>(parameters);
   size_t stage = 0;
   while (stage + 1 < StagesOf(options)) {
     const auto after = static_cast<double>(DecisionsOfStage(options, stage) - options.warmup);
-    if (after * static_cast<double>(options.chains) > kDrawsForRhat * per_draw) break;
+    if (after * static_cast<double>(options.chains) > draws_for_rhat * per_draw) break;
     ++stage;
   }
   return DecisionsBefore(options, stage + 1);

@@ -1,5 +1,6 @@
 // Whether chains have converged and what their draws are worth (Vehtari, Gelman, Simpson, Carpenter
-// & Buerkner, Bayesian Analysis 2021).
+// & Buerkner, Bayesian Analysis 2021), and the same of many short chains (Margossian, Hoffman,
+// Sountsov, Riou-Durand, Vehtari & Gelman, "Nested R-hat", Bayesian Analysis 2024).
 #pragma once
 
 #include <Eigen/Core>
@@ -14,6 +15,15 @@ namespace partita::stats::mcmc {
 // The larger of the rank-normalised split R-hat of the draws and of their distances from the
 // median.
 double RankRhat(const Eigen::MatrixXd& draws);
+// Nested R-hat of K = `superchains` groups of M neighbouring columns each: sqrt(1 + B / W), B the
+// variance of the groups' means, W the average over groups of the variance of the means of their
+// chains (0 if M = 1) and of the average variance within a chain. Chains of a group begin at one
+// point, so that B / W is above its 1 / (effective draws of a group) as long as they remember it,
+// however short a chain is. Throws kUsage unless 1 < K divides the columns.
+double NestedRhat(const Eigen::MatrixXd& draws, size_t superchains);
+// As RankRhat: the larger one of the rank-normalised draws and of their distances from the median,
+// the halves of a group's chains as two groups, so that it sees what all chains still do together.
+double RankNestedRhat(const Eigen::MatrixXd& draws, size_t superchains);
 // Effective sample size of the rank-normalised split draws: for the location.
 double BulkEss(const Eigen::MatrixXd& draws);
 // The smaller one of the indicators below the 5 % and the 95 % quantile.
@@ -26,7 +36,7 @@ struct ParameterSummary {
   double mcse_mean = 0, mcse_sd = 0, mcse_median = 0;
   double rhat = 0, bulk_ess = 0, tail_ess = 0;
 };
-// One per parameter.
+// One per parameter. rhat: of superchains nested.
 std::vector<ParameterSummary> Summarise(const Draws& draws);
 
 // What chains must reach, everywhere: that paper's recommendations.

@@ -1,4 +1,5 @@
-// What is computed from the draws of a chain: sensitivity to priors, predictive checks.
+// What is computed from the draws of a chain: sensitivity to priors, predictive checks, warnings.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "methods/mcmc/predictive_checks.h"
 #include "methods/mcmc/prior_sensitivity.h"
+#include "methods/mcmc/result.h"
 #include "stats/mcmc/outcomes.h"
 #include "tests/stats/blr/random.h"
 
@@ -22,6 +24,31 @@ using stats::blr::TestRandom;
 using stats::blr::Variates;
 using stats::mcmc::Draws;
 using stats::mcmc::ParsePrior;
+
+// Superchains that began closer together than the posterior is wide may look settled too early.
+TEST(ChainSummaryTest, SuperchainsBeginFurtherApartThanThePosterior) {
+  TestRandom random(5);
+  Variates variates(random);
+  ChainPlan plan;
+  plan.priors = {ParsePrior("normal(0, 1)"), ParsePrior("normal(0, 1)")};
+  plan.start = MatrixXd(2, 8);
+  ChainResult result;
+  result.draws.superchains = 4;
+  result.draws.decisions = 1;
+  for (Index c = 0; c < 8; ++c) {
+    plan.start.col(c) << static_cast<double>(c / 2), 0.1 * static_cast<double>(c / 2);
+    MatrixXd& chain = result.draws.chains.emplace_back(50, 2);
+    for (double& value : chain.reshaped()) value = 0.5 * variates.Normal();
+  }
+  const ChainSummary summary = SummariseChain(plan, {"wide", "narrow"}, result);
+  EXPECT_EQ(summary.superchains, 4u);
+  ASSERT_EQ(summary.warnings.size(), 1u);
+  EXPECT_THAT(summary.warnings[0],
+              ::testing::StartsWith(
+                  "Superchains began closer together than the posterior of narrow is wide"));
+  plan.start.row(1) *= 10;
+  EXPECT_TRUE(SummariseChain(plan, {"wide", "narrow"}, result).warnings.empty());
+}
 
 // A mean with normal prior N(1, 4) and data worth N(3, 1): precision 1.25. With the prior to the
 // power a the precision is 1 + a/4 and the mean (3 + a/4) / (1 + a/4). Of 4e5 draws with weights

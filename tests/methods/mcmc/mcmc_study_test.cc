@@ -261,6 +261,38 @@ TEST(McmcStudyTest, ChainsGoOnUntilTheyHaveConverged) {
   }
 }
 
+// Superchains: the plan says where they begin, the result that R-hat is nested. What a promise costs
+// are the decisions, not how they are spread over chains.
+TEST(McmcStudyTest, SuperchainsAreJudgedTogether) {
+  Options options;
+  options.analysis = Logistic("chains = 16\nsuperchains = 4\nwarmup = 40\ndraws = 10\nthin = 2\n");
+  const auto ends = RunStudy(options);
+  for (const auto& end : ends) ASSERT_FALSE(end.error) << end.party << ": " << end.error->message();
+  ExpectPlannedTraffic(ends);
+  const study::Plan& plan = ends[0].outcome->plan;
+  EXPECT_THAT(plan.analyses[0].model, HasSubstr("16 chains in 4 superchains, 60 decisions each"));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("superchains begin from -")));
+  const study::Document& document = testing::DocumentOf(*ends[0].outcome);
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json["superchains"], 4);
+  EXPECT_EQ(json["decisions"], 16 * 60);
+  EXPECT_THAT(document.sections[0].paragraphs,
+              Contains(HasSubstr("16 chains of 10 draws, 4 in each of 4 superchains")));
+  EXPECT_THAT(document.sections[0].paragraphs, Contains(HasSubstr("R-hat is nested")));
+  ASSERT_EQ(document.files.size(), 1u);
+  EXPECT_EQ(document.files[0].name, "draws.csv");
+  const auto epsilon_of = [](const std::string& chains) {
+    Options private_options;
+    private_options.analysis = Logistic(chains +
+                                        "[analysis.privacy]\nepsilon = 50\ndelta = 1e-5\n"
+                                        "adjacency = \"replace\"\nclip = 0.003\n");
+    const auto study = Prepare(private_options);
+    return dynamic_cast<const McmcStudy&>(*study).statement.rows.front().loss.epsilon_upper;
+  };
+  EXPECT_EQ(epsilon_of("chains = 16\nsuperchains = 4\nwarmup = 10\ndraws = 20\n"),
+            epsilon_of("chains = 4\nwarmup = 10\ndraws = 110\n"));
+}
+
 // Where there is a promise the budget is charged, whether or not it is used up.
 TEST(McmcStudyTest, TheBudgetIsCharged) {
   const auto epsilon_of = [](const std::string& chains) {

@@ -106,6 +106,23 @@ TEST(PlotsTest, RanksHaveWhatIsExpected) {
   EXPECT_EQ(plots[1].series[3].y, (std::vector<double>{25, 25}));
 }
 
+// Ranks of superchains are those of their chains together.
+TEST(PlotsTest, RanksOfSuperchainsStandTogether) {
+  stats::mcmc::Draws draws = Draws(6, 1);
+  draws.superchains = 3;
+  const auto counts = RankCounts(draws, 1, 3);
+  ASSERT_EQ(counts.size(), 3U);
+  double in_all = 0;
+  for (const double count : counts[0]) in_all += count;
+  EXPECT_EQ(in_all, 1000);
+  EXPECT_GT(counts[0][0], 900);  // shifted by the chain
+  EXPECT_GT(counts[2][2], 900);
+  const auto plots = RankPlots(Summary(draws), draws);
+  ASSERT_EQ(plots[1].series.size(), 4U);
+  EXPECT_EQ(plots[1].series[0].name, "superchain 1");
+  EXPECT_EQ(plots[1].series[3].y, (std::vector<double>{50, 50}));
+}
+
 TEST(PlotsTest, CoefficientsHaveTheirUnit) {
   EXPECT_EQ(CoefficientUnit(ChainModel::kLogistic), "log odds ratio");
   EXPECT_EQ(CoefficientUnit(ChainModel::kPoisson), "log rate ratio");

@@ -126,6 +126,32 @@ TEST(McmcSectionTest, HasDefaults) {
   EXPECT_EQ(Parse(sums).options.acceptance, Acceptance::kMetropolis);
 }
 
+// Chains of a superchain begin at one point, superchains at points around `start`.
+TEST(McmcSectionTest, SuperchainsBeginApart) {
+  const std::string text = Edited(kStudy, "chains = 6", "chains = 12\nsuperchains = 4");
+  const ChainSpec& spec = Parse(text);
+  EXPECT_EQ(spec.options.superchains, 4u);
+  EXPECT_EQ(spec.spread, 1);
+  const Eigen::MatrixXd one = PlanOf(spec).start;
+  for (Eigen::Index c = 0; c < 12; ++c) {
+    EXPECT_EQ(one.col(c), one.col(c / 3 * 3));
+    const bool first = c % 3 == 0;
+    EXPECT_EQ(one.col(c) == one.col(std::max<Eigen::Index>(c, 1) - 1), !first || c == 0);
+  }
+  const ChainSpec& wider = Parse(Edited(text, "superchains = 4", "superchains = 4\nspread = 2"));
+  const Eigen::Vector3d centre(-0.5, 0, 0);
+  EXPECT_EQ((PlanOf(wider).start.colwise() - centre), 2 * (one.colwise() - centre));
+}
+
+// Bounded steps bound where chains can be.
+TEST(McmcSectionTest, SuperchainsBeginWithinTheBoundsOfSteps) {
+  const std::string steps =
+      Edited(Edited(kStudy, "clip = 0.005", "lipschitz = 0.05"), "chains = 6", "chains = 8");
+  EXPECT_FALSE(BeginsTooFar(Parse(Edited(steps, "chains = 8", "chains = 8\nsuperchains = 4"))));
+  EXPECT_THROW(Parse(Edited(steps, "chains = 8", "chains = 8\nsuperchains = 4\nspread = 50")),
+               Error);
+}
+
 TEST(McmcSectionTest, PenaltyTakesItsNoiseInRows) {
   std::string text =
       Edited(kStudy, "protocol = \"decisions\"\nrule = \"barker\"", "protocol = \"penalty\"");
@@ -169,6 +195,12 @@ TEST(McmcSectionTest, EveryMistakeHasItsPlaceAndARemedy) {
       {"release = [\"decisions\"]", "release = [\"moments\"]", "51:12", "does not open 'moments'",
        "release = [\"decisions\"]"},
       {"chains = 6", "chains = 0", "52:10", "from 1 to 1000", "chains = 4"},
+      {"chains = 6", "chains = 6\nsuperchains = 4", "53:15", "must divide the 6 chains",
+       "chains = 8"},
+      {"chains = 6", "chains = 6\nsuperchains = 3", "53:15", "from 4 to", "superchains = 8"},
+      {"chains = 6", "chains = 6\nspread = 1", "53:10", "there are none", "superchains = 8"},
+      {"chains = 6", "chains = 6\nsuperchains = 6\nspread = 0", "54:10", "must be positive",
+       "spread = 1"},
       {"warmup = 400", "warmup = 400\nmost_decisions = 7", "54:18",
        "'most_decisions' must be at least", "most_decisions = 70000"},
       {"warmup = 400", "warmup = -1", "53:10", "from 0 to", "warmup"},

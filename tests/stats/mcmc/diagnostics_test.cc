@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "tests/paths.h"
 #include "tests/stats/blr/random.h"
 
 namespace partita::stats::mcmc::diagnostics_test {
@@ -54,6 +57,59 @@ TEST(Diagnostics, NoticeChainsThatDisagree) {
   stuck.col(1).setOnes();
   EXPECT_GT(RankRhat(stuck), 1.05);
   EXPECT_THROW(RankRhat(MatrixXd::Zero(3, 2)), Error);
+}
+
+// By R, from the definition; the mean of ranks of both halves as RankNestedRhat takes them.
+TEST(Diagnostics, NestedRhatIsThatOfR) {
+  std::ifstream file(FixturePath("references/mcmc/nested_rhat.json"));
+  for (const auto& reference : nlohmann::json::parse(file)) {
+    SCOPED_TRACE(reference["name"]);
+    const auto values = reference["draws"].get<std::vector<double>>();
+    const auto rows = reference["iterations"].get<Eigen::Index>();
+    const MatrixXd draws = Eigen::Map<const MatrixXd>(
+        values.data(), rows, static_cast<Eigen::Index>(values.size()) / rows);
+    const auto superchains = reference["superchains"].get<size_t>();
+    EXPECT_NEAR(NestedRhat(draws, superchains), reference["nested"].get<double>(), 1e-12);
+    EXPECT_NEAR(RankNestedRhat(draws, superchains),
+                std::max(reference["bulk"].get<double>(), reference["folded"].get<double>()), 1e-9);
+  }
+}
+
+// Four superchains of 25 chains with 20 draws: a single chain is far too short.
+TEST(Diagnostics, NestedRhatJudgesManyShortChains) {
+  const MatrixXd settled = Chains(0.5, 20, 100, 5);
+  EXPECT_GT(RankRhat(settled), 1.03);
+  EXPECT_LT(RankNestedRhat(settled, 4), 1.01);
+  // Each superchain still near where it began.
+  MatrixXd remembering = settled;
+  for (Eigen::Index c = 0; c < 100; ++c) {
+    remembering.col(c).array() += 0.4 * static_cast<double>(c / 25 - 1);
+  }
+  EXPECT_GT(RankNestedRhat(remembering, 4), 1.05);
+  MatrixXd wider = settled;  // one of them elsewhere in scale
+  wider.leftCols(25) *= 2;
+  EXPECT_GT(RankNestedRhat(wider, 4), 1.05);
+  MatrixXd drifting = settled;  // all on their way together
+  for (Eigen::Index i = 0; i < 20; ++i) drifting.row(i).array() += 0.05 * static_cast<double>(i);
+  EXPECT_LT(NestedRhat(drifting, 4), 1.01);
+  EXPECT_GT(RankNestedRhat(drifting, 4), 1.02);
+}
+
+TEST(Diagnostics, SuperchainsAreGroupsOfChains) {
+  const MatrixXd x = Chains(0, 10, 6, 4);
+  EXPECT_THROW(NestedRhat(x, 1), Error);
+  EXPECT_THROW(NestedRhat(x, 4), Error);
+  EXPECT_THROW(RankNestedRhat(Chains(0, 3, 6, 4), 2), Error);
+  EXPECT_EQ(NestedRhat(MatrixXd::Ones(10, 6), 3), 1);
+  MatrixXd stuck = MatrixXd::Ones(10, 6);
+  stuck.leftCols(2).setZero();
+  EXPECT_EQ(NestedRhat(stuck, 3), HUGE_VAL);
+  // What a summary says is of the superchains, if there are any.
+  Draws draws;
+  for (Eigen::Index c = 0; c < 6; ++c) draws.chains.emplace_back(x.col(c));
+  EXPECT_EQ(Summarise(draws).front().rhat, RankRhat(x));
+  draws.superchains = 3;
+  EXPECT_EQ(Summarise(draws).front().rhat, RankNestedRhat(x, 3));
 }
 
 // The stated errors are those of repeated runs: 200 runs, ratio of standard deviations within 25 %

@@ -237,6 +237,15 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
 study::DocumentSection NotConverged(const Spec& spec, const Regression& regression) {
   study::DocumentSection section;
   section.heading = "Not converged";
+  if (spec.law.family == stats::glm::Family::kGaussian && regression.moving.empty()) {
+    section.paragraphs.emplace_back(
+        "There are no estimates. The columns explain the outcome without a rest (a perfect fit), "
+        "so "
+        "that there are no residuals to estimate a deviance and standard errors from; or a "
+        "coefficient or standard error is beyond all bounds. Leave out the column that the outcome "
+        "is made of.");
+    return section;
+  }
   if (spec.sealed) {
     section.paragraphs.emplace_back(
         "There are no estimates: after the last step the score was not zero, a linear predictor "

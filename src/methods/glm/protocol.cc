@@ -71,8 +71,9 @@ Fitted Fitter::Finish() {
   mpc::Together(engine_, tasks);
   const auto converged = [&](Engine& e) {
     const double most_outside = 2 * static_cast<double>(task_.max_rows());
-    const Shared failures =
-        WithBound(e.Add(failures_, sums.outside), failures_.bound + most_outside);
+    Shared failures = WithBound(e.Add(failures_, sums.outside), failures_.bound + most_outside);
+    if (task_.spec.law.family == stats::glm::Family::kGaussian)
+      failures = WithBound(e.Add(failures, LeavesNothing(e, task_, sums)), failures.bound + 1);
     return mpc::Converged(e, solved_, Values(fitted_.estimate_steps), failures);
   };
   Shared statistics;

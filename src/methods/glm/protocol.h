@@ -16,7 +16,8 @@
 //                  quadratically.
 // Convergence      At the last point, once more on shares: the step from there is at most one step
 //                  of the estimate's grid, in every coordinate; no row is beyond the limits of
-//                  linear predictors; nothing failed in any step (scoring_step.h). Else the fit did not
+//                  linear predictors; nothing failed in any step (scoring_step.h); a gaussian model
+//                  leaves residuals (solve.h). Else the fit did not
 //                  converge: more steps are needed, or there is no maximum (separation).
 // Revealed         Releases `disclosure`, `independence`, `iterates`, `estimates`, `fit`, as above
 //                  and nothing else. Messages are the same whether it converges or not.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/division.h"
 
@@ -13,6 +14,7 @@ using mpc::Shared;
 using mpc::WithBound;
 
 constexpr int kDispersionBits = 30;
+constexpr double kLeastPearson = 0x1p-36;
 
 // Pearson's sum over n - p, 1 x 1.
 Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, const Shared& rows) {
@@ -38,6 +40,12 @@ mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& su
   if (TakesDispersion(task.spec))
     scoring.dispersion = [&](Engine& e) { return Dispersion(e, task, sums, rows); };
   return SolveStep(engine, scoring, last);
+}
+
+Shared LeavesNothing(Engine& engine, const Task& task, const SharedSums& sums) {
+  const std::vector<Shared> less = {mpc::PlusConstant(engine, sums.pearson, -kLeastPearson,
+                                                      task.units.most_pearson + kLeastPearson)};
+  return WithBound(engine.ToRing(mpc::IsNegative(engine, less)).front(), 1);
 }
 
 }  // namespace partita::methods::glm

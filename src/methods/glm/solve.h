@@ -14,4 +14,8 @@ namespace partita::methods::glm {
 mpc::SolvedStep SolveSums(mpc::Engine& engine, const Task& task, const SharedSums& sums,
                           const mpc::Shared& rows, const mpc::SolvedStep* last = nullptr);
 
+// 1 x 1, of a gaussian model: 1 where Pearson's sum is below 2^-36 of 2^row_bits, so that dispersion
+// and deviance would be of rounding alone, else 0. A comparison and its way back to the ring.
+mpc::Shared LeavesNothing(mpc::Engine& engine, const Task& task, const SharedSums& sums);
+
 }  // namespace partita::methods::glm

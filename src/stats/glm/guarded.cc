@@ -33,7 +33,8 @@ Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool 
   for (int trial = 0; trial < guard.trials; ++trial) {
     const Eigen::VectorXd tried = best + fraction * direction;
     const PointSums sums = SumsAt(law, rows, tried, limits);
-    if (sums.score.dot(direction) < -guard.slack) {
+    const bool beyond = tried.cwiseAbs().maxCoeff() > guard.most;
+    if (beyond || sums.score.dot(direction) < -guard.slack) {
       fraction /= 2;
       ++fit.rejected;
       continue;

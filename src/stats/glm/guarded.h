@@ -15,11 +15,11 @@ struct Guarded {
   double most_rise = 0;
 };
 
-// slack: what is tried at b + t d is taken where U' d >= -slack, else t is halved. Converged: the
+// slack: what is tried at b + t d is taken where U' d >= -slack and no coordinate is beyond `most`, else t is halved. Converged: the
 // decrement is below `decrement` and no row is beyond the limits.
 struct Guard {
   int trials = 10;
-  double slack = 0x1p-4, decrement = 0x1p-28;
+  double slack = 0x1p-4, decrement = 0x1p-28, most = 1024;
 };
 Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
                    const Guard& guard);

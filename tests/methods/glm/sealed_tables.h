@@ -67,6 +67,9 @@ struct SealedCase {
   size_t rows = 300;  // of each block
   bool separated = false, dose_is_age = false;
   bool many_visits = false;  // of few smokers, almost none of others
+  // Beside it the dose is little for smokers and 0 for others, so that its coefficient is large.
+  bool little_dose = false;
+  bool score_is_exact = false;  // a linear function of age and smoking
 };
 
 inline GlmStudy SealedStudyOf(const SealedCase& made) {
@@ -94,14 +97,16 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     const double age = 20 + 70 * uniform(random), years = 0.5 + 3.5 * uniform(random);
     const double dose = made.dose_is_age ? (age - 55) / 35 : 2 * uniform(random) - 1;
     const double smoker = uniform(random) < (made.many_visits ? 0.05 : 0.35) ? 1 : 0;
+    const double own_dose = made.little_dose ? smoker / 80 : dose;
     const auto stage = static_cast<int32_t>(random() % 3);
     const double eta = -1 + 0.02 * age - 0.6 * dose + 0.5 * smoker + 0.3 * stage;
     const double event = uniform(random) < 1 / (1 + std::exp(0.6 - eta)) ? 1 : 0;
     add(0, lacks && uniform(random) < 0.1 ? std::nan("") : age);
     add(1, smoker);
     add(2, years);
-    add(3, std::normal_distribution<double>(10 + 3 * eta, 4)(random));
-    add(4, lacks && uniform(random) < 0.1 ? std::nan("") : dose);
+    const double score = std::normal_distribution<double>(10 + 3 * eta, 4)(random);
+    add(3, made.score_is_exact ? 0.25 * age - 3 * smoker : score);
+    add(4, lacks && uniform(random) < 0.1 ? std::nan("") : own_dose);
     table.columns[5].codes.push_back(stage);
     add(6, made.separated && smoker == 1 ? 1 : event);
     const double rate = made.many_visits ? (smoker == 1 ? 50 : 0.2) : std::exp(eta) * years;

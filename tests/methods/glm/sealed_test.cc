@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <random>
 
+#include "methods/glm/document.h"
 #include "methods/glm/result.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
@@ -177,7 +179,37 @@ TEST(SealedTest, TheGuardHalvesSteps) {
   ExpectTwin(made);
 }
 
+// The first direction is longer than any point may be, and is halved as well.
+TEST(SealedTest, TheGuardHalvesStepsBeyondAllPoints) {
+  SealedCase made{testing::SealedText("poisson", "visits ~ dose", "columns"), 21};
+  made.many_visits = made.little_dose = true;
+  const GlmStudy study = testing::SealedStudyOf(made);
+  const testing::SealedRows rows = testing::SealedRowsOf(study, made);
+  const double sum = rows.pooled.y.sum(), n = static_cast<double>(rows.pooled.y.size());
+  Eigen::VectorXd start = Eigen::VectorXd::Zero(2);
+  start[0] = std::log(sum / n);
+  const stats::glm::PointSums sums =
+      stats::glm::SumsAt(study.task.spec.law, rows.pooled, start, study.task.units.limits);
+  EXPECT_GT(sums.information.ldlt().solve(sums.score)[1], mpc::kMostCoordinate);
+  ExpectTwin(made);
+}
+
 // ---- what does not converge, and what is collinear
+
+TEST(SealedTest, AFitWithoutARestIsNamed) {
+  for (const char* split : {"columns", "rows"}) {
+    SealedCase made{testing::SealedText("gaussian", "score ~ age + smoker", split), 22};
+    made.score_is_exact = true;
+    const GlmStudy study = testing::SealedStudyOf(made);
+    const Ran ran = RunSealed(study, testing::SealedRowsOf(study, made));
+    EXPECT_FALSE(ran.fitted.model.value().converged);
+    for (const double total : ran.fitted.model->totals) EXPECT_EQ(total, 0);
+    const study::Document document =
+        RegressionDocument("", study.task, RegressionOf(study.task, ran.fitted));
+    EXPECT_NE(document.sections.front().paragraphs.front().find("(a perfect fit)"),
+              std::string::npos);
+  }
+}
 
 std::string WithSteps(const std::string& text, int steps) {
   return text + fmt::format("steps = {}\n", steps);

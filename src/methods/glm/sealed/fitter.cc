@@ -21,6 +21,8 @@ using Kind = mpc::Product::Kind;
 // Eigenvalues of a correlation matrix that come out right, in units of the largest that there may be.
 constexpr double kLeastEigenvalue = 0x1p-23;
 constexpr int kStepInverseBits = 40, kSlopeBits = 56;
+// Of directions: fractions of them stay within mpc::kMostCoordinate.
+constexpr double kMostDirection = 16 * mpc::kMostCoordinate;
 
 Shared ColumnOf(Engine& engine, const Shared& value, size_t rows) {
   return engine.SelectRows(value, std::vector<size_t>(rows, 0));
@@ -86,19 +88,22 @@ Collinear SealedFitter::First() {
   at_best_ = sums_.At(best_, false);
   const mpc::SolvedStep solved = SolveSums(engine_, task_, at_best_, totals_.rows);
   Fail(solved.failures);
-  direction_ = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
+  direction_ = mpc::KeepWithin(engine_, solved.step, kMostDirection, failures_);
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
   return TellCollinear(engine_, solved.collinear);
 }
 
-Shared SealedFitter::Tried() {
+SealedFitter::Trial SealedFitter::Tried() {
   Shared step;
   mpc::ProductRound product(engine_);
-  product.AddCut(ColumnOf(engine_, fraction_, task_.num_columns()), direction_,
-                 mpc::kMostCoordinate, mpc::kStepBits, step);
+  product.AddCut(ColumnOf(engine_, fraction_, task_.num_columns()), direction_, kMostDirection,
+                 mpc::kStepBits, step);
   product.Run();
-  const Shared next = WithBound(engine_.Add(best_, step), 2 * mpc::kMostCoordinate);
-  return mpc::KeepWithin(engine_, next, mpc::kMostCoordinate, failures_);
+  const Shared next = WithBound(engine_.Add(best_, step), 2 * kMostDirection);
+  Trial trial;
+  trial.beyond = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 0);
+  trial.point = mpc::KeepWithin(engine_, next, mpc::kMostCoordinate, trial.beyond);
+  return trial;
 }
 
 Shared SealedFitter::Direction() {
@@ -127,16 +132,21 @@ Shared SealedFitter::Direction() {
   mpc::ProductRound scale(engine_);
   scale.AddCut(direction, scaled.scale, direction.bound * scaled.scale.bound, mpc::kStepBits, step);
   scale.Run();
-  return mpc::KeepWithin(engine_, step, mpc::kMostCoordinate, failures_);
+  return mpc::KeepWithin(engine_, step, kMostDirection, failures_);
 }
 
 void SealedFitter::Step() {
-  const Shared tried = Tried();
-  const SharedSums sums = sums_.At(tried, false);
+  const Trial tried = Tried();
+  const SharedSums sums = sums_.At(tried.point, false);
   Shared slope = Slope(engine_, sums.score, direction_);
   mpc::CutRound cut(engine_);
   cut.Add(slope, kSlopeBits, slope.bound);
   cut.Run();
+  // What is beyond the limits falls, whatever its slope is.
+  const double fall = std::exp2(std::ceil(std::log2(slope.bound + 1)));
+  const Shared falls = mpc::TimesConstant(engine_, tried.beyond, fall, 0);
+  slope = WithBound(engine_.Subtract(slope, mpc::Lift(engine_, falls, slope.fraction_bits)),
+                    slope.bound + fall * tried.beyond.bound);
   const Shared lower = IsLess(engine_, slope, -InUnit(task_, kSealedSlack));
   const Shared taken = mpc::PlusConstant(engine_, engine_.Scale(lower, -1), 1, 1);
   // t goes on as 1, or as a half of itself: one fraction bit more.
@@ -144,7 +154,7 @@ void SealedFitter::Step() {
   const Shared whole = mpc::ConstantLike(engine_, half, 1, half.fraction_bits);
   fraction_ = WithBound(half, 1);
   Choose(engine_, WithBound(taken, 1),
-         {{&best_, tried, mpc::kMostCoordinate},
+         {{&best_, tried.point, mpc::kMostCoordinate},
           {&at_best_.score, sums.score, sums.score.bound},
           {&at_best_.information, sums.information, 1},
           {&fraction_, WithBound(whole, 1), 1}});
@@ -152,7 +162,9 @@ void SealedFitter::Step() {
 }
 
 Fitted SealedFitter::Finish() {
-  const Shared last = Tried();
+  const Trial tried = Tried();
+  Fail(tried.beyond);
+  const Shared& last = tried.point;
   const SharedSums sums = sums_.At(last, true);
   mpc::SolvedStep solved;
   FitTotals totals;
@@ -163,6 +175,8 @@ Fitted SealedFitter::Finish() {
   mpc::Together(engine_, tasks);
   Fail(solved.failures);
   Fail(sums.outside);
+  if (task_.spec.law.family == stats::glm::Family::kGaussian)
+    Fail(LeavesNothing(engine_, task_, sums));
   const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
   const Shared settled =
       IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, kSealedDecrement));

@@ -12,7 +12,8 @@
 //                  model of this level (beyond the cap of row_values.h, too), so that what is taken
 //                  has lost less than t e of it, whatever the data; and t no smaller than half of the
 //                  best one gains at least half of what any t would. Near the maximum every full
-//                  step passes. The twin in the clear is stats/glm/guarded.h.
+//                  step passes. A point with a coordinate beyond mpc::kMostCoordinate is not taken
+//                  either. The twin in the clear is stats/glm/guarded.h.
 // Start            The maximum of the model with the intercept alone; gaussian models are solved in
 //                  one step.
 // Inverses         The first and the last, which name collinear columns and open, each from nothing and
@@ -21,7 +22,8 @@
 //                  matrix below 2^-23 p they make a step too short, never too long.
 // Convergence      At the last point U' I^-1 U < 2^-28, so that no estimate is farther from the
 //                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
-//                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits. In a direction
+//                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits; a
+//                  gaussian model leaves residuals (solve.h). In a direction
 //                  without a maximum (separation) steps stay longer than 1 in the linear predictor, so
 //                  that U' I^-1 U is the inverse of the squared standard error: that of one above
 //                  2^14 has no variance (mpc/functions/scoring_step.h).
@@ -54,8 +56,11 @@ class SealedFitter {
 
  private:
   void Fail(const mpc::Shared& failures);
-  // b + t d, within kMostCoordinate.
-  mpc::Shared Tried();
+  // b + t d, and how many of its coordinates are beyond kMostCoordinate, which are 0 instead.
+  struct Trial {
+    mpc::Shared point, beyond;
+  };
+  Trial Tried();
   // I^-1 U at the best point.
   mpc::Shared Direction();
 

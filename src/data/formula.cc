@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 
@@ -122,15 +123,20 @@ class Parser {
   }
 
   FormulaAtom Survival() {
-    constexpr char kHint[] = "write the outcome as Surv(time, event), with names of columns";
+    constexpr char kHint[] =
+        "write the outcome as Surv(time, event) or Surv(entry, time, event), with names of columns";
     if (Name() != "Surv") Fail("the outcome is no survival time", kHint);
     Expect('(', kHint);
     FormulaAtom atom{Function::kSurvival, Name(), "", ""};
     Expect(',', kHint);
     atom.with = Name();
-    if (Peek() == ',') Fail("times of entry are not here", kHint);
+    if (Peek() == ',') {
+      ++at_;
+      atom.entry = std::exchange(atom.name, std::exchange(atom.with, Name()));
+    }
     Expect(')', kHint);
-    atom.text = fmt::format("Surv({}, {})", atom.name, atom.with);
+    atom.text = fmt::format("Surv({}{}{}, {})", atom.entry, atom.entry.empty() ? "" : ", ",
+                            atom.name, atom.with);
     return atom;
   }
 

@@ -9,6 +9,7 @@
 // and of a survival model
 //
 //   Surv(time, event) ~ ..        the columns of follow-up time and event
+//   Surv(entry, time, event) ~ .. at risk after a time of entry
 //   strata(a)                     a baseline for each level
 //
 // What R would take from the data, and what is not there yet, is refused by name with what to write
@@ -24,8 +25,9 @@ struct FormulaAtom {
   enum class Function { kNone, kLog, kLog1p, kSqrt, kFactor, kProduct, kSurvival };
   Function function = Function::kNone;
   std::string name;
-  std::string with;  // kProduct: the other one; of a square the same. kSurvival: the event
-  std::string text;  // as R would write it: "log(age)", "I(age^2)"
+  std::string with;        // kProduct: the other one; of a square the same. kSurvival: the event
+  std::string text;        // as R would write it: "log(age)", "I(age^2)"
+  std::string entry = {};  // kSurvival: empty where everybody is at risk from the start
   bool operator==(const FormulaAtom& other) const { return text == other.text; }
 };
 

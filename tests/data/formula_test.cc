@@ -112,11 +112,17 @@ TEST(Formula, ReadsSurvivalTimesAndStrata) {
   ASSERT_EQ(formula.strata.size(), 1u);
   EXPECT_EQ(formula.strata.front().text, "ward");
   EXPECT_TRUE(ParseSurvivalFormula("Surv(days, died) ~ 1").terms.empty());
+  EXPECT_EQ(formula.outcome.entry, "");
+  const FormulaAtom entered = ParseSurvivalFormula("Surv(in, out, died) ~ age").outcome;
+  EXPECT_EQ(entered.entry, "in");
+  EXPECT_EQ(entered.name, "out");
+  EXPECT_EQ(entered.with, "died");
+  EXPECT_EQ(entered.text, "Surv(in, out, died)");
   for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
            {"days ~ age", "no survival time"},
            {"Surv days ~ age", "there should be '('"},
            {"Surv(days) ~ age", "there should be ','"},
-           {"Surv(in, out, died) ~ age", "times of entry"},
+           {"Surv(in, out, died, x) ~ age", "there should be ')'"},
            {"Surv(days, died) ~ strata(a, b)", "there should be ')'"}}) {
     SCOPED_TRACE(text);
     try {

@@ -57,6 +57,11 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
     reader.Fail(text.position, "curves have neither strata nor offsets",
                 "write Surv(time, event) ~ group, or ~ 1 for one curve");
   }
+  if (!formula.outcome.entry.empty()) {
+    reader.Fail(
+        text.position, "curves have no times of entry here",
+        "write Surv(time, event); a Cox model (model = \"cox\") takes Surv(entry, time, event)");
+  }
   if (formula.terms.size() > 1) {
     reader.Fail(text.position, "curves of several factors at once are not here",
                 "name one factor, or make one of their combinations in the tables");

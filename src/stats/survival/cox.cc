@@ -46,9 +46,24 @@ class Sums {
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return stratum(a) != stratum(b) ? stratum(a) < stratum(b) : rows_.time[a] > rows_.time[b];
     });
+    // Who has not entered yet leaves the others, from the last on.
+    std::vector<size_t> entering = rows_.entry.empty() ? std::vector<size_t>{} : order;
+    std::sort(entering.begin(), entering.end(), [&](size_t a, size_t b) {
+      return stratum(a) != stratum(b) ? stratum(a) < stratum(b) : rows_.entry[a] > rows_.entry[b];
+    });
+    size_t entered = 0;
     for (size_t first = 0; first < order.size();) {
-      if (first == 0 || stratum(order[first]) != stratum(order[first - 1]))
+      const int layer = stratum(order[first]);
+      if (first == 0 || layer != stratum(order[first - 1])) {
         at_risk_ = Risk(sums_.score.size());
+        while (entered < entering.size() && stratum(entering[entered]) < layer) ++entered;
+      }
+      for (; entered < entering.size() && stratum(entering[entered]) == layer &&
+             rows_.entry[entering[entered]] >= rows_.time[order[first]];
+           ++entered) {
+        const auto i = static_cast<Eigen::Index>(entering[entered]);
+        at_risk_.Add(-std::exp(predictor_[i]), rows_.x.row(i));
+      }
       size_t last = first;
       while (last < order.size() && stratum(order[last]) == stratum(order[first]) &&
              rows_.time[order[last]] == rows_.time[order[first]])

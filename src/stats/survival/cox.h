@@ -14,6 +14,7 @@ namespace partita::stats::survival {
 struct CoxRows {
   Eigen::MatrixXd x;
   std::vector<double> time;
+  std::vector<double> entry;  // at risk after it, and it is before time; empty: from the start
   std::vector<uint8_t> event;
   std::vector<int> stratum;  // empty: one
 };

@@ -36,7 +36,8 @@ inline TextColumns ReadColumns(const std::string& name) {
   return columns;
 }
 
-// "lgpl/lung.csv", "months of lgpl/lung.csv", "one group of lgpl/lung.csv": a group in "group".
+// "lgpl/lung.csv", "months of lgpl/lung.csv", "one group of lgpl/lung.csv": a group in "group";
+// "late entries of lgpl/lung.csv": times of entry in "enter".
 inline TextColumns ReadTable(const std::string& description) {
   const size_t of = description.rfind(' ');
   const std::string name = of == std::string::npos ? description : description.substr(of + 1);
@@ -48,6 +49,10 @@ inline TextColumns ReadTable(const std::string& description) {
   if (description.starts_with("months")) {
     for (std::string& time : columns["time"])
       time = std::to_string(static_cast<int>(std::ceil(std::stod(time) / 30)));
+  }
+  if (description.starts_with("late")) {
+    for (const std::string& age : columns.at("age"))
+      columns["enter"].push_back(std::stod(age) > 63 ? "40" : "0");
   }
   return columns;
 }

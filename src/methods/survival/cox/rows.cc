@@ -37,8 +37,25 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   return own;
 }
 
+namespace {
+
+std::vector<size_t> RowsAtRisk(const CoxSpec& spec, const data::Table& table,
+                               const std::vector<size_t>& rows) {
+  if (spec.entry.empty()) return rows;
+  const std::vector<double>& entries = table.Get(spec.entry).numbers;
+  const std::vector<double>& times = table.Get(spec.outcome.name).numbers;
+  std::vector<size_t> at_risk;
+  for (const size_t row : rows) {
+    if (spec.grid.Of(entries[row]) < spec.grid.Of(times[row])) at_risk.push_back(row);
+  }
+  return at_risk;
+}
+
+}  // namespace
+
 CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells,
-                  size_t own_stratum, const data::Table& table, const std::vector<size_t>& rows) {
+                  size_t own_stratum, const data::Table& table, const std::vector<size_t>& taken) {
+  const std::vector<size_t> rows = RowsAtRisk(spec, table, taken);
   CoxRows own = NoCoxRows(spec, tables, cells);
   const auto n = static_cast<Index>(rows.size());
   own.x.resize(n, own.x.cols());
@@ -58,6 +75,10 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
     const size_t stratum = first + (levels == nullptr ? 0 : static_cast<size_t>((*levels)[row]));
     const size_t place = stratum * cells.cells + spec.grid.Of(outcome.numbers[row]);
     own.place.push_back(static_cast<uint32_t>(place));
+    if (!spec.entry.empty()) {
+      const size_t entry = spec.grid.Of(table.Get(spec.entry).numbers[row]);
+      own.entry.push_back(static_cast<uint32_t>(stratum * cells.cells + entry));
+    }
     own.event.push_back(outcome.codes[row] == 1 ? 1 : 0);
   }
   const std::vector<Int128> counts =
@@ -82,44 +103,46 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
 
 namespace {
 
-// w, w x and the upper triangle of w xx' to the sums that begin here.
-void AddWeighted(double weight, const Eigen::RowVectorXd& x, double* at) {
-  *at++ += weight;
-  for (Index a = 0; a < x.size(); ++a) *at++ += weight * x[a];
+// w, w x and the upper triangle of w xx', each rounded to kRiskBits.
+void Weigh(double weight, const Eigen::RowVectorXd& x, std::vector<Int128>& values) {
+  size_t next = 0;
+  const auto add = [&](double value) {
+    values[next++] = std::llrint(std::ldexp(value, kRiskBits));
+  };
+  add(weight);
+  for (Index a = 0; a < x.size(); ++a) add(weight * x[a]);
   for (Index a = 0; a < x.size(); ++a) {
-    for (Index b = a; b < x.size(); ++b) *at++ += weight * x[a] * x[b];
+    for (Index b = a; b < x.size(); ++b) add(weight * x[a] * x[b]);
   }
 }
 
 }  // namespace
 
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point) {
-  const Index p = point.size();
-  const size_t width = NumRiskSums(static_cast<size_t>(p));
+  const size_t width = NumRiskSums(static_cast<size_t>(point.size()));
   RiskSums risk;
-  // Of who leaves in each cell, and added up from the last one.
-  std::vector<double> sums(cells.count() * width), tied(cells.count() * width);
+  // Of who leaves in each cell less who enters in it, and added up from the last one. In whole units,
+  // so that what enters takes away exactly what it weighs.
+  risk.sums.resize(cells.count() * width);
+  risk.tied.resize(cells.count() * width);
+  std::vector<Int128> own(width);
   const Eigen::VectorXd predictor = rows.x * point;
   for (Index i = 0; i < predictor.size(); ++i) {
-    if (std::abs(predictor[i]) > kMostPredictor) ++risk.outside;
-    const double weight = std::exp(std::clamp(predictor[i], -kMostPredictor, kMostPredictor));
     const auto row = static_cast<size_t>(i);
-    const size_t first = rows.place[row] * width;
-    AddWeighted(weight, rows.x.row(i), &sums[first]);
-    if (rows.event[row] != 0) AddWeighted(weight, rows.x.row(i), &tied[first]);
+    if (std::abs(predictor[i]) > kMostPredictor) ++risk.outside;
+    Weigh(std::exp(std::clamp(predictor[i], -kMostPredictor, kMostPredictor)), rows.x.row(i), own);
+    const auto add = [&](std::vector<Int128>& sums, size_t place, int sign) {
+      for (size_t k = 0; k < width; ++k) sums[place * width + k] += sign * own[k];
+    };
+    add(risk.sums, rows.place[row], 1);
+    if (!rows.entry.empty()) add(risk.sums, rows.entry[row], -1);
+    if (rows.event[row] != 0) add(risk.tied, rows.place[row], 1);
   }
   for (size_t place = cells.count(); place-- > 0;) {
     if (place % cells.cells == cells.cells - 1) continue;
-    for (size_t k = 0; k < width; ++k) sums[place * width + k] += sums[(place + 1) * width + k];
+    for (size_t k = 0; k < width; ++k)
+      risk.sums[place * width + k] += risk.sums[(place + 1) * width + k];
   }
-  const auto encoded = [](const std::vector<double>& values) {
-    std::vector<Int128> integers;
-    integers.reserve(values.size());
-    for (const double value : values) integers.push_back(mpc::EncodeFixed(value, kRiskBits));
-    return integers;
-  };
-  risk.sums = encoded(sums);
-  risk.tied = encoded(tied);
   return risk;
 }
 
@@ -137,6 +160,8 @@ stats::survival::CoxRows PooledCoxRows(const CoxCells& cells,
       pooled.time.push_back(static_cast<double>(own.place[i] % cells.cells));
       pooled.stratum.push_back(static_cast<int>(own.place[i] / cells.cells));
       pooled.event.push_back(own.event[i]);
+      if (!own.entry.empty())
+        pooled.entry.push_back(static_cast<double>(own.entry[i] % cells.cells));
     }
   }
   return pooled;

@@ -2,7 +2,9 @@
 // shares anything; and at a public point, who is at risk.
 //
 // Cells         times count in the public cells of time_grid.h, of which each stratum has its own; who
-//               leaves in a cell is at risk in it, with the event or without.
+//               leaves in a cell is at risk in it, with the event or without, and who enters in a cell
+//               is at risk from the next on. Rows that do not enter before the cell they leave in are
+//               left out, as R leaves out those that enter no earlier than they leave.
 // At a point b  of every cell the sums over the rows at risk of w, w x and the upper triangle of
 //               w xx', w = e^(x'b); in one row 1 + p + p(p + 1)/2 numbers. Predictors x'b beyond
 //               kMostPredictor count as that and are counted. For ties by Efron also the sums over
@@ -37,6 +39,7 @@ inline double TimeOf(const CoxCells& cells, size_t place) {
 struct CoxRows {
   Eigen::MatrixXd x;            // in [-1, 1]
   std::vector<uint32_t> place;  // stratum * cells + cell
+  std::vector<uint32_t> entry;  // the place of the cell of entry; empty: none
   std::vector<uint8_t> event;
   std::vector<Int128> counts;  // of the tables, then rows without the event, with it, all
 

@@ -25,6 +25,22 @@ constexpr study::OneRelease kCoxRelease{
     "the "
     "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
+// A variable with bounds, which need not be those of time: who enters before the first cell is at risk
+// from it on.
+void ReadEntry(const TableReader& reader, const LocatedText& text, const data::FormulaAtom& outcome,
+               const StudyFile& study, CoxSpec& spec) {
+  if (outcome.entry.empty()) return;
+  const data::ColumnSchema& schema =
+      study::FindVariable(reader, {outcome.entry, text.position}, "formula", study.dictionary);
+  if (schema.type != data::ColumnType::kNumeric && schema.type != data::ColumnType::kInteger) {
+    reader.Fail(text.position, fmt::format("the time of entry {} is not a number", schema.name),
+                "name a numeric or integer variable, in the unit of the times");
+  }
+  spec.entry = schema.name;
+  if (std::find(spec.variables.begin(), spec.variables.end(), schema.name) == spec.variables.end())
+    spec.variables.push_back(schema.name);
+}
+
 void ReadStratum(const TableReader& reader, const LocatedText& text, const data::Formula& formula,
                  const StudyFile& study, CoxSpec& spec) {
   for (const data::FormulaAtom& atom : formula.strata) {
@@ -84,6 +100,7 @@ void ReadModel(const TableReader& reader, const StudyFile& study, CoxSpec& spec)
   }
   spec.variables = data::VariablesOf(study.dictionary, {}, spec.covariates);
   spec.variables.push_back(spec.outcome.name);
+  ReadEntry(reader, text, formula.outcome, study, spec);
   ReadStratum(reader, text, formula, study, spec);
 }
 

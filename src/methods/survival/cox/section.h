@@ -1,7 +1,8 @@
 // [[analysis]] with method = "survival" and model = "cox": its keys.
 //
 //   formula      Surv(time, event) ~ terms + strata(a): columns of a survival variable, the terms of a
-//                regression; strata(site): every holder a stratum
+//                regression; strata(site): every holder a stratum. Surv(entry, time, event): a numeric
+//                variable beside them
 //   ties         "breslow", the default, or "efron"
 //   most_ties    by Efron: events that a cell of time may have, 2 to 64; default 8
 //   cell         width of the cells of time, in the unit of the variable; default 1

@@ -27,6 +27,7 @@ struct CoxSpec : data::ModelColumns {
   data::ColumnSchema outcome;          // a survival variable
   std::vector<std::string> variables;  // of the dictionary: outcome, covariates, stratum
   TimeGrid grid;
+  std::string entry;      // a numeric variable; empty: all are at risk from the first cell
   std::string stratum;    // a factor; empty: none
   size_t num_levels = 1;  // of it
   bool by_site = false;   // holders are strata

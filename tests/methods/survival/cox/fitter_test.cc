@@ -112,6 +112,10 @@ CoxCase RealCase(const json& wanted) {
   }
   for (const data::ColumnSchema& column : covariates.columns)
     columns[column.name] = numbers(column.name);
+  if (text.contains("enter")) {
+    covariates.columns.push_back(NumberSchema("enter", 0, 100));
+    columns["enter"] = numbers("enter");
+  }
   const size_t strata = formula.find("strata(");
   size_t levels = 1;
   std::string terms = veteran ? "trt + karno + age" : "age + sex + ph.ecog";
@@ -127,12 +131,14 @@ CoxCase RealCase(const json& wanted) {
   }
   CoxCase of = testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
   of.spec.proportional = true;
+  if (text.contains("enter")) of.spec.entry = "enter";
   if (wanted["ties"] == kEfron) TakeEfron(of, months ? 20 : 4);
   return of;
 }
 
 // Before they are rounded: coefficients within 1e-4 of an SE, SEs 1e-4 of themselves, the
 // log-likelihoods 1e-4, tests 1e-3; half a step for rounding beside these.
+constexpr size_t kNeverAtRisk = 10;  // of lung, with late entries
 void ExpectReal(const std::string& name, const std::string& kind, size_t holders) {
   SCOPED_TRACE(name + " " + kind);
   const json wanted = References()[name];
@@ -143,7 +149,7 @@ void ExpectReal(const std::string& name, const std::string& kind, size_t holders
   EXPECT_TRUE(ran.collinear.empty());
   const CoxModel& model = *ran.fitted.model;
   ASSERT_TRUE(model.converged);
-  EXPECT_EQ(model.rows, of.table.num_rows);
+  EXPECT_EQ(model.rows, of.table.num_rows - (of.spec.entry.empty() ? 0u : kNeverAtRisk));
   const double rounding = std::ldexp(kOfRounding, -kFineBits);
   for (size_t c = 0; c < of.spec.columns.size(); ++c) {
     const auto i = static_cast<Index>(c);
@@ -171,6 +177,7 @@ TEST(CoxFitter, IsThatOfR) {
   ExpectReal("cox_months_breslow", "replicated", 3);
   ExpectReal("cox_strata_breslow", "dealer", 3);
   ExpectReal("cox_veteran_breslow", "dealer", 2);
+  ExpectReal("cox_late_breslow", "replicated", 3);
   ExpectReal("cox_months_breslow", "shamir", 3);
 }
 
@@ -179,6 +186,7 @@ TEST(CoxFitter, IsThatOfRByEfron) {
   ExpectReal("cox_months_efron", "replicated", 3);
   ExpectReal("cox_veteran_efron", "dealer", 3);
   ExpectReal("cox_months_efron", "shamir", 3);
+  ExpectReal("cox_late_efron", "dealer", 3);
 }
 
 TEST(CoxFitter, IsThatOfROnTransfers) { ExpectReal("cox_months_breslow", "ot", 2); }
@@ -363,6 +371,49 @@ TEST(CoxFitter, ProportionalHazardsAreTested) {
   ExpectTwin(changing, ran, 6);
   EXPECT_GT(ran.fitted.model->totals[kCoxTotals + 1], 10.83);
   EXPECT_LT(ran.fitted.model->totals[kCoxTotals], 7);
+}
+
+// Entries within cells count as at their end; in strata each has its own.
+TEST(CoxFitter, WhoEntersLateIsNotAtRiskBefore) {
+  NumericColumns columns = DrawColumns(10, 300, 30);
+  for (size_t r = 0; r < 300; ++r) {
+    columns["enter"].push_back(static_cast<double>(r * 7 % 12) - 1);
+    columns["stratum"].push_back(static_cast<double>(r % 2));
+  }
+  data::Schema covariates = Covariates();
+  covariates.columns.push_back(NumberSchema("enter", -1, 40));
+  CoxCase of = testing::CaseOf("age + smoker", 30, covariates, columns, 2);
+  of.spec.entry = "enter";
+  of.spec.proportional = true;
+  of.spec.grid = GridOf(of.spec.outcome, 3);
+  TakeEfron(of, 30);
+  testing::Deal(of, 2);
+  const Ran late = RunCox(of, "dealer", 8);
+  ExpectTwin(of, late, 8);
+  // In plain code, row by row.
+  const CoxTask task = testing::TaskOf(of, 8);
+  size_t at_risk = 0;
+  for (size_t r = 0; r < 300; ++r)
+    at_risk +=
+        std::ceil(std::max(columns["enter"][r], 0.0) / 3) < std::ceil(columns["days"][r] / 3);
+  EXPECT_EQ(late.fitted.model->rows, at_risk);
+  EXPECT_LT(at_risk, 300u);
+  const std::vector<CoxRows> rows = testing::RowsOf(of, task);
+  const VectorXd zero = VectorXd::Zero(2);
+  for (size_t h = 0; h < 2; ++h) {
+    const RiskSums sums = RiskSumsAt(rows[h], task.cells, zero);
+    for (size_t place = 0; place < task.cells.count(); ++place) {
+      Int128 count = 0;
+      for (size_t i = 0; i < rows[h].place.size(); ++i)
+        count += rows[h].entry[i] < place && place <= rows[h].place[i] &&
+                 place / task.cells.cells == rows[h].place[i] / task.cells.cells;
+      EXPECT_EQ(sums.sums[place * NumRiskSums(2)], count << kRiskBits) << place;
+    }
+  }
+  CoxCase early = of;
+  early.spec.entry = "";
+  EXPECT_GT((RunCox(early, "dealer", 8).fitted.points.back() - late.fitted.points.back()).norm(),
+            2 * late.fitted.estimate_steps.norm());
 }
 
 TEST(CoxFitter, HoldersAreStrata) {

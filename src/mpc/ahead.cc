@@ -226,7 +226,7 @@ crypto::Digest DigestOf(const ScheduledExecution& execution) {
   }
   hash.U64(bits.decomposes.size());
   for (const ScheduledDecompose& decompose : bits.decomposes) {
-    hash.U64(decompose.size).U64(decompose.width);
+    hash.U64(decompose.size).U64(decompose.width).U64(decompose.windows ? 1 : 0);
     hash.U64(decompose.mask_offset).U64(decompose.dealt_offset);
   }
   hash.U64(bits.to_rings.size());

@@ -62,6 +62,12 @@ Pending<CarryBits> Batch::Decompose(std::span<const Shared> values,
       DecomposeOperation{{values.begin(), values.end()}, {widths.begin(), widths.end()}, {}});
 }
 
+Pending<WindowCarries> Batch::DecomposeWindows(std::span<const Shared> values,
+                                               std::span<const size_t> widths) {
+  return Record<WindowCarries>(DecomposeWindowsOperation{
+      {values.begin(), values.end()}, {widths.begin(), widths.end()}, {}});
+}
+
 Pending<Shared> Batch::ToRing(std::span<const SharedBits> bits) {
   return Record<Shared>(ToRingOperation{{bits.begin(), bits.end()}, {}});
 }

@@ -57,6 +57,9 @@ class Batch {
   Pending<SharedBits> InputBits(std::span<const PrivateBits> inputs);
   Pending<SharedBits> And(std::span<const BitProduct> products);
   Pending<CarryBits> Decompose(std::span<const Shared> values, std::span<const size_t> widths);
+  // On engines that have windows (window_carries.h, which asks whether they do).
+  Pending<WindowCarries> DecomposeWindows(std::span<const Shared> values,
+                                          std::span<const size_t> widths);
   Pending<Shared> ToRing(std::span<const SharedBits> bits);
   Pending<BitMatrix> RevealBits(std::string_view release_id, std::span<const SharedBits> values,
                                 PartyIndex to);

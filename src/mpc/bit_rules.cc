@@ -20,18 +20,34 @@ void CheckInput(const PrivateBits& input, const EngineFacts& facts) {
   if (facts.self == input.owner) CheckBits(input.values);
 }
 
-void CheckDecompose(DecomposeOperation& decompose, const EngineFacts& facts) {
-  if (decompose.widths.size() != decompose.values.size()) {
+// least: bits of a value.
+void CheckWidths(const std::vector<Shared>& values, const std::vector<size_t>& widths, size_t least,
+                 const EngineFacts& facts) {
+  if (widths.size() != values.size()) {
     Misuse("a decomposition needs one width for every value");
   }
-  for (size_t i = 0; i < decompose.values.size(); ++i) {
-    const size_t width = decompose.widths[i];
-    if (width == 0 || width > static_cast<size_t>(facts.ring_bits)) {
+  for (const size_t width : widths) {
+    if (width < least || width > static_cast<size_t>(facts.ring_bits)) {
       Misuse(fmt::format("a value cannot be decomposed into {} bits in a ring of {}", width,
                          facts.ring_bits));
     }
-    const SharedBits bits{decompose.values[i].shape, width, nullptr};
+  }
+}
+
+void CheckDecompose(DecomposeOperation& decompose, const EngineFacts& facts) {
+  CheckWidths(decompose.values, decompose.widths, 1, facts);
+  for (size_t i = 0; i < decompose.values.size(); ++i) {
+    const SharedBits bits{decompose.values[i].shape, decompose.widths[i], nullptr};
     decompose.results.push_back({bits, bits});
+  }
+}
+
+void CheckWindows(DecomposeWindowsOperation& decompose, const EngineFacts& facts) {
+  CheckWidths(decompose.values, decompose.widths, 2, facts);
+  for (size_t i = 0; i < decompose.values.size(); ++i) {
+    const SharedBits bits{decompose.values[i].shape, decompose.widths[i], nullptr};
+    const SharedBits below{bits.shape, bits.width - 1, nullptr};
+    decompose.results.push_back({bits, below, below, bits, below});
   }
 }
 
@@ -87,6 +103,10 @@ void CheckBitOperation(Operation& operation, const EngineFacts& facts) {
   if (auto* decompose = std::get_if<DecomposeOperation>(&operation)) {
     decompose->results.clear();
     CheckDecompose(*decompose, facts);
+  }
+  if (auto* decompose = std::get_if<DecomposeWindowsOperation>(&operation)) {
+    decompose->results.clear();
+    CheckWindows(*decompose, facts);
   }
   if (auto* to_ring = std::get_if<ToRingOperation>(&operation)) {
     to_ring->results.clear();

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "mpc/planes.h"
+#include "mpc/window_carries.h"
 
 namespace partita::mpc {
 namespace {
@@ -155,23 +156,48 @@ std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
   return bits;
 }
 
-// The top bit is its propagate bit and the carry into it.
+namespace {
+
+// The top bit is its propagate bit, the highest of `sums`, and the carry into it.
+std::vector<SharedBits> TopBits(Engine& engine, const std::vector<SharedBits>& sums,
+                                std::vector<Groups> all) {
+  auto unfinished = [](const Groups& groups) { return groups.size() > 1; };
+  while (std::any_of(all.begin(), all.end(), unfinished)) all = JoinNeighbours(engine, all);
+  std::vector<SharedBits> tops;
+  for (size_t i = 0; i < all.size(); ++i) {
+    tops.push_back(engine.Xor(PlaneRange(engine, sums[i], sums[i].width - 1, 1), all[i].generate));
+  }
+  return tops;
+}
+
+}  // namespace
+
 std::vector<SharedBits> IsNegative(Engine& engine, std::span<const Shared> values) {
-  const std::vector<CarryBits> carries = engine.Decompose(values, WidthsOf(engine, values));
+  std::vector<SharedBits> sums;
   std::vector<Groups> all;
-  for (const CarryBits& carry : carries) {
+  for (const CarryBits& carry : engine.Decompose(values, WidthsOf(engine, values))) {
     const size_t width = carry.propagate.width - 1;
     all.push_back({PlaneRange(engine, carry.generate, 0, width),
                    PlaneRange(engine, carry.propagate, 0, width)});
+    sums.push_back(carry.propagate);
   }
-  auto unfinished = [](const Groups& groups) { return groups.size() > 1; };
-  while (std::any_of(all.begin(), all.end(), unfinished)) all = JoinNeighbours(engine, all);
-  std::vector<SharedBits> signs;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const SharedBits& sums = carries[i].propagate;
-    signs.push_back(engine.Xor(PlaneRange(engine, sums, sums.width - 1, 1), all[i].generate));
+  return TopBits(engine, sums, std::move(all));
+}
+
+std::vector<SharedBits> IsNegativeInWindows(Engine& engine, std::span<const Shared> values) {
+  if (!HasWindows(engine)) return IsNegative(engine, values);
+  std::vector<SharedBits> sums;
+  std::vector<Groups> all;
+  for (const WindowCarries& carry : DecomposeWindows(engine, values, WidthsOf(engine, values))) {
+    std::vector<size_t> ends;  // of the blocks below the top bit
+    const size_t below = carry.propagate.width - 1;
+    for (size_t first = 0; first < below; first += kCarryBlock)
+      ends.push_back(std::min(first + kCarryBlock, below) - 1);
+    all.push_back({engine.SelectPlanes(carry.block_generate, ends),
+                   engine.SelectPlanes(carry.block_propagate, ends)});
+    sums.push_back(carry.propagate);
   }
-  return signs;
+  return TopBits(engine, sums, std::move(all));
 }
 
 // a + b = 0 modulo 2^w exactly if at every bit the sum without carries equals the carry that it

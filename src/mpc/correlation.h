@@ -19,8 +19,8 @@ struct Correlation {
     kOracleRows,      // left: the oracle's matrix, under a mask b; right: rows a of its centre, at
                       // most so many, with shares of a b
     // Of bits; left is {width, entries}.
-    kBitTriple,      // shares of u, v and u AND v
-    kBitMask,        // shares of r modulo 2^width, and of its bits: decompose
+    kBitTriple,  // shares of u, v and u AND v
+    kBitMask,    // shares of r modulo 2^width, and of its bits, or its values in windows: decompose
     kBitConversion,  // shares of a bit, and of it as a ring element: to ring
   };
   Kind kind = Kind::kTriple;

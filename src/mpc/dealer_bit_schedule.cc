@@ -2,6 +2,7 @@
 
 #include "mpc/bit_kernels.h"
 #include "mpc/dealer_schedule.h"
+#include "mpc/window_kernels.h"
 
 namespace partita::mpc {
 namespace {
@@ -36,6 +37,14 @@ void DealerSchedule::AddBits(ScheduledExecution& execution, std::span<const Oper
   auto require = [&](Correlation::Kind kind, size_t width, Shape shape) {
     requirements.push_back({kind, {}, {width, shape.size()}, {}});
   };
+  auto add_decompose = [&](size_t op, size_t i, Shape shape, size_t width, bool windows) {
+    const size_t planes = windows ? WindowPlanes(width) : width;
+    const size_t words = planes * WordsPerPlane(shape);
+    const uint64_t mask_offset = ReserveBytes(shape.size() * PackedBytes(width));
+    plan.decomposes.push_back(
+        {op, i, windows, shape.size(), width, words, mask_offset, ReserveBits(words)});
+    require(Correlation::Kind::kBitMask, width, shape);
+  };
   for (size_t op = 0; op < operations.size(); ++op) {
     if (auto* conjunction = std::get_if<AndOperation>(&operations[op])) {
       for (size_t i = 0; i < conjunction->products.size(); ++i) {
@@ -46,14 +55,12 @@ void DealerSchedule::AddBits(ScheduledExecution& execution, std::span<const Oper
       }
     }
     if (auto* decompose = std::get_if<DecomposeOperation>(&operations[op])) {
-      for (size_t i = 0; i < decompose->values.size(); ++i) {
-        const Shape shape = decompose->values[i].shape;
-        const size_t width = decompose->widths[i], words = width * WordsPerPlane(shape);
-        plan.decomposes.push_back({op, i, shape.size(), width, words,
-                                   ReserveBytes(shape.size() * PackedBytes(width)),
-                                   ReserveBits(words)});
-        require(Correlation::Kind::kBitMask, width, shape);
-      }
+      for (size_t i = 0; i < decompose->values.size(); ++i)
+        add_decompose(op, i, decompose->values[i].shape, decompose->widths[i], false);
+    }
+    if (auto* decompose = std::get_if<DecomposeWindowsOperation>(&operations[op])) {
+      for (size_t i = 0; i < decompose->values.size(); ++i)
+        add_decompose(op, i, decompose->values[i].shape, decompose->widths[i], true);
     }
     if (auto* to_ring = std::get_if<ToRingOperation>(&operations[op])) {
       for (size_t i = 0; i < to_ring->bits.size(); ++i) {

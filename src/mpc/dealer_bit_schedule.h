@@ -8,7 +8,7 @@
 // Decompose of x modulo 2^v. Every party takes a mask r_i modulo 2^v from its tape; the dealer
 //   deals the bits of r = sum r_i (v bits to the last party). Everybody sends (x_i - r_i) mod 2^v
 //   to all others, so c = x - r is known and x = c + r: propagate = c ^ r and generate = c AND r
-//   are local.
+//   are local. With windows (window_carries.h) the tables of r are dealt instead of its bits.
 // To ring. r is a random bit from the tapes (exclusive or), dealt as a ring element as well (one
 //   element to the last party). Everybody sends its share of c = b ^ r; then b = c + (1 - 2 c) r.
 // Input: the owner's share is the value; reveal: shares plus zero shares from pairwise tapes.
@@ -21,7 +21,8 @@
 //
 // Cost in bytes per plane of 64 entries (p = 8) or per entry, all-to-all a = n (n - 1):
 //   And         a p for every distinct operand's plane, p from the dealer for every product's
-//   Decompose   a ceil(v / 8) per entry, and v p per 64 entries from the dealer
+//   Decompose   a ceil(v / 8) per entry, and v p per 64 entries from the dealer, with windows
+//               WindowPlanes(v) p (window_kernels.h)
 //   To ring     a p per plane, and one ring element per bit from the dealer
 //   Reveal      p per plane from every party to every receiver
 #pragma once
@@ -47,9 +48,10 @@ struct ScheduledAnd {
 
 struct ScheduledDecompose {
   size_t operation = 0, index = 0;
-  size_t size = 0, width = 0, words = 0;  // entries, bits of each, words of all planes
+  bool windows = false;
+  size_t size = 0, width = 0, words = 0;  // entries, bits of each, words of what is dealt
   uint64_t mask_offset = 0;               // r_i, PackedBytes(width) each, on every party's tape
-  uint64_t dealt_offset = 0;              // of the bits of r
+  uint64_t dealt_offset = 0;              // of the bits of r, or of its tables
 };
 
 struct ScheduledToRing {

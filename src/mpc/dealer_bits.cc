@@ -2,11 +2,17 @@
 
 #include "mpc/bit_kernels.h"
 #include "mpc/linear_engine.h"
+#include "mpc/window_kernels.h"
 
 namespace partita::mpc {
 namespace {
 
 using Bits = LinearBits<1>;
+
+const Shared& DecomposedOf(const Operation& operation, const ScheduledDecompose& plan) {
+  return plan.windows ? std::get<DecomposeWindowsOperation>(operation).values[plan.index]
+                      : std::get<DecomposeOperation>(operation).values[plan.index];
+}
 
 }  // namespace
 
@@ -108,8 +114,7 @@ template <typename R>
 void DealerBits<R>::PrepareDecompose(size_t i, StepMessages& messages) {
   const ScheduledDecompose& plan = plan_.decomposes[i];
   DecomposeState& state = decomposes_[i];
-  const Shared& value =
-      std::get<DecomposeOperation>(operations_[plan.operation]).values[plan.index];
+  const Shared& value = DecomposedOf(operations_[plan.operation], plan);
   std::vector<uint8_t> packed(plan.size * PackedBytes(plan.width));
   source_.Random(plan.mask_offset, packed);
   std::vector<Word> masked = UnpackLow<R>(packed, plan.width);
@@ -133,12 +138,30 @@ void DealerBits<R>::FinishDecompose(size_t i) {
   std::vector<Word> c = UnpackLow<R>(state.own, plan.width);
   for (const auto& bytes : state.received) Add<R>(c, UnpackLow<R>(bytes, plan.width), c);
   const BitVector planes = ToPlanes<R>(c, plan.width);
+  if (plan.windows) {
+    FinishWindows(i, planes);
+    return;
+  }
   BitVector generate(plan.words);
   AndInto(generate, planes, state.dealt);
   if (self_ == 0) XorInto(state.dealt, planes);
   CarryBits& result = std::get<DecomposeOperation>(operations_[plan.operation]).results[plan.index];
   result = {Bits::WithBits(result.propagate, {std::move(state.dealt)}),
             Bits::WithBits(result.generate, {std::move(generate)})};
+}
+
+template <typename R>
+void DealerBits<R>::FinishWindows(size_t i, const BitVector& c) {
+  const ScheduledDecompose& plan = plan_.decomposes[i];
+  WindowCarries& result =
+      std::get<DecomposeWindowsOperation>(operations_[plan.operation]).results[plan.index];
+  WindowShares shares = LookUp(c, decomposes_[i].dealt, plan.width,
+                               WordsPerPlane(result.propagate.shape), self_ == 0);
+  result = {Bits::WithBits(result.propagate, {std::move(shares.propagate)}),
+            Bits::WithBits(result.block_generate, {std::move(shares.block_generate)}),
+            Bits::WithBits(result.block_propagate, {std::move(shares.block_propagate)}),
+            Bits::WithBits(result.block_ones, {std::move(shares.block_ones)}),
+            Bits::WithBits(result.block_agree, {std::move(shares.block_agree)})};
 }
 
 template <typename R>
@@ -244,7 +267,10 @@ auto BitDealer<R>::DealDecompose(const ScheduledDecompose& decompose) const -> B
     Add<R>(r, UnpackLow<R>(packed, decompose.width), r);
   }
   BitVector dealt = Sum(decompose.dealt_offset, decompose.words, tapes_.size() - 1);
-  XorInto(dealt, ToPlanes<R>(r, decompose.width));
+  const BitVector planes = ToPlanes<R>(r, decompose.width);
+  XorInto(dealt, decompose.windows
+                     ? TablesOf(planes, decompose.width, planes.size() / decompose.width)
+                     : planes);
   return dealt;
 }
 

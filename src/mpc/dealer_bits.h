@@ -56,6 +56,7 @@ class DealerBits {
   void PrepareReveal(size_t i, StepMessages& messages);
   void FinishAnd(size_t i);
   void FinishDecompose(size_t i);
+  void FinishWindows(size_t i, const BitVector& c);  // c: planes of what opened
   void FinishToRing(size_t index);
   void FinishReveal(size_t i);
 

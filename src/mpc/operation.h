@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mpc/engine.h"
+#include "mpc/window_carries.h"
 
 namespace partita::mpc {
 
@@ -66,6 +67,13 @@ struct DecomposeOperation {
   std::vector<CarryBits> results;  // out
 };
 
+// window_carries.h; of engines with a dealer.
+struct DecomposeWindowsOperation {
+  std::vector<Shared> values;
+  std::vector<size_t> widths;
+  std::vector<WindowCarries> results;  // out
+};
+
 struct ToRingOperation {
   std::vector<SharedBits> bits;
   std::vector<Shared> results;  // out
@@ -85,9 +93,10 @@ inline uint64_t NumValues(const RevealBitsOperation& reveal) {
   return count;
 }
 
-struct Operation : std::variant<InputOperation, MultiplyOperation, RescaleOperation,
-                                RevealOperation, InputBitsOperation, AndOperation,
-                                DecomposeOperation, ToRingOperation, RevealBitsOperation> {
+struct Operation
+    : std::variant<InputOperation, MultiplyOperation, RescaleOperation, RevealOperation,
+                   InputBitsOperation, AndOperation, DecomposeOperation, DecomposeWindowsOperation,
+                   ToRingOperation, RevealBitsOperation> {
   using variant::variant;
 };
 

@@ -20,6 +20,12 @@ CarryBits WithToken(CarryBits value) {
   return {WithToken(std::move(value.propagate)), WithToken(std::move(value.generate))};
 }
 
+WindowCarries WithToken(WindowCarries value) {
+  return {WithToken(std::move(value.propagate)), WithToken(std::move(value.block_generate)),
+          WithToken(std::move(value.block_propagate)), WithToken(std::move(value.block_ones)),
+          WithToken(std::move(value.block_agree))};
+}
+
 // Openings have no payload.
 IntMatrix WithToken(IntMatrix value) { return value; }
 BitMatrix WithToken(BitMatrix value) { return value; }

@@ -16,6 +16,7 @@
 #include "mpc/ot/ot_engine.h"
 #include "mpc/replicated_engine.h"
 #include "mpc/shamir_engine.h"
+#include "mpc/window_carries.h"
 #include "tests/ctime/primitives.h"
 #include "tests/ctime/secret_source.h"
 #include "tests/mpc/harness.h"
@@ -73,6 +74,7 @@ void BitOperations(Engine& engine, const Shared& a, const Shared& b) {
   const Shared values[] = {a, b};
   const size_t widths[] = {30, 7};
   const std::vector<mpc::CarryBits> carries = engine.Decompose(values, widths);
+  if (mpc::HasWindows(engine)) Use(mpc::IsNegativeInWindows(engine, values)[0]);
   const mpc::BitProduct product = {carries[0].propagate, engine.Not(carries[0].generate)};
   const mpc::SharedBits both = engine.And(std::span(&product, 1))[0];
   const mpc::SharedBits sum = engine.Xor(both, carries[0].propagate);
@@ -138,6 +140,7 @@ void MostFunctions(Engine& engine, size_t) {
   const std::vector<mpc::PositiveValue> positive = {{x[0], 0.5}};
   Use(mpc::Log(engine, positive, 30));
   Use(mpc::InverseRoot(engine, positive, 30));
+  Use(mpc::RootAndInverse(engine, positive, 30));
   const mpc::Quotient quotient = {x[0], positive[0], 2000.0};
   Use(mpc::Divide(engine, std::span(&quotient, 1), 30));
   const mpc::BoundedAbove bounded = {x[0], 5.0};

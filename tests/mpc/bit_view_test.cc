@@ -7,6 +7,7 @@
 #include "mpc/compare.h"
 #include "mpc/ring.h"
 #include "mpc/tape.h"
+#include "mpc/window_carries.h"
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/small_views.h"
 
@@ -122,6 +123,19 @@ ViewCase Decomposition(const std::string& engine, size_t num_parties, size_t wid
   };
   return c;
 }
+
+// The same by windows of bits.
+ViewCase Windows(size_t num_parties, size_t width) {
+  ViewCase c = Case("dealer", num_parties, {0, 1});
+  c.body = [width](Engine& e, const InstanceInputs& in) {
+    const Shared sum = e.Add(InputValue(e, in, 0), InputValue(e, in, 1));
+    DecomposeWindows(e, {&sum, 1}, {&width, 1});
+    return std::vector<IntMatrix>{};
+  };
+  return c;
+}
+
+TEST(BitViewTest, WindowsTellNobody) { EXPECT_EQ(AllLeaks<Ring4>(Windows(2, 2)), 0u); }
 
 TEST(BitViewTest, DecompositionTellsNobody) {
   EXPECT_EQ(AllLeaks<Ring4>(Decomposition("dealer", 2, 2)), 0u);

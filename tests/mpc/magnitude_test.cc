@@ -111,22 +111,27 @@ TEST(MagnitudeTest, OfTheLarger) {
   const PowersOfTwo powers = {1, 6};
   for (const Setting& setting : kSettings) {
     SCOPED_TRACE(setting.kind);
-    const std::vector<Opened> opened =
-        Evaluate(setting, {Column(x, 128, 3), Column(y, 128, 3)},
-                 [&](Engine& engine, const std::vector<Shared>& both) {
-                   const SharedBits below = BelowOfLarger(engine, both[0], both[1], powers);
-                   Shared planes = engine.ToRing({&below, 1})[0];
-                   planes.bound = 1;
-                   return std::vector<Shared>{planes};
-                 });
-    for (size_t i = 0; i < x.size(); ++i) {
-      const double larger = std::max(x[i], y[i]);
-      for (size_t j = 0; j < powers.count; ++j) {
-        const bool below = larger >= 0 && larger < std::ldexp(1.0, static_cast<int>(j) + 1);
-        EXPECT_EQ(opened[0].integers[j * x.size() + i], below ? 1 : 0) << x[i] << " " << y[i];
+    // Widths with every number of bits in the highest block.
+    for (const int fraction_bits : {3, 4, 5, 6}) {
+      SCOPED_TRACE(fraction_bits);
+      const std::vector<Opened> opened =
+          Evaluate(setting, {Column(x, 128, fraction_bits), Column(y, 128, fraction_bits)},
+                   [&](Engine& engine, const std::vector<Shared>& both) {
+                     const SharedBits below = BelowOfLarger(engine, both[0], both[1], powers);
+                     Shared planes = engine.ToRing({&below, 1})[0];
+                     planes.bound = 1;
+                     return std::vector<Shared>{planes};
+                   });
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double larger = std::max(x[i], y[i]);
+        for (size_t j = 0; j < powers.count; ++j) {
+          const bool below = larger >= 0 && larger < std::ldexp(1.0, static_cast<int>(j) + 1);
+          EXPECT_EQ(opened[0].integers[j * x.size() + i], below ? 1 : 0) << x[i] << " " << y[i];
+        }
       }
     }
-    ExpectRounds(setting, setting.d() + CeilLog2(122) + 2, [](Engine& engine) {
+    const size_t in_blocks = setting.kind == "dealer" ? 2 : 0;  // window_carries.h
+    ExpectRounds(setting, setting.d() + CeilLog2(122) + 2 - in_blocks, [](Engine& engine) {
       const Shared value = Planned({100, 1}, 110, 1024), other = Planned({100, 1}, 110, 1024);
       BelowOfLarger(engine, value, other, {-56, 66});
     });

@@ -250,6 +250,16 @@ TEST(ShuffleTest, RoundsAreAsStated) {
   }
 }
 
+// With a dealer and two parties: of a block of 16 rows each party in turn sends its 225 masked
+// settings, gets 15 masked differences and has as many dealt, to itself or to the other one.
+TEST(ShuffleTest, BytesOfAPartysOwnSettings) {
+  PlanEngine plan("dealer", 2);
+  plan.BeginPhase("shuffle");
+  crypto::SystemRandom own;
+  ShuffleRows(plan, Planned({16, 1}, 40, 1), own);
+  EXPECT_EQ(plan.phases()[0].Total().bytes, 2u * 16 * (225 + 15 + 15));
+}
+
 // With a dealer the bits are the parties' own, exclusive or: so K is known here.
 std::vector<uint64_t> KnownNumbers(Shape shape, size_t parties, const crypto::Key* keys) {
   BitMatrix bits = MakeBits(shape, 40);

@@ -7,6 +7,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/magnitude.h"
 #include "mpc/together.h"
+#include "mpc/window_carries.h"
 
 namespace partita::methods::mixture {
 namespace {
@@ -47,7 +48,7 @@ Sized Larger(Engine& engine, Shared x, Shared y, const RootRange& range) {
       },
       [&](Engine& e) {
         const Shared difference = e.Subtract(x, y);
-        const std::vector<Shared> take_y = e.ToRing(IsNegative(e, {&difference, 1}));
+        const std::vector<Shared> take_y = e.ToRing(IsNegativeInWindows(e, {&difference, 1}));
         ProductRound product(e);
         Shared step;
         product.Add(take_y[0], e.Subtract(y, x), 2 * x.bound, step);

@@ -38,7 +38,7 @@
 // Revealed        The noisy sum, through the gate as kGradientRelease. To the parties: nothing
 //                 else. The dealer (engine `dealer`) learns which rows a batch has: it makes masks
 //                 for these rows (decision 0028).
-// Rounds          engine `dealer`: two holders 25, three 39, four and five 53; see PlannedStep in
+// Rounds          engine `dealer`: two holders 23, three 37, four and five 51; see PlannedStep in
 //                 the tests and docs/decisions/0029 and 0036. Bytes: PlanEngine.
 #pragma once
 

@@ -24,7 +24,7 @@
 namespace partita::methods::mixture {
 
 inline constexpr char kMixtureMethod[] = "mixture";
-inline constexpr uint32_t kMixtureVersion = 4;
+inline constexpr uint32_t kMixtureVersion = 5;
 // Phases of the protocol: the first iteration of an attempt also masks the statistics.
 inline constexpr char kFirstIteration[] = "first iteration", kIterations[] = "iterations";
 

@@ -6,6 +6,7 @@
 
 #include "mpc/compare.h"
 #include "mpc/planes.h"
+#include "mpc/window_carries.h"
 
 namespace partita::mpc {
 namespace {
@@ -20,17 +21,20 @@ SharedBits Reversed(Engine& engine, const SharedBits& bits) {
 struct Prefix {
   SharedBits propagate;
   std::optional<SharedBits> generate;
+  size_t missing = 0;  // planes that the first block lacks
+  size_t width() const { return missing + propagate.width; }
 };
 
-// Plane i becomes the join of the planes 0 to i, in ceil(log2 width) rounds (Sklansky 1960).
+// Plane i becomes the join of the planes 0 to i, in ceil(log2 width) rounds (Sklansky 1960), fewer if
+// planes are joined within blocks of so many already.
 class PrefixLevels {
  public:
   PrefixLevels(Engine& engine, std::vector<Prefix>& all) : engine_(engine), all_(all) {}
 
-  void Run() {
+  void Run(size_t joined) {
     size_t widest = 0;
-    for (const Prefix& prefix : all_) widest = std::max(widest, prefix.propagate.width);
-    for (size_t block = 1; block < widest; block *= 2) RunLevel(block);
+    for (const Prefix& prefix : all_) widest = std::max(widest, prefix.width());
+    for (size_t block = joined; block < widest; block *= 2) RunLevel(block);
   }
 
  private:
@@ -39,10 +43,10 @@ class PrefixLevels {
     std::vector<std::vector<size_t>> highs;
     for (const Prefix& prefix : all_) {
       std::vector<size_t> high, low;
-      for (size_t i = 0; i < prefix.propagate.width; ++i) {
+      for (size_t i = prefix.missing; i < prefix.width(); ++i) {
         if ((i & block) == 0) continue;
-        high.push_back(i);
-        low.push_back(i / block * block - 1);
+        high.push_back(i - prefix.missing);
+        low.push_back(i / block * block - 1 - prefix.missing);
       }
       highs.push_back(high);
       if (high.empty()) continue;
@@ -86,9 +90,51 @@ size_t FirstBit(const Shared& value, const PowersOfTwo& powers, size_t width) {
   return static_cast<size_t>(first);
 }
 
-// What has to hold from bit j on, in the order of falling bits, so that a prefix is a suffix.
-Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first) {
-  return {Reversed(engine, PlaneRange(engine, bits, first, bits.width - first)), {}};
+// What has to hold from bit j on, in the order of falling bits, so that a prefix is a suffix. joined:
+// blocks of so many bits from bit 0 on.
+Prefix FromTheTop(Engine& engine, const SharedBits& bits, size_t first, size_t joined) {
+  return {Reversed(engine, PlaneRange(engine, bits, first, bits.width - first)),
+          {},
+          (joined - bits.width % joined) % joined};
+}
+
+// p, and what prefixes begin with: carries of all bits but the top one; whether all are ones from bit
+// j on; whether each agrees with the carry that it would need, from bit j + 1 on (plane of the lowest
+// bit: unused). The last three within blocks of `joined` bits.
+struct Beginnings {
+  size_t joined = 1;
+  std::vector<SharedBits> sums;
+  std::vector<Prefix> carries;
+  std::vector<SharedBits> ones, agree;
+};
+
+Beginnings BeginInWindows(Engine& engine, std::span<const Shared> values,
+                          const std::vector<size_t>& widths) {
+  Beginnings all;
+  all.joined = kCarryBlock;
+  for (const WindowCarries& value : DecomposeWindows(engine, values, widths)) {
+    all.sums.push_back(value.propagate);
+    all.carries.push_back({value.block_propagate, value.block_generate});
+    all.ones.push_back(value.block_ones);
+    all.agree.push_back(value.block_agree);
+  }
+  return all;
+}
+
+Beginnings Begin(Engine& engine, std::span<const Shared> values,
+                 const std::vector<size_t>& widths) {
+  Beginnings all;
+  for (const auto& [propagate, generate] : engine.Decompose(values, widths)) {
+    const size_t below = propagate.width - 1;
+    const SharedBits passed = PlaneRange(engine, propagate, 0, below);
+    const SharedBits made = PlaneRange(engine, generate, 0, below);
+    all.sums.push_back(propagate);
+    all.carries.push_back({passed, made});
+    all.ones.push_back(propagate);
+    all.agree.push_back(
+        engine.Not(engine.Xor(PlaneRange(engine, propagate, 1, below), engine.Xor(passed, made))));
+  }
+  return all;
 }
 
 // What is known of a value when its carries are: the sign, and for every power what decides whether
@@ -103,37 +149,28 @@ struct Carried {
 
 // The last four are empty where only the sign is asked for.
 std::vector<Carried> CarriesOf(Engine& engine, std::span<const Shared> values,
-                               std::span<const PowersOfTwo> powers) {
+                               std::span<const PowersOfTwo> powers, bool in_windows) {
   std::vector<size_t> widths, first;
   for (size_t k = 0; k < values.size(); ++k) {
     widths.push_back(BitsFor(values[k], engine.ring_bits()));
     first.push_back(FirstBit(values[k], powers[k], widths.back()));
   }
-  const std::vector<CarryBits> sums = engine.Decompose(values, widths);
-
-  // Three for every value: carries of all bits but the top one; all ones from bit j on; agreement
-  // with the carry that would be needed, from bit j + 1 on (plane of the lowest bit: unused).
+  const Beginnings begin =
+      in_windows ? BeginInWindows(engine, values, widths) : Begin(engine, values, widths);
   std::vector<Prefix> prefixes;
   for (size_t k = 0; k < values.size(); ++k) {
-    const auto& [propagate, generate] = sums[k];
-    const size_t below = widths[k] - 1;
-    prefixes.push_back(
-        {PlaneRange(engine, propagate, 0, below), PlaneRange(engine, generate, 0, below)});
+    prefixes.push_back(begin.carries[k]);
     if (powers[k].count == 0) continue;
-    const SharedBits needed =
-        engine.Xor(PlaneRange(engine, propagate, 0, below), PlaneRange(engine, generate, 0, below));
-    const SharedBits agree = engine.Not(
-        engine.Xor(PlaneRange(engine, propagate, 1, below), needed));  // plane i: bit i + 1
-    prefixes.push_back(FromTheTop(engine, propagate, first[k]));
-    prefixes.push_back(FromTheTop(engine, agree, first[k]));
+    prefixes.push_back(FromTheTop(engine, begin.ones[k], first[k], begin.joined));
+    prefixes.push_back(FromTheTop(engine, begin.agree[k], first[k], begin.joined));
   }
-  PrefixLevels(engine, prefixes).Run();
+  PrefixLevels(engine, prefixes).Run(begin.joined);
 
   std::vector<Carried> results(values.size());
   size_t at = 0;
   for (size_t k = 0; k < values.size(); ++k) {
     const size_t width = widths[k], count = powers[k].count;
-    const SharedBits& propagate = sums[k].propagate;
+    const SharedBits& propagate = begin.sums[k];
     const SharedBits carries = *prefixes[at++].generate;  // plane i: out of bit i
     results[k].negative = engine.Xor(PlaneRange(engine, propagate, width - 1, 1),
                                      PlaneRange(engine, carries, width - 2, 1));
@@ -165,7 +202,7 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
   if (powers.size() != values.size()) {
     Misuse("every value needs its powers of two");
   }
-  const std::vector<Carried> carried = CarriesOf(engine, values, powers);
+  const std::vector<Carried> carried = CarriesOf(engine, values, powers, false);
   std::vector<Magnitude> results(values.size());
   std::vector<BitProduct> products;
   for (size_t k = 0; k < values.size(); ++k) {
@@ -191,7 +228,7 @@ SharedBits BelowOfLarger(Engine& engine, const Shared& x, const Shared& y,
                          const PowersOfTwo& powers) {
   const Shared values[] = {x, y, engine.Subtract(x, y)};
   const PowersOfTwo wanted[] = {powers, powers, {}};
-  const std::vector<Carried> carried = CarriesOf(engine, values, wanted);
+  const std::vector<Carried> carried = CarriesOf(engine, values, wanted, HasWindows(engine));
   const SharedBits take_y =
       engine.SelectPlanes(carried[2].negative, std::vector<size_t>(powers.count, 0));
   // The choice is made beside the cases: without agreement a value's case without a carry does not

@@ -39,8 +39,10 @@ std::vector<Magnitude> MagnitudesOf(Engine& engine, std::span<const Shared> valu
                                     std::span<const PowersOfTwo> powers);
 
 // `below` of the larger of two, entry by entry, of equal shapes, fraction bits and bounds. Rounds as
-// above, with the w of x - y: choosing costs 3 ANDs a power, but none. Which of them it is has to be
-// asked for beside (IsNegative) by whoever needs the value as well.
+// above, with the w of x - y: choosing costs 3 ANDs a power, but none; with a dealer 2 less, by
+// windows (window_carries.h), D + 2 + ceil(log2(v / 4)) for v = the larger of w - 1 and w + 3 less the
+// bits below the lowest power. Which of them it is has to be asked for beside (IsNegativeInWindows) by
+// whoever needs the value as well.
 SharedBits BelowOfLarger(Engine& engine, const Shared& x, const Shared& y,
                          const PowersOfTwo& powers);
 

@@ -24,8 +24,7 @@
 //   error 35/128 e^4 < 2^-41. Root is c times that.
 // The power of two comes back as a weighted sum of the marks of the leading bit: no parity, no
 // further product but one.
-// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime, but for
-//           RootAndInverse, which is made of the same parts.
+// Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 
 #include <span>

@@ -47,13 +47,34 @@ Shared SumsOfBlocks(Engine& engine, const BlockLayer& layer, const Shared& value
   return *sums;
 }
 
+// What one party has set a layer to: shared, or taken by products as the party's own.
+struct LayerSettings {
+  PrivateMatrix own;
+  std::optional<Shared> shared;
+};
+
+// Those from `first` on as a matrix.
+Operand SettingsFrom(Engine& engine, const LayerSettings& settings, size_t first, Shape shape) {
+  if (settings.shared)
+    return Reshape(engine.Slice(*settings.shared, first, 0, {shape.size(), 1}), shape);
+  PrivateMatrix part{settings.own.owner, shape, 0, 1, nullptr};
+  if (settings.own.read) {
+    part.read = [read = settings.own.read, first, cols = shape.cols](size_t row, size_t rows,
+                                                                     Int128* out) {
+      read(first + row * cols, rows * cols, out);
+    };
+  }
+  return part;
+}
+
 // P (x_j - x_s) of every block, |x| at most `bound`.
 Shared PermuteDifferences(Engine& engine, const Shared& differences, const BlockLayer& layer,
-                          const Shared& settings, double bound) {
+                          const LayerSettings& settings, double bound) {
   ProductRound products(engine);
   if (differences.shape.rows == layer.places.size()) {  // blocks of two: one product of columns
     Shared change;
-    products.Add(differences, settings, 2 * bound, change);
+    products.Add(differences, SettingsFrom(engine, settings, 0, {layer.places.size(), 1}),
+                 2 * bound, change);
     products.Run();
     return change;
   }
@@ -61,8 +82,7 @@ Shared PermuteDifferences(Engine& engine, const Shared& differences, const Block
   size_t row = 0, at = 0;
   for (size_t b = 0; b < layer.places.size(); ++b) {
     const size_t size = layer.places[b].size() - 1;
-    products.Add(Product::Kind::kMatrix,
-                 Reshape(engine.Slice(settings, at, 0, {size * size, 1}), {size, size}),
+    products.Add(Product::Kind::kMatrix, SettingsFrom(engine, settings, at, {size, size}),
                  engine.Slice(differences, row, 0, {size, differences.shape.cols}), 2 * bound,
                  changes[b]);
     row += size;
@@ -74,7 +94,7 @@ Shared PermuteDifferences(Engine& engine, const Shared& differences, const Block
 
 // Every block's rows are x_s + P (x_j - x_s), j < s; the last is what is left of their sum.
 Shared ApplyBlocks(Engine& engine, const Shared& value, const BlockLayer& layer,
-                   const Shared& settings) {
+                   const LayerSettings& settings) {
   std::vector<size_t> first, last, ends;  // all places but blocks' last ones; those for each; those
   for (const std::vector<size_t>& places : layer.places) {
     first.insert(first.end(), places.begin(), places.end() - 1);
@@ -95,6 +115,16 @@ Shared ApplyBlocks(Engine& engine, const Shared& value, const BlockLayer& layer,
   return engine.SelectRows(engine.Concatenate(parts, true), back);
 }
 
+// With a dealer a product with a party's own matrix opens half as much as one with a shared one;
+// elsewhere it would take a round of its own in every layer.
+void ShareSettings(Engine& engine, std::vector<LayerSettings>& all) {
+  if (engine.capabilities().needs_dealer) return;
+  std::vector<PrivateMatrix> inputs;
+  for (const LayerSettings& settings : all) inputs.push_back(settings.own);
+  const std::vector<Shared> shared = engine.Input(inputs);
+  for (size_t i = 0; i < all.size(); ++i) all[i].shared = shared[i];
+}
+
 }  // namespace
 
 Shared ShuffleRows(Engine& engine, const Shared& value, crypto::RandomSource& own) {
@@ -106,7 +136,7 @@ Shared ShuffleRows(Engine& engine, const Shared& value, crypto::RandomSource& ow
   if (layers.empty()) return value;
   std::vector<std::vector<Int128>> settings;
   for (const BlockLayer& layer : layers) settings.push_back(SettingsOf(layer));
-  std::vector<PrivateMatrix> inputs;
+  std::vector<LayerSettings> all;
   for (PartyIndex party = 0; party < engine.num_parties(); ++party) {
     for (const std::vector<Int128>& of_layer : settings) {
       PrivateMatrix setting{party, {of_layer.size(), 1}, 0, 1, nullptr};
@@ -115,13 +145,13 @@ Shared ShuffleRows(Engine& engine, const Shared& value, crypto::RandomSource& ow
           std::copy_n(of_layer.begin() + static_cast<ptrdiff_t>(first), count, out);
         };
       }
-      inputs.push_back(std::move(setting));
+      all.push_back({std::move(setting), std::nullopt});
     }
   }
-  const std::vector<Shared> shared = engine.Input(inputs);
+  ShareSettings(engine, all);
   Shared shuffled = value;
-  for (size_t i = 0; i < shared.size(); ++i)
-    shuffled = ApplyBlocks(engine, shuffled, layers[i % layers.size()], shared[i]);
+  for (size_t i = 0; i < all.size(); ++i)
+    shuffled = ApplyBlocks(engine, shuffled, layers[i % layers.size()], all[i]);
   return shuffled;
 }
 

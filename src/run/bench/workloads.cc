@@ -11,6 +11,7 @@
 #include "mpc/functions/division.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/extremes.h"
+#include "mpc/functions/information_inverse.h"
 #include "mpc/functions/inverse.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/norm.h"
@@ -20,6 +21,7 @@
 #include "mpc/functions/sigmoid.h"
 #include "mpc/functions/softmax.h"
 #include "mpc/functions/variates.h"
+#include "mpc/together.h"
 
 namespace partita::run {
 namespace {
@@ -48,6 +50,17 @@ mpc::DefiniteMatrix NearIdentity(Engine& engine, const Shared& x) {
   for (size_t i = 0; i < x.shape.rows; ++i)
     identity.values.values[i * (x.shape.cols + 1)] = Int128{1} << kFractionBits;
   return {engine.Add(engine.Public(identity), x)};
+}
+
+// As regressions and hazards take it: every column of the result is true, or known not to be.
+void CheckedInverse(Engine& engine, const Shared& x) {
+  const Shared scaled =
+      mpc::Lift(engine, NearIdentity(engine, x).matrix, mpc::kScaledInformationBits);
+  const mpc::UncheckedInverse inverse = mpc::InvertInformation(engine, scaled, nullptr);
+  const std::vector<mpc::Task> tasks = {
+      [&](Engine& task) { mpc::CorrectedInverse(task, inverse); },
+      [&](Engine& task) { mpc::TrueColumns(task, scaled, inverse); }};
+  mpc::Together(engine, tasks);
 }
 
 Shape Scaled(Shape shape, double scale) {
@@ -173,6 +186,7 @@ std::vector<MpcWorkload> MpcWorkloads(double scale) {
                    const mpc::PositiveMatrix matrix = {NearIdentity(engine, x).matrix, 2, 0x1p-10};
                    mpc::InvertPositive(engine, {&matrix, 1}, kFractionBits);
                  }});
+  all.push_back({"inverse with its check", definite, -0.01, 0.01, few * few, CheckedInverse});
   all.push_back({"log-determinant", definite, -0.01, 0.01, 1, [](Engine& engine, const Shared& x) {
                    const mpc::DefiniteMatrix matrix = NearIdentity(engine, x);
                    const mpc::Pivots pivots = {mpc::FactorDefinite(engine, {&matrix, 1})[0].pivots};

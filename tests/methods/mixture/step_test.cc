@@ -502,18 +502,18 @@ StepCost PlannedStep(const Setting& setting, size_t holders) {
 
 TEST(DpviStepTest, StatedCosts) {
   const StepCost dealer = PlannedStep(mpc::testing::kSettings[0], 2);
-  EXPECT_EQ(dealer.rounds, 25u);
+  EXPECT_EQ(dealer.rounds, 23u);
   // Statistics travel once: N x J elements.
   EXPECT_EQ(dealer.first_bytes - dealer.bytes, uint64_t{30162} * 152 * 16);
   // Masking d afresh instead, as the element-wise way does, would take K J N_b more elements.
   EXPECT_LT(dealer.bytes, uint64_t{20} * 152 * 100 * 16 / 2);
   EXPECT_EQ(PlannedStep(mpc::testing::kSettings[2], 2).rounds, 30u);
-  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 2).rounds, 25u);
+  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 2).rounds, 23u);
   EXPECT_EQ(PlannedStep({"ot", 2}, 2).rounds, 25u);
   // More holders: fourteen rounds for every halving of all but the last.
-  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 3).rounds, 39u);
-  EXPECT_EQ(PlannedStep({"dealer", 5}, 4).rounds, 53u);
-  EXPECT_EQ(PlannedStep({"dealer", 5}, 5).rounds, 53u);
+  EXPECT_EQ(PlannedStep(mpc::testing::kSettings[1], 3).rounds, 37u);
+  EXPECT_EQ(PlannedStep({"dealer", 5}, 4).rounds, 51u);
+  EXPECT_EQ(PlannedStep({"dealer", 5}, 5).rounds, 51u);
 }
 
 TEST(DpviStepTest, DesignsThatCannotBe) {

@@ -14,7 +14,8 @@
 //           the derivative of log |V| over n and nu = n - p; of ML nu = n, without T.
 // Domain    Diagonals of A of at least 2^-32 and K of eigenvalues of at least p 2^-22; beyond, what is
 //           made of them is anything, within its bounds: a fit looks at K X at the end.
-// Error     of R, R': 2^-42; of c 2^-38 and what inverse.h says; T p 2^-42.
+// Error     Of R, R' 2^-50; of c 2^-38 and what inverse.h says, which R' and T have times their own size
+//           only; of T p 2^-50. So signs hold where lambda, and with it the slope, is small.
 // Cost      InverseRoot of p numbers a column, five products, InvertPositive of p x p.
 // Revealed  Nothing.
 #pragma once
@@ -23,7 +24,7 @@
 
 namespace partita::methods::mixed {
 
-inline constexpr int kProfileBits = 46, kScaleBits = 36;
+inline constexpr int kProfileBits = 52, kScaleBits = 36;
 inline constexpr double kLeastDiagonal = 0x1p-32, kMostScale = 0x1p16,
                         kLeastResidual = 0x1p-30;  // R below it is nothing
 

@@ -141,6 +141,42 @@ TEST(MixedProtocol, IsExactBeforeItIsRounded) {
   }
 }
 
+// As many columns as there may be, some nearly collinear, over the most rows.
+TEST(MixedProtocol, TakesTwentyColumns) {
+  Table table = Draw(18, {.clusters = 25});
+  const Index first = table.x.cols();
+  table.x.conservativeResize(Eigen::NoChange, 20);
+  std::mt19937_64 random(18);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (Index c = first; c < 20; ++c) {
+    for (Index i = 0; i < table.x.rows(); ++i)
+      table.x(i, c) =
+          c % 4 == 0 ? 0.98 * table.x(i, c - 1) + 0.02 * uniform(random) : uniform(random);
+  }
+  const std::vector<OwnData> own = SplitUp(table, 2);
+  Task task = TaskOf(20, own, Criterion::kReml);
+  for (run::RowHolder& holder : task.holders) holder.max_rows = uint64_t{1} << 27;
+  const Ran ran = RunFit(task, own, {.grid_bits = 12});
+  EXPECT_TRUE(ran.collinear.empty());
+  ExpectTwin(ran.fit, TwinOf(own, Criterion::kReml), 12);
+}
+
+// As many rows as nobody declared, and far more than there are; an outcome of a thirtieth of its
+// bounds. No slope below the root may seem to rise: that would be a singular fit.
+TEST(MixedProtocol, IsAsPreciseForAnyBoundOfRows) {
+  for (uint64_t seed = 200; seed < 212; ++seed) {
+    SCOPED_TRACE(seed);
+    const Criterion criterion = seed % 3 == 0 ? Criterion::kMl : Criterion::kReml;
+    Table table = Draw(seed, {.clusters = 15, .tau = seed % 2 == 0 ? 0.3 : 1});
+    table.y /= 30;
+    const std::vector<OwnData> own = SplitUp(table, 2);
+    Task task = TaskOf(3, own, criterion);
+    for (run::RowHolder& holder : task.holders)
+      holder.max_rows = uint64_t{1} << (seed % 4 < 2 ? 20 : 27);
+    ExpectTwin(RunFit(task, own, {.grid_bits = 12}).fit, TwinOf(own, criterion), 12);
+  }
+}
+
 TEST(MixedProtocol, FitsRandomTables) {
   size_t singular = 0;
   for (uint64_t seed = 100; seed < 140; ++seed) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "mpc/functions/arithmetic.h"
+#include "stats/glm/likelihood.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/wald.h"
 
@@ -81,8 +82,7 @@ std::vector<double> TotalsInClear(const Task& task, double n, const std::vector<
                                   double squares, double pearson) {
   const Spec& spec = task.spec;
   using stats::glm::Family;
-  const bool constant = HasLikelihood(spec.law) &&
-                        (spec.law.family == Family::kPoisson || spec.law.family == Family::kGamma);
+  const bool constant = HasConstant(spec.law);
   const size_t null = constant ? 2 : 1;
   std::vector<double> totals = {fit[0]};
   if (NullOpens(spec)) {
@@ -108,7 +108,7 @@ std::vector<double> TotalsInClear(const Task& task, double n, const std::vector<
 
 uint64_t RowsDetermined(const Task& task) {
   const uint64_t points = static_cast<uint64_t>(task.spec.steps) + 1;
-  return (points * (task.num_columns() + 3) + 1) / 2;
+  return (points * (task.num_columns() + 3) + 1) / 2 + task.rows_determined_beside;
 }
 
 uint64_t NumFirstSums(const Task& task) {
@@ -122,7 +122,7 @@ uint64_t NumSums(const Task& task) {
 }
 
 uint64_t NumFitCounts(const Task& task) {
-  return 1 + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 1 : 0);
+  return 1 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0);
 }
 
 AggregateFitter::AggregateFitter(Engine& engine, const Task& task, const OwnData& own,
@@ -140,7 +140,8 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
   if (fit) opened.push_back(sums.fit);
   if (OpensSquares(task_)) opened.push_back(sums.squares);
   if (task_.spec.ridge > 0) opened.push_back(totals_.rows);
-  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kSumsRelease, opened, task_.to);
+  const std::vector<mpc::IntMatrix> values =
+      engine_.Reveal(task_.prefix + kSumsRelease, opened, task_.to);
   if (values.front().values.empty()) return {};
 
   const Units& units = task_.units;
@@ -182,7 +183,8 @@ VectorXd AggregateFitter::Publish(const std::string& release, const VectorXd& nu
     };
   }
   const std::vector<Shared> shared = engine_.Input({&input, 1});
-  const mpc::IntMatrix opened = engine_.Reveal(release, shared, mpc::kEverybody).front();
+  const mpc::IntMatrix opened =
+      engine_.Reveal(task_.prefix + release, shared, mpc::kEverybody).front();
   return opened.values.empty() ? VectorXd::Zero(numbers.size()) : Decoded(opened, kPointBits, 1);
 }
 
@@ -204,7 +206,8 @@ Collinear AggregateFitter::First() {
 
 std::optional<AggregateFitter::OpenedFirst> AggregateFitter::OpenFirst(const SharedSums& sums) {
   const std::vector<Shared> opened = {sums.score, UpperTriangle(engine_, sums.information)};
-  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFirstRelease, opened, task_.to);
+  const std::vector<mpc::IntMatrix> values =
+      engine_.Reveal(task_.prefix + kFirstRelease, opened, task_.to);
   if (values.front().values.empty()) return {};
   const double unit = std::ldexp(1.0, task_.units.row_bits + task_.units.weight_bits);
   return OpenedFirst{Decoded(values[0], opened[0].fraction_bits, unit),
@@ -220,8 +223,10 @@ void AggregateFitter::OpenPoint(int point) {
 }
 
 void AggregateFitter::Move(const OpenedSums& sums) {
-  const auto deviance = [](const OpenedSums& of) {
-    return of.fit.empty() ? 0 : of.fit.front() + of.penalty;
+  // Of a law with theta -2 log-likelihood, as its deviance is against another model at each.
+  const bool of_theta = task_.spec.law.family == stats::glm::Family::kNegativeBinomial;
+  const auto deviance = [&](const OpenedSums& of) {
+    return of.fit.empty() ? 0 : of.fit[0] - (of_theta ? 2 * of.fit[1] : 0) + of.penalty;
   };
   settled_ = false;
   if (best_sums_ && deviance(sums) > deviance(*best_sums_) * (1 + kSameDeviance) + kSameDeviance) {
@@ -242,9 +247,10 @@ void AggregateFitter::Move(const OpenedSums& sums) {
 Fitted AggregateFitter::Finish() {
   if (const auto sums = Open(ShareSums(engine_, task_, own_, at_, true))) Move(*sums);
   std::vector<Shared> opened = {totals_.rows};
-  if (task_.classes > 1) opened.push_back(totals_.events);
+  if (task_.spec.law.binary) opened.push_back(totals_.events);
   if (task_.spec.clustered()) opened.push_back(totals_.clusters);
-  const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
+  const std::vector<mpc::IntMatrix> values =
+      engine_.Reveal(task_.prefix + kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   FittedModel model;
   const auto count = [&](size_t place) {
@@ -252,7 +258,7 @@ Fitted AggregateFitter::Finish() {
   };
   model.converged = settled_;
   model.rows = count(0);
-  if (task_.classes > 1) model.events = count(1);
+  if (task_.spec.law.binary) model.events = count(1);
   if (task_.spec.clustered()) model.clusters = count(values.size() - 1);
   const auto n = static_cast<double>(model.rows);
   const OpenedSums& sums = *best_sums_;

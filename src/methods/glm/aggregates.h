@@ -27,7 +27,8 @@ namespace partita::methods::glm {
 inline constexpr char kFirstRelease[] = "first-sums", kSumsRelease[] = "sums";
 
 // Rows of continuous covariates that the sums determine in principle, up to their order: T (p + 3) / 2
-// for T points, for so many equations there are for the p numbers of a row.
+// for T points, for so many equations there are for the p numbers of a row; with those of a smaller
+// model.
 uint64_t RowsDetermined(const Task& task);
 
 uint64_t NumFirstSums(const Task& task);  // numbers of release `first-sums`

@@ -2,10 +2,15 @@
 #include <Eigen/Cholesky>
 #include <cmath>
 
+#include "methods/glm/nested.h"
+#include "methods/glm/risk.h"
 #include "methods/glm/study.h"
 #include "run/rehearse/rehearsal.h"
+#include "stats/glm/firth.h"
 #include "stats/glm/fit.h"
 #include "stats/glm/likelihood.h"
+#include "stats/glm/negative_binomial.h"
+#include "stats/glm/risk.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
 #include "stats/glm/wald.h"
@@ -37,11 +42,11 @@ MatrixXd InverseOf(const MatrixXd& information) {
 
 class Comparison {
  public:
-  Comparison(const GlmStudy& study, const Fitted& opened,
+  Comparison(std::string analysis, const Task& task, const Fitted& opened,
              const std::vector<stats::glm::Rows>& by_holder, run::Agreement& agreement)
-      : analysis_(study.file.analyses.front().name),
-        task_(study.task),
-        law_(study.task.spec.law),
+      : analysis_(std::move(analysis)),
+        task_(task),
+        law_(task.spec.law),
         opened_(opened),
         model_(*opened.model),
         by_holder_(by_holder),
@@ -50,14 +55,18 @@ class Comparison {
 
   void Run() {
     const stats::glm::Rows design = task_.spec.sites > 0 ? WithSiteColumns(by_holder_) : rows_;
-    VectorXd ridge = VectorXd::Zero(design.x.cols());
-    ridge.head(rows_.x.cols()) = Ridge();
-    stats::glm::Maximum maximum = Maximise(law_, design, task_.units.limits, ridge);
-    maximum.point.conservativeResize(rows_.x.cols());
-    agreement_.run_converged = model_.converged;
-    agreement_.plain_converged = maximum.converged;
+    const VectorXd own_ridge = Ridge();
+    VectorXd ridge = VectorXd::Zero(static_cast<Index>(task_.spec.num_coefficients()));
+    ridge.head(own_ridge.size()) = own_ridge;
+    stats::glm::Maximum maximum = task_.spec.firth
+                                      ? MaximiseFirth(law_, design, task_.units.limits)
+                                      : Maximise(law_, design, task_.units.limits, ridge);
+    maximum.point.conservativeResize(own_ridge.size());
+    // Of a smaller model after the larger one's.
+    agreement_.run_converged = agreement_.run_converged && model_.converged;
+    agreement_.plain_converged = agreement_.plain_converged && maximum.converged;
     agreement_.Add(analysis_, "rows", static_cast<double>(model_.rows), NumRows());
-    if (task_.classes > 1) {
+    if (task_.spec.law.binary) {
       agreement_.Add(analysis_, "rows with outcome 1", static_cast<double>(model_.events),
                      rows_.copies ? rows_.weights.dot(rows_.y) : rows_.y.sum());
     }
@@ -79,18 +88,23 @@ class Comparison {
     CompareErrors();
     CompareStatistics();
     CompareTotals();
+    if (!task_.spec.cuts.empty()) CompareRisk();
   }
 
  private:
   double NumRows() const { return rows_.count(); }
   VectorXd Ridge() const { return RidgeOf(task_.spec, NumRows()); }
   const std::string& NameOf(Index i) const {
-    return task_.spec.columns[static_cast<size_t>(i)].name;
+    return task_.spec.parameters[static_cast<size_t>(i)].name;
   }
   stats::glm::PointSums SumsAt(const VectorXd& point) const {
     stats::glm::PointSums sums =
         stats::glm::SumsAt(law_, PooledAt(point), point, task_.units.limits);
     AddRidge(sums, point, Ridge());
+    if (task_.spec.firth) {
+      sums.score += stats::glm::FirthScore(
+          sums.information, stats::glm::ThirdMomentsAt(rows_, point, task_.units.limits));
+    }
     return sums;
   }
   stats::glm::Rows PooledAt(const VectorXd& point) const {
@@ -158,10 +172,8 @@ class Comparison {
   void CompareTotals() {
     if (NumTotals(task_.spec) == 0) return;
     const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
-    stats::glm::Rows ones = rows_;
-    ones.x = MatrixXd::Ones(rows_.y.size(), 1);
-    const Fit fit = FitRows(law_, ones, task_.units.limits, task_.spec.intercept);
     const stats::glm::PointSums sums = SumsAt(at_);
+    const double constant = stats::glm::OwnConstant(stats::glm::AtPoint(law_, rows_, at_), rows_);
     const double n = NumRows();
     const bool logs = law_.family == Family::kGaussian;
     const auto total = [&](double deviance) {
@@ -172,17 +184,37 @@ class Comparison {
       const double digits = kDigits * (1 + std::abs(plain));
       AddOnGrid(name, model_.totals[next++], plain, task_.spec.aggregates ? digits : on_grid);
     };
-    add("deviance", total(sums.deviance));
-    if (NullOpens(task_.spec)) add("null deviance", total(fit.null_deviance));
-    const bool constant = law_.family == Family::kPoisson || law_.family == Family::kGamma;
-    if (constant && HasLikelihood(law_))
-      add("constant of the log-likelihood", stats::glm::OwnConstant(law_, rows_));
+    const bool of_theta = law_.family == Family::kNegativeBinomial;
+    add("deviance", total(sums.deviance + (of_theta ? 2 * constant : 0)));
+    if (NullOpens(task_.spec)) {
+      stats::glm::Rows ones = rows_;
+      ones.x = MatrixXd::Ones(rows_.y.size(), 1);
+      const stats::glm::Fit null = FitRows(law_, ones, task_.units.limits, task_.spec.intercept);
+      add("null deviance", total(null.null_deviance));
+    }
+    if (HasConstant(law_)) add("constant of the log-likelihood", constant);
     if (HasDispersion(law_) && !logs) add("Pearson's sum", sums.pearson);
   }
 
-  using Fit = stats::glm::Fit;
+  void CompareRisk() {
+    const Risk risk = RiskOf(task_.spec, model_.risk);
+    const stats::glm::RiskTable table =
+        stats::glm::RiskTableAt(law_, PooledAt(at_), at_, task_.units.limits, task_.spec.cuts);
+    const stats::glm::BinnedArea area = stats::glm::AreaOf(table.bin_others, table.bin_events);
+    const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
+    AddOnGrid("area under the curve", risk.area, area.area, on_grid / kTimesArea);
+    AddOnGrid("error of the area", risk.error, area.error, on_grid / kTimesArea);
+    for (size_t g = 0; g < risk.groups.size(); ++g) {
+      const auto i = static_cast<Index>(g);
+      const std::string name = "risk group " + std::to_string(g + 1);
+      agreement_.Add(analysis_, name + ", rows", risk.groups[g].rows,
+                     table.others[i] + table.events[i]);
+      agreement_.Add(analysis_, name + ", events", risk.groups[g].events, table.events[i]);
+      AddOnGrid(name + ", expected events", risk.groups[g].expected, table.expected[i], on_grid);
+    }
+  }
 
-  const std::string& analysis_;
+  const std::string analysis_;
   const Task& task_;
   const stats::glm::Law law_;
   const Fitted& opened_;
@@ -214,7 +246,11 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
       add(run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party)));
   }
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
-  Comparison(*this, result.fitted, by_holder, agreement).Run();
+  const std::string& name = Analysis().name;
+  Comparison(name, task, result.fitted, by_holder, agreement).Run();
+  if (!smaller) return;
+  for (stats::glm::Rows& rows : by_holder) rows = SmallerRows(task.spec, rows);
+  Comparison(name + ", smaller model", *smaller, result.smaller, by_holder, agreement).Run();
 }
 
 }  // namespace partita::methods::glm

@@ -134,7 +134,8 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
 SharedTotals TotalsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
   SharedTotals totals;
   totals.rows = CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
-  if (task.classes > 1) totals.events = CountOfAll(engine, task, by_holder, TableCells(task) + 1);
+  if (task.spec.law.binary)
+    totals.events = CountOfAll(engine, task, by_holder, TableCells(task) + 1);
   if (task.spec.clustered())
     totals.clusters = CountOfAll(engine, task, by_holder, ClustersCell(task));
   return totals;

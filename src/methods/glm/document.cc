@@ -4,22 +4,15 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/glm/json.h"
 #include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr double kNotAvailable = std::numeric_limits<double>::quiet_NaN();
-
-// An interval is shown as a ratio as well.
-bool ShowsRatio(const Spec& spec, const Coefficient& coefficient) {
-  return HasRatios(spec.law) && coefficient.term != "(Intercept)";
-}
 
 std::string ErrorsText(const Spec& spec) {
   std::string text;
@@ -27,6 +20,7 @@ std::string ErrorsText(const Spec& spec) {
     text = fmt::format("; {} {}", WeightsName(spec.weights_kind), spec.weights);
   if (spec.sites > 0) text += "; an intercept for each holder";
   if (spec.ridge > 0) text += fmt::format("; ridge {:g} for each row", spec.ridge);
+  if (spec.firth) text += "; Firth's penalty";
   switch (spec.errors) {
     case Errors::kModel:
       break;
@@ -38,6 +32,20 @@ std::string ErrorsText(const Spec& spec) {
       return text + fmt::format("; standard errors of the clusters of {}", spec.cluster);
   }
   return text;
+}
+
+// What the coefficients of outcomes with several levels are of.
+std::string LevelsText(const Spec& spec) {
+  const std::vector<std::string>& levels = spec.outcome.classes;
+  if (levels.empty()) return "";
+  if (spec.law.family == stats::glm::Family::kMultinomial)
+    return fmt::format(" Log-odds of each level of {} against {}.", spec.outcome.name,
+                       levels.front());
+  return fmt::format(
+      " Log-odds of a higher level of {}, the same at every cut; {}|{} is the log-odds of a level "
+      "up "
+      "to {} where all columns are 0.",
+      spec.outcome.name, levels[0], levels[1], levels[0]);
 }
 
 std::string PercentText(double confidence) { return fmt::format("{:g} %", 100 * confidence); }
@@ -91,6 +99,58 @@ study::DocumentSection TestSection(const Regression& regression) {
   return section;
 }
 
+study::DocumentSection NestedSection(const Spec& spec, const Regression& regression) {
+  study::DocumentSection section;
+  section.heading = "Test of nested models";
+  std::string names;
+  for (const std::string& term : spec.dropped) names += (names.empty() ? "" : ", ") + term;
+  if (!regression.nested) {
+    section.paragraphs.push_back(fmt::format(
+        "The model without {} did not converge: there is no test. Ask for more steps (`steps`).",
+        names));
+    return section;
+  }
+  const NestedTest& test = *regression.nested;
+  section.paragraphs.push_back(fmt::format(
+      "That all coefficients of {} are 0: {}.", names,
+      test.df_residual
+          ? fmt::format("F of the deviances with {} and {:g} degrees of freedom", test.df,
+                        *test.df_residual)
+          : fmt::format("likelihood ratio, chi-square with {} degrees of freedom", test.df)));
+  study::DocumentTable table;
+  table.columns = {"without", "degrees of freedom", test.df_residual ? "F" : "chi-square",
+                   "p-value"};
+  table.rows.push_back({names, static_cast<double>(test.df), test.statistic, test.p_value});
+  section.tables.push_back(std::move(table));
+  study::DocumentTable smaller;
+  smaller.columns = {"without these: term", "estimate", "std. error"};
+  for (const Coefficient& row : regression.smaller)
+    smaller.rows.push_back({row.term, row.estimate, row.standard_error});
+  section.tables.push_back(std::move(smaller));
+  return section;
+}
+
+study::DocumentSection RiskSection(const Risk& risk) {
+  study::DocumentSection section;
+  section.heading = "Calibration and discrimination";
+  section.paragraphs.push_back(fmt::format(
+      "Area under the receiver operating characteristic {:.3f}, from counts of 256 bins "
+      "of the predicted log-odds: that of the predictions themselves is at most {:.3f} away.",
+      risk.area, risk.error));
+  if (!risk.shown) {
+    section.paragraphs.emplace_back(
+        "The risk groups are withheld: a group has fewer rows with or without an event than "
+        "min_cell allows. Take fewer cut points.");
+    return section;
+  }
+  study::DocumentTable table;
+  table.columns = {"predicted from", "to", "rows", "events", "expected events"};
+  for (const RiskGroup& group : risk.groups)
+    table.rows.push_back({group.from, group.to, group.rows, group.events, group.expected});
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
 study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
   table.columns = {"fit", "value"};
@@ -100,13 +160,19 @@ study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
   if (spec.clustered()) add("clusters", static_cast<double>(regression.clusters));
   if (regression.fit) {
     const ModelFit& fit = *regression.fit;
-    add("null deviance", fit.null_deviance.value_or(kNotAvailable));
-    add("null degrees of freedom", regression.df_null);
+    if (HasNull(spec.law)) {
+      add("null deviance", fit.null_deviance.value_or(kNotAvailable));
+      add("null degrees of freedom", regression.df_null);
+    }
     add("deviance", fit.deviance);
     add("degrees of freedom", regression.df_residual);
     if (fit.log_likelihood) add("log-likelihood", *fit.log_likelihood);
     if (fit.aic) add("AIC", *fit.aic);
     if (HasDispersion(spec.law)) add("dispersion", fit.dispersion);
+  }
+  if (regression.theta) {
+    add("theta", regression.theta->estimate);
+    add("theta, standard error", regression.theta->standard_error);
   }
   add("steps", spec.steps);
   return table;
@@ -167,73 +233,6 @@ std::string TermsCsv(const Regression& regression) {
   return csv;
 }
 
-Json CoefficientJson(const Spec& spec, const Coefficient& row) {
-  Json json = {{"term", row.term},
-               {"estimate", row.estimate},
-               {"standard_error", row.standard_error},
-               {"step", row.step},
-               {"statistic", row.inference.statistic},
-               {"p_value", row.inference.p_value},
-               {"lower", row.inference.lower},
-               {"upper", row.inference.upper}};
-  json["ratio"] = nullptr;
-  if (ShowsRatio(spec, row)) {
-    json["ratio"] = {{"estimate", std::exp(row.estimate)},
-                     {"lower", std::exp(row.inference.lower)},
-                     {"upper", std::exp(row.inference.upper)}};
-  }
-  return json;
-}
-
-std::string RegressionJson(const Task& task, const Regression& regression) {
-  const Spec& spec = task.spec;
-  const auto number = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json(nullptr);
-  };
-  Json json = {{"formula", spec.formula},
-               {"family", FamilyName(spec.law)},
-               {"link", LinkName(spec.law.link)},
-               {"errors", ErrorsName(spec.errors)},
-               {"level", spec.level()},
-               {"weights", nullptr},
-               {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
-               {"ridge", spec.ridge > 0 ? Json(spec.ridge) : Json(nullptr)},
-               {"converged", regression.converged},
-               {"steps", spec.steps},
-               {"confidence", spec.confidence},
-               {"rows", regression.rows}};
-  if (!spec.weights.empty()) json["weights"] = WeightsName(spec.weights_kind);
-  json["events"] = spec.law.binary ? Json(regression.events) : Json(nullptr);
-  json["clusters"] = spec.clustered() ? Json(regression.clusters) : Json(nullptr);
-  json["df"] = number(regression.df);
-  json["coefficients"] = Json::array();
-  for (const Coefficient& row : regression.coefficients)
-    json["coefficients"].push_back(CoefficientJson(spec, row));
-  json["tests"] = Json::array();
-  for (const TermTest& test : regression.tests) {
-    json["tests"].push_back({{"term", test.term},
-                             {"columns", test.columns},
-                             {"statistic", number(test.statistic)},
-                             {"p_value", number(test.p_value)}});
-  }
-  json["fit"] = nullptr;
-  if (regression.fit) {
-    const ModelFit& fit = *regression.fit;
-    json["fit"] = {{"deviance", fit.deviance},
-                   {"df_residual", regression.df_residual},
-                   {"null_deviance", number(fit.null_deviance)},
-                   {"df_null", regression.df_null},
-                   {"log_likelihood", number(fit.log_likelihood)},
-                   {"aic", number(fit.aic)},
-                   {"dispersion", fit.dispersion}};
-  }
-  json["path"] = Json::array();
-  for (const PathRow& row : regression.path)
-    json["path"].push_back({{"term", row.term}, {"at", row.at}});
-  json["warnings"] = regression.warnings;
-  return json.dump();
-}
-
 study::DocumentSection NotConverged(const Spec& spec, const Regression& regression) {
   study::DocumentSection section;
   section.heading = "Not converged";
@@ -254,6 +253,11 @@ study::DocumentSection NotConverged(const Spec& spec, const Regression& regressi
         "level "
         "has outcomes of one kind only (separation), there is no finite estimate: join levels, or "
         "leave the term out. Else ask for more steps in a new study (`steps`).");
+    if (spec.law.binary) {
+      section.paragraphs.emplace_back(
+          "With separation Firth's penalty has estimates: penalty = {firth = true} at level "
+          "iterates, where every holder has whole rows.");
+    }
     return section;
   }
   section.paragraphs.emplace_back(
@@ -262,12 +266,21 @@ study::DocumentSection NotConverged(const Spec& spec, const Regression& regressi
       "not estimates of anything.");
   if (!regression.moving.empty()) {
     std::string names;
+    const bool logistic = spec.law.family == stats::glm::Family::kBinomial &&
+                          spec.law.link == stats::glm::Link::kLogit && !spec.firth;
+    const char* penalty =
+        logistic ? "Firth's penalty, which is made for it, or a ridge" : "a ridge";
     for (const std::string& name : regression.moving) names += (names.empty() ? "" : ", ") + name;
     section.paragraphs.push_back(fmt::format(
         "The last step still moved by more than a standard error: {}. If these are far from 0 and "
         "move on step by step, some level has outcomes of one kind only (separation), and there is "
-        "no finite estimate: join levels, leave the term out, or take a ridge (`penalty`).",
-        names));
+        "no finite estimate: join levels, leave the term out, or take {} (`penalty`).",
+        names, penalty));
+  }
+  if (spec.law.family == stats::glm::Family::kNegativeBinomial) {
+    section.paragraphs.emplace_back(
+        "Where log(theta) runs up, the counts vary no more than a Poisson law says: take family "
+        "poisson.");
   }
   section.paragraphs.emplace_back(
       "If nothing runs away, ask for more steps in a new study (`steps`).");
@@ -290,9 +303,9 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   }
   study::DocumentSection coefficients;
   coefficients.heading = "Coefficients";
-  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}{}.", spec.formula,
+  coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}{}.{}", spec.formula,
                                                 FamilyName(spec.law), LinkName(spec.law.link),
-                                                ErrorsText(spec)));
+                                                ErrorsText(spec), LevelsText(spec)));
   coefficients.tables.push_back(CoefficientTable(spec, regression));
   if (HasRatios(spec.law)) {
     study::DocumentTable ratios = RatioTable(spec, regression);
@@ -321,7 +334,9 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
     document.sections.push_back(TestSection(regression));
     document.files.push_back({kTermsFile, TermsCsv(regression)});
   }
+  if (!spec.dropped.empty()) document.sections.push_back(NestedSection(spec, regression));
   document.sections.push_back(std::move(fit));
+  if (regression.risk) document.sections.push_back(RiskSection(*regression.risk));
   return document;
 }
 

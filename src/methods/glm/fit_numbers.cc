@@ -7,6 +7,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
 #include "stats/glm/likelihood.h"
+#include "stats/glm/negative_binomial.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -21,10 +22,6 @@ constexpr int kLogBits = 40, kLogInputRange = 44;
 constexpr double kSmallestOfLog = 0x1p-40, kLargestLog = 64;
 
 double YLogY(double y) { return y > 0 ? y * std::log(y) : 0; }
-
-bool HasConstant(const Law& law) {
-  return HasLikelihood(law) && (law.family == Family::kPoisson || law.family == Family::kGamma);
-}
 
 // Whether Pearson's sum opens: gaussian it is the deviance.
 bool HasPearson(const Law& law) { return HasDispersion(law) && law.family != Family::kGaussian; }
@@ -47,7 +44,7 @@ std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
         first += w * (std::log(y) - o);
         second += w * y * std::exp(-o);
         break;
-      case Family::kBinomial:
+      default:
         break;
     }
   }
@@ -58,13 +55,14 @@ std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
       return {first, second, third};
     case Family::kGamma:
       return {first, second};
-    case Family::kBinomial:
+    default:
       break;
   }
   return {};
 }
 
 size_t NumNullSums(const Spec& spec) {
+  if (!HasNull(spec.law)) return 0;
   if (!spec.intercept) return 1;
   return NullSums(spec.law.family, {}).size();
 }
@@ -82,7 +80,7 @@ class Totals {
       AddGaussian();
     } else {
       Add(FitInput(0));
-      if (!task_.spec.intercept) Add(FitInput(next_));
+      if (HasNull(task_.spec.law) && !task_.spec.intercept) Add(FitInput(next_));
       if (task_.spec.intercept && family == Family::kPoisson) AddPoissonNull();
       if (task_.spec.intercept && family == Family::kGamma) AddGammaNull();
       if (HasConstant(task_.spec.law)) Add(FitInput(1));
@@ -213,10 +211,15 @@ double BinomialNull(double n, double events) {
 }  // namespace
 
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
-                const stats::glm::Limits& limits) {
+                const Eigen::VectorXd& point, const stats::glm::Limits& limits) {
   std::vector<double> numbers = {deviance};
-  if (HasConstant(spec.law)) numbers.push_back(stats::glm::OwnConstant(spec.law, rows));
-  if (spec.intercept) {
+  if (HasConstant(spec.law)) {
+    numbers.push_back(stats::glm::OwnConstant(stats::glm::AtPoint(spec.law, rows, point), rows));
+    if (spec.law.family == Family::kNegativeBinomial) numbers[0] += 2 * numbers[1];
+  }
+  if (!HasNull(spec.law)) {
+    // Nothing more.
+  } else if (spec.intercept) {
     for (const double sum : NullSums(spec.law.family, rows)) numbers.push_back(sum);
   } else {
     const stats::glm::Rows none = {Eigen::MatrixXd(rows.y.size(), 0), rows.y, rows.offset,
@@ -237,7 +240,7 @@ size_t NumFitInputs(const Spec& spec) {
 }
 
 bool NullOpens(const Spec& spec) {
-  if (spec.weights_kind == study::WeightsKind::kPrecision) return false;
+  if (spec.weights_kind == study::WeightsKind::kPrecision || !HasNull(spec.law)) return false;
   return !spec.intercept || spec.law.family != Family::kBinomial;
 }
 
@@ -271,7 +274,7 @@ ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const
   const double constant = HasConstant(spec.law) ? totals[NullOpens(spec) ? 2 : 1] : 0;
   const double likelihood = stats::glm::LogLikelihood(spec.law, {n, fit.deviance, constant});
   fit.log_likelihood = likelihood;
-  if (spec.ridge > 0) return fit;  // which has fewer degrees of freedom than columns
+  if (spec.ridge > 0 || spec.firth) return fit;  // which has fewer degrees of freedom than columns
   fit.aic = 2 * p - 2 * likelihood + (HasDispersion(spec.law) ? 2 : 0);
   return fit;
 }

@@ -7,6 +7,8 @@
 //   binomial  D
 //   poisson   D, c = sum of y log y - y - log y!, sum of y log y - y o, sum of y, sum of e^o
 //   gamma     D, c = sum of log y, sum of log y - o, sum of y e^-o
+//   negative binomial  D, c of the saturated model at theta
+//   ordinal, multinomial  D = -2 log-likelihood
 //
 // and without an intercept D and c, and the deviance at the offset alone.
 //
@@ -20,9 +22,10 @@
 //
 // All are weighted sums. With sampling weights there are no totals. Without a likelihood (quasi,
 // modified poisson) there is no c; with precisions there is no null deviance, as that would need the
-// sum of the weights.
+// sum of the weights. Negative binomial, ordinal and multinomial models have none: at this theta, or
+// without a likelihood of the rows alone, it would need a fit of its own.
 //
-// Totals    deviance; null deviance, but for binomial with an intercept; c of poisson and gamma;
+// Totals    deviance; null deviance, but for binomial with an intercept; c where there is one;
 //           Pearson's sum of gamma and of quasi-likelihoods.
 // Cost      Log (mpc/functions/logarithm.h) of up to three numbers, two products.
 #pragma once
@@ -42,7 +45,7 @@ struct OwnFit {
   double squares = 0;  // gaussian with an intercept
 };
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
-                const stats::glm::Limits& limits);
+                const Eigen::VectorXd& point, const stats::glm::Limits& limits);
 size_t NumFitInputs(const Spec& spec);
 
 // Whether the null deviance is one of the totals.

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/firth.h"
 #include "methods/glm/fit_numbers.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/sandwich.h"
+#include "stats/glm/firth.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
 
@@ -81,6 +83,7 @@ struct OwnSums {
   double pearson = 0;
   uint64_t outside = 0;
   Eigen::MatrixXd meat;
+  Eigen::VectorXd third = {};
 };
 
 class PointInput {
@@ -111,6 +114,10 @@ class PointInput {
     Add({1, 1}, task_.units.row_bits, 2, sums.outside,
         [&] { return Eigen::VectorXd::Constant(1, static_cast<double>(own_->outside)); });
   }
+  void AddThird(SharedSums& sums) {
+    Add({stats::glm::NumThirdMoments(task_.num_columns()), 1}, kThirdBits, kMostThird, sums.third,
+        [&] { return own_->third; });
+  }
   void AddFit(SharedSums& sums, const OwnFit& fit) {
     Add({NumFitInputs(task_.spec), 1}, kFitBits + task_.units.row_bits, task_.units.most_fit,
         sums.fit, [&] { return fit.numbers; });
@@ -131,6 +138,7 @@ class PointInput {
       sums.meat = PerRow(task_, mpc::FromUpperTriangle(engine_, sums.meat, task_.num_columns()),
                          mpc::kMostMeat);
     }
+    if (sums.third.payload != nullptr) sums.third = PerRow(task_, sums.third, kMostThird);
     if (HasDispersion(task_.spec.law))
       sums.pearson = PerRow(task_, sums.pearson, units.most_pearson);
   }
@@ -192,7 +200,7 @@ stats::glm::Rows RowsAt(const Spec& spec, const stats::glm::Rows& rows,
 }
 
 Eigen::VectorXd RidgeOf(const Spec& spec, double rows) {
-  const auto p = static_cast<Eigen::Index>(spec.columns.size());
+  const auto p = static_cast<Eigen::Index>(spec.parameters.size());
   Eigen::VectorXd ridge = Eigen::VectorXd::Constant(p, rows * spec.ridge);
   if (spec.intercept && spec.sites == 0) ridge[0] = 0;
   return ridge;
@@ -232,6 +240,7 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
     stats::glm::PointSums at = stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
     AddRidge(at, point, RidgeOf(task.spec, own.rows.count()));
     sums = {at.score, at.information, at.pearson, at.outside, {}};
+    if (task.spec.firth) sums.third = stats::glm::ThirdMomentsAt(rows, point, task.units.limits);
     if (task.spec.robust()) {
       const stats::glm::Meat meat =
           stats::glm::MeatAt(task.spec.law, rows, point, task.units.limits);
@@ -239,11 +248,12 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
       sums.outside += meat.outside;
     }
     if (last && NumTotals(task.spec) > 0)
-      fit = OwnFitOf(task.spec, own.rows, at.deviance, task.units.limits);
+      fit = OwnFitOf(task.spec, own.rows, at.deviance, point, task.units.limits);
   }
   PointInput input(engine, task, holds ? &sums : nullptr);
   SharedSums shared;
   input.AddSums(shared);
+  if (task.spec.firth) input.AddThird(shared);
   input.AddOutside(shared);
   if (last && NumTotals(task.spec) > 0) input.AddFit(shared, fit);
   input.Share(shared);

@@ -69,7 +69,7 @@ class DesignRows {
     std::vector<Int128> copies;
     const Eigen::Index n = own_.rows.x.rows();
     for (Eigen::Index i = 0; i < n; ++i) {
-      if (tables_.classes > 1) classes.push_back(own_.rows.y[i] > 0 ? 1 : 0);
+      if (tables_.classes > 1) classes.push_back(static_cast<uint8_t>(own_.rows.y[i]));
       if (own_.rows.copies) copies.push_back(static_cast<Int128>(own_.rows.weights[i]));
     }
     const std::vector<Int128> cells =
@@ -97,7 +97,8 @@ double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row)
 }
 
 CountTables::CountTables(const Spec& spec, const data::Schema& factors)
-    : data::ModelCounts(spec, factors, spec.law.binary ? 2 : 1), clustered(spec.clustered()) {}
+    : data::ModelCounts(spec, factors, spec.law.binary ? 2 : std::max<size_t>(spec.law.classes, 1)),
+      clustered(spec.clustered()) {}
 
 std::vector<std::string> NeededColumns(const Spec& spec) {
   std::vector<std::string> names = data::NeededColumns(spec);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/firth.h"
+#include "methods/glm/risk.h"
 #include "methods/glm/solve.h"
 #include "methods/glm/told.h"
 #include "methods/glm/wald.h"
@@ -29,18 +31,21 @@ std::vector<double> Values(const Eigen::VectorXd& vector) {
 uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
 
 uint64_t NumFit(const Task& task) {
-  return 2 + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 1 : 0) + 2 * task.num_columns() +
-         NumTotals(task.spec) + task.spec.terms.size();
+  return 2 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0) +
+         2 * task.num_columns() + NumTotals(task.spec) + task.spec.terms.size() +
+         NumRiskNumbers(task.spec);
 }
 
-Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotals totals)
-    : engine_(engine), task_(task), own_(own), totals_(std::move(totals)) {
+Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotals totals,
+               uint64_t min_cell)
+    : engine_(engine), task_(task), own_(own), totals_(std::move(totals)), min_cell_(min_cell) {
   at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
 }
 
 void Fitter::Solve(Engine& engine, const SharedSums& sums) {
   const bool first = failures_.payload == nullptr;
   solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_);
+  if (task_.spec.firth && !first) AddFirth(engine, task_, sums.third, solved_);
   failures_ = first ? solved_.failures
                     : WithBound(engine.Add(failures_, solved_.failures),
                                 failures_.bound + solved_.failures.bound);
@@ -48,15 +53,15 @@ void Fitter::Solve(Engine& engine, const SharedSums& sums) {
 
 Collinear Fitter::First() {
   Solve(engine_, ShareFirst(engine_, task_, own_));
-  return TellCollinear(engine_, solved_.collinear);
+  return TellCollinear(engine_, task_, solved_.collinear);
 }
 
 void Fitter::OpenPoint(int point) {
   if (point > 0) Solve(engine_, ShareSums(engine_, task_, own_, at_, false));
   const bool last = point == task_.spec.steps;
   const mpc::PathPoint opened =
-      mpc::OpenPoint(engine_, last ? kEstimatesRelease : kIteratesRelease, Values(at_), solved_,
-                     task_.GridBitsOf(point), failures_);
+      mpc::OpenPoint(engine_, task_.prefix + (last ? kEstimatesRelease : kIteratesRelease),
+                     Values(at_), solved_, task_.GridBitsOf(point), failures_);
   fitted_.estimate_steps = Vector(opened.steps);
   at_ = Vector(opened.at);
   if (opened.learned) fitted_.points.push_back(at_);
@@ -78,8 +83,10 @@ Fitted Fitter::Finish() {
   };
   Shared statistics;
   if (!task_.spec.terms.empty()) statistics = WaldStatistics(engine_, task_, solved_, at_);
-  if (auto told =
-          TellFit(engine_, task_, totals_, {converged, {}, solved_.variances, totals, statistics}))
+  Shared risk;
+  if (!task_.spec.cuts.empty()) risk = RiskNumbers(engine_, task_, own_, at_, min_cell_);
+  if (auto told = TellFit(engine_, task_, totals_,
+                          {converged, {}, solved_.variances, totals, statistics, risk}))
     fitted_.model = std::move(told->model);
   return std::move(fitted_);
 }

@@ -59,6 +59,7 @@ struct FittedModel {
   std::vector<double> totals;
   // Wald statistics of spec.terms, before small samples are allowed for; negative: there is none.
   std::vector<double> statistics;
+  std::vector<double> risk;  // NumRiskNumbers (risk.h)
 };
 
 struct Fitted {
@@ -70,8 +71,9 @@ struct Fitted {
 // One process's part. Called in this order; `point` counts from 0 to spec.steps.
 class Fitter {
  public:
-  // own: at a holder; not used elsewhere. Must outlive this.
-  Fitter(mpc::Engine& engine, const Task& task, const OwnData& own, SharedTotals totals);
+  // own: at a holder; not used elsewhere. Must outlive this. min_cell: of risk groups.
+  Fitter(mpc::Engine& engine, const Task& task, const OwnData& own, SharedTotals totals,
+         uint64_t min_cell = 1);
 
   // Opens which columns are collinear, given those before them.
   Collinear First();
@@ -85,6 +87,7 @@ class Fitter {
   const Task& task_;
   const OwnData& own_;
   const SharedTotals totals_;
+  const uint64_t min_cell_;
   mpc::SolvedStep solved_;
   mpc::Shared failures_;
   Eigen::VectorXd at_;

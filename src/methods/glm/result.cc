@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kRowsForColumn = 5, kEventsForColumn = 10, kManyClusters = 40;
 
 double UnitOf(const Spec& spec, size_t column) {
-  return spec.outcome.scale / spec.columns[column].scale;
+  return spec.outcome.scale / spec.parameters[column].scale;
 }
 
 double ValueOf(const Spec& spec, size_t column, double scaled) {
@@ -27,7 +27,7 @@ std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) 
         fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
   }
   const uint64_t rarer = std::min(model.events, model.rows - model.events);
-  if (spec.law.binary && rarer < kEventsForColumn * p) {
+  if (spec.law.binary && !spec.firth && rarer < kEventsForColumn * p) {
     warnings.push_back(fmt::format(
         "The rarer outcome occurs fewer than {} times for each column: estimates are biased away "
         "from 0, and intervals are too narrow.",
@@ -38,6 +38,13 @@ std::vector<std::string> WarningsOf(const Spec& spec, const FittedModel& model) 
         "The ridge draws estimates towards 0. Standard errors, intervals and tests allow for "
         "chance, "
         "not for this bias; there is no AIC, as there are fewer free coefficients than columns.");
+  }
+  if (spec.firth) {
+    warnings.emplace_back(
+        "Firth's penalty takes away most of the bias of small samples. Intervals and tests are "
+        "Wald's; "
+        "where outcomes separate they are too wide on the side where nothing bounds the "
+        "coefficient, and profile likelihoods are not computed. There is no AIC.");
   }
   if (spec.clustered() && model.clusters < kManyClusters) {
     warnings.push_back(fmt::format(
@@ -82,6 +89,10 @@ double SmallSampleFactor(const Spec& spec, const FittedModel& model) {
   return sampled ? std::sqrt(n / (n - 1)) : 1;
 }
 
+bool ShowsRatio(const Spec& spec, const Coefficient& coefficient) {
+  return HasRatios(spec.law) && coefficient.effect;
+}
+
 Regression RegressionOf(const Task& task, const Fitted& fitted) {
   const Spec& spec = task.spec;
   const FittedModel& model = *fitted.model;
@@ -91,30 +102,39 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
   regression.events = model.events;
   regression.clusters = model.clusters;
   const Eigen::VectorXd& last = fitted.points.back();
-  for (size_t c = 0; c < spec.columns.size() && !spec.sealed; ++c) {
+  for (size_t c = 0; c < spec.parameters.size() && !spec.sealed; ++c) {
     const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
     const auto i = static_cast<Eigen::Index>(c);
-    PathRow row{spec.columns[c].name, {}};
+    PathRow row{spec.parameters[c].name, {}};
     for (const Eigen::VectorXd& point : fitted.points) row.at.push_back(ValueOf(spec, c, point[i]));
     regression.path.push_back(std::move(row));
     // The point before is on a grid that is up to eight times as coarse.
     const double most = spec.aggregates
                             ? model.standard_errors[i]
                             : fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
-    if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.columns[c].name);
+    if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.parameters[c].name);
   }
   if (!model.converged) return regression;
 
   const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
   regression.df_residual = n - p;
-  regression.df_null = n - (spec.intercept ? 1 : 0);
+  const size_t alone = spec.law.classes > 0 ? spec.law.classes - 1 : 1;
+  regression.df_null = n - (spec.intercept ? static_cast<double>(alone) : 0);
   if (!model.totals.empty()) regression.fit = FitOf(task, model.rows, model.events, model.totals);
   regression.df = FreedomOf(spec, model);
   const double factor = SmallSampleFactor(spec, model);
-  for (size_t c = 0; c < spec.columns.size(); ++c) {
+  const bool of_theta = spec.law.family == stats::glm::Family::kNegativeBinomial;
+  if (of_theta) {
+    const Eigen::Index i = last.size() - 1;
+    const double theta = std::exp(last[i]);
+    regression.theta = {theta, theta * model.standard_errors[i]};
+    regression.df_residual += 1;
+  }
+  for (size_t c = 0; c + (of_theta ? 1 : 0) < spec.parameters.size(); ++c) {
     const auto i = static_cast<Eigen::Index>(c);
     Coefficient coefficient;
-    coefficient.term = spec.columns[c].name;
+    coefficient.term = spec.parameters[c].name;
+    coefficient.effect = spec.parameters[c].effect;
     coefficient.estimate = ValueOf(spec, c, last[i]);
     coefficient.standard_error = factor * model.standard_errors[i] * UnitOf(spec, c);
     coefficient.step = fitted.estimate_steps[i] * UnitOf(spec, c);
@@ -125,6 +145,7 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
   for (size_t t = 0; t < spec.terms.size(); ++t) {
     regression.tests.push_back(TestOf(spec.terms[t], model.statistics[t], factor, regression.df));
   }
+  if (!spec.cuts.empty()) regression.risk = RiskOf(spec, model.risk);
   regression.warnings = WarningsOf(spec, model);
   return regression;
 }

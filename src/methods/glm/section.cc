@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "methods/glm/model.h"
+#include "methods/glm/nested.h"
 #include "methods/glm/read_errors.h"
+#include "methods/glm/read_penalty.h"
 #include "study/file/sections.h"
 
 namespace partita::methods::glm {
@@ -17,37 +19,17 @@ using study::StudyFile;
 using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
+constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
 constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
-constexpr double kLeastRidge = 1e-6, kMostRidge = 10;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
     "standard errors and fit open to the receiver: release = [\"estimates\"], or to everybody, as "
     "the "
     "estimates do anyway: release = [{what = \"estimates\", to = \"all\"}]"};
 
-// Families that R has and this method has not, with what to use instead.
-void RefuseAbsentFamilies(const TableReader& reader, const LocatedText& family) {
-  const std::pair<const char*, const char*> absent[] = {
-      {"negative-binomial",
-       "take family = \"quasi-poisson\", or \"poisson\" with errors = \"robust\": the same rate "
-       "ratios with standard errors that allow for overdispersion"},
-      {"multinomial",
-       "take family = \"binomial\" for one level against the reference at a time: [[derived]] with "
-       "transform = \"cut\" or a factor of two levels, and `subset` for the rows of the two"},
-      {"ordinal",
-       "take family = \"binomial\" for the outcome at or above a level ([[derived]] with transform "
-       "= "
-       "\"cut\"): proportional odds say that its odds ratios are the same at each"}};
-  for (const auto& [name, instead] : absent) {
-    if (family.value == name)
-      reader.Fail(family.position, fmt::format("method 'glm' has no family {}", name), instead);
-  }
-}
-
 stats::glm::Law ReadLaw(const TableReader& reader) {
   const LocatedText family = reader.Text("family", "family = \"binomial\"");
-  RefuseAbsentFamilies(reader, family);
   stats::glm::Law law =
       stats::glm::LawByName(reader.Choice(family, "family", stats::glm::FamilyNames()));
   const auto link = reader.OptionalText("link");
@@ -77,7 +59,9 @@ Spec ReadModel(const TableReader& reader, const StudyFile& study) {
 void ReadSteps(const TableReader& reader, Spec& spec) {
   const bool gaussian = spec.law.family == stats::glm::Family::kGaussian;
   const bool counts = spec.law.family == stats::glm::Family::kPoisson;
-  if (spec.aggregates) spec.steps = kStepsOfAggregates;
+  const bool more = HasMoreParameters(spec.law) || spec.firth;
+  if (more) spec.steps = kStepsOfMore;
+  if (spec.aggregates) spec.steps = more ? kMoreStepsOfAggregates : kStepsOfAggregates;
   if (spec.sealed) spec.steps = gaussian ? 0 : counts ? kStepsOfSealedCounts : kStepsOfSealed;
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
@@ -103,34 +87,66 @@ void ReadConfidence(const TableReader& reader, Spec& spec) {
   spec.confidence = confidence->value;
 }
 
-// After the weights.
-void ReadPenalty(const TableReader& reader, Spec& spec) {
-  const auto penalty = reader.OptionalTable("penalty", {"ridge", "lasso", "firth"}, "penalty");
-  if (!penalty) return;
-  for (const char* absent : {"lasso", "firth"}) {
-    if (penalty->Has(absent)) {
-      reader.Fail(
-          penalty->PositionOf(absent), fmt::format("method 'glm' has no penalty {}", absent),
-          "take a ridge, which separation has a maximum with as well: penalty = {ridge = 0.01}");
-    }
-  }
-  const auto ridge = penalty->Number("ridge", "penalty = {ridge = 0.01}");
-  if (!(ridge.value >= kLeastRidge && ridge.value <= kMostRidge)) {
-    reader.Fail(
-        ridge.position, fmt::format("the ridge is {}", ridge.value),
-        fmt::format("take {} to {}: it counts for each row, and columns are divided by their "
-                    "largest bound",
-                    kLeastRidge, kMostRidge));
+// Families with parameters beside those of columns are fit as R's glm.nb, polr and multinom, which have
+// none of these. After errors and weights.
+void RequirePlainFit(const TableReader& reader, const StudyFile& study, const Spec& spec) {
+  if (!HasMoreParameters(spec.law)) return;
+  const std::string of_family = fmt::format(" of family {}", FamilyName(spec.law));
+  if (spec.robust()) {
+    reader.Fail(reader.position(), "standard errors" + of_family + " are those of the model",
+                "leave errors out; robust ones have families poisson and quasi-poisson");
   }
   if (!spec.weights.empty() && !spec.copies()) {
-    reader.Fail(ridge.position, fmt::format("a ridge with {}", WeightsName(spec.weights_kind)),
-                "a ridge counts for each row, weighted or not: leave one of the two out");
+    reader.Fail(study.design.position,
+                fmt::format("{}{}", WeightsName(spec.weights_kind), of_family),
+                "leave the weights out, or say that they are frequencies: weights_type = "
+                "\"frequency\"");
+  }
+  if (study.design.site == study::SiteEffect::kFixed) {
+    reader.Fail(study.design.position, "effects of sites" + of_family,
+                "write site = \"ignore\", or take family poisson or binomial");
   }
   if (spec.sealed) {
-    reader.Fail(ridge.position, "level sealed has no ridge",
-                "take protocol = \"iterates\", or leave the penalty out");
+    reader.Fail(reader.position(),
+                "level sealed has no family " + std::string(FamilyName(spec.law)),
+                "take protocol = \"iterates\"");
   }
-  spec.ridge = ridge.value;
+}
+
+void ReadRiskGroups(const TableReader& reader, Spec& spec) {
+  constexpr char kRiskGroups[] = "risk_groups", kCuts[] = "cuts";
+  constexpr size_t kMostCuts = 20;
+  const auto groups = reader.OptionalTable(kRiskGroups, {kCuts});
+  if (!groups) return;
+  const study::Position position = reader.PositionOf(kRiskGroups);
+  if (spec.law.family != stats::glm::Family::kBinomial) {
+    reader.Fail(position, "risk groups are of binomial models",
+                "leave [analysis.risk_groups] out, or take family = \"binomial\"");
+  }
+  if (spec.sealed || spec.aggregates) {
+    reader.Fail(position, fmt::format("level {} has no risk groups", spec.level()),
+                "take protocol = \"iterates\"");
+  }
+  if (!spec.weights.empty() && !spec.copies())
+    reader.Fail(position, "risk groups of weighted rows", "leave one of the two out");
+  const std::string example = "cuts = [0.1, 0.2, 0.5]";
+  double last = 0;
+  for (const auto& cut : groups->Values(kCuts, false, example)) {
+    if (!(cut.value > 0 && cut.value < 1)) {
+      groups->Fail(cut.position, fmt::format("the cut point {} is not between 0 and 1", cut.value),
+                   "probabilities, such as " + example);
+    }
+    if (cut.value <= last)
+      groups->Fail(cut.position, "cut points do not rise", "write, for example: " + example);
+    last = cut.value;
+    spec.cuts.push_back(cut.value);
+  }
+  if (spec.cuts.empty() || spec.cuts.size() > kMostCuts) {
+    groups->Fail(groups->PositionOf(kCuts),
+                 spec.cuts.empty() ? "there is no cut point"
+                                   : fmt::format("there are more than {} cut points", kMostCuts),
+                 "write, for example: " + example);
+  }
 }
 
 std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const StudyFile& study,
@@ -152,9 +168,12 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
   // Whose covariances open nowhere, and whose estimates are on shares.
   if (section->spec.sealed) section->spec.terms.clear();
   ReadErrors(reader, study, section->spec);
-  ReadPenalty(reader, section->spec);
+  RequirePlainFit(reader, study, section->spec);
+  ReadPenalty(reader, study, section->spec);
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
+  ReadNested(reader, study, section->spec);
+  ReadRiskGroups(reader, section->spec);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
@@ -178,7 +197,7 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 study::SectionReader GlmReader() {
   return {kMethodName,
           {"family", "link", "formula", "errors", "penalty", "protocol", "steps", "confidence",
-           "subset", "release", "privacy"},
+           "nested", "risk_groups", "subset", "release", "privacy"},
           ReadGlm};
 }
 

@@ -4,10 +4,14 @@
 //   link        of family binomial: "logit" (default), "probit", "cloglog", "log"
 //   formula     data/formula.h
 //   errors      read_errors.h
-//   penalty     {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
+//   nested      [analysis.nested] drop = ["x"]: also the model without these terms (nested.h)
+//   risk_groups [analysis.risk_groups] cuts = [0.1, 0.3]: of predicted probabilities (risk.h)
+//   penalty     {firth = true}: Firth's (stats/glm/firth.h), of logistic models at level iterates; or
+//               {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
 //               columns divided by the largest magnitude within their bounds; not of the intercept
 //   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)
-//   steps       2 to 25, default 3, with aggregates 8, with sealed 10, or 14 of family poisson; not of
+//   steps       2 to 25, default 3, with aggregates 8 (negative-binomial, ordinal, multinomial: 4, 12),
+//               with sealed 10, or 14 of family poisson; not of
 //               a gaussian model there
 //   confidence  of intervals, default 0.95
 //   subset, release

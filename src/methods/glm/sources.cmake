@@ -1,11 +1,13 @@
 list(APPEND method_sources
   glm/aggregates.cc
   glm/counts.cc
+  glm/firth.cc
   glm/fit_numbers.cc
   glm/inputs.cc
   glm/own_rows.cc
   glm/protocol.cc
   glm/result.cc
+  glm/risk.cc
   glm/sealed/fitter.cc
   glm/sealed/layout.cc
   glm/sealed/own_blocks.cc
@@ -20,9 +22,13 @@ list(APPEND method_sources
 list(APPEND cold_method_sources
   glm/compare.cc
   glm/document.cc
+  glm/exposures.cc
+  glm/json.cc
   glm/model.cc
+  glm/nested.cc
   glm/plan.cc
   glm/read_errors.cc
+  glm/read_penalty.cc
   glm/sealed/plan_layout.cc
   glm/section.cc
   glm/study.cc

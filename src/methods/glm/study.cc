@@ -9,6 +9,7 @@
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/model.h"
+#include "methods/glm/nested.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
 #include "methods/glm/sealed/row_values.h"
@@ -86,6 +87,21 @@ void RequireUnits(GlmStudy& study) {
   }
 }
 
+void AddSmaller(GlmStudy& study) {
+  try {
+    study.smaller = SmallerTask(study.task);
+    if (study.task.spec.aggregates)
+      study.task.rows_determined_beside = RowsDetermined(*study.smaller);
+  } catch (const Error& error) {
+    Refuse(study, study.Analysis().position, error.message(), error.hint());
+  }
+}
+
+void SetGrids(GlmStudy& study, int grid_bits) {
+  study.task.grid_bits = grid_bits;
+  if (study.smaller) study.smaller->grid_bits = grid_bits;
+}
+
 std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountAnswers& answers,
                                              const study::DisclosureSpec& disclosure) {
   const std::string& name = study.Analysis().name;
@@ -134,12 +150,13 @@ void RequireCounts(mpc::Engine& engine, const GlmStudy& study,
       "more rows");
 }
 
-void RequireIndependent(const GlmStudy& study, const Collinear& collinear,
+// spec: of the model, or of the smaller one.
+void RequireIndependent(const GlmStudy& study, const Spec& spec, const Collinear& collinear,
                         const run::RunInput& input) {
   if (collinear.columns.empty()) return;
   std::string names;
   for (const size_t c : collinear.columns)
-    names += (names.empty() ? "" : ", ") + study.task.spec.columns[c].name;
+    names += (names.empty() ? "" : ", ") + spec.parameters[c].name;
   RefuseTogether(
       study, input,
       "no estimate was released, because these columns follow from those before them: " + names,
@@ -183,13 +200,14 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
   if (spec.sealed) RequireWeightBits(study);
+  if (!spec.dropped.empty()) AddSmaller(study);
   if (spec.aggregates) {
     RequireConsent(study);
-    study.task.grid_bits = 0;
+    SetGrids(study, 0);
   } else {
     study.task.grid_bits = FinestGrid(
         study, {"estimates", "the fit", "take fewer columns or steps"}, [&](int grid_bits) {
-          study.task.grid_bits = grid_bits;
+          SetGrids(study, grid_bits);
           return BitsOf(study, OpenedBits(study));
         });
   }
@@ -281,7 +299,7 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
     phase("first point");
     SealedSums sums(engine, task, layout, blocks, totals);
     SealedFitter fitter(engine, task, sums, totals);
-    RequireIndependent(*this, fitter.First(), input);
+    RequireIndependent(*this, task.spec, fitter.First(), input);
     for (int step = 1; step <= task.spec.steps; ++step) {
       phase(fmt::format("step {}", step));
       fitter.Step();
@@ -290,22 +308,27 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
     run->fitted = fitter.Finish();
     return run;
   }
-  const auto fit = [&](auto fitter) {
-    phase("first point");
-    RequireIndependent(*this, fitter.First(), input);
+  const auto steps_of = [&](auto fitter, const Spec& spec, const std::string& of) {
+    phase(of + "first point");
+    RequireIndependent(*this, spec, fitter.First(), input);
     fitter.OpenPoint(0);
     for (int step = 1; step <= task.spec.steps; ++step) {
-      phase(fmt::format("step {}", step));
+      phase(fmt::format("{}step {}", of, step));
       fitter.OpenPoint(step);
     }
-    phase("fit");
-    run->fitted = fitter.Finish();
+    phase(of + "fit");
+    return fitter.Finish();
   };
-  if (task.spec.aggregates) {
-    fit(AggregateFitter(engine, task, rows.own, totals, receiver));
-  } else {
-    fit(Fitter(engine, task, rows.own, totals));
-  }
+  const auto fit = [&](const Task& of, const OwnData& own, const std::string& name) {
+    return of.spec.aggregates
+               ? steps_of(AggregateFitter(engine, of, own, totals, receiver), of.spec, name)
+               : steps_of(Fitter(engine, of, own, totals, input.disclosure.min_cell), of.spec,
+                          name);
+  };
+  run->fitted = fit(task, rows.own, "");
+  if (!smaller) return run;
+  const OwnData own{SmallerRows(task.spec, rows.own.rows), rows.own.counts};
+  run->smaller = fit(*smaller, own, "smaller model, ");
   return run;
 }
 
@@ -315,9 +338,11 @@ void GlmStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyO
   outcome.checks = run.checks;
   if (!run.fitted.model) return;
   outcome.used = {{Analysis().name, run.fitted.model->rows}};
+  Regression regression = RegressionOf(task, run.fitted);
+  if (smaller) AddNested(task.spec, RegressionOf(*smaller, run.smaller), regression);
   const std::string title = file.title.empty() ? "Regression of " + file.name : file.title;
-  outcome.result = std::make_unique<report::DocumentResult>(
-      RegressionDocument(title, task, RegressionOf(task, run.fitted)));
+  outcome.result =
+      std::make_unique<report::DocumentResult>(RegressionDocument(title, task, regression));
 }
 
 }  // namespace partita::methods::glm

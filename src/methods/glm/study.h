@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ namespace partita::methods::glm {
 
 struct GlmStudy final : run::WholeRowsStudy {
   Task task;  // its grid is the finest from the study file's on with which the release rule holds
-  data::Schema factors;  // the dictionary with those of [[derived]] and of the formula
+  std::optional<Task> smaller;  // of a model without some terms (nested.h)
+  data::Schema factors;         // the dictionary with those of [[derived]] and of the formula
   std::vector<data::DerivedVariable> derived;  // of the study file and of the formula
   std::vector<std::string> checked;            // names of the tables of counts
   SealedLayout layout;                         // of level sealed
@@ -45,7 +47,7 @@ struct GlmStudy final : run::WholeRowsStudy {
 // What Run makes.
 struct GlmRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
-  Fitted fitted;
+  Fitted fitted, smaller;
 };
 
 // Indices of the rows that take part, of a table with derived columns: those of run::TakeRows
@@ -60,6 +62,9 @@ GlmStudy PrepareGlmStudy(study::StudyFile file);
 
 // What else counts are checked without: ", also without each holder's own rows", or of split columns.
 std::string BesideOwnText(const GlmStudy& study);
+
+// Who is told the fit: the receiver, or "all".
+const std::string& ToldName(const GlmStudy& study);
 
 // Bits of the table of covariates that everything opened tells at most: to everybody, and to who
 // is told the rest.

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "mpc/functions/scoring_path.h"
+#include "stats/glm/ordinal.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -13,6 +14,11 @@ using stats::glm::Family;
 
 // Of sums with 30 bits after the point, which are multiplied with logarithms.
 constexpr double kMostSumBits = 48;
+
+// -2 log of a probability at the limits, with three terms of ordinal models (stats/glm/ordinal.h).
+constexpr double kMostClassDeviance = 80;
+// Of the log-likelihood of a negative binomial law at its largest and smallest theta.
+constexpr double kMostLogOfCount = 64;
 
 int BitsAbove(double value) { return static_cast<int>(std::ceil(std::log2(value))); }
 
@@ -34,10 +40,15 @@ double MostFit(const Spec& spec, const Units& units) {
       return std::pow(y + predictor, 2);
     case Family::kBinomial:
       return MostTerms(spec.law, units.limits).deviance + 1;
+    case Family::kOrdinal:
+    case Family::kMultinomial:
+      return kMostClassDeviance;
+    case Family::kNegativeBinomial:
     case Family::kPoisson: {
       const double log_y = std::max(1.0, std::log(y));
       return std::max(2 * (y * (log_y + predictor) + std::exp(units.limits.upper)) + y,
-                      2 * std::exp(offset));
+                      2 * std::exp(offset)) +
+             kMostLogOfCount;
     }
     case Family::kGamma:
       break;
@@ -87,6 +98,19 @@ void SetUnits(Task& task) {
       break;
     case Family::kPoisson:
       most_weight = most_score = std::max(1.0, std::exp(units.limits.upper));
+      break;
+    case Family::kNegativeBinomial:
+      // By log(theta) at most 4 y + 1.25 mu, and mu goes up to e^2 times the largest y.
+      most_weight = most_score = std::max(2.0, 2 * std::exp(units.limits.upper));
+      break;
+    case Family::kOrdinal: {
+      const double gap = 1 / stats::glm::kLeastGap, cut = stats::glm::kCutScale;
+      most_weight = 1 + gap * gap / (cut * cut);
+      most_score = 1 + gap / cut;
+      break;
+    }
+    case Family::kMultinomial:
+      most_weight = 0.25;
       break;
     case Family::kGamma:
       most_score = stats::glm::kMostScore;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "methods/glm/own_rows.h"
@@ -27,17 +28,21 @@ struct Units {
 // the last, the last.
 inline constexpr int kFirstGridBits = 2, kIterateGridBits = 4;
 
+inline constexpr char kSmaller[] = "smaller-";
+
 struct Task {
   Spec spec;
   std::vector<run::RowHolder> holders;  // each party once
   std::vector<size_t> table_sizes;      // of CountTables
   size_t classes = 1;
   Units units;
-  int grid_bits = 6;       // of what is released
-  mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
+  int grid_bits = 6;                    // of what is released
+  mpc::PartyIndex to = 0;               // the receiver, or mpc::kEverybody
+  uint64_t rows_determined_beside = 0;  // by the sums of a smaller model (aggregates.h)
+  std::string prefix;                   // of the names of its releases: of a smaller model kSmaller
 
   uint64_t max_rows() const;  // of the holders together, copies counted
-  size_t num_columns() const { return spec.columns.size(); }
+  size_t num_columns() const { return spec.parameters.size(); }  // numbers of a point
   int GridBitsOf(int point) const;  // 0: the first, spec.steps: the last
 };
 

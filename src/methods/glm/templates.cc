@@ -28,12 +28,13 @@ timeout_seconds = 60               # how long a party waits for another one
 # I(a * b), offset(a). Other functions are made by [[derived]].
 [[analysis]]
 method = "glm"
-family = "binomial"                # or "gaussian", "poisson", "gamma", "quasi-binomial",
+family = "binomial"                # or "gaussian", "poisson", "negative-binomial", "gamma",
+                                   # "ordinal", "multinomial" (a factor), "quasi-binomial",
                                    # "quasi-poisson"; "modified-poisson" for risk ratios
 formula = "relapse ~ age + sex + log1p(dose)"
 release = ["estimates"]
 # errors = "robust"                # whatever the variance is; "cluster" with one in [design]
-# penalty = {ridge = 0.01}         # draws estimates towards 0, for each row: where outcomes separate
+# penalty = {firth = true}         # of small samples, and where outcomes separate; or {ridge = 0.01}
 # protocol = "aggregates"          # sums open to the receiver: faster, tells the table of covariates
 # protocol = "sealed"              # nothing opens but the result; with the numbers of rows in [[rows]]
 # steps = 5                        # of Fisher scoring after the first point; 3 are usual

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/risk.h"
 #include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
@@ -12,7 +13,7 @@ Eigen::VectorXd AsVector(const std::vector<double>& values) {
   return Eigen::Map<const Eigen::VectorXd>(values.data(), static_cast<Eigen::Index>(values.size()));
 }
 
-// The totals, then the statistics of terms.
+// The totals, then the statistics of terms, then those of risk groups.
 FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const FitToTell& fit) {
   FitTotals numbers = fit.totals;
   std::vector<mpc::Shared> parts;
@@ -21,15 +22,20 @@ FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const FitToTell& fit)
     parts.push_back(fit.statistics);
     numbers.bound = std::max(numbers.bound, fit.statistics.bound);
   }
+  if (!task.spec.cuts.empty()) {
+    parts.push_back(fit.risk);
+    numbers.bound = std::max(numbers.bound, fit.risk.bound);
+  }
   if (!parts.empty()) numbers.totals = engine.Concatenate(parts, true);
   return numbers;
 }
 
 }  // namespace
 
-Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear) {
+Collinear TellCollinear(mpc::Engine& engine, const Task& task, const mpc::Shared& collinear) {
   const std::vector<mpc::Shared> flags = {collinear};
-  const mpc::IntMatrix opened = engine.Reveal(kIndependenceRelease, flags, mpc::kEverybody).front();
+  const mpc::IntMatrix opened =
+      engine.Reveal(task.prefix + kIndependenceRelease, flags, mpc::kEverybody).front();
   Collinear told;
   for (size_t i = 0; i < opened.values.size(); ++i) {
     if (opened.values[i] != 0) told.columns.push_back(i);
@@ -40,20 +46,23 @@ Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear) {
 std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const SharedTotals& totals,
                                const FitToTell& fit) {
   const bool estimates = fit.estimates.payload != nullptr;
-  const size_t num_totals = NumTotals(task.spec), num_numbers = num_totals + task.spec.terms.size();
+  const size_t num_totals = NumTotals(task.spec),
+               num_statistics = num_totals + task.spec.terms.size(),
+               num_numbers = num_statistics + NumRiskNumbers(task.spec);
   const FitTotals numbers = NumbersOf(engine, task, fit);
   const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
       engine, fit.variances, num_numbers > 0 ? &numbers.totals : nullptr, numbers.bound,
       task.grid_bits, fit.converged, estimates ? &fit.estimates : nullptr);
 
   std::vector<mpc::Shared> opened = {told.opens, totals.rows};
-  if (task.classes > 1) opened.push_back(totals.events);
+  if (task.spec.law.binary) opened.push_back(totals.events);
   if (task.spec.clustered()) opened.push_back(totals.clusters);
   const size_t next = opened.size();
   opened.insert(opened.end(), {told.reached, told.errors});
   if (estimates) opened.push_back(told.estimates);
   if (num_numbers > 0) opened.push_back(told.totals);
-  const std::vector<mpc::IntMatrix> values = engine.Reveal(kFitRelease, opened, task.to);
+  const std::vector<mpc::IntMatrix> values =
+      engine.Reveal(task.prefix + kFitRelease, opened, task.to);
   if (values.front().values.empty()) return {};
   const auto count = [&](size_t place) {
     return static_cast<uint64_t>(values[place].values.front());
@@ -62,7 +71,7 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   FittedModel& model = made.model;
   model.converged = values[0].values.front() != 0;
   model.rows = count(1);
-  if (task.classes > 1) model.events = count(2);
+  if (task.spec.law.binary) model.events = count(2);
   if (task.spec.clustered()) model.clusters = count(next - 1);
   const std::vector<double> steps = mpc::GridSteps(told.range, values[next]);
   model.steps = AsVector(steps);
@@ -71,7 +80,10 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   for (size_t i = 0; i < num_numbers; ++i) {
     const double number =
         std::ldexp(mpc::DecodeFixed(values.back().values[i], mpc::kGuardBits), -task.grid_bits);
-    (i < num_totals ? model.totals : model.statistics).push_back(number);
+    (i < num_totals       ? model.totals
+     : i < num_statistics ? model.statistics
+                          : model.risk)
+        .push_back(number);
   }
   return made;
 }

@@ -10,7 +10,7 @@
 namespace partita::methods::glm {
 
 // Release `independence`. collinear: p x 1, 1 or 0, of SolveStep.
-Collinear TellCollinear(mpc::Engine& engine, const mpc::Shared& collinear);
+Collinear TellCollinear(mpc::Engine& engine, const Task& task, const mpc::Shared& collinear);
 
 struct FitToTell {
   // 1 x 1: 1 or 0; made beside the rest.
@@ -19,6 +19,7 @@ struct FitToTell {
   mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
   FitTotals totals;        // at the last point; of a spec with totals
   mpc::Shared statistics;  // a row for each of spec.terms (wald.h); empty: there are none
+  mpc::Shared risk = {};   // risk.h; empty: there are no groups
 };
 
 // Release `fit`. Where it is not learned nothing. estimates: as they opened, if they do.

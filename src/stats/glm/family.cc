@@ -53,14 +53,24 @@ struct NamedLaw {
   std::string_view name;
   Law law;
 };
-constexpr std::array<NamedLaw, 7> kLaws = {
+constexpr std::array<NamedLaw, 10> kLaws = {
     {{"gaussian", {Family::kGaussian, Link::kIdentity, false, false}},
      {"binomial", {Family::kBinomial, Link::kLogit, false, true}},
      {"poisson", {Family::kPoisson, Link::kLog, false, false}},
      {"gamma", {Family::kGamma, Link::kLog, false, false}},
      {"quasi-binomial", {Family::kBinomial, Link::kLogit, true, true}},
      {"quasi-poisson", {Family::kPoisson, Link::kLog, true, false}},
-     {"modified-poisson", {Family::kPoisson, Link::kLog, false, true}}}};
+     {"modified-poisson", {Family::kPoisson, Link::kLog, false, true}},
+     {"negative-binomial", {Family::kNegativeBinomial, Link::kLog, false, false}},
+     {"ordinal", {Family::kOrdinal, Link::kLogit, false, false}},
+     {"multinomial", {Family::kMultinomial, Link::kLogit, false, false}}}};
+
+RowTerms NegativeBinomialTerms(double theta, double y, double eta) {
+  const double mu = std::exp(eta), shrunk = 1 + mu / theta, residual = y - mu;
+  const double deviance =
+      2 * (YLogRatio(y, mu) - (y + theta) * std::log1p(residual / (mu + theta)));
+  return {mu / shrunk, residual / shrunk, deviance, residual * residual / (mu * shrunk)};
+}
 
 }  // namespace
 
@@ -120,7 +130,21 @@ std::string_view RatioName(const Law& law) {
   if (law.link == Link::kLogit) return "odds ratio";
   if (law.link != Link::kLog) return "";
   if (law.binary) return "risk ratio";
-  return law.family == Family::kPoisson ? "rate ratio" : "ratio of means";
+  return law.family == Family::kGamma ? "ratio of means" : "rate ratio";
+}
+
+bool HasMoreParameters(const Law& law) {
+  return law.family == Family::kNegativeBinomial || law.family == Family::kOrdinal ||
+         law.family == Family::kMultinomial;
+}
+
+bool HasNull(const Law& law) { return !HasMoreParameters(law); }
+
+size_t NumParameters(const Law& law, size_t columns) {
+  if (law.family == Family::kNegativeBinomial) return columns + 1;
+  if (law.family == Family::kOrdinal) return columns + law.classes - 1;
+  if (law.family == Family::kMultinomial) return columns * (law.classes - 1);
+  return columns;
 }
 
 RowTerms TermsAt(const Law& law, double y, double eta) {
@@ -135,6 +159,11 @@ RowTerms TermsAt(const Law& law, double y, double eta) {
       const double mu = std::exp(eta);
       return {mu, y - mu, 2 * (YLogRatio(y, mu) - (y - mu)), (y - mu) * (y - mu) / mu};
     }
+    case Family::kNegativeBinomial:
+      return NegativeBinomialTerms(law.theta, y, eta);
+    case Family::kOrdinal:
+    case Family::kMultinomial:
+      throw Error(ErrorCode::kInternal, "a row of this family has several linear predictors");
     case Family::kGamma:
       break;
   }
@@ -155,7 +184,11 @@ double FirstPredictor(const Law& law, double y) {
       if (law.link == Link::kLog) return std::log(y > 0 ? 0.75 : 0.25);
       return y > 0 ? std::log(3.0) : -std::log(3.0);
     case Family::kPoisson:
+    case Family::kNegativeBinomial:
       return std::log(y + 0.1);
+    case Family::kOrdinal:
+    case Family::kMultinomial:
+      return 0;
     case Family::kGamma:
       break;
   }
@@ -174,7 +207,11 @@ Limits LimitsOf(const Law& law, double y_lower, double y_upper) {
       if (law.link == Link::kLog) return {-kLargestLogOdds, kLargestLogRisk};
       return {-kLargestLogOdds, kLargestLogOdds};
     case Family::kPoisson:
+    case Family::kNegativeBinomial:
       return {kSmallestLogRate, std::log(y_upper) + kBeyondBounds};
+    case Family::kOrdinal:
+    case Family::kMultinomial:
+      return {-kLargestLogOdds, kLargestLogOdds};
     case Family::kGamma:
       break;
   }

@@ -8,7 +8,11 @@
 //              probit, cloglog, log       d^2 / (mu (1 - mu))      d (y - mu) / (mu (1 - mu))
 //   poisson    log           mu           mu                       y - mu
 //   gamma      log           mu^2         1                        (y - mu) / mu
+//   negative   log           mu + mu^2/t  mu / (1 + mu / t)        (y - mu) / (1 + mu / t)
+//   binomial
 //
+// with t the size theta of the negative binomial law, which is estimated beside (negative_binomial.h).
+// Outcomes with several classes have more than one linear predictor (ordinal.h, multinomial.h).
 // d is the derivative of mu by the linear predictor. I = X' diag(w) X is the expected information
 // for dispersion 1, and s^2 / w = (y - mu)^2 / V(mu) is Pearson's term.
 #pragma once
@@ -19,7 +23,15 @@
 
 namespace partita::stats::glm {
 
-enum class Family { kGaussian, kBinomial, kPoisson, kGamma };
+enum class Family {
+  kGaussian,
+  kBinomial,
+  kPoisson,
+  kGamma,
+  kNegativeBinomial,
+  kOrdinal,
+  kMultinomial
+};
 enum class Link { kIdentity, kLogit, kLog, kProbit, kCloglog };
 
 struct Law {
@@ -27,12 +39,15 @@ struct Law {
   Link link = Link::kIdentity;
   bool quasi = false;   // the dispersion is estimated, and there is no likelihood
   bool binary = false;  // the outcome is 0 or 1
+  size_t classes = 0;   // of an ordinal or multinomial outcome: 0, 1, .. to classes - 1
+  double theta = 1;     // of a negative binomial law, at a point
 };
 // With the link that the family is used with.
 Law LawOf(Family family);
 
 // Names of study files: "gaussian", "binomial", "poisson", "gamma", "quasi-binomial",
-// "quasi-poisson", and "modified-poisson": poisson of an outcome that is 0 or 1.
+// "quasi-poisson", "modified-poisson": poisson of an outcome that is 0 or 1, "negative-binomial",
+// "ordinal" (proportional odds) and "multinomial".
 const std::vector<std::string>& FamilyNames();
 // Of one of these names.
 Law LawByName(std::string_view name);
@@ -45,6 +60,14 @@ std::vector<Link> LinksOf(Family family);
 bool HasDispersion(const Law& law);
 // Whether there is a log-likelihood of these rows: no quasi-likelihood, no modified poisson.
 bool HasLikelihood(const Law& law);
+// Whether the maximum of the model with the intercept alone is known in closed form (or is without
+// an offset), so that there is a null deviance.
+bool HasNull(const Law& law);
+// Whether there are parameters beside one coefficient for each column.
+bool HasMoreParameters(const Law& law);
+// Of a model with so many columns: one for each; negative binomial also log(theta); ordinal also
+// classes - 1 cut points; multinomial for each class but the first one for each column.
+size_t NumParameters(const Law& law, size_t columns);
 // Whether exp(coefficient) is a ratio: of odds, of risks or of means.
 bool HasRatios(const Law& law);
 std::string_view RatioName(const Law& law);  // "odds ratio", "risk ratio", "rate ratio", ..

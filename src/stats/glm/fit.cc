@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "stats/glm/likelihood.h"
+#include "stats/glm/negative_binomial.h"
+#include "stats/glm/ordinal.h"
 
 namespace partita::stats::glm {
 namespace {
@@ -15,7 +17,8 @@ constexpr double kSquaredStep = 1e-18;
 
 Eigen::VectorXd SolveRidged(Eigen::MatrixXd information, const Eigen::VectorXd& right,
                             const Eigen::VectorXd& ridge) {
-  information.diagonal() += ridge;
+  // Only that of log(theta) may be below 0, far from its maximum: there the step goes uphill as well.
+  information.diagonal() = information.diagonal().cwiseAbs() + ridge;
   return information.ldlt().solve(right);
 }
 
@@ -36,6 +39,13 @@ double LogShare(const Rows& rows) {
 // The first step of iteratively reweighted least squares.
 Eigen::VectorXd FirstPoint(const Law& law, const Rows& rows, const Limits& limits,
                            const Eigen::VectorXd& ridge) {
+  if (law.family == Family::kMultinomial) return Eigen::VectorXd::Zero(ridge.size());
+  if (law.family == Family::kOrdinal) return OrdinalStart(law, rows);
+  if (law.family == Family::kNegativeBinomial) {
+    const Law poisson = LawOf(Family::kPoisson);
+    return NegativeBinomialStart(rows, limits,
+                                 FirstPoint(poisson, rows, limits, ridge.head(rows.x.cols())));
+  }
   const Eigen::Index n = rows.x.rows();
   Eigen::VectorXd weights(n), right(n);
   const bool constant = IsLogBinomial(law);
@@ -60,7 +70,8 @@ double Objective(const PointSums& sums, const Eigen::VectorXd& point,
 }  // namespace
 
 Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits) {
-  return Maximise(law, rows, limits, Eigen::VectorXd::Zero(rows.x.cols()));
+  const size_t parameters = NumParameters(law, static_cast<size_t>(rows.x.cols()));
+  return Maximise(law, rows, limits, Eigen::VectorXd::Zero(static_cast<Eigen::Index>(parameters)));
 }
 
 Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits,
@@ -72,13 +83,15 @@ Maximum Maximise(const Law& law, const Rows& rows, const Limits& limits,
   for (maximum.iterations = 1; maximum.iterations < kMostSteps; ++maximum.iterations) {
     Eigen::VectorXd step =
         SolveRidged(sums.information, sums.score - ridge.cwiseProduct(maximum.point), ridge);
-    const Eigen::MatrixXd before = sums.information;
+    Eigen::MatrixXd before = sums.information;
+    before.diagonal() = before.diagonal().cwiseAbs();
     const uint64_t outside = sums.outside;
     double next = 0;
     for (int halvings = 0; halvings <= kMostHalvings; ++halvings, step /= 2) {
       sums = SumsAt(law, rows, maximum.point + step, limits);
       next = Objective(sums, maximum.point + step, ridge);
-      const bool inside = !IsLogBinomial(law) || sums.outside <= outside;
+      const bool keeps_inside = IsLogBinomial(law) || law.family == Family::kOrdinal;
+      const bool inside = !keeps_inside || sums.outside <= outside;
       if (inside && next <= objective * (1 + kRounding) + kRounding) break;
     }
     const double length = step.dot(before * step) + ridge.dot(step.cwiseAbs2());
@@ -97,21 +110,26 @@ Fit FitRows(const Law& law, const Rows& rows, const Limits& limits, bool interce
   fit.maximum = Maximise(law, rows, limits);
   const PointSums sums = SumsAt(law, rows, fit.maximum.point, limits);
   const double n = rows.count();
-  const auto p = static_cast<double>(rows.x.cols());
+  const auto p = static_cast<double>(fit.maximum.point.size());
+  const Law at = AtPoint(law, rows, fit.maximum.point);
+  const double constant = OwnConstant(at, rows);
   fit.deviance = sums.deviance;
+  if (law.family == Family::kNegativeBinomial) fit.deviance += 2 * constant;
   if (HasDispersion(law)) fit.dispersion = sums.pearson / (n - p);
-  const Eigen::MatrixXd inverse =
-      sums.information.ldlt().solve(Eigen::MatrixXd::Identity(rows.x.cols(), rows.x.cols()));
+  const Eigen::MatrixXd inverse = sums.information.ldlt().solve(
+      Eigen::MatrixXd::Identity(sums.information.rows(), sums.information.cols()));
   fit.standard_errors = (fit.dispersion * inverse.diagonal()).cwiseSqrt();
+  if (HasLikelihood(law)) {
+    fit.aic =
+        2 * p - 2 * LogLikelihood(law, {n, fit.deviance, constant}) + (HasDispersion(law) ? 2 : 0);
+  }
+  if (!HasNull(law)) return fit;
   const Rows null = {
       intercept ? Eigen::MatrixXd(rows.x.leftCols(1)) : Eigen::MatrixXd(rows.x.rows(), 0), rows.y,
       rows.offset, rows.weights, rows.copies};
   const Eigen::VectorXd none(0);
-  const Eigen::VectorXd at = intercept ? Maximise(law, null, limits).point : none;
-  fit.null_deviance = SumsAt(law, null, at, limits).deviance;
-  if (!HasLikelihood(law)) return fit;
-  fit.aic = 2 * p - 2 * LogLikelihood(law, {n, fit.deviance, OwnConstant(law, rows)}) +
-            (HasDispersion(law) ? 2 : 0);
+  const Eigen::VectorXd alone = intercept ? Maximise(law, null, limits).point : none;
+  fit.null_deviance = SumsAt(law, null, alone, limits).deviance;
   return fit;
 }
 

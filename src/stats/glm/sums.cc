@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "stats/glm/fit.h"
+#include "stats/glm/multinomial.h"
+#include "stats/glm/negative_binomial.h"
+#include "stats/glm/ordinal.h"
 
 namespace partita::stats::glm {
 Rows Pooled(const std::vector<Rows>& by_holder) {
@@ -33,6 +36,11 @@ Rows Pooled(const std::vector<Rows>& by_holder) {
 
 PointSums SumsAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
                  const Limits& limits) {
+  // A negative binomial law with its theta has one linear predictor and as many numbers as columns.
+  if (law.family == Family::kNegativeBinomial && point.size() > rows.x.cols())
+    return NegativeBinomialSums(law, rows, point, limits);
+  if (law.family == Family::kOrdinal) return OrdinalSums(law, rows, point, limits);
+  if (law.family == Family::kMultinomial) return MultinomialSums(law, rows, point, limits);
   const Eigen::Index n = rows.x.rows(), p = rows.x.cols();
   PointSums sums{Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p)};
   const Eigen::VectorXd eta = rows.x * point + rows.offset;
@@ -58,10 +66,31 @@ void AddRidge(PointSums& sums, const Eigen::VectorXd& point, const Eigen::Vector
   sums.information.diagonal() += ridge;
 }
 
+namespace {
+
+// Of families with more parameters than columns.
+FirstSums FirstOfMore(const Law& law, const Rows& rows, const Limits& limits) {
+  Eigen::VectorXd ridge = Eigen::VectorXd::Constant(
+      static_cast<Eigen::Index>(NumParameters(law, static_cast<size_t>(rows.x.cols()))), kOwnRidge);
+  const bool ordinal = law.family == Family::kOrdinal;
+  // Cut points are kept apart by pseudo-rows instead.
+  if (ordinal) ridge.tail(ridge.size() - rows.x.cols()).setZero();
+  FirstSums first;
+  first.own = Maximise(law, ordinal ? WithRowOfEachClass(law, rows) : rows, limits, ridge).point;
+  first.information = SumsAt(law, rows, first.own, limits).information;
+  // Of theta it may be below 0 away from its maximum.
+  first.information.diagonal() = first.information.diagonal().cwiseMax(0);
+  first.weighted = first.information * first.own;
+  return first;
+}
+
+}  // namespace
+
 FirstSums FirstSumsOf(const Law& law, const Rows& rows, const Limits& limits) {
-  const Eigen::Index p = rows.x.cols();
+  const auto p = static_cast<Eigen::Index>(NumParameters(law, static_cast<size_t>(rows.x.cols())));
   if (rows.x.rows() == 0)
     return {Eigen::VectorXd::Zero(p), Eigen::MatrixXd::Zero(p, p), 0, Eigen::VectorXd::Zero(p)};
+  if (HasMoreParameters(law)) return FirstOfMore(law, rows, limits);
   const Eigen::VectorXd own =
       Maximise(law, rows, limits, Eigen::VectorXd::Constant(p, kOwnRidge)).point;
   const PointSums sums = SumsAt(law, rows, own, limits);

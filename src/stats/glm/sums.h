@@ -29,11 +29,13 @@ Rows Pooled(const std::vector<Rows>& by_holder);
 struct PointSums {
   Eigen::VectorXd score;        // U = X' s
   Eigen::MatrixXd information;  // I = X' diag(w) X
+  // Of negative binomial models deviance less twice OwnConstant: -2 log-likelihood.
   double deviance = 0, pearson = 0;
-  // Rows whose linear predictor is beyond the limits; it counts as the limit. Of a quasi-likelihood
+  // Rows of which a linear predictor is beyond the limits; it counts as the limit. Of a quasi-likelihood
   // also those whose Pearson term is above kMostPearson, and counts as that.
   uint64_t outside = 0;
 };
+// point: NumParameters of the columns.
 PointSums SumsAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
                  const Limits& limits);
 

@@ -38,6 +38,29 @@ TEST(GlmRehearseTest, EveryFamilyAgrees) {
   }
 }
 
+// Families with more parameters, Firth's penalty, a smaller model and risk groups. Made-up counts vary less than
+// Poisson's, so that negative binomial models of them have no theta.
+TEST(GlmRehearseTest, WhatIsBesideAgrees) {
+  const auto of_stage = [](const std::string& family) {
+    const std::string text =
+        Edited(OfFamily(family, "event"), "event ~ age + smoker + stage", "stage ~ age + smoker");
+    return Edited(text, "name = \"n\"\n[[rows]]\nname = \"s\"\n[[rows]]\nname = \"w\"\n",
+                  "name = \"n\"\ncount = 200\n[[rows]]\nname = \"s\"\ncount = 200\n"
+                  "[[rows]]\nname = \"w\"\ncount = 200\n");
+  };
+  for (const std::string& text :
+       {of_stage("ordinal"), of_stage("multinomial"),
+        Edited(testing::kGlmStudy, "release =", "penalty = {firth = true}\nrelease ="),
+        testing::kGlmStudy + "[analysis.nested]\ndrop = [\"stage\"]\n",
+        testing::kGlmStudy + "[analysis.risk_groups]\ncuts = [0.3, 0.5]\n"}) {
+    SCOPED_TRACE(text.substr(text.find("[[analysis]]")));
+    SilentProgress progress;
+    const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
+    rehearsals::ExpectPassed(rehearsal);
+    EXPECT_TRUE(rehearsal.converged());
+  }
+}
+
 // Clusters and weights by the study's design.
 TEST(GlmRehearseTest, OtherErrorsAndWeightsAgree) {
   const auto with = [](const std::string& design, const std::string& errors) {

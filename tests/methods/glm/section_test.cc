@@ -159,15 +159,62 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, "protocol = \"sealed\"\npenalty = {ridge = 1}\n" + release, "56:20", "no ridge",
         "iterates"},
        {release, "penalty = {lasso = 1}\n" + release, "55:20", "no penalty lasso", "ridge"},
-       {release, "penalty = {firth = true}\n" + release, "55:20", "no penalty firth", "ridge"},
-       {"\"binomial\"", "\"negative-binomial\"", "53:10", "no family negative-binomial",
-        "quasi-poisson"},
-       {"\"binomial\"", "\"multinomial\"", "53:10", "no family multinomial", "one level against"},
-       {"\"binomial\"", "\"ordinal\"", "53:10", "no family ordinal", "at or above a level"},
+       {release, "penalty = {firth = false}\n" + release, "55:20", "one of the two", "ridge"},
+       {release, "penalty = {firth = true, ridge = 1}\n" + release, "55:20", "one of the two",
+        "ridge"},
+       {release, "protocol = \"aggregates\"\npenalty = {firth = true}\n" + release, "56:20",
+        "level aggregates has no Firth", "third moments"},
+       {release, "errors = \"robust\"\npenalty = {firth = true}\n" + release, "56:20",
+        "errors of the model", "penalty"},
+       {release, "link = \"probit\"\npenalty = {firth = true}\n" + release, "56:20",
+        "logistic models", "logit"},
+       {"\"binomial\"", "\"multinomial\"", "54:11", "no factor with 3 levels", "binomial"},
+       {"\"binomial\"", "\"ordinal\"", "54:11", "no factor with 3 levels", "binomial"},
        {release,
         release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = "
                   "\"replace\"",
         "56:", "no promise of differential privacy", "classify"}});
+}
+
+std::string OfFamily(const std::string& family, const std::string& formula) {
+  return Edited(Edited(kGlmStudy, "\"binomial\"", '"' + family + '"'),
+                "event ~ age + smoker + stage", formula);
+}
+
+TEST(GlmSection, FamiliesWithMoreParameters) {
+  const Spec counts = Read(OfFamily("negative-binomial", "smoker ~ age"));
+  EXPECT_EQ(counts.parameters.size(), 3u);
+  EXPECT_EQ(counts.parameters.back().name, "log(theta)");
+  EXPECT_EQ(counts.steps, 4);
+  const Spec odds = Read(OfFamily("ordinal", "stage ~ age + smoker"));
+  ASSERT_EQ(odds.parameters.size(), 4u);
+  EXPECT_EQ(odds.columns.size(), 2u);
+  EXPECT_EQ(odds.parameters[2].name, "one|two");
+  EXPECT_EQ(odds.parameters[3].name, "two|three");
+  EXPECT_FALSE(odds.parameters[3].effect);
+  EXPECT_TRUE(odds.terms.empty());
+  const Spec levels = Read(OfFamily("multinomial", "stage ~ age + smoker"));
+  ASSERT_EQ(levels.parameters.size(), 6u);
+  EXPECT_EQ(levels.parameters[3].name, "three: (Intercept)");
+  EXPECT_EQ(levels.parameters[4].name, "three: age");
+  ASSERT_EQ(levels.terms.size(), 2u);
+  EXPECT_EQ(levels.terms[1].name, "smoker");
+  EXPECT_EQ(levels.terms[1].columns, (std::vector<size_t>{2, 5}));
+}
+
+TEST(GlmSection, FamiliesWithMoreParametersAreFitPlainly) {
+  const std::string text = OfFamily("ordinal", "stage ~ age + smoker");
+  const std::string release = "release = [\"estimates\"]";
+  study::ExpectMistakes(
+      [](const std::string& edited) { Parse(edited); }, "g.toml", text,
+      {{release, "errors = \"robust\"\n" + release, "51:1", "those of the model", "poisson"},
+       {release, "protocol = \"sealed\"\n" + release, "51:1", "level sealed has no family ordinal",
+        "iterates"},
+       {release, "penalty = {ridge = 1}\n" + release, "55:20", "ordinal has no ridge", "leave"},
+       {release, "link = \"probit\"\n" + release, "55:8", "probit", "logit"},
+       {"stage ~ age + smoker", "stage ~ age - 1", "54:11", "without a term", "cut points"},
+       {"stage ~ age + smoker", "stage ~ 1", "54:11", "no column", "write a term"},
+       {"site = \"ignore\"", "site = \"fixed\"", "48:1", "effects of sites", "ignore"}});
 }
 
 }  // namespace

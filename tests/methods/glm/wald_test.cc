@@ -35,6 +35,7 @@ TestInput InputOf(const Eigen::MatrixXd& matrix, double bound, int fraction_bits
 Task TaskOfOneTerm() {
   Task task;
   task.spec.columns.resize(4);
+  task.spec.parameters.resize(4);
   task.spec.terms = {{"x", kTerm}};
   return task;
 }

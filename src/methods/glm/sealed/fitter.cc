@@ -90,7 +90,7 @@ Collinear SealedFitter::First() {
   Fail(solved.failures);
   direction_ = mpc::KeepWithin(engine_, solved.step, kMostDirection, failures_);
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
-  return TellCollinear(engine_, solved.collinear);
+  return TellCollinear(engine_, task_, solved.collinear);
 }
 
 SealedFitter::Trial SealedFitter::Tried() {

@@ -8,6 +8,7 @@
 // cells of step 1 are combined by their variances.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 

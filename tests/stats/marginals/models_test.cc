@@ -111,10 +111,10 @@ TEST(MarginalTree, CliquesOfAnAttributeHangTogether) {
       }
     }
     const JunctionTree tree = MakeJunctionTree(set, edges);
-    for (const auto& [a, b] : edges) {
+    for (const Edge& edge : edges) {
       EXPECT_TRUE(std::ranges::any_of(tree.cliques, [&](const Clique& clique) {
-        return std::ranges::binary_search(clique.attributes, a) &&
-               std::ranges::binary_search(clique.attributes, b);
+        return std::ranges::binary_search(clique.attributes, edge.first) &&
+               std::ranges::binary_search(clique.attributes, edge.second);
       }));
     }
     // Of the cliques with an attribute one has no parent with it.

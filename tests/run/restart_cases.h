@@ -205,6 +205,29 @@ inline RestartCase ClassifyRestarts(const std::string& engine) {
   return made;
 }
 
+inline RestartCase MarginalsRestarts() {
+  RestartCase made;
+  made.name = "marginals, dealer";
+  std::string north = "id,visits\n", south = "id,sex\n";
+  for (int i = 0; i < 40; ++i) {
+    north += fmt::format("k{},{}\n", i, (i * 7) % 3);
+    south += fmt::format("k{},{}\n", i, i * 5 % 11 < 5 ? "f" : "m");
+  }
+  made.tables = {{"north", north}, {"south", south}};
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(
+      "partita = 1\nname = \"restarts\"\n" +
+          restarts_detail::Parties("dealer", "columns = [\"visits\"]\n", "columns = [\"sex\"]\n",
+                                   "") +
+          "[[rows]]\nname = \"all\"\ncount = 40\n[table]\nkey = \"id\"\n"
+          "[[variable]]\nname = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 2\n"
+          "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n"
+          "[design]\nsite = \"ignore\"\nmissing = \"complete\"\n[engine]\nname = \"dealer\"\n"
+          "[[analysis]]\nmethod = \"marginals\"\nsynthetic_rows = 10\n"
+          "[analysis.privacy]\nepsilon = 5\ndelta = 1e-5\nadjacency = \"replace\"\n",
+      "study.toml"));
+  return made;
+}
+
 namespace restarts_detail {
 
 // A study that may go on: one charge, every result the same, nothing lost without being said.

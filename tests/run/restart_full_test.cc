@@ -29,6 +29,7 @@ TEST(RestartFullTest, McmcOnReplicated) { ExpectAll(testing::McmcRestarts("repli
 TEST(RestartFullTest, MomentsOnDealer) { ExpectAll(testing::MomentsRestarts("dealer")); }
 TEST(RestartFullTest, MomentsOnReplicated) { ExpectAll(testing::MomentsRestarts("replicated")); }
 TEST(RestartFullTest, ClassifyOnDealer) { ExpectAll(testing::ClassifyRestarts("dealer")); }
+TEST(RestartFullTest, MarginalsOnDealer) { ExpectAll(testing::MarginalsRestarts()); }
 TEST(RestartFullTest, ClassifyOnReplicated) { ExpectAll(testing::ClassifyRestarts("replicated")); }
 
 TEST(RestartFullTest, TwoKillsOneAfterTheOther) {

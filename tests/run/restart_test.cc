@@ -28,6 +28,7 @@ TEST(RestartTest, MixtureWithAReserve) {
 TEST(RestartTest, Mcmc) { ExpectSome(testing::McmcRestarts("dealer", 12), 8); }
 TEST(RestartTest, Moments) { ExpectSome(testing::MomentsRestarts("dealer"), 8); }
 TEST(RestartTest, Classify) { ExpectSome(testing::ClassifyRestarts("dealer"), 8); }
+TEST(RestartTest, Marginals) { ExpectSome(testing::MarginalsRestarts(), 4); }
 
 // One process after another is killed, before the first iteration is over and behind it.
 TEST(RestartTest, AgainAndAgain) {

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/memo.h"
 #include "crypto/prg.h"
 #include "methods/marginals/study.h"
-#include "privacy/ledger/statement_charges.h"
 #include "privacy/rounded_text.h"
+#include "run/method/noise_charges.h"
 #include "run/method/plan_privacy.h"
 #include "stats/marginals/forecast.h"
 
@@ -126,16 +125,9 @@ std::vector<std::string> MarginalsStudy::FileNames() const {
 
 std::vector<privacy::ledger::Charge> MarginalsStudy::Charges(
     const privacy::ledger::Policy& policy) const {
-  if (policy.outside.adjacency != privacy::Adjacency::kReplace) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("the budget of table {} is for the adjacency add-remove, but study "
-                            "'{}' takes the number of rows as public (replace)",
-                            policy.table, file.name),
-                "open an account under the adjacency replace");
-  }
-  return privacy::ledger::ChargesOf(
-      statement, {kTablesRelease, spec.delta, policy.insider ? policy.coalition : 0,
-                  "use another engine or a smaller coalition", true});
+  return run::NoiseCharges(*this, policy,
+                           {kTablesRelease, design.noise, design.promise.adjacency,
+                            design.sensitivity, design.replace_sensitivity});
 }
 
 }  // namespace partita::methods::marginals

@@ -35,15 +35,6 @@ std::vector<int32_t> ModelLevels(const ColumnEncoding& encoding) {
   return levels;
 }
 
-// Whole numbers of a bin, or its ends: [first, second].
-std::pair<double, double> WholeNumbersOfBin(const ColumnEncoding& encoding, double bin) {
-  const double lower = encoding.column.lower, width = encoding.column.upper - lower;
-  const double first = std::ceil(lower + width * bin / encoding.bins);
-  const bool last_bin = bin + 1 == encoding.bins;
-  const double end = lower + width * (bin + 1) / encoding.bins;
-  return {first, last_bin ? std::floor(end) : std::ceil(end) - 1};
-}
-
 double Uniform(crypto::RandomSource& source) {
   uint64_t word;
   source.Fill({reinterpret_cast<uint8_t*>(&word), sizeof word});
@@ -60,7 +51,9 @@ double EncodeNumber(const ColumnEncoding& encoding, double x) {
   const double share = (x - lower) / (upper - lower);
   switch (encoding.kind) {
     case EncodingKind::kBins:
-      return std::min(std::floor(share * encoding.bins), encoding.bins - 1.0);
+      // Of whole numbers exact, as in WholeNumbersOfBin: quotients of them round to no other floor.
+      return std::min(std::floor((x - lower) * encoding.bins / (upper - lower)),
+                      encoding.bins - 1.0);
     case EncodingKind::kUnit:
       return std::clamp(share, kUnitMargin, 1 - kUnitMargin);
     case EncodingKind::kStandard:
@@ -194,6 +187,10 @@ void CheckEncoding(const ColumnEncoding& encoding) {
                       column.lower < column.upper)) {
     RefuseEncoding(encoding, "has no public bounds", "give the bounds that its values can have");
   }
+  if (IsWhole(column.type) &&
+      (std::trunc(column.lower) != column.lower || std::trunc(column.upper) != column.upper)) {
+    RefuseEncoding(encoding, "has bounds that are no whole numbers", "round them outwards");
+  }
   if (of_levels && NumLevels(encoding) < 2) {
     RefuseEncoding(encoding, "has one level, which a model learns nothing from",
                    "leave it out, or pool fewer levels");
@@ -225,6 +222,14 @@ void CheckEncoding(const ColumnEncoding& encoding) {
       RefuseEncoding(encoding, "has a bin without a whole number", "choose fewer bins");
     }
   }
+}
+
+std::pair<double, double> WholeNumbersOfBin(const ColumnEncoding& encoding, double bin) {
+  const double lower = encoding.column.lower, width = encoding.column.upper - lower;
+  const double first = lower + std::ceil(width * bin / encoding.bins);
+  const bool last_bin = bin + 1 == encoding.bins;
+  const double next = lower + std::ceil(width * (bin + 1) / encoding.bins);
+  return {first, last_bin ? encoding.column.upper : next - 1};
 }
 
 size_t NumLevels(const ColumnEncoding& encoding) {

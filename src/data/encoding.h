@@ -19,6 +19,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "crypto/random.h"
@@ -46,11 +47,14 @@ inline constexpr double kMaxWholeLevels = 50;
 ColumnEncoding DefaultEncoding(const ColumnSchema& column);
 
 // Throws kBadInput naming the column: a kind that does not fit its type, fewer than two levels or
-// bins, bins narrower than whole numbers, a pooled level that is none of the levels.
+// bins, bins narrower than whole numbers, whole numbers within others, a pooled level that is none of the levels.
 void CheckEncoding(const ColumnEncoding& encoding);
 
 // How many levels the model sees: kLevels, kWhole and kBins; 2 for kIndicator; 0 else.
 size_t NumLevels(const ColumnEncoding& encoding);
+
+// The first and the last whole number of a bin of integers or dates.
+std::pair<double, double> WholeNumbersOfBin(const ColumnEncoding& encoding, double bin);
 
 // One value per row of the encoding's column. Throws kBadInput if the table's schema of the column
 // has other levels or another type than the encoding; kBadData, for the owner only, naming column

@@ -40,6 +40,27 @@ TEST_F(EncodingTest, NumbersByHand) {
   EXPECT_EQ(encode(age, EncodingKind::kBins, 4, {20, 29, 30, 59, 60}), (Values{0, 0, 1, 3, 3}));
 }
 
+// Every whole number is in its bin, of all bins of all short ranges; shares of the range would round
+// to the wrong side of some edges, as of 15 in 22 bins of 0 to 22.
+TEST_F(EncodingTest, WholeNumbersAreInTheirBins) {
+  for (const double lower : {-3.0, 0.0, 18.0}) {
+    for (int width = 1; width <= 60; ++width) {
+      const ColumnSchema age = Integer("age", lower, lower + width);
+      std::vector<double> numbers;
+      for (int x = 0; x <= width; ++x) numbers.push_back(lower + x);
+      for (uint32_t bins = 2; bins <= static_cast<uint32_t>(width); ++bins) {
+        const ColumnEncoding encoding = {age, EncodingKind::kBins, bins, {}};
+        const std::vector<double> codes = Encode(encoding, TableOf(age, numbers, {}));
+        for (size_t i = 0; i < numbers.size(); ++i) {
+          const auto [first, last] = WholeNumbersOfBin(encoding, codes[i]);
+          ASSERT_LE(first, numbers[i]) << width << " " << bins;
+          ASSERT_GE(last, numbers[i]) << width << " " << bins;
+        }
+      }
+    }
+  }
+}
+
 TEST_F(EncodingTest, WhatIsDecodedEncodesToTheSame) {
   const ColumnSchema age = Integer("age", 0, 99), tall = Numeric("tall", -1, 3);
   const std::vector<std::pair<ColumnEncoding, std::vector<double>>> cases = {

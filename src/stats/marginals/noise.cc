@@ -11,10 +11,9 @@ privacy::L2Sensitivity TablesSensitivity(size_t tables, privacy::Adjacency adjac
                                          uint32_t rows_per_person) {
   const double cells = (adjacency == privacy::Adjacency::kReplace ? 2.0 : 1.0) *
                        static_cast<double>(tables) * rows_per_person * rows_per_person;
-  const double root = std::sqrt(cells);
-  // Whole squares are exact; a root that was rounded goes up.
+  // A root is off by half a unit at most; whether it was rounded down its rounded square cannot tell.
   return privacy::L2Sensitivity(
-      root * root >= cells ? root : std::nextafter(root, std::numeric_limits<double>::infinity()));
+      std::nextafter(std::sqrt(cells), std::numeric_limits<double>::infinity()));
 }
 
 privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity) {

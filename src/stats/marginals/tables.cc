@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -16,28 +17,32 @@ void CheckAttributes(const std::vector<Attribute>& attributes) {
                 "Name at least one variable.");
   }
   std::set<std::string> names;
+  size_t levels = 0;
   for (const Attribute& attribute : attributes) {
     if (attribute.name.empty() || !names.insert(attribute.name).second) {
       throw Error(ErrorCode::kBadInput,
                   fmt::format("An attribute's name is empty or stands twice: '{}'", attribute.name),
                   "Give every attribute a name of its own.");
     }
-    if (attribute.levels < 2 || attribute.levels > 65535) {
+    if (attribute.levels < 2) {
       throw Error(ErrorCode::kBadInput,
                   fmt::format("Attribute '{}' has {} levels", attribute.name, attribute.levels),
-                  "Declare 2 to 65535 levels, or fewer and wider bins.");
+                  "Declare two levels or more, or leave it out.");
     }
+    levels += attribute.levels;
   }
+  if (attributes.size() <= kMaxAttributes && levels <= kMaxLevels) return;
+  const auto largest = std::ranges::max_element(attributes, {}, &Attribute::levels);
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("There are {} attributes with {} levels in all ('{}' has {}), more than {} "
+                  "attributes or {} levels",
+                  attributes.size(), levels, largest->name, largest->levels, kMaxAttributes,
+                  kMaxLevels),
+      "Leave out attributes, take fewer and wider bins, or let rare levels share one.");
 }
 
 void Append(CountTable table, TableSet& set) {
-  if (table.cells() > kMaxTableCells) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("The table of '{}' and '{}' has {} cells, more than {}",
-                            set.attributes[table.first].name, set.attributes[table.second].name,
-                            table.cells(), kMaxTableCells),
-                "Declare fewer levels or wider bins for one of them.");
-  }
   table.offset = set.num_cells;
   set.num_cells += table.cells();
   set.tables.push_back(table);
@@ -60,12 +65,6 @@ TableSet AllTables(std::vector<Attribute> attributes) {
     for (uint32_t b = a + 1; b < d; ++b) {
       Append({a, b, set.attributes[a].levels, set.attributes[b].levels}, set);
     }
-  }
-  if (set.num_cells > kMaxCells) {
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("All tables of {} attributes have {} cells, more than {}", d,
-                            set.num_cells, kMaxCells),
-                "Declare fewer attributes, fewer levels or wider bins.");
   }
   return set;
 }

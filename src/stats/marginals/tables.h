@@ -16,12 +16,13 @@
 
 namespace partita::stats::marginals {
 
-// Of one pair of attributes, and of all tables together.
-inline constexpr size_t kMaxTableCells = size_t{1} << 20, kMaxCells = size_t{1} << 22;
+// Of attributes, and of the levels of all of them together, D. A fit costs some 5e5 D^2 operations
+// (product_model.h), a forecast four times that: a minute or so at the most. Cells are below D^2 / 2.
+inline constexpr size_t kMaxAttributes = 100, kMaxLevels = 600;
 
 struct Attribute {
   std::string name;
-  uint32_t levels = 0;  // 2 to 65535
+  uint32_t levels = 0;  // two or more
 };
 
 struct CountTable {
@@ -46,8 +47,8 @@ struct TableSet {
   const CountTable& Pair(size_t first, size_t second) const;
 };
 
-// Throws kBadInput naming the attributes: fewer than one, names empty or twice, levels out of range,
-// too many cells.
+// Throws kBadInput naming the attributes: none or too many, names empty or twice, fewer than two levels
+// or too many.
 TableSet AllTables(std::vector<Attribute> attributes);
 
 // codes[a][n]: the level of attribute a in row n.

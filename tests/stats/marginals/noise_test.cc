@@ -75,6 +75,16 @@ TEST(MarginalNoise, SensitivitiesAreAttained) {
   EXPECT_DOUBLE_EQ(of_others[1], bound(3, Adjacency::kReplace));
 }
 
+// Its exact square is never below that of the true sensitivity, whichever way a root was rounded.
+TEST(MarginalNoise, SensitivitiesAreRoundedUp) {
+  for (size_t tables = 1; tables <= 5050; ++tables) {
+    const double root = TablesSensitivity(tables, Adjacency::kReplace, 1).value();
+    const double square = 2 * static_cast<double>(tables);
+    EXPECT_GE(std::fma(root, root, -square), 0) << tables;
+    EXPECT_LE(root, std::sqrt(square) * (1 + 1e-15)) << tables;
+  }
+}
+
 TEST(MarginalNoise, PersonsOfSeveralRows) {
   const TableSet set = Tiny();
   const double moved = Distance(CountCells(set, {0, 0, 0}), CountCells(set, {11, 11, 11}));

@@ -5,6 +5,7 @@
 
 #include <Eigen/Dense>
 #include <numeric>
+#include <string>
 
 #include "base/error.h"
 #include "stats/marginals/apportion.h"
@@ -57,11 +58,15 @@ TEST(MarginalTables, RefusesWhatIsNoDomain) {
   EXPECT_TRUE(is_refused({{"", 2}}));
   EXPECT_TRUE(is_refused({{"a", 2}, {"a", 3}}));
   EXPECT_TRUE(is_refused({{"a", 1}}));
-  EXPECT_TRUE(is_refused({{"a", 65536}}));
-  EXPECT_TRUE(is_refused({{"a", 1025}, {"b", 1024}}));
-  EXPECT_FALSE(is_refused({{"a", 1024}, {"b", 1024}}));
-  // 2^20 cells each, six of them.
-  EXPECT_TRUE(is_refused({{"a", 1024}, {"b", 1024}, {"c", 1024}, {"d", 1024}}));
+  // Levels of all attributes together: a fit costs their square, whatever the pairs have.
+  EXPECT_FALSE(is_refused({{"a", 598}, {"b", 2}}));
+  EXPECT_TRUE(is_refused({{"a", 599}, {"b", 2}}));
+  EXPECT_TRUE(is_refused({{"a", 65535}, {"b", 2}}));
+  std::vector<Attribute> many;
+  for (int a = 0; a < 100; ++a) many.push_back({std::to_string(a), 2});
+  EXPECT_FALSE(is_refused(many));
+  many.push_back({"more", 2});
+  EXPECT_TRUE(is_refused(many));
   EXPECT_THROW(Count(Tiny(), {{0}, {0}, {2}, {0}}), Error);
   EXPECT_THROW(Count(Tiny(), {{0}, {0}, {1}, {}}), Error);
   EXPECT_THROW(Count(Tiny(), {{0}, {0}, {1}}), Error);

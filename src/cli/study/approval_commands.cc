@@ -168,10 +168,11 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
       cells.clamped + cells.without_value + cells.ragged_rows + local.rows.neutral > 0;
   const std::string rows = OwnRowsText(local.rows, cells);
   if (faults && !accept_faults) {
-    throw Error(ErrorCode::kBadData,
-                "the table has cells or rows that the study cannot take as they are. " + rows,
-                "correct them (partita data check says more), or say --accept-faults: the run "
-                "then goes on with what this line says, and nobody else learns of it");
+    throw Error(
+        ErrorCode::kBadData,
+        "the table has cells or rows that the study cannot take as they are. " + rows,
+        "correct them (partita data check says more), or say --accept-faults: the run "
+        "then goes on with what this line says, of which others learn only what the results tell");
   }
   return rows + "\n\n";
 }

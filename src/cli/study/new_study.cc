@@ -412,9 +412,10 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   AskRows(options, start.needs_counts, interview, study);
   study.site =
       interview.Say(options.site, "--site", "How institutions enter: ignore or fixed", "ignore");
-  study.missing =
-      interview.Say(options.missing, "--missing",
-                    "Rows with missing cells: complete (left out) or refuse", start.missing);
+  study.missing = interview.Say(
+      options.missing, "--missing",
+      fmt::format("Rows with missing cells: complete ({}) or refuse", start.complete_means),
+      start.missing);
   if (start.needs_min_rows || !options.min_rows.empty()) {
     const std::string rows =
         interview.Say(options.min_rows, "--min-rows COUNT",

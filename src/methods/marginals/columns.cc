@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/date.h"
+#include "base/error.h"
 
 namespace partita::methods::marginals {
 namespace {
@@ -28,19 +29,20 @@ bool IsMissing(const data::Column& column, size_t row) {
                                              : std::isnan(column.numbers[row]);
 }
 
-// "[0, 2.5)"; of whole numbers "3 to 5", of dates their texts.
+// "[0, 2.5)"; of whole numbers "3 to 5" or "3", of dates their texts.
 std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
   const data::ColumnSchema& schema = encoding.column;
-  const double width = (schema.upper - schema.lower) / encoding.bins;
-  const bool last = bin + 1 == encoding.bins;
-  const double begin = schema.lower + bin * width, end = begin + width;
   if (schema.type == data::ColumnType::kNumeric) {
-    return fmt::format("[{:.6g}, {:.6g}{}", begin, end, last ? "]" : ")");
+    const double width = (schema.upper - schema.lower) / encoding.bins;
+    const double begin = schema.lower + bin * width;
+    return fmt::format("[{:.6g}, {:.6g}{}", begin, begin + width,
+                       bin + 1 == encoding.bins ? "]" : ")");
   }
-  const double first = std::ceil(begin), final = last ? schema.upper : std::ceil(end) - 1;
+  const auto [first, last] = data::WholeNumbersOfBin(encoding, bin);
   const bool date = schema.type == data::ColumnType::kDate;
-  return date ? FormatDate(first) + " to " + FormatDate(final)
-              : fmt::format("{} to {}", first, final);
+  const std::string from = date ? FormatDate(first) : fmt::format("{}", first);
+  if (first == last) return from;
+  return from + " to " + (date ? FormatDate(last) : fmt::format("{}", last));
 }
 
 }  // namespace
@@ -55,9 +57,18 @@ ColumnEncoding DefaultLevels(const data::ColumnSchema& column) {
   return encoding;
 }
 
+void CheckFactorLevels(const data::ColumnSchema& column) {
+  if (column.levels.size() <= kMaxFactorLevels) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("column '{}' has {} levels, more than {}", column.name,
+                          column.levels.size(), kMaxFactorLevels),
+              "leave it out, or give it fewer levels in the dictionary");
+}
+
 stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns) {
   std::vector<stats::marginals::Attribute> attributes;
   for (const LevelColumn& column : columns) {
+    CheckFactorLevels(column.encoding.column);
     attributes.push_back(
         {column.encoding.column.name,
          static_cast<uint32_t>(data::NumLevels(column.encoding) + (column.missing ? 1 : 0))});
@@ -70,13 +81,11 @@ std::vector<uint16_t> LevelsOf(const LevelColumn& column, const data::Table& tab
   const data::Column& cells = table.Get(column.encoding.column.name);
   const data::Table alone = {table.num_rows, {WithoutMissing(column.encoding, cells)}};
   const std::vector<double> levels = data::Encode(column.encoding, alone);
-  const auto missing =
-      static_cast<uint16_t>(column.missing ? data::NumLevels(column.encoding) : size_t{kNoLevel});
+  const auto missing = static_cast<uint16_t>(data::NumLevels(column.encoding));
   std::vector<uint16_t> codes;
   for (size_t row = first; row < first + count; ++row) {
-    codes.push_back(table.Neutral(row)      ? kNoLevel
-                    : IsMissing(cells, row) ? missing
-                                            : static_cast<uint16_t>(levels[row]));
+    const bool counts_as_missing = column.missing && (table.Neutral(row) || IsMissing(cells, row));
+    codes.push_back(counts_as_missing ? missing : static_cast<uint16_t>(levels[row]));
   }
   return codes;
 }

@@ -12,6 +12,8 @@
 namespace partita::methods::marginals {
 
 inline constexpr uint32_t kDefaultBins = 10;
+// Of a factor, before rare ones share one.
+inline constexpr size_t kMaxFactorLevels = 10000;
 
 struct LevelColumn {
   data::ColumnEncoding encoding;  // of levels, whole numbers or bins
@@ -22,10 +24,15 @@ struct LevelColumn {
 // data::DefaultEncoding does, and for more bins than whole numbers.
 data::ColumnEncoding DefaultLevels(const data::ColumnSchema& column);
 
+// Throws kBadInput above kMaxFactorLevels.
+void CheckFactorLevels(const data::ColumnSchema& column);
+
+// Throws kBadInput as CheckFactorLevels and AllTables do.
 stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns);
 
 // The levels of rows [first, first + count) of a table that a private study has read
-// (data/repair.h): kNoLevel in neutral rows, and for missing cells where they are no level.
+// (data/repair.h), one for every row. Where missing cells are a level, all cells of neutral rows are
+// missing; where they are not, the table has been filled.
 std::vector<uint16_t> LevelsOf(const LevelColumn& column, const data::Table& table, size_t first,
                                size_t count);
 
@@ -33,7 +40,7 @@ std::vector<uint16_t> LevelsOf(const LevelColumn& column, const data::Table& tab
 data::Table TableOfLevels(const std::vector<LevelColumn>& columns,
                           const stats::marginals::Codes& codes, crypto::RandomSource& source);
 
-// "no", "[18, 26)", "41", "missing": by level.
+// "no", "[18, 26)", "18 to 25", "41", "missing": by level.
 std::vector<std::string> LevelNames(const LevelColumn& column);
 
 }  // namespace partita::methods::marginals

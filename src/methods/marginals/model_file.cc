@@ -20,8 +20,7 @@ using data::EncodingKind;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "partita marginals 1";
-constexpr size_t kMostBytes = size_t{256} << 20;
-constexpr size_t kMostLevels = 10000;
+constexpr size_t kMostBytes = size_t{64} << 20, kBytesAtOnce = size_t{1} << 20;
 constexpr double kLargestCell = 1e12;
 
 constexpr std::array<EncodingKind, 3> kKinds = {EncodingKind::kLevels, EncodingKind::kWhole,
@@ -72,7 +71,7 @@ LevelColumn ParseLevelColumn(const Json& json) {
   if (data::HasLevels(schema.type)) {
     schema.levels = json.at("levels").get<std::vector<std::string>>();
     column.encoding.pooled = json.at("pooled").get<std::vector<std::string>>();
-    if (schema.levels.size() > kMostLevels) RefuseFile("a column has too many levels");
+    CheckFactorLevels(schema);
   } else {
     schema.lower = json.at("lower").get<double>();
     schema.upper = json.at("upper").get<double>();
@@ -133,9 +132,12 @@ OpenedTables ParseTablesJson(const std::string& json) {
 
 std::optional<OpenedTables> ReadTablesFile(const std::filesystem::path& file) {
   const data::ByteSource source = data::OpenFile(file);
-  std::string text(kMostBytes + 1, '\0');
-  text.resize(source({reinterpret_cast<uint8_t*>(text.data()), text.size()}));
-  if (text.size() > kMostBytes) RefuseFile(fmt::format("{} is too large", file.string()));
+  std::string text, chunk(kBytesAtOnce, '\0');
+  for (size_t read = kBytesAtOnce; read == kBytesAtOnce;) {
+    read = source({reinterpret_cast<uint8_t*>(chunk.data()), chunk.size()});
+    text.append(chunk, 0, read);
+    if (text.size() > kMostBytes) RefuseFile(fmt::format("{} is too large", file.string()));
+  }
   if (text.find(kFormat) == std::string::npos) return std::nullopt;
   return ParseTablesJson(text);
 }

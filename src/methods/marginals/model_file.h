@@ -24,7 +24,7 @@ std::string TablesJson(const OpenedTables& opened);
 // other JSON, columns that are refused, another number of cells, cells beyond +-1e12.
 OpenedTables ParseTablesJson(const std::string& json);
 
-// Empty for a JSON file of another kind. Throws kBadInput if the file cannot be read, is above 256 MB, or as
+// Empty for a JSON file of another kind. Throws kBadInput if the file cannot be read, is above 64 MB, or as
 // ParseTablesJson does.
 std::optional<OpenedTables> ReadTablesFile(const std::filesystem::path& file);
 

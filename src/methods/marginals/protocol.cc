@@ -32,13 +32,10 @@ void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes
     throw Error(ErrorCode::kInternal, "a holder lacks a column of its codes");
   for (size_t i = 0; i < own; ++i) {
     const CountTable& one = set.tables[part.attributes[i]];
-    for (const uint16_t code : codes[i]) {
-      if (code != kNoLevel) cells[one.offset + code] += 1;
-    }
+    for (const uint16_t code : codes[i]) cells[one.offset + code] += 1;
     for (size_t j = i + 1; j < own; ++j) {
       const CountTable& pair = set.Pair(part.attributes[i], part.attributes[j]);
       for (size_t n = 0; n < codes[i].size(); ++n) {
-        if (codes[i][n] == kNoLevel || codes[j][n] == kNoLevel) continue;
         cells[pair.offset + size_t{codes[i][n]} * pair.columns + codes[j][n]] += 1;
       }
     }
@@ -92,8 +89,7 @@ FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& bl
       std::fill_n(out, num_rows * first.back(), Int128{0});
       for (size_t n = 0; n < num_rows; ++n, out += first.back()) {
         for (size_t i = 0; i < local->codes.size(); ++i) {
-          const uint16_t code = local->codes[i][first_row + n];
-          if (code != kNoLevel) out[first[i] + code] = 1;
+          out[first[i] + local->codes[i][first_row + n]] = 1;
         }
       }
     };

@@ -17,7 +17,9 @@ using study::Quote;
 using study::StudyFile;
 using study::TableReader;
 
-constexpr int64_t kMostBins = 1000, kMostRows = 10'000'000, kMostSets = 100;
+constexpr int64_t kMostBins = stats::marginals::kMaxLevels, kMostRows = 10'000'000, kMostSets = 100;
+// Of all synthetic tables together: they are drawn in memory.
+constexpr uint64_t kMostSyntheticCells = 20'000'000;
 constexpr std::string_view kExample = "\"age\", {variable = \"income\", bins = 12}";
 
 int64_t WholeOr(const TableReader& reader, std::string_view key, int64_t low, int64_t high,
@@ -50,16 +52,19 @@ ColumnEncoding DefaultOf(const TableReader& reader, study::Position position,
   }
 }
 
-void ReadBinsAndRare(const TableReader& entry, ColumnEncoding& encoding) {
-  const bool has_levels = data::HasLevels(encoding.column.type);
-  if (entry.Has("bins")) {
-    if (has_levels) {
-      entry.Fail(
-          entry.PositionOf("bins"),
-          fmt::format("'bins' is for numbers and dates, not for {}", Quote(encoding.column.name)),
-          "remove it");
-    }
-    encoding.kind = EncodingKind::kBins;
+// {variable = ..., bins = ..., rare = ...}: what is said is not measured against what would be taken
+// if nothing were.
+ColumnEncoding ReadEntry(const TableReader& entry, study::Position position,
+                         const ColumnSchema& variable) {
+  const bool has_levels = data::HasLevels(variable.type);
+  ColumnEncoding encoding{variable, EncodingKind::kBins, 0, {}};
+  if (!entry.Has("bins")) {
+    encoding = DefaultOf(entry, position, variable);
+  } else if (has_levels) {
+    entry.Fail(entry.PositionOf("bins"),
+               fmt::format("'bins' is for numbers and dates, not for {}", Quote(variable.name)),
+               "remove it");
+  } else {
     encoding.bins = static_cast<uint32_t>(
         WholeOr(entry, "bins", 2, kMostBins, 0, "bins are of equal width; ten are usual"));
   }
@@ -79,6 +84,7 @@ void ReadBinsAndRare(const TableReader& entry, ColumnEncoding& encoding) {
   } catch (const Error& error) {
     study::FailWith(entry, entry.position(), error);
   }
+  return encoding;
 }
 
 std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const StudyFile& study) {
@@ -102,9 +108,8 @@ std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const Study
     const TableReader& entry = *item.table;
     names.push_back(entry.Text("variable", "{variable = \"income\", bins = 12}"));
     columns.push_back(
-        DefaultOf(entry, names.back().position,
+        ReadEntry(entry, names.back().position,
                   study::FindVariable(entry, names.back(), "variable", study.dictionary)));
-    ReadBinsAndRare(entry, columns.back());
   }
   if (names.empty()) {
     analysis.Fail(analysis.PositionOf("columns"), "'columns' is empty",
@@ -133,9 +138,17 @@ void RequireRows(const TableReader& analysis, const StudyFile& study) {
        design.missing != study::MissingPolicy::kComplete) ||
       design.site != study::SiteEffect::kIgnore ||
       design.weights_kind != study::WeightsKind::kNone || !design.cluster.empty()) {
-    refuse("knows no imputation, sites, weights or clusters",
-           "write site = \"ignore\" in [design], and missing = \"complete\" if missing cells are a "
-           "level of their own, else \"refuse\"");
+    refuse(
+        "knows no imputation, sites, weights or clusters",
+        "write site = \"ignore\" and missing = \"complete\" in [design]: missing cells are a level "
+        "of their own");
+  }
+  if (design.missing == study::MissingPolicy::kRefuse &&
+      design.faulty_rows != study::FaultyRowsRule::kFill) {
+    refuse(
+        "counts every row in every table, so that none can be left out for a cell",
+        "write missing = \"complete\" in [design]: missing cells are a level of their own; or, of "
+        "tables that hardly have any, missing = \"refuse\" with faulty_rows = \"fill\"");
   }
   if (study.engine.stored_correlations) {
     refuse("runs without stored correlations", "remove them from [engine]");
@@ -172,6 +185,13 @@ void ReadSynthetic(const TableReader& analysis, Spec& spec) {
     analysis.Fail(analysis.PositionOf("synthetic_sets"),
                   "'synthetic_sets' without 'synthetic_rows'",
                   "add, for example: synthetic_rows = 10000");
+  }
+  const uint64_t cells = spec.synthetic_rows * spec.synthetic_sets * spec.columns.size();
+  if (cells > kMostSyntheticCells) {
+    analysis.Fail(analysis.PositionOf("synthetic_rows"),
+                  fmt::format("the synthetic tables have {} cells in all, more than {}", cells,
+                              kMostSyntheticCells),
+                  "ask for fewer rows or tables: partita synthetic draw makes more of what opened");
   }
 }
 

@@ -1,5 +1,8 @@
 // [[analysis]] with method = "marginals": its keys.
 //
+// [design] has missing = "complete", or "refuse" with faulty_rows = "fill": every row is in one cell of
+// every table.
+//
 //   columns         variables, or {variable = "age", bins = 12}, {variable = "job", rare = ["a", "b"]};
 //                   without it all of the dictionary. Bins are of equal width; the default is ten, and
 //                   a level for each value of factors and of integers with few values.
@@ -25,7 +28,8 @@ struct MarginalsSection : study::Section {
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
 
 // Throws kBadInput with place and hint: variables without levels or bounds; blocks of rows without
-// a count, a population that is a subset, weights, site effects, imputation; stored correlations; too many cells.
+// a count, a population that is a subset, weights, site effects, imputation, rows that are left out for a cell; stored correlations; too
+// many columns, levels or synthetic cells.
 study::SectionReader MarginalsReader();
 
 }  // namespace partita::methods::marginals

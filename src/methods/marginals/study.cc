@@ -44,6 +44,14 @@ Task TaskOf(const MarginalsStudy& study) {
   return task;
 }
 
+std::string RepairCaveat(const MarginalsStudy& study) {
+  const bool fill = study.file.design.missing == study::MissingPolicy::kRefuse;
+  return fmt::format(
+      "A number outside the bounds of the dictionary counts as the nearest bound, and a cell "
+      "without a usable value {}; all of them are in the counts, which open with noise.",
+      fill ? "as the middle of the bounds or the reference level" : "as missing");
+}
+
 privacy::Statement StatementOf(const MarginalsStudy& study) {
   std::vector<std::string> names = run::PartyNames(study);
   names.resize(study.num_computing);
@@ -54,16 +62,14 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   const double shares = study.design.noise.sharing.parties;
   statement.mechanism = fmt::format(
       "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
-      "grid "
-      "of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; a row "
-      "that "
-      "is replaced changes the tables by at most {} rows (L2 norm).",
+      "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; a row "
+      "that is replaced changes the tables by at most {} rows (L2 norm).",
       study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
       privacy::RoundedText(
           std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits), 4,
           true));
-  run::AddStudyCaveats(study, statement);
+  run::AddStudyCaveats(study, RepairCaveat(study), statement);
   return statement;
 }
 
@@ -107,7 +113,6 @@ std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
                                                              const data::Holding& holding,
                                                              run::OwnRows& counts) const {
   counts.observed = holding.table->num_rows;
-  for (const uint8_t neutral : holding.table->neutral) counts.neutral += neutral;
   auto own = std::make_unique<MarginalsRows>();
   own->blocks.resize(task.blocks.size());
   for (size_t b = 0; b < task.blocks.size(); ++b) {

@@ -12,9 +12,6 @@ namespace partita::methods::marginals {
 
 inline constexpr char kTablesRelease[] = "tables";
 
-// Instead of a level: the row contributes nothing to any table with this attribute.
-inline constexpr uint16_t kNoLevel = 0xffff;
-
 // The columns of one holder in a block of rows.
 struct BlockPart {
   mpc::PartyIndex party = 0;
@@ -36,7 +33,7 @@ struct Task {
 
 // What this party knows of one block; empty where it holds nothing.
 struct LocalBlock {
-  stats::marginals::Codes codes;  // by attribute of its part, by row
+  stats::marginals::Codes codes;  // by attribute of its part, by row: a level, always
 };
 
 // Throws kInternal unless every block's parts tile the attributes.

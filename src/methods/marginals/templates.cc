@@ -41,10 +41,10 @@ type = "numeric"
 lower = 0
 upper = 10000
 
-# The method takes every row. missing = "complete": a cell without a value is a level of its own.
+# The method takes every row: a cell without a value is a level of its own.
 [design]
 site = "ignore"
-missing = "refuse"
+missing = "complete"
 
 [engine]
 name = "dealer"                    # or "replicated": three parties, "shamir": three to seven,
@@ -83,6 +83,8 @@ study::AnalysisStart Start(const study::Said& said) {
   study::AnalysisStart start;
   start.keys = {{"synthetic_rows", "rows of a synthetic table", {}, SaidAs::kValue},
                 {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  start.missing = "complete";
+  start.complete_means = "such cells are a level of their own";
   start.is_private = start.needs_counts = true;
   start.uses_all = study::SaidOr(said, "columns", "").empty();
   return start;

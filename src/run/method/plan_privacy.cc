@@ -20,6 +20,19 @@ std::string PlanLossText(const privacy::StatementRow& row) {
       privacy::DeltaText(row.loss.delta), row.reason, privacy::WeaknessText(row.loss));
 }
 
+std::string RepairCaveat(const Study& study) {
+  const study::DesignSpec& design = study.file.design;
+  const bool fill = design.faulty_rows == study::FaultyRowsRule::kFill;
+  const char* faulty = design.missing != study::MissingPolicy::kRefuse ? "is incomplete"
+                       : fill ? "counts with the middle of the bounds or the reference level there"
+                              : "contributes nothing";
+  return fmt::format(
+      "A cell outside the bounds of the dictionary counts as the nearest bound, and a "
+      "row without a usable value in a variable of the study {}; how many there are "
+      "only their holder learns.",
+      faulty);
+}
+
 }  // namespace
 
 privacy::EngineStructure StructureOf(const study::EngineSpec& engine) {
@@ -30,12 +43,7 @@ privacy::EngineStructure StructureOf(const study::EngineSpec& engine) {
                              : privacy::EngineStructure::kDealer;
 }
 
-void AddStudyCaveats(const Study& study, privacy::Statement& statement) {
-  const study::DesignSpec& design = study.file.design;
-  const bool fill = design.faulty_rows == study::FaultyRowsRule::kFill;
-  const char* faulty = design.missing != study::MissingPolicy::kRefuse ? "is incomplete"
-                       : fill ? "counts with the middle of the bounds or the reference level there"
-                              : "contributes nothing";
+void AddStudyCaveats(const Study& study, std::string repaired, privacy::Statement& statement) {
   statement.caveats.emplace_back(
       study.shared_blocks.empty()
           ? "Every holder scales and clips its own rows, and nobody can check that it does: one "
@@ -43,16 +51,16 @@ void AddStudyCaveats(const Study& study, privacy::Statement& statement) {
           : "Every holder scales and clips its own columns, and nobody can check that it does: one "
             "whose column is not clipped breaks this for the rows that it shares with others, "
             "whoever holds their other columns.");
-  statement.caveats.push_back(
-      fmt::format("A cell outside the bounds of the dictionary counts as the nearest bound, and a "
-                  "row without a usable value in a variable of the study {}; how many there are "
-                  "only their holder learns.",
-                  faulty));
+  statement.caveats.push_back(std::move(repaired));
   statement.caveats.emplace_back(
       "What the others see without any bound: that a holder refuses to approve or does not come, "
       "and that it stops because its file is no table of this study (no CSV, another header, "
       "other numbers of rows than declared or more than the method takes, keys that are missing, "
       "repeated or not those of the other holders of a block).");
+}
+
+void AddStudyCaveats(const Study& study, privacy::Statement& statement) {
+  AddStudyCaveats(study, RepairCaveat(study), statement);
 }
 
 void AddEngineBounds(const Study& study, std::vector<study::PlanPrivacy>& rows) {

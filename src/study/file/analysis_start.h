@@ -26,12 +26,13 @@ struct StartKey {
 };
 
 struct AnalysisStart {
-  std::vector<StartKey> keys;      // beside `method`, in the order of the file
-  std::string missing = "refuse";  // of [design]
-  bool is_private = false;         // there is none without [analysis.privacy]
-  bool needs_counts = false;       // every row block declares its count
-  bool needs_min_rows = false;     // [disclosure] promises how many rows there are
-  bool uses_all = false;           // all variables of the dictionary, whichever it names
+  std::vector<StartKey> keys;               // beside `method`, in the order of the file
+  std::string missing = "refuse";           // of [design]
+  std::string complete_means = "left out";  // what missing = "complete" makes of them
+  bool is_private = false;                  // there is none without [analysis.privacy]
+  bool needs_counts = false;                // every row block declares its count
+  bool needs_min_rows = false;              // [disclosure] promises how many rows there are
+  bool uses_all = false;                    // all variables of the dictionary, whichever it names
 };
 
 // What was said under `key`, else `otherwise`.

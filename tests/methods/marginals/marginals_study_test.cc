@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "methods/marginals/study.h"
+#include "privacy/ledger/account_state.h"
+#include "run/ledger/ledger_charges.h"
 #include "tests/methods/marginals/marginals_text.h"
 #include "tests/run/study_in_process.h"
 
@@ -148,20 +150,52 @@ TEST(MarginalsStudyTest, MissingCellsAreALevel) {
   EXPECT_GT(std::ranges::count(drawn.Get("sex").codes, -1), 40);
 }
 
-// Cells outside the dictionary stop nothing, and a faulty row contributes nothing.
-TEST(MarginalsStudyTest, TakesAnyTableOfTheRightShape) {
-  Options options;
-  std::vector<std::string> tables = RegistryTables(options);
-  for (size_t at = tables[1].find(",u\n"), changed = 0; changed < 100;
-       at = tables[1].find(",u\n", at + 1), ++changed) {
-    tables[1].replace(at + 1, 1, "z");
+// 750 rows each, of which the dictionary allows hardly any cell: an income beyond its bound and a job
+// that is none; records with a field too few; an income and visits beyond their bounds.
+std::vector<std::string> FaultyTables() {
+  std::string table = "income,visits,sex,job\n";
+  for (size_t row = 0; row < 750; ++row) {
+    table += row < 300 ? "1e9,0,f,z\n" : row < 600 ? "30,0,f\n" : "-5,9,f,v\n";
   }
-  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), tables));
+  return {table, table};
+}
+
+// Counts, of one column, beyond six standard deviations of noise in one run of 2e7.
+void ExpectCountsOf(const json& result, size_t column, const std::vector<double>& wanted) {
+  const double most = 6 * result["noise_stddev"].get<double>();
+  const json& counts = result["counts"][column]["counts"];
+  ASSERT_EQ(counts.size(), wanted.size());
+  for (size_t v = 0; v < wanted.size(); ++v) EXPECT_NEAR(counts[v], wanted[v], most) << v;
+}
+
+// Cells outside the dictionary stop nothing: numbers go to the nearest bound, other cells to the
+// reference level or the middle. Faults are in 300 rows or more, 20 standard deviations of the noise,
+// and whatever a row holds, it is in one cell of every table.
+TEST(MarginalsStudyTest, FillsWhatTheDictionaryDoesNotAllow) {
+  Options options;
+  options.split = Split::kRows;
+  options.rows = 750;
+  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), FaultyTables()));
   ASSERT_EQ(outcomes.size(), 3u);
   const json result = ResultOf(outcomes[0]);
-  double jobs = 0;
-  for (const double count : result["counts"][3]["counts"]) jobs += count;
-  EXPECT_NEAR(jobs, 200, 8 * std::sqrt(3) * result["noise_stddev"].get<double>());
+  EXPECT_LT(20 * result["noise_stddev"].get<double>(), 300);
+  ExpectCountsOf(result, 0, {300, 0, 600, 600});
+  // Records with a field too few are empty: 2 is the middle of 0 to 5, u the reference.
+  ExpectCountsOf(result, 1, {600, 0, 600, 0, 0, 300});
+  ExpectCountsOf(result, 3, {1200, 300, 0});
+}
+
+// The same where missing cells are a level: all cells of a record with a field too few.
+TEST(MarginalsStudyTest, CountsMissingCellsOfFaultyRows) {
+  Options options;
+  options.split = Split::kRows;
+  options.rows = 750;
+  options.missing = "complete";
+  const json result = ResultOf(Outcomes(RunStudy(MarginalsText(options), FaultyTables()))[0]);
+  ExpectCountsOf(result, 0, {300, 0, 0, 600, 600});
+  ExpectCountsOf(result, 1, {600, 0, 0, 0, 0, 300, 600});
+  ExpectCountsOf(result, 2, {900, 0, 600});
+  ExpectCountsOf(result, 3, {0, 300, 0, 1200});
 }
 
 TEST(MarginalsStudyTest, ThePlanKeepsThePromise) {
@@ -181,6 +215,114 @@ TEST(MarginalsStudyTest, ThePlanKeepsThePromise) {
   ASSERT_EQ(plan.releases.size(), 1u);
   EXPECT_EQ(plan.releases[0].max_count, 1u);
   EXPECT_THAT(plan.notes.front(), HasSubstr("Forecast on made-up rows"));
+}
+
+// Nothing that is said of faulty cells is false of this method: how many are missing opens.
+TEST(MarginalsStudyTest, SaysThatMissingCellsAreCounted) {
+  for (const char* missing : {"refuse", "complete"}) {
+    Options options;
+    options.missing = missing;
+    const auto study = Prepare(MarginalsText(options));
+    const std::string caveats =
+        fmt::format("{}", fmt::join(AsMarginals(*study).statement.caveats, "\n"));
+    const std::string counted =
+        options.missing == "complete" ? "as missing" : "or the reference level";
+    EXPECT_THAT(caveats,
+                HasSubstr(counted + "; all of them are in the counts, which open with noise"));
+    EXPECT_THAT(caveats, ::testing::Not(HasSubstr("only their holder learns")));
+  }
+}
+
+// Twice as many rows of a person, twice the noise.
+TEST(MarginalsStudyTest, PersonsMayHaveSeveralRows) {
+  Options options;
+  options.split = Split::kRows;
+  const double one = AsMarginals(*Prepare(MarginalsText(options))).design.noise_stddev();
+  options.population = "[population]\nunit = \"visit\"\nmax_rows_per_person = 2\n";
+  EXPECT_NEAR(AsMarginals(*Prepare(MarginalsText(options))).design.noise_stddev(), 2 * one,
+              1e-6 * one);
+}
+
+// An account as `partita ledger open` makes it.
+privacy::ledger::AccountState AccountByDefaults(uint32_t coalition) {
+  privacy::ledger::Policy policy;
+  policy.table = "registry";
+  policy.outside = {privacy::Adjacency::kReplace, "3", "1e-6", "0"};
+  policy.insider = policy.outside;
+  policy.coalition = coalition;
+  privacy::ledger::AccountState account(privacy::ledger::Pseudonym{1});
+  account.Append({"steward", 0},
+                 privacy::ledger::Opened{policy, privacy::ledger::DesignFilter(policy.outside),
+                                         privacy::ledger::DesignFilter(*policy.insider)});
+  return account;
+}
+
+// How many runs of a study an account pays for, ten at most.
+size_t RunsPaidFor(const run::Study& study, uint32_t coalition) {
+  privacy::ledger::AccountState account = AccountByDefaults(coalition);
+  for (uint8_t run = 0; run < 10; ++run) {
+    const auto request = run::ChargesOf(study, account.policy());
+    EXPECT_TRUE(request.exact.empty());
+    try {
+      account.Append({"operator", 0}, account.Price(crypto::Digest{run}, crypto::Digest{},
+                                                    "registry", request.charges, request.exact));
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBudget) << error.what();
+      return run;
+    }
+  }
+  return 10;
+}
+
+TEST(MarginalsStudyTest, IsChargedAsTheGaussianThatItIs) {
+  Options options;
+  options.privacy = "epsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n";
+  const auto study = Prepare(MarginalsText(options));
+  // Nine times the squared loss fits into three times the epsilon, less what delta costs.
+  EXPECT_GE(RunsPaidFor(*study, 1), 4u);
+  EXPECT_LE(RunsPaidFor(*study, 1), 9u);
+  const NoiseDesign& design = AsMarginals(*study).design;
+  const auto charges = run::ChargesOf(*study, AccountByDefaults(1).policy()).charges;
+  ASSERT_EQ(charges.size(), 2u);
+  const auto outside = std::get<privacy::ledger::GridGaussian>(charges[0].mechanism),
+             insider = std::get<privacy::ledger::GridGaussian>(charges[1].mechanism);
+  EXPECT_EQ(outside.remaining.shares, 2u);
+  EXPECT_EQ(outside.sensitivity, design.sensitivity.value());
+  EXPECT_EQ(insider.remaining.shares, 1u);
+  EXPECT_EQ(insider.sensitivity, design.replace_sensitivity.value());
+  EXPECT_LT(insider.sensitivity, outside.sensitivity);  // tables of its own columns stay
+}
+
+TEST(MarginalsStudyTest, LargerCoalitionsAreChargedOrRefused) {
+  Options options;
+  options.split = Split::kRows;
+  options.parties = 5;
+  options.privacy = "epsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n";
+  const auto study = Prepare(MarginalsText(options));
+  const size_t fit = RunsPaidFor(*study, 3);
+  EXPECT_GE(fit, 2u);
+  EXPECT_LT(fit, RunsPaidFor(*study, 1));
+  const auto charges = run::ChargesOf(*study, AccountByDefaults(3).policy()).charges;
+  ASSERT_EQ(charges.size(), 2u);
+  EXPECT_EQ(charges[1].adversary.size, 3u);
+  EXPECT_EQ(std::get<privacy::ledger::GridGaussian>(charges[1].mechanism).remaining.shares, 2u);
+  const auto is_refused = [](const char* engine, privacy::ledger::Policy policy) {
+    Options of;
+    of.engine = engine;
+    try {
+      run::ChargesOf(*Prepare(MarginalsText(of)), policy);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kRefused;
+    }
+    return false;
+  };
+  const privacy::ledger::Policy two = AccountByDefaults(2).policy();
+  EXPECT_TRUE(is_refused("replicated", two));
+  EXPECT_TRUE(is_refused("shamir", two));
+  EXPECT_FALSE(is_refused("ot", two));  // there is one other party
+  privacy::ledger::Policy hidden = two;
+  hidden.outside.adjacency = privacy::Adjacency::kAddRemove;
+  EXPECT_TRUE(is_refused("dealer", hidden));
 }
 
 TEST(MarginalsStudyTest, UselessStudiesSaySo) {

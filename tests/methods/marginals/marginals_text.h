@@ -11,11 +11,15 @@ namespace partita::methods::marginals::testing {
 
 enum class Split { kColumns, kRows };
 
+inline constexpr const char* kNames[] = {"north", "south", "west", "east", "centre"};
+
 struct Options {
   std::string engine = "dealer";
   Split split = Split::kColumns;
   size_t rows = 300;
-  std::string missing = "refuse";
+  size_t parties = 0;              // of rows split, two to five; 0: as few as the engine takes
+  std::string missing = "refuse";  // with faulty_rows = "fill"
+  std::string population;
   std::string analysis =
       "columns = [{variable = \"income\", bins = 4}, \"visits\", \"sex\", {variable = \"job\", "
       "rare = "
@@ -33,11 +37,12 @@ inline std::string MarginalsText(const Options& options) {
                                 : fmt::format("rows = [\"r{}\"]\n", number));
   };
   const bool three = options.engine == "replicated" || options.engine == "shamir";
+  const size_t holders = options.parties > 0 ? options.parties : three ? 3 : 2;
   party("north", "\"income\", \"sex\"", 0);
   party("south", three ? "\"visits\"" : "\"visits\", \"job\"", 1);
-  if (three) party("west", "\"job\"", 2);
+  for (size_t p = 2; p < holders; ++p) party(kNames[p], "\"job\"", p);
   if (options.engine == "dealer") text += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
-  const size_t blocks = columns ? 1 : three ? 3 : 2;
+  const size_t blocks = columns ? 1 : holders;
   for (size_t b = 0; b < blocks; ++b)
     text += fmt::format("[[rows]]\nname = \"{}\"\ncount = {}\n",
                         columns ? "all" : fmt::format("r{}", b), options.rows);
@@ -48,9 +53,11 @@ inline std::string MarginalsText(const Options& options) {
                     "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n"
                     "[[variable]]\nname = \"job\"\ntype = \"factor\"\nlevels = [\"u\", \"v\", "
                     "\"x\", \"y\"]\n"
-                    "[design]\nsite = \"ignore\"\nmissing = \"{}\"\n[engine]\nname = \"{}\"\n"
+                    "{}[design]\nsite = \"ignore\"\nmissing = \"{}\"\n{}[engine]\nname = \"{}\"\n"
                     "[[analysis]]\nmethod = \"marginals\"\n{}[analysis.privacy]\n{}",
-                    options.missing, options.engine, options.analysis, options.privacy);
+                    options.population, options.missing,
+                    options.missing == "refuse" ? "faulty_rows = \"fill\"\n" : "", options.engine,
+                    options.analysis, options.privacy);
 }
 
 // One table of all columns; visits follow income, job follows sex.

@@ -211,6 +211,29 @@ TEST(MarginalsProtocol, RefusesWhatDoesNotTile) {
   EXPECT_TRUE(is_refused({{0, {0, 1, 2, 3, 4}}, {1, {}}}));
 }
 
+// 2e5 draws of one share against the designed variance, with a fixed seed: five standard errors of a
+// mean and of a variance.
+TEST(MarginalsNoise, ASharesVarianceIsTheDesigned) {
+  Table table;
+  table.task.set = stats::marginals::AllTables({{"a", 300}, {"b", 290}});
+  table.task.blocks = {{"split", 9, {{0, {0}}, {1, {1}}}}};
+  const NoiseDesign design = DesignOf(table, 2);
+  const double stddev = stats::marginals::NoiseStddev(design.noise.share_variance);
+  double sum = 0, squares = 0, count = 0;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    TestRandom random(seed);
+    for (const Int128 unit : DrawNoiseShare(design, random)) {
+      const double noise = std::ldexp(static_cast<double>(unit), -kNoiseGridBits) / stddev;
+      sum += noise;
+      squares += noise * noise;
+      count += 1;
+    }
+  }
+  ASSERT_GT(count, 2e5);
+  EXPECT_NEAR(sum / count, 0, 5 / std::sqrt(count));
+  EXPECT_NEAR(squares / count, 1, 5 * std::sqrt(2 / count));
+}
+
 // What one curator needs against a change of `tables` tables, in counts.
 double Curator(size_t tables, privacy::Adjacency adjacency) {
   return privacy::AnalyticGaussianStddev(stats::marginals::TablesSensitivity(tables, adjacency, 1),

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "tests/data/tables.h"
 #include "tests/methods/marginals/marginals_text.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
@@ -57,21 +59,60 @@ TEST(MarginalsSection, NamesMistakes) {
   const std::string text = MarginalsText({});
   study::ExpectMistakes(
       [](const std::string& edited) { Parse(edited); }, "s.toml", text,
-      {{"bins = 4", "bins = 1", "44:41:", "'bins' must be from 2", "equal width"},
+      {{"bins = 4", "bins = 1", "45:41:", "'bins' must be from 2", "equal width"},
        {"{variable = \"income\", bins = 4}", "{variable = \"sex\", bins = 4}",
-        "44:38:", "'bins' is for", "remove"},
-       {"\"visits\", \"sex\",", "\"visit\", \"sex\",", "44:45:", "'visit'", "visits"},
-       {"\"visits\", \"sex\",", "\"sex\", \"sex\",", "44:52:", "sex", ""},
-       {"rare = [\"x\", \"y\"]", "rare = [\"x\", \"w\"]", "44:94:", "w", "y"},
-       {"epsilon = 3", "epsilon = 11", "48:11:", "'epsilon' must be", "epsilon = 1"},
-       {"epsilon = 3\n", "", "47:1:", "epsilon", "epsilon = 1"},
-       {"delta = 1e-5", "delta = 0.5", "49:9:", "'delta' must be", "1e-5"},
-       {"adjacency = \"replace\"", "adjacency = \"add-remove\"", "50:13:", "number of rows",
+        "45:38:", "'bins' is for", "remove"},
+       {"\"visits\", \"sex\",", "\"visit\", \"sex\",", "45:45:", "'visit'", "visits"},
+       {"\"visits\", \"sex\",", "\"sex\", \"sex\",", "45:52:", "sex", ""},
+       {"rare = [\"x\", \"y\"]", "rare = [\"x\", \"w\"]", "45:94:", "w", "y"},
+       {"epsilon = 3", "epsilon = 11", "49:11:", "'epsilon' must be", "epsilon = 1"},
+       {"epsilon = 3\n", "", "48:1:", "epsilon", "epsilon = 1"},
+       {"delta = 1e-5", "delta = 0.5", "50:9:", "'delta' must be", "1e-5"},
+       {"adjacency = \"replace\"", "adjacency = \"add-remove\"", "51:13:", "number of rows",
         "replace"},
-       {"synthetic_rows = 50\n", "", "45:18:", "without 'synthetic_rows'", "synthetic_rows ="},
-       {"synthetic_rows = 50", "synthetic_rows = 0", "45:18:", "must be from 1", "rows to draw"},
-       {"missing = \"refuse\"", "missing = \"mi\"", "42:1:", "knows no imputation",
-        "missing = \"complete\""}});
+       {"synthetic_rows = 50\n", "", "46:18:", "without 'synthetic_rows'", "synthetic_rows ="},
+       {"synthetic_rows = 50", "synthetic_rows = 0", "46:18:", "must be from 1", "rows to draw"},
+       {"missing = \"refuse\"\nfaulty_rows = \"fill\"", "missing = \"mi\"",
+        "42:1:", "knows no imputation", "missing = \"complete\""},
+       {"faulty_rows = \"fill\"\n", "", "42:1:", "counts every row in every table",
+        "missing = \"complete\""},
+       {"synthetic_rows = 50\nsynthetic_sets = 2", "synthetic_rows = 2000000\nsynthetic_sets = 3",
+        "46:18:", "24000000 cells in all", "synthetic draw"},
+       {"bins = 4", "bins = 590", "43:1:", "601 levels in all ('income' has 590)", "wider bins"}});
+}
+
+// What is said of a column counts, not what would be taken if nothing were: ten bins do not fit
+// into five days.
+TEST(MarginalsSection, TakesFewBinsOfFewDays) {
+  Options options;
+  const std::string text = study::Edited(
+      MarginalsText(options), "name = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 5",
+      "name = \"visits\"\ntype = \"date\"\nlower = 2024-02-27\nupper = 2024-03-02");
+  EXPECT_THROW(Parse(text), Error);
+  const study::StudyFile file = Parse(
+      study::Edited(text, "\"visits\", \"sex\",", "{variable = \"visits\", bins = 3}, \"sex\","));
+  const Spec& spec = SpecOf(file.analyses.front());
+  EXPECT_EQ(LevelNames(spec.columns[1]),
+            (std::vector<std::string>{"2024-02-27 to 2024-02-28", "2024-02-29",
+                                      "2024-03-01 to 2024-03-02"}));
+}
+
+// A number is counted under the name that contains it, and under no other.
+TEST(MarginalsSection, BinsAreNamedByWhatTheyCount) {
+  const data::ColumnSchema age = data::Integer("age", 0, 22);
+  const LevelColumn column = {{age, data::EncodingKind::kBins, 22, {}}, false};
+  const std::vector<std::string> names = LevelNames(column);
+  data::Table table;
+  table.num_rows = 23;
+  table.columns.push_back({age, {}, {}, {}});
+  for (int x = 0; x <= 22; ++x) table.columns[0].numbers.push_back(x);
+  const std::vector<uint16_t> levels = LevelsOf(column, table, 0, 23);
+  for (int x = 0; x <= 22; ++x) {
+    const std::string& name = names[levels[static_cast<size_t>(x)]];
+    const size_t to = name.find(" to ");
+    EXPECT_LE(std::stoi(name), x) << name;
+    EXPECT_GE(std::stoi(to == std::string::npos ? name : name.substr(to + 4)), x) << name;
+  }
 }
 
 }  // namespace

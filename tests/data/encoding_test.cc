@@ -41,7 +41,7 @@ TEST_F(EncodingTest, NumbersByHand) {
 }
 
 // Every whole number is in its bin, of all bins of all short ranges; shares of the range would round
-// to the wrong side of some edges, as of 14 in 15 bins of 0 to 22.
+// to the wrong side of some edges, as of 15 in 22 bins of 0 to 22.
 TEST_F(EncodingTest, WholeNumbersAreInTheirBins) {
   for (const double lower : {-3.0, 0.0, 18.0}) {
     for (int width = 1; width <= 60; ++width) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tests/data/tables.h"
 #include "tests/methods/marginals/marginals_text.h"
 #include "tests/study/mistake.h"
 #include "tests/study/study_text.h"
@@ -88,8 +89,8 @@ TEST(MarginalsSection, TakesFewBinsOfFewDays) {
       MarginalsText(options), "name = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 5",
       "name = \"visits\"\ntype = \"date\"\nlower = 2024-02-27\nupper = 2024-03-02");
   EXPECT_THROW(Parse(text), Error);
-  const study::StudyFile file =
-      Parse(study::Edited(text, "\"visits\",", "{variable = \"visits\", bins = 3},"));
+  const study::StudyFile file = Parse(
+      study::Edited(text, "\"visits\", \"sex\",", "{variable = \"visits\", bins = 3}, \"sex\","));
   const Spec& spec = SpecOf(file.analyses.front());
   EXPECT_EQ(LevelNames(spec.columns[1]),
             (std::vector<std::string>{"2024-02-27 to 2024-02-28", "2024-02-29",
@@ -98,9 +99,8 @@ TEST(MarginalsSection, TakesFewBinsOfFewDays) {
 
 // A number is counted under the name that contains it, and under no other.
 TEST(MarginalsSection, BinsAreNamedByWhatTheyCount) {
-  const data::ColumnSchema age = {
-      .name = "age", .type = data::ColumnType::kInteger, .lower = 0, .upper = 22};
-  const LevelColumn column = {{age, data::EncodingKind::kBins, 15, {}}, false};
+  const data::ColumnSchema age = data::Integer("age", 0, 22);
+  const LevelColumn column = {{age, data::EncodingKind::kBins, 22, {}}, false};
   const std::vector<std::string> names = LevelNames(column);
   data::Table table;
   table.num_rows = 23;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "base/error.h"
@@ -81,6 +82,32 @@ std::vector<KeyedRow> MakePass(const KeySpec& spec, size_t pass, const std::vect
   return unique;
 }
 
+// Which columns there are, in an order that does not depend on how a file lists them.
+std::vector<size_t> ByName(const KeySpec& spec) {
+  std::vector<size_t> order(spec.columns.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return spec.columns[a].name < spec.columns[b].name; });
+  return order;
+}
+
+std::vector<crypto::Digest> TextDigests(const KeySpec& spec, const std::vector<Texts>& texts,
+                                        size_t rows) {
+  const std::vector<size_t> order = ByName(spec);
+  std::vector<crypto::Digest> digests;
+  digests.reserve(rows);
+  for (size_t row = 0; row < rows; ++row) {
+    crypto::Sha256 hash;
+    hash.Field("partita match texts v1");
+    for (const size_t column : order) {
+      const std::optional<std::string>& text = texts[column][row];
+      hash.Field(spec.columns[column].name).U64(text ? 1 : 0).Field(text.value_or(""));
+    }
+    digests.push_back(hash.Finish());
+  }
+  return digests;
+}
+
 std::string LineList(const std::vector<uint64_t>& lines) {
   std::string text;
   for (size_t i = 0; i < std::min(lines.size(), kNamedLines); ++i)
@@ -104,6 +131,16 @@ crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>
   return hash.Finish();
 }
 
+crypto::Digest ColumnsDigest(const KeySpec& spec) {
+  crypto::Sha256 hash;
+  hash.Field("partita match columns v1").U64(spec.columns.size());
+  for (const size_t column : ByName(spec)) {
+    hash.Field(spec.columns[column].name);
+    AddRule(spec.columns[column].rule, hash);
+  }
+  return hash.Finish();
+}
+
 KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
   KeyList list;
   list.report.rows = cells.rows();
@@ -115,6 +152,7 @@ KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
   list.report.passes.resize(spec.passes.size());
   for (size_t pass = 0; pass < spec.passes.size(); ++pass)
     list.passes.push_back(MakePass(spec, pass, texts, cells, list.report.passes[pass]));
+  list.texts = TextDigests(spec, texts, cells.rows());
   return list;
 }
 

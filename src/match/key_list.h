@@ -44,6 +44,9 @@ struct KeyedRow {
 // nothing under another. How dates are written and which codes mean missing is each holder's own.
 crypto::Digest RulesDigest(const KeySpec& spec, size_t pass);
 crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>& texts);
+// Over names and rules of all columns, in the order of their names: KeyList::texts of one are
+// comparable with those of another that has the same.
+crypto::Digest ColumnsDigest(const KeySpec& spec);
 
 // What only the owner is shown.
 struct FaultyCell {
@@ -68,6 +71,10 @@ struct KeyReport {
 struct KeyList {
   std::vector<std::vector<KeyedRow>> passes;  // by row
   KeyReport report;
+  // By row: SHA-256 over the canonical texts of all columns, in the order of their names, whatever
+  // the passes and the version of Unicode: by what an owner knows a row again in another matching.
+  // Never leaves its owner, as keys.
+  std::vector<crypto::Digest> texts;
 };
 
 KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);

@@ -184,6 +184,7 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   hash.Field("partita two-party join common v1").U64(common.size());
   for (const uint32_t position : common) hash.Update(steps.returned()[position]);
   join.common = hash.Finish();
+  if (task.counted) task.counted(join.count);
   const std::array<uint8_t, 1> own_bit = {common.size() >= task.minimum ? uint8_t{1} : uint8_t{0}};
   std::array<uint8_t, 1> peer_bit{};
   ExchangeBytes(channel, task.peer, own_bit, peer_bit);

@@ -56,6 +56,8 @@ struct TwoPartyJoinTask {
   uint64_t minimum = 1;
   crypto::Digest session{};      // of what both agreed on: the matching file, and UnicodeVersion()
   Progress* progress = nullptr;  // told how many elements came, and what is compared; borrowed
+  // Called with the number of matches before the bit of round 5 leaves; may throw.
+  std::function<void(uint64_t count)> counted = nullptr;
 };
 
 struct TwoPartyJoin {

@@ -87,6 +87,7 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.err,
               AllOf(HasSubstr("What this does not prevent"), HasSubstr("0 with registry (limit 5)"),
+                    HasSubstr("nid = column 'nid' of the table, 8 digits"),
                     HasSubstr("pass 1 (nid): 940 rows can match")));
   Approve("registry");
   auto ends = Run({"--format", "json"});

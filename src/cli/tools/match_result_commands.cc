@@ -17,10 +17,10 @@ constexpr mode_t kRowsMode = 0600;
 
 std::string PastText(const run::PastMatchings& past, const std::string& partner, int64_t now) {
   std::string text = fmt::format("{} matchings in the last 365 days, limit {}\n",
-                                 past.NumSince("", now), past.limit());
+                                 past.NumSince(now), past.limit());
   if (!partner.empty()) {
-    text += fmt::format("{} of them with {}, limit {}\n", past.NumSince(partner, now), partner,
-                        past.LimitWith(partner));
+    text += fmt::format("{} of them with {}, limit {}\n", past.NumSince({partner, ""}, now),
+                        partner, past.LimitWith({partner, ""}));
   }
   for (const run::PastMatching& entry : past.all()) {
     text += fmt::format("  {}  {} with {}: {}\n", FormatUtc(entry.at), entry.matching, entry.peer,
@@ -36,11 +36,12 @@ Json PastJson(const run::PastMatchings& past, int64_t now) {
     entries.push_back({{"at", FormatUtc(entry.at)},
                        {"matching", entry.matching},
                        {"partner", entry.peer},
+                       {"partner_certificate", entry.fingerprint},
                        {"own_bound", entry.own_bound},
                        {"partner_bound", entry.peer_bound},
                        {"matches_by_pass", entry.counts}});
   }
-  return {{"in_365_days", past.NumSince("", now)}, {"limit", past.limit()}, {"matchings", entries}};
+  return {{"in_365_days", past.NumSince(now)}, {"limit", past.limit()}, {"matchings", entries}};
 }
 
 }  // namespace

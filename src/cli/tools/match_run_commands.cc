@@ -143,18 +143,20 @@ SignedMatching SignMatching(const OutputOptions& output, const MatchApproveComma
   const std::string& peer = file.parties[1 - request.party].name;
   const run::PastMatchings past(run::PastMatchingsPath(table), random);
   const int64_t now = NowUtc();
-  past.Require(peer, now);
+  const run::Partner partner{peer, request.fingerprints[1 - request.party]};
+  past.Require(partner, now);
   const run::MadeApproval made = run::MakeMatchingApproval(
       file, run::TermsOfMatching(file, plan, request.fingerprints), request, list, random);
   const study::Approval& approval = made.document.approval;
-  Confirm(
-      output,
-      fmt::format("{}\n{}\n{}\nWhat will be signed\n  the keys of this table are matched with "
-                  "{}'s, for {}, until {}; fewer than {} matches: no row is linked\n\n",
-                  run::MatchingPlanText(file, plan), run::PastMatchingsText(past, peer, list, now),
-                  TableText(party, table, list.report), peer, RunsText(approval.runs),
-                  FormatUtc(approval.valid_until), FormatCount(approval.disclosure.min_rows)),
-      fmt::format("Approve this matching as party {}?", name), "partita match plan FILE");
+  Confirm(output,
+          fmt::format(
+              "{}\n{}\n{}\nWhat will be signed\n  the keys of this table are matched with "
+              "{}'s, for {}, until {}; fewer than {} matches: no row is linked\n\n",
+              run::MatchingPlanText(file, plan),
+              run::PastMatchingsText(past, partner, list, match::ColumnsDigest(party.keys), now),
+              TableText(party, table, list.report), peer, RunsText(approval.runs),
+              FormatUtc(approval.valid_until), FormatCount(approval.disclosure.min_rows)),
+          fmt::format("Approve this matching as party {}?", name), "partita match plan FILE");
   run::SaveApproval(made, written);
   return {approval, written};
 }
@@ -278,9 +280,21 @@ int RunMatchRun(const OutputOptions& output, const MatchRunCommand& command) {
         "both know the number now, and it is in the record of past matchings; compare how "
         "both write the keys (partita match check)");
   }
-  run::SaveMatchedRows(outcome.matched, result);
-  PrintResult(output, MatchedText(file, outcome, result),
-              MatchedJson(outcome.matched, result).dump());
+  // Another run may have written there meanwhile.
+  fs::path saved = result;
+  if (output.force) {
+    run::SaveMatchedRows(outcome.matched, result);
+  } else {
+    saved = run::SaveNewMatchedRows(outcome.matched, result);
+  }
+  if (saved != result) {
+    PrintNote(output,
+              fmt::format("{} came into being during the run and was left as it is; a study "
+                          "of this result needs it in that place",
+                          result.string()));
+  }
+  PrintResult(output, MatchedText(file, outcome, saved),
+              MatchedJson(outcome.matched, saved).dump());
   return kDone;
 }
 

@@ -12,9 +12,10 @@
 namespace partita::run {
 namespace {
 
-const crypto::StateKind kMatchedKind = {"partita matched rows 1", "the result of a matching",
+const crypto::StateKind kMatchedKind = {"partita matched rows 2", "the result of a matching",
                                         "match again, or bring it back from a backup"};
 constexpr size_t kMaxMatchedName = 64;
+constexpr size_t kShownRecord = 16;
 
 crypto::Digest TakeDigest(ByteReader& in) {
   crypto::Digest digest{};
@@ -30,6 +31,7 @@ void ReadMatched(ByteReader& in, MatchedRows& matched) {
   matched.file_text = in.String(study::kMaxStudyFileBytes);
   matched.separator = static_cast<char>(in.U8());
   matched.at = static_cast<int64_t>(in.U64());
+  matched.unicode = in.String(kMaxMatchedName);
   matched.record = TakeDigest(in);
   matched.common = TakeDigest(in);
   matched.commitment = TakeDigest(in);
@@ -77,6 +79,7 @@ Bytes EncodeMatchedRows(const MatchedRows& matched) {
   out.String(matched.file_text);
   out.U8(static_cast<uint8_t>(matched.separator));
   out.U64(static_cast<uint64_t>(matched.at));
+  out.String(matched.unicode);
   out.Raw(matched.record);
   out.Raw(matched.common);
   out.Raw(matched.commitment);
@@ -91,6 +94,15 @@ Bytes EncodeMatchedRows(const MatchedRows& matched) {
 
 void SaveMatchedRows(const MatchedRows& matched, const std::filesystem::path& file) {
   crypto::WriteState(file, EncodeMatchedRows(matched));
+}
+
+std::filesystem::path SaveNewMatchedRows(const MatchedRows& matched,
+                                         const std::filesystem::path& file) {
+  std::filesystem::path free = file;
+  if (std::filesystem::exists(std::filesystem::symlink_status(file)))
+    free += "." + ToHex(matched.record).substr(0, kShownRecord);
+  SaveMatchedRows(matched, free);
+  return free;
 }
 
 MatchedRows DecodeMatchedRows(ByteView bytes) {
@@ -111,14 +123,22 @@ MatchedRows LoadMatchedRows(const std::filesystem::path& file) {
   return DecodeMatchedRows(bytes->Expose());
 }
 
-void RequireSameKeys(const MatchedRows& matched, const std::filesystem::path& table,
-                     Progress& progress) {
+match::KeyList RequireSameKeys(const MatchedRows& matched, const std::filesystem::path& table,
+                               Progress& progress) {
+  if (matched.unicode != match::UnicodeVersion()) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the result of '{}' was made by Unicode {}, and this program folds "
+                            "texts by Unicode {}",
+                            matched.matching, matched.unicode, match::UnicodeVersion()),
+                "run the study with the version of the library utf8proc that matched, or match "
+                "again");
+  }
   const MatchingFile file = ParseMatchingFile(matched.file_text, "the matching file of the result");
   const MatchingParty& party = MatchingPartyByName(file, matched.party);
-  const match::KeyList list = ReadKeyList(party, table.string(), matched.separator, &progress);
+  match::KeyList list = ReadKeyList(party, table.string(), matched.separator, &progress);
   if (list.report.rows == matched.table_rows &&
       match::CommitToKeys(list, matched.salt) == matched.commitment) {
-    return;
+    return list;
   }
   throw Error(ErrorCode::kBadData,
               fmt::format("{} is not the table that was matched by '{}': its keys, or the order of "

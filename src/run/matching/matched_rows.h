@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "crypto/hash.h"
 #include "crypto/random.h"
+#include "match/key_list.h"
 
 namespace partita::run {
 
@@ -25,6 +26,7 @@ struct MatchedRows {
   std::string file_text;  // of the matching file, whose rules make the keys
   char separator = ',';
   int64_t at = 0;
+  std::string unicode;  // version by which its keys were folded
   crypto::Digest record{}, common{};
   crypto::Digest commitment{};  // to the table's keys, under the salt
   crypto::Key salt;
@@ -47,15 +49,20 @@ struct MatchingRecord {
 crypto::Digest RecordDigest(const MatchingRecord& record);
 
 Bytes EncodeMatchedRows(const MatchedRows& matched);
-// Durable on return, readable by the owner only.
+// Durable on return, readable by the owner only. Overwrites.
 void SaveMatchedRows(const MatchedRows& matched, const std::filesystem::path& file);
+// The same to a file that was not there, else to one beside it whose name ends in the record: a run
+// counts, so that its result is kept in any case. Returns where it is.
+std::filesystem::path SaveNewMatchedRows(const MatchedRows& matched,
+                                         const std::filesystem::path& file);
 // Throws kBadInput if the file is not there or damaged.
 MatchedRows LoadMatchedRows(const std::filesystem::path& file);
 // Throws kBadInput for whatever SaveMatchedRows does not write.
 MatchedRows DecodeMatchedRows(ByteView bytes);
 
-// Reads the keys of the table again. Throws kBadData if they are not those that were matched.
-void RequireSameKeys(const MatchedRows& matched, const std::filesystem::path& table,
-                     Progress& progress);
+// Reads the keys of the table again. Throws kBadData if they are not those that were matched;
+// kRefused if this program folds texts by another version of Unicode, so that it cannot know.
+match::KeyList RequireSameKeys(const MatchedRows& matched, const std::filesystem::path& table,
+                               Progress& progress);
 
 }  // namespace partita::run

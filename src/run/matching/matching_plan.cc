@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text_table.h"
+#include "data/utf8.h"
 #include "net/frame.h"
 #include "net/hello.h"
 #include "run/approval/approvals.h"
@@ -36,7 +37,11 @@ std::vector<std::string> Learns(const MatchingFile& file, size_t party) {
                   FormatCount(file.minimum), passes > 1 ? " in the first pass" : ""),
       fmt::format("no key and no other row of {}, and not how long its list is: it is padded to {} "
                   "rows",
-                  peer.name, FormatCount(peer.rows))};
+                  peer.name, FormatCount(peer.rows)),
+      fmt::format("the minimum that {} asks for, when and for how many runs it approved, and if it "
+                  "stops, a reason out of a fixed list",
+                  peer.name)};
+  if (passes > 1) learns.insert(learns.begin() + 2, "by which pass each of these rows matched");
   return learns;
 }
 
@@ -45,7 +50,11 @@ std::vector<std::string> NotPrevented(const MatchingFile& file) {
       "The minimum binds who follows the protocol. One that does not can find which of its keys "
       "match whatever their number, and the other does not notice.",
       "Nothing proves that a list is genuine: who lists people that it only guesses learns whether "
-      "they are in the other list."};
+      "they are in the other list.",
+      "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
+      "values of one column learns which of them the other's table has for that person. Name no "
+      "column of which that must not become known.",
+      "A party that keeps back its last message learns alone which of its rows match."};
   for (size_t party = 0; party < kMatchedHolders; ++party) {
     sentences.push_back(
         fmt::format("In one such run {} can learn of up to {} people whether they are in the list "
@@ -58,8 +67,9 @@ std::vector<std::string> NotPrevented(const MatchingFile& file) {
       "Two matchings whose lists differ in one person tell whether that person is in the other "
       "list. Every party keeps a record of past matchings of its table, with a limit.");
   sentences.push_back(
-      "That the two match their lists, when, and how long the lists are at most is seen by whoever "
-      "watches the network.");
+      "That the two match their lists, when, how long the lists are at most, how many passes there "
+      "are, and whether the minimum was reached is seen by whoever watches the network: the "
+      "messages of a pass tell by their sizes.");
   return sentences;
 }
 
@@ -82,6 +92,23 @@ crypto::Digest PlanDigest(const MatchingPlan& plan) {
   return hash.Finish();
 }
 
+std::string RuleText(const match::KeyRule& rule) {
+  switch (rule.kind) {
+    case match::KeyRuleKind::kText:
+      return std::string("text") + (rule.drop_marks ? ", marks dropped" : "") +
+             (rule.drop_punctuation ? ", punctuation dropped" : "");
+    case match::KeyRuleKind::kDigits:
+      return fmt::format("{} digits", rule.length);
+    case match::KeyRuleKind::kDate:
+      return "date, written " + rule.format;
+    case match::KeyRuleKind::kPhone:
+      return "telephone number, of country " + rule.country + " if it names none";
+    case match::KeyRuleKind::kExact:
+      return "exactly as it stands";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string PassName(const MatchingParty& party, size_t pass) {
@@ -89,6 +116,16 @@ std::string PassName(const MatchingParty& party, size_t pass) {
   for (const size_t column : party.keys.passes[pass])
     names.push_back(party.keys.columns[column].name);
   return study::Join(names);
+}
+
+std::vector<std::string> KeyColumnTexts(const MatchingParty& party) {
+  std::vector<std::string> texts;
+  for (size_t column = 0; column < party.keys.columns.size(); ++column) {
+    const match::KeyColumn& described = party.keys.columns[column];
+    texts.push_back(fmt::format("{} = column '{}' of the table, {}", described.name,
+                                data::Printable(party.headers[column]), RuleText(described.rule)));
+  }
+  return texts;
 }
 
 MatchingPlan PlanMatching(const MatchingFile& file) {
@@ -140,6 +177,10 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
   text += "\nCompared\n";
   for (size_t pass = 0; pass < first.keys.passes.size(); ++pass)
     text += fmt::format("  pass {}  {}\n", pass + 1, PassName(first, pass));
+  for (const MatchingParty& party : file.parties) {
+    text += fmt::format("  {} brings\n", party.name);
+    for (const std::string& column : KeyColumnTexts(party)) text += WrapText("- " + column, 4);
+  }
   text += fmt::format("  texts are folded by Unicode {}\n\nWho learns what\n", plan.unicode);
   for (size_t party = 0; party < plan.learns.size(); ++party) {
     text += fmt::format("  {}\n", file.parties[party].name);

@@ -34,6 +34,9 @@ struct MatchingPlan {
 // "surname, born".
 std::string PassName(const MatchingParty& party, size_t pass);
 
+// "surname = column 'nachname' of the table, text, marks dropped", by column of the key.
+std::vector<std::string> KeyColumnTexts(const MatchingParty& party);
+
 // Throws kBadInput for more than two parties.
 MatchingPlan PlanMatching(const MatchingFile& file);
 std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan);

@@ -69,6 +69,14 @@ void RequirePeersTable(const study::Approval& approval, const crypto::Digest& co
               "Let that party restore its table, or approve again with the new one.");
 }
 
+[[noreturn]] void ThrowBitIsFalse(const std::string& peer, size_t pass) {
+  throw Error(ErrorCode::kPeerFault,
+              fmt::format("party {} said that pass {} has fewer matches than the minimum, which it "
+                          "has not",
+                          peer, pass + 1),
+              "Its software departs from the protocol: do not match with it.");
+}
+
 // All passes. The first list leaves in the first.
 void RunPasses(const MatchingFile& file, const MatchingInput& input, OwnSide& own,
                net::Channel& channel, const crypto::Digest& session, crypto::RandomSource& random,
@@ -84,12 +92,18 @@ void RunPasses(const MatchingFile& file, const MatchingInput& input, OwnSide& ow
     task.session =
         crypto::Sha256().Field("partita matching pass").Update(session).U64(pass).Finish();
     task.progress = &progress;
+    task.counted = [&](uint64_t count) {
+      KeepToOwner(net::StopReason::kFailed, [&] { own.past->AddCount(count); });
+    };
     const PassKeys left = KeysLeft(own.list.passes[pass], done);
     const match::TwoPartyJoin join = match::JoinTwoLists(channel, task, left.keys, random);
-    KeepToOwner(net::StopReason::kFailed, [&] { own.past->AddCount(join.count); });
     matched.counts.push_back(join.count);
     common.Update(join.common);
-    if (!join.linked) break;
+    if (!join.linked) {
+      // Both know count and minimum.
+      if (join.count >= task.minimum) ThrowBitIsFalse(outcome.matched.peer, pass);
+      break;
+    }
     outcome.linked = true;
     for (const uint32_t key : join.rows) {
       matched.rows.push_back(left.rows[key]);
@@ -116,11 +130,12 @@ void MatchOverChannel(const MatchingFile& file, const MatchingInput& input,
   entry.run_id = session.run_id;
   entry.matching = file.name;
   entry.peer = matched.peer;
+  entry.fingerprint = input.fingerprints[1 - input.party];
   entry.at = matched.at;
   entry.own_bound = file.parties[input.party].rows;
   entry.peer_bound = file.parties[1 - input.party].rows;
   KeepToOwner(net::StopReason::kApproval, [&] {
-    own.past->Begin(entry, own.list);
+    own.past->Begin(entry, own.list, match::ColumnsDigest(file.parties[input.party].keys));
     SpendMatchingApproval(own.approval, session.run_id);
   });
   RunPasses(file, input, own, channel, session.run_id, random, progress, outcome);
@@ -180,6 +195,7 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
   matched.file_text = file.text;
   matched.separator = input.separator;
   matched.at = NowUtc();
+  matched.unicode = match::UnicodeVersion();
   matched.salt = own.approval.salt;
 
   // A table that cannot be used is reported after the hello, so that nobody waits for this party.
@@ -189,7 +205,7 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
   NoteFault(problem, net::StopReason::kApproval, [&] {
     RequireApprovedTable(input, party, own);
     own.past.emplace(PastMatchingsPath(input.table), random);
-    own.past->Require(peer, matched.at);
+    own.past->Require({peer, input.fingerprints[1 - input.party]}, matched.at);
   });
   matched.commitment = own.commitment;
   matched.table_rows = own.list.report.rows;

@@ -16,9 +16,10 @@ namespace partita::run {
 namespace {
 
 const crypto::StateKind kPastKind = {
-    "partita past matchings 1", "the record of past matchings",
+    "partita past matchings 2", "the record of past matchings",
     "bring it back from a backup, or delete it if this table was never matched"};
 constexpr size_t kMaxPastName = 64;
+constexpr size_t kMaxFingerprint = 128;
 
 std::vector<uint64_t> ReadNumbers(ByteReader& in) {
   std::vector<uint64_t> numbers;
@@ -37,10 +38,13 @@ PastMatching ReadEntry(ByteReader& in) {
   std::copy(id.begin(), id.end(), entry.run_id.begin());
   entry.matching = in.String(kMaxPastName);
   entry.peer = in.String(kMaxPastName);
+  entry.fingerprint = in.String(kMaxFingerprint);
   entry.at = static_cast<int64_t>(in.U64());
   entry.own_bound = in.U64();
   entry.peer_bound = in.U64();
   entry.counts = ReadNumbers(in);
+  const ByteView columns = in.Raw(entry.columns.size());
+  std::copy(columns.begin(), columns.end(), entry.columns.begin());
   entry.digests = ReadNumbers(in);
   return entry;
 }
@@ -49,10 +53,12 @@ void WriteEntry(const PastMatching& entry, ByteWriter& out) {
   out.Raw(entry.run_id);
   out.String(entry.matching);
   out.String(entry.peer);
+  out.String(entry.fingerprint);
   out.U64(static_cast<uint64_t>(entry.at));
   out.U64(entry.own_bound);
   out.U64(entry.peer_bound);
   WriteNumbers(entry.counts, out);
+  out.Raw(entry.columns);
   WriteNumbers(entry.digests, out);
 }
 
@@ -63,10 +69,26 @@ std::string CountsText(const PastMatching& entry) {
   return FormatCount(matches);
 }
 
+bool IsWith(const PastMatching& entry, const Partner& peer) {
+  return entry.peer == peer.name ||
+         (!peer.fingerprint.empty() && entry.fingerprint == peer.fingerprint);
+}
+
+void RequireOwners(const std::filesystem::path& file) {
+  using std::filesystem::perms;
+  const perms others = perms::group_all | perms::others_all;
+  if ((std::filesystem::status(file).permissions() & others) == perms::none) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("cannot use {}: it can be read by other users", file.string()),
+              "Run: chmod 600 " + file.string());
+}
+
 }  // namespace
 
 std::filesystem::path PastMatchingsPath(const std::filesystem::path& table) {
-  return table.string() + ".matchings";
+  std::error_code none;  // a table that is not there is found missing where it is read
+  const std::filesystem::path file = std::filesystem::weakly_canonical(table, none);
+  return (none ? table : file).string() + ".matchings";
 }
 
 PastMatchings::PastMatchings(std::filesystem::path file, crypto::RandomSource& random)
@@ -74,38 +96,49 @@ PastMatchings::PastMatchings(std::filesystem::path file, crypto::RandomSource& r
   Read();
 }
 
-uint64_t PastMatchings::LimitWith(const std::string& peer) const {
-  const auto own = limits_.find(peer);
-  return own == limits_.end() ? limit_ : own->second;
+uint64_t PastMatchings::LimitWith(const Partner& peer) const {
+  std::optional<uint64_t> lowest;
+  for (const auto& [name, limit] : limits_) {
+    const bool its =
+        name == peer.name || std::any_of(all_.begin(), all_.end(), [&](const PastMatching& entry) {
+          return entry.peer == name && IsWith(entry, peer);
+        });
+    if (its) lowest = std::min(lowest.value_or(limit), limit);
+  }
+  return lowest.value_or(limit_);
 }
 
-uint64_t PastMatchings::NumSince(const std::string& peer, int64_t now) const {
+uint64_t PastMatchings::NumSince(const Partner& peer, int64_t now) const {
   return static_cast<uint64_t>(
       std::count_if(all_.begin(), all_.end(), [&](const PastMatching& entry) {
-        return entry.at > now - kMatchingYear && (peer.empty() || entry.peer == peer);
+        return entry.at > now - kMatchingYear && IsWith(entry, peer);
       }));
 }
 
+uint64_t PastMatchings::NumSince(int64_t now) const {
+  return static_cast<uint64_t>(
+      std::count_if(all_.begin(), all_.end(),
+                    [&](const PastMatching& entry) { return entry.at > now - kMatchingYear; }));
+}
+
 std::vector<uint64_t> PastMatchings::DigestsOf(const match::KeyList& list) const {
-  // Over all keys of a row, one after the other.
-  std::vector<std::optional<crypto::Digest>> rows(list.report.rows);
-  for (size_t pass = 0; pass < list.passes.size(); ++pass) {
-    for (const match::KeyedRow& row : list.passes[pass]) {
-      std::optional<crypto::Digest>& digest = rows[row.row];
-      crypto::Sha256 hash;
-      hash.Field("partita past matching row").Field(key_.Expose()).U64(pass);
-      digest = hash.Update(digest.value_or(crypto::Digest{})).Update(row.key).Finish();
-    }
+  std::vector<bool> keyed(list.report.rows, false);
+  for (const std::vector<match::KeyedRow>& pass : list.passes) {
+    for (const match::KeyedRow& row : pass) keyed[row.row] = true;
   }
   std::vector<uint64_t> digests;
-  for (const std::optional<crypto::Digest>& digest : rows) {
-    if (digest) digests.push_back(ByteReader(ByteView(*digest).first(sizeof(uint64_t))).U64());
+  for (size_t row = 0; row < keyed.size(); ++row) {
+    if (!keyed[row]) continue;
+    crypto::Sha256 hash;
+    hash.Field("partita past matching row").Field(key_.Expose()).Update(list.texts[row]);
+    const crypto::Digest digest = hash.Finish();
+    digests.push_back(ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64());
   }
   std::sort(digests.begin(), digests.end());
   return digests;
 }
 
-void PastMatchings::Require(const std::string& peer, int64_t now) const {
+void PastMatchings::Require(const Partner& peer, int64_t now) const {
   const auto refuse = [&](const std::string& who, uint64_t number, uint64_t limit) {
     throw Error(
         ErrorCode::kRefused,
@@ -117,15 +150,17 @@ void PastMatchings::Require(const std::string& peer, int64_t now) const {
                     "--limit N)",
                     file_.string()));
   };
-  const uint64_t with_peer = NumSince(peer, now), in_all = NumSince("", now);
-  if (with_peer >= LimitWith(peer)) refuse("with " + peer, with_peer, LimitWith(peer));
+  const uint64_t with_peer = NumSince(peer, now), in_all = NumSince(now);
+  if (with_peer >= LimitWith(peer)) refuse("with " + peer.name, with_peer, LimitWith(peer));
   if (in_all >= limit_) refuse("with anybody", in_all, limit_);
 }
 
-void PastMatchings::Begin(PastMatching entry, const match::KeyList& list) {
+void PastMatchings::Begin(PastMatching entry, const match::KeyList& list,
+                          const crypto::Digest& columns) {
   const LockedFile locked(file_, kPastKind.name);
   Read();
-  Require(entry.peer, entry.at);
+  Require({entry.peer, entry.fingerprint}, entry.at);
+  entry.columns = columns;
   entry.digests = DigestsOf(list);
   entered_ = entry.run_id;
   all_.push_back(std::move(entry));
@@ -151,6 +186,7 @@ void PastMatchings::SetLimit(const std::string& peer, uint64_t limit) {
 void PastMatchings::Read() {
   const std::optional<SecretBytes> bytes = crypto::ReadState(kPastKind, file_);
   if (!bytes) return;
+  RequireOwners(file_);
   all_.clear();
   limits_.clear();
   crypto::DecodeState(kPastKind, bytes->Expose(), {}, [this](ByteReader& in) {
@@ -179,13 +215,14 @@ void PastMatchings::Write() const {
   crypto::WriteState(file_, crypto::EncodeState(kPastKind, {}, out.Take()));
 }
 
-std::string PastMatchingsText(const PastMatchings& past, const std::string& peer,
-                              const match::KeyList& list, int64_t now) {
+std::string PastMatchingsText(const PastMatchings& past, const Partner& peer,
+                              const match::KeyList& list, const crypto::Digest& columns,
+                              int64_t now) {
   std::string text = fmt::format(
       "Past matchings of this table\n  in the last 365 days {} with {} (limit {}), {} in all "
       "(limit "
       "{})\n",
-      past.NumSince(peer, now), peer, past.LimitWith(peer), past.NumSince("", now), past.limit());
+      past.NumSince(peer, now), peer.name, past.LimitWith(peer), past.NumSince(now), past.limit());
   if (past.all().empty()) return text;
   const std::vector<uint64_t> own = past.DigestsOf(list);
   TextTable table{{"when", "with", "matching", "its bound", "matches", "rows that differ from now"},
@@ -194,7 +231,8 @@ std::string PastMatchingsText(const PastMatchings& past, const std::string& peer
   for (const PastMatching& entry : past.all()) {
     table.rows.push_back({FormatUtc(entry.at), entry.peer, entry.matching,
                           FormatCount(entry.peer_bound), CountsText(entry),
-                          FormatCount(RowsApart(own, entry.digests))});
+                          entry.columns == columns ? FormatCount(RowsApart(own, entry.digests))
+                                                   : "other keys, not comparable"});
   }
   return text + RenderTable(table, 2);
 }

@@ -12,18 +12,29 @@ namespace partita::run {
 namespace {
 
 // Of the party's matched block; null: it has none.
-const study::RowMatch* MatchOf(const Study& study, size_t party) {
+struct BlockMatch {
+  const study::RowMatch* match = nullptr;
+  std::string peer;  // who else holds the block
+};
+
+BlockMatch MatchOf(const Study& study, size_t party) {
   for (const size_t block : study.partition.BlocksOf(party)) {
     for (const study::RowBlock& spec : study.file.blocks) {
-      if (spec.name == study.partition.blocks[block].name && spec.match) return &*spec.match;
+      if (spec.name != study.partition.blocks[block].name || !spec.match) continue;
+      BlockMatch found{&*spec.match, ""};
+      for (const data::SegmentPart& part : study.partition.segments[block].parts) {
+        if (part.party != party) found.peer = study.parties[part.party].name;
+      }
+      return found;
     }
   }
-  return nullptr;
+  return {};
 }
 
-// The result of the matching that the study names, if it is of this party and table.
-MatchedRows LoadMatched(const Study& study, const study::RowMatch& match, size_t party,
-                        const std::filesystem::path& table, Progress& progress) {
+// The result of the matching that the study names, if it is of this party, its peer and table.
+MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t party,
+                        const std::filesystem::path& table) {
+  const study::RowMatch& match = *of_block.match;
   const std::filesystem::path file = MatchedRowsPath(table, match.matching);
   MatchedRows matched = LoadMatchedRows(file);
   const std::string& name = study.parties[party].name;
@@ -31,6 +42,12 @@ MatchedRows LoadMatched(const Study& study, const study::RowMatch& match, size_t
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} is of party {}, not of {}", file.string(), matched.party, name),
                 "put the result of this party's own matching beside its table");
+  }
+  if (matched.peer != of_block.peer) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is of a matching with {}, and this study's rows are shared with {}",
+                            file.string(), matched.peer, of_block.peer),
+                "put the result of the matching with that party beside the table");
   }
   if (matched.record != match.record) {
     throw Error(
@@ -42,7 +59,6 @@ MatchedRows LoadMatched(const Study& study, const study::RowMatch& match, size_t
         "write the record that both holders got into [rows.match], or bring back the result "
         "of that matching");
   }
-  RequireSameKeys(matched, table, progress);
   return matched;
 }
 
@@ -83,8 +99,9 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
 
   local.snapshot = snapshot.Finish();
   crypto::Digest common{};
-  if (const study::RowMatch* match = MatchOf(study, party)) {
-    MatchedRows matched = LoadMatched(study, *match, party, path, progress);
+  if (const BlockMatch of_block = MatchOf(study, party); of_block.match != nullptr) {
+    MatchedRows matched = LoadMatched(study, of_block, party, path);
+    RequireSameKeys(matched, path, progress);
     if (matched.table_rows != contents.table.num_rows) {
       throw Error(ErrorCode::kBadData, path.string() + " changed while it was read", "start again");
     }

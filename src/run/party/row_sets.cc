@@ -9,6 +9,7 @@
 #include "crypto/state_file.h"
 #include "data/byte_source.h"
 #include "data/csv_tokenizer.h"
+#include "run/matching/matched_rows.h"
 #include "run/party/locked_file.h"
 
 namespace partita::run {
@@ -72,20 +73,47 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
   return records;
 }
 
+// Of the holding's block; null: it is not matched.
+const study::RowMatch* MatchOf(const Study& study, const data::Holding& holding) {
+  for (const data::BlockRows& block : holding.blocks) {
+    for (const study::RowBlock& spec : study.file.blocks) {
+      if (spec.name == study.partition.blocks[block.block].name && spec.match) return &*spec.match;
+    }
+  }
+  return nullptr;
+}
+
+[[noreturn]] void ThrowTableChanged() {
+  throw Error(ErrorCode::kBadData, "the table changed while it was read", "start again");
+}
+
+// Of what was matched, whatever other columns the table has meanwhile; in the common order.
+std::vector<uint64_t> MatchedDigests(const study::RowMatch& match, const LocalData& local,
+                                     const std::filesystem::path& data, const crypto::Key& key) {
+  const MatchedRows matched = LoadMatchedRows(MatchedRowsPath(data, match.matching));
+  SilentProgress silent;
+  const match::KeyList list = RequireSameKeys(matched, data, silent);
+  if (matched.rows != local.matched) ThrowTableChanged();
+  std::vector<uint64_t> digests;
+  for (const uint32_t row : matched.rows) {
+    crypto::Sha256 hash;
+    hash.Field(key.Expose()).Field("matched").Update(list.texts[row]);
+    digests.push_back(FirstBytes(hash.Finish()));
+  }
+  return digests;
+}
+
 // In the order of the holding's table.
 std::vector<uint64_t> DigestsOf(const Study& study, const LocalData& local,
                                 const std::filesystem::path& data, const crypto::Key& key) {
   const data::Holding& holding = local.holding;
+  // A matched block is the only one of its holder.
+  if (const study::RowMatch* match = MatchOf(study, holding))
+    return MatchedDigests(*match, local, data, key);
   const std::vector<TableRecord> records = ReadRecords(study, data, key);
   std::vector<uint64_t> digests;
   for (const data::BlockRows& block : holding.blocks) {
     const std::string& name = study.partition.blocks[block.block].name;
-    if (study.partition.blocks[block.block].matched) {
-      for (const uint32_t row : local.matched) {
-        if (row < records.size()) digests.push_back(records[row].digest);
-      }
-      continue;
-    }
     std::vector<const TableRecord*> rows;
     for (const TableRecord& record : records) {
       if (holding.blocks.size() == 1 || record.block == name) rows.push_back(&record);
@@ -96,9 +124,7 @@ std::vector<uint64_t> DigestsOf(const Study& study, const LocalData& local,
     }
     for (const TableRecord* row : rows) digests.push_back(row->digest);
   }
-  if (digests.size() != holding.table->num_rows) {
-    throw Error(ErrorCode::kBadData, "the table changed while it was read", "start again");
-  }
+  if (digests.size() != holding.table->num_rows) ThrowTableChanged();
   return digests;
 }
 

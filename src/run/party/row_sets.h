@@ -5,8 +5,10 @@
 // Record    A file beside the table, mode 0600: a random key, and of every set that was served the
 //           sorted digests of its rows under that key. 8 bytes for a row of a set. Whoever has the
 //           table can link its rows to the digests; it is as confidential as the table.
-// A row     is its key, where the study names a key column that the table has, else all its cells:
-//           a corrected cell makes another row then.
+// A row     of a matched block is what it was matched by: the canonical texts of all columns of the
+//           matching's keys. Any other is its key, where the study names a key column that the table
+//           has, else all its cells: a corrected cell makes another row then. Studies that name rows
+//           in different ways, such as matchings by other columns, are not compared.
 // Rule      A set that differs from a served one by 1 to `least` - 1 rows is refused, to the eyes
 //           of its owner only; the same set is served again. Others learn that this party does not
 //           allow the run.

@@ -54,6 +54,7 @@ void WriteMockMatching(const Study& study, const study::RowMatch& match, size_t 
   MatchedRows matched;
   matched.matching = match.matching;
   matched.party = study.parties[party].name;
+  matched.unicode = match::UnicodeVersion();
   matched.record = match.record;
   matched.common = crypto::Sha256().Field("partita mock matching").Field(match.record).Finish();
   matched.separator = study.file.table.separator;

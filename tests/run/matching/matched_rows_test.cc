@@ -29,6 +29,7 @@ class MatchedRowsTest : public ::testing::Test {
     matched_.peer = "registry";
     matched_.file_text = testing::kPairFile;
     matched_.at = 5;
+    matched_.unicode = match::UnicodeVersion();
     matched_.record = crypto::Sha256Of(AsBytes("record"));
     matched_.common = crypto::Sha256Of(AsBytes("common"));
     matched_.salt.Expose()[3] = 9;
@@ -111,6 +112,25 @@ TEST_F(MatchedRowsTest, KeysAndOrderMustBeThoseThatWereMatched) {
               HasSubstr(other));
   // A row without any key at the end counts, too.
   EXPECT_THAT(Changed(std::string(kTable) + ",,,1\n"), HasSubstr(other));
+}
+
+TEST_F(MatchedRowsTest, AnotherVersionOfUnicodeIsNamed) {
+  matched_.unicode = "3.1.0";
+  EXPECT_THAT(Changed(kTable),
+              HasSubstr("was made by Unicode 3.1.0, and this program folds texts by "
+                        "Unicode " +
+                        match::UnicodeVersion()));
+}
+
+TEST_F(MatchedRowsTest, AResultIsNeverWrittenOverAnother) {
+  const std::filesystem::path file = MatchedRowsPath(table_, "cohort");
+  EXPECT_EQ(SaveNewMatchedRows(matched_, file), file);
+  MatchedRows later = matched_;
+  later.record[0] ^= 1;
+  const std::filesystem::path beside = SaveNewMatchedRows(later, file);
+  EXPECT_NE(beside, file);
+  EXPECT_EQ(LoadMatchedRows(file).record, matched_.record);
+  EXPECT_EQ(LoadMatchedRows(beside).record, later.record);
 }
 
 TEST(MatchingRecordTest, EveryFieldIsInTheDigest) {

@@ -7,6 +7,8 @@
 
 #include "methods/prepare_study.h"
 #include "run/party/build_plan.h"
+#include "run/party/local_data.h"
+#include "run/party/row_sets.h"
 #include "run/rehearse/rehearsal.h"
 #include "run/simulate/simulate.h"
 #include "tests/run/matching/matching_pair.h"
@@ -189,6 +191,46 @@ TEST_F(MatchedStudyTest, ATableThatChangedIsRefusedByItsOwner) {
   changed[0].x = 3.25;  // no key
   pair_.Write(0, TableOf(changed, 0));
   for (const PartyEnd& end : Run(TextOf(kMoments))) EXPECT_FALSE(end.error) << end.error->message();
+}
+
+TEST_F(MatchedStudyTest, AResultOfAMatchingWithSomebodyElseIsRefused) {
+  results_[0].peer = "office";
+  SaveMatchedRows(results_[0], MatchedRowsPath(pair_.Table(0), "cohort"));
+  EXPECT_THAT(Refusal(TextOf(kMoments), 0, ErrorCode::kRefused),
+              HasSubstr("is of a matching with office, and this study's rows are shared with "
+                        "registry"));
+}
+
+// The table of the second matching lacks a person, and has a column more that nobody uses.
+TEST_F(MatchedStudyTest, RowsOfTwoMatchingsAreComparedWhateverElseTheTableHas) {
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto serve = [&](const std::string& text) {
+    const std::unique_ptr<const Study> study = Prepared(text);
+    const LocalData local =
+        LoadLocalData(*study, 0, pair_.Table(0), crypto::RandomKey(random), progress);
+    RowSets sets(RowSetsPath(pair_.Table(0)), random);
+    sets.Require(*study, 0, local, pair_.Table(0));
+    sets.Record();
+  };
+  // Of clinic's people up to `last`, with the new column.
+  const auto matched_up_to = [&](int last) {
+    std::string csv;
+    for (const char c : TableOf(RowsOf(0, last), 0)) csv += c == '\n' ? ",7\n" : std::string(1, c);
+    pair_.Write(0, csv);
+    return StudyText(Matched(pair_.RunAndSave()[0].record, static_cast<size_t>(last - 5)),
+                     kMoments);
+  };
+  serve(TextOf(kMoments));
+  try {
+    serve(matched_up_to(54));
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than"));
+  }
+  // Matched anew, in another order: the same rows.
+  serve(matched_up_to(55));
 }
 
 // Both say that their results are of the record that the study names, and one of them lies.

@@ -275,7 +275,10 @@ TEST(MatchingRunTest, AMatchingRepeatedWithOnePersonMoreIsToldAndRefused) {
   const match::KeyList list = ReadKeyList(pair.file(0).parties[0], pair.Table(0).string(), ',');
   const PastMatchings past = pair.Past(0);
   ASSERT_EQ(past.all().size(), 2U);
-  const std::string text = PastMatchingsText(past, "registry", list, past.all()[1].at);
+  const std::string text =
+      PastMatchingsText(past, {"registry", pair.fingerprints()[1]}, list,
+                        match::ColumnsDigest(pair.file(0).parties[0].keys), past.all()[1].at);
+  EXPECT_THAT(text, AllOf(HasSubstr("  2\n"), HasSubstr("  1\n")));
   EXPECT_THAT(text, HasSubstr("2 with registry (limit 5), 2 in all (limit 5)"));
   const std::vector<uint64_t> own = past.DigestsOf(list);
   EXPECT_EQ(own.size(), 4U);
@@ -330,6 +333,85 @@ std::unique_ptr<net::Transport> WithFault(std::unique_ptr<net::Transport> transp
   return std::make_unique<net::FaultTransport>(std::move(transport), std::move(fault));
 }
 
+// What party 1 sends, with `change` made to the payloads of `size` bytes.
+MatchingPair::Wrap Changing(size_t size, std::function<void(std::span<uint8_t>)> change) {
+  return [=](size_t party, auto transport) -> std::unique_ptr<net::Transport> {
+    if (party != 1) return transport;
+    return WithFault(std::move(transport), [=](size_t, size_t, const Bytes& frame) {
+      Bytes changed = frame;
+      if (frame.size() == net::kFrameHeaderBytes + size)
+        change(std::span<uint8_t>(changed).subspan(net::kFrameHeaderBytes));
+      return std::vector<Bytes>{changed};
+    });
+  };
+}
+
+// The minimum is reached, and the other says that it is not, in either pass; or says neither. The
+// number of matches is in the record all the same.
+TEST(MatchingRunTest, AFalseBitIsAFaultAndTheNumberIsKept) {
+  for (const uint8_t bit : {uint8_t{0}, uint8_t{7}}) {
+    for (size_t pass = 0; pass < 2; ++pass) {
+      SCOPED_TRACE(fmt::format("bit {} in pass {}", bit, pass + 1));
+      MatchingPair pair;
+      WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
+      pair.ApproveBoth();
+      auto seen = std::make_shared<size_t>(0);
+      const OfBoth<MatchEnd> ends = pair.Run(Changing(1, [=](std::span<uint8_t> payload) {
+        if ((*seen)++ == pass) payload[0] = bit;
+      }));
+      ASSERT_TRUE(ends[0].error);
+      EXPECT_EQ(ends[0].error->code(), ErrorCode::kPeerFault);
+      EXPECT_THAT(ends[0].error->message(),
+                  HasSubstr(bit == 0 ? "fewer matches than the minimum" : "sent no bit"));
+      const PastMatchings past = pair.Past(0);
+      ASSERT_EQ(past.all().size(), 1U);
+      EXPECT_EQ(past.all()[0].counts,
+                pass == 0 ? std::vector<uint64_t>{2} : (std::vector<uint64_t>{2, 0}));
+    }
+  }
+}
+
+// What the other shows of its approval is not taken on trust: nothing is entered, and no list leaves.
+TEST(MatchingRunTest, AnApprovalOfTheOtherThatDoesNotHoldEndsTheRun) {
+  MatchingPair pair;
+  WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
+  pair.Past(1).SetLimit("", 1000);
+  pair.ApproveBoth(1000);
+  const study::SignedApproval good =
+      study::ParseApproval(ReadApprovalFile(pair.Approval(1), "registry"), "approval");
+  const auto expect = [&](const study::SignedApproval& shown, const std::string& message) {
+    const Bytes encoded = study::EncodeApproval(shown);
+    const OfBoth<MatchEnd> ends =
+        pair.Run(Changing(study::kApprovalBytes, [=](std::span<uint8_t> payload) {
+          std::copy(encoded.begin(), encoded.end(), payload.begin());
+        }));
+    ASSERT_TRUE(ends[0].error);
+    EXPECT_EQ(ends[0].error->code(), ErrorCode::kRefused);
+    EXPECT_THAT(ends[0].error->message(), HasSubstr(message));
+    EXPECT_TRUE(pair.Past(0).all().empty());
+    const study::SignedApproval own =
+        study::ParseApproval(ReadApprovalFile(pair.Approval(0), "clinic"), "approval");
+    EXPECT_EQ(ApprovalUses(UsesPath(pair.Approval(0)), own.approval), 0U);
+  };
+  study::SignedApproval forged = good;
+  ++forged.approval.disclosure.min_rows;  // not what was signed
+  expect(forged, "registry");
+  const crypto::Identity other = crypto::MakeIdentity({.name = "registry", .days = 1});
+  expect(study::SignApproval(good.approval, other), "registry");
+  study::Approval expired = good.approval;
+  expired.approved_at -= 20'000;
+  expired.valid_until = expired.approved_at + 10'000;
+  expect(study::SignApproval(expired, pair.identity(1)), "expired");
+  study::Approval table = good.approval;
+  table.commitment[0] ^= 1;
+  expect(study::SignApproval(table, pair.identity(1)),
+         "party registry does not bring the table that it approved");
+  study::Approval plan = good.approval;
+  plan.plan_hash[0] ^= 1;
+  expect(study::SignApproval(plan, pair.identity(1)), "plan");
+  ASSERT_EQ(ErrorsOf(pair.Run()), "");
+}
+
 // Messages of an earlier run, a message twice, none, or two in the other order: nobody gets a result.
 TEST(MatchingRunTest, ReplayedDoubledLostAndReorderedMessagesGiveNothing) {
   MatchingPair pair;
@@ -371,35 +453,40 @@ TEST(MatchingRunTest, ReplayedDoubledLostAndReorderedMessagesGiveNothing) {
   }
 }
 
-// Somebody in the middle changes one byte of a message: a result that both have is the right one.
+// Somebody in the middle changes one byte of a message: the other end notices, unless it made another
+// list, in which one key of no match may be another.
 TEST(MatchingRunTest, AChangedByteIsNoticed) {
   MatchingPair pair;
   WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
   pair.Past(0).SetLimit("", 1000);
   pair.Past(1).SetLimit("", 1000);
   pair.ApproveBoth(1000);
-  // Lists, hash, results, bit of both passes; nonces and permutations change what is joined.
-  size_t frames = 0;
+  std::vector<size_t> sizes;
   const auto change = [&](size_t number, size_t byte) {
     return pair.Run(
         [&, number, byte](size_t party, auto transport) -> std::unique_ptr<net::Transport> {
           if (party != 1) return transport;
           return WithFault(std::move(transport),
                            [&, number, byte](size_t, size_t at, const Bytes& frame) {
-                             frames = std::max(frames, at + 1);
                              Bytes changed = frame;
-                             if (at == number && net::kFrameHeaderBytes + byte < frame.size())
-                               changed[net::kFrameHeaderBytes + byte] ^= 1;
+                             const size_t size = frame.size() - net::kFrameHeaderBytes;
+                             if (number == SIZE_MAX) sizes.push_back(size);
+                             if (at == number && size > 0)
+                               changed[net::kFrameHeaderBytes + std::min(byte, size - 1)] ^= 1;
                              return std::vector<Bytes>{changed};
                            });
         });
   };
   ASSERT_EQ(ErrorsOf(change(SIZE_MAX, 0)), "");
-  for (size_t number = 0; number < frames; ++number) {
+  const size_t list = pair.file(1).parties[1].rows * sizeof(crypto::Digest);
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), list), 2);
+  for (size_t number = 0; number < sizes.size(); ++number) {
     const OfBoth<MatchEnd> ends = change(number, 3);
-    if (!ends[0].outcome || !ends[1].outcome) continue;
-    EXPECT_EQ(ends[0].outcome->matched.record, ends[1].outcome->matched.record);
-    EXPECT_EQ(ends[0].outcome->matched.counts, ends[1].outcome->matched.counts);
+    if (sizes[number] != list) {
+      EXPECT_TRUE(ends[0].error) << "message " << number;
+    } else if (ends[0].outcome && ends[1].outcome) {
+      EXPECT_EQ(ends[0].outcome->matched.record, ends[1].outcome->matched.record);
+    }
   }
 }
 
@@ -417,6 +504,10 @@ TEST(MatchingRunTest, ThePlanIsForTwoAndSaysWhatIsLearnt) {
   const std::string text = MatchingPlanText(file, PlanMatching(file));
   EXPECT_THAT(text, AllOf(HasSubstr("padded to 80 rows"), HasSubstr("padded to 60 rows"),
                           HasSubstr("how many people are in both lists, of every pass"),
+                          HasSubstr("nid = column 'number' of the table, 4 digits"),
+                          HasSubstr("Every column of a key can be guessed"),
+                          HasSubstr("by which pass each of these rows matched"),
+                          HasSubstr("keeps back its last message"),
                           HasSubstr("up to 120 people whether they are in the list of registry"),
                           HasSubstr("The minimum binds who follows the protocol")));
 }

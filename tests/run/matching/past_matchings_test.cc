@@ -20,8 +20,8 @@ match::KeyList ListOf(const std::vector<std::string>& names) {
   match::KeyList list;
   list.report.rows = names.size();
   list.passes.resize(1);
-  for (uint32_t row = 0; row < names.size(); ++row)
-    list.passes[0].push_back({row, crypto::Sha256Of(AsBytes(names[row]))});
+  for (uint32_t row = 0; row < names.size(); ++row) list.passes[0].push_back({row, {}});
+  for (const std::string& name : names) list.texts.push_back(crypto::Sha256Of(AsBytes(name)));
   return list;
 }
 
@@ -30,17 +30,20 @@ class PastMatchingsTest : public ::testing::Test {
   ~PastMatchingsTest() override { std::filesystem::remove_all(folder_); }
 
   PastMatchings Open() { return {PastMatchingsPath(folder_ + "/data.csv"), random_}; }
-  void Enter(const std::string& peer, int64_t at, const std::vector<std::string>& names = {"a"}) {
+  void Enter(const std::string& peer, int64_t at, const std::vector<std::string>& names = {"a"},
+             const std::string& fingerprint = "", const crypto::Digest& columns = {}) {
     PastMatching entry;
     random_.Fill(entry.run_id);
     entry.matching = "cohort";
     entry.peer = peer;
     entry.at = at;
-    Open().Begin(entry, ListOf(names));
+    entry.fingerprint = fingerprint;
+    Open().Begin(entry, ListOf(names), columns);
   }
-  std::string Refusal(const std::string& peer, int64_t now = kNow) {
+  std::string Refusal(const std::string& peer, int64_t now = kNow,
+                      const std::string& fingerprint = "") {
     try {
-      Open().Require(peer, now);
+      Open().Require({peer, fingerprint}, now);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused);
       return error.message();
@@ -83,7 +86,8 @@ TEST_F(PastMatchingsTest, TellsInHowManyRowsTheListDiffers) {
   Enter("b", kNow, {"a", "b", "c"});
   const PastMatchings past = Open();
   EXPECT_EQ(past.DigestsOf(ListOf({"c", "a", "b"})), past.all()[0].digests);
-  const std::string text = PastMatchingsText(past, "b", ListOf({"a", "b", "d"}), kNow);
+  const std::string text =
+      PastMatchingsText(past, {"b", ""}, ListOf({"a", "b", "d"}), crypto::Digest{}, kNow);
   EXPECT_THAT(text, HasSubstr("1 with b (limit 5)"));
   EXPECT_THAT(text, HasSubstr("not known"));
   EXPECT_THAT(text, HasSubstr("  2\n"));
@@ -99,11 +103,61 @@ TEST_F(PastMatchingsTest, CountsAreOfTheRunThatWasEntered) {
   random_.Fill(entry.run_id);
   entry.peer = "c";
   entry.at = kNow;
-  past.Begin(entry, ListOf({"a"}));
+  past.Begin(entry, ListOf({"a"}), {});
   past.AddCount(7);
   past.AddCount(2);
   EXPECT_TRUE(Open().all()[0].counts.empty());
   EXPECT_EQ(Open().all()[1].counts, (std::vector<uint64_t>{7, 2}));
+}
+
+// Other passes, or another version of Unicode, make other keys of the same texts.
+TEST_F(PastMatchingsTest, AnIdenticalListIsNoNewOneUnderOtherPasses) {
+  match::KeySpec spec, other;
+  spec.columns = {{"a", {}}, {"b", {}}};
+  spec.passes = {{0, 1}};
+  other.columns = {{"b", {}}, {"a", {}}};
+  other.passes = {{1}, {0}};
+  match::KeyCells cells, swapped;
+  cells.columns = {{"ada", "bo"}, {"x", "y"}};
+  swapped.columns = {{"x", "y"}, {"ada", "bo"}};
+  cells.lines = swapped.lines = {2, 3};
+  const PastMatchings past = Open();
+  const match::KeyList list = MakeKeyList(spec, cells), again = MakeKeyList(other, swapped);
+  EXPECT_NE(list.passes[0][0].key, again.passes[0][0].key);
+  EXPECT_EQ(past.DigestsOf(list), past.DigestsOf(again));
+  EXPECT_EQ(match::ColumnsDigest(spec), match::ColumnsDigest(other));
+  other.columns[0].rule.drop_marks = true;
+  EXPECT_NE(match::ColumnsDigest(spec), match::ColumnsDigest(other));
+}
+
+TEST_F(PastMatchingsTest, ListsOfOtherColumnsAreNotCompared) {
+  Enter("b", kNow, {"a", "b", "c"});
+  const PastMatchings past = Open();
+  const std::string text = PastMatchingsText(past, {"b", ""}, ListOf({"a", "b", "c"}),
+                                             crypto::Sha256Of(AsBytes("other")), kNow);
+  EXPECT_THAT(text, HasSubstr("other keys, not comparable"));
+}
+
+// A partner that comes under another name with its certificate, or with another under its name.
+TEST_F(PastMatchingsTest, LimitsAreOfNamesAndOfCertificates) {
+  Open().SetLimit("b", 1);
+  Enter("b", kNow, {"a"}, "finger");
+  EXPECT_THAT(Refusal("c", kNow, "finger"), HasSubstr("1 times with c"));
+  EXPECT_THAT(Refusal("b", kNow, "other"), HasSubstr("1 times with b"));
+  EXPECT_EQ(Refusal("c", kNow, "other"), "");
+}
+
+TEST_F(PastMatchingsTest, ASymbolicLinkHasTheRecordOfItsTable) {
+  std::ofstream(folder_ + "/data.csv") << "nid\n1\n";
+  std::filesystem::create_symlink("data.csv", folder_ + "/today.csv");
+  EXPECT_EQ(PastMatchingsPath(folder_ + "/today.csv"), PastMatchingsPath(folder_ + "/data.csv"));
+}
+
+TEST_F(PastMatchingsTest, ARecordThatOthersMayReadIsRefused) {
+  Enter("b", kNow);
+  const std::filesystem::path file = PastMatchingsPath(folder_ + "/data.csv");
+  ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
+  EXPECT_THROW(Open(), Error);
 }
 
 TEST_F(PastMatchingsTest, IsItsOwnersAndADamagedOneStops) {

@@ -34,10 +34,10 @@ std::vector<std::string> WarningsOf(const Task& task, const OpenedFit& fit) {
   std::vector<std::string> warnings;
   if (fit.singular) {
     warnings.push_back(fmt::format(
-        "The fit is singular: the variance between groups is estimated as 0, or less than 1/{} of "
-        "the variance within over the number of rows, so that the rest is a regression without "
-        "groups. With few groups this happens though they differ.",
-        1 << -kLeastLambdaLog2));
+        "The fit is singular: the variance between groups is estimated as 0, or less than {:.2g} "
+        "times the variance within, so that the rest is a regression without groups. With few "
+        "groups this happens though they differ.",
+        std::exp2(task.LeastLambdaLog2())));
   }
   if (fit.groups < kFewGroups) {
     warnings.push_back(fmt::format(

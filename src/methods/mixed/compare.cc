@@ -27,11 +27,21 @@ class Comparison {
       rows_ += own.rows;
       groups_ += static_cast<double>(own.clusters.size());
     }
+    const double ratio = plain_.tau_squared / plain_.sigma_squared;
+    in_range_ = ratio <= std::exp2(kMostLambdaLog2) &&
+                plain_.sigma_squared >= task_.LeastResidual() &&
+                plain_.standard_errors.minCoeff() >= kLeastStandardError;
+    // Below the ladder lambda is 0.
+    if (ratio >= std::exp2(task_.LeastLambdaLog2())) return;
+    stats::mixed::LambdaSums sums = SumsAt(by_holder.front(), 0);
+    for (size_t h = 1; h < by_holder.size(); ++h) sums += SumsAt(by_holder[h], 0);
+    plain_ = ProfileAt(sums, 0, study.task.spec.criterion);
   }
 
   void Run() {
     agreement_.run_converged = opened_.converged;
-    agreement_.plain_converged = true;
+    // What the protocol has no fit for is no disagreement.
+    agreement_.plain_converged = in_range_ || opened_.converged;
     agreement_.Add(analysis_, "rows", static_cast<double>(opened_.rows), rows_);
     agreement_.Add(analysis_, "groups", static_cast<double>(opened_.groups), groups_);
     if (!opened_.converged) return;
@@ -69,7 +79,8 @@ class Comparison {
   const std::string& analysis_;
   const Task& task_;
   const OpenedFit& opened_;
-  const stats::mixed::Profile plain_;
+  stats::mixed::Profile plain_;
+  bool in_range_ = true;  // where the protocol has a fit
   double rows_ = 0, groups_ = 0;
   run::Agreement& agreement_;
 };

@@ -40,9 +40,19 @@ SharedBits NoSmall(Engine& engine, const Task& task, const std::vector<Shared>& 
   return mpc::NoSmallCells(engine, tables, least, none_passes);
 }
 
+// Of every site by itself: what others know of their own is no part of it.
+SharedBits NoSmallSite(Engine& engine, const Task& task, const std::vector<Shared>& by_holder,
+                       size_t cell, uint64_t least) {
+  std::vector<Shared> rows;
+  for (const Shared& counts : by_holder) rows.push_back(engine.Slice(counts, cell, 0, {1, 1}));
+  return NoSmall(engine, task, {engine.Concatenate(rows, true)}, 0, {rows.size()}, least, true);
+}
+
 }  // namespace
 
-uint64_t NumChecks(const Task& task) { return task.table_sizes.size() + 3; }
+uint64_t NumChecks(const Task& task) {
+  return task.table_sizes.size() + 3 + (task.spec.by_site() ? 1 : 0);
+}
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
   const uint64_t p = task.num_columns();
@@ -50,8 +60,10 @@ uint64_t LeastRows(const Task& task, uint64_t min_rows) {
 }
 
 uint64_t LeastGroups(const Task& task, uint64_t min_cell) {
-  return task.spec.by_site() ? kFewestSites : std::max(kFewestSites, min_cell);
+  return task.spec.by_site() ? kFewestSites : std::max(kFewestGroups, min_cell);
 }
+
+uint64_t LeastRowsOfSite(uint64_t min_cell) { return std::max(kFewestRowsOfSite, min_cell); }
 
 std::vector<Shared> ShareCounts(Engine& engine, const Task& task, const OwnData& own) {
   std::vector<mpc::PrivateMatrix> inputs;
@@ -82,16 +94,19 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
   bits.push_back(at_least(totals.rows, LeastRows(task, min_rows)));
   bits.push_back(
       at_least(mpc::WithBound(engine.Subtract(totals.rows, totals.groups), most), kRowsInGroups));
+  if (task.spec.by_site())
+    bits.push_back(NoSmallSite(engine, task, by_holder, cells + 1, LeastRowsOfSite(min_cell)));
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, bits, mpc::kEverybody);
   if (!engine.self()) return std::nullopt;
   CountAnswers answers;
   for (size_t t = 0; t < task.table_sizes.size(); ++t)
     answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
-  const size_t last = opened.size() - 1;
+  const size_t last = opened.size() - (task.spec.by_site() ? 2 : 1);
   answers.groups = mpc::GetBit(opened[last - 2], 0, 0);
   answers.rows = mpc::GetBit(opened[last - 1], 0, 0);
   answers.rows_in_groups = mpc::GetBit(opened[last], 0, 0);
+  if (task.spec.by_site()) answers.rows_of_sites = mpc::GetBit(opened.back(), 0, 0);
   return answers;
 }
 

@@ -4,12 +4,14 @@
 // Ideal function   (every holder's counts, own_rows.h) -> to everybody one bit for every table:
 //                  whether each of its cells is 0 or at least min_cell, over all holders and over all
 //                  but each one; whether there are enough groups, enough rows, and enough rows beside
-//                  one for each group, without which the two variances cannot be told apart.
-// Enough           Groups: min_cell, in the same way; of sites three. Rows: min_rows, and as many as
+//                  one for each group, without which the two variances cannot be told apart; where
+//                  sites are the groups, whether each has no rows or enough.
+// Enough           Groups: min_cell, in the same way, and three; of sites five, of min_cell rows each,
+//                  and five. Rows: min_rows, and as many as
 //                  there are columns and ten more, or three times as many if that is more; beside one
 //                  for each group ten.
 // Revealed         Release `disclosure`: these bits.
-// Cost             mpc/functions/small_cells.h once or twice, three comparisons at most, one opening.
+// Cost             mpc/functions/small_cells.h twice at most, three comparisons at most, one opening.
 #pragma once
 
 #include <optional>
@@ -25,13 +27,14 @@ inline constexpr uint64_t kRowsInGroups = 10;
 uint64_t NumChecks(const Task& task);
 uint64_t LeastRows(const Task& task, uint64_t min_rows);
 uint64_t LeastGroups(const Task& task, uint64_t min_cell);
+uint64_t LeastRowsOfSite(uint64_t min_cell);
 
 // own: at a holder; not used elsewhere. By holder, the counts of own_rows.h.
 std::vector<mpc::Shared> ShareCounts(mpc::Engine& engine, const Task& task, const OwnData& own);
 
 struct CountAnswers {
   std::vector<bool> tables;
-  bool groups = true, rows = true, rows_in_groups = true;
+  bool groups = true, rows = true, rows_in_groups = true, rows_of_sites = true;
 };
 // Empty where engine.self() is empty.
 std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,

@@ -76,6 +76,18 @@ Json PartJson(const Part& part) {
   return json;
 }
 
+std::string NoFitText(const Task& task) {
+  const double scale = task.spec.scale;
+  return fmt::format(
+      "There is no fit, for one of these reasons: the variance between groups is more than {} "
+      "times that within, or nothing is left within; the columns explain the outcome completely, "
+      "or leave a standard deviation below {:.2g}, or a standard error below {:.2g} of a "
+      "coefficient of a column of size 1, which is too little beside the outcome's bounds (narrow "
+      "them to what there is, and declare the numbers of rows); some columns are all but "
+      "determined by others.",
+      1 << kMostLambdaLog2, scale * std::sqrt(task.LeastResidual()), scale * kLeastStandardError);
+}
+
 std::string JsonOf(const Spec& spec, const Regression& regression) {
   Json json = {{"formula", spec.formula},
                {"criterion", spec.reml() ? kReml : kMl},
@@ -131,10 +143,7 @@ study::Document MixedDocument(const std::string& title, const Task& task,
     document.ending = study::Ending::kNotConverged;
     document.sections = {
         {"No fit",
-         {model,
-          "There is no fit: nothing is left within groups, the columns explain the outcome "
-          "completely, or some columns are all but determined by others. Nothing but the numbers "
-          "of rows and groups opened."},
+         {model, NoFitText(task), "Nothing but the numbers of rows and groups opened."},
          {FitTable(spec, regression)}}};
     return document;
   }

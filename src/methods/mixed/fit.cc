@@ -1,5 +1,6 @@
 #include "methods/mixed/fit.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "mpc/compare.h"
@@ -20,7 +21,6 @@ using mpc::SharedBits;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr size_t kChosen = 3;  // R, R', T
 // Of places in steps of the ladder, and of fractions of a step.
 constexpr double kMostPlace = 1024, kMostPart = 4;
 // v / 2 of log lambda is h^2 over the slope's rise in a step: at most this.
@@ -61,7 +61,12 @@ Shared AtLeast(Engine& engine, const Shared& value, double least) {
   return WithBound(engine.Subtract(value, added), value.bound + 1);
 }
 
-// 1 x 1: 1 if x < limit.
+// The least v of v / 2 = half a squared standard error for which release_grid.h has a grid.
+double LeastVariance(int grid_bits) {
+  return std::exp2(2 * (mpc::EstimateGrids(grid_bits, 1).lowest + grid_bits) - 1);
+}
+
+// By entry: 1 if x < limit.
 Shared Below(Engine& engine, const Shared& x, double limit) {
   const std::vector<Shared> above = {mpc::PlusConstant(engine, x, -limit, x.bound + limit)};
   return engine.ToRing(mpc::IsNegative(engine, above)).front();
@@ -76,6 +81,7 @@ struct Fitter::Place {
   Shared part;              // the secant's, in steps of the ladder
   Shared steps;             // of the lower end, from the ladder's first point
   Shared inverse;           // of the slope's rise in a step
+  Shared step_inverse;      // the same, 0 where no step is to be taken
   Shared singular, beyond;  // 1 or 0
 };
 
@@ -134,29 +140,37 @@ Fitter::Place Fitter::FindPlace() {
   const std::vector<Shared> both = {lower, upper};
   const Shared ends = WithBound(engine.Concatenate(both, false), 1);
 
-  const std::vector<Shared> rows = {profile.residual, profile.falls, profile.trace};
-  const Shared numbers = engine.Concatenate(rows, true);
-  Shared chosen;
+  const size_t determinant = 2 * NumSums(task_.num_columns()) - 1;
+  SlopeParts parts;
   mpc::ProductRound choice(engine);
   choice.Add(Kind::kMatrix, means_, ends, kMostMean, place.ends);
-  choice.Add(Kind::kMatrix, numbers, ends, numbers.bound, chosen);
+  choice.Add(Kind::kMatrix, profile.residual, ends, profile.residual.bound, parts.residual);
+  choice.Add(Kind::kMatrix, profile.falls, ends, profile.falls.bound, parts.falls);
+  choice.Add(Kind::kMatrix, profile.trace, ends, profile.trace.bound, parts.trace);
   choice.Run();
-  const auto row = [&](size_t i, double bound) {
-    return WithBound(engine.Slice(chosen, i, 0, {1, 2}), bound);
-  };
-  static_assert(kChosen == 3);
-  const size_t determinant = 2 * NumSums(task_.num_columns()) - 1;
-  const Shared slopes = SlopesOf(engine, task_,
-                                 {WithBound(engine.Slice(place.ends, determinant, 0, {1, 2}), 2),
-                                  row(2, profile.trace.bound), row(0, 2), row(1, 2)},
-                                 numbers_)
-                            .slope;
+  parts.determinant_slope = WithBound(engine.Slice(place.ends, determinant, 0, {1, 2}), 2);
+  const Shared slopes = SlopesOf(engine, task_, parts, numbers_).slope;
   const Shared low_slope = engine.Slice(slopes, 0, 0, {1, 1});
   const Shared rise =
       WithBound(engine.Subtract(engine.Slice(slopes, 0, 1, {1, 1}), low_slope), 2 * slopes.bound);
   const std::vector<mpc::PositiveValue> rises = {{AtLeast(engine, rise, LeastRise()), LeastRise()}};
   place.inverse = mpc::Reciprocal(engine, rises, kRiseBits).front();
-  place.part = Product(engine, engine.Scale(low_slope, -1), place.inverse, kMostPart, kWeightBits);
+  // Nothing is to be stepped over where both ends are one, and where R is so small that slopes are
+  // noise, which is no fit.
+  const Shared lost =
+      Below(engine, engine.Slice(parts.residual, 0, 0, {1, 1}), task_.LeastResidual());
+  const Shared one_end = engine.Add(place.singular, place.beyond);
+  const Shared two_ends =
+      WithBound(engine.Subtract(mpc::ConstantLike(engine, first, 1, 0), one_end), 1);
+  const Shared sound = WithBound(engine.Subtract(mpc::ConstantLike(engine, first, 1, 0), lost), 1);
+  Shared steps_over;
+  mpc::ProductRound both_hold(engine), mask(engine);
+  both_hold.Add(two_ends, sound, 1, steps_over);
+  both_hold.Run();
+  mask.Add(place.inverse, steps_over, place.inverse.bound, place.step_inverse);
+  mask.Run();
+  place.part =
+      Product(engine, engine.Scale(low_slope, -1), place.step_inverse, kMostPart, kWeightBits);
   return place;
 }
 
@@ -177,10 +191,10 @@ std::optional<OpenedFit> Fitter::Fit() {
   const Place place = FindPlace();
   Solved solved;
   const Shared first =
-      SolveAt(place.inverse, SumsBetween(engine, place.ends, place.part), false, solved);
+      SolveAt(place.step_inverse, SumsBetween(engine, place.ends, place.part), false, solved);
   const Shared part = WithBound(engine.Add(place.part, first), kMostPart);
   const Shared means = SumsBetween(engine, place.ends, part);
-  const Shared correction = SolveAt(place.inverse, means, true, solved);
+  const Shared correction = SolveAt(place.step_inverse, means, true, solved);
   const ScaledSums& sums = solved.sums;
   const Profile& profile = solved.profile;
 
@@ -209,13 +223,17 @@ std::optional<OpenedFit> Fitter::Fit() {
     unchecked.residual =
         WithBound(e.Subtract(unchecked.residual, e.Public(identity)), kAnyResidual);
     const Shared wrong = mpc::CountZeros(e, mpc::TrueColumns(e, correlation, unchecked));
-    failures = Sum(e, {wrong, place.beyond, Below(e, profile.residual, kLeastResidual)});
+    failures = Sum(e, {wrong, place.beyond, Below(e, profile.residual, task_.LeastResidual())});
   };
   Shared estimate_failures = engine.Public({{{1, 1}, {0}}, 0});
   const auto coefficients = [&](Engine& e) {
     // R / nu, halved: times d X d half the squared standard errors.
     const Shared of_freedom = numbers_.inverses.of_freedom;
-    unit = Product(e, profile.residual, of_freedom, 1, kUnitBits);
+    Shared residual = profile.residual;
+    mpc::CutRound shorter(e);
+    shorter.Add(residual, kProfileBits, residual.bound);
+    shorter.Run();
+    unit = Product(e, residual, of_freedom, 1, kUnitBits);
     unit = WithBound(mpc::TimesPowerOfTwo(unit, -1), 1);
     std::vector<size_t> places;
     for (size_t i = 0; i < p; ++i) places.push_back(i * p + i);
@@ -231,6 +249,8 @@ std::optional<OpenedFit> Fitter::Fit() {
     variances = Product(e, squared, e.SelectRows(profile.inverse, places),
                         mpc::kMostVariance * mpc::kMostInflation, kVarianceBits);
     variances = mpc::KeepWithin(e, variances, mpc::kMostVariance, estimate_failures);
+    const Shared none = e.SumRows(Below(e, variances, LeastVariance(task_.grid_bits)));
+    estimate_failures = Sum(e, {estimate_failures, WithBound(none, static_cast<double>(p))});
     estimates = mpc::KeepWithin(e, estimates, mpc::kMostCoordinate, estimate_failures);
   };
   const auto logarithms = [&](Engine& e) {
@@ -310,6 +330,8 @@ std::optional<OpenedFit> Fitter::Fit() {
   const std::vector<double> grid = mpc::GridSteps(told.range, values[4]);
   const std::vector<double> errors = mpc::InGridSteps(values[5], grid),
                             numbers = mpc::InGridSteps(values[6], grid);
+  // Nothing is computed from a number without a grid.
+  if (std::find(grid.begin(), grid.end(), 0.0) != grid.end()) fit.converged = false;
   const auto head = [p](const std::vector<double>& all) -> Eigen::VectorXd {
     return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(p));
   };

@@ -13,12 +13,14 @@
 //                  (node_sums.h). Where the slope is not negative at the first point lambda is 0.
 // Error            Of log lambda 1e-5, where the slope's second derivative is not above ten times the
 //                  first; of coefficients 1e-4 standard errors, of R 1e-6, of the criterion 1e-4 for up
-//                  to 1e4 groups.
+//                  to 1e4 groups and rows of at most 2^-56 / R 1e4. Whether lambda is 0 is right but
+//                  where R is near Task::LeastResidual and the slope within a hundredth of zero there.
 // Standard errors  Of log lambda from the secant's slope, the observed information of the profile, at
 //                  most 2^5; of log R sqrt(2 / nu); of coefficients from X at lambda. Those of tau^2 and
 //                  sigma^2 follow (result.h).
-// No fit           Where the slope is negative at the last point (groups explain everything), a residual
-//                  is nothing, K X is not I, or a number is beyond its bounds.
+// No fit           Where the slope is negative at the last point (groups explain everything), R is below
+//                  Task::LeastResidual, a standard error below the least that has a grid (2^-17,
+//                  release_grid.h), K X is not I, or a number is beyond its bounds.
 // Revealed         Releases `disclosure`, `independence` and `fit`, as above and nothing else. Messages
 //                  are the same whether there is a fit or not.
 // Cost             node_sums.h; profile.h once at all points and twice at one; Log of 2 p + 1 numbers
@@ -36,6 +38,9 @@
 namespace partita::methods::mixed {
 
 inline constexpr char kIndependenceRelease[] = "independence", kFitRelease[] = "fit";
+
+// Of coefficients of scaled columns: those of release_grid.h.
+inline constexpr double kLeastStandardError = 0x1p-17;
 
 uint64_t NumFit(const Task& task);  // numbers that open
 

@@ -16,7 +16,7 @@ using mpc::WithBound;
 constexpr int kSumBits = 72;
 // Of a row, log(1 + n lambda) / n for lambda up to 2^10; the others at most 1.
 constexpr double kMostOfRow = 8;
-constexpr double kMostWeight = 8;  // of Hermite's polynomials
+constexpr double kMostWeight = 128;  // of Hermite's polynomials, w being at most 4
 
 // Row-major: a row for each sum.
 std::vector<Int128> OwnSums(const Task& task, const OwnData& own) {
@@ -68,7 +68,14 @@ RowInverses InvertRows(Engine& engine, const Task& task, const Shared& rows) {
   const auto back = [&](const Shared& inverse) {
     return WithBound(mpc::TimesPowerOfTwo(inverse, -bits), 1);
   };
-  return {back(inverses[0]), back(inverses[1])};
+  RowInverses all{back(inverses[0]), back(inverses[1]), {}};
+  const Shared used =
+      WithBound(engine.Scale(all.of_rows, static_cast<Int128>(task.num_columns())), 1);
+  all.freedom_share = engine.Subtract(mpc::ConstantLike(engine, used, 1, used.fraction_bits), used);
+  mpc::CutRound cut(engine);
+  cut.Add(all.freedom_share, kWeightBits, 1);
+  cut.Run();
+  return all;
 }
 
 Shared ShareMeans(Engine& engine, const Task& task, const OwnData& own,

@@ -8,7 +8,7 @@
 //           within h^4 / 384 / 8 = 2e-8 of themselves, as weights of groups are logistic functions of
 //           log lambda.
 // Error     2^-58 of each sum beside that; of the division by the rows 2^-40 of all alike, which cancels.
-// Cost      One input of 2 NumSums x lambdas; Reciprocal of two numbers; a product and its cut.
+// Cost      One input of 2 NumSums x lambdas; Reciprocal of two numbers and a cut; a product and its cut.
 //           SumsBetween: three products.
 // Revealed  Nothing.
 #pragma once
@@ -22,9 +22,10 @@ inline constexpr double kMostMean = 16;  // of log |V|; of the others 1
 
 size_t NumSums(size_t columns);
 
-// 1 / n and 1 / nu, of the rows n and of nu = n - p, of ML n; at kWeightBits + row_bits.
+// 1 / n and 1 / nu, of the rows n and of nu = n - p, of ML n; at kWeightBits + row_bits. nu / n, at
+// kWeightBits.
 struct RowInverses {
-  mpc::Shared of_rows, of_freedom;
+  mpc::Shared of_rows, of_freedom, freedom_share;
 };
 RowInverses InvertRows(mpc::Engine& engine, const Task& task, const mpc::Shared& rows);
 

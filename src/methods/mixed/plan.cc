@@ -22,6 +22,10 @@ double OpenedBits(const MixedStudy& study) {
 
 }  // namespace
 
+std::string SitesRule(uint64_t min_cell) {
+  return fmt::format("no holder has rows, but fewer than {}", LeastRowsOfSite(min_cell));
+}
+
 std::string GroupsRule(const MixedStudy& study, uint64_t min_cell) {
   const uint64_t least = LeastGroups(study.task, min_cell);
   if (study.task.spec.by_site()) return fmt::format("at least {} holders with rows", least);
@@ -41,8 +45,10 @@ study::PlanBits BitsOf(const MixedStudy& study) {
       LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
   const run::PatternColumns columns =
       run::PatternColumnsOf(study, study.factors, study.task.spec.covariates);
-  return run::BitsAgainst(OpenedBits(study), {{run::LeastUnknown(study, columns, left_out), false}},
-                          study.task.grid_bits);
+  // A person's rows count as one.
+  std::vector<privacy::UnknownRows> unknown = run::LeastUnknown(study, columns, left_out);
+  for (privacy::UnknownRows& part : unknown) part.rows /= study.RowsOfPerson();
+  return run::BitsAgainst(OpenedBits(study), {{unknown, false}}, study.task.grid_bits);
 }
 
 std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
@@ -85,6 +91,10 @@ void MixedStudy::Describe(study::Plan& plan) const {
   plan.checks.push_back({name, "rows in groups",
                          fmt::format("at least {} rows more than groups", kRowsInGroups),
                          kRowsInGroups, false});
+  if (spec.by_site()) {
+    plan.checks.push_back(
+        {name, "rows of sites", SitesRule(min_cell), LeastRowsOfSite(min_cell), false});
+  }
   plan.leakage_level = kSealed;
   plan.privacy.push_back(
       {"every party but a dealer", "",
@@ -94,6 +104,14 @@ void MixedStudy::Describe(study::Plan& plan) const {
       "Nothing opens on the way: sums of rows, of one holder or of all, and the variances that are "
       "tried stay on shares. Effects of single groups open to nobody. What the estimates say about "
       "single persons nothing limits (no differential privacy).");
+  if (spec.by_site()) {
+    plan.assumptions.push_back(fmt::format(
+        "The estimates say two things of the {} holders' adjusted means: their weighted sum and "
+        "how "
+        "they vary. So all holders but two that pool their own learn the means of those two "
+        "exactly, and fewer learn something of the rest.",
+        partition.holders.size()));
+  }
   if (!spec.by_site()) {
     plan.assumptions.push_back(fmt::format(
         "A value of {} at two holders is two groups. A group of two holders would be taken for "
@@ -102,8 +120,8 @@ void MixedStudy::Describe(study::Plan& plan) const {
   }
   if (CountsGroups()) {
     plan.assumptions.push_back(fmt::format(
-        "A person has up to {} rows, and all of them in one group of {}: counts of levels are of "
-        "groups.",
+        "A person has up to {0} rows, and all of them in one group of {1}: counts of levels are of "
+        "groups, and bits are counted against a row in {0}. min_rows is of rows.",
         file.population.max_rows_per_person, spec.group));
   }
   plan.assumptions.emplace_back(

@@ -15,7 +15,7 @@ using mpc::WithBound;
 
 // Of entries of K, S, g and what they are made of on the way: 1, and room for rounding.
 constexpr double kMostScaled = 2;
-constexpr int kScaledRowBits = 58, kSolutionBits = 44, kSlopeBits = 56;
+constexpr int kScaledRowBits = 64, kSolutionBits = 44, kSlopeBits = 58;
 constexpr double kMostSolution = 0x1p11;  // the root of the largest variance inflation, times g
 constexpr double kLargestRelative = 1.001, kSmallestRelative = 0x1p-22;
 constexpr double kMostRatio = 2, kMostSlope = 4;
@@ -52,14 +52,6 @@ Shared Total(Engine& engine, const Shared& entries, double bound) {
 
 size_t ColumnsOf(const ScaledSums& sums) { return sums.scale.shape.rows; }
 
-// nu / n.
-Shared FreedomShare(Engine& engine, const Task& task, const RowNumbers& numbers) {
-  const auto p = static_cast<Int128>(task.num_columns());
-  const Shared used = engine.Scale(numbers.inverses.of_rows, p);
-  return WithBound(engine.Subtract(mpc::ConstantLike(engine, used, 1, used.fraction_bits), used),
-                   1);
-}
-
 // D + T / n, of ML D; at kSlopeBits. falls: R' nu / n, at kMeanBits, if asked for.
 struct OwnSlope {
   Shared determinants, falls;
@@ -72,8 +64,7 @@ OwnSlope OwnSlopeOf(Engine& engine, const Task& task, const SlopeParts& parts,
   round.AddCut(parts.determinant_slope, kMostScaled, kSlopeBits, slope.determinants);
   if (task.spec.reml()) {
     round.AddCut(parts.trace, numbers.inverses.of_rows, parts.trace.bound, kSlopeBits, of_trace);
-    round.AddCut(parts.falls, FreedomShare(engine, task, numbers), kMostScaled, kSlopeBits,
-                 slope.falls);
+    round.AddCut(parts.falls, numbers.inverses.freedom_share, kMostScaled, kSlopeBits, slope.falls);
   } else {
     round.AddCut(parts.falls, kMostScaled, kSlopeBits, slope.falls);
   }
@@ -109,12 +100,15 @@ ScaledSums Scale(Engine& engine, size_t p, const Shared& means) {
                by_row);
   first.AddCut(engine.SelectRows(packed_slopes, places.triangle), of_row, kMostScaled,
                kScaledRowBits, slopes_by_row);
-  first.AddCut(rows(triangle, p), sums.scale, kMostScaled, kProfileBits, sums.right);
-  first.AddCut(rows(half + triangle, p), sums.scale, kMostScaled, kProfileBits, sums.right_slopes);
+  first.AddCut(rows(triangle, p), sums.scale, kMostScaled, kFineBits, sums.fine_right);
+  first.AddCut(rows(half + triangle, p), sums.scale, kMostScaled, kFineBits, sums.right_slopes);
   first.Run();
   mpc::ProductRound second(engine);
-  second.AddCut(by_row, of_column, kMostScaled, mpc::kScaledInformationBits, sums.correlation);
-  second.AddCut(slopes_by_row, of_column, kMostScaled, kProfileBits, sums.slopes);
+  second.AddTwoCuts(by_row, of_column, kMostScaled, kFineBits, sums.fine_correlation,
+                    mpc::kScaledInformationBits, sums.correlation);
+  second.AddTwoCuts(slopes_by_row, of_column, kMostScaled, kFineBits, sums.fine_slopes,
+                    kProfileBits, sums.slopes);
+  second.AddCut(sums.fine_right, kMostScaled, kProfileBits, sums.right);
   second.Run();
   return sums;
 }
@@ -163,19 +157,19 @@ Profile ProfileOf(Engine& engine, const ScaledSums& sums, bool leading_blocks) {
   const Shared of_columns = engine.SelectRows(c, places.column);
   Shared k_times, s_times, explained, explained_slope;
   mpc::ProductRound second(engine);
-  second.AddCut(sums.correlation, of_columns, 2 * kMostSolution, kProfileBits, k_times);
-  second.AddCut(sums.slopes, of_columns, 2 * kMostSolution, kProfileBits, s_times);
-  second.AddCut(sums.right, c, 2 * kMostSolution, kProfileBits, explained);
-  second.AddCut(sums.right_slopes, c, 2 * kMostSolution, kProfileBits, explained_slope);
+  second.AddCut(sums.fine_correlation, of_columns, 2 * kMostSolution, kFineBits, k_times);
+  second.AddCut(sums.fine_slopes, of_columns, 2 * kMostSolution, kFineBits, s_times);
+  second.AddCut(sums.fine_right, c, 2 * kMostSolution, kFineBits, explained);
+  second.AddCut(sums.right_slopes, c, 2 * kMostSolution, kFineBits, explained_slope);
   second.Run();
   Shared square, square_slope, y, y_slope;
   mpc::ProductRound third(engine);
-  third.AddCut(SumOverColumns(engine, k_times, p, 2 * kMostScaled), c, 4 * kMostSolution,
-               kProfileBits, square);
-  third.AddCut(SumOverColumns(engine, s_times, p, 2 * kMostScaled), c, 4 * kMostSolution,
-               kProfileBits, square_slope);
-  third.AddCut(sums.square, kMostScaled, kProfileBits, y);
-  third.AddCut(sums.square_slope, kMostScaled, kProfileBits, y_slope);
+  third.AddCut(SumOverColumns(engine, k_times, p, 2 * kMostScaled), c, 4 * kMostSolution, kFineBits,
+               square);
+  third.AddCut(SumOverColumns(engine, s_times, p, 2 * kMostScaled), c, 4 * kMostSolution, kFineBits,
+               square_slope);
+  third.AddCut(sums.square, kMostScaled, kFineBits, y);
+  third.AddCut(sums.square_slope, kMostScaled, kFineBits, y_slope);
   third.Run();
   const auto quadratic = [&](const Shared& constant, const Shared& linear, const Shared& squares) {
     const Shared falls = engine.Scale(Total(engine, linear, kMostScaled), 2);

@@ -14,8 +14,9 @@
 //           the derivative of log |V| over n and nu = n - p; of ML nu = n, without T.
 // Domain    Diagonals of A of at least 2^-32 and K of eigenvalues of at least p 2^-22; beyond, what is
 //           made of them is anything, within its bounds: a fit looks at K X at the end.
-// Error     Of R, R' 2^-50; of c 2^-38 and what inverse.h says, which R' and T have times their own size
-//           only; of T p 2^-50. So signs hold where lambda, and with it the slope, is small.
+// Error     of R, R': 2^-56 for c of at most 1, else that times c's square, of c 2^-38 and what
+//           inverse.h says; T p 2^-42. For this K, S and g are there twice: cut short for X and c, and
+//           at kFineBits for the three terms of R and R', which cancel.
 // Cost      InverseRoot of p numbers a column, five products, InvertPositive of p x p.
 // Revealed  Nothing.
 #pragma once
@@ -24,18 +25,18 @@
 
 namespace partita::methods::mixed {
 
-inline constexpr int kProfileBits = 52, kScaleBits = 36;
+inline constexpr int kProfileBits = 46, kFineBits = 58, kScaleBits = 36;
 inline constexpr double kLeastDiagonal = 0x1p-32, kMostScale = 0x1p16,
-                        kLeastResidual = 0x1p-30;  // R below it is nothing
+                        kLeastResidual = 0x1p-30;  // R below it has no logarithm
 
 // p x nodes, or p^2 x nodes, a matrix below the other row by row.
 struct ScaledSums {
   mpc::Shared scale;        // d
   mpc::Shared correlation;  // K, at mpc::kScaledInformationBits
-  mpc::Shared right;        // g
-  mpc::Shared slopes;       // S
-  mpc::Shared right_slopes;
-  mpc::Shared square, square_slope, determinant_slope;  // y, y', D: 1 x nodes
+  mpc::Shared right;        // g, at kProfileBits
+  mpc::Shared slopes;       // S, at kProfileBits
+  mpc::Shared fine_correlation, fine_right, fine_slopes, right_slopes;  // at kFineBits
+  mpc::Shared square, square_slope, determinant_slope;                  // y, y', D: 1 x nodes
 };
 ScaledSums Scale(mpc::Engine& engine, size_t columns, const mpc::Shared& means);
 
@@ -45,8 +46,8 @@ mpc::Shared CorrelationOf(mpc::Engine& engine, const ScaledSums& sums, size_t no
 struct Profile {
   mpc::Shared inverse;          // X, p^2 x nodes
   mpc::Shared solutions;        // c, p x nodes
-  mpc::Shared residual, falls;  // R, R': 1 x nodes at kProfileBits
-  mpc::Shared trace;            // T
+  mpc::Shared residual, falls;  // R, R': 1 x nodes at kFineBits
+  mpc::Shared trace;            // T, at kProfileBits
   mpc::Shared
       leading_variances;  // only of one node, on request: X_jj of its leading blocks j, p x 1
 };

@@ -86,6 +86,13 @@ SplitFormula SplitRandomTerm(const std::string& formula) {
     Refuse(fmt::format("groups within groups, as in (1 | {}), are not here", term.group),
            "name one variable whose values are the groups: groups of two holders are two anyway");
   }
+  // Else what follows would be read as a part of the term before.
+  const size_t follows = formula.find_first_not_of(" \t", term.last + 1);
+  if (follows != std::string::npos && formula[follows] != '+' && formula[follows] != '-') {
+    Refuse(fmt::format("after the random term comes '{}'", formula.substr(follows)),
+           "after (1 | group) a formula ends, or goes on with + or -; write one pair of "
+           "parentheses around it");
+  }
   // With the sign before it.
   std::string before = formula.substr(0, term.first), after = formula.substr(term.last + 1);
   const auto ends = [](std::string& text) {

@@ -34,11 +34,10 @@ std::vector<std::string> WarningsOf(const Task& task, const OpenedFit& fit) {
   std::vector<std::string> warnings;
   if (fit.singular) {
     warnings.push_back(fmt::format(
-        "The fit is singular: the variance between groups is estimated as 0, or as less than "
-        "{:.1g} "
+        "The fit is singular: the variance between groups is estimated as 0, or less than {:.2g} "
         "times the variance within, so that the rest is a regression without groups. With few "
         "groups this happens though they differ.",
-        std::exp2(task.least_log2())));
+        std::exp2(task.LeastLambdaLog2())));
   }
   if (fit.groups < kFewGroups) {
     warnings.push_back(fmt::format(

@@ -17,7 +17,12 @@ inline constexpr char kEstimates[] = "estimates";  // what it releases, as study
 inline constexpr char kReml[] = "REML", kMl[] = "ML";
 // The word in (1 | site): every holder is a group.
 inline constexpr char kSite[] = "site";
-inline constexpr uint64_t kFewestSites = 3;
+// Beside the intercept a fit says two things of the sites' means: that they vary by lambda, and that
+// their weighted sum is 0. So of three sites one solves for the other two; of five any two that pool
+// what they know are left with three unknown means.
+inline constexpr uint64_t kFewestSites = 5;
+inline constexpr uint64_t kFewestRowsOfSite = 5;
+inline constexpr uint64_t kFewestGroups = 3;
 
 // The outcome is (value - centre) / scale, in [-1, 1].
 struct Spec : data::ModelColumns {

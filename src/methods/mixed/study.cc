@@ -28,8 +28,9 @@ void RequireGroups(const MixedStudy& study) {
   const uint64_t holders = study.partition.holders.size();
   if (holders < kFewestSites) {
     Refuse(study, study.Analysis().position,
-           fmt::format("there are {} holders, and as groups of (1 | site) {} are needed", holders,
-                       kFewestSites),
+           fmt::format("there are {} holders, and as groups of (1 | site) {} are needed, as with "
+                       "fewer the estimates give away single sites' means",
+                       holders, kFewestSites),
            "name a variable whose values are the groups, or take method = \"glm\" with "
            "site = \"fixed\"");
   }
@@ -56,6 +57,10 @@ std::vector<run::CheckOutcome> CheckOutcomes(const MixedStudy& study, const Coun
   checks.push_back({name, "rows in groups",
                     fmt::format("at least {} rows more than groups", kRowsInGroups),
                     answers.rows_in_groups, false});
+  if (study.task.spec.by_site()) {
+    checks.push_back(
+        {name, "rows of sites", SitesRule(disclosure.min_cell), answers.rows_of_sites, false});
+  }
   return checks;
 }
 
@@ -151,10 +156,13 @@ std::unique_ptr<run::MethodRows> MixedStudy::NoRows() const {
   return rows;
 }
 
+uint64_t MixedStudy::RowsOfPerson() const {
+  return static_cast<uint64_t>(std::max(1, file.population.max_rows_per_person));
+}
+
 uint64_t MixedStudy::LeastRowsApart() const {
-  const auto of_person = static_cast<uint64_t>(std::max(1, file.population.max_rows_per_person));
-  return of_person * std::max<uint64_t>(file.disclosure.min_cell,
-                                        run::kRowsApartPerColumn * task.num_columns());
+  return RowsOfPerson() * std::max<uint64_t>(file.disclosure.min_cell,
+                                             run::kRowsApartPerColumn * task.num_columns());
 }
 
 std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const run::RunInput& input,

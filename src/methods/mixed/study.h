@@ -37,6 +37,7 @@ struct MixedStudy final : run::WholeRowsStudy {
 
   // Whether a person may have several rows, which then are of one group: groups are counted.
   bool CountsGroups() const { return file.population.max_rows_per_person > 1; }
+  uint64_t RowsOfPerson() const;  // at most
   const std::string& told() const;
 };
 
@@ -47,7 +48,7 @@ struct MixedRun final : run::MethodResult {
 };
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects of
-// sites, imputation, weights, clusters beside the formula's, fewer than three sites as groups, several
+// sites, imputation, weights, clusters beside the formula's, fewer than five sites as groups, several
 // rows of one person where sites are the groups, more than 2^28 rows; and for estimates that tell more
 // than half of the bits of the table of covariates.
 MixedStudy PrepareMixedStudy(study::StudyFile file);
@@ -56,6 +57,7 @@ MixedStudy PrepareMixedStudy(study::StudyFile file);
 OwnData OwnDataOf(const MixedStudy& study, const data::Table& table,
                   const std::vector<size_t>& taken);
 
+std::string SitesRule(uint64_t min_cell);  // where sites are the groups
 std::string GroupsRule(const MixedStudy& study, uint64_t min_cell);
 std::string TableRule(const MixedStudy& study, const std::string& variable, uint64_t min_cell);
 

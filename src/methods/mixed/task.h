@@ -1,8 +1,12 @@
 // What the protocol of method `mixed` is given, and the public numbers that it computes with.
 //
-// Ladder  lambda = tau^2 / sigma^2: 0, then steps of 2^(1/8) from 2^-6 over the most rows there can be,
-//         below which groups change the estimates by nothing that opens, but no less than 2^-16, below
-//         which slopes are too small for their signs; to 2^10, a correlation within groups of 0.999.
+// Ladder    lambda = tau^2 / sigma^2: 0, then steps of 2^(1/8) from 2^-6 over the most rows there can
+//           be, or 2^16 if they are more, below which groups change the estimates by nothing that opens,
+//           to 2^10, a correlation within groups of 0.999.
+// Residual  At the ladder's first point the slope is R (profile.h) times 2^-3.5 times that lambda times
+//           how far the groups' variance is from what rows alone would make of it. With an error of
+//           2^-56 in it, R of at least LeastResidual leaves its sign right where that is a hundredth. Beyond
+//           2^22 rows the error is that of the shared sums, 2^(row_bits - 72) over the rows there are.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +18,8 @@
 
 namespace partita::methods::mixed {
 
-inline constexpr int kStepsOfOctave = 8, kLeastLambdaLog2 = -16, kMostLambdaLog2 = 10;
-inline constexpr int kLeastOverRowsLog2 = -6;
+inline constexpr int kStepsOfOctave = 8, kLeastLambdaLog2 = -6, kMostLambdaLog2 = 10;
+inline constexpr int kMostLadderRowBits = 16;
 inline constexpr uint64_t kMostMixedRows = uint64_t{1} << 28;
 
 struct Task {
@@ -28,9 +32,11 @@ struct Task {
   uint64_t max_rows() const { return run::MostRows(holders); }
   size_t num_columns() const { return spec.columns.size(); }
   int row_bits() const;                 // 2^row_bits is at least the most rows, and 2
-  int least_log2() const;               // of the ladder's first
+  int LeastLambdaLog2() const;          // of the ladder's first
   std::vector<double> Lambdas() const;  // 0, and the ladder
   double LogOfFirst() const;            // the natural logarithm of the ladder's first
+  // R below it is no fit: the residual sum of squares over n, in squares of the outcome's unit.
+  double LeastResidual() const;
 };
 
 // Of natural logarithms, between two neighbours of the ladder.

@@ -34,7 +34,7 @@ timeout_seconds = 60               # how long a party waits for another one
 # sqrt(a), factor(a), I(a^2), I(a * b). Other functions are made by [[derived]].
 [[analysis]]
 method = "mixed"
-formula = "dose ~ age + sex + (1 | ward)"  # or (1 | site): every holder is a group
+formula = "dose ~ age + sex + (1 | ward)"  # or (1 | site): each of five holders or more is a group
 release = ["estimates"]
 # criterion = "ML"                 # to compare models of other fixed effects, else "REML"
 # protocol = "sealed"              # nothing opens but the result

@@ -57,6 +57,17 @@ TEST(MixedCommandTest, TheExampleIsRs) {
               std::log(of_r["sigma_squared"].get<double>()), 0.0005);
   EXPECT_NEAR(std::log(fit["between"]["value"].get<double>()),
               std::log(of_r["tau_squared"].get<double>()), 0.004);
+  // Of intervals besides what the standard error is rounded by, times 1.96, and what nlme's numerical
+  // Hessian and the secant differ by.
+  for (size_t end = 0; end < 2; ++end) {
+    const char* name = end == 0 ? "lower" : "upper";
+    EXPECT_NEAR(std::log(fit["within"][name].get<double>()),
+                std::log(of_r["within_interval"][end].get<double>()), 0.002);
+    EXPECT_NEAR(std::log(fit["between"][name].get<double>()),
+                std::log(of_r["between_interval"][end].get<double>()), 0.0065);
+  }
+  const double icc = fit["intraclass_correlation"]["value"], icc_of_r = of_r["icc"];
+  EXPECT_NEAR(std::log(icc / (1 - icc)), std::log(icc_of_r / (1 - icc_of_r)), 0.0025);
   EXPECT_NEAR(fit["minus_2_log_likelihood"], of_r["criterion"].get<double>(), 0x1p-6);
   EXPECT_NEAR(fit["aic"], of_r["aic"].get<double>(), 0x1p-6);
   EXPECT_NEAR(fit["bic"], of_r["bic"].get<double>(), 0x1p-6);

@@ -45,12 +45,13 @@ struct Drawn {
   size_t wards = 15, rows = 120;
   double between = 6;
   bool by_site = false;
+  size_t holders = 3;
 };
 Hospitals Draw(const Drawn& drawn) {
   std::mt19937_64 random(drawn.seed);
   std::normal_distribution<double> normal;
   Hospitals hospitals;
-  for (size_t h = 0; h < 3; ++h) {
+  for (size_t h = 0; h < drawn.holders; ++h) {
     std::vector<double> effects(drawn.wards);
     for (double& effect : effects) effect = drawn.between * normal(random);
     const double of_site = drawn.by_site ? drawn.between * normal(random) : 0;
@@ -143,16 +144,58 @@ TEST(MixedStudyTest, FitsOnOtherEnginesForAll) {
 }
 
 TEST(MixedStudyTest, SitesAreGroups) {
-  const Hospitals hospitals = Draw({.seed = 3, .by_site = true});
-  const std::string text = Edited(kMixedStudy, "(1 | ward)", "(1 | site)");
+  const Hospitals hospitals = Draw({.seed = 3, .by_site = true, .holders = 5});
+  const std::string text = testing::FiveSites();
   const auto outcomes = Outcomes(RunStudy(text, hospitals.tables));
   ExpectPlannedTraffic(outcomes);
   const json result = ResultOf(outcomes.front());
   ExpectTwin(result, hospitals, Criterion::kReml);
-  EXPECT_EQ(result["groups"], 3);
-  EXPECT_THAT(result["warnings"].dump(), HasSubstr("There are 3 groups, fewer than 10"));
+  EXPECT_EQ(result["groups"], 5);
+  EXPECT_THAT(result["warnings"].dump(), HasSubstr("There are 5 groups, fewer than 10"));
   const study::Plan plan = run::BuildPlan(*Prepare(text));
   EXPECT_THAT(plan.analyses.front().model, HasSubstr("groups are the holders"));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("all holders but two that pool their own")));
+}
+
+// What one of three sites makes of a fit that it learns: with w = n / (1 + n lambda) and d a site's mean
+// less the intercept, the sum of w d is 0 and that of w^2 d^2 what the slope at its maximum says. So the
+// mean of a site of one row is a root of a quadratic equation.
+TEST(MixedStudyTest, OfThreeSitesOneSolvesForTheOthers) {
+  std::mt19937_64 random(17);
+  std::normal_distribution<double> normal;
+  const std::vector<double> rows = {400, 400, 1}, effects = {-3, 1, 4};
+  std::vector<stats::mixed::RowSums> sites;
+  for (size_t s = 0; s < 3; ++s) {
+    const auto n = static_cast<Eigen::Index>(rows[s]);
+    Eigen::VectorXd y(n);
+    for (double& value : y) value = 50 + effects[s] + normal(random);
+    const std::vector<uint32_t> one(static_cast<size_t>(n), 0);
+    sites.push_back(stats::mixed::SumRows(Eigen::MatrixXd::Ones(n, 1), y, one));
+  }
+  const stats::mixed::Profile fit = Fit(sites, Criterion::kReml);
+  ASSERT_GT(fit.tau_squared, 0);
+  double sum = 0, squares = 0;
+  std::vector<double> w, d;
+  for (size_t s = 0; s < 3; ++s) {
+    w.push_back(rows[s] / (1 + rows[s] * fit.tau_squared / fit.sigma_squared));
+    d.push_back(sites[s].xy[0] / rows[s] - fit.estimates[0]);
+    sum += w[s];
+    squares += w[s] * w[s];
+  }
+  const double own = w[0] * d[0], rest = (sum - squares / sum) * fit.sigma_squared - own * own,
+               root = std::sqrt(std::max(0.0, 2 * rest - own * own));
+  const double apart = std::min(std::abs((-own - root) / 2 / w[2] - d[2]),
+                                std::abs((-own + root) / 2 / w[2] - d[2]));
+  EXPECT_LT(apart, 1e-4);
+
+  try {
+    Prepare(Edited(kMixedStudy, "(1 | ward)", "(1 | site)"));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.message(), HasSubstr("there are 3 holders"));
+    EXPECT_THAT(error.message(), HasSubstr("5 are needed"));
+  }
 }
 
 // No ward differs: as lme4, the fit is there, and says that it is singular.
@@ -239,13 +282,28 @@ TEST(MixedStudyTest, FewGroupsAndRareLevelsOpenNothing) {
       "these columns follow from those before them");
 }
 
+// A site of one row is a person.
+TEST(MixedStudyTest, SmallSitesOpenNothing) {
+  std::vector<std::string> tables = Draw({.seed = 3, .by_site = true, .holders = 5}).tables;
+  std::string& last = tables.back();
+  last = last.substr(0, last.find('\n', last.find('\n') + 1) + 1);
+  ExpectRefused(Edited(testing::FiveSites(), "name = \"c\"\ncount = 120\n", "name = \"c\"\n"),
+                tables, "no holder has rows, but fewer than 5");
+}
+
 // With several rows of a person a level needs as many groups as min_cell says.
 TEST(MixedStudyTest, PersonsWithSeveralRowsAreCountedAsGroups) {
   const std::string text =
-      Edited(kMixedStudy, "[disclosure]", "[population]\nmax_rows_per_person = 20\n[disclosure]");
+      Edited(kMixedStudy, "[disclosure]", "[population]\nmax_rows_per_person = 3\n[disclosure]");
   const auto study = Prepare(text);
-  EXPECT_EQ(study->LeastRowsApart(), 20 * 30u);
-  EXPECT_THAT(run::BuildPlan(*study).assumptions, Contains(HasSubstr("up to 20 rows")));
+  EXPECT_EQ(study->LeastRowsApart(), 3 * 30u);
+  EXPECT_THAT(run::BuildPlan(*study).assumptions, Contains(HasSubstr("up to 3 rows")));
+  // Of so many persons' covariates the rule is.
+  const auto rows_of = [](const run::Study& of) {
+    return run::BuildPlan(of).exposures.front().bits->rows;
+  };
+  EXPECT_EQ(rows_of(*study), rows_of(*Prepare(kMixedStudy)) / 3);
+  EXPECT_THROW(Prepare(Edited(text, "max_rows_per_person = 3", "max_rows_per_person = 90")), Error);
   const Hospitals hospitals = Draw({});
   ExpectTwin(ResultOf(Outcomes(RunStudy(text, hospitals.tables)).front()), hospitals,
              Criterion::kReml);

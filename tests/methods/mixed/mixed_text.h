@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tests/study/edited.h"
+
 namespace partita::methods::mixed::testing {
 
 // Line numbers matter: tests quote them.
@@ -64,5 +66,27 @@ method = "mixed"
 formula = "score ~ age + arm + (1 | ward)"
 release = ["estimates"]
 )toml";
+
+// The same of five hospitals as groups.
+inline std::string FiveSites() {
+  const std::string two_more = R"toml([[party]]
+name = "east"
+roles = ["holder"]
+rows = ["e"]
+[[party]]
+name = "centre"
+roles = ["holder"]
+rows = ["c"]
+[[rows]]
+name = "e"
+count = 120
+[[rows]]
+name = "c"
+count = 120
+)toml";
+  const std::string text = study::Edited(kMixedStudy, "(1 | ward)", "(1 | site)");
+  return study::Edited(text, "[[party]]\nname = \"helper\"",
+                       two_more + "[[party]]\nname = \"helper\"");
+}
 
 }  // namespace partita::methods::mixed::testing

@@ -71,7 +71,37 @@ Ran RunFit(Task task, const std::vector<OwnData>& own, const Options& options = 
 struct Twin {
   Profile fit;
   double rows = 0, log_residual = 0, log_lambda = 0, criterion = 0;
+  double log_lambda_error = 0, falls = 0;  // as of OpenedFit
 };
+
+// The profile at lambda, of all sites.
+Profile ProfileOfSites(const std::vector<stats::mixed::RowSums>& sites, double log_lambda,
+                       Criterion criterion) {
+  const double lambda = std::exp(log_lambda);
+  stats::mixed::LambdaSums sums = SumsAt(sites.front(), lambda);
+  for (size_t s = 1; s < sites.size(); ++s) sums += SumsAt(sites[s], lambda);
+  return ProfileAt(sums, lambda, criterion);
+}
+
+// The standard error by the slope's secant between the neighbours in the ladder, in numbers: twice the
+// step over what the derivative of -2 log-likelihood rises by; the residual variance's fall by a
+// difference.
+void AddObserved(const std::vector<stats::mixed::RowSums>& sites, const Task& task,
+                 Criterion criterion, Twin& twin) {
+  const double h = LogStep(), from = task.LogOfFirst(),
+               low = from + std::floor((twin.log_lambda - from) / h) * h;
+  const auto slope = [&](double log_lambda) {
+    return std::exp(log_lambda) * ProfileOfSites(sites, log_lambda, criterion).slope;
+  };
+  twin.log_lambda_error = std::sqrt(2 * h / (slope(low + h) - slope(low)));
+  constexpr double kDifference = 1e-4;
+  const auto log_residual = [&](double log_lambda) {
+    return std::log(ProfileOfSites(sites, log_lambda, criterion).sigma_squared);
+  };
+  twin.falls =
+      (log_residual(twin.log_lambda - kDifference) - log_residual(twin.log_lambda + kDifference)) /
+      (2 * kDifference);
+}
 
 Twin TwinOf(const std::vector<OwnData>& own, Criterion criterion) {
   std::vector<stats::mixed::RowSums> sites;
@@ -86,6 +116,8 @@ Twin TwinOf(const std::vector<OwnData>& own, Criterion criterion) {
   const double freedom = twin.rows - (reml ? p : 0);
   twin.log_residual = std::log(twin.fit.sigma_squared * freedom / twin.rows);
   twin.log_lambda = std::log(twin.fit.tau_squared / twin.fit.sigma_squared);
+  if (twin.fit.tau_squared > 0)
+    AddObserved(sites, TaskOf(own.front().sums.xx.rows(), own, criterion), criterion, twin);
   // As OpenedFit::criterion is of the one of stats/mixed.
   twin.criterion = twin.fit.criterion - freedom * (1 + std::log(2 * std::numbers::pi)) -
                    freedom * std::log(twin.rows / freedom) - (reml ? p * std::log(twin.rows) : 0);
@@ -108,6 +140,11 @@ void ExpectTwin(const OpenedFit& fit, const Twin& twin, int grid_bits) {
   EXPECT_EQ(fit.singular, twin.fit.tau_squared == 0);
   if (fit.singular) return;
   EXPECT_NEAR(fit.log_lambda, twin.log_lambda, kRounding * fit.log_lambda_step + 1e-5);
+  if (twin.log_lambda_error < 30) {  // at most 2^5 opens
+    EXPECT_NEAR(fit.log_lambda_error, twin.log_lambda_error,
+                kRounding * fit.log_lambda_step + kOfItself * twin.log_lambda_error);
+  }
+  EXPECT_NEAR(fit.falls, twin.falls, std::ldexp(kRounding, -grid_bits) + 1e-4);
 }
 
 void ExpectFit(const Table& table, size_t holders, Criterion criterion,
@@ -138,42 +175,6 @@ TEST(MixedProtocol, IsExactBeforeItIsRounded) {
     SCOPED_TRACE(seed);
     const Table table = Draw(seed, {.clusters = 30, .tau = seed % 2 == 0 ? 0.4 : 2});
     ExpectFit(table, 2, seed % 3 == 0 ? Criterion::kMl : Criterion::kReml, {.grid_bits = 20});
-  }
-}
-
-// As many columns as there may be, some nearly collinear, over the most rows.
-TEST(MixedProtocol, TakesTwentyColumns) {
-  Table table = Draw(18, {.clusters = 25});
-  const Index first = table.x.cols();
-  table.x.conservativeResize(Eigen::NoChange, 20);
-  std::mt19937_64 random(18);
-  std::uniform_real_distribution<double> uniform(-1, 1);
-  for (Index c = first; c < 20; ++c) {
-    for (Index i = 0; i < table.x.rows(); ++i)
-      table.x(i, c) =
-          c % 4 == 0 ? 0.98 * table.x(i, c - 1) + 0.02 * uniform(random) : uniform(random);
-  }
-  const std::vector<OwnData> own = SplitUp(table, 2);
-  Task task = TaskOf(20, own, Criterion::kReml);
-  for (run::RowHolder& holder : task.holders) holder.max_rows = uint64_t{1} << 27;
-  const Ran ran = RunFit(task, own, {.grid_bits = 12});
-  EXPECT_TRUE(ran.collinear.empty());
-  ExpectTwin(ran.fit, TwinOf(own, Criterion::kReml), 12);
-}
-
-// As many rows as nobody declared, and far more than there are; an outcome of a thirtieth of its
-// bounds. No slope below the root may seem to rise: that would be a singular fit.
-TEST(MixedProtocol, IsAsPreciseForAnyBoundOfRows) {
-  for (uint64_t seed = 200; seed < 212; ++seed) {
-    SCOPED_TRACE(seed);
-    const Criterion criterion = seed % 3 == 0 ? Criterion::kMl : Criterion::kReml;
-    Table table = Draw(seed, {.clusters = 15, .tau = seed % 2 == 0 ? 0.3 : 1});
-    table.y /= 30;
-    const std::vector<OwnData> own = SplitUp(table, 2);
-    Task task = TaskOf(3, own, criterion);
-    for (run::RowHolder& holder : task.holders)
-      holder.max_rows = uint64_t{1} << (seed % 4 < 2 ? 20 : 27);
-    ExpectTwin(RunFit(task, own, {.grid_bits = 12}).fit, TwinOf(own, criterion), 12);
   }
 }
 
@@ -237,6 +238,88 @@ TEST(MixedProtocol, FitsRsTables) {
   }
 }
 
+// As TaskOf, where nothing is known of the rows but that they are at most 2^22, or so many.
+Task TaskOfMany(const std::vector<OwnData>& own, Criterion criterion,
+                uint64_t most = uint64_t{1} << 22) {
+  Task task = TaskOf(3, own, criterion);
+  for (run::RowHolder& holder : task.holders) holder.max_rows = most / own.size();
+  return task;
+}
+
+// Far more rows assumed than there are, and an outcome of a hundredth of its bounds: where lambda is
+// sought the slope is small, and its sign is right all the same, for groups that differ and for groups
+// that do not.
+TEST(MixedProtocol, FindsSmallOutcomesAmongManyAssumedRows) {
+  size_t singular = 0;
+  for (uint64_t seed = 200; seed < 208; ++seed) {
+    SCOPED_TRACE(seed);
+    Table table =
+        Draw(seed, {.clusters = 300, .tau = std::vector<double>{0.45, 0, 1, 0.3}[seed % 4]});
+    table.y /= 100;
+    const std::vector<OwnData> own = SplitUp(table, 2);
+    const Criterion criterion = seed % 2 == 0 ? Criterion::kReml : Criterion::kMl;
+    const Options options{.kind = seed == 200 ? "replicated" : "dealer"};
+    if (options.kind == "replicated") {
+      const std::vector<OwnData> three = SplitUp(table, 3);
+      ExpectTwin(RunFit(TaskOfMany(three, criterion), three, options).fit, TwinOf(three, criterion),
+                 6);
+      continue;
+    }
+    Twin twin = TwinOf(own, criterion);
+    ExpectTwin(RunFit(TaskOfMany(own, criterion), own).fit, twin, 6);
+    singular += twin.fit.tau_squared == 0 ? 1 : 0;
+  }
+  EXPECT_GE(singular, 1u);
+}
+
+// With the most rows that there can be everything fits into every engine's numbers.
+TEST(MixedProtocol, TakesTheMostRows) {
+  Table table = Draw(210, {.clusters = 100});
+  table.y /= 10;
+  const std::vector<OwnData> own = SplitUp(table, 3);
+  for (const char* engine : {"dealer", "replicated", "shamir"}) {
+    SCOPED_TRACE(engine);
+    const Task task = TaskOfMany(own, Criterion::kReml, kMostMixedRows);
+    ExpectTwin(RunFit(task, own, {.kind = engine}).fit, TwinOf(own, Criterion::kReml), 6);
+  }
+}
+
+// Below what the arithmetic can tell, of the residual and of standard errors, there is no fit instead
+// of a wrong one.
+TEST(MixedProtocol, TooSmallOutcomesAreNoFit) {
+  Table table = Draw(12, {.clusters = 400});
+  table.y /= 1000;
+  std::vector<OwnData> own = SplitUp(table, 2);
+  const Task many = TaskOfMany(own, Criterion::kReml);
+  ASSERT_LT(std::exp(TwinOf(own, Criterion::kReml).log_residual), many.LeastResidual());
+  OpenedFit fit = RunFit(many, own).fit;
+  EXPECT_FALSE(fit.converged);
+  EXPECT_TRUE(fit.steps.isZero(0));
+
+  table.y *= 2.5;
+  own = SplitUp(table, 2);
+  const Twin twin = TwinOf(own, Criterion::kReml);
+  const Task task = TaskOf(3, own, Criterion::kReml);
+  ASSERT_GT(std::exp(twin.log_residual), 2 * task.LeastResidual());
+  ASSERT_LT(twin.fit.standard_errors.minCoeff(), kLeastStandardError);
+  fit = RunFit(task, own).fit;
+  EXPECT_FALSE(fit.converged);
+  EXPECT_TRUE(fit.estimates.isZero(0));
+  EXPECT_TRUE(fit.steps.isZero(0));
+}
+
+// Where there is no interval to step over: groups explain everything, or nothing, on every engine.
+TEST(MixedProtocol, EndsOfTheLadderHoldOnEveryEngine) {
+  for (const char* engine : {"dealer", "replicated", "shamir"}) {
+    SCOPED_TRACE(engine);
+    std::vector<OwnData> own = SplitUp(Draw(10, {.tau = 3, .sigma = 1e-3}), 3);
+    const OpenedFit fit = RunFit(TaskOf(3, own, Criterion::kReml), own, {.kind = engine}).fit;
+    EXPECT_FALSE(fit.converged);
+    EXPECT_TRUE(fit.estimates.isZero(0));
+    ExpectFit(Draw(3, {.tau = 0}), 3, Criterion::kReml, {.kind = engine});
+  }
+}
+
 // A column of zeros, a copy of another; groups that explain everything; a perfect fit.
 TEST(MixedProtocol, SaysWhereThereIsNoFit) {
   Table table = Draw(9, {});
@@ -259,6 +342,46 @@ TEST(MixedProtocol, SaysWhereThereIsNoFit) {
   perfect.y = perfect.x.col(1) / 2;
   own = SplitUp(perfect, 2);
   EXPECT_FALSE(RunFit(TaskOf(3, own, Criterion::kMl), own).fit.converged);
+}
+
+// Where sites are the groups there are five, and none of a row or two.
+TEST(MixedProtocol, SmallSitesAreNoGroups) {
+  struct Case {
+    std::vector<int> rows;
+    uint64_t min_cell;
+    bool groups, rows_of_sites;
+  };
+  for (const Case& tried : std::vector<Case>{{{40, 30, 30, 20, 5}, 5, true, true},
+                                             {{40, 30, 30, 20, 1}, 5, true, false},
+                                             {{40, 30, 30, 20, 4}, 1, true, false},
+                                             {{40, 30, 30, 20, 5}, 6, true, false},
+                                             {{40, 30, 30, 20, 0}, 5, false, true},
+                                             {{40, 30, 30, 0, 0}, 5, false, true}}) {
+    std::vector<OwnData> own(5);
+    for (size_t h = 0; h < 5; ++h) {
+      own[h].sums.rows = 100;
+      own[h].counts = {tried.rows[h] > 0 ? 1 : 0, tried.rows[h]};
+    }
+    Task task = TaskOf(3, own, Criterion::kReml);
+    task.spec.group.clear();
+    mpc::testing::RunOptions run;
+    run.num_parties = 5;
+    run.releases = {{kDisclosureRelease, "bits", "all", "exact", 1, mpc::kEverybody, 4}};
+    ASSERT_EQ(NumChecks(task), 4u);
+    std::vector<std::optional<CountAnswers>> answers(5);
+    const OwnData none{{}, {0, 0}};
+    mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
+      const OwnData& mine = engine.self() ? own[*engine.self()] : none;
+      const auto told =
+          CheckCounts(engine, task, ShareCounts(engine, task, mine), 70, tried.min_cell);
+      if (engine.self()) answers[*engine.self()] = told;
+    }).ThrowIfFailed();
+    for (const auto& answer : answers) {
+      EXPECT_EQ(answer->groups, tried.groups);
+      EXPECT_EQ(answer->rows_of_sites, tried.rows_of_sites);
+      EXPECT_TRUE(answer->rows && answer->rows_in_groups);
+    }
+  }
 }
 
 // What counts open of few groups, rows, and rows in groups.

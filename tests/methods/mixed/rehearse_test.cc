@@ -21,7 +21,7 @@ TEST(MixedRehearseTest, FitsAgree) {
   SilentProgress progress;
   for (const std::string& text :
        {kMixedStudy, Edited(kMixedStudy, "release =", "criterion = \"ML\"\nrelease ="),
-        Edited(kMixedStudy, "(1 | ward)", "(1 | site)")}) {
+        testing::FiveSites()}) {
     const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
     rehearsals::ExpectPassed(rehearsal);
     EXPECT_GE(rehearsal.agreement.exact.size(), 10u);

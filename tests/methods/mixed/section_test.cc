@@ -79,6 +79,8 @@ TEST(MixedSection, EveryMistakeHasItsPlaceAndARemedy) {
        {term, "(1 | ward/age)", "56:", "groups within groups", "one variable"},
        {term, "1 | ward", "56:", "stands in parentheses", "(1 | ward)"},
        {"+ (1 | ward)", "- (1 | ward)", "56:", "is added", "(1 | ward)"},
+       {term, "(1 | ward):arm", "56:", "after the random term comes ':arm'", "with + or -"},
+       {term, "((1 | ward))", "56:", "after the random term comes ')'", "one pair of parentheses"},
        {term, "( | ward)", "56:", "one side of it is empty", "(1 | ward)"},
        {term, "(1 | wards)", "56:", "'wards' is no [[variable]]", "ward"},
        {term, "(1 | score)", "56:", "neither an integer nor a factor", "type = \"integer\""},

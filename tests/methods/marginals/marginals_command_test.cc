@@ -52,7 +52,7 @@ TEST(MarginalsCommandTest, TheExampleRunsAndRowsAreDrawnAgain) {
   const ProcessResult text = Partita(simulate);
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("Candidates"));
-  EXPECT_THAT(StudyFolder::Read(folder.path() + "/result.html"), HasSubstr("Counts of smoking"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("Counts of smoking"));
   const std::string csv = StudyFolder::Read(folder.path() + "/synthetic_2.csv");
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "age,sex,smoking,visits,region,cost");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 801);

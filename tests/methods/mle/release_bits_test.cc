@@ -193,7 +193,8 @@ TEST(ReleaseBits, RobustDoublesThePatternsAndNamesWhatHoldersGet) {
 
 // The examples with exact moments have columns of numbers alone: 2^10 values each, of which the
 // lattice attack (tests/privacy) finds nothing, and their plans pass, as those of the description and the
-// regression do. Noise covers the others.
+// regression do. Noise covers the others. Matched lists have years of age, whole numbers within bounds
+// that the rule counts.
 TEST(ReleaseBits, ExamplesSayTheirBits) {
   size_t exact = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(SourcePath("examples"))) {
@@ -210,11 +211,13 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
       ++exact;
       EXPECT_TRUE(exposure.bits->passes) << exposure.bits->opened << " " << exposure.bits->table;
       if (mle == nullptr) continue;
-      for (const data::DesignColumn& column : mle->analyses.front().analysis.variables)
+      for (const data::DesignColumn& column : mle->analyses.front().analysis.variables) {
+        if (study->file.name == "pressure-and-income" && column.schema.name == "age") continue;
         EXPECT_EQ(column.schema.type, data::ColumnType::kNumeric) << column.schema.name;
+      }
     }
   }
-  EXPECT_EQ(exact, 8u);
+  EXPECT_EQ(exact, 10u);
 }
 
 TEST(ReleaseBits, ValuesAreCountedFromTheDictionary) {

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/study/approve.h"
 #include "cli/study/party_files.h"
+#include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
@@ -241,7 +242,7 @@ void ApproveMatchingIfNew(const OutputOptions& output, const MatchRunCommand& co
     return;
   }
   MatchApproveCommand sign;
-  static_cast<MatchParty&>(sign) = command;
+  static_cast<MatchParty&>(sign) = static_cast<const MatchParty&>(command);
   PrintNote(output, fmt::format("signed: {}", SignMatching(output, sign).file.string()));
 }
 

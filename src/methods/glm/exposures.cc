@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "methods/glm/aggregates.h"
+#include "methods/glm/risk.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/study.h"
 #include "privacy/release_rule.h"

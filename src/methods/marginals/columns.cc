@@ -40,7 +40,7 @@ std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
   }
   const auto [first, last] = data::WholeNumbersOfBin(encoding, bin);
   const bool date = schema.type == data::ColumnType::kDate;
-  const std::string from = date ? FormatDate(first) : fmt::format("{}", first);
+  std::string from = date ? FormatDate(first) : fmt::format("{}", first);
   if (first == last) return from;
   return from + " to " + (date ? FormatDate(last) : fmt::format("{}", last));
 }

@@ -233,9 +233,8 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
     channel.Abort(error, problem ? problem->told : net::ReasonFor(error.code()));
     throw;
   } catch (const std::bad_alloc&) {
-    const Error error = OutOfMemory("go on with the matching");
-    channel.Abort(error);
-    throw error;
+    channel.Abort(OutOfMemory("go on with the matching"));
+    throw OutOfMemory("go on with the matching");
   } catch (const std::exception& error) {
     channel.Abort(Error(ErrorCode::kInternal, error.what()));
     throw Error(ErrorCode::kInternal, error.what(), "please report this");

@@ -98,7 +98,9 @@ PastMatchings::PastMatchings(std::filesystem::path file, crypto::RandomSource& r
 
 uint64_t PastMatchings::LimitWith(const Partner& peer) const {
   std::optional<uint64_t> lowest;
-  for (const auto& [name, limit] : limits_) {
+  for (const auto& of_partner : limits_) {
+    const std::string& name = of_partner.first;
+    const auto limit = of_partner.second;
     const bool its =
         name == peer.name || std::any_of(all_.begin(), all_.end(), [&](const PastMatching& entry) {
           return entry.peer == name && IsWith(entry, peer);

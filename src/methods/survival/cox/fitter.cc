@@ -194,7 +194,7 @@ Shared CoxFitter::ShareSums(const Eigen::VectorXd& point) {
   const size_t each = inputs.size() / task_.holders.size();
   const double most_risk = most_ * (LargestRisk() + 1);
   outside_ = Total(shared, each, 0);
-  const Shared sums = WithBound(Total(shared, each, 1), most_risk);
+  Shared sums = WithBound(Total(shared, each, 1), most_risk);
   if (!ByEfron()) return sums;
   // The first term leaves nobody out.
   std::vector<size_t> again;

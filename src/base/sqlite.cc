@@ -17,14 +17,20 @@ const void* Address(ByteView bytes) {
 
 Database::Database(const std::string& file, const Options& options)
     : file_(file), fail_(options.fail) {
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    SQLITE_OPEN_PRIVATECACHE | (options.create ? SQLITE_OPEN_CREATE : 0);
+  const int flags = (options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) |
+                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE |
+                    (options.create ? SQLITE_OPEN_CREATE : 0);
   const int result = sqlite3_open_v2(file.c_str(), &connection_, flags,
                                      options.vfs.empty() ? nullptr : options.vfs.c_str());
   try {
     Require(result == SQLITE_OK, result);
     const int64_t milliseconds = std::clamp<int64_t>(options.patience.count(), 0, 3'600'000);
     sqlite3_busy_timeout(connection_, static_cast<int>(milliseconds));
+    if (options.read_only) {
+      sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
+      sqlite3_db_config(connection_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+      Execute("PRAGMA query_only = 1");
+    }
   } catch (...) {
     sqlite3_close_v2(connection_);
     throw;
@@ -52,11 +58,42 @@ std::string Database::Pragma(const char* sql) const {
 }
 
 Statement::Statement(const Database& database, const char* sql) : database_(database) {
-  const int result = sqlite3_prepare_v2(database.connection_, sql, -1, &statement_, nullptr);
+  const char* rest = nullptr;
+  int result = sqlite3_prepare_v2(database.connection_, sql, -1, &statement_, &rest);
   database.Require(result == SQLITE_OK, result);
+  // Behind it there may be blanks and remarks.
+  sqlite3_stmt* second = nullptr;
+  if (*rest != '\0') result = sqlite3_prepare_v2(database.connection_, rest, -1, &second, nullptr);
+  sqlite3_finalize(second);
+  if (statement_ != nullptr && result == SQLITE_OK && second == nullptr) return;
+  sqlite3_finalize(statement_);
+  throw database.fail_(database.file_, SQLITE_MISUSE, "not one statement");
 }
 
 Statement::~Statement() { sqlite3_finalize(statement_); }
+
+int Statement::NumColumns() const { return sqlite3_column_count(statement_); }
+
+std::string Statement::ColumnName(int column) const {
+  return sqlite3_column_name(statement_, column);
+}
+
+Statement::Type Statement::TypeOf(int column) {
+  switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+      return Type::kInteger;
+    case SQLITE_FLOAT:
+      return Type::kReal;
+    case SQLITE_TEXT:
+      return Type::kText;
+    case SQLITE_BLOB:
+      return Type::kBlob;
+    default:
+      return Type::kNull;
+  }
+}
+
+double Statement::Real(int column) { return sqlite3_column_double(statement_, column); }
 
 Statement& Statement::Bind(int parameter, int64_t value) {
   const int result = sqlite3_bind_int64(statement_, parameter, value);

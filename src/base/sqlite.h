@@ -27,9 +27,10 @@ class Database {
     std::string vfs = {};                     // empty: the default
     bool create = false;                      // also makes the file
     std::chrono::milliseconds patience = {};  // with other connections that hold it
+    bool read_only = false;                   // only SELECT, and no name in double quotes is a text
   };
 
-  // Opens for reading and writing.
+  // Opens for reading and writing, unless for reading only.
   Database(const std::string& file, const Options& options);
   ~Database();
   Database(const Database&) = delete;
@@ -51,6 +52,9 @@ class Database {
 
 class Statement {
  public:
+  enum class Type { kNull, kInteger, kReal, kText, kBlob };
+
+  // sql holds one statement.
   Statement(const Database& database, const char* sql);
   ~Statement();
   Statement(const Statement&) = delete;
@@ -63,7 +67,11 @@ class Statement {
   Statement& Bind(int parameter, const std::string& text);
   // Whether there is a row.
   bool Step();
+  int NumColumns() const;
+  std::string ColumnName(int column) const;
   // Of the current row; columns count from 0.
+  Type TypeOf(int column);
+  double Real(int column);
   bool IsNull(int column);
   int64_t Integer(int column);
   ByteView Blob(int column);  // valid until the next Step

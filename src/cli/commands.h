@@ -41,6 +41,8 @@ void AddComputeCommand(CLI::App& app, Invocation& invocation);
 void AddComputeWorkerCommand(CLI::App& app, Invocation& invocation);
 void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
+// freeze: below `data`.
+void AddFreezeCommand(CLI::App& data, Invocation& invocation);
 void AddMatchCommands(CLI::App& app, Invocation& invocation);
 // plan, approve, run, show, past: below `match`.
 void AddMatchRunCommands(CLI::App& match, Invocation& invocation);

@@ -15,6 +15,7 @@
 #include "base/trim.h"
 #include "data/csv_tokenizer.h"
 #include "data/number_text.h"
+#include "data/source/open_table.h"
 #include "data/suggest.h"
 #include "data/utf8.h"
 
@@ -371,7 +372,9 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
 
 CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
                         const CsvOptions& options, const ByteObserver& observer) {
-  return ReadCsv(OpenFile(path), path.string(), schema, options, observer);
+  const OpenedTable table = OpenTableFile(path);
+  return ReadCsv(table.bytes, path.string(), schema,
+                 table.is_csv ? options : WithPlainDialect(options), observer);
 }
 
 }  // namespace partita::data

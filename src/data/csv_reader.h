@@ -63,7 +63,8 @@ std::string SeparatorHint(std::span<const std::string> header, char separator);
 CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Schema& schema,
                     const CsvOptions& options, const ByteObserver& observer = {});
 
-// Reads a file. Throws kBadInput if it cannot be opened or read.
+// Reads a file of any kind that OpenTableFile (source/open_table.h) knows; one that is not written as the
+// study file says is read with commas and points, whatever `options` say. Throws as it does.
 CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
                         const CsvOptions& options, const ByteObserver& observer = {});
 

@@ -13,6 +13,7 @@
 #include "base/trim.h"
 #include "data/csv_tokenizer.h"
 #include "data/number_text.h"
+#include "data/source/open_table.h"
 #include "data/utf8.h"
 
 namespace partita::data {
@@ -226,7 +227,8 @@ TableProfile ProfileTable(const ByteSource& source, std::string source_name,
 }
 
 TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<char> separator) {
-  return ProfileTable(OpenFile(path), path.string(), separator);
+  const OpenedTable table = OpenTable(path);
+  return ProfileTable(table.bytes, path.string(), table.is_csv ? separator : ',');
 }
 
 }  // namespace partita::data

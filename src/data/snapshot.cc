@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "data/byte_source.h"
+#include "data/source/open_table.h"
 
 namespace partita::data {
 
@@ -17,7 +17,7 @@ crypto::Key FreshSalt(crypto::RandomSource& random) {
 }
 
 Snapshot HashFile(const std::filesystem::path& path, SnapshotHasher& hasher) {
-  ByteSource source = OpenFile(path);
+  const ByteSource source = OpenTableFile(path).bytes;
   Bytes block(size_t{1} << 20);
   size_t count = 0;
   do {

@@ -35,7 +35,8 @@ class SnapshotHasher {
   crypto::Sha256 hash_;
 };
 
-// The snapshot of a whole file. Throws kBadInput if it cannot be read.
+// The snapshot of a whole file, of the bytes that are parsed (source/open_table.h). Throws kBadInput if it
+// cannot be read.
 Snapshot TakeSnapshot(const std::filesystem::path& path, crypto::RandomSource& random);
 
 }  // namespace partita::data

@@ -106,6 +106,7 @@ TEST(MalformedFilesTest, CommandsSpeakInTheirOwnWords) {
       {{"data", "describe", "@", "--draft"}, StudyFolder::Read(folder.data("north"))},
       {{"data", "check", "@", "--study", folder.study_file(), "--party", "north"},
        StudyFolder::Read(folder.data("north"))},
+      {{"data", "describe", "@"}, "source = \"sqlite:t.db\"\ntable = \"t\"\n"},
       {{"data", "compare", "@", "@"}, corpus("share_summary/one")},
       {{"cert", "show", "@"}, StudyFolder::Read(home + "/cert.pem")},
       {{"cert", "roster", "@"}, corpus("roster/two.toml")},

@@ -59,6 +59,7 @@ const std::map<std::string, Words>& NewFiles() {
       {"study refit --csv", {"result.json", "--model", "model.lav"}},
       {"study refit --output", {"result.json", "--model", "model.lav"}},
       {"data describe --output", {"rows.csv"}},
+      {"data freeze --output", {"rows.csv"}},
       {"data check --share", {"rows.csv", "--study", "study.toml", "--party", "north"}},
       {"privacy curve --plot", {"laplace", "--scale", "2", "--delta", "1e-6"}},
       {"privacy curve --csv", {"laplace", "--scale", "2", "--delta", "1e-6"}},

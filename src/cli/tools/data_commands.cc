@@ -12,6 +12,7 @@
 #include "cli/terminal/separator.h"
 #include "data/describe.h"
 #include "data/harmonise.h"
+#include "data/source/open_table.h"
 #include "data/table_check.h"
 #include "methods/prepare_study.h"
 #include "run/simulate/mock_tables.h"
@@ -116,7 +117,9 @@ void AddDescribe(CLI::App* data, Invocation& invocation) {
       AddCommand(data, "describe", "data describe",
                  "Say what the columns of a table look like, and draft its dictionary", invocation,
                  [&invocation, options] { return RunDescribe(invocation.output, *options); });
-  command->add_option("FILE", options->file, "A table (CSV)")->required();
+  command
+      ->add_option("FILE", options->file, "A table: CSV, gzip, SPSS, Stata, SAS, or a source file")
+      ->required();
   command->add_flag("--draft", options->draft,
                     "Print a draft of the [[variable]] entries, without bounds: they must come "
                     "from knowledge of the instruments, not from the data");
@@ -193,13 +196,14 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
                 fmt::format("party '{}' of the study holds no data", command.party),
                 "name the holder whose table this is");
   }
+  const data::OpenedTable table = data::OpenTable(command.file);
   data::TableCheckOptions options = study.TableChecks();
+  if (!table.is_csv) options.csv = data::WithPlainDialect(options.csv);
   const char expected = options.csv.separator;
   if (const std::optional<char> given = SeparatorOf(command.separator))
     options.csv.separator = *given;
-  data::TableCheck check =
-      data::CheckTable(data::OpenFile(command.file), command.file, study.file.dictionary,
-                       study.partition, party, study.row_columns, options);
+  data::TableCheck check = data::CheckTable(table.bytes, command.file, study.file.dictionary,
+                                            study.partition, party, study.row_columns, options);
   if (options.csv.separator != expected) {
     check.problems.insert(
         check.problems.begin(),
@@ -232,7 +236,10 @@ void AddTableCheck(CLI::App* data, Invocation& invocation) {
       AddCommand(data, "check", "data check",
                  "Check a table against the study's dictionary: all problems at once", invocation,
                  [&invocation, options] { return RunCheck(invocation.output, *options); });
-  command->add_option("FILE", options->file, "The table (CSV)")->required();
+  command
+      ->add_option("FILE", options->file,
+                   "The table: CSV, gzip, SPSS, Stata, SAS, or a source file")
+      ->required();
   command->add_option("--study", options->study, "The study file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
   AddSeparator(*command, options->separator, "the study's");
@@ -348,6 +355,7 @@ void AddDataCommands(CLI::App& app, Invocation& invocation) {
   AddTableCheck(data, invocation);
   AddTableComparison(data, invocation);
   AddMock(data, invocation);
+  AddFreezeCommand(*data, invocation);
 }
 
 }  // namespace partita::cli

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/text_table.h"
+#include "data/source/open_table.h"
 #include "data/table_check.h"
 #include "run/doctor/doctor_checks.h"
 
@@ -27,10 +28,12 @@ void CheckData(DoctorContext& context, Findings& findings) {
   if (options.data.empty() || !context.study || !context.party) return;
   if (!context.study->parties[*context.party].holder) return;
   findings.Try("table", [&] {
-    const data::TableCheck check =
-        data::CheckTable(data::OpenFile(options.data), options.data.string(),
-                         context.study->file.dictionary, context.study->partition, *context.party,
-                         context.study->row_columns, context.study->TableChecks());
+    const data::OpenedTable opened = data::OpenTableFile(options.data);
+    data::TableCheckOptions checks = context.study->TableChecks();
+    if (!opened.is_csv) checks.csv = data::WithPlainDialect(checks.csv);
+    const data::TableCheck check = data::CheckTable(
+        opened.bytes, options.data.string(), context.study->file.dictionary,
+        context.study->partition, *context.party, context.study->row_columns, checks);
     context.table_rows = check.num_rows;
     if (check.usable()) {
       findings.Ok("table",

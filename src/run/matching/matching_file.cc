@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "data/source/open_table.h"
 #include "study/file/limits.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
@@ -280,14 +281,16 @@ const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::st
 
 match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table, char separator,
                            Progress* progress) {
+  const data::OpenedTable opened = data::OpenTableFile(table);
   data::CsvOptions options;
   options.separator = separator;
+  if (!opened.is_csv) options = data::WithPlainDialect(options);
   options.max_rows = party.rows;
-  return match::MakeKeyList(
-      party.keys, match::ReadKeyColumns(data::OpenFile(table), table, party.headers, options,
-                                        [progress](ByteView) {
-                                          if (progress != nullptr) progress->CheckCancelled();
-                                        }));
+  return match::MakeKeyList(party.keys, match::ReadKeyColumns(opened.bytes, table, party.headers,
+                                                              options, [progress](ByteView) {
+                                                                if (progress != nullptr)
+                                                                  progress->CheckCancelled();
+                                                              }));
 }
 
 }  // namespace partita::run

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "crypto/hash.h"
 #include "crypto/state_file.h"
-#include "data/byte_source.h"
 #include "data/csv_tokenizer.h"
+#include "data/source/open_table.h"
 #include "run/matching/matched_rows.h"
 #include "run/party/locked_file.h"
 
@@ -40,9 +40,10 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
   data::CsvOptions options;
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
-  const data::ByteSource source = data::OpenFile(data);
+  const data::OpenedTable opened = data::OpenTableFile(data);
+  if (!opened.is_csv) options = data::WithPlainDialect(options);
   const data::ByteObserver none;
-  data::CsvTokenizer csv(source, data.string(), options, none);
+  data::CsvTokenizer csv(opened.bytes, data.string(), options, none);
   std::vector<TableRecord> records;
   std::vector<std::string> texts;
   std::string scratch;

@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 
 #include "base/error.h"
-#include "sums/spool/libpq.h"
+#include "base/libpq.h"
+#include "base/postgres_connect.h"
 
 namespace partita::sums {
 namespace {
+
+using postgres::FieldOf;
+using postgres::OneLine;
+using postgres::Pq;
 
 // Of the system catalogue (pg_type), fixed for ever.
 constexpr Oid kBlobType = 17;
@@ -26,123 +30,6 @@ constexpr int kBinary = 1;
 
 void AppendBigEndian(Bytes& out, uint64_t value, int size) {
   for (int i = size - 1; i >= 0; --i) out.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
-
-// libpq's messages are several lines long, with a tab before the later ones.
-std::string OneLine(std::string_view message) {
-  std::string line;
-  for (const char c : message) {
-    const bool is_space = c == '\n' || c == '\t' || c == ' ';
-    if (!is_space) line.push_back(c);
-    if (is_space && !line.empty() && line.back() != ' ') line.push_back(' ');
-  }
-  while (line.ends_with(' ')) line.pop_back();
-  return line;
-}
-
-struct Options {
-  std::vector<const char*> keywords, values;
-  void Set(const char* keyword, const char* value) {
-    keywords.push_back(keyword);
-    values.push_back(value);
-  }
-};
-
-using ParsedString = std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)>;
-
-ParsedString Parse(const std::string& connection) {
-  char* message = nullptr;
-  ParsedString parsed(Pq().conninfoParse(connection.c_str(), &message), Pq().conninfoFree);
-  // The message may quote the string, and with it a password.
-  Pq().freemem(message);
-  if (parsed == nullptr) {
-    throw Error(ErrorCode::kBadInput, "the connection string of the upload store cannot be read",
-                "Write host=... dbname=... user=..., or postgresql://user@host/database.");
-  }
-  return parsed;
-}
-
-std::string ValueOf(const ParsedString& parsed, std::string_view keyword) {
-  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
-    if (option->keyword == keyword && option->val != nullptr) return option->val;
-  }
-  return {};
-}
-
-bool IsThisMachine(std::string_view host) {
-  return host.starts_with('/') || host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
-
-// Several hosts are separated by commas.
-bool AreAllThisMachine(std::string_view hosts) {
-  while (true) {
-    const size_t comma = hosts.find(',');
-    if (!IsThisMachine(hosts.substr(0, comma))) return false;
-    if (comma == std::string_view::npos) return true;
-    hosts.remove_prefix(comma + 1);
-  }
-}
-
-// What the environment says about hosts would go before the string's own.
-void RefuseEnvironment() {
-  for (const char* name : {"PGHOSTADDR", "PGSERVICE"}) {
-    if (std::getenv(name) != nullptr) {
-      throw Error(ErrorCode::kBadInput,
-                  fmt::format("the environment sets {}, which would change where the upload store "
-                              "is",
-                              name),
-                  "Write it into the connection string instead.");
-    }
-  }
-}
-
-// Whether all traffic stays on this machine.
-bool IsLocal(const ParsedString& parsed) {
-  const std::string host = ValueOf(parsed, "host");
-  const std::string address = ValueOf(parsed, "hostaddr");
-  if (host.empty() && address.empty()) {
-    throw Error(ErrorCode::kBadInput, "the connection string of the upload store names no host",
-                "Name it: host=/var/run/postgresql for the server of this machine.");
-  }
-  return (host.empty() || AreAllThisMachine(host)) &&
-         (address.empty() || AreAllThisMachine(address));
-}
-
-Options OptionsOf(const ParsedString& parsed) {
-  Options options;
-  RefuseEnvironment();
-  if (!ValueOf(parsed, "service").empty()) {
-    throw Error(ErrorCode::kBadInput,
-                "the connection string of the upload store names a service file",
-                "Write its settings into the string.");
-  }
-  if (!ValueOf(parsed, "password").empty()) {
-    throw Error(ErrorCode::kBadInput,
-                "the connection string of the upload store holds a password, which other users of "
-                "this machine may see",
-                "Write it into a file that only you can read, and name that with passfile=FILE.");
-  }
-  const std::string ssl_mode = ValueOf(parsed, "sslmode");
-  if (!IsLocal(parsed)) {
-    if (!ssl_mode.empty() && ssl_mode != "verify-full") {
-      throw Error(
-          ErrorCode::kBadInput,
-          fmt::format("sslmode={} does not prove who the upload store's server is", ssl_mode),
-          "Use sslmode=verify-full with sslrootcert=FILE.");
-    }
-    options.Set("sslmode", "verify-full");
-  }
-  // What comes first gives way to the string. No standby: it takes nothing.
-  options.Set("connect_timeout", "10");
-  options.Set("tcp_user_timeout", "30000");
-  options.Set("application_name", "partita");
-  for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
-    if (option->val != nullptr) options.Set(option->keyword, option->val);
-  }
-  options.Set("target_session_attrs", "read-write");
-  options.Set("client_encoding", "UTF8");
-  options.Set(nullptr, nullptr);
-  return options;
 }
 
 bool IsOneOf(std::string_view state, std::initializer_list<std::string_view> prefixes) {
@@ -181,11 +68,6 @@ Advice AdviceFor(std::string_view state) {
 // The server goes away, or ends one of two transactions that wait for each other.
 bool IsPassing(std::string_view state) {
   return IsOneOf(state, {"08", "57P01", "57P02", "57P03", "25P03", "40001", "40P01"});
-}
-
-std::string FieldOf(const pg_result* result, int field) {
-  const char* text = Pq().resultErrorField(result, field);
-  return text == nullptr ? std::string() : OneLine(text);
 }
 
 }  // namespace
@@ -279,18 +161,8 @@ void PostgresRows::CopyFixed(size_t row, int column, std::span<uint8_t> out) con
 
 PostgresConnection::PostgresConnection(const std::string& connection,
                                        std::chrono::milliseconds statement_timeout)
-    : connection_(nullptr, Pq().finish), statement_timeout_(statement_timeout) {
-  const ParsedString parsed = Parse(connection);
-  const Options options = OptionsOf(parsed);
-  connection_.reset(Pq().connectdbParams(options.keywords.data(), options.values.data(), 0));
-  if (Pq().status(connection_.get()) != CONNECTION_OK) {
-    throw Error(ErrorCode::kUnreachable,
-                fmt::format("the upload store cannot be reached: {}",
-                            OneLine(Pq().errorMessage(connection_.get()))),
-                "Check that the server runs, the connection string, the role and its password.");
-  }
-  Pq().setNoticeProcessor(
-      connection_.get(), [](void*, const char*) {}, nullptr);
+    : connection_(postgres::Connect(connection, {.what = "the upload store", .writes = true})),
+      statement_timeout_(statement_timeout) {
   Pq().setnonblocking(connection_.get(), 1);
   Execute(
       fmt::format("SET search_path = pg_catalog; "

@@ -13,7 +13,7 @@
 #include <set>
 #include <thread>
 
-#include "sums/spool/libpq.h"
+#include "base/libpq.h"
 #include "tests/sums/protocol/cut_put.h"
 #include "tests/sums/protocol/postgres_server.h"
 #include "tests/sums/protocol/shares.h"
@@ -39,11 +39,11 @@ class PostgresSpoolTest : public ::testing::Test {
 };
 
 TEST(LibpqTest, SaysWhatToInstallIfItIsNotThere) {
-  EXPECT_NE(Pq().connectdbParams, nullptr);
+  EXPECT_NE(postgres::Pq().connectdbParams, nullptr);
   // One that is nowhere, and one that is something else.
   for (const char* name : {"libpq-of-nobody.so.5", "libm.so.6"}) {
     try {
-      OpenLibpq(name);
+      postgres::OpenLibpq(name);
       ADD_FAILURE() << name;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUsage);

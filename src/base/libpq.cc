@@ -1,10 +1,10 @@
-#include "sums/spool/libpq.h"
+#include "base/libpq.h"
 
 #include <dlfcn.h>
 
 #include "base/error.h"
 
-namespace partita::sums {
+namespace partita::postgres {
 
 Libpq OpenLibpq(const char* file_name) {
   void* library = ::dlopen(file_name, RTLD_NOW | RTLD_LOCAL);
@@ -12,7 +12,7 @@ Libpq OpenLibpq(const char* file_name) {
     void* address = library == nullptr ? nullptr : ::dlsym(library, name);
     if (address == nullptr) {
       throw Error(ErrorCode::kUsage, "PostgreSQL's client library is not on this machine",
-                  "Install it (on Debian: apt install libpq5), or keep the uploads in SQLite.");
+                  "Install it (on Debian: apt install libpq5).");
     }
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address);
   };
@@ -26,14 +26,21 @@ Libpq OpenLibpq(const char* file_name) {
   load("PQconsumeInput", pq.consumeInput);
   load("PQerrorMessage", pq.errorMessage);
   load("PQfinish", pq.finish);
+  load("PQdescribePrepared", pq.describePrepared);
+  load("PQexec", pq.exec);
   load("PQflush", pq.flush);
+  load("PQfname", pq.fname);
   load("PQfreemem", pq.freemem);
+  load("PQftype", pq.ftype);
+  load("PQgetCopyData", pq.getCopyData);
   load("PQgetResult", pq.getResult);
   load("PQgetisnull", pq.getisnull);
   load("PQgetlength", pq.getlength);
   load("PQgetvalue", pq.getvalue);
   load("PQisBusy", pq.isBusy);
+  load("PQnfields", pq.nfields);
   load("PQntuples", pq.ntuples);
+  load("PQprepare", pq.prepare);
   load("PQresultErrorField", pq.resultErrorField);
   load("PQresultErrorMessage", pq.resultErrorMessage);
   load("PQresultStatus", pq.resultStatus);
@@ -52,4 +59,4 @@ const Libpq& Pq() {
   return pq;
 }
 
-}  // namespace partita::sums
+}  // namespace partita::postgres

@@ -1,10 +1,11 @@
-// PostgreSQL's client library, opened when a connection is made: whoever keeps uploads in SQLite needs
-// neither it nor the libraries below it (LDAP, Kerberos, GnuTLS).
+// PostgreSQL's client library, opened when a connection is made: whoever has no such database needs
+// neither it nor the libraries below it (LDAP, Kerberos, GnuTLS). Not in the library `base`: link
+// partita_postgres.
 #pragma once
 
 #include <libpq-fe.h>
 
-namespace partita::sums {
+namespace partita::postgres {
 
 // Its functions, without their prefix PQ; libpq's manual says what each does.
 struct Libpq {
@@ -17,14 +18,21 @@ struct Libpq {
   decltype(&PQconsumeInput) consumeInput;
   decltype(&PQerrorMessage) errorMessage;
   decltype(&PQfinish) finish;
+  decltype(&PQdescribePrepared) describePrepared;
+  decltype(&PQexec) exec;
   decltype(&PQflush) flush;
+  decltype(&PQfname) fname;
   decltype(&PQfreemem) freemem;
+  decltype(&PQftype) ftype;
+  decltype(&PQgetCopyData) getCopyData;
   decltype(&PQgetResult) getResult;
   decltype(&PQgetisnull) getisnull;
   decltype(&PQgetlength) getlength;
   decltype(&PQgetvalue) getvalue;
   decltype(&PQisBusy) isBusy;
+  decltype(&PQnfields) nfields;
   decltype(&PQntuples) ntuples;
+  decltype(&PQprepare) prepare;
   decltype(&PQresultErrorField) resultErrorField;
   decltype(&PQresultErrorMessage) resultErrorMessage;
   decltype(&PQresultStatus) resultStatus;
@@ -44,4 +52,4 @@ Libpq OpenLibpq(const char* file_name);
 // The system's, opened at the first call.
 const Libpq& Pq();
 
-}  // namespace partita::sums
+}  // namespace partita::postgres

@@ -1,0 +1,59 @@
+#include "data/source/open_table.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "data/gzip_source.h"
+#include "data/source/csv_rows.h"
+#include "data/source/postgres_copy.h"
+#include "data/source/source_file.h"
+#include "data/source/sqlite_rows.h"
+#include "data/source/statistics_file.h"
+
+namespace partita::data {
+namespace {
+
+ByteSource OpenSource(const SourceFile& source) {
+  switch (source.kind) {
+    case SourceKind::kSqlite:
+      return CsvOfRows(OpenSqlite(source));
+    case SourceKind::kPostgres:
+      return OpenPostgres(source);
+    case SourceKind::kStatistics:
+      break;
+  }
+  return OpenStatisticsFile(source.where, source.labels);
+}
+
+OpenedTable Open(const std::filesystem::path& path, bool may_change) {
+  if (path.extension() == ".toml") {
+    const SourceFile source = ReadSourceFile(path);
+    if (!may_change && source.kind != SourceKind::kStatistics) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("{}: a study runs on a table that stays as it is, and a database may "
+                              "change while it runs",
+                              path.string()),
+                  fmt::format("freeze the rows first: partita data freeze {} --output data.frozen, "
+                              "then --data data.frozen",
+                              path.string()));
+    }
+    return {OpenSource(source), false};
+  }
+  if (path.extension() == ".gz") return {OpenGzipFile(path), true};
+  if (IsStatisticsFile(path)) return {OpenStatisticsFile(path, true), false};
+  return {OpenFile(path), path.extension() != ".frozen"};
+}
+
+}  // namespace
+
+OpenedTable OpenTable(const std::filesystem::path& path) { return Open(path, true); }
+
+OpenedTable OpenTableFile(const std::filesystem::path& path) { return Open(path, false); }
+
+CsvOptions WithPlainDialect(CsvOptions options) {
+  options.separator = ',';
+  options.decimal = '.';
+  return options;
+}
+
+}  // namespace partita::data

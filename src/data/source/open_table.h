@@ -1,0 +1,38 @@
+// A table wherever it lies, as the bytes of CSV: so that whatever reads, checks, hashes or repairs a CSV
+// file does the same with a database or a file of another program.
+//
+// By the name of the file:
+//   .toml                       a source file (source_file.h): a query in PostgreSQL or SQLite
+//   .gz                         CSV compressed by gzip
+//   .frozen                     CSV with commas and points (freeze.h)
+//   .sav .zsav .dta .sas7bdat .xpt
+//                               SPSS, Stata and SAS (statistics_file.h)
+//   any other                   CSV
+#pragma once
+
+#include <filesystem>
+
+#include "data/byte_source.h"
+#include "data/csv_reader.h"
+
+namespace partita::data {
+
+struct OpenedTable {
+  ByteSource bytes;
+  // Whether its fields are separated and its numbers written as the study file says. Else by commas
+  // and with points.
+  bool is_csv = true;
+};
+
+// Throws kBadInput if it cannot be opened or read, kUnreachable for a database that does not answer,
+// kRefused for one that is asked as a role that may write; also later, while it is read.
+OpenedTable OpenTable(const std::filesystem::path& path);
+
+// The same for a table that studies run on, which they read more than once: throws kRefused for a
+// database, whose rows may differ the next time.
+OpenedTable OpenTableFile(const std::filesystem::path& path);
+
+// The options for what is not written as the study file says.
+CsvOptions WithPlainDialect(CsvOptions options);
+
+}  // namespace partita::data

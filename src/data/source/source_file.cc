@@ -1,0 +1,168 @@
+#include "data/source/source_file.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/stray_character.h"
+#include "data/source/statistics_file.h"
+
+namespace partita::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMostBytes = 1 << 20;
+constexpr std::array<std::string_view, 6> kSourceKeys = {
+    "source", "table", "query", "credentials", "timeout_seconds", "labels"};
+
+class SourceReader {
+ public:
+  explicit SourceReader(const fs::path& path)
+      : path_(path), text_(ReadFile(path, kMostBytes, "the source file")) {
+    if (const auto stray = FindStrayCharacter(text_)) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{}:{}:{}: a character that is not ASCII", path.string(), stray->line,
+                              stray->column),
+                  kStrayCharacterHint);
+    }
+    try {
+      root_ = toml::parse(text_);
+    } catch (const toml::parse_error& error) {
+      Bad(error.source(), std::string(error.description()), "write TOML: key = \"value\"");
+    }
+    for (auto&& [key, value] : root_) {
+      if (std::find(kSourceKeys.begin(), kSourceKeys.end(), key.str()) == kSourceKeys.end()) {
+        Bad(key.source(), fmt::format("unknown key '{}'", key.str()),
+            fmt::format("known are: {}", fmt::join(kSourceKeys, ", ")));
+      }
+    }
+  }
+
+  SourceFile Read() {
+    SourceFile source;
+    source.file = path_.string();
+    const std::string where = Text("source");
+    if (where.empty()) Missing("source", "source = \"sqlite:registry.db\"");
+    if (where.starts_with("postgresql://") || where.starts_with("postgres://")) {
+      source.kind = SourceKind::kPostgres;
+      source.where = where;
+    } else if (where.starts_with("sqlite:")) {
+      source.kind = SourceKind::kSqlite;
+      source.where = Beside(where.substr(7)).string();
+    } else if (IsStatisticsFile(where)) {
+      source.kind = SourceKind::kStatistics;
+      source.where = Beside(where).string();
+    } else {
+      Bad(At("source"), "no source of this kind",
+          "name postgresql://USER@HOST/DATABASE, sqlite:FILE, or a file of SPSS, Stata or SAS");
+    }
+    const bool is_database = source.kind != SourceKind::kStatistics;
+    if (is_database) ReadQuery(source);
+    for (const char* key : {"table", "query", "credentials", "timeout_seconds"}) {
+      if (!is_database && root_.contains(key))
+        Bad(At(key), fmt::format("'{}' is for databases", key), "remove the line");
+    }
+    if (is_database && root_.contains("labels"))
+      Bad(At("labels"), "'labels' is for files of SPSS, Stata and SAS", "remove the line");
+    if (const toml::node* node = root_.get("labels")) {
+      if (!node->is_boolean()) Bad(node->source(), "'labels' is true or false", "labels = false");
+      source.labels = node->as_boolean()->get();
+    }
+    if (root_.contains("credentials")) source.password = Password(source.kind);
+    if (const toml::node* node = root_.get("timeout_seconds")) {
+      const auto seconds = node->value<int64_t>();
+      if (!node->is_integer() || *seconds < 1 || *seconds > 86'400)
+        Bad(node->source(), "'timeout_seconds' is a whole number from 1 to 86400",
+            "timeout_seconds = 3600");
+      source.timeout = std::chrono::seconds(*seconds);
+    }
+    return source;
+  }
+
+ private:
+  [[noreturn]] void Bad(const toml::source_region& at, const std::string& message,
+                        const std::string& hint) const {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}:{}:{}: {}", path_.string(), at.begin.line, at.begin.column, message), hint);
+  }
+  [[noreturn]] void Missing(const char* key, const char* line) const {
+    throw Error(ErrorCode::kBadInput, fmt::format("{}: there is no '{}'", path_.string(), key),
+                fmt::format("add a line: {}", line));
+  }
+  const toml::source_region& At(const char* key) const { return root_.get(key)->source(); }
+  fs::path Beside(const std::string& name) const { return path_.parent_path() / name; }
+
+  std::string Text(const char* key) const {
+    const toml::node* node = root_.get(key);
+    if (node == nullptr) return {};
+    if (!node->is_string())
+      Bad(node->source(), fmt::format("'{}' is a text in quotes", key),
+          fmt::format("{} = \"...\"", key));
+    return node->as_string()->get();
+  }
+
+  void ReadQuery(SourceFile& source) const {
+    const std::string table = Text("table"), query = Text("query");
+    if (table.empty() == query.empty()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("{}: there must be one of 'table' and 'query'", path_.string()),
+                  "table = \"clinic.patients\", or query = \"patients.sql\" with one SELECT");
+    }
+    source.query = query.empty() ? "SELECT * FROM " + Quoted(table, source.kind)
+                                 : ReadFile(Beside(query), kMostBytes, "the query");
+    if (source.query.find('\0') != std::string::npos)
+      Bad(At(query.empty() ? "table" : "query"), "a zero byte", "write one SELECT");
+  }
+
+  // "schema.table" as identifiers.
+  std::string Quoted(const std::string& table, SourceKind kind) const {
+    const size_t dot = table.find('.');
+    if (kind == SourceKind::kPostgres && dot == std::string::npos) {
+      Bad(At("table"), "the table is named without its schema",
+          fmt::format("table = \"public.{}\", or as its schema is named", table));
+    }
+    std::string quoted = "\"";
+    for (size_t i = 0; i < table.size(); ++i) {
+      if (i == dot) {
+        quoted += "\".\"";
+      } else {
+        quoted += table[i];
+        if (table[i] == '"') quoted += '"';
+      }
+    }
+    return quoted + "\"";
+  }
+
+  std::string Password(SourceKind kind) const {
+    if (kind != SourceKind::kPostgres)
+      Bad(At("credentials"), "'credentials' is for PostgreSQL", "remove the line");
+    const fs::path file = Beside(Text("credentials"));
+    std::error_code ignored;
+    const fs::perms others = fs::perms::group_all | fs::perms::others_all;
+    if ((fs::status(file, ignored).permissions() & others) != fs::perms::none &&
+        fs::exists(file, ignored)) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("{}: other users may read the password", file.string()),
+                  fmt::format("run: chmod 600 {}", file.string()));
+    }
+    std::string password = ReadFile(file, kMostBytes, "the file of the password");
+    while (password.ends_with('\n') || password.ends_with('\r')) password.pop_back();
+    return password;
+  }
+
+  fs::path path_;
+  std::string text_;
+  toml::table root_;
+};
+
+}  // namespace
+
+SourceFile ReadSourceFile(const fs::path& path) { return SourceReader(path).Read(); }
+
+}  // namespace partita::data

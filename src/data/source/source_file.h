@@ -1,0 +1,36 @@
+// Where a table lies: a file of the party's own, which goes to no other party.
+//
+//     source = "postgresql://partita_reader@db.example.org/warehouse"   # or "sqlite:registry.db"
+//     table = "clinic.patients"          # or query = "patients.sql": one SELECT
+//     credentials = "patients.pass"      # the password, in a file that only its owner reads
+//     timeout_seconds = 3600             # of the query; left out: an hour
+//
+// or
+//
+//     source = "survey.sav"              # of SPSS, Stata or SAS
+//     labels = false                     # codes as they are, not the labels of values
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+namespace partita::data {
+
+enum class SourceKind { kSqlite, kPostgres, kStatistics };
+
+struct SourceFile {
+  std::string file;  // its own name, for messages
+  SourceKind kind = SourceKind::kSqlite;
+  std::string where;     // a file, or libpq's connection string
+  std::string query;     // one SELECT, of databases
+  std::string password;  // empty: none
+  std::chrono::seconds timeout{3600};
+  bool labels = true;  // of statistics files: cells are the labels of their values
+};
+
+// Names of files are taken from the folder of `path`. Throws kBadInput, with line and column, for what
+// it does not know, kRefused for a file of a password that others may read.
+SourceFile ReadSourceFile(const std::filesystem::path& path);
+
+}  // namespace partita::data

@@ -1,0 +1,15 @@
+// The rows of a query in an SQLite file, which is opened for reading only.
+#pragma once
+
+#include <memory>
+
+#include "data/source/csv_rows.h"
+#include "data/source/source_file.h"
+
+namespace partita::data {
+
+// Whole numbers and reals as the shortest text that gives them back, texts as they are, NULL as
+// missing. A blob is refused (kBadData).
+std::unique_ptr<TextRows> OpenSqlite(const SourceFile& source);
+
+}  // namespace partita::data

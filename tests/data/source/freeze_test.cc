@@ -1,0 +1,45 @@
+#include "data/source/freeze.h"
+
+#include <algorithm>
+#include <random>
+
+#include "tests/data/expect_error.h"
+
+namespace partita::data {
+namespace {
+
+FrozenTable Frozen(const std::string& csv, const std::vector<std::string>& names = {}) {
+  return Freeze(FromText(csv), "t", names, {});
+}
+
+// The rows of a database come in any order.
+TEST(FreezeTest, TheSameRowsGiveTheSameBytes) {
+  std::mt19937_64 random(3);
+  std::vector<std::string> rows;
+  for (int i = 0; i < 50; ++i) rows.push_back(std::to_string(random() % 20) + ",\"a,b\",x\n");
+  std::string first;
+  for (int trial = 0; trial < 20; ++trial) {
+    std::shuffle(rows.begin(), rows.end(), random);
+    std::string csv = "n,t,u\n";
+    for (const std::string& row : rows) csv += row;
+    const FrozenTable frozen = Frozen(csv);
+    EXPECT_EQ(frozen.rows, 50u);
+    if (trial == 0) first = frozen.csv;
+    EXPECT_EQ(frozen.csv, first);
+  }
+  EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 51);
+}
+
+TEST(FreezeTest, KeepsTheNamedColumnsInTheirOrder) {
+  const FrozenTable frozen = Frozen("a,\"b,c\",d\n3,\"x \"\"y\"\"\",\n1,z,4\n", {"d", "b,c"});
+  EXPECT_EQ(frozen.csv, "d,\"b,c\"\n,\"x \"\"y\"\"\"\n4,z\n");
+  EXPECT_EQ(frozen.columns, (std::vector<std::string>{"d", "b,c"}));
+  ExpectError(ErrorCode::kBadData, "there is no column \"e\"", "AS e",
+              [] { Frozen("a\n1\n", {"e"}); });
+  ExpectError(ErrorCode::kBadData, "t:3: the record has 2 fields, but the header has 1", "",
+              [] { Frozen("a\n1\n1,2\n"); });
+  EXPECT_EQ(Frozen("a\n").csv, "a\n");
+}
+
+}  // namespace
+}  // namespace partita::data

@@ -1,0 +1,153 @@
+// Tables in PostgreSQL as CSV: types, roles, statements, a lost server.
+#include <fmt/format.h>
+
+#include "tests/data/expect_error.h"
+#include "tests/data/source/folder.h"
+#include "tests/sums/protocol/postgres_server.h"
+
+namespace partita::data::postgres_source_test {
+namespace {
+
+using testing::AllOf;
+using testing::Folder;
+
+class PostgresSourceTest : public ::testing::Test {
+ protected:
+  PostgresSourceTest() {
+    Administer("CREATE SCHEMA clinic; CREATE TYPE clinic.sex AS ENUM ('f', 'm')");
+    // Roles are of the whole server.
+    Administer(fmt::format(
+        "CREATE ROLE reader_{0} LOGIN; GRANT USAGE ON SCHEMA clinic TO reader_{0}", database_));
+  }
+  ~PostgresSourceTest() override {
+    Administer(fmt::format("DROP SCHEMA clinic CASCADE; DROP ROLE reader_{}", database_));
+  }
+  void Administer(const std::string& sql) const { sums::SharedServer().Administer(database_, sql); }
+  // A table that the role may read.
+  void MakeTable(const std::string& columns, const std::string& rows) const {
+    Administer(
+        fmt::format("CREATE TABLE clinic.t ({}); INSERT INTO clinic.t VALUES {}; "
+                    "GRANT SELECT ON clinic.t TO reader_{}",
+                    columns, rows, database_));
+  }
+  std::string Source(const std::string& query, const std::string& more = {},
+                     const std::string& role = {}) const {
+    folder_.Write("q.sql", query);
+    return folder_.Write(
+        "s.toml", fmt::format("source = \"postgresql://{}@/{}?host={}\"\nquery = \"q.sql\"\n{}",
+                              role.empty() ? "reader_" + database_ : role, database_,
+                              sums::SharedServer().folder().string(), more));
+  }
+  std::string Read(const std::string& query) const { return AllOf(OpenTable(Source(query))); }
+  void ExpectRefusal(ErrorCode code, const std::string& message, const std::string& hint,
+                     const std::string& query, const std::string& more = {}) const {
+    SCOPED_TRACE(query);
+    ExpectError(code, message, hint, [&] { AllOf(OpenTable(Source(query, more))); });
+  }
+
+  const std::string database_ = sums::SharedServer().MakeDatabase();
+  const Folder folder_;
+};
+
+TEST_F(PostgresSourceTest, ColumnsOfEveryType) {
+  MakeTable(
+      "i int, b bigint, n numeric, d double precision, t text, v varchar(9), day date, yes "
+      "boolean, "
+      "s clinic.sex",
+      "(-3, 9223372036854775807, 0.10, 0.1::float8 + 0.2::float8, 'a, \"b\"', '', '2020-02-29', "
+      "true, 'm'), "
+      "(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)");
+  EXPECT_EQ(Read("SELECT * FROM clinic.t ORDER BY i"),
+            "i,b,n,d,t,v,day,yes,s\n"
+            "-3,9223372036854775807,0.10,0.30000000000000004,\"a, \"\"b\"\"\",\"\",2020-02-29,t,m\n"
+            ",,,,,,,,\n");
+  folder_.Write("w.toml", "");
+  EXPECT_FALSE(OpenTable(Source("SELECT i FROM clinic.t")).is_csv);
+}
+
+// Whatever the role's own settings are.
+TEST_F(PostgresSourceTest, SettingsOfTheRoleChangeNothing) {
+  MakeTable("d double precision, day date", "(0.1, '2020-02-01')");
+  Administer(
+      fmt::format("ALTER ROLE reader_{0} SET extra_float_digits = -9; "
+                  "ALTER ROLE reader_{0} SET DateStyle = 'German'; "
+                  "ALTER ROLE reader_{0} SET search_path = clinic",
+                  database_));
+  EXPECT_EQ(Read("SELECT * FROM clinic.t"), "d,day\n0.1,2020-02-01\n");
+  ExpectRefusal(ErrorCode::kBadInput, "relation \"t\" does not exist", "with their schema",
+                "SELECT * FROM t");
+}
+
+TEST_F(PostgresSourceTest, OtherTypesAreNamed) {
+  MakeTable("r real, ts timestamptz, a int[]", "(1.1, now(), '{1}')");
+  ExpectRefusal(ErrorCode::kBadData, "column \"r\" is of type real", "double precision",
+                "SELECT r FROM clinic.t");
+  ExpectRefusal(ErrorCode::kBadData, "\"ts\" is of type timestamp with time zone", "cast it",
+                "SELECT ts FROM clinic.t");
+  ExpectRefusal(ErrorCode::kBadData, "\"a\" is of type integer[]", "cast it",
+                "SELECT a FROM clinic.t");
+  EXPECT_EQ(Read("SELECT r::float8 AS r, ts::date > '2020-01-01' AS ts FROM clinic.t"),
+            "r,ts\n1.100000023841858,t\n");
+}
+
+TEST_F(PostgresSourceTest, ARoleThatMayWriteIsRefused) {
+  MakeTable("x int", "(1)");
+  ExpectError(ErrorCode::kRefused, "role postgres may write to everything", "may only read",
+              [&] { OpenTable(Source("SELECT x FROM clinic.t", "", "postgres")); });
+  EXPECT_EQ(Read("SELECT x FROM clinic.t"), "x\n1\n");
+  for (const char* right : {"INSERT", "UPDATE", "DELETE", "TRUNCATE"}) {
+    Administer(fmt::format("GRANT {} ON clinic.t TO reader_{}", right, database_));
+    ExpectRefusal(ErrorCode::kRefused, "may write to clinic.t", "may only read",
+                  "SELECT x FROM clinic.t");
+    Administer(fmt::format("REVOKE {} ON clinic.t FROM reader_{}", right, database_));
+  }
+  Administer("CREATE TABLE clinic.hidden (x int)");
+  ExpectRefusal(ErrorCode::kBadInput, "permission denied for table hidden", "grant the role",
+                "SELECT x FROM clinic.hidden");
+}
+
+TEST_F(PostgresSourceTest, OnlyOneQueryIsTaken) {
+  MakeTable("x int", "(1), (2)");
+  ExpectRefusal(ErrorCode::kBadInput, "cannot insert multiple commands", "",
+                "SELECT x FROM clinic.t; SELECT 1");
+  ExpectRefusal(ErrorCode::kBadInput, "syntax error", "", "SELECT 1 AS x) TO PROGRAM 'true' --");
+  ExpectRefusal(ErrorCode::kBadData, "gives no columns", "", "DROP TABLE clinic.t");
+  ExpectRefusal(ErrorCode::kBadData, "two columns are named \"x\"", "", "SELECT 1 AS x, 2 AS x");
+  ExpectRefusal(ErrorCode::kUnreachable, "took longer than it may", "timeout_seconds",
+                "SELECT 1 AS x FROM pg_sleep(60)", "timeout_seconds = 1\n");
+  // An error in the middle quotes no row.
+  const std::optional<Error> error = ThrownBy(
+      [&] { Read("SELECT 1 / (x - 2) AS x, 'secret' AS s FROM clinic.t ORDER BY x DESC"); });
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code(), ErrorCode::kBadInput);
+  EXPECT_THAT(error->message(), ::testing::HasSubstr("division by zero (22012)"));
+  EXPECT_THAT(error->message(), ::testing::Not(::testing::HasSubstr("secret")));
+  EXPECT_EQ(Read("SELECT x FROM clinic.t ORDER BY x -- a remark"), "x\n1\n2\n");
+}
+
+// One snapshot, for whatever is committed meanwhile, and a server that goes away is no shorter table.
+TEST_F(PostgresSourceTest, ALostConnectionIsNoShorterTable) {
+  MakeTable("x text", "('')");
+  Administer(
+      "TRUNCATE clinic.t; INSERT INTO clinic.t SELECT repeat('x', 1000) FROM "
+      "generate_series(1, 30000)");
+  const OpenedTable table = OpenTable(Source("SELECT x FROM clinic.t"));
+  Bytes block(1 << 16);
+  ASSERT_EQ(table.bytes(block), block.size());
+  Administer("DELETE FROM clinic.t");
+  size_t size = block.size();
+  while (size < (20 << 20)) size += table.bytes(block);
+  Administer(
+      fmt::format("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = "
+                  "'reader_{}'",
+                  database_));
+  ExpectError(ErrorCode::kUnreachable, "the connection to the database was lost", "", [&] {
+    while (table.bytes(block) == block.size()) {
+    }
+  });
+  ExpectError(ErrorCode::kUnreachable, "cannot be reached", "role",
+              [&] { OpenTable(Source("SELECT 1 AS x", "", "nobody_at_all")); });
+}
+
+}  // namespace
+}  // namespace partita::data::postgres_source_test

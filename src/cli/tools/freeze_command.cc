@@ -1,6 +1,7 @@
 // partita data freeze
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
@@ -25,14 +26,18 @@ struct FreezeCommand {
 // The columns that the study asks of the party's table.
 std::vector<std::string> ColumnsOfStudy(const run::Study& study, const std::string& party) {
   std::vector<std::string> names;
+  // A time of survival may be a variable as well.
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
   const data::Schema schema = data::SchemaForParty(
       study.file.dictionary, study.partition, run::PartyByName(study, party), study.row_columns);
   for (const data::ColumnSchema& variable : schema.columns) {
     if (variable.type == data::ColumnType::kSurvival) {
-      names.push_back(variable.time_column);
-      names.push_back(variable.event_column);
+      add(variable.time_column);
+      add(variable.event_column);
     } else {
-      names.push_back(variable.name);
+      add(variable.name);
     }
   }
   return names;

@@ -54,8 +54,8 @@ ByteSource CsvOfRows(std::unique_ptr<TextRows> rows) {
 
 void RequireColumnNames(const std::vector<std::string>& names, const std::string& source) {
   if (names.empty()) {
-    throw Error(ErrorCode::kBadData, source + ": the query gives no columns",
-                "write a SELECT that names the columns of the study");
+    throw Error(ErrorCode::kBadData, source + ": it gives no columns",
+                "a query is a SELECT that names the columns of the study");
   }
   std::vector<std::string> sorted = names;
   std::sort(sorted.begin(), sorted.end());

@@ -29,7 +29,8 @@ constexpr const char* kMayWrite =
     "SELECT rolsuper::text, rolname, (SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c "
     "JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'f') AND "
     "n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND "
-    "has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') LIMIT 1) "
+    "(has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR "
+    "has_any_column_privilege(c.oid, 'INSERT, UPDATE')) LIMIT 1) "
     "FROM pg_roles WHERE rolname = current_user";
 
 using Result = std::unique_ptr<pg_result, void (*)(pg_result*)>;

@@ -101,6 +101,10 @@ TEST_F(PostgresSourceTest, ARoleThatMayWriteIsRefused) {
                   "SELECT x FROM clinic.t");
     Administer(fmt::format("REVOKE {} ON clinic.t FROM reader_{}", right, database_));
   }
+  Administer(fmt::format("GRANT UPDATE (x) ON clinic.t TO reader_{}", database_));
+  ExpectRefusal(ErrorCode::kRefused, "may write to clinic.t", "may only read",
+                "SELECT x FROM clinic.t");
+  Administer(fmt::format("REVOKE UPDATE (x) ON clinic.t FROM reader_{}", database_));
   Administer("CREATE TABLE clinic.hidden (x int)");
   ExpectRefusal(ErrorCode::kBadInput, "permission denied for table hidden", "grant the role",
                 "SELECT x FROM clinic.hidden");
@@ -111,7 +115,7 @@ TEST_F(PostgresSourceTest, OnlyOneQueryIsTaken) {
   ExpectRefusal(ErrorCode::kBadInput, "cannot insert multiple commands", "",
                 "SELECT x FROM clinic.t; SELECT 1");
   ExpectRefusal(ErrorCode::kBadInput, "syntax error", "", "SELECT 1 AS x) TO PROGRAM 'true' --");
-  ExpectRefusal(ErrorCode::kBadData, "gives no columns", "", "DROP TABLE clinic.t");
+  ExpectRefusal(ErrorCode::kBadData, "it gives no columns", "", "DROP TABLE clinic.t");
   ExpectRefusal(ErrorCode::kBadData, "two columns are named \"x\"", "", "SELECT 1 AS x, 2 AS x");
   ExpectRefusal(ErrorCode::kUnreachable, "took longer than it may", "timeout_seconds",
                 "SELECT 1 AS x FROM pg_sleep(60)", "timeout_seconds = 1\n");

@@ -75,9 +75,9 @@ TEST(SqliteSourceTest, OnlyOneSelectIsTaken) {
   for (const auto& [query, message] : std::vector<std::pair<std::string, std::string>>{
            {"SELECT x FROM t; DELETE FROM t", "not one statement"},
            {"", "not one statement"},
-           {"DELETE FROM t", "gives no columns"},
+           {"DELETE FROM t", "it gives no columns"},
            {"DELETE FROM t RETURNING x", "readonly"},
-           {"ATTACH 'other.db' AS o", "gives no columns"},
+           {"ATTACH 'other.db' AS o", "it gives no columns"},
            {"SELECT \"y\" FROM t", "no such column: y"},
            {"SELECT x, x FROM t", "two columns are named \"x\""},
            {"SELECT x FROM elsewhere", "no such table"},

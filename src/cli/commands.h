@@ -21,6 +21,9 @@ struct Invocation {
 // (cli/terminal/schemas.h).
 void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::string& name);
 
+// --progress, for commands that run long and that programs start.
+void AddProgressOption(CLI::App& command, Invocation& invocation);
+
 // A subcommand with these options that does run(); its schema is called `schema`.
 CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
                      const std::string& what, Invocation& invocation, std::function<int()> run);

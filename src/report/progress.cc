@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/error.h"
@@ -58,7 +59,8 @@ void TerminalProgress::Step(uint64_t done, uint64_t total) {
   done_ = done;
   total_ = total;
   const auto waited = now_() - last_draw_;
-  if (style_.refresh ? waited >= kRefreshEvery : waited >= kLineEvery) Draw();
+  const bool often = style_.refresh || style_.json;
+  if (often ? waited >= kRefreshEvery : waited >= kLineEvery) Draw();
 }
 
 void TerminalProgress::CheckCancelled() {
@@ -73,6 +75,10 @@ void TerminalProgress::CheckCancelled() {
 void TerminalProgress::Draw() {
   last_draw_ = now_();
   const double seconds = std::chrono::duration<double>(last_draw_ - phase_start_).count();
+  if (style_.json) {
+    WriteObject(seconds);
+    return;
+  }
   std::string text = label_.empty() ? phase_ : label_ + ": " + phase_;
   if (total_ > 0) {
     const double percent =
@@ -91,6 +97,16 @@ void TerminalProgress::Draw() {
   out_ << '\r' << (style_.color ? "\x1b[2m" : "") << text << (style_.color ? "\x1b[0m" : "")
        << erase << std::flush;
   drawn_width_ = width;
+}
+
+void TerminalProgress::WriteObject(double seconds) {
+  out_ << nlohmann::ordered_json{{"phase", phase_},
+                                 {"done", done_},
+                                 {"total", total_},
+                                 {"seconds", seconds}}
+              .dump()
+       << '\n'
+       << std::flush;
 }
 
 void TerminalProgress::Finish() {

@@ -1,4 +1,5 @@
-// Progress in a terminal: one line that refreshes itself, or plain lines in a log.
+// Progress in a terminal: one line that refreshes itself, or plain lines in a log; or for a program that
+// draws it itself.
 #pragma once
 
 #include <atomic>
@@ -15,6 +16,8 @@ struct ProgressStyle {
   bool refresh =
       false;  // one line, redrawn at most twice a second; else a line per phase and every 30 s
   bool color = false;
+  bool json =
+      false;  // for programs: a JSON object per line, at most two in a second beside the first of a phase
 };
 
 // From the descriptor and the environment: refresh on a terminal that is not "dumb", color unless
@@ -41,6 +44,7 @@ class TerminalProgress : public Progress {
 
  private:
   void Draw();
+  void WriteObject(double seconds);
 
   std::ostream& out_;
   ProgressStyle style_;

@@ -240,6 +240,19 @@ TEST_F(NewStudyTest, KeepsTheVariablesThatTheAnalysisNames) {
   ExpectRefused("names no variable of the dictionary");
 }
 
+TEST_F(NewStudyTest, ASurvivalTimeIsNamedByItsColumns) {
+  Dictionary(Numbers(1, 2) +
+             "[[variable]]\nname = \"death\"\ntype = \"survival\"\ntime = \"days\"\nevent = "
+             "\"died\"\nlower = 0\nupper = 100\n"
+             "[[variable]]\nname = \"arm\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n");
+  options_.method = "survival";
+  options_.min_rows = "500";
+  options_.said = {{"formula", "Surv(days, died) ~ arm"}, {"report", "[10, 50]"}};
+  const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
+  ASSERT_EQ(schema.columns.size(), 2u);
+  EXPECT_EQ(schema.columns[0].name, "death");
+}
+
 TEST_F(NewStudyTest, EverythingThatIsMissingIsNamed) {
   NewStudyOptions nothing;
   nothing.file = "study.toml";

@@ -54,6 +54,21 @@ TEST_F(ProgressTest, RefreshesOneLineAtMostTwiceASecond) {
   EXPECT_EQ(Taken(), "");
 }
 
+TEST_F(ProgressTest, WritesObjectsForProgramsAtMostTwiceASecond) {
+  TerminalProgress progress = Make({.json = true});
+  progress.Phase("the \"fit\"");
+  EXPECT_EQ(Taken(), "{\"phase\":\"the \\\"fit\\\"\",\"done\":0,\"total\":0,\"seconds\":0.0}\n");
+  now_ += milliseconds(499);
+  progress.Step(1, 4);
+  EXPECT_EQ(Taken(), "");
+  now_ += milliseconds(1);
+  progress.Step(2, 4);
+  EXPECT_EQ(Taken(), "{\"phase\":\"the \\\"fit\\\"\",\"done\":2,\"total\":4,\"seconds\":0.5}\n");
+  // Nothing is left on a line that is to be wiped.
+  progress.Finish();
+  EXPECT_EQ(Taken(), "");
+}
+
 TEST_F(ProgressTest, WritesALineToALogForEveryPhaseAndEveryThirtySeconds) {
   TerminalProgress progress = Make({}, "");
   progress.Phase("moments");

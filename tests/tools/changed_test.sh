@@ -41,6 +41,7 @@ touched tools/check_words words_test -- bits_test
 touched docs/status.md words_test -- bits_test join_test
 touched tests/tables/abalone.csv -- schema_test bits_test
 touched web/src/report.js report_html_test -- bits_test
+touched bindings/python/src/partita/fit.py python_package_test recorded_results_test -- bits_test words_test
 touched cmake/partita.cmake bits_test schema_test words_test
 touched examples/new_kind.toml bits_test schema_test
 expect 2 "$clone/tools/changed_tests" --since no_such_revision

@@ -9,7 +9,7 @@ source "$(dirname "$0")/check.sh"
   fail 'partita is installed on this machine; remove it first'
 expect 0 apt-get install -y --no-install-recommends debhelper lintian dpkg-dev
 rm -f "$source_dir"/build/partita_*.deb
-expect 0 "$source_dir/tools/package"
+expect 0 "$source_dir/tools/package" program
 package=$(ls "$source_dir"/build/partita_*.deb)
 
 expect 0 apt-get install -y --no-install-recommends "$package"

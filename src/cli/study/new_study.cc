@@ -198,24 +198,38 @@ bool Names(const std::string& text, const std::string& variable) {
   return false;
 }
 
+std::string WithoutQuotes(const std::string& text) {
+  return text.size() >= 2 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
+}
+
 // Leaves what the analysis names.
 void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
                std::vector<ShortParty>& parties) {
-  const auto unnamed = [&](const std::string& variable) {
-    return std::none_of(said.begin(), said.end(),
-                        [&](const auto& entry) { return Names(entry.second, variable); });
+  const auto named = [&](const std::string& name) {
+    return std::any_of(said.begin(), said.end(),
+                       [&](const auto& entry) { return Names(entry.second, name); });
   };
   std::vector<std::string> known;
-  for (const DraftVariable& variable : dictionary.variables) known.push_back(variable.name);
+  std::set<std::string> kept;
+  for (const DraftVariable& variable : dictionary.variables) {
+    known.push_back(variable.name);
+    // A survival time is named by the column of its times: Surv(days, died).
+    const auto time = variable.values.find("time");
+    const bool as_time = time != variable.values.end() && named(WithoutQuotes(time->second));
+    if (as_time || named(variable.name)) {
+      kept.insert(variable.name);
+    } else {
+      dictionary.unused.push_back(variable.name);
+    }
+  }
   std::erase_if(dictionary.variables,
-                [&](const DraftVariable& variable) { return unnamed(variable.name); });
-  std::copy_if(known.begin(), known.end(), std::back_inserter(dictionary.unused), unnamed);
+                [&](const DraftVariable& variable) { return !kept.contains(variable.name); });
   if (dictionary.variables.empty())
     RefuseWords("the analysis names no variable of the dictionary",
                 fmt::format("there are: {}", fmt::join(known, ", ")));
   for (ShortParty& party : parties) {
     if (party.columns.empty()) continue;
-    std::erase_if(party.columns, unnamed);
+    std::erase_if(party.columns, [&](const std::string& name) { return !kept.contains(name); });
     if (party.columns.empty())
       RefuseWords(fmt::format("the analysis names no variable of {}", party.name),
                   "leave this party out, or name one of its variables");

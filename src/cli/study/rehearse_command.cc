@@ -1,13 +1,12 @@
 // partita study rehearse: the study on made-up rows, beside the same in the clear.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "base/text_table.h"
 #include "cli/commands.h"
-#include "cli/study/simulate.h"
+#include "cli/terminal/command_progress.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
 #include "methods/prepare_study.h"
@@ -173,8 +172,7 @@ Json RehearsalJson(const Rehearsal& rehearsal, const run::RehearsalOptions& opti
 int RunRehearse(const OutputOptions& output, const RehearseCommand& command) {
   const std::unique_ptr<const run::Study> study =
       methods::PrepareStudy(methods::LoadStudyFile(command.study));
-  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
+  report::TerminalProgress terminal(std::cerr, ProgressStyleOf(output), "", &Interrupted());
   CancellableProgress quiet;
   const Rehearsal rehearsal = run::Rehearse(
       *study, command.options, output.quiet ? static_cast<Progress&>(quiet) : terminal);
@@ -193,6 +191,7 @@ void AddRehearseCommand(CLI::App& study, Invocation& invocation) {
   CLI::App* command = study.add_subcommand(
       "rehearse", "Run a study on made-up rows, beside the same in the clear, and compare");
   AddOutputOptions(*command, invocation, "study rehearse");
+  AddProgressOption(*command, invocation);
   command->add_option("STUDY", options->study, "The study file")->required();
   command
       ->add_option(

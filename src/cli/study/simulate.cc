@@ -8,11 +8,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "cli/terminal/command_progress.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
 #include "methods/prepare_study.h"
-#include "report/progress.h"
 #include "run/method/useful.h"
 #include "run/simulate/simulate.h"
 
@@ -50,8 +50,7 @@ std::string Indented(const std::string& party, std::string text) {
 int RunThreads(const OutputOptions& output, const SimulateOptions& options, const run::Study& study,
                const std::vector<fs::path>& data, const net::LinkModel& link) {
   std::unique_ptr<RoomOnDisk> room = RoomForResult(study, study.receiver, options.output);
-  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "",
-                                    &Interrupted());
+  report::TerminalProgress terminal(std::cerr, ProgressStyleOf(output), "", &Interrupted());
   CancellableProgress quiet;
   const std::vector<run::PartyEnd> ends = run::SimulateInProcess(
       study, data, link, output.quiet ? static_cast<Progress&>(quiet) : terminal);
@@ -107,7 +106,9 @@ int RunProcesses(const OutputOptions& output, const SimulateOptions& options,
   simulation.link = link;
   simulation.accept_useless = options.accept_useless;
   simulation.format = output.format;
-  simulation.show_receiver_progress = !output.quiet && ::isatty(STDERR_FILENO) == 1;
+  simulation.json_progress = output.progress == "jsonl";
+  simulation.show_receiver_progress =
+      !output.quiet && (simulation.json_progress || ::isatty(STDERR_FILENO) == 1);
   simulation.output = options.output;
   simulation.failed = Failed;
   simulation.poll = [] { CancellableProgress().CheckCancelled(); };

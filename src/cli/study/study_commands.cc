@@ -15,6 +15,7 @@
 #include "cli/study/correlation_files.h"
 #include "cli/study/party_files.h"
 #include "cli/study/simulate.h"
+#include "cli/terminal/command_progress.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
@@ -115,6 +116,7 @@ void AddSimulate(CLI::App* study, Invocation& invocation) {
   CLI::App* command = AddCommand(
       study, "simulate", "study simulate", "Run all parties on this machine, as processes over TLS",
       invocation, [&invocation, options] { return Simulate(invocation.output, *options); });
+  AddProgressOption(*command, invocation);
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option(
       "--data", options->data,
@@ -226,8 +228,8 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   const std::string result_file =
       command.no_output ? "" : command.files.In(command.output, "result.json").string();
 
-  report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
-                                    command.party, &Interrupted());
+  report::TerminalProgress terminal(std::cerr, ProgressStyleOf(output), command.party,
+                                    &Interrupted());
   const size_t party = run::PartyByName(study, command.party);
   RequireNewResult(study, party, result_file, output.force);
   if (!command.moments.empty()) RequireMomentsFile(study, command, output.force);
@@ -253,6 +255,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
   CLI::App* command =
       AddCommand(study, "join", "study join", "Run one role of a study on this host", invocation,
                  [&invocation, options] { return RunJoin(invocation.output, *options); });
+  AddProgressOption(*command, invocation);
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option("--party", options->party,
                       "Which party of the study this is (default: the certificate's)");

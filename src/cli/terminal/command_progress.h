@@ -12,10 +12,16 @@
 
 namespace partita::cli {
 
+// As --progress says.
+inline report::ProgressStyle ProgressStyleOf(const OutputOptions& output) {
+  if (output.progress == "jsonl") return {.json = true};
+  return report::DetectProgressStyle(STDERR_FILENO);
+}
+
 class CommandProgress {
  public:
   explicit CommandProgress(const OutputOptions& output)
-      : terminal_(std::cerr, report::DetectProgressStyle(STDERR_FILENO), "", &Interrupted()),
+      : terminal_(std::cerr, ProgressStyleOf(output), "", &Interrupted()),
         is_quiet_(output.quiet) {}
 
   Progress& progress() { return is_quiet_ ? static_cast<Progress&>(quiet_) : terminal_; }

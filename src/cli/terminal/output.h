@@ -11,11 +11,12 @@ namespace partita::cli {
 inline constexpr int kEnvelopeSchemaVersion = 1;
 
 struct OutputOptions {
-  std::string format = "text";  // text | json (indented) | jsonl (one line)
-  bool quiet = false;           // no progress, no notes
-  bool yes = false;             // no questions: the answer is yes
-  std::string timeout;          // a duration; empty: no limit
-  bool force = false;           // files that exist are overwritten
+  std::string format = "text";    // text | json (indented) | jsonl (one line)
+  bool quiet = false;             // no progress, no notes
+  std::string progress = "text";  // text | jsonl (for programs), where a command has --progress
+  bool yes = false;               // no questions: the answer is yes
+  std::string timeout;            // a duration; empty: no limit
+  bool force = false;             // files that exist are overwritten
 
   bool json() const { return format != "text"; }
 };

@@ -23,6 +23,15 @@ void AddOutputOptions(CLI::App& command, Invocation& invocation, const std::stri
                      "Stop after this long, for example 5m");
 }
 
+void AddProgressOption(CLI::App& command, Invocation& invocation) {
+  command
+      .add_option("--progress", invocation.output.progress,
+                  "Form of the progress on standard error; jsonl is for programs: an object with "
+                  "phase, done, total and seconds on each line")
+      ->check(CLI::IsMember({"text", "jsonl"}))
+      ->capture_default_str();
+}
+
 CLI::App* AddCommand(CLI::App* parent, const std::string& name, const std::string& schema,
                      const std::string& what, Invocation& invocation, std::function<int()> run) {
   CLI::App* command = parent->add_subcommand(name, what);

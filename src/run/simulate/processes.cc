@@ -99,6 +99,8 @@ std::vector<std::string> JoinArguments(const Study& study, const ProcessSimulati
     arguments.insert(arguments.end(), {"--data", simulation.data[i].string()});
   }
   AddLinkArguments(simulation.link, arguments);
+  if (i == study.receiver && simulation.show_receiver_progress && simulation.json_progress)
+    arguments.insert(arguments.end(), {"--progress", "jsonl"});
   if (i != study.receiver || simulation.output.empty()) {
     arguments.push_back("--no-output");
   } else {

@@ -57,6 +57,7 @@ struct ProcessSimulation {
   // The receiver writes its standard error (progress, errors) straight to this process's instead of
   // into a pipe.
   bool show_receiver_progress = false;
+  bool json_progress = false;    // which is then made for programs
   std::filesystem::path output;  // where the receiver writes result.json; empty: nowhere
 };
 

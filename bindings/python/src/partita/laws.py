@@ -1,0 +1,63 @@
+"""Tails and quantiles of the laws of tests, where the standard library has none. Closed forms, so for whole
+degrees of freedom: Abramowitz and Stegun 26.4.4, 26.4.5 and 26.7.3, 26.7.4."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+
+def normal_quantile(probability: float) -> float:
+    return NormalDist().inv_cdf(probability)
+
+
+def normal_cdf(value: float) -> float:
+    return 0.5 * math.erfc(-value / math.sqrt(2.0))
+
+
+def chi_square_tail(value: float, df: int) -> float:
+    """P(X >= value) of a chi-square law."""
+    if value <= 0:
+        return 1.0
+    half = value / 2
+    if df % 2 == 0:
+        term, total = 1.0, 1.0
+        for i in range(1, df // 2):
+            term *= half / i
+            total += term
+        return math.exp(-half) * total
+    term = math.sqrt(value)
+    total = term if df > 1 else 0.0
+    for i in range(3, df - 1, 2):
+        term *= value / i
+        total += term
+    return math.erfc(math.sqrt(half)) + math.sqrt(2 / math.pi) * math.exp(-half) * total
+
+
+def student_inside(value: float, df: int) -> float:
+    """P(|T| <= value) of Student's law."""
+    theta = math.atan(value / math.sqrt(df))
+    cosine, sine = math.cos(theta), math.sin(theta)
+    if df == 1:
+        return 2 * theta / math.pi
+    start = 2 + df % 2
+    term = cosine if df % 2 == 1 else 1.0
+    total = term
+    for i in range(start, df - 1, 2):
+        term *= cosine * cosine * (i - 1) / i
+        total += term
+    return 2 / math.pi * (theta + sine * total) if df % 2 == 1 else sine * total
+
+
+def student_quantile(probability: float, df: int) -> float:
+    """Of a probability from 0.5 up, by halving."""
+    low, high = 0.0, 1.0
+    while student_inside(high, df) < 2 * probability - 1:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if student_inside(middle, df) < 2 * probability - 1:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2

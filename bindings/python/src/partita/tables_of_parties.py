@@ -1,0 +1,63 @@
+"""The caller's rows as the CSV files that the program reads."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from .design import columns_of, length_of
+
+
+def cell_text(value: Any) -> str:
+    """Numbers with all their digits, whole ones without a point; missing: empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return str(int(value))
+    if isinstance(value, str):
+        return value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return ""
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())[:10]
+    if isinstance(value, int):
+        return str(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    if math.isnan(number):
+        return ""
+    if number.is_integer() and abs(number) < 2**53:
+        return str(int(number))
+    return repr(number)
+
+
+def write_csv(rows: Any, path: Path, separator: str = ",", decimal: str = ".") -> None:
+    """A DataFrame, columns by name or a list of mappings. Readable by its owner only."""
+    columns = columns_of(rows)
+    path.touch(mode=0o600)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+        writer.writerow(list(columns))
+        for i in range(length_of(columns)):
+            cells = [values[i] for values in columns.values()]
+            writer.writerow([text if isinstance(cell, str) or decimal == "." else text.replace(".", decimal)
+                             for cell, text in ((cell, cell_text(cell)) for cell in cells)])
+
+
+def table_files(data: Mapping[str, Any], folder: Path, separator: str, decimal: str) -> dict[str, str]:
+    """By party the path of its table: paths as they are, rows written into `folder`."""
+    files: dict[str, str] = {}
+    for i, (party, table) in enumerate(data.items()):
+        if isinstance(table, (str, PathLike)):
+            files[party] = str(Path(table).resolve())
+            continue
+        path = folder / f"table-{i}.csv"
+        write_csv(table, path, separator, decimal)
+        files[party] = str(path)
+    return files

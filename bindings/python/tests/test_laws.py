@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import unittest
+
+from partita import laws
+
+
+class Laws(unittest.TestCase):
+    def test_chi_square_tails_are_those_of_r(self) -> None:
+        # pchisq(x, df, lower.tail = FALSE)
+        for value, df, wanted in ((3.84, 1, 0.0500435212487052), (7.3, 3, 0.0629262364590432),
+                                  (9.1, 4, 0.0586479843303823), (30.0, 11, 0.0015845952573066), (0.0, 2, 1.0)):
+            self.assertAlmostEqual(laws.chi_square_tail(value, df), wanted, delta=1e-14)
+
+    def test_students_quantiles_are_those_of_r(self) -> None:
+        # qt(p, df)
+        for probability, df, wanted in ((0.975, 1, 12.7062047361747), (0.975, 7, 2.3646242515927844),
+                                        (0.95, 10, 1.8124611228116756), (0.975, 1296, 1.9617961223537774)):
+            self.assertAlmostEqual(laws.student_quantile(probability, df), wanted, delta=1e-11)
+
+    def test_normal(self) -> None:
+        self.assertAlmostEqual(laws.normal_quantile(0.975), 1.959963984540054, delta=1e-14)
+        self.assertAlmostEqual(laws.normal_cdf(1.0), 0.841344746068543, delta=1e-14)

@@ -1,0 +1,235 @@
+"""Results of all methods, as the program prints them."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import unittest
+from pathlib import Path
+
+import partita as pt
+
+from .recorded import FOLDER, result
+
+METHODS: dict[str, type[pt.Fit]] = {
+    "glm": pt.GLMFit, "survival": pt.CurvesFit, "cox": pt.CoxFit, "mixed": pt.MixedFit, "meta": pt.MetaFit,
+    "describe": pt.DescribeFit, "mcmc": pt.DrawsFit, "classify": pt.PrivateClassifier, "mixture": pt.MixtureFit,
+    "marginals": pt.MarginalsFit,
+}
+
+
+class EveryMethod(unittest.TestCase):
+    def test_has_a_class_a_summary_and_html(self) -> None:
+        for name, kind in METHODS.items():
+            with self.subTest(name):
+                read = result(name)
+                self.assertIs(type(read.fit), kind)
+                text = str(read.fit.summary())
+                self.assertIn(read.raw["study"]["title"], text)
+                self.assertGreater(len(text.splitlines()), 3)
+                self.assertIn("<table>", read._repr_html_())
+                self.assertTrue(read.learned())
+                self.assertIn("rounds", read.traffic().columns)
+                self.assertEqual(read[next(iter(read))], read.fit)
+
+    def test_is_among_the_methods_of_the_schema(self) -> None:
+        recorded = {result(name).raw["plan"]["method"] for name in [*METHODS, "mle"]}
+        schema = FOLDER.parents[1] / "docs" / "schemas" / "plan.json"
+        if schema.exists():
+            self.assertEqual(recorded, set(json.loads(schema.read_text())["properties"]["method"]["enum"]))
+
+    def test_survives_writing_and_reading(self) -> None:
+        read = result("glm")
+        with tempfile.TemporaryDirectory() as folder:
+            read.save(Path(folder) / "result.json")
+            self.assertEqual(pt.read_result(Path(folder) / "result.json").raw, read.raw)
+
+    def test_a_newer_method_has_the_tables_of_its_report(self) -> None:
+        raw = json.loads(json.dumps(result("meta").raw))
+        raw["plan"]["method"] = "newer"
+        fit = pt.Result(raw).fit
+        self.assertIs(type(fit), pt.Fit)
+        self.assertTrue(fit.tables())
+        raw["schema_version"] = 4
+        with self.assertRaises(pt.ProgramError):
+            pt.Result(raw)
+
+    def test_names_are_escaped(self) -> None:
+        raw = json.loads(json.dumps(result("glm").raw))
+        raw["study"]["title"] = "<script>"
+        raw["result"]["coefficients"][0]["term"] = "<b>"
+        html = pt.Result(raw)._repr_html_()
+        self.assertNotIn("<script>", html)
+        self.assertNotIn("<b>", html)
+
+    def test_what_did_not_converge_warns_and_says_so_first(self) -> None:
+        raw = json.loads(json.dumps(result("glm").raw))
+        raw["result"].update(converged=False, fit=None)
+        with tempfile.TemporaryDirectory() as folder:
+            pt.Result(raw).save(Path(folder) / "result.json")
+            with self.assertWarns(pt.NotConvergedWarning):
+                read = pt.read_result(Path(folder) / "result.json")
+        self.assertTrue(str(read.fit).splitlines()[2].startswith("NOT CONVERGED"))
+        with self.assertRaises(pt.NotReleasedError):
+            read.fit.llf
+
+
+class Regressions(unittest.TestCase):
+    def setUp(self) -> None:
+        self.fit: pt.GLMFit = result("glm").fit
+
+    def test_names_of_statsmodels(self) -> None:
+        fit = self.fit
+        terms = list(fit.params)
+        self.assertEqual(terms[0], "(Intercept)")
+        for numbers in (fit.bse, fit.tvalues, fit.zvalues, fit.pvalues):
+            self.assertEqual(list(numbers), terms)
+        self.assertEqual(list(fit.conf_int()), terms)
+        for term in terms:
+            self.assertAlmostEqual(fit.params[term] / fit.bse[term], fit.zvalues[term], delta=1e-6)
+        self.assertAlmostEqual((fit.aic + 2 * fit.llf) / 2, len(terms), delta=1e-6)
+        self.assertEqual(fit.nobs, fit.raw["result"]["rows"])
+        self.assertFalse(fit.use_t)
+
+    def test_intervals_of_other_levels(self) -> None:
+        own, narrow = self.fit.conf_int(), self.fit.conf_int(alpha=0.2)
+        for term, (low, high) in own.items():
+            self.assertAlmostEqual(high - low, 2 * 1.959963984540054 * self.fit.bse[term], delta=1e-6)
+            self.assertAlmostEqual(narrow[term][1] - narrow[term][0], 2 * 1.2815515655446 * self.fit.bse[term],
+                                   delta=1e-9)
+        self.assertEqual(self.fit.conf_int(alpha=0.05), own)
+
+    def test_predictions_are_coefficients_by_columns(self) -> None:
+        row = {"age": 70, "sex": "male", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
+        p = self.fit.params
+        product = next(value for term, value in p.items() if ":" in term)
+        eta = (p["(Intercept)"] + 70 * p["age"] + p["sex.male"] + p["smoker"] + p["ward.surgery"]
+               + math.log(5) * p["log(days)"] + 2 * p["earlier_stays"] + product)
+        self.assertAlmostEqual(self.fit.predict([row], which="linear")[0], eta, delta=1e-12)
+        self.assertAlmostEqual(self.fit.predict({key: [value] for key, value in row.items()})[0],
+                               1 / (1 + math.exp(-eta)), delta=1e-12)
+        with self.assertRaisesRegex(ValueError, "cannot be made"):
+            self.fit.predict([{"age": 70}])
+
+    def test_what_did_not_open_says_so(self) -> None:
+        with self.assertRaises(pt.NotReleasedError) as caught:
+            self.fit.cov_params()
+        self.assertIn("nested model", caught.exception.hint)
+        with self.assertRaises(pt.NotReleasedError):
+            self.fit.resid()
+
+    def test_likelihood_ratio(self) -> None:
+        raw = json.loads(json.dumps(self.fit.raw))
+        raw["result"]["coefficients"] = raw["result"]["coefficients"][:-2]
+        raw["result"]["fit"]["log_likelihood"] -= 3
+        smaller: pt.GLMFit = pt.Result(raw).fit
+        statistic, p, df = self.fit.compare_lr_test(smaller)
+        self.assertAlmostEqual(statistic, 6, delta=1e-9)
+        self.assertAlmostEqual(p, math.exp(-3), delta=1e-9)
+        self.assertEqual(df, 2)
+        with self.assertRaises(ValueError):
+            smaller.compare_lr_test(self.fit)
+
+    def test_cox_mixed_meta(self) -> None:
+        cox: pt.CoxFit = result("cox").fit
+        for term, ratio in cox.ratios().items():
+            assert ratio.value is not None
+            self.assertAlmostEqual(math.log(ratio.value), cox.params[term], delta=1e-6)
+        self.assertGreater(cox.llf, cox.llnull)
+        mixed: pt.MixedFit = result("mixed").fit
+        self.assertEqual(mixed.fe_params, mixed.params)
+        assert mixed.between.value is not None and mixed.within.value is not None
+        self.assertAlmostEqual(mixed.between.value / (mixed.between.value + mixed.within.value),
+                               mixed.intraclass_correlation.value or 0, delta=1e-3)
+        meta: pt.MetaFit = result("meta").fit
+        self.assertEqual(meta.nobs, 5)
+        self.assertTrue(0 <= meta.i2 <= 1)
+
+    def test_private_sums(self) -> None:
+        fit = pt.SumsRegressionFit(json.loads((FOLDER / "sums.json").read_text())["data"])
+        self.assertEqual(fit.confidence, 0.95)
+        for term, (low, high) in fit.conf_int().items():
+            self.assertTrue(low < fit.params[term] < high)
+        self.assertIn("residual standard deviation", str(fit))
+
+
+class Models(unittest.TestCase):
+    def setUp(self) -> None:
+        self.fits = result("mle")
+
+    def test_lavaans_columns(self) -> None:
+        self.assertEqual(list(self.fits), ["free", "equal", "robust", "regression"])
+        with self.assertRaises(KeyError):
+            self.fits.fit
+        free: pt.SEMFit = self.fits["free"]
+        self.assertEqual(list(free.parameter_estimates(standardized=True).columns),
+                         ["lhs", "op", "rhs", "est", "se", "z", "pvalue", "ci.lower", "ci.upper", "std.lv", "std.all"])
+        self.assertIn("label", self.fits["equal"].parameter_estimates().columns)
+        self.assertIn("visual=~x2", free.params)
+
+    def test_standard_errors_are_roots_of_the_diagonal(self) -> None:
+        for name in ("free", "equal", "robust"):
+            fit: pt.SEMFit = self.fits[name]
+            matrix = fit.cov_params()
+            self.assertEqual([of.term for of in fit.coefficients], list(matrix.columns)[1:])
+            for i, of in enumerate(fit.coefficients):
+                self.assertAlmostEqual(math.sqrt(float(str(matrix.rows[i][i + 1]))), of.std_error, delta=1e-9)
+
+    def test_nested_models(self) -> None:
+        free, equal = self.fits["free"], self.fits["equal"]
+        statistic, p, df = free.compare_lr_test(equal)
+        self.assertEqual(df, 1)
+        self.assertAlmostEqual(statistic, equal.fit_measures()["chisq"] - free.fit_measures()["chisq"], delta=1e-12)
+        self.assertAlmostEqual(p, math.erfc(math.sqrt(statistic / 2)), delta=1e-12)
+        with self.assertRaises(pt.NotReleasedError):
+            free.compare_lr_test(self.fits["robust"])
+
+    def test_regression_predicts(self) -> None:
+        fit: pt.SEMFit = self.fits["regression"]
+        moments = fit.body["moments"]
+        means = dict(zip(moments["variables"], moments["groups"][0]["mean"]))
+        self.assertAlmostEqual(fit.predict([means])[0], means["x9"], delta=1e-6)
+        self.assertTrue(fit.least_squares())
+        with self.assertRaises(pt.NotReleasedError):
+            self.fits["free"].predict([means])
+
+
+class Others(unittest.TestCase):
+    def test_curves(self) -> None:
+        fit: pt.CurvesFit = result("survival").fit
+        self.assertEqual(fit.groups, ["control", "treated"])
+        self.assertEqual(len(fit.curves()), 8)
+        test = fit.log_rank()
+        assert test is not None
+        self.assertEqual(test[2], 1)
+
+    def test_table_1(self) -> None:
+        fit: pt.DescribeFit = result("describe").fit
+        self.assertEqual(fit.group, "arm")
+        self.assertIn("q50", fit.table().columns)
+        self.assertTrue(len(fit.comparisons()) > 3)
+
+    def test_classifier(self) -> None:
+        fit: pt.PrivateClassifier = result("classify").fit
+        self.assertEqual(len(fit.coef_[0]), len(fit.columns))
+        rows = [{name: 1.0 for name in fit.columns}]
+        scores = fit.decision_function(rows)
+        self.assertAlmostEqual(scores[fit.classes_[0]][0], sum(fit.coef_[0]), delta=1e-12)
+
+    def test_draws_and_synthetic_rows(self) -> None:
+        draws: pt.DrawsFit = result("mcmc").fit
+        self.assertEqual(list(draws.params), draws.posterior().column("name"))
+        mixture: pt.MixtureFit = result("mixture").fit
+        self.assertAlmostEqual(sum(mixture.weights), 1, delta=1e-6)
+        self.assertTrue(result("marginals").fit.counts())
+
+    def test_plan_and_error(self) -> None:
+        plan = pt.Plan(json.loads((FOLDER / "plan.json").read_text())["data"])
+        self.assertEqual(set(plan.learns()), {"north", "south", "west"})
+        self.assertIn("north", str(plan))
+        self.assertIn("<table>", plan._repr_html_())
+        self.assertEqual(len(plan.hash), 64)
+        with self.assertRaises(pt.BadInputError) as caught:
+            pt.read_result(FOLDER / "error.json")
+        self.assertTrue(caught.exception.hint)

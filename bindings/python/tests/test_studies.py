@@ -1,0 +1,196 @@
+"""Studies and runs with the program itself."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import random
+import shutil
+import socket
+import tempfile
+import threading
+import unittest
+from contextlib import ExitStack
+from datetime import date
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import partita as pt
+from partita.program import Child, call
+from partita.tables_of_parties import cell_text, write_csv
+
+PARTIES = ["north", "south", "west"]
+
+
+def rows(seed: int = 7, count: int = 900) -> list[dict[str, Any]]:
+    chance = random.Random(seed)
+    made = []
+    for _ in range(count):
+        age, male = round(chance.uniform(20, 90), 1), chance.random() < 0.5
+        p = 1 / (1 + math.exp(3 - 0.04 * age - 0.5 * male))
+        made.append({"age": age, "sex": "male" if male else "female", "event": int(chance.random() < p)})
+    return made
+
+
+def tables() -> dict[str, list[dict[str, Any]]]:
+    return {party: rows()[i::3] for i, party in enumerate(PARTIES)}
+
+
+def study() -> pt.Study:
+    return pt.Study("events", PARTIES, {"event": pt.Variable("integer", 0, 1), "age": (18.0, 98.0),
+                                        "sex": ["female", "male"]}, min_rows=500)
+
+
+class Cells(unittest.TestCase):
+    def test_numbers_keep_all_digits(self) -> None:
+        chance = random.Random(1)
+        values = [chance.gauss(0, 1) * 10.0 ** chance.randint(-300, 300) for _ in range(100_000)]
+        for value in [*values, 0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0, 2.0**53]:
+            self.assertEqual(float(cell_text(value)), value)
+        self.assertEqual([cell_text(value) for value in (None, math.nan, True, 7.0, date(2024, 2, 29))],
+                         ["", "", "1", "7", "2024-02-29"])
+
+    def test_texts_are_quoted_where_needed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "t.csv"
+            write_csv({"f": ["a, \"b\"", "c"], "x": [0.5, None]}, file, ";", ",")
+            self.assertEqual(file.stat().st_mode & 0o077, 0)
+            with file.open(newline="") as read:
+                self.assertEqual(list(csv.reader(read, delimiter=";")),
+                                 [["f", "x"], ["a, \"b\"", "0,5"], ["c", ""]])
+
+
+class Studies(unittest.TestCase):
+    def test_from_rows_to_a_fit(self) -> None:
+        made = study().add(pt.GLM("event ~ age + sex", "binomial"))
+        self.assertIn('formula = "event ~ age + sex"', made.text)
+        self.assertEqual(made.validate(), [])
+        plan = made.plan(latency="20ms")
+        self.assertGreater(plan.rounds, 10)
+        seen: list[pt.Progress] = []
+        fit: pt.GLMFit = made.simulate(tables(), progress=seen.append).fit
+        self.assertTrue(seen)
+        self.assertEqual(fit.nobs, 900)
+        # The score of the pooled rows is 0 at their estimates; these are within a step of their grids, each of
+        # which moves the score by the information times that.
+        chances = fit.predict(rows())
+        for column in self.columns():
+            score = sum(x * (row["event"] - p) for x, row, p in zip(column, rows(), chances))
+            slack = sum(p * (1 - p) * x * sum(of.step * z for of, z in zip(fit.coefficients, other))
+                        for p, x, other in zip(chances, column, zip(*self.columns())))
+            self.assertLess(abs(score), slack)
+
+    @staticmethod
+    def columns() -> list[list[float]]:
+        return [[1.0] * 900, [row["age"] for row in rows()], [float(row["sex"] == "male") for row in rows()]]
+
+    def test_from_files_and_back(self) -> None:
+        made = study().add(pt.Describe(["age", "event"], group="sex"))
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for party, table in tables().items():
+                (folder / party).mkdir()
+                write_csv(table, folder / party / "data.csv")
+            made.write(folder / "study.toml")
+            with self.assertRaises(FileExistsError):
+                made.write(folder / "study.toml")
+            read = pt.Study.read(folder / "study.toml")
+            self.assertEqual(read.parties, PARTIES)
+            self.assertEqual(read.plan().hash, made.plan().hash)
+            result = read.simulate(in_process=True, output=folder / "result.json")
+            self.assertEqual(pt.read_result(folder / "result.json").fit.table().rows, result.fit.table().rows)
+            males = sum(row["sex"] == "male" for row in rows())
+            counts = {(row["variable"], row["group"]): row["n"] for row in result.fit.table()}
+            self.assertEqual(counts["age", "male"], males)
+
+    def test_columns_of_the_same_rows(self) -> None:
+        variables: dict[str, tuple[float, float]] = {"x": (0.0, 10.0), "y": (0.0, 20.0)}
+        made = pt.Study("columns", ["north", "south"], variables, columns={"north": ["x"], "south": ["y"]}, key="id",
+                        rows=100, helper="helper", min_rows=50).add(pt.Regression("y ~ x"))
+        x = [i % 10 + 0.25 for i in range(100)]
+        y = [1 + 1.5 * value + (i % 7) / 7 for i, value in enumerate(x)]
+        names = [f"p{i}" for i in range(100)]
+        fit = made.simulate({"north": {"id": names, "x": x}, "south": {"id": names, "y": y}}).fit
+        self.assertAlmostEqual(fit.params["y~x"], 1.5, delta=0.05)
+        self.assertAlmostEqual(fit.predict({"x": [2.0]})[0], 1 + 3 + 3 / 7, delta=0.2)
+
+    def test_rehearsal(self) -> None:
+        rehearsal = study().add(pt.GLM("event ~ age", "binomial")).rehearse(rows=300)
+        self.assertTrue(rehearsal.passed, rehearsal.raw)
+
+
+class BetweenHosts(unittest.TestCase):
+    def test_each_party_runs_in_its_own_folder(self) -> None:
+        made = study().add(pt.GLM("event ~ age + sex"))
+        with tempfile.TemporaryDirectory() as name, ExitStack() as sockets:
+            folder = Path(name)
+            roster = folder / "roster.toml"
+            ports = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PARTIES]
+            for party, listening in zip(PARTIES, ports):
+                call(["cert", "new", party, "--folder", str(folder / party)])
+                call(["cert", "roster", str(roster), "--certificate", str(folder / party / "cert.pem"), "--address",
+                      f"127.0.0.1:{listening.getsockname()[1]}"])
+            sockets.close()
+            runs: dict[str, pt.Run] = {}
+            for party, table in tables().items():
+                shutil.copy(roster, folder / party)
+                made.write(folder / party / "study.toml")
+                runs[party] = pt.Study.read(folder / party / "study.toml").start(
+                    folder / party, party=party, data=table, options=["--approve"])
+            results = {party: run.wait(60) for party, run in runs.items()}
+            self.assertEqual([len(result) for result in results.values()], [1, 0, 0])
+            self.assertEqual(results["south"].status, "finished")
+            fit: pt.GLMFit = results["north"].fit
+            self.assertEqual(fit.nobs, 900)
+            self.assertEqual(pt.read_result(folder / "north" / "result.json").fit.params, fit.params)
+            self.assertIsNotNone(runs["north"].progress)
+            self.assertFalse(any(run.running for run in runs.values()))
+
+
+class Errors(unittest.TestCase):
+    def test_have_the_class_of_their_code_and_leave_nothing(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
+            with self.assertRaises(pt.UsageError) as usage:
+                study().text
+            self.assertTrue(usage.exception.hint)
+            with self.assertRaises(pt.PartitaError):
+                study().add(pt.GLM("event ~ nosuch"))
+            made = study().add(pt.GLM("event ~ age"))
+            wrong = tables()
+            wrong["south"][0]["age"] = 500
+            with self.assertRaises(pt.BadDataError) as caught:
+                made.simulate(wrong)
+            self.assertEqual(caught.exception.exit_code, 7)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_of_a_party_that_cannot_run(self) -> None:
+        made = study().add(pt.GLM("event ~ age"))
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaises(pt.PartitaError):
+                made.run(folder, party="north")
+
+    def test_of_a_program_that_is_not_there_or_is_another(self) -> None:
+        with mock.patch.dict(os.environ, {"PARTITA": "/nowhere/partita"}):
+            with self.assertRaises(pt.ProgramError):
+                pt.program_version()
+        with mock.patch.dict(os.environ, {"PARTITA": "/bin/false"}):
+            with self.assertRaises(pt.InternalError):
+                study().add(pt.GLM("event ~ age"))
+
+    def test_cancelled_runs_end(self) -> None:
+        made = study().add(pt.GLM("event ~ age"))
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            made.write(folder / "study.toml")
+            for party, table in tables().items():
+                (folder / party).mkdir()
+                write_csv(table, folder / party / "data.csv")
+            begun = threading.Event()
+            child = Child(["study", "simulate", str(folder / "study.toml"), "--latency", "1s"], lambda at: begun.set())
+            self.assertTrue(begun.wait(60))
+            self.assertTrue(child.running)
+            child.cancel()
+            with self.assertRaises(pt.CancelledError):
+                child.wait(60)

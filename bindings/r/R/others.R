@@ -1,0 +1,110 @@
+# Results that are no list of coefficients: curves, tables, draws, classifiers, synthetic rows.
+
+level_name <- function(level) if (is.null(level)) "all" else level
+
+# --------------------------------------------------------------------------------------------- curves
+
+fit_table.partita_curves <- function(object, ...) {
+  shown <- Filter(function(curve) !curve$withheld, object$body$curves)
+  columns <- c("time", "remaining", "events", "censored", "survival", "standard_error", "lower", "upper")
+  frames <- lapply(shown, function(curve) {
+    cbind(strata = level_name(curve$group), rows_frame(curve$points, columns))
+  })
+  table <- do.call(rbind, frames)
+  names(table) <- c("strata", "time", "n.risk", "n.event", "n.censor", "estimate", "std.error", "conf.low", "conf.high")
+  table
+}
+
+plot.partita_curves <- function(x, xlab = "time", ylab = "survival", main = title_of(x), ...) {
+  table <- fit_table(x)
+  groups <- unique(table$strata)
+  plot.default(NA, xlim = c(0, max(table$time)), ylim = c(0, 1), xlab = xlab, ylab = ylab, main = main)
+  for (i in seq_along(groups)) {
+    of <- table[table$strata == groups[i], ]
+    lines(c(0, of$time), c(1, of$estimate), type = "b", pch = 18 + i, col = i)
+    segments(of$time, of$conf.low, of$time, of$conf.high, col = i)
+  }
+  legend("bottomleft", groups, col = seq_along(groups), pch = 18 + seq_along(groups), lty = 1, bty = "n")
+  invisible(x)
+}
+
+# ------------------------------------------------------------------------------------------- describe
+
+fit_table.partita_describe <- function(object, ...) {
+  quantiles <- unlist(object$body$quantiles)
+  columns <- c("n", "missing", "count", "mean", "sd", if (length(quantiles)) paste0("q", 100 * quantiles))
+  rows <- list()
+  for (variable in object$body$variables) {
+    for (cell in variable$columns) {
+      base <- list(variable = variable$name, value = NA_character_, group = level_name(cell$group),
+                   withheld = cell$withheld)
+      if (cell$withheld || is.null(cell$counts)) {
+        values <- list(n = cell$n, missing = cell$missing, mean = cell$mean, sd = cell$sd)
+        if (length(cell$quantiles)) values <- c(values, setNames(cell$quantiles, paste0("q", 100 * quantiles)))
+        rows[[length(rows) + 1]] <- c(base, values)
+      } else {
+        for (i in seq_along(cell$counts)) {
+          base$value <- variable$values[[i]]
+          rows[[length(rows) + 1]] <- c(base, list(n = cell$n, missing = cell$missing, count = cell$counts[[i]]))
+        }
+      }
+    }
+  }
+  rows_frame(rows, c("variable", "value", "group", "withheld", columns))
+}
+
+# ----------------------------------------------------------------------------------------------- mcmc
+
+fit_table.partita_mcmc <- function(object, ...) {
+  columns <- c("name", "mean", "sd", "mcse_mean", "q2_5", "median", "q97_5", "rhat", "bulk_ess", "tail_ess")
+  rows_frame(object$body$parameters, columns)
+}
+coef.partita_mcmc <- function(object, ...) {
+  table <- fit_table(object)
+  setNames(table$mean, table$name)
+}
+tidy.partita_mcmc <- function(x, ...) {
+  table <- fit_table(x)
+  data.frame(term = table$name, estimate = table$mean, std.error = table$sd, conf.low = table$q2_5,
+             conf.high = table$q97_5, rhat = table$rhat, ess = table$bulk_ess)
+}
+plot.partita_mcmc <- function(x, main = title_of(x), ...) {
+  table <- fit_table(x)
+  draw_intervals(table$name, table$mean, table$q2_5, table$q97_5, FALSE, main, "posterior mean, 95 %")
+  invisible(x)
+}
+
+# ------------------------------------------------------------------------------------------- classify
+
+# A column per level whose chance is modelled.
+coef.partita_classify <- function(object, ...) {
+  if (is.null(object$body$coefficients)) {
+    not_released("each party keeps its own classifier with protocol single-party",
+                 "take another protocol to have a common one")
+  }
+  values <- vapply(object$body$coefficients, numbers, numeric(length(object$body$columns)))
+  matrix(values, length(object$body$columns),
+         dimnames = list(unlist(object$body$columns), names(object$body$coefficients)))
+}
+fit_table.partita_classify <- function(object, ...) {
+  values <- coef(object)
+  data.frame(column = rownames(values), values, row.names = NULL, check.names = FALSE)
+}
+predict.partita_classify <- function(object, newdata, ...) {
+  values <- coef(object)
+  scores <- vapply(colnames(values), function(level) linear_predictor(rownames(values), values[, level], newdata),
+                   numeric(nrow(newdata)))
+  matrix(scores, nrow(newdata), dimnames = list(NULL, colnames(values)))
+}
+
+# ------------------------------------------------------------------------------ mixture and marginals
+
+fit_table.partita_mixture <- function(object, ...) {
+  data.frame(component = seq_along(object$body$weights), weight = numbers(object$body$weights))
+}
+
+fit_table.partita_marginals <- function(object, ...) {
+  do.call(rbind, lapply(object$body$counts, function(column) {
+    data.frame(column = column$column, level = as.character(unlist(column$levels)), count = numbers(column$counts))
+  }))
+}

@@ -1,0 +1,107 @@
+# Starting the program (a list of arguments, no shell) and reading its JSON.
+
+envelope_version <- 1
+result_version <- 3
+
+#' The program: option partita.path, variable PARTITA, PATH.
+partita_program <- function() {
+  named <- getOption("partita.path", Sys.getenv("PARTITA"))
+  found <- Sys.which(if (nzchar(named)) named else "partita")
+  if (!nzchar(found)) {
+    refuse("program",
+           if (nzchar(named)) paste0("there is no program ", named) else "the program partita is not on the PATH",
+           "install it (docs/install.md of Partita), or say where it is: options(partita.path = \"...\")")
+  }
+  unname(found)
+}
+
+partita_version <- function() {
+  package_version(trimws(processx::run(partita_program(), "--version")$stdout))
+}
+
+parse_json <- function(text) jsonlite::fromJSON(text, simplifyVector = FALSE)
+
+# The data of what a command printed with --format json. Raises the error that it reports.
+read_output <- function(text, exit_code = 0L, remarks = character()) {
+  read <- tryCatch(parse_json(text), error = function(e) NULL)
+  if (is.null(read)) {
+    message <- paste("the program ended with", exit_code, "and printed no JSON")
+    refuse("internal", paste(c(message, remarks), collapse = "\n"),
+           "look at the system's log: out of memory?", exit_code)
+  }
+  if (!identical(as.numeric(read$schema_version), envelope_version)) {
+    refuse("program", paste0("this output has version ", read$schema_version, "; this package reads ", envelope_version),
+           "install a package and a program of the same version")
+  }
+  if (identical(read$status, "error")) refuse(read$error_code, read$message, read$hint, exit_code)
+  read$data
+}
+
+progress_of <- function(line) {
+  if (!startsWith(line, "{")) return(NULL)
+  read <- tryCatch(parse_json(line), error = function(e) NULL)
+  if (!all(c("phase", "done", "total", "seconds") %in% names(read))) return(NULL)
+  structure(class = c("partita_progress", "condition"),
+            c(list(message = read$phase, call = NULL), read[c("phase", "done", "total", "seconds")]))
+}
+
+draw_progress <- function(at) {
+  share <- if (at$total > 0) sprintf(", %d %%", as.integer(100 * at$done / at$total)) else ""
+  cat("\r\033[K", at$phase, share, sep = "", file = stderr())
+}
+
+# A progress condition, drawn unless a handler invokes the restart "partita_muffle".
+show_progress <- function(at, draw) {
+  withRestarts({
+    signalCondition(at)
+    if (draw) draw_progress(at)
+  }, partita_muffle = function() NULL)
+}
+
+start_program <- function(arguments, progress) {
+  arguments <- c(arguments, "--format", "json", if (is.null(progress)) "--quiet" else c("--progress", "jsonl"))
+  processx::process$new(partita_program(), arguments, stdout = "|", stderr = "|", encoding = "UTF-8",
+                        cleanup = TRUE)
+}
+
+# What is printed from now on, until it ends or `until` is over; `state` keeps it.
+collect_output <- function(process, state, progress, until = Inf) {
+  repeat {
+    process$poll_io(100)
+    state$out <- c(state$out, process$read_output())
+    for (line in process$read_error_lines()) {
+      at <- progress_of(line)
+      if (is.null(at)) {
+        state$remarks <- c(state$remarks, line)
+      } else {
+        state$at <- at
+        show_progress(at, isTRUE(progress))
+      }
+    }
+    ended <- !process$is_alive() && !process$is_incomplete_output() && !process$is_incomplete_error()
+    if (ended || Sys.time() >= until) return(ended)
+  }
+}
+
+# progress: TRUE draws, FALSE signals conditions only, NULL asks for none.
+call_program <- function(arguments, progress = NULL) {
+  process <- start_program(arguments, progress)
+  state <- new.env()
+  done <- FALSE
+  on.exit({
+    if (isTRUE(progress)) cat("\r\033[K", file = stderr())
+    if (!done) stop_program(process)
+  })
+  collect_output(process, state, progress)
+  done <- TRUE
+  read_output(paste(state$out, collapse = ""), process$get_exit_status(), state$remarks)
+}
+
+# As Control-C does; by force if it takes more than five seconds.
+stop_program <- function(process) {
+  if (!process$is_alive()) return(invisible())
+  process$interrupt()
+  process$wait(5000)
+  process$kill()
+  invisible()
+}

@@ -1,0 +1,163 @@
+# What is done with a study: checks, plan, rehearsal, simulation, a party's part of a run.
+
+study_call <- function(study, command, words = character(), progress = NULL) {
+  with_folder(function(folder) call_program(c("study", command, study_file(study, folder), words), progress))
+}
+
+partita_validate <- function(study) as.character(unlist(study_call(study, "validate")$warnings))
+
+partita_plan <- function(study, latency = NULL, bandwidth = NULL) {
+  structure(class = "partita_plan",
+            list(raw = study_call(study, "plan", option_words(list(latency = latency, bandwidth = bandwidth)))))
+}
+
+print_item <- function(text) cat(strwrap(text, initial = "  - ", prefix = "    "), sep = "\n")
+
+print.partita_plan <- function(x, ...) {
+  raw <- x$raw
+  cat("Plan of ", if (nzchar(raw$title)) raw$title else raw$study, "\n", raw$method, ", engine ", raw$engine, ", ",
+      raw$partition, ": ", raw$totals$rounds, " rounds, ", raw$totals$bytes, " bytes\n\n", sep = "")
+  for (party in raw$parties) {
+    cat(party$name, " (", paste(unlist(party$roles), collapse = ", "), ") learns:\n", sep = "")
+    learns <- unlist(party$learns)
+    if (is.null(learns)) learns <- "nothing beyond this plan"
+    for (clause in learns) print_item(clause)
+  }
+  cat("\nOpens:\n")
+  for (release in raw$releases) {
+    times <- if (release$max_count > 1) paste0(", at most ", release$max_count, " times") else ""
+    print_item(paste0(release$id, ", to ", release$to, ", ", release$mechanism, times, ": ", release$what))
+  }
+  invisible(x)
+}
+
+partita_rehearse <- function(study, rows = NULL, seed = NULL, progress = interactive()) {
+  raw <- study_call(study, "rehearse", option_words(list(rows = rows, seed = seed)), progress)
+  structure(class = "partita_rehearsal",
+            list(passed = raw$passed, lowest_digits = raw$lowest_digits, rows = raw$rows, raw = raw))
+}
+
+print.partita_rehearsal <- function(x, ...) {
+  agree <- if (x$passed) "all numbers agree" else "NUMBERS DO NOT AGREE"
+  cat("Rehearsal on ", x$rows, " made-up rows: ", agree, sep = "")
+  if (!is.null(x$lowest_digits)) cat(", to", format(x$lowest_digits, digits = 3), "digits at least")
+  cat("\n")
+  invisible(x)
+}
+
+# ------------------------------------------------------------------------------------------- tables
+
+# Numbers with all their digits, whole ones without a point; missing: empty.
+cell_texts <- function(values, decimal = ".") {
+  texts <- if (is.logical(values)) {
+    as.character(as.integer(values))
+  } else if (inherits(values, "Date") || inherits(values, "POSIXt")) {
+    format(values, "%Y-%m-%d")
+  } else if (is.numeric(values)) {
+    short <- sprintf("%.15g", values)
+    exact <- is.na(values) | suppressWarnings(as.numeric(short)) == values
+    numbers <- ifelse(exact, short, sprintf("%.17g", values))
+    if (decimal == ".") numbers else sub(".", decimal, numbers, fixed = TRUE)
+  } else {
+    quoted <- as.character(values)
+    needs <- grepl("[\",;\t\r\n]", quoted)
+    ifelse(needs, paste0("\"", gsub("\"", "\"\"", quoted, fixed = TRUE), "\""), quoted)
+  }
+  ifelse(is.na(values), "", texts)
+}
+
+write_table <- function(rows, file, separator = ",", decimal = ".") {
+  columns <- lapply(as.list(rows), cell_texts, decimal)
+  lines <- c(paste(cell_texts(names(rows)), collapse = separator), do.call(paste, c(unname(columns), sep = separator)))
+  writeLines(enc2utf8(lines), file, useBytes = TRUE)
+}
+
+# The value of a key of [table].
+table_key <- function(text, key, otherwise) {
+  lines <- strsplit(text, "\n")[[1]]
+  start <- grep("^\\[table\\]", lines)
+  if (length(start) == 0) return(otherwise)
+  rest <- lines[-seq_len(start[1])]
+  end <- grep("^\\[", rest)
+  if (length(end)) rest <- rest[seq_len(end[1] - 1)]
+  found <- grep(paste0("^", key, " *="), rest, value = TRUE)
+  if (length(found) == 0) return(otherwise)
+  parse_json(sub("^[^=]*= *(\"[^\"]*\").*$", "\\1", found[1]))
+}
+
+data_words <- function(study, data, folder, option = function(party, file) c("--data", paste0(party, "=", file))) {
+  words <- character()
+  for (i in seq_along(data)) {
+    file <- data[[i]]
+    if (is.character(file) && length(file) == 1) {
+      file <- normalizePath(file, mustWork = FALSE)
+    } else {
+      file <- file.path(folder, paste0("table-", i, ".csv"))
+      text <- study_text(study)
+      write_table(data[[i]], file, table_key(text, "separator", ","), table_key(text, "decimal", "."))
+    }
+    words <- c(words, option(names(data)[i], file))
+  }
+  words
+}
+
+# --------------------------------------------------------------------------------------------- runs
+
+partita_simulate <- function(study, data = NULL, in_process = FALSE, output = NULL, accept_useless = FALSE,
+                             progress = interactive()) {
+  if (!is.null(output)) output <- normalizePath(output, mustWork = FALSE)
+  with_folder(function(folder) {
+    words <- c("study", "simulate", study_file(study, folder), data_words(study, data, folder),
+               if (in_process) "--in-process", if (accept_useless) "--accept-useless",
+               if (!is.null(output)) c("--output", output))
+    results_of(call_program(words, progress))
+  })
+}
+
+partita_run <- function(study, folder = ".", party = NULL, data = NULL, patience = "10m", options = character(),
+                        wait = TRUE, progress = interactive()) {
+  made <- tempfile("partita-")
+  dir.create(made, mode = "0700")
+  data <- if (!is.null(data)) {
+    data_words(study, list(data), made, function(party, file) c("--data", file))
+  }
+  words <- c("study", "join", study_file(study, made), "--folder", normalizePath(folder), "--wait", patience, "--yes",
+             option_words(list(party = party)), data, options)
+  handle <- structure(class = "partita_handle",
+                      list(process = start_program(words, progress), state = new.env(), folder = made, study = study))
+  if (wait) partita_wait(handle, progress = progress) else handle
+}
+
+partita_status <- function(handle) {
+  ended <- isTRUE(handle$state$stopped) || collect_output(handle$process, handle$state, FALSE, until = Sys.time())
+  at <- handle$state$at
+  list(running = !ended && handle$process$is_alive(), phase = at$phase, done = at$done, total = at$total, seconds = at$seconds)
+}
+
+partita_wait <- function(handle, progress = interactive()) {
+  if (isTRUE(handle$state$stopped)) refuse("cancelled", "this run was cancelled", "start it again")
+  done <- FALSE
+  on.exit({
+    if (isTRUE(progress)) cat("\r\033[K", file = stderr())
+    if (!done) stop_program(handle$process)
+    unlink(handle$folder, recursive = TRUE)
+  })
+  collect_output(handle$process, handle$state, progress)
+  done <- TRUE
+  results_of(read_output(paste(handle$state$out, collapse = ""), handle$process$get_exit_status(),
+                         handle$state$remarks))
+}
+
+partita_cancel <- function(handle) {
+  stop_program(handle$process)
+  handle$state$stopped <- TRUE
+  unlink(handle$folder, recursive = TRUE)
+  invisible(handle)
+}
+
+print.partita_handle <- function(x, ...) {
+  at <- partita_status(x)
+  cat("A run of study ", x$study$name, if (at$running) ", going on" else ", at its end",
+      if (!is.null(at$phase)) paste0(": ", at$phase), "\n", sep = "")
+  invisible(x)
+}

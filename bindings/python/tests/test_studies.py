@@ -121,18 +121,25 @@ class Studies(unittest.TestCase):
         self.assertTrue(rehearsal.passed, rehearsal.raw)
 
 
+def held_port() -> socket.socket:
+    """Bound and not listening: nobody else is given its port, and a program that reuses addresses may listen there."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
+
+
 class BetweenHosts(unittest.TestCase):
     def test_each_party_runs_in_its_own_folder(self) -> None:
         made = study().add(pt.GLM("event ~ age + sex"))
         with tempfile.TemporaryDirectory() as name, ExitStack() as sockets:
             folder = Path(name)
             roster = folder / "roster.toml"
-            ports = [sockets.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in PARTIES]
-            for party, listening in zip(PARTIES, ports):
+            ports = [sockets.enter_context(held_port()) for _ in PARTIES]
+            for party, port in zip(PARTIES, ports):
                 call(["cert", "new", party, "--folder", str(folder / party)])
                 call(["cert", "roster", str(roster), "--certificate", str(folder / party / "cert.pem"), "--address",
-                      f"127.0.0.1:{listening.getsockname()[1]}"])
-            sockets.close()
+                      f"127.0.0.1:{port.getsockname()[1]}"])
             runs: dict[str, pt.Run] = {}
             for party, table in tables().items():
                 shutil.copy(roster, folder / party)

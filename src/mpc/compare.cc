@@ -132,8 +132,10 @@ size_t BitsFor(const Shared& value, int ring_bits) {
   return static_cast<size_t>(exponent) + 1;
 }
 
-std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
-  const std::vector<CarryBits> carries = engine.Decompose(values, WidthsOf(engine, values));
+namespace {
+
+// The bits of decompositions, all of them.
+std::vector<SharedBits> SumBits(Engine& engine, const std::vector<CarryBits>& carries) {
   // Prefixes of all bits but the top one: nobody asks for its carry.
   std::vector<Groups> all;
   size_t widest = 0;
@@ -154,6 +156,22 @@ std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
     bits.push_back(JoinBits(engine, PlaneRange(engine, sums, 0, 1), with_carry));
   }
   return bits;
+}
+
+}  // namespace
+
+std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values) {
+  return SumBits(engine, engine.Decompose(values, WidthsOf(engine, values)));
+}
+
+std::vector<SharedBits> LowestBits(Engine& engine, std::span<const Shared> values, size_t n) {
+  std::vector<CarryBits> carries = engine.Decompose(values, WidthsOf(engine, values));
+  for (CarryBits& carry : carries) {
+    if (n < 2 || n > carry.propagate.width) Misuse("a value has not so many lowest bits");
+    carry.generate = PlaneRange(engine, carry.generate, 0, n);
+    carry.propagate = PlaneRange(engine, carry.propagate, 0, n);
+  }
+  return SumBits(engine, carries);
 }
 
 namespace {

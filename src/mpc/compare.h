@@ -16,6 +16,7 @@
 //   IsNegative, LessThan   D + ceil(log2(w - 1))    2 (w - 1)
 //   IsZero, Equal          D + ceil(log2 w)         w - 1
 //   ToBits                 D + ceil(log2(w - 1))    about w log2 w
+//   LowestBits             D + ceil(log2(n - 1))    about n log2 n
 //   Select                 D + 1
 // Bytes: bits.h for planes, the engines' bit schedules for each operation; PlanEngine adds them up.
 // Revealed: nothing but shapes and bounds.
@@ -36,6 +37,9 @@ size_t BitsFor(const Shared& value, int ring_bits = 128);
 
 // All bits, lowest first: BitsFor(values[i]) planes.
 std::vector<SharedBits> ToBits(Engine& engine, std::span<const Shared> values);
+
+// The lowest n, from 2 to BitsFor(values[i]): n planes each.
+std::vector<SharedBits> LowestBits(Engine& engine, std::span<const Shared> values, size_t n);
 
 // [x < 0], one plane.
 std::vector<SharedBits> IsNegative(Engine& engine, std::span<const Shared> values);

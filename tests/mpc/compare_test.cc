@@ -104,8 +104,10 @@ TEST(CompareTest, SignsAndBitsOfAllEdges) {
       const IntMatrix x = Edges(LargestOf(format));
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
         const Shared value = InputOf(engine, 1, x, format.bound, format.fraction_bits);
+        const size_t low = std::min<size_t>(BitsFor(value), 5);
         const SharedBits all[] = {IsNegative(engine, {&value, 1})[0],
-                                  IsZero(engine, {&value, 1})[0], ToBits(engine, {&value, 1})[0]};
+                                  IsZero(engine, {&value, 1})[0], ToBits(engine, {&value, 1})[0],
+                                  LowestBits(engine, {&value, 1}, low)[0]};
         const auto opened = engine.RevealBits("out", all, kEverybody);
         if (!engine.self()) return;
         EXPECT_EQ(opened[0].width, 1u);
@@ -118,6 +120,9 @@ TEST(CompareTest, SignsAndBitsOfAllEdges) {
           for (size_t j = 0; j < opened[2].width; ++j) {
             ASSERT_EQ(GetBit(opened[2], j, i), (v >> j & 1) != 0) << ToString(v) << " bit " << j;
           }
+          ASSERT_EQ(opened[3].width, low);
+          for (size_t j = 0; j < low; ++j)
+            ASSERT_EQ(GetBit(opened[3], j, i), (v >> j & 1) != 0) << ToString(v) << " bit " << j;
         }
       });
     }
@@ -207,6 +212,11 @@ TEST(CompareTest, RoundsAreThoseOfTheWidestOperand) {
       EXPECT_EQ(rounds(signs, {&value, 1}), decompose + log(w - 1)) << w;
       EXPECT_EQ(rounds(zeros, {&value, 1}), decompose + log(w)) << w;
       EXPECT_EQ(rounds(bits, {&value, 1}), decompose + log(w - 1)) << w;
+      if (w < 10) continue;
+      const auto lowest = [](Engine& engine, std::span<const Shared> operands) {
+        return LowestBits(engine, operands, 10);
+      };
+      EXPECT_EQ(rounds(lowest, {&value, 1}), decompose + 4) << w;
     }
     EXPECT_EQ(rounds(signs, values), rounds(signs, {&values.back(), 1}));
     EXPECT_EQ(rounds(zeros, values), rounds(zeros, {&values.back(), 1}));

@@ -91,7 +91,8 @@ Shared TrueRows(Engine& engine, const Shared& inverse, const Shared& is_true) {
 // Of two informations: the scale, both inverses as far as true, which of their columns are, which
 // columns of the first are independent of those before.
 List InverseAndLater(Engine& engine, const List& informations) {
-  const Shared scale = InformationScale(engine, DiagonalOfMatrix(engine, informations[0]));
+  const Shared scale =
+      InformationScale(engine, InformationSizes(engine, DiagonalOfMatrix(engine, informations[0])));
   const Shared scaled = Scaled(engine, informations[0], scale);
   const UncheckedInverse first = InvertInformation(engine, scaled, nullptr);
   const Shared inverse = CorrectedInverse(engine, first);
@@ -205,7 +206,7 @@ TEST(InformationInverseTest, StatedRounds) {
     const auto later_steps = static_cast<size_t>(StepsFor(32, 1.0 / 32, 0x1p-30));
     const size_t check = 4 * d + 7 + CeilLog2(7);
     ExpectRounds(setting, 2 * d + CeilLog2(61) + 2, [](Engine& engine) {
-      InformationScale(engine, Planned({9, 1}, 60, 1));
+      InformationSizes(engine, Planned({9, 1}, 60, 1));
     });
     ExpectRounds(setting, d + c * first_steps + 1,
                  [&](Engine& engine) { InvertInformation(engine, scaled, nullptr); });

@@ -53,8 +53,7 @@ std::vector<Int128> OwnStratum(const Spec& spec, const std::vector<Int128>& coun
   return terms;
 }
 
-StrataOnGrid StrataOf(Engine& engine, const Shared& terms, const Shared& mask, double max_rows,
-                      int grid_bits) {
+StrataOnGrid StrataOf(Engine& engine, const Shared& terms, double max_rows, int grid_bits) {
   const size_t rows = terms.shape.rows;
   const auto column = [&](size_t c) {
     return WithBound(engine.Slice(terms, 0, c, {rows, 1}), max_rows);
@@ -87,12 +86,9 @@ StrataOnGrid StrataOf(Engine& engine, const Shared& terms, const Shared& mask, d
       },
       [&](Engine& e) {
         const Shared of_r = AtLeast(e, r, kLeastTerm), of_s = AtLeast(e, s, kLeastTerm);
-        Shared two;
-        mpc::ProductRound first(e), second(e);
-        first.Add(of_r, of_s, 1, two);
-        first.Run();
-        second.Add(two, mask, 1, there);
-        second.Run();
+        mpc::ProductRound product(e);
+        product.Add(of_r, of_s, 1, there);
+        product.Run();
       }};
   mpc::Together(engine, tasks);
 
@@ -117,20 +113,22 @@ StrataOnGrid StrataOf(Engine& engine, const Shared& terms, const Shared& mask, d
   log_ratio = WithBound(engine.Subtract(logs[0], logs[1]), kMostLog);
   const std::vector<mpc::PositiveValue> squared = {
       {WithBound(mpc::TimesPowerOfTwo(half_variance, 1), kMostHalfVariance), kLeastLogVariance}};
-  const Shared error = WithBound(mpc::Root(engine, squared, kLogBits).front(), kMostLogError);
-  const mpc::GridMarks marks = mpc::MarkErrorGrids(engine, half_variance, grid_bits);
+  Shared error;
+  mpc::GridMarks marks;
+  const std::vector<mpc::Task> of_error = {
+      [&](Engine& e) { error = WithBound(mpc::Root(e, squared, kLogBits).front(), kMostLogError); },
+      [&](Engine& e) { marks = mpc::MarkErrorGrids(e, half_variance, grid_bits); }};
+  mpc::Together(engine, of_error);
 
   StrataOnGrid result;
   result.range = marks.range;
-  Shared log_ratio_told, error_told, root_told, correction_told;
+  Shared log_ratio_told, error_told;
   mpc::ProductRound masked(engine);
   masked.Add(marks.reached, there, marks.reached.bound, result.reached);
   masked.Add(log_ratio, there, kMostLog, log_ratio_told);
   masked.Add(error, there, kMostLogError, error_told);
-  masked.Add(root, mask, most_root, root_told);
-  masked.Add(correction, mask, correction.bound, correction_told);
   masked.Run();
-  const std::vector<Shared> roots = {root_told, correction_told};
+  const std::vector<Shared> roots = {root, correction};
   const double most = std::max(most_root, correction.bound);
   const Shared totals = WithBound(engine.Concatenate(roots, true), most);
   const std::vector<Shared> rounded = mpc::RoundToGrids(

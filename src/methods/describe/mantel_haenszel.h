@@ -12,8 +12,8 @@
 //           over the root of its variance; that and the correction for continuity, 1/2 over the
 //           same root, open on the absolute grid 2^-grid_bits, since the first one's standard error is 1.
 // Error     Before rounding, of the logarithm 2^-36, of its error 2^-18, of the roots 2^-20.
-// Withheld  Where the mask is 0; the odds ratio also where R or S is below 2^-6, as with a zero in
-//           every stratum; the test where its variance is below 2^-20.
+// Withheld  The odds ratio where R or S is below 2^-6, as with a zero in every stratum; the test where
+//           its variance is below 2^-20.
 // Cost      division.h, logarithm.h, reciprocal.h of a few numbers for each variable, release_grid.h.
 // Revealed  Nothing.
 // Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
@@ -43,9 +43,9 @@ struct StrataOnGrid {
   mpc::Shared reached, log_ratios, errors;  // in steps of their grids
   mpc::Shared roots;                        // of tests, then of corrections, one below the other
 };
-// terms: of all holders, variables x kStratumTerms at kStratumBits. mask: variables x 1, 0 or 1.
-StrataOnGrid StrataOf(mpc::Engine& engine, const mpc::Shared& terms, const mpc::Shared& mask,
-                      double max_rows, int grid_bits);
+// terms: of all holders, variables x kStratumTerms at kStratumBits.
+StrataOnGrid StrataOf(mpc::Engine& engine, const mpc::Shared& terms, double max_rows,
+                      int grid_bits);
 
 // From what opened: the logarithm of the odds ratio with its standard error (0: none), the root and
 // its correction (0: none).

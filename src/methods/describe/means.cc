@@ -8,6 +8,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/together.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -33,8 +34,7 @@ void AtLeastOne(Engine& engine, const Shared& n, double most, Shared& of_n, Shar
 
 }  // namespace
 
-GridMeans MeansOnGrid(Engine& engine, const Sums& sums, const Shared& mask, double max_rows,
-                      int grid_bits) {
+GridMeans MeansOnGrid(Engine& engine, const Sums& sums, double max_rows, int grid_bits) {
   const double most = std::max(max_rows, 2.0), squared = most * most;
   Shared n, less;
   AtLeastOne(engine, sums.n, most, n, less);
@@ -59,18 +59,19 @@ GridMeans MeansOnGrid(Engine& engine, const Sums& sums, const Shared& mask, doub
   const std::vector<Shared> divided = mpc::Divide(engine, quotients, kResultBits);
   const Shared mean = WithBound(divided[0], 1);
   const Shared variance = WithBound(divided[1], kLargestVariance);
-  const std::vector<mpc::PositiveValue> positive = {{variance, kSmallestVariance}};
-  const Shared deviation = mpc::Root(engine, positive, kResultBits).front();
-
-  // v of release_grid.h is half a variance.
-  mpc::GridMarks marks =
-      mpc::MarkGrids(engine, mpc::TimesPowerOfTwo(variance, -1), {grid_bits, n, most}, false)
-          .front();
-  const double most_reached = marks.reached.bound, most_factor = marks.factor.bound;
-  mpc::ProductRound masked(engine);
-  masked.Add(marks.reached, mask, most_reached, marks.reached);
-  masked.Add(marks.factor, mask, most_factor, marks.factor);
-  masked.Run();
+  Shared deviation;
+  mpc::GridMarks marks;
+  const std::vector<mpc::Task> tasks = {
+      [&](Engine& e) {
+        const std::vector<mpc::PositiveValue> positive = {{variance, kSmallestVariance}};
+        deviation = mpc::Root(e, positive, kResultBits).front();
+      },
+      [&](Engine& e) {
+        // v of release_grid.h is half a variance.
+        marks = mpc::MarkGrids(e, mpc::TimesPowerOfTwo(variance, -1), {grid_bits, n, most}, false)
+                    .front();
+      }};
+  mpc::Together(engine, tasks);
   const std::vector<Shared> rounded = mpc::RoundToGrids(
       engine, {{mean, 1, marks}, {deviation, kLargestVariance, marks}}, nullptr, 0, grid_bits);
   return {marks.range, marks.reached, rounded[0], rounded[1]};

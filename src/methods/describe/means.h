@@ -9,9 +9,10 @@
 //           values are normal.
 // Error     Before rounding at most 2^-43 of a mean and 2^-48 + 2^-43 var + 2^-b / (n (n - 1)) of
 //           var, with b = min(60, 76 - 2 log2(max_rows)), all in units of half-widths.
-// Withheld  Where the mask is 0, and where var is below 2^-33: there is no grid then, and what is
-//           opened is 0.
-// Cost      compare.h, division.h, reciprocal.h and release_grid.h for as many values as entries.
+// No grid   Where var is below 2^-33: all of it is 0 then. What a check withholds is for the caller to
+//           multiply by its bit.
+// Cost      compare.h, division.h, reciprocal.h and beside it the marks of release_grid.h, its
+//           rounding, for as many values as entries; a product.
 #pragma once
 
 #include "mpc/engine.h"
@@ -25,12 +26,10 @@ struct Sums {
 
 struct GridMeans {
   mpc::GridRange range;
-  mpc::Shared reached;            // e = range.lowest - 1 + reached; 0: withheld
+  mpc::Shared reached;            // e = range.lowest - 1 + reached; 0: no grid
   mpc::Shared means, deviations;  // in steps of 2^e, at mpc::kGuardBits
 };
 
-// mask: entries x 1, 0 or 1.
-GridMeans MeansOnGrid(mpc::Engine& engine, const Sums& sums, const mpc::Shared& mask,
-                      double max_rows, int grid_bits);
+GridMeans MeansOnGrid(mpc::Engine& engine, const Sums& sums, double max_rows, int grid_bits);
 
 }  // namespace partita::methods::describe

@@ -10,6 +10,7 @@
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/small_cells.h"
+#include "mpc/together.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -92,26 +93,24 @@ std::vector<Shared> OfHolders(const SharedTable& table, Get get) {
   return list;
 }
 
-GridMeans OpenableMeans(Engine& engine, const Task& task, const Layout& layout,
-                        const SharedTable& table, const Shared& counts, const Shared& mask) {
+Shared Entries(const Shared& matrix) { return mpc::Reshape(matrix, {matrix.shape.size(), 1}); }
+
+GridMeans MeansOf(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
+                  const Shared& counts) {
   const auto most = static_cast<double>(task.max_rows());
   std::vector<size_t> present;
   for (const size_t v : layout.numbers) present.push_back(layout.first_row[v]);
-  const auto entries = [&](const Shared& matrix) {
-    return mpc::Reshape(matrix, {matrix.shape.size(), 1});
-  };
   const auto sum = [&](auto get) {
-    return entries(WithAll(engine, layout, Total(engine, OfHolders(table, get), most)));
+    return Entries(WithAll(engine, layout, Total(engine, OfHolders(table, get), most)));
   };
-  const Sums sums = {entries(engine.SelectRows(counts, present)),
+  const Sums sums = {Entries(engine.SelectRows(counts, present)),
                      sum([](const SharedTable::Own& own) { return own.sums; }),
                      sum([](const SharedTable::Own& own) { return own.squares; })};
-  return MeansOnGrid(engine, sums, entries(engine.SelectRows(mask, layout.numbers)), most,
-                     task.grid_bits);
+  return MeansOnGrid(engine, sums, most, task.grid_bits);
 }
 
-Shared OpenableQuantiles(Engine& engine, const Task& task, const Layout& layout,
-                         const SharedTable& table, const Shared& mask, uint64_t min_cell) {
+Shared QuantilesOf(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
+                   uint64_t min_cell) {
   std::vector<NumberHistograms> numbers;
   for (size_t m = 0; m < layout.numbers.size(); ++m) {
     NumberHistograms& number = numbers.emplace_back();
@@ -119,32 +118,99 @@ Shared OpenableQuantiles(Engine& engine, const Task& task, const Layout& layout,
     for (const SharedTable::Own& own : table.by_holder)
       number.by_holder.push_back(WithAll(engine, layout, own.histograms[m]));
   }
-  return QuantileCells(engine, numbers, {task.spec.quantiles, task.max_rows(), min_cell},
-                       engine.SelectRows(mask, layout.numbers));
+  return QuantileCells(engine, numbers, {task.spec.quantiles, task.max_rows(), min_cell});
 }
 
-Shared OpenableRanks(Engine& engine, const Task& task, const Layout& layout,
-                     const SharedTable& table, const Shared& mask) {
+Shared RanksOf(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table) {
   const auto most = static_cast<double>(task.max_rows());
   std::vector<Shared> histograms;
   for (size_t m = 0; m < layout.numbers.size(); ++m) {
     const auto get = [m](const SharedTable::Own& own) { return own.histograms[m]; };
     histograms.push_back(Total(engine, OfHolders(table, get), most));
   }
-  const Shared by_group =
-      engine.Slice(engine.SelectRows(mask, layout.numbers), 0, 0, {layout.numbers.size(), 1});
-  return RankRoots(engine, histograms, by_group, most, task.grid_bits);
+  return RankRoots(engine, histograms, most, task.grid_bits);
 }
 
-StrataOnGrid OpenableStrata(Engine& engine, const Task& task, const SharedTable& table,
-                            const Shared& mask) {
+StrataOnGrid StrataOfHolders(Engine& engine, const Task& task, const SharedTable& table) {
   const auto most = static_cast<double>(task.max_rows());
   const Shared terms = Total(
       engine, OfHolders(table, [](const SharedTable::Own& own) { return own.stratum; }), most);
-  const std::vector<size_t> variables = TwoValued(task.spec);
-  const Shared by_group =
-      engine.Slice(engine.SelectRows(mask, variables), 0, 0, {variables.size(), 1});
-  return StrataOf(engine, terms, by_group, most, task.grid_bits);
+  return StrataOf(engine, terms, most, task.grid_bits);
+}
+
+// All that can open, before any check has withheld it.
+struct Unmasked {
+  Shared counts;  // rows of the layout x arms
+  GridMeans means;
+  Shared quantiles, ranks;
+  StrataOnGrid strata;
+};
+
+// Beside it the checks.
+Unmasked MakeAll(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
+                 uint64_t min_cell, Passes& passes) {
+  Unmasked all;
+  const auto most = static_cast<double>(task.max_rows());
+  all.counts = WithAll(
+      engine, layout,
+      Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }),
+            most));
+  std::vector<mpc::Task> tasks = {
+      [&](Engine& e) { passes = CheckCells(e, task, layout, table, min_cell); }};
+  if (!layout.numbers.empty()) {
+    tasks.emplace_back([&](Engine& e) { all.means = MeansOf(e, task, layout, table, all.counts); });
+    if (!task.spec.quantiles.empty()) {
+      tasks.emplace_back(
+          [&](Engine& e) { all.quantiles = QuantilesOf(e, task, layout, table, min_cell); });
+    }
+    if (task.spec.compared.ranks)
+      tasks.emplace_back([&](Engine& e) { all.ranks = RanksOf(e, task, layout, table); });
+  }
+  if (HasStrata(task.spec))
+    tasks.emplace_back([&](Engine& e) { all.strata = StrataOfHolders(e, task, table); });
+  mpc::Together(engine, tasks);
+  return all;
+}
+
+// What opens, in the order of the opening: everything times the bit of its check.
+std::vector<Shared> Masked(Engine& engine, const Task& task, const Layout& layout,
+                           const Unmasked& all, const Masks& masks) {
+  std::vector<Shared> values = {all.counts};
+  std::vector<Shared> bits = {engine.SelectRows(masks.table, layout.variable_of)};
+  const auto add = [&](const Shared& value, const Shared& bit) {
+    values.push_back(value);
+    bits.push_back(bit);
+  };
+  const size_t numbers = layout.numbers.size();
+  if (numbers > 0) {
+    const Shared of_table = engine.SelectRows(masks.table, layout.numbers);
+    const Shared of_means = Entries(of_table);
+    for (const Shared& value : {all.means.reached, all.means.means, all.means.deviations})
+      add(value, of_means);
+    if (!task.spec.quantiles.empty()) {
+      std::vector<size_t> entry;
+      for (size_t i = 0; i < all.quantiles.shape.rows; ++i)
+        entry.push_back(i / task.spec.quantiles.size());
+      const Shared of_quantiles = Entries(engine.SelectRows(masks.quantiles, layout.numbers));
+      add(all.quantiles, engine.SelectRows(of_quantiles, entry));
+    }
+    if (task.spec.compared.ranks) add(all.ranks, engine.Slice(of_table, 0, 0, {numbers, 1}));
+  }
+  if (HasStrata(task.spec)) {
+    const std::vector<size_t> variables = TwoValued(task.spec);
+    const Shared by_group =
+        engine.Slice(engine.SelectRows(masks.table, variables), 0, 0, {variables.size(), 1});
+    for (const Shared& value : {all.strata.reached, all.strata.log_ratios, all.strata.errors})
+      add(value, by_group);
+    const std::vector<Shared> twice = {by_group, by_group};
+    add(all.strata.roots, engine.Concatenate(twice, true));
+  }
+  std::vector<Shared> opened(values.size());
+  mpc::ProductRound round(engine);
+  for (size_t i = 0; i < values.size(); ++i)
+    round.Add(values[i], bits[i], values[i].bound, opened[i]);
+  round.Run();
+  return opened;
 }
 
 // values: as StrataOnGrid has them.
@@ -249,44 +315,22 @@ std::optional<bool> EnoughRows(Engine& engine, const Task& task, const SharedTab
 std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const SharedTable& table,
                                      uint64_t min_cell) {
   const Layout layout(task.spec);
-  const auto most = static_cast<double>(task.max_rows());
   const bool numbers = !layout.numbers.empty(), quantiles = numbers && !task.spec.quantiles.empty();
   const bool ranks = numbers && task.spec.compared.ranks;
-  const Shared counts = WithAll(
-      engine, layout,
-      Total(engine, OfHolders(table, [](const SharedTable::Own& own) { return own.counts; }),
-            most));
-  const Masks masks = MasksOf(engine, layout, CheckCells(engine, task, layout, table, min_cell));
-
-  std::vector<Shared> opened(1);
-  mpc::ProductRound masked(engine);
-  masked.Add(counts, engine.SelectRows(masks.table, layout.variable_of), most, opened.front());
-  masked.Run();
-  mpc::GridRange range;
-  if (numbers) {
-    const GridMeans means = OpenableMeans(engine, task, layout, table, counts, masks.table);
-    range = means.range;
-    opened.insert(opened.end(), {means.reached, means.means, means.deviations});
-  }
-  if (quantiles)
-    opened.push_back(OpenableQuantiles(engine, task, layout, table, masks.quantiles, min_cell));
-  if (ranks) opened.push_back(OpenableRanks(engine, task, layout, table, masks.table));
-  const size_t first_of_strata = opened.size();
-  mpc::GridRange strata_range;
-  if (HasStrata(task.spec)) {
-    const StrataOnGrid strata = OpenableStrata(engine, task, table, masks.table);
-    strata_range = strata.range;
-    opened.insert(opened.end(), {strata.reached, strata.log_ratios, strata.errors, strata.roots});
-  }
+  Passes passes;
+  const Unmasked all = MakeAll(engine, task, layout, table, min_cell, passes);
+  const std::vector<Shared> opened =
+      Masked(engine, task, layout, all, MasksOf(engine, layout, passes));
+  const size_t first_of_strata = 1 + (numbers ? 3 : 0) + (quantiles ? 1 : 0) + (ranks ? 1 : 0);
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kTableRelease, opened, task.to);
   if (values.front().values.empty()) return std::nullopt;
 
   OpenedTable result;
   result.counts = Whole(values[0]);
   if (HasStrata(task.spec))
-    result.strata = ReadStrata(task, strata_range, std::span(values).subspan(first_of_strata));
+    result.strata = ReadStrata(task, all.strata.range, std::span(values).subspan(first_of_strata));
   if (!numbers) return result;
-  result.step = mpc::GridSteps(range, values[1]);
+  result.step = mpc::GridSteps(all.means.range, values[1]);
   result.mean = mpc::InGridSteps(values[2], result.step);
   result.deviation = mpc::InGridSteps(values[3], result.step);
   if (quantiles) result.cells = Whole(values[4]);

@@ -14,13 +14,14 @@
 //                  rows together do not: they follow. Quantiles: quantiles.h. Ranks: with
 //                  the groups of the number.
 // Method           Holders count and add up in the clear (own_numbers.h) and share the results, so
-//                  that the cost does not depend on the rows. Nothing that a check withholds is
-//                  ever opened: numbers are multiplied by the shared bits of the checks, and the
-//                  messages are the same whatever these are.
+//                  that the cost does not depend on the rows. Everything is made beside the checks
+//                  and each other (mpc/together.h), and last of all multiplied by their shared bits:
+//                  nothing that a check withholds is ever opened, and the messages are the same
+//                  whatever these are.
 // Revealed         Release `disclosure`: the bit. Release `table`: NumOpened numbers. To others
 //                  nothing; which variables were withheld sees who has the table.
-// Cost             One input, small_cells.h, means.h, quantiles.h, ranks.h, mantel_haenszel.h, two
-//                  openings.
+// Cost             One input, two openings, and between them small_cells.h, means.h, quantiles.h,
+//                  ranks.h and mantel_haenszel.h: rounds of the longest of these, and two products.
 #pragma once
 
 #include <optional>

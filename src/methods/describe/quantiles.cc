@@ -85,10 +85,10 @@ Shared Column(Engine& engine, const std::vector<Shared>& parts) {
 }  // namespace
 
 Shared QuantileCells(Engine& engine, const std::vector<NumberHistograms>& numbers,
-                     const QuantileTask& task, const Shared& mask) {
+                     const QuantileTask& task) {
   const double most = static_cast<double>(task.max_rows);
-  const size_t arms = mask.shape.cols, quantiles = task.quantiles.size();
-  const size_t holders = numbers.front().by_holder.size();
+  const size_t quantiles = task.quantiles.size(), holders = numbers.front().by_holder.size();
+  const size_t arms = numbers.front().by_holder.front().shape.cols;
 
   std::vector<Cumulated> cumulated;
   std::vector<Shared> differences;
@@ -135,17 +135,11 @@ Shared QuantileCells(Engine& engine, const std::vector<NumberHistograms>& number
       mpc::NoSmallCells(engine, tables, task.min_cell, false)};
   const Shared passes = engine.ToRing(enough).front();
 
-  std::vector<size_t> entry;
-  for (size_t i = 0; i < tables.sizes.size(); ++i) entry.push_back(i / quantiles);
-  const Shared masks = engine.SelectRows(mpc::Reshape(mask, {numbers.size() * arms, 1}), entry);
-  Shared allowed, opened;
+  Shared allowed;
   mpc::ProductRound allow(engine);
-  allow.Add(passes, masks, 1, allowed);
+  allow.Add(passes, WithBound(Column(engine, places), largest), largest, allowed);
   allow.Run();
-  mpc::ProductRound open(engine);
-  open.Add(allowed, WithBound(Column(engine, places), largest), largest, opened);
-  open.Run();
-  return opened;
+  return allowed;
 }
 
 }  // namespace partita::methods::describe

@@ -7,11 +7,11 @@
 //                  once, 1000 of one against thousandths of the other, and the sum of the bits is
 //                  the number of the cell. The differences of neighbouring bits mark it; with them
 //                  the products of the counts of each cell and its neighbours (layout.h) are taken.
-// Withheld         Where the mask is 0, and where the cell and its neighbours hold fewer than
-//                  min_cell values, also without each holder's own (small_cells.h).
+// Withheld         Where the cell and its neighbours hold fewer than min_cell values, also without
+//                  each holder's own (small_cells.h).
 // Exact            No rounding, failure probability 0.
 // Cost             compare.h IsNegative and ToRing of cells x arms x quantiles of each number; one
-//                  kGram for each number and arm; small_cells.h; two products.
+//                  kGram for each number and arm; small_cells.h; a product.
 #pragma once
 
 #include <vector>
@@ -31,9 +31,8 @@ struct QuantileTask {
   uint64_t max_rows = 0, min_cell = 0;
 };
 
-// mask: numbers x arms, 0 or 1. Returns the number of the cell, counted from 1: by number, then arm,
-// then quantile, in a column.
+// The number of the cell, counted from 1: by number, then arm, then quantile, in a column.
 mpc::Shared QuantileCells(mpc::Engine& engine, const std::vector<NumberHistograms>& numbers,
-                          const QuantileTask& task, const mpc::Shared& mask);
+                          const QuantileTask& task);
 
 }  // namespace partita::methods::describe

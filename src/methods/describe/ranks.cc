@@ -10,6 +10,7 @@
 #include "mpc/functions/order.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/release_grid.h"
+#include "mpc/together.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -67,8 +68,8 @@ RankSums RankSumsOf(Engine& engine, const std::vector<Shared>& histograms, doubl
 
 }  // namespace
 
-Shared RankRoots(Engine& engine, const std::vector<Shared>& histograms, const Shared& mask,
-                 double max_rows, int grid_bits) {
+Shared RankRoots(Engine& engine, const std::vector<Shared>& histograms, double max_rows,
+                 int grid_bits) {
   const size_t numbers = histograms.size(), groups = histograms.front().shape.cols;
   const int bits = static_cast<int>(std::ceil(std::log2(std::max(max_rows, 2.0)))) + 1;
   const double most = std::ldexp(1.0, bits);
@@ -101,17 +102,22 @@ Shared RankRoots(Engine& engine, const std::vector<Shared>& histograms, const Sh
 
   // Two values that differ have s >= n^2 / 2.
   const double smallest = std::ldexp(1.0, -bits - 5);
-  const std::vector<Shared> surplus = {mpc::PlusConstant(engine, spread, -smallest, 2)};
-  const std::vector<mpc::SharedBits> differ = {
-      engine.Not(mpc::IsNegative(engine, surplus).front())};
-  const Shared varies = engine.ToRing(differ).front();
-  const std::vector<mpc::PositiveValue> spreads = {{spread, smallest}};
-  const Shared inverse = mpc::InverseRoot(engine, spreads, kInverseRootBits).front();
+  Shared varies, inverse;
+  const std::vector<mpc::Task> tasks = {
+      [&](Engine& e) {
+        const std::vector<Shared> surplus = {mpc::PlusConstant(e, spread, -smallest, 2)};
+        const std::vector<mpc::SharedBits> differ = {e.Not(mpc::IsNegative(e, surplus).front())};
+        varies = e.ToRing(differ).front();
+      },
+      [&](Engine& e) {
+        const std::vector<mpc::PositiveValue> spreads = {{spread, smallest}};
+        inverse = mpc::InverseRoot(e, spreads, kInverseRootBits).front();
+      }};
+  mpc::Together(engine, tasks);
 
-  Shared standardized, squared, statistic, shown;
+  Shared standardized, squared, statistic;
   mpc::ProductRound standardize(engine);
   standardize.AddCut(scores, of_groups(inverse), 1, kScoreBits, standardized);
-  standardize.Add(mask, varies, 1, shown);
   standardize.Run();
   mpc::ProductRound square(engine);
   square.AddCut(standardized, standardized, 1, kExactBits, squared);
@@ -131,7 +137,7 @@ Shared RankRoots(Engine& engine, const std::vector<Shared>& histograms, const Sh
   const double most_opened = std::ldexp(most_root, grid_bits) + 2;
   Shared opened;
   mpc::ProductRound show(engine);
-  show.Add(mpc::PlusConstant(engine, rounded, 1, most_opened), shown, most_opened, opened);
+  show.Add(mpc::PlusConstant(engine, rounded, 1, most_opened), varies, most_opened, opened);
   show.Run();
   return opened;
 }

@@ -11,9 +11,9 @@
 //           2^(-3 (e + 1)) and 2^(-(e + 1)), so that nothing depends on how many rows there may be.
 // Opens     The root of H on the absolute grid 2^-grid_bits, since its standard error is about 1.
 // Error     Before rounding at most 2^-11 of the root, in groups of more than one in 2^10 rows.
-// Withheld  Where the mask is 0, and where all values lie in one cell.
+// Withheld  Where all values lie in one cell.
 // Cost      cells products and two kGram for each number, normalise.h, reciprocal.h, division.h and
-//           release_grid.h of as many values as numbers and groups.
+//           release_grid.h of as many values as numbers and groups; a product.
 // Revealed  Nothing.
 // Source    W. H. Kruskal, W. A. Wallis, "Use of ranks in one-criterion variance analysis", Journal
 //           of the American Statistical Association 1952.
@@ -25,9 +25,9 @@
 
 namespace partita::methods::describe {
 
-// histograms: of each number cells x groups. mask: numbers x 1, 0 or 1. Returns numbers x 1: 1 more
-// than the root in steps of the grid, at mpc::kGuardBits; 0: withheld.
+// histograms: of each number cells x groups. Returns numbers x 1: 1 more than the root in steps of the
+// grid, at mpc::kGuardBits; 0: withheld.
 mpc::Shared RankRoots(mpc::Engine& engine, const std::vector<mpc::Shared>& histograms,
-                      const mpc::Shared& mask, double max_rows, int grid_bits);
+                      double max_rows, int grid_bits);
 
 }  // namespace partita::methods::describe

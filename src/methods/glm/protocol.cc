@@ -42,22 +42,24 @@ Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, SharedTotal
   at_.setZero(static_cast<Eigen::Index>(task.num_columns()));
 }
 
-void Fitter::Solve(Engine& engine, const SharedSums& sums) {
-  const bool first = failures_.payload == nullptr;
-  solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_);
-  if (task_.spec.firth && !first) AddFirth(engine, task_, sums.third, solved_);
+void Fitter::Solve(Engine& engine, const SharedSums& sums, std::optional<int> point) {
+  const bool first = failures_.payload == nullptr, changed = task_.spec.firth && !first;
+  std::optional<mpc::NextPoint> next;
+  if (point && !changed) next = {Values(at_), task_.GridBitsOf(*point)};
+  solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_, next);
+  if (changed) AddFirth(engine, task_, sums.third, solved_);
   failures_ = first ? solved_.failures
                     : WithBound(engine.Add(failures_, solved_.failures),
                                 failures_.bound + solved_.failures.bound);
 }
 
 Collinear Fitter::First() {
-  Solve(engine_, ShareFirst(engine_, task_, own_));
+  Solve(engine_, ShareFirst(engine_, task_, own_), 0);
   return TellCollinear(engine_, task_, solved_.collinear);
 }
 
 void Fitter::OpenPoint(int point) {
-  if (point > 0) Solve(engine_, ShareSums(engine_, task_, own_, at_, false));
+  if (point > 0) Solve(engine_, ShareSums(engine_, task_, own_, at_, false), point);
   const bool last = point == task_.spec.steps;
   const mpc::PathPoint opened =
       mpc::OpenPoint(engine_, task_.prefix + (last ? kEstimatesRelease : kIteratesRelease),
@@ -69,8 +71,12 @@ void Fitter::OpenPoint(int point) {
 
 Fitted Fitter::Finish() {
   const SharedSums sums = ShareSums(engine_, task_, own_, at_, true);
+  const mpc::SolvedStep before = solved_;
   FitTotals totals;
-  std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, sums); }};
+  TermGuesses guesses;
+  std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, sums, {}); }};
+  if (!task_.spec.terms.empty())
+    tasks.emplace_back([&](Engine& e) { guesses = GuessTerms(e, task_, before, at_); });
   if (NumTotals(task_.spec) > 0)
     tasks.emplace_back([&](Engine& e) { totals = TotalsOf(e, task_, sums, totals_.rows); });
   mpc::Together(engine_, tasks);
@@ -81,8 +87,7 @@ Fitted Fitter::Finish() {
       failures = WithBound(e.Add(failures, LeavesNothing(e, task_, sums)), failures.bound + 1);
     return mpc::Converged(e, solved_, Values(fitted_.estimate_steps), failures);
   };
-  Shared statistics;
-  if (!task_.spec.terms.empty()) statistics = WaldStatistics(engine_, task_, solved_, at_);
+  const auto statistics = [&](Engine& e) { return WaldStatistics(e, task_, solved_, guesses); };
   Shared risk;
   if (!task_.spec.cuts.empty()) risk = RiskNumbers(engine_, task_, own_, at_, min_cell_);
   if (auto told = TellFit(engine_, task_, totals_,

@@ -81,7 +81,8 @@ class Fitter {
   Fitted Finish();
 
  private:
-  void Solve(mpc::Engine& engine, const SharedSums& sums);
+  // point: that is to open next, or none.
+  void Solve(mpc::Engine& engine, const SharedSums& sums, std::optional<int> point);
 
   mpc::Engine& engine_;
   const Task& task_;

@@ -1,6 +1,7 @@
 #include "methods/glm/solve.h"
 
 #include <cmath>
+#include <utility>
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
@@ -33,8 +34,10 @@ Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, cons
 }  // namespace
 
 mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& sums,
-                          const Shared& rows, const mpc::SolvedStep* last) {
+                          const Shared& rows, const mpc::SolvedStep* last,
+                          std::optional<mpc::NextPoint> next) {
   mpc::ScoringSums scoring{sums.information, sums.score};
+  scoring.next = std::move(next);
   scoring.unit_bits = task.units.row_bits + task.units.weight_bits;
   if (task.spec.robust()) scoring.meat = sums.meat;
   if (TakesDispersion(task.spec))

@@ -5,14 +5,18 @@
 // Revealed  Nothing.
 #pragma once
 
+#include <optional>
+
 #include "methods/glm/inputs.h"
 #include "mpc/functions/scoring_step.h"
 
 namespace partita::methods::glm {
 
 // rows: n, 1 x 1 without fraction bits; only used with a dispersion. last: as of SolveStep.
+// next: as of mpc::ScoringSums.
 mpc::SolvedStep SolveSums(mpc::Engine& engine, const Task& task, const SharedSums& sums,
-                          const mpc::Shared& rows, const mpc::SolvedStep* last = nullptr);
+                          const mpc::Shared& rows, const mpc::SolvedStep* last = nullptr,
+                          std::optional<mpc::NextPoint> next = {});
 
 // 1 x 1, of a gaussian model: 1 where Pearson's sum is below 2^-36 of 2^row_bits, so that dispersion
 // and deviance would be of rounding alone, else 0. A comparison and its way back to the ring.

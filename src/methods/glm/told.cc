@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "methods/glm/risk.h"
+#include "methods/glm/wald.h"
 #include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
@@ -14,20 +15,18 @@ Eigen::VectorXd AsVector(const std::vector<double>& values) {
 }
 
 // The totals, then the statistics of terms, then those of risk groups.
-FitTotals NumbersOf(mpc::Engine& engine, const Task& task, const FitToTell& fit) {
-  FitTotals numbers = fit.totals;
+mpc::Shared NumbersOf(mpc::Engine& engine, const Task& task, const FitToTell& fit) {
   std::vector<mpc::Shared> parts;
-  if (NumTotals(task.spec) > 0) parts.push_back(numbers.totals);
-  if (!task.spec.terms.empty()) {
-    parts.push_back(fit.statistics);
-    numbers.bound = std::max(numbers.bound, fit.statistics.bound);
-  }
-  if (!task.spec.cuts.empty()) {
-    parts.push_back(fit.risk);
-    numbers.bound = std::max(numbers.bound, fit.risk.bound);
-  }
-  if (!parts.empty()) numbers.totals = engine.Concatenate(parts, true);
-  return numbers;
+  if (NumTotals(task.spec) > 0) parts.push_back(fit.totals.totals);
+  if (!task.spec.terms.empty()) parts.push_back(fit.statistics(engine));
+  if (!task.spec.cuts.empty()) parts.push_back(fit.risk);
+  return engine.Concatenate(parts, true);
+}
+
+double MostNumber(const Task& task, const FitToTell& fit) {
+  return std::max({NumTotals(task.spec) > 0 ? fit.totals.bound : 0.0,
+                   task.spec.terms.empty() ? 0.0 : kMostStatistic + 1,
+                   task.spec.cuts.empty() ? 0.0 : fit.risk.bound});
 }
 
 }  // namespace
@@ -49,10 +48,11 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   const size_t num_totals = NumTotals(task.spec),
                num_statistics = num_totals + task.spec.terms.size(),
                num_numbers = num_statistics + NumRiskNumbers(task.spec);
-  const FitTotals numbers = NumbersOf(engine, task, fit);
-  const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
-      engine, fit.variances, num_numbers > 0 ? &numbers.totals : nullptr, numbers.bound,
-      task.grid_bits, fit.converged, estimates ? &fit.estimates : nullptr);
+  std::function<mpc::Shared(mpc::Engine&)> numbers;
+  if (num_numbers > 0) numbers = [&](mpc::Engine& e) { return NumbersOf(e, task, fit); };
+  const mpc::ErrorsOnGrid told =
+      mpc::OnErrorGrid(engine, fit.variances, nullptr, MostNumber(task, fit), task.grid_bits,
+                       fit.converged, estimates ? &fit.estimates : nullptr, numbers);
 
   std::vector<mpc::Shared> opened = {told.opens, totals.rows};
   if (task.spec.law.binary) opened.push_back(totals.events);

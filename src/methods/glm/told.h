@@ -15,11 +15,12 @@ Collinear TellCollinear(mpc::Engine& engine, const Task& task, const mpc::Shared
 struct FitToTell {
   // 1 x 1: 1 or 0; made beside the rest.
   std::function<mpc::Shared(mpc::Engine&)> converged;
-  mpc::Shared estimates;   // p x 1, at most mpc::kMostCoordinate; empty: they opened before
-  mpc::Shared variances;   // p x 1: SE^2 / 2, of SolveStep
-  FitTotals totals;        // at the last point; of a spec with totals
-  mpc::Shared statistics;  // a row for each of spec.terms (wald.h); empty: there are none
-  mpc::Shared risk = {};   // risk.h; empty: there are no groups
+  mpc::Shared estimates;  // p x 1, at most mpc::kMostCoordinate; empty: they opened before
+  mpc::Shared variances;  // p x 1: SE^2 / 2, of SolveStep
+  FitTotals totals;       // at the last point; of a spec with totals
+  // A row for each of spec.terms (wald.h), made beside the rest; of a spec with such terms.
+  std::function<mpc::Shared(mpc::Engine&)> statistics = {};
+  mpc::Shared risk = {};  // risk.h; empty: there are no groups
 };
 
 // Release `fit`. Where it is not learned nothing. estimates: as they opened, if they do.

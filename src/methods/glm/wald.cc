@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/definite.h"
-#include "mpc/functions/reciprocal.h"
+#include "mpc/functions/information_inverse.h"
+#include "mpc/functions/inverse.h"
 #include "mpc/functions/scoring_path.h"
+#include "mpc/together.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -18,201 +20,317 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr int kCovarianceBits = 58, kScaleBits = 36, kRatioBits = 30, kOfCorrelationBits = 40;
-// Of the covariance's diagonal: of the model at least 1 / K_ii, that is 2^-6, with room for rounding;
-// of robust errors by 2^16 less.
-constexpr double kMostCovariance = 0x1p20, kSmallestOfModel = 0x1p-7, kSmallestOfRobust = 0x1p-22;
-constexpr double kSmallestSquaredError = 0x1p-34, kMostInverseError = 0x1p17;
-constexpr double kMostRatio = 0x1p14, kMostOfCorrelation = 0x1p20;
-// Of entries of C on the way: its root, and 1 with room for rounding.
-constexpr double kMostHalfScaled = 0x1p10, kMostEntry = 2;
+constexpr int kCovarianceBits = 50, kScaleBits = 36, kPairBits = 38, kRatioBits = 30;
+// log2 of V's diagonal: of the model at least 1 / K_ii, that is 2^-6, with room for rounding; of robust
+// errors so that e V e stays within the ring whatever V has become, as far as it is at most 2^20.
+constexpr int kLeastOfModel = -7, kLeastOfRobust = -16, kMostSize = 20;
+constexpr double kMostCovariance = 0x1p20, kMostScaled = 0x1p36, kMostPair = 0x1p16;
+// 1 / d, e / d and tau.
+constexpr int kUnscaleBits = 46, kQuotientBits = 54, kEstimateBits = 46, kWideRatioBits = 46;
+constexpr double kMostUnscale = 2, kMostQuotient = 0x1p10;
+constexpr double kMostRatio = 0x1p17, kMostWithDispersion = 0x1p24;
+// phi, at 30 fraction bits.
+constexpr int kLeastDispersion = -29, kMantissaBits = 44, kReciprocalBits = 40;
+constexpr double kMostDispersionScale = 0x1p15, kMantissaSlack = 0x1p-20;
 
-struct TestedTerm {
-  size_t first = 0, size = 0;  // rows among the columns of all terms
-  Shared covariance = {}, scaled_rows = {}, correlation = {};
-  Shared ratios = {}, solved = {}, statistic = {};
+struct Blocks {
+  std::vector<size_t> columns;  // of all terms, one after the other
+  std::vector<size_t> first;    // row of each term among them
+  std::vector<Shared> covariances;
 };
 
-Shared EstimatesOf(Engine& engine, const std::vector<size_t>& columns,
-                   const Eigen::VectorXd& estimates) {
+Blocks BlocksOf(Engine& engine, const Task& task, const Shared& covariance) {
+  const size_t p = task.num_columns();
+  Blocks blocks;
+  std::vector<size_t> entries;
+  for (const data::ModelTerm& term : task.spec.terms) {
+    blocks.first.push_back(blocks.columns.size());
+    blocks.columns.insert(blocks.columns.end(), term.columns.begin(), term.columns.end());
+    for (const size_t i : term.columns) {
+      for (const size_t j : term.columns) entries.push_back(i * p + j);
+    }
+  }
+  Shared all = engine.SelectRows(mpc::Reshape(covariance, {p * p, 1}), entries);
+  mpc::CutRound cut(engine);
+  cut.Add(all, kCovarianceBits, kMostCovariance);
+  cut.Run();
+  size_t at = 0;
+  for (const data::ModelTerm& term : task.spec.terms) {
+    const size_t k = term.columns.size();
+    const Shared block = engine.Slice(all, at, 0, {k * k, 1});
+    blocks.covariances.push_back(WithBound(mpc::Reshape(block, {k, k}), kMostCovariance));
+    at += k * k;
+  }
+  return blocks;
+}
+
+Shared RowsOf(Engine& engine, const Shared& column, size_t first, size_t count) {
+  return WithBound(engine.Slice(column, first, 0, {count, 1}), column.bound);
+}
+
+Shared Repeated(Engine& engine, const Shared& value, size_t times) {
+  return WithBound(engine.SelectRows(value, std::vector<size_t>(times, 0)), value.bound);
+}
+
+// K.
+Shared Scaled(Engine& engine, const Shared& covariance, const Shared& scales) {
+  Shared scaled;
+  mpc::ProductRound product(engine);
+  product.AddCut(covariance, scales, kMostScaled, mpc::kScaledInformationBits, scaled);
+  product.Run();
+  return scaled;
+}
+
+// value where |value| <= limit, else 0, at fraction_bits; and where that is.
+void Keep(Engine& engine, const Shared& value, double limit, int fraction_bits, Shared& kept,
+          Shared& within) {
+  Shared limits = mpc::ConstantLike(engine, value, limit, value.fraction_bits);
+  limits.bound = limit;
+  within = mpc::Within(engine, value, limits);
+  mpc::ProductRound product(engine);
+  if (fraction_bits == value.fraction_bits) {
+    product.Add(value, within, value.bound, kept);
+  } else {
+    product.AddCut(value, within, value.bound, fraction_bits, kept);
+  }
+  product.Run();
+  kept.bound = limit;
+}
+
+// tau of all terms' columns. scale: e.
+void SetRatios(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+               const std::vector<size_t>& columns, const Shared& scale,
+               const Eigen::VectorXd& estimates, TermGuesses& guesses) {
+  const int unit_bits = task.units.row_bits + task.units.weight_bits;
+  const double rest = unit_bits % 2 == 0 ? 1 : std::numbers::sqrt2;
   mpc::IntMatrix matrix{{columns.size(), 1}, {}};
   for (const size_t c : columns) {
     matrix.values.push_back(
-        mpc::EncodeFixed(estimates[static_cast<Eigen::Index>(c)], mpc::kStepBits));
+        mpc::EncodeFixed(rest * estimates[static_cast<Eigen::Index>(c)], kEstimateBits));
   }
-  return WithBound(engine.Public({std::move(matrix), mpc::kStepBits}), mpc::kMostCoordinate);
+  const Shared points = WithBound(engine.Public({std::move(matrix), kEstimateBits}),
+                                  std::numbers::sqrt2 * mpc::kMostCoordinate);
+  const Shared unscale =
+      engine.SelectRows(mpc::PowerOfSize(engine, before.sizes, 0.5, kUnscaleBits), columns);
+  Shared quotients, ratios;
+  mpc::ProductRound divide(engine), times(engine);
+  divide.AddCut(scale, WithBound(unscale, kMostUnscale), kMostQuotient, kQuotientBits, quotients);
+  divide.Run();
+  const int shift = unit_bits / 2;
+  times.AddCut(quotients, points, kMostQuotient * points.bound, kWideRatioBits + shift, ratios);
+  times.Run();
+  ratios = WithBound(mpc::TimesPowerOfTwo(ratios, shift), std::ldexp(ratios.bound, shift));
+  if (TakesDispersion(task.spec)) {
+    Keep(engine, ratios, kMostWithDispersion, kWideRatioBits, guesses.ratios, guesses.within);
+  } else {
+    Keep(engine, ratios, kMostRatio, kRatioBits, guesses.ratios, guesses.within);
+  }
 }
 
-class TermTests {
+struct Ratios {
+  Shared left, right;  // tau over phi, and tau; at most 4 kMostRatio and kMostRatio
+  Shared within;
+  Shared too_small;  // 1 x 1, 0 or 1: phi; empty without
+};
+
+// With phi = m 2^s: tau 2^(-s/2) and that over m.
+Ratios OverDispersion(Engine& engine, const TermGuesses& guesses, const Shared& dispersion) {
+  const size_t rows = guesses.ratios.shape.rows;
+  const int most = static_cast<int>(std::ceil(std::log2(dispersion.bound))) - 1;
+  const mpc::SizeClasses sizes = mpc::SizesOf(engine, dispersion, kLeastDispersion, most);
+  const Shared root =
+      WithBound(mpc::PowerOfSize(engine, sizes, -0.5, kScaleBits), kMostDispersionScale);
+  const Shared power =
+      mpc::PowerOfSize(engine, sizes, -1, most + 1 + kMantissaBits - dispersion.fraction_bits);
+  Ratios result;
+  result.too_small = WithBound(engine.Slice(sizes.below, 0, 0, {1, 1}), 1);
+  Shared inverse, within;
+  const std::vector<mpc::Task> tasks = {
+      [&](Engine& e) {
+        Shared ratios;
+        mpc::ProductRound product(e);
+        product.AddCut(guesses.ratios, Repeated(e, root, rows),
+                       kMostWithDispersion * kMostDispersionScale, kRatioBits, ratios);
+        product.Run();
+        Keep(e, ratios, kMostRatio, kRatioBits, result.right, within);
+      },
+      [&](Engine& e) {
+        Shared mantissa;
+        mpc::ProductRound product(e);
+        product.AddCut(dispersion, power, 2, kMantissaBits, mantissa);
+        product.Run();
+        const std::vector<mpc::NumbersInRange> numbers = {
+            {WithBound(mantissa, 1), 1 + kMantissaSlack, 0.5 - kMantissaSlack}};
+        inverse = mpc::ReciprocalInRange(e, numbers, kReciprocalBits).front();
+      }};
+  mpc::Together(engine, tasks);
+  mpc::ProductRound divide(engine);
+  divide.AddCut(result.right, Repeated(engine, WithBound(inverse, 4), rows), 4 * kMostRatio,
+                kRatioBits, result.left);
+  divide.Add(within, guesses.within, 1, result.within);
+  divide.Run();
+  return result;
+}
+
+}  // namespace
+
+TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                       const Eigen::VectorXd& estimates) {
+  const Blocks blocks = BlocksOf(engine, task, before.covariance);
+  std::vector<Shared> diagonals;
+  for (const Shared& covariance : blocks.covariances)
+    diagonals.push_back(mpc::DiagonalOf(engine, covariance));
+  const Shared diagonal = WithBound(engine.Concatenate(diagonals, true), kMostCovariance);
+  const int least = task.spec.robust() ? kLeastOfRobust : kLeastOfModel;
+  const Shared scale = mpc::PowerOfSize(
+      engine, mpc::SizesOf(engine, diagonal, least, kMostSize - 1), -0.5, kScaleBits);
+
+  const size_t terms = task.spec.terms.size();
+  TermGuesses guesses;
+  guesses.scales.resize(terms);
+  guesses.inverses.resize(terms);
+  std::vector<mpc::Task> tasks = {
+      [&](Engine& e) { SetRatios(e, task, before, blocks.columns, scale, estimates, guesses); }};
+  for (size_t t = 0; t < terms; ++t) {
+    tasks.emplace_back([&, t](Engine& e) {
+      const Shared of_term = RowsOf(e, scale, blocks.first[t], blocks.covariances[t].shape.rows);
+      mpc::ProductRound outer(e);
+      outer.AddCut(Kind::kMatrix, of_term, e.Transpose(of_term), kMostPair, kPairBits,
+                   guesses.scales[t]);
+      outer.Run();
+      const Shared scaled = Scaled(e, blocks.covariances[t], guesses.scales[t]);
+      guesses.inverses[t] = mpc::CorrectedInverse(e, mpc::InvertInformation(e, scaled, nullptr));
+    });
+  }
+  mpc::Together(engine, tasks);
+  return guesses;
+}
+
+namespace {
+
+class LastCovariances {
  public:
-  TermTests(Engine& engine, const Task& task, const mpc::SolvedStep& solved)
-      : engine_(engine), task_(task), solved_(solved) {
-    for (const data::ModelTerm& term : task.spec.terms) {
-      terms_.push_back({columns_.size(), term.columns.size()});
-      columns_.insert(columns_.end(), term.columns.begin(), term.columns.end());
-    }
-  }
-
-  Shared Make(const Eigen::VectorXd& estimates) {
-    SelectCovariances();
-    SetRoots();
-    SetRatios(EstimatesOf(engine_, columns_, estimates));
-    SetCorrelations();
-    return Statistics();
-  }
-
- private:
-  Shared RowsOf(const TestedTerm& term, const Shared& column) {
-    return WithBound(engine_.Slice(column, term.first, 0, {term.size, 1}), column.bound);
-  }
-
-  // The blocks of the terms, one below the other; zeros where a column is not true.
-  void SelectCovariances() {
-    const size_t p = task_.num_columns();
-    std::vector<size_t> entries, rows, columns;
-    for (const data::ModelTerm& term : task_.spec.terms) {
-      for (const size_t i : term.columns) {
-        for (const size_t j : term.columns) {
-          entries.push_back(i * p + j);
-          rows.push_back(i);
-          columns.push_back(j);
-        }
-      }
-    }
-    Shared all = engine_.SelectRows(mpc::Reshape(solved_.covariance, {p * p, 1}), entries);
-    mpc::CutRound cut(engine_);
-    cut.Add(all, kCovarianceBits, solved_.covariance.bound);
-    cut.Run();
-    Shared both;
-    mpc::ProductRound pairs(engine_), keep(engine_);
-    pairs.Add(engine_.SelectRows(solved_.is_true, rows),
-              engine_.SelectRows(solved_.is_true, columns), 1, both);
-    pairs.Run();
-    keep.Add(all, both, solved_.covariance.bound, all);
-    keep.Run();
-    size_t first = 0;
-    for (TestedTerm& term : terms_) {
-      const size_t k = term.size;
-      term.covariance = WithBound(mpc::Reshape(engine_.Slice(all, first, 0, {k * k, 1}), {k, k}),
-                                  kMostCovariance);
-      first += k * k;
-    }
-  }
-
-  void SetRoots() {
-    std::vector<Shared> diagonals;
-    for (const TestedTerm& term : terms_)
-      diagonals.push_back(mpc::DiagonalOf(engine_, term.covariance));
-    const Shared doubled =
-        WithBound(mpc::TimesPowerOfTwo(engine_.SelectRows(solved_.variances, columns_), 1),
-                  2 * mpc::kMostVariance);
-    const double smallest = task_.spec.robust() ? kSmallestOfRobust : kSmallestOfModel;
-    const std::vector<mpc::PositiveValue> positive = {
-        {WithBound(engine_.Concatenate(diagonals, true), kMostCovariance), smallest},
-        {doubled, kSmallestSquaredError}};
-    std::vector<Shared> roots = mpc::InverseRoot(engine_, positive, kScaleBits);
-    scale_ = WithBound(roots[0], 1 / std::sqrt(smallest));
-    inverse_errors_ = WithBound(roots[1], kMostInverseError);
-  }
-
-  // t, 0 where it is too large.
-  void SetRatios(const Shared& estimates) {
-    Shared ratios;
-    mpc::ProductRound divide(engine_);
-    divide.AddCut(estimates, inverse_errors_, mpc::kMostCoordinate * kMostInverseError, kRatioBits,
-                  ratios);
-    divide.Run();
-    Shared limits = mpc::ConstantLike(engine_, ratios, kMostRatio, kRatioBits);
-    limits.bound = kMostRatio;
-    within_ = Within(engine_, ratios, limits);
-    Shared kept;
-    mpc::ProductRound product(engine_);
-    product.Add(ratios, within_, ratios.bound, kept);
-    product.Run();
-    for (TestedTerm& term : terms_) term.ratios = RowsOf(term, WithBound(kept, kMostRatio));
-  }
-
-  void SetCorrelations() {
-    mpc::ProductRound rows(engine_), columns(engine_);
-    for (TestedTerm& term : terms_) {
-      rows.AddCut(term.covariance, RowsOf(term, scale_), kMostHalfScaled, kCovarianceBits,
-                  term.scaled_rows);
-    }
-    rows.Run();
-    for (TestedTerm& term : terms_) {
-      columns.AddCut(engine_.Transpose(term.scaled_rows), RowsOf(term, scale_), kMostEntry,
-                     kCovarianceBits, term.correlation);
-    }
-    columns.Run();
+  LastCovariances(Engine& engine, const Task& task, const mpc::SolvedStep& solved,
+                  const TermGuesses& guesses)
+      : engine_(engine), task_(task), solved_(solved), guesses_(guesses) {
+    blocks_ = BlocksOf(engine, task, solved.covariance);
+    scaled_.resize(blocks_.covariances.size());
+    unchecked_.resize(scaled_.size());
   }
 
   Shared Statistics() {
-    std::vector<mpc::DefiniteMatrix> definite;
-    for (const TestedTerm& term : terms_)
-      definite.push_back({term.correlation, mpc::kSmallestPivot});
-    const std::vector<mpc::DefiniteInverse> inverses =
-        mpc::InvertDefinite(engine_, definite, kOfCorrelationBits);
-    mpc::ProductRound solve(engine_), square(engine_);
-    for (size_t i = 0; i < terms_.size(); ++i) {
-      TestedTerm& term = terms_[i];
-      const auto k = static_cast<double>(term.size);
-      solve.AddCut(Kind::kMatrix, WithBound(inverses[i].inverse, kMostOfCorrelation), term.ratios,
-                   k * kMostOfCorrelation * kMostRatio, kRatioBits, term.solved);
-    }
-    solve.Run();
-    for (TestedTerm& term : terms_) {
-      const double most = static_cast<double>(term.size) * kMostRatio * term.solved.bound;
-      square.AddCut(Kind::kMatrix, engine_.Transpose(term.ratios), term.solved, most,
-                    kStatisticBits, term.statistic);
-    }
-    square.Run();
-
-    std::vector<Shared> statistics, failures;
-    double most = 0, most_failures = 0;
-    for (size_t i = 0; i < terms_.size(); ++i) {
-      const TestedTerm& term = terms_[i];
-      most = std::max(most, term.statistic.bound);
-      most_failures = std::max(most_failures, 2.0 * static_cast<double>(term.size));
-      statistics.push_back(term.statistic);
-      failures.push_back(engine_.Add(engine_.SumRows(inverses[i].collinear),
-                                     CountZeros(engine_, RowsOf(term, within_))));
-    }
-    return WithMarks(WithBound(engine_.Concatenate(statistics, true), most),
-                     WithBound(engine_.Concatenate(failures, true), most_failures));
-  }
-
-  // -1 where something failed.
-  Shared WithMarks(const Shared& statistics, const Shared& failures) {
-    const Shared more =
-        mpc::PlusConstant(engine_, statistics, -kMostStatistic, 2 * statistics.bound);
-    const std::vector<Shared> compared = {
-        more, mpc::PlusConstant(engine_, failures, -1, failures.bound + 1)};
-    const std::vector<Shared> passed = engine_.ToRing(mpc::IsNegative(engine_, compared));
-    Shared both;
-    mpc::ProductRound join(engine_);
-    join.Add(passed[0], passed[1], 1, both);
+    Invert();
+    Shared holds, below, statistics;
+    const std::vector<mpc::Task> tasks = {
+        [&](Engine& e) { holds = NothingFailed(e); },
+        [&](Engine& e) {
+          statistics = Squared(e);
+          const std::vector<Shared> more = {
+              mpc::PlusConstant(e, statistics, -kMostStatistic, 2 * statistics.bound)};
+          below = e.ToRing(mpc::IsNegative(e, more)).front();
+        }};
+    mpc::Together(engine_, tasks);
+    // kNoStatistic where something failed.
+    Shared both, kept;
+    mpc::ProductRound join(engine_), mask(engine_);
+    join.Add(holds, below, 1, both);
     join.Run();
     const Shared plus_one = mpc::PlusConstant(engine_, statistics, 1, statistics.bound + 1);
-    Shared kept;
-    mpc::ProductRound mask(engine_);
     mask.Add(plus_one, both, plus_one.bound, kept);
     mask.Run();
     return mpc::PlusConstant(engine_, kept, -1, kMostStatistic + 1);
   }
 
+ private:
+  size_t terms() const { return scaled_.size(); }
+  size_t size(size_t term) const { return blocks_.covariances[term].shape.rows; }
+
+  // And tau over the dispersion, where there is one.
+  void Invert() {
+    std::vector<mpc::Task> tasks;
+    for (size_t t = 0; t < terms(); ++t) {
+      tasks.emplace_back([this, t](Engine& e) {
+        scaled_[t] = Scaled(e, blocks_.covariances[t], guesses_.scales[t]);
+        unchecked_[t] = mpc::InvertInformation(e, scaled_[t], &guesses_.inverses[t]);
+      });
+    }
+    ratios_ = {guesses_.ratios, guesses_.ratios, guesses_.within, {}};
+    if (TakesDispersion(task_.spec)) {
+      tasks.emplace_back(
+          [this](Engine& e) { ratios_ = OverDispersion(e, guesses_, solved_.dispersion); });
+    }
+    mpc::Together(engine_, tasks);
+  }
+
+  // A row for each term, 0 or 1.
+  Shared NothingFailed(Engine& engine) {
+    std::vector<Shared> beyond(terms());
+    std::vector<mpc::Task> tasks;
+    for (size_t t = 0; t < terms(); ++t) {
+      tasks.emplace_back(
+          [&, t](Engine& e) { beyond[t] = mpc::CountBeyondLimits(e, scaled_[t], unchecked_[t]); });
+    }
+    mpc::Together(engine, tasks);
+    const Shared is_true = WithBound(engine.SelectRows(solved_.is_true, blocks_.columns), 1);
+    std::vector<Shared> failures;
+    double most = 0;
+    for (size_t t = 0; t < terms(); ++t) {
+      const auto k = static_cast<double>(size(t));
+      most = std::max(most, 6 * k * k + 2 * k + 1);
+      failures.push_back(engine.SumRows(beyond[t]));
+      for (const Shared& bits : {is_true, ratios_.within}) {
+        const Shared zeros =
+            mpc::CountZeros(engine, RowsOf(engine, bits, blocks_.first[t], size(t)));
+        failures.back() = engine.Add(failures.back(), zeros);
+      }
+      if (ratios_.too_small.payload != nullptr)
+        failures.back() = engine.Add(failures.back(), ratios_.too_small);
+    }
+    const Shared all = WithBound(engine.Concatenate(failures, true), most);
+    return engine.ToRing(mpc::IsZero(engine, {&all, 1})).front();
+  }
+
+  // tau' K^-1 tau / phi, as if nothing had failed.
+  Shared Squared(Engine& engine) {
+    std::vector<Shared> statistics(terms());
+    std::vector<mpc::Task> tasks;
+    for (size_t t = 0; t < terms(); ++t) {
+      tasks.emplace_back([&, t](Engine& e) {
+        const Shared inverse = mpc::CorrectedInverse(e, unchecked_[t]);
+        const double most = static_cast<double>(size(t)) * mpc::kMostInflation * kMostRatio;
+        const Shared left = RowsOf(e, ratios_.left, blocks_.first[t], size(t));
+        const Shared right = RowsOf(e, ratios_.right, blocks_.first[t], size(t));
+        Shared solution;
+        mpc::ProductRound solve(e), square(e);
+        solve.AddCut(Kind::kMatrix, inverse, right, most, kRatioBits, solution);
+        solve.Run();
+        square.AddCut(Kind::kMatrix, e.Transpose(left), solution,
+                      static_cast<double>(size(t)) * left.bound * most, kStatisticBits,
+                      statistics[t]);
+        square.Run();
+      });
+    }
+    mpc::Together(engine, tasks);
+    double most = 0;
+    for (const Shared& statistic : statistics) most = std::max(most, statistic.bound);
+    return WithBound(engine.Concatenate(statistics, true), most);
+  }
+
   Engine& engine_;
   const Task& task_;
   const mpc::SolvedStep& solved_;
-  std::vector<size_t> columns_;  // of all terms
-  std::vector<TestedTerm> terms_;
-  Shared scale_, inverse_errors_, within_;  // rows of columns_
+  const TermGuesses& guesses_;
+  Blocks blocks_;
+  std::vector<Shared> scaled_;
+  std::vector<mpc::UncheckedInverse> unchecked_;
+  Ratios ratios_;
 };
 
 }  // namespace
 
 Shared WaldStatistics(Engine& engine, const Task& task, const mpc::SolvedStep& solved,
-                      const Eigen::VectorXd& estimates) {
-  return TermTests(engine, task, solved).Make(estimates);
+                      const TermGuesses& guesses) {
+  return LastCovariances(engine, task, solved, guesses).Statistics();
 }
 
 }  // namespace partita::methods::glm

@@ -1,19 +1,27 @@
 // Tests of terms of several columns on shares: Wald statistics of estimates that opened, with a covariance
 // that does not.
 //
-// Method    With standard errors s and C the correlation of the estimates of a term, W = t' C^-1 t,
-//           t = b / s. t is b times InverseRoot of the squared errors; C is the term's block of
-//           mpc::SolvedStep::covariance with ones on its diagonal (e on both sides, e its diagonal^(-1/2));
-//           C^-1 by InvertDefinite. Units and dispersion are in s alone. As K_ii <= 2^6 where all columns
-//           are true (mpc/functions/information_inverse.h), X_ii >= 2^-6; columns that are not count as 0.
-// No test   |t| above 2^14, W above 2^30, or C singular (variance inflation above 10^6, as of more
-//           columns than clusters): the statistic is kNoStatistic.
-// Error     t: 2^-30 absolute and what SE^2 / 2 errs by, relative; C: 2^-33 relative and what X errs by, of
-//           robust errors 2^-30, times W and the largest entry of C^-1.
-// Cost      InverseRoot of 2 q numbers, q columns in such terms, InvertDefinite of all terms at once,
-//           three comparisons, eight products. Timing: constant in shares; not in shapes and bounds (public).
+// Method    The covariance of the estimates b is 2^-unit_bits phi D V D: V = mpc::SolvedStep::covariance, D =
+//           diag(d), phi the dispersion, or 1. With e = 2^(-s/2) by the size of V's diagonal at the point
+//           before, K = e V e of a term's block, and tau = 2^(unit_bits/2) e b / d: W = tau' K^-1 tau / phi. phi is
+//           made a mantissa in [1/2, 1) and a power of two, which goes into tau.
+// Inverse   As of informations (mpc/functions/information_inverse.h): from nothing at the point before, beside
+//           the last one's step; then from that one, with its check of every column.
+// No test   A tau above 2^17, that is an |t| = |b| / SE above 2^14 at least; W above 2^30; a column
+//           that is not true; a block that is singular (a variance inflation above 2^20, as of more columns
+//           than clusters), or whose covariance has changed by more than 2^5 in some direction since the
+//           point before; a phi below 2^-29: the statistic is kNoStatistic.
+// Error     tau: 2^-28 relative and 2^-30 absolute; K: 2^-39 over e_i e_j, at the most 2^-18 for a
+//           variance inflation of 2^20; K^-1 as there.
+// Rounds    (of `dealer`; elsewhere what together.h adds) GuessTerms: mpc::SizesOf, four products, InvertInformation and CorrectedInverse; or tau: three
+//           products and a comparison. WaldStatistics: a product, InvertInformation, then its check without the
+//           way back to the ring, or two products and a comparison; IsZero; ToRing, two products. With a
+//           dispersion beside the inverse SizesOf, two products, a comparison and ReciprocalInRange.
+// Timing    constant in shares; not in shapes and bounds (public).
 // Revealed  Nothing. The statistics open with the fit.
 #pragma once
+
+#include <vector>
 
 #include "methods/glm/fit_numbers.h"
 #include "mpc/functions/scoring_step.h"
@@ -23,9 +31,20 @@ namespace partita::methods::glm {
 inline constexpr int kStatisticBits = kTotalBits;
 inline constexpr double kMostStatistic = 0x1p30;
 
-// A row for each of spec.terms, of which there is one at least, at kStatisticBits; at most
-// kMostStatistic + 1. estimates: as they opened; solved: at them.
+// What is ready when the last point's covariance comes.
+struct TermGuesses {
+  std::vector<mpc::Shared> scales;    // e e', by term
+  std::vector<mpc::Shared> inverses;  // K^-1 of the point before, by term; not checked
+  mpc::Shared ratios,
+      within;  // tau, 0 where it is too large; whether it is not: of all terms' columns
+};
+// before: at the point before; estimates: as they opened. Of a spec with terms.
+TermGuesses GuessTerms(mpc::Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                       const Eigen::VectorXd& estimates);
+
+// A row for each of spec.terms, at kStatisticBits; at most kMostStatistic + 1. solved: at the
+// estimates.
 mpc::Shared WaldStatistics(mpc::Engine& engine, const Task& task, const mpc::SolvedStep& solved,
-                           const Eigen::VectorXd& estimates);
+                           const TermGuesses& guesses);
 
 }  // namespace partita::methods::glm

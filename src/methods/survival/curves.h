@@ -5,10 +5,11 @@
 //           does its standard error; S and its interval follow.
 // Error     Before rounding at most 2^-39 cells of log S (2^-45 is usual) and 2^(1-f) cells + 2^-44
 //           of itself of the variance, f = min(60, 117 - 2 log2(max_rows)).
-// Withheld  Where the mask is 0, and where the variance is 0, before the first event: there is no
-//           grid then, and what is opened is 0.
-// Cost      Log (logarithm.h) of 2 numbers and Divide (division.h) of one for every cell and group;
-//           Root and release_grid.h of report times and groups.
+// No grid   Where the variance is 0, before the first event: all of it is 0 then. What a check
+//           withholds is for the caller to multiply by its bit.
+// Cost      Log (logarithm.h) of 2 numbers and beside it Divide (division.h) of one for every cell and
+//           group; Root, beside it the marks of release_grid.h, and its rounding of report times and
+//           groups.
 // Revealed  Nothing.
 #pragma once
 
@@ -30,11 +31,9 @@ inline constexpr int kUnitBits = 5;
 // (report groups) x 1 each, row-major.
 struct GridCurves {
   mpc::GridRange range;
-  mpc::Shared reached;               // 0: withheld, or no event
+  mpc::Shared reached;               // 0: no event
   mpc::Shared log_survival, errors;  // in steps of 2^e, units of 2^-kUnitBits
 };
-// mask: report x groups, 0 or 1.
-GridCurves CurvesOnGrid(mpc::Engine& engine, const Task& task, const CurveValues& values,
-                        const mpc::Shared& mask);
+GridCurves CurvesOnGrid(mpc::Engine& engine, const Task& task, const CurveValues& values);
 
 }  // namespace partita::methods::survival

@@ -8,6 +8,7 @@
 #include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
 #include "mpc/functions/reciprocal.h"
+#include "mpc/together.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -134,8 +135,7 @@ Shared ChiSquare(Engine& engine, const Shared& differences, const Shared& varian
 
 }  // namespace
 
-GridLogRank LogRankOnGrid(Engine& engine, const Task& task, const RiskSets& sets,
-                          const Passes& passes) {
+GridLogRank LogRankOnGrid(Engine& engine, const Task& task, const RiskSets& sets) {
   const size_t groups = task.spec.num_groups();
   const double most = task.max_rows();
   Shared observed = mpc::Reshape(LastRow(engine, sets.events_until.front()), {groups, 1});
@@ -154,26 +154,20 @@ GridLogRank LogRankOnGrid(Engine& engine, const Task& task, const RiskSets& sets
   const Shared differences = scaled(moments.differences, -test.unit_bits, root);
   const Shared variance = scaled(moments.variance, -2 * test.unit_bits, 1);
   const Shared squared = mpc::DiagonalOf(engine, variance);
-  mpc::GridMarks marks = mpc::MarkErrorGrids(engine, scaled(squared, -1, 1), task.grid_bits);
-  const std::vector<mpc::PositiveValue> positive = {{squared, kLeastTestError}};
-  const Shared errors = WithBound(mpc::Root(engine, positive, kSumBits).front(), 2);
-  Shared chi_square = ChiSquare(engine, differences, variance, most);
-
-  mpc::ProductRound both(engine);
-  both.Add(passes.log_rank, passes.late_events, 1, test.shows_observed);
-  both.Run();
-  const Shared of_groups = Repeat(engine, passes.log_rank, groups);
-  const double most_reached = marks.reached.bound, most_factor = marks.factor.bound;
-  const double most_chi = chi_square.bound;
-  mpc::ProductRound masked(engine);
-  masked.Add(observed, Repeat(engine, test.shows_observed, groups), most, test.observed);
-  masked.Add(marks.reached, of_groups, most_reached, marks.reached);
-  masked.Add(marks.factor, of_groups, most_factor, marks.factor);
-  masked.Add(chi_square, passes.log_rank, most_chi, chi_square);
-  masked.Run();
+  mpc::GridMarks marks;
+  Shared errors, chi_square;
+  const std::vector<mpc::Task> tasks = {
+      [&](Engine& e) { marks = mpc::MarkErrorGrids(e, scaled(squared, -1, 1), task.grid_bits); },
+      [&](Engine& e) {
+        const std::vector<mpc::PositiveValue> positive = {{squared, kLeastTestError}};
+        errors = WithBound(mpc::Root(e, positive, kSumBits).front(), 2);
+      },
+      [&](Engine& e) { chi_square = ChiSquare(e, differences, variance, most); }};
+  mpc::Together(engine, tasks);
   const std::vector<Shared> rounded =
       mpc::RoundToGrids(engine, {{differences, root, marks}, {errors, 2, marks}}, &chi_square,
-                        most_chi, task.grid_bits);
+                        chi_square.bound, task.grid_bits);
+  test.observed = observed;
   test.range = marks.range;
   test.reached = marks.reached;
   test.differences = rounded[0];

@@ -6,30 +6,30 @@
 //           U' V^- U not at all, c its mean diagonal over the groups; a group that is never at risk
 //           gets a one on its diagonal. Scaled to a correlation matrix it is inverted
 //           (mpc/functions/definite.h).
-// Opens     Observed events as they are, if those after the last report time pass; O - E and its standard error on the grid of that error;
-//           chi-square on an absolute grid.
+// Result    Observed events as they are; O - E and its standard error on the grid of that error;
+//           chi-square on an absolute grid. What a check withholds is for the caller to multiply by its
+//           bit.
 // Error     Before rounding, in units of the rule's grid: 2^-10 for O - E, 2^-8 for chi-square
 //           below 2^10.
 // Cost      Divide (division.h) of groups + 1 numbers for every cell, products of cells by groups,
-//           InvertDefinite of as many rows as groups.
+//           InvertDefinite of as many rows as groups, and beside it Root and the marks of
+//           release_grid.h.
 // Revealed  Nothing.
 #pragma once
 
-#include "methods/survival/cells.h"
+#include "methods/survival/risk_sets.h"
 #include "mpc/functions/release_grid.h"
 
 namespace partita::methods::survival {
 
 struct GridLogRank {
   mpc::GridRange range;
-  mpc::Shared shows_observed;       // 1 x 1, 0 or 1
   mpc::Shared observed;             // groups x 1, whole numbers
-  mpc::Shared reached;              // groups x 1; 0: withheld, or no variance
+  mpc::Shared reached;              // groups x 1; 0: no variance
   mpc::Shared differences, errors;  // groups x 1, in steps of 2^e, units of 2^unit_bits
   mpc::Shared chi_square;           // 1 x 1, in steps of 2^-grid_bits
   int unit_bits = 0;
 };
-GridLogRank LogRankOnGrid(mpc::Engine& engine, const Task& task, const RiskSets& sets,
-                          const Passes& passes);
+GridLogRank LogRankOnGrid(mpc::Engine& engine, const Task& task, const RiskSets& sets);
 
 }  // namespace partita::methods::survival

@@ -108,7 +108,7 @@ Shared ColumnsOf(Engine& engine, const std::vector<Shared>& matrices, size_t col
 size_t Neighbours(size_t cells) { return cells / kWindowsInRange / 2; }
 
 Shared MedianCells(Engine& engine, const Task& task, const RiskSets& sets,
-                   const CurveValues& values, const Shared& pass, uint64_t min_cell) {
+                   const CurveValues& values, uint64_t min_cell) {
   const size_t groups = task.spec.num_groups(), cells = task.spec.grid.cells;
   const std::vector<Shared> first = MarkFirst(engine, Crossed(engine, task, sets, values));
   std::vector<Shared> windows;
@@ -139,16 +139,11 @@ Shared MedianCells(Engine& engine, const Task& task, const RiskSets& sets,
   const Shared at = WithBound(mpc::Reshape(engine.Transpose(engine.Concatenate(of_medians, true)),
                                            {tables.sizes.size(), 1}),
                               most_place);
-  std::vector<size_t> group_of;
-  for (size_t i = 0; i < tables.sizes.size(); ++i) group_of.push_back(i / kMediansOfGroup);
-  Shared allowed, opened;
+  Shared allowed;
   mpc::ProductRound allow(engine);
-  allow.Add(engine.ToRing(enough).front(), engine.SelectRows(pass, group_of), 1, allowed);
+  allow.Add(engine.ToRing(enough).front(), at, most_place, allowed);
   allow.Run();
-  mpc::ProductRound open(engine);
-  open.Add(allowed, at, most_place, opened);
-  open.Run();
-  return mpc::Reshape(opened, {groups, kMediansOfGroup});
+  return mpc::Reshape(allowed, {groups, kMediansOfGroup});
 }
 
 }  // namespace partita::methods::survival

@@ -7,11 +7,11 @@
 //           the upper one where D <= 0 and D^2 >= z^2 V. The curve is 0 where nobody is left after
 //           the events of a cell; it has no interval there, as in R. S within 2^-25 above 1/2
 //           counts as 1/2.
-// Opens     A cell only if the group passes, and if the events of the group in this cell and its
-//           neighbours, over 1/16 of the cells, are at least min_cell, over all holders and over
-//           all but each one.
-// Cost      Six comparisons for every cell and group, two products, small_cells.h of three tables
-//           for each group.
+// Withheld  Where the events of the group in this cell and its neighbours, over 1/16 of the cells, are
+//           fewer than min_cell, over all holders or over all but one. Whether the group passes is for
+//           the caller to multiply by.
+// Cost      Six comparisons for every cell and group, a product, small_cells.h of three tables for
+//           each group.
 // Revealed  Nothing.
 #pragma once
 
@@ -24,8 +24,8 @@ inline constexpr size_t kMediansOfGroup = 3;  // the median, the lower bound, th
 // Cells on either side that the events are counted in with one.
 size_t Neighbours(size_t cells);
 
-// groups x kMediansOfGroup: cells counted from 1; 0: none, or withheld. pass: groups x 1.
+// groups x kMediansOfGroup: cells counted from 1; 0: none, or withheld.
 mpc::Shared MedianCells(mpc::Engine& engine, const Task& task, const RiskSets& sets,
-                        const CurveValues& values, const mpc::Shared& pass, uint64_t min_cell);
+                        const CurveValues& values, uint64_t min_cell);
 
 }  // namespace partita::methods::survival

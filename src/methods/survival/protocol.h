@@ -10,11 +10,12 @@
 //                  What does not pass is 0.
 // Method           Holders count who leaves in each public cell of time, with the event and without
 //                  (own_counts.h), and share the counts, so that the cost does not depend on the
-//                  rows. Numbers of single cells tell of single persons and open to nobody: what a
-//                  check withholds is multiplied by the shared bit of the check, and the messages
-//                  are the same whatever these are.
+//                  rows. Numbers of single cells tell of single persons and open to nobody.
+//                  Everything is made beside the checks (mpc/together.h), and last of all multiplied
+//                  by their shared bits; the messages are the same whatever these are.
 // Revealed         Release `disclosure`: the bit. Release `curves`: NumOpened numbers.
-// Cost             One input, cells.h, curves.h, medians.h, log_rank.h, two openings.
+// Cost             One input, two openings, and between them cells.h, curves.h with medians.h behind
+//                  it, log_rank.h: rounds of the longest of these, and a product.
 #pragma once
 
 #include <optional>

@@ -6,7 +6,6 @@
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/inverse.h"
-#include "mpc/functions/magnitude.h"
 
 namespace partita::mpc {
 namespace {
@@ -58,15 +57,12 @@ std::vector<Shared> InvertFirst(Engine& engine, std::span<const Shared> scaled) 
 
 }  // namespace
 
-Shared InformationScale(Engine& engine, const Shared& diagonal) {
-  const PowersOfTwo powers = {kLeastInformationLog2,
-                              static_cast<size_t>(-kLeastInformationLog2) + 1};
-  const Magnitude size = MagnitudesOf(engine, {&diagonal, 1}, {&powers, 1}).front();
-  // Of what lies below 2^e first.
-  std::vector<double> scales = {0};
-  for (int e = kLeastInformationLog2 + 1; e <= 1; ++e) scales.push_back(std::exp2(-0.5 * e));
-  return NumberOfClass(engine, engine.ToRing({&size.below, 1}).front(), diagonal.shape, scales,
-                       kScaleBits);
+SizeClasses InformationSizes(Engine& engine, const Shared& diagonal) {
+  return SizesOf(engine, diagonal, kLeastInformationLog2, 0);
+}
+
+Shared InformationScale(Engine& engine, const SizeClasses& sizes) {
+  return PowerOfSize(engine, sizes, -0.5, kScaleBits);
 }
 
 UncheckedInverse InvertInformation(Engine& engine, const Shared& scaled, const Shared* last) {
@@ -101,7 +97,7 @@ Shared CorrectedInverse(Engine& engine, const UncheckedInverse& inverse) {
   return WithBound(engine.Subtract(inverse.inverse, correction), kMostInflation);
 }
 
-Shared TrueColumns(Engine& engine, const Shared& scaled, const UncheckedInverse& inverse) {
+Shared CountBeyondLimits(Engine& engine, const Shared& scaled, const UncheckedInverse& inverse) {
   const size_t size = scaled.shape.rows;
   const auto p = static_cast<double>(size);
   std::vector<Shared> distances;
@@ -111,7 +107,11 @@ Shared TrueColumns(Engine& engine, const Shared& scaled, const UncheckedInverse&
   const std::vector<Shared> beyond = CountBeyond(engine, distances);  // by column, the last in all
   const Shared of_columns = engine.Add(beyond[0], beyond[1]);
   const Shared of_diagonal = engine.SelectRows(beyond[2], std::vector<size_t>(size, 0));
-  const Shared counts = WithBound(engine.Add(engine.Transpose(of_columns), of_diagonal), 6 * p);
+  return WithBound(engine.Add(engine.Transpose(of_columns), of_diagonal), 6 * p);
+}
+
+Shared TrueColumns(Engine& engine, const Shared& scaled, const UncheckedInverse& inverse) {
+  const Shared counts = CountBeyondLimits(engine, scaled, inverse);
   return engine.ToRing(IsZero(engine, {&counts, 1})).front();
 }
 

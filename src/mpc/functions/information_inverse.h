@@ -27,6 +27,7 @@
 #pragma once
 
 #include "mpc/engine.h"
+#include "mpc/functions/magnitude.h"
 
 namespace partita::mpc {
 
@@ -36,8 +37,10 @@ inline constexpr double kMostInflation = 0x1p20;
 // Of diag(J): below, d is 0 and the column is never true. d is at most 2^14.
 inline constexpr int kLeastInformationLog2 = -28;
 
-// d, p x 1, at 36 fraction bits, of the diagonal of J (p x 1).
-Shared InformationScale(Engine& engine, const Shared& diagonal);
+// Of the diagonal of J (p x 1).
+SizeClasses InformationSizes(Engine& engine, const Shared& diagonal);
+// d, p x 1, at 36 fraction bits; local.
+Shared InformationScale(Engine& engine, const SizeClasses& sizes);
 
 struct UncheckedInverse {
   Shared inverse;   // X, p x p
@@ -47,6 +50,9 @@ struct UncheckedInverse {
 UncheckedInverse InvertInformation(Engine& engine, const Shared& scaled, const Shared* last);
 // X - X F, at kInformationInverseBits.
 Shared CorrectedInverse(Engine& engine, const UncheckedInverse& inverse);
+// By column, p x 1, how much of what the check looks at is beyond its limits: a number of at most
+// 6 p, 0 where the column is true. Rounds: those of the check but IsZero and ToRing.
+Shared CountBeyondLimits(Engine& engine, const Shared& scaled, const UncheckedInverse& inverse);
 // p x 1, 1 where the column is true.
 Shared TrueColumns(Engine& engine, const Shared& scaled, const UncheckedInverse& inverse);
 

@@ -273,4 +273,16 @@ Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,
   return number;
 }
 
+SizeClasses SizesOf(Engine& engine, const Shared& values, int least, int most) {
+  const PowersOfTwo powers = {least, static_cast<size_t>(most - least) + 1};
+  const Magnitude size = MagnitudesOf(engine, {&values, 1}, {&powers, 1}).front();
+  return {engine.ToRing({&size.below, 1}).front(), values.shape, least, most};
+}
+
+Shared PowerOfSize(Engine& engine, const SizeClasses& sizes, double times, int fraction_bits) {
+  std::vector<double> classes = {0};
+  for (int e = sizes.least + 1; e <= sizes.most + 1; ++e) classes.push_back(std::exp2(times * e));
+  return NumberOfClass(engine, sizes.below, sizes.shape, classes, fraction_bits);
+}
+
 }  // namespace partita::mpc

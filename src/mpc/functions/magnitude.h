@@ -53,4 +53,15 @@ SharedBits BelowOfLarger(Engine& engine, const Shared& x, const Shared& y,
 Shared NumberOfClass(Engine& engine, const Shared& below, Shape shape,
                      std::span<const double> classes, int fraction_bits);
 
+// The powers 2^least, .., 2^most that entries lie below, as ring elements: MagnitudesOf and ToRing.
+struct SizeClasses {
+  Shared below;
+  Shape shape;
+  int least = 0, most = 0;
+};
+SizeClasses SizesOf(Engine& engine, const Shared& values, int least, int most);
+// 2^(times e) of entries from 2^(e - 1) on and below 2^e, with least < e <= most + 1, rounded to
+// fraction_bits; of smaller ones 0, of others that of most + 1. Local.
+Shared PowerOfSize(Engine& engine, const SizeClasses& sizes, double times, int fraction_bits);
+
 }  // namespace partita::mpc

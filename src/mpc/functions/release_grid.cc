@@ -139,15 +139,10 @@ std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_gri
   for (Shared& value : values) cut.Add(value, kGuardBits, value.bound);
   cut.Run();
   for (Shared& value : values) value = PlusConstant(engine, value, 0.5, value.bound + 1);
-  std::vector<size_t> low(kGuardBits);
-  for (size_t i = 0; i < low.size(); ++i) low[i] = i;
-  std::vector<SharedBits> guards;
-  for (const SharedBits& all : ToBits(engine, values))
-    guards.push_back(engine.SelectPlanes(all, low));
-  const std::vector<Shared> rings = engine.ToRing(guards);
+  const std::vector<Shared> rings = engine.ToRing(LowestBits(engine, values, kGuardBits));
   for (size_t i = 0; i < values.size(); ++i) {
     const Shape shape = values[i].shape;
-    for (size_t bit = 0; bit < low.size(); ++bit) {
+    for (size_t bit = 0; bit < size_t{kGuardBits}; ++bit) {
       const Shared plane = engine.Slice(rings[i], bit * shape.rows, 0, shape);
       Shared guard = TimesPowerOfTwo(engine.Scale(plane, Int128{1} << bit), -kGuardBits);
       guard.bound = 1;

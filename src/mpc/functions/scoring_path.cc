@@ -10,12 +10,6 @@ namespace {
 
 constexpr double kLeastSquaredError = 0x1p-34;
 
-Shared PublicPoint(Engine& engine, const std::vector<double>& values) {
-  IntMatrix matrix{{values.size(), 1}, {}};
-  for (const double value : values) matrix.values.push_back(EncodeFixed(value, kStepBits));
-  return WithBound(engine.Public({std::move(matrix), kStepBits}), kMostCoordinate);
-}
-
 Shared TimesOver(Engine& engine, const Shared& value, size_t times) {
   return engine.SelectRows(value, std::vector<size_t>(times, 0));
 }
@@ -24,13 +18,18 @@ Shared TimesOver(Engine& engine, const Shared& value, size_t times) {
 
 PathPoint OpenPoint(Engine& engine, std::string_view release, const std::vector<double>& from,
                     const SolvedStep& solved, int grid_bits, Shared& failures) {
-  const Shared start = PublicPoint(engine, from);
-  Shared next = WithBound(engine.Add(solved.step, start), solved.step.bound + kMostCoordinate);
-  GridMarks marks;
-  const std::vector<Task> tasks = {
-      [&](Engine& e) { next = KeepWithin(e, next, kMostCoordinate, failures); },
-      [&](Engine& e) { marks = MarkErrorGrids(e, solved.variances, grid_bits); }};
-  Together(engine, tasks);
+  Shared next = solved.next;
+  GridMarks marks = solved.marks;
+  if (next.payload == nullptr) {
+    const Shared start = PublicPoint(engine, from);
+    next = WithBound(engine.Add(solved.step, start), solved.step.bound + kMostCoordinate);
+    const std::vector<Task> tasks = {
+        [&](Engine& e) { next = KeepWithin(e, next, kMostCoordinate, failures); },
+        [&](Engine& e) { marks = MarkErrorGrids(e, solved.variances, grid_bits); }};
+    Together(engine, tasks);
+  } else {
+    failures = WithBound(engine.Add(failures, solved.beyond), failures.bound + solved.beyond.bound);
+  }
   const std::vector<Shared> opened = {
       marks.reached,
       RoundToGrids(engine, {{next, kMostCoordinate, marks}}, nullptr, 0, grid_bits).front()};
@@ -54,22 +53,27 @@ Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<dou
 
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
                          double total_bound, int grid_bits,
-                         const std::function<Shared(Engine&)>& opens_if, const Shared* estimates) {
+                         const std::function<Shared(Engine&)>& opens_if, const Shared* estimates,
+                         const std::function<Shared(Engine&)>& make_totals) {
   GridMarks marks;
-  Shared opens;
+  Shared opens, made;
   std::vector<Shared> rounded;
   const std::vector<Task> tasks = {
       [&](Engine& e) { opens = opens_if(e); },
       [&](Engine& e) {
         Shared errors;
-        const std::vector<Task> both = {
+        std::vector<Task> parts = {
             [&](Engine& of_marks) { marks = MarkErrorGrids(of_marks, variances, grid_bits); },
             [&](Engine& of_root) {
               const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
               const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
               errors = WithBound(Root(of_root, squared, kStepBits).front(), kMostStandardError);
             }};
-        Together(e, both);
+        if (make_totals) {
+          parts.emplace_back([&](Engine& of_totals) { made = make_totals(of_totals); });
+          totals = &made;
+        }
+        Together(e, parts);
         std::vector<GridNumbers> on_grids = {{errors, kMostStandardError, marks}};
         if (estimates != nullptr) on_grids.push_back({*estimates, kMostCoordinate, marks});
         rounded = RoundToGrids(e, on_grids, totals, total_bound, grid_bits);

@@ -16,8 +16,6 @@
 
 namespace partita::mpc {
 
-// Of coordinates of a point: columns are in [-1, 1].
-inline constexpr double kMostCoordinate = 1024;
 inline constexpr double kMostStandardError = 64;  // sqrt(2 kMostVariance), with room for rounding
 
 struct PathPoint {
@@ -27,7 +25,8 @@ struct PathPoint {
 };
 // from: a public point. Opens from + solved.step on grids of 2^-grid_bits standard errors, to
 // everybody, in one opening of 2 p numbers: exponents and multiples. A coordinate beyond
-// kMostCoordinate opens as 0 and counts among `failures`.
+// kMostCoordinate opens as 0 and counts among `failures`. solved: with the point and its grids, if
+// they were made beside it (ScoringSums::next, of the same point and grid); else they are made here.
 PathPoint OpenPoint(Engine& engine, std::string_view release, const std::vector<double>& from,
                     const SolvedStep& solved, int grid_bits, Shared& failures);
 
@@ -45,10 +44,11 @@ struct ErrorsOnGrid {
 };
 // totals: t x 1, at most total_bound, or null. opens_if: 1 x 1, 0 or 1, made beside the rest.
 // estimates: p x 1, at most kMostCoordinate, on the same grids, or null: of a path whose last point
-// opened before.
+// opened before. make_totals: makes the totals beside the rest, instead of `totals`; or nothing.
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
                          double total_bound, int grid_bits,
                          const std::function<Shared(Engine&)>& opens_if,
-                         const Shared* estimates = nullptr);
+                         const Shared* estimates = nullptr,
+                         const std::function<Shared(Engine&)>& make_totals = {});
 
 }  // namespace partita::mpc

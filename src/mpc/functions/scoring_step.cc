@@ -1,5 +1,6 @@
 #include "mpc/functions/scoring_step.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -19,24 +20,17 @@ constexpr double kMostRoot = 0x1p14;
 constexpr int kInverseRootBits = 36, kRowBits = 58, kWeightedBits = 44;
 // Of entries of K of unit diagonal and of its rows on the way: 1, and room for rounding.
 constexpr double kMostCorrelation = 2;
-constexpr int kRowVarianceBits = 34, kVarianceBits = 50, kWideVarianceBits = 30;
+constexpr int kRowVarianceBits = 34, kVarianceBits = 50;
 // Before it is multiplied by a dispersion.
 constexpr double kMostPlainVariance = 0x1p14;
 
-Shared CutTo(Engine& engine, Shared value, int fraction_bits) {
-  CutRound cut(engine);
-  cut.Add(value, fraction_bits, value.bound);
-  cut.Run();
-  return value;
-}
-
-// d^2 diag(X) in the unit of SE^2 / 2.
-Shared Halved(const ScoringSums& sums, const Shared& squares) {
-  const int exponent = -sums.unit_bits - 1;
-  return WithBound(TimesPowerOfTwo(squares, exponent), std::ldexp(squares.bound, exponent));
-}
-
 }  // namespace
+
+Shared PublicPoint(Engine& engine, const std::vector<double>& values) {
+  IntMatrix matrix{{values.size(), 1}, {}};
+  for (const double value : values) matrix.values.push_back(EncodeFixed(value, kStepBits));
+  return WithBound(engine.Public({std::move(matrix), kStepBits}), kMostCoordinate);
+}
 
 Shared CountZeros(Engine& engine, const Shared& bits) {
   const auto k = static_cast<double>(bits.shape.rows);
@@ -93,6 +87,31 @@ Shared Sum(Engine& engine, const Shared& a, const Shared& b) {
   return WithBound(engine.Add(a, b), a.bound + b.bound);
 }
 
+// The next point, its grids and the variances within their limit.
+void AddNext(Engine& engine, const NextPoint& point, const Shared& variances, SolvedStep& solved) {
+  Shared limits = ConstantLike(engine, variances, kMostVariance, variances.fraction_bits);
+  limits.bound = kMostVariance;
+  const Shared start = PublicPoint(engine, point.from);
+  const Shared next =
+      WithBound(engine.Add(solved.step, start), solved.step.bound + kMostCoordinate);
+  Shared within;
+  GridMarks& marks = solved.marks;
+  solved.beyond = Zero(engine);
+  const std::vector<Task> tasks = {
+      [&](Engine& e) { within = Within(e, variances, limits); },
+      [&](Engine& e) { solved.next = KeepWithin(e, next, kMostCoordinate, solved.beyond); },
+      [&](Engine& e) { marks = MarkErrorGrids(e, variances, point.grid_bits); }};
+  Together(engine, tasks);
+  const double most_reached = marks.reached.bound, most_factor = marks.factor.bound;
+  ProductRound keep(engine);
+  keep.Add(variances, within, variances.bound, solved.variances);
+  keep.Add(marks.reached, within, most_reached, marks.reached);
+  keep.Add(marks.factor, within, most_factor, marks.factor);
+  keep.Run();
+  solved.variances.bound = kMostVariance;
+  solved.failures = Sum(engine, solved.failures, CountZeros(engine, within));
+}
+
 // Step and variances as if all columns of X were true.
 void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
                 const Shared& dispersion, SolvedStep& solved) {
@@ -112,13 +131,16 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
                direction);
   solve.AddCut(diagonal_of_inverse, d, kMostInflation * kMostRoot, kRowVarianceBits, row_variances);
   solve.Run();
+  // d^2 diag(X) in the unit of SE^2 / 2.
+  const int exponent = -sums.unit_bits - 1;
   Shared squares;
   ProductRound scale_back(engine);
   scale_back.AddCut(direction, d, direction.bound * kMostRoot, kStepBits, solved.step);
-  scale_back.AddCut(row_variances, d, row_variances.bound * kMostRoot, kWideVarianceBits, squares);
+  scale_back.AddCut(row_variances, d, row_variances.bound * kMostRoot,
+                    std::max(0, kVarianceBits + exponent), squares);
   scale_back.Run();
-
-  Shared variances = CutTo(engine, Halved(sums, squares), kVarianceBits);
+  Shared variances =
+      WithBound(TimesPowerOfTwo(squares, exponent), std::ldexp(squares.bound, exponent));
   if (sums.dispersion) {
     variances = KeepWithin(engine, variances, kMostPlainVariance, solved.failures);
     Shared product;
@@ -128,7 +150,11 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
     times.Run();
     variances = product;
   }
-  solved.variances = KeepWithin(engine, variances, kMostVariance, solved.failures);
+  if (sums.next) {
+    AddNext(engine, *sums.next, variances, solved);
+  } else {
+    solved.variances = KeepWithin(engine, variances, kMostVariance, solved.failures);
+  }
 }
 
 // All but the scaling and the order of columns.
@@ -144,7 +170,7 @@ void SolveScaled(Engine& engine, const ScoringSums& sums, const Shared& scaled,
       [&](Engine& e) { kept = KeepWithin(e, weighted, kMostWeighted, solved.failures); }};
   if (sums.dispersion) {
     tasks.emplace_back([&](Engine& e) {
-      const Shared value = sums.dispersion(e);
+      const Shared value = solved.dispersion = sums.dispersion(e);
       dispersion = WithBound(e.SelectRows(value, std::vector<size_t>(columns, 0)), value.bound);
     });
   }
@@ -160,6 +186,11 @@ void SolveScaled(Engine& engine, const ScoringSums& sums, const Shared& scaled,
   ProductRound keep(engine);
   keep.Add(solved.step, is_true, solved.step.bound, solved.step);
   keep.Add(solved.variances, is_true, kMostVariance, solved.variances);
+  if (sums.next) {
+    GridMarks& marks = solved.marks;
+    keep.Add(marks.reached, is_true, marks.reached.bound, marks.reached);
+    keep.Add(marks.factor, is_true, marks.factor.bound, marks.factor);
+  }
   keep.Run();
 }
 
@@ -168,8 +199,9 @@ void SolveScaled(Engine& engine, const ScoringSums& sums, const Shared& scaled,
 SolvedStep SolveStep(Engine& engine, const ScoringSums& sums, const SolvedStep* last) {
   SolvedStep solved;
   solved.failures = Zero(engine);
-  solved.scale = last == nullptr ? InformationScale(engine, DiagonalOf(engine, sums.information))
-                                 : last->scale;
+  solved.sizes = last == nullptr ? InformationSizes(engine, DiagonalOf(engine, sums.information))
+                                 : last->sizes;
+  solved.scale = last == nullptr ? InformationScale(engine, solved.sizes) : last->scale;
   const Shared& d = solved.scale;
   Shared of_rows, weighted, scaled;
   ProductRound scale_rows(engine);

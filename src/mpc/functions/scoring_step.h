@@ -6,6 +6,8 @@
 //           d X (d u), v = d^2 diag(X) times the unit and the dispersion, halved: half the squared
 //           standard error. Of robust errors the diagonal of the sandwich (sandwich.h) stands for the
 //           one of X, without a dispersion. Which columns of X are true is found out beside.
+// Next      Of a point that is to open, the step from the last one is compared with its limit and the
+//           grids are marked beside the check of X and the variances' own; what failed has no grid.
 // Failures  Counted on shares, never opened one by one: a column whose J is below 2^-28, whose
 //           variance inflation is above 10^6, or whose information has changed by more than 2^5
 //           since the last point (information_inverse.h); |d u| above 32; a diagonal of the sandwich
@@ -14,15 +16,20 @@
 // Error     X: information_inverse.h; the step 2^-38 and v 2^-40 absolute beside that.
 // Cost      Two products, the inverse, its correction and beside its check three products and a
 //           comparison with its way back to the ring, a product; with a dispersion or robust errors
-//           a comparison and a product more, and what sandwich.h takes. First: InformationScale, and
-//           the order of columns beside.
+//           a comparison and a product more, and what sandwich.h takes. Next: a comparison and a
+//           product, MarkErrorGrids, beside these, and a product. First: InformationSizes, and the
+//           order of columns beside.
 // Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 // Revealed  Nothing.
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "mpc/engine.h"
+#include "mpc/functions/magnitude.h"
+#include "mpc/functions/release_grid.h"
 
 namespace partita::mpc {
 
@@ -30,6 +37,16 @@ inline constexpr double kMostVariance = 0x1p10;
 // Of J, and of pivots of K, a variance inflation of 10^6: where it is looked at in the clear.
 inline constexpr double kLeastInformation = 0x1p-28, kSmallestPivot = 0x1p-20;
 inline constexpr int kStepBits = 40;
+// Of coordinates of a point: columns are in [-1, 1].
+inline constexpr double kMostCoordinate = 1024;
+
+// A point that will open on grids of 2^-grid_bits standard errors.
+struct NextPoint {
+  std::vector<double> from;  // public; the step is taken from here
+  int grid_bits = 0;
+};
+// from, p x 1.
+Shared PublicPoint(Engine& engine, const std::vector<double>& values);
 
 struct ScoringSums {
   Shared information;  // J, p x p
@@ -38,6 +55,8 @@ struct ScoringSums {
   // Makes it, 1 x 1, beside the inverse; only where there is one, of errors that are not robust.
   std::function<Shared(Engine&)> dispersion = {};
   int unit_bits = 0;
+  // Where the step is not changed any more: its point and grids are made beside the checks.
+  std::optional<NextPoint> next = {};
 };
 
 struct SolvedStep {
@@ -49,7 +68,13 @@ struct SolvedStep {
   // sides and a factor. Of columns of X that are not true anything.
   Shared covariance;
   Shared is_true;         // p x 1, 0 or 1
+  Shared dispersion;      // 1 x 1; empty without
+  SizeClasses sizes;      // of diag(J) at the first point, which d is of
   Shared scale, inverse;  // d and X, for the next point
+  // Of ScoringSums::next: from + step, 0 where beyond kMostCoordinate, and how often that is; the
+  // grids, none of columns that failed. Empty without.
+  Shared next, beyond;
+  GridMarks marks;
 };
 
 // last: what the point before gave, or null at the first.

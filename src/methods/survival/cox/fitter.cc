@@ -264,11 +264,12 @@ void CoxFitter::SumAt(const Eigen::VectorXd& point) {
   timed_.unit_bits = unit_bits_;
 }
 
-void CoxFitter::Solve(Engine& engine) {
+void CoxFitter::Solve(Engine& engine, std::optional<int> point) {
   mpc::ScoringSums sums;
   sums.information = WithBound(mpc::TimesPowerOfTwo(information_, -unit_bits_), 1);
   sums.score = WithBound(mpc::TimesPowerOfTwo(score_, -unit_bits_), 2);
   sums.unit_bits = unit_bits_;
+  if (point) sums.next = {NumbersOf(at_), task_.GridBitsOf(*point)};
   const bool first = failures_.payload == nullptr;
   solved_ = mpc::SolveStep(engine, sums, first ? nullptr : &solved_);
   Shared failures =
@@ -326,7 +327,7 @@ Shared CoxFitter::WaldTest(Engine& engine) {
 
 std::vector<size_t> CoxFitter::First() {
   SumAt(at_);
-  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e); },
+  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, 1); },
                                         [&](Engine& e) { null_likelihood_ = LogLikelihood(e); }};
   mpc::Together(engine_, tasks);
   score_test_ = ScoreTest();
@@ -342,7 +343,7 @@ std::vector<size_t> CoxFitter::First() {
 void CoxFitter::OpenPoint(int point) {
   if (point > 1) {
     SumAt(at_);
-    Solve(engine_);
+    Solve(engine_, point);
   }
   const bool last = point == task_.spec.steps;
   const mpc::PathPoint opened =
@@ -358,7 +359,7 @@ CoxFitted CoxFitter::Finish() {
   if (proportional) TimeEvents();
   SumAt(at_);
   Shared likelihood, wald, holds;
-  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e); },
+  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, {}); },
                                         [&](Engine& e) { likelihood = LogLikelihood(e); },
                                         [&](Engine& e) { wald = WaldTest(e); }};
   mpc::Together(engine_, tasks);

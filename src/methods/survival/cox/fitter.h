@@ -123,7 +123,8 @@ class CoxFitter {
   void TimeEvents();
   mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);
-  void Solve(mpc::Engine& engine);
+  // point: that is to open next, or none.
+  void Solve(mpc::Engine& engine, std::optional<int> point);
   mpc::Shared LogLikelihood(mpc::Engine& engine);
   mpc::Shared ScoreTest();
   mpc::Shared WaldTest(mpc::Engine& engine);

@@ -57,12 +57,11 @@ bool AreAllThisMachine(std::string_view hosts) {
 
 // What the environment says about hosts would go before the string's own.
 void RefuseEnvironment(std::string_view what) {
-  for (const char* name : {"PGHOSTADDR", "PGSERVICE"}) {
+  for (const char* name : {"PGHOSTADDR", "PGSERVICE", "PGOPTIONS"}) {
     if (std::getenv(name) != nullptr) {
-      throw Error(
-          ErrorCode::kBadInput,
-          fmt::format("the environment sets {}, which would change where {} is", name, what),
-          "Write it into the connection string instead.");
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("the environment sets {}, which would change what {} is", name, what),
+                  "Write it into the connection string instead.");
     }
   }
 }
@@ -96,6 +95,26 @@ Options OptionsOf(const ParsedString& parsed, const Use& use) {
                     use.what),
         "Write it into a file that only you can read, and name that with passfile=FILE.");
   }
+  const std::string port = ValueOf(parsed, "port");
+  // A password with a slash would be taken for one, and libpq would print it.
+  if (port.find_first_not_of("0123456789,") != std::string::npos) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("the connection string of {} has a port that is no number", use.what),
+                "Write postgresql://user@host:5432/database.");
+  }
+  if (!use.writes) {
+    for (const char* keyword : {"options", "replication"}) {
+      if (ValueOf(parsed, keyword).empty()) continue;
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("the connection string of {} sets '{}'", use.what, keyword),
+                  "Leave it out.");
+    }
+    if (ValueOf(parsed, "dbname").empty() || ValueOf(parsed, "user").empty()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("the connection string of {} names no database or no user", use.what),
+                  "Write postgresql://user@host/database.");
+    }
+  }
   const std::string ssl_mode = ValueOf(parsed, "sslmode");
   if (!IsLocal(parsed, use.what)) {
     if (!ssl_mode.empty() && ssl_mode != "verify-full") {
@@ -116,6 +135,7 @@ Options OptionsOf(const ParsedString& parsed, const Use& use) {
   if (use.writes) options.Set("target_session_attrs", "read-write");
   if (!use.password.empty()) options.Set("password", use.password.c_str());
   options.Set("client_encoding", "UTF8");
+  options.Set("gssencmode", "disable");  // it would be tried before TLS
   options.Set(nullptr, nullptr);
   return options;
 }

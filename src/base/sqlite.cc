@@ -45,6 +45,17 @@ void Database::Require(bool good, int result_code) const {
               connection_ != nullptr ? sqlite3_errmsg(connection_) : sqlite3_errstr(result_code));
 }
 
+void Database::EndAt(std::chrono::steady_clock::time_point deadline) {
+  deadline_ = deadline;
+  // About every millisecond.
+  sqlite3_progress_handler(
+      connection_, 10'000,
+      [](void* self) {
+        return std::chrono::steady_clock::now() > static_cast<Database*>(self)->deadline_ ? 1 : 0;
+      },
+      this);
+}
+
 Statement Database::Prepare(const char* sql) const { return {*this, sql}; }
 
 void Database::Execute(const char* sql) {
@@ -133,8 +144,10 @@ ByteView Statement::Blob(int column) {
 }
 
 std::string Statement::Text(int column) {
-  const ByteView bytes = Blob(column);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  // First, since it may convert: a database may keep UTF-16.
+  const unsigned char* text = sqlite3_column_text(statement_, column);
+  const auto size = static_cast<size_t>(sqlite3_column_bytes(statement_, column));
+  return text == nullptr ? std::string() : std::string(reinterpret_cast<const char*>(text), size);
 }
 
 void Statement::Reset() {

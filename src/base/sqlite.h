@@ -36,6 +36,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
+  // Statements that still run then fail with SQLITE_INTERRUPT.
+  void EndAt(std::chrono::steady_clock::time_point deadline);
   Statement Prepare(const char* sql) const;
   void Execute(const char* sql);
   std::string Pragma(const char* sql) const;  // the first column of the first row; empty if none
@@ -48,6 +50,7 @@ class Database {
   std::string file_;
   Failure fail_;
   sqlite3* connection_ = nullptr;
+  std::chrono::steady_clock::time_point deadline_;
 };
 
 class Statement {

@@ -53,6 +53,15 @@ std::string QuotedField(std::string_view text, char separator) {
   return quoted;
 }
 
+void AppendRecord(std::string& text, const std::vector<std::string>& fields, char separator) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) text += separator;
+    text += QuotedField(fields[i], separator);
+  }
+  if (fields.size() == 1 && fields.front().empty()) text += "\"\"";
+  text += '\n';
+}
+
 std::string WriteCsv(const Table& table) {
   std::string csv;
   for (size_t c = 0; c < table.columns.size(); ++c) {

@@ -10,17 +10,6 @@
 #include "data/utf8.h"
 
 namespace partita::data {
-namespace {
-
-void AppendRecord(std::string& text, const std::vector<std::string>& fields) {
-  for (size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0) text += ',';
-    text += QuotedField(fields[i], ',');
-  }
-  text += '\n';
-}
-
-}  // namespace
 
 ByteSource CsvOfRows(std::unique_ptr<TextRows> rows) {
   struct State {
@@ -31,7 +20,7 @@ ByteSource CsvOfRows(std::unique_ptr<TextRows> rows) {
     bool more = true;
   };
   const auto state = std::make_shared<State>();
-  AppendRecord(state->pending, rows->names());
+  AppendRecord(state->pending, rows->names(), ',');
   state->rows = std::move(rows);
   return [state](std::span<uint8_t> out) {
     size_t done = 0;
@@ -41,7 +30,7 @@ ByteSource CsvOfRows(std::unique_ptr<TextRows> rows) {
         state->used = 0;
         if (state->more) state->more = state->rows->Next(state->cells);
         if (!state->more) break;
-        AppendRecord(state->pending, state->cells);
+        AppendRecord(state->pending, state->cells, ',');
       }
       const size_t size = std::min(out.size() - done, state->pending.size() - state->used);
       std::memcpy(out.data() + done, state->pending.data() + state->used, size);

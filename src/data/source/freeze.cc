@@ -39,28 +39,27 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
   if (csv.Next()) {
     for (size_t i = 0; i < csv.fields().size(); ++i) header.emplace_back(text(i));
   }
+  if (header.empty()) {
+    throw Error(ErrorCode::kBadData, source_name + ": the table is empty, without a header",
+                "check the source");
+  }
   FrozenTable frozen;
   frozen.columns = names.empty() ? header : names;
   const std::vector<size_t> places = PlacesOf(frozen.columns, header, source_name);
-  std::vector<std::string> lines;
+  std::vector<std::string> lines, cells;
   while (csv.Next()) {
     if (csv.fields().size() != header.size()) {
       throw Error(ErrorCode::kBadData,
                   fmt::format("{}:{}: the record has {} fields, but the header has {}", source_name,
                               csv.line(), csv.fields().size(), header.size()));
     }
-    std::string& line = lines.emplace_back();
-    for (const size_t place : places) {
-      if (place != places.front()) line += ',';
-      line += QuotedField(text(place), ',');
-    }
-    line += '\n';
+    cells.clear();
+    for (const size_t place : places) cells.emplace_back(text(place));
+    AppendRecord(lines.emplace_back(), cells, ',');
   }
   std::sort(lines.begin(), lines.end());
   frozen.rows = lines.size();
-  for (size_t i = 0; i < frozen.columns.size(); ++i)
-    frozen.csv += (i == 0 ? "" : ",") + QuotedField(frozen.columns[i], ',');
-  frozen.csv += '\n';
+  AppendRecord(frozen.csv, frozen.columns, ',');
   for (const std::string& line : lines) frozen.csv += line;
   return frozen;
 }

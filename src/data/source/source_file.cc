@@ -116,6 +116,9 @@ class SourceReader {
     }
     source.query = query.empty() ? "SELECT * FROM " + Quoted(table, source.kind)
                                  : ReadFile(Beside(query), kMostBytes, "the query");
+    // As psql takes it.
+    const size_t end = source.query.find_last_not_of(" \t\r\n;");
+    source.query.resize(end == std::string::npos ? 0 : end + 1);
     if (source.query.find('\0') != std::string::npos)
       Bad(At(query.empty() ? "table" : "query"), "a zero byte", "write one SELECT");
   }

@@ -1,6 +1,7 @@
 #include "data/source/sqlite_rows.h"
 
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include "base/sqlite.h"
 #include "data/utf8.h"
@@ -16,6 +17,7 @@ class SqliteRows final : public TextRows {
                                  .patience = std::chrono::milliseconds(source.timeout),
                                  .read_only = true}),
         statement_(database_, source.query.c_str()) {
+    database_.EndAt(std::chrono::steady_clock::now() + source.timeout);
     for (int c = 0; c < statement_.NumColumns(); ++c) names_.push_back(statement_.ColumnName(c));
     RequireColumnNames(names_, name_);
   }
@@ -31,7 +33,11 @@ class SqliteRows final : public TextRows {
   }
 
  private:
-  static Error Failed(const std::string& file, int, const std::string& reason) {
+  static Error Failed(const std::string& file, int result_code, const std::string& reason) {
+    if (result_code == SQLITE_INTERRUPT) {
+      return {ErrorCode::kUnreachable, file + ": the query took longer than it may",
+              "raise timeout_seconds, or ask for less"};
+    }
     return {ErrorCode::kBadInput, fmt::format("{}: {}", file, Printable(reason)),
             "check the file, the query and the permissions"};
   }

@@ -8,14 +8,19 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/date.h"
 #include "base/error.h"
 #include "data/csv_writer.h"
+#include "data/number_text.h"
 #include "data/source/csv_rows.h"
 
 namespace partita::data {
@@ -83,7 +88,7 @@ void SetTime(std::string_view ending, std::string_view format, Variable& variabl
     return;
   }
   const bool spss = ending == ".sav" || ending == ".zsav";
-  if (StartsWithAny(format, {"DATETIME", "YMDHMS"})) {
+  if (StartsWithAny(format, {"DATETIME", "DATEAMPM", "YMDHMS", "E8601DT"})) {
     variable.time = TimeKind::kDateTime;
     variable.calendar = {1, spss ? kOfSpss : kOf1960};
   } else if (StartsWithAny(format, {"DATE", "ADATE", "EDATE", "SDATE", "JDATE", "MMDDYY", "DDMMYY",
@@ -115,6 +120,8 @@ struct Reading {
   std::map<std::string, std::map<double, std::string>> number_labels = {};
   std::map<std::string, std::map<std::string, std::string>> text_labels = {};
   std::string csv = {};
+  std::vector<std::string> record = {};
+  int64_t rows = 0, declared_rows = -1;  // -1: not known
   std::exception_ptr failure = {};
 
   template <typename Body>
@@ -129,6 +136,11 @@ struct Reading {
     }
   }
 };
+
+int OnMetadata(readstat_metadata_t* metadata, void* self) {
+  return Reading::Guarded(
+      self, [&](Reading& reading) { reading.declared_rows = readstat_get_row_count(metadata); });
+}
 
 int OnVariable(int index, readstat_variable_t* variable, const char* label_set, void* self) {
   return Reading::Guarded(self, [&](Reading& reading) {
@@ -169,6 +181,29 @@ const std::string* LabelOf(const std::map<std::string, std::map<Key, std::string
   return found == labels->second.end() ? nullptr : &found->second;
 }
 
+// Whether each label tells its value from all others of the set, and from numbers that it is not.
+template <typename Key>
+bool AreDistinct(const std::map<Key, std::string>& labels) {
+  std::set<std::string> seen;
+  for (const auto& [key, label] : labels) {
+    if (label.empty() || !seen.insert(label).second) return false;
+    const std::optional<double> number = ParseNumber(label, '.');
+    if constexpr (std::is_same_v<Key, double>) {
+      if (number && *number != key) return false;
+    } else if (number && label != key) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The label; with the value before it where labels alone would make two values one.
+template <typename Key>
+std::string Labelled(const std::map<std::string, std::map<Key, std::string>>& sets,
+                     const std::string& set, const std::string& value, const std::string& label) {
+  return AreDistinct(sets.at(set)) ? label : fmt::format("{} ({})", value, label);
+}
+
 std::string CellText(const Reading& reading, const Variable& variable,
                      readstat_variable_t* of_library, readstat_value_t value) {
   if (readstat_value_is_missing(value, of_library) != 0) return {};
@@ -177,12 +212,15 @@ std::string CellText(const Reading& reading, const Variable& variable,
     const std::string text = given == nullptr ? "" : given;
     const std::string* label =
         reading.labels ? LabelOf(reading.text_labels, variable.label_set, text) : nullptr;
-    return label == nullptr ? text : *label;
+    return label == nullptr ? text
+                            : Labelled(reading.text_labels, variable.label_set, text, *label);
   }
   const double number = NumberOf(value);
   const std::string* label =
       reading.labels ? LabelOf(reading.number_labels, variable.label_set, number) : nullptr;
-  if (label != nullptr) return *label;
+  if (label != nullptr) {
+    return Labelled(reading.number_labels, variable.label_set, fmt::format("{}", number), *label);
+  }
   if (variable.time != TimeKind::kNone) return DateText(number, variable);
   return fmt::format("{}", number);
 }
@@ -191,8 +229,11 @@ int OnValue(int, readstat_variable_t* variable, readstat_value_t value, void* se
   return Reading::Guarded(self, [&](Reading& reading) {
     const auto index = static_cast<size_t>(readstat_variable_get_index(variable));
     const Variable& known = reading.variables.at(index);
-    reading.csv += QuotedField(CellText(reading, known, variable, value), ',');
-    reading.csv += index + 1 == reading.variables.size() ? '\n' : ',';
+    reading.record.push_back(CellText(reading, known, variable, value));
+    if (index + 1 < reading.variables.size()) return;
+    AppendRecord(reading.csv, reading.record, ',');
+    reading.record.clear();
+    ++reading.rows;
   });
 }
 
@@ -206,6 +247,7 @@ void ReadOnce(const fs::path& path, Parse parse, Reading& reading, bool values) 
     readstat_set_value_handler(parser.get(), OnValue);
   } else {
     readstat_set_value_label_handler(parser.get(), OnLabel);
+    readstat_set_metadata_handler(parser.get(), OnMetadata);
   }
   const readstat_error_t result = parse(parser.get(), path.c_str(), &reading);
   if (reading.failure) std::rethrow_exception(reading.failure);
@@ -216,6 +258,27 @@ void ReadOnce(const fs::path& path, Parse parse, Reading& reading, bool values) 
         "check the path, the permissions, and that the program that wrote it can open it; "
         "or export the table as CSV");
   }
+}
+
+// What the library does not notice. A transport file that ends between two records is whole to everybody.
+void RequireWhole(const fs::path& path, const Reading& reading) {
+  std::string why;
+  if (reading.ending == ".xpt") {
+    std::error_code error;
+    if (fs::file_size(path, error) % 80 != 0 || error) why = "it ends within a record";
+  } else if (reading.declared_rows != reading.rows) {
+    why = "it does not have as many rows as it says";
+  }
+  if (reading.ending == ".sav" || reading.ending == ".zsav") {
+    // The number of cases, -1 if the program that wrote the file did not know it.
+    std::array<char, 84> header{};
+    std::ifstream(path, std::ios::binary).read(header.data(), header.size());
+    if (std::all_of(header.begin() + 80, header.end(), [](char c) { return c == '\xff'; }))
+      why = "it does not say how many rows it has";
+  }
+  if (why.empty()) return;
+  throw Error(ErrorCode::kBadInput, fmt::format("{}: cannot read the file: {}", path.string(), why),
+              "save it anew in the program that wrote it, or export the table as CSV");
 }
 
 }  // namespace
@@ -229,9 +292,9 @@ ByteSource OpenStatisticsFile(const fs::path& path, bool labels) {
   std::vector<std::string> names;
   for (const Variable& variable : reading.variables) names.push_back(variable.name);
   RequireColumnNames(names, path.string());
-  for (size_t i = 0; i < names.size(); ++i)
-    reading.csv += QuotedField(names[i], ',') + (i + 1 == names.size() ? '\n' : ',');
+  AppendRecord(reading.csv, names, ',');
   ReadOnce(path, parse, reading, true);
+  RequireWhole(path, reading);
   const auto text = std::make_shared<const std::string>(std::move(reading.csv));
   return [text, rest = FromText(*text)](std::span<uint8_t> out) mutable { return rest(out); };
 }

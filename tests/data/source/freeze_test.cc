@@ -39,6 +39,8 @@ TEST(FreezeTest, KeepsTheNamedColumnsInTheirOrder) {
   ExpectError(ErrorCode::kBadData, "t:3: the record has 2 fields, but the header has 1", "",
               [] { Frozen("a\n1\n1,2\n"); });
   EXPECT_EQ(Frozen("a\n").csv, "a\n");
+  EXPECT_EQ(Frozen("a,b\n2,\n,\n", {"b"}).csv, "b\n\"\"\n\"\"\n");
+  ExpectError(ErrorCode::kBadData, "without a header", "", [] { Frozen(""); });
 }
 
 }  // namespace

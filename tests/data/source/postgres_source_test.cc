@@ -1,6 +1,9 @@
 // Tables in PostgreSQL as CSV: types, roles, statements, a lost server.
 #include <fmt/format.h>
 
+#include <cstdlib>
+#include <tuple>
+
 #include "tests/data/expect_error.h"
 #include "tests/data/source/folder.h"
 #include "tests/sums/protocol/postgres_server.h"
@@ -108,6 +111,65 @@ TEST_F(PostgresSourceTest, ARoleThatMayWriteIsRefused) {
   Administer("CREATE TABLE clinic.hidden (x int)");
   ExpectRefusal(ErrorCode::kBadInput, "permission denied for table hidden", "grant the role",
                 "SELECT x FROM clinic.hidden");
+}
+
+// Rights that a role has by another, may give itself, or has outside tables.
+TEST_F(PostgresSourceTest, WhateverMayWriteIsRefused) {
+  MakeTable("x int", "(1)");
+  Administer(
+      fmt::format("CREATE ROLE writer_{0} NOLOGIN; GRANT INSERT ON clinic.t TO writer_{0}; "
+                  "CREATE SEQUENCE clinic.numbers",
+                  database_));
+  const std::string reader = "reader_" + database_;
+  for (const auto& [give, take, what] :
+       std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"ALTER ROLE {0} NOINHERIT; GRANT writer_{1} TO {0}", "REVOKE writer_{1} FROM {0}",
+            "clinic.t"},
+           {"ALTER TABLE clinic.t OWNER TO {0}; REVOKE ALL ON clinic.t FROM {0}",
+            "ALTER TABLE clinic.t OWNER TO postgres; GRANT SELECT ON clinic.t TO {0}", "clinic.t"},
+           {"GRANT USAGE ON SEQUENCE clinic.numbers TO {0}",
+            "REVOKE USAGE ON SEQUENCE clinic.numbers FROM {0}", "clinic.numbers"},
+           {"GRANT CREATE ON SCHEMA clinic TO {0}", "REVOKE CREATE ON SCHEMA clinic FROM {0}",
+            "the schema clinic"},
+           {"GRANT pg_execute_server_program TO {0}", "REVOKE pg_execute_server_program FROM {0}",
+            "everything"},
+           {"ALTER ROLE {0} CREATEROLE", "ALTER ROLE {0} NOCREATEROLE", "everything"}}) {
+    SCOPED_TRACE(give);
+    Administer(fmt::format(fmt::runtime(give), reader, database_));
+    ExpectRefusal(ErrorCode::kRefused, "may write to " + what, "may only read",
+                  "SELECT x FROM clinic.t");
+    Administer(fmt::format(fmt::runtime(take), reader, database_));
+    EXPECT_EQ(Read("SELECT x FROM clinic.t"), "x\n1\n");
+  }
+  // As one role by the settings of another.
+  Administer(
+      fmt::format("CREATE ROLE chief_{0} LOGIN SUPERUSER; ALTER ROLE chief_{0} SET role = '{1}'",
+                  database_, reader));
+  ExpectError(ErrorCode::kRefused, "may write to everything", "may only read",
+              [&] { OpenTable(Source("SELECT x FROM clinic.t", "", "chief_" + database_)); });
+  Administer(fmt::format("DROP ROLE chief_{0}; DROP OWNED BY writer_{0}; DROP ROLE writer_{0}",
+                         database_));
+}
+
+TEST_F(PostgresSourceTest, AddressesThatMeanMoreAreRefused) {
+  const auto refuse = [&](const std::string& address, const std::string& message) {
+    const std::string file = folder_.Write(
+        "a.toml", "source = \"postgresql://" + address + "\"\ntable = \"clinic.t\"\n");
+    ExpectError(ErrorCode::kBadInput, message, "", [&] { OpenTable(file); });
+  };
+  refuse("r@localhost/d?options=-c%20role%3Dx", "sets 'options'");
+  refuse("r@localhost/d?replication=database", "sets 'replication'");
+  refuse("r@localhost", "names no database");
+  refuse("localhost/d", "no user");
+  refuse("r:pw/secret@localhost:5/d", "port that is no number");
+  ::setenv("PGOPTIONS", "-c role=x", 1);
+  refuse("r@localhost/d", "the environment sets PGOPTIONS");
+  ::unsetenv("PGOPTIONS");
+}
+
+TEST_F(PostgresSourceTest, ARowOfOneMissingCellIsARow) {
+  MakeTable("x int", "(1), (NULL), (NULL)");
+  EXPECT_EQ(Read("SELECT x FROM clinic.t ORDER BY x;\n"), "x\n1\n\"\"\n\"\"\n");
 }
 
 TEST_F(PostgresSourceTest, OnlyOneQueryIsTaken) {

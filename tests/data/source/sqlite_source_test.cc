@@ -95,6 +95,33 @@ TEST(SqliteSourceTest, OnlyOneSelectIsTaken) {
   EXPECT_FALSE(std::filesystem::exists(folder / "n.db"));
 }
 
+// An empty line would be no row.
+TEST(SqliteSourceTest, ARowOfOneMissingCellIsARow) {
+  const Folder folder;
+  MakeTables(folder / "t.db", "CREATE TABLE t (x REAL); INSERT INTO t VALUES (1), (NULL), (NULL)");
+  EXPECT_EQ(AllOf(OpenTable(Asked(folder, "SELECT x FROM t;\n"))), "x\n1\n\"\"\n\"\"\n");
+}
+
+TEST(SqliteSourceTest, TextsAreUtf8WhateverTheDatabaseKeeps) {
+  const Folder folder;
+  MakeTables(folder / "t.db",
+             "PRAGMA encoding = 'UTF-16le'; CREATE TABLE t (x TEXT); INSERT INTO t VALUES "
+             "('caf\xc3\xa9')");
+  EXPECT_EQ(AllOf(OpenTable(Asked(folder, "SELECT x FROM t"))), "x\ncaf\xc3\xa9\n");
+}
+
+TEST(SqliteSourceTest, AQueryWithoutEndIsEnded) {
+  const Folder folder;
+  MakeTables(folder / "t.db", "CREATE TABLE t (x REAL)");
+  Asked(folder,
+        "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) "
+        "SELECT count(*) AS n FROM c");
+  ExpectError(ErrorCode::kUnreachable, "took longer than it may", "timeout_seconds", [&] {
+    AllOf(OpenTable(folder.Write(
+        "s.toml", "source = \"sqlite:t.db\"\nquery = \"q.sql\"\ntimeout_seconds = 1\n")));
+  });
+}
+
 // A study reads its table more than once.
 TEST(SqliteSourceTest, StudiesRunOnWhatWasFrozen) {
   const Folder folder;

@@ -3,8 +3,7 @@
 
 #include <readstat.h>
 
-#include <cmath>
-#include <limits>
+#include <tuple>
 
 #include "base/files.h"
 #include "tests/data/expect_error.h"
@@ -105,6 +104,47 @@ TEST(StatisticsFileTest, DatesOfEachProgram) {
                                           (timed ? "T00:00:00" : "") + ",-0.5\nb," + tried.after +
                                           ",12345678.75\nb,,\n");
   }
+}
+
+// Labels that would make two values one, or another number of one.
+TEST(StatisticsFileTest, LabelsThatAreNotDistinctStandBesideTheirValues) {
+  const Folder folder;
+  for (const auto& [first, second, cells] :
+       std::vector<std::tuple<const char*, const char*, const char*>>{
+           {"low", "high", "low\nhigh\n"},
+           {"low", "low", "1 (low)\n2 (low)\n"},
+           {"2", "1", "1 (2)\n2 (1)\n"},
+           {"", "high", "1 ()\n2 (high)\n"}}) {
+    std::string text;
+    readstat_writer_t* writer = readstat_writer_init();
+    readstat_set_data_writer(writer, Append);
+    readstat_label_set_t* labels = readstat_add_label_set(writer, READSTAT_TYPE_DOUBLE, "l");
+    readstat_label_double_value(labels, 1, first);
+    readstat_label_double_value(labels, 2, second);
+    readstat_variable_t* x = readstat_add_variable(writer, "X", READSTAT_TYPE_DOUBLE, 0);
+    readstat_variable_set_label_set(x, labels);
+    ASSERT_EQ(readstat_begin_writing_sav(writer, &text, 2), READSTAT_OK);
+    for (const double value : {1.0, 2.0}) {
+      readstat_begin_row(writer);
+      readstat_insert_double_value(writer, x, value);
+      readstat_end_row(writer);
+    }
+    readstat_end_writing(writer);
+    readstat_writer_free(writer);
+    EXPECT_EQ(AllOf(OpenTable(folder.Write("l.sav", text))), std::string("X\n") + cells);
+  }
+}
+
+// What the library takes for fewer rows.
+TEST(StatisticsFileTest, ShortFilesAreNoShorterTables) {
+  const Folder folder;
+  const std::string transport = Written(readstat_begin_writing_xport, "DATE9", 1, 2);
+  ExpectError(ErrorCode::kBadInput, "it ends within a record", "",
+              [&] { OpenTable(folder.Write("t.xpt", transport.substr(0, transport.size() - 1))); });
+  std::string unknown = Written(readstat_begin_writing_sav, "F8.2", 1, 2);
+  unknown.replace(80, 4, "\xff\xff\xff\xff");
+  ExpectError(ErrorCode::kBadInput, "how many rows", "",
+              [&] { OpenTable(folder.Write("u.sav", unknown)); });
 }
 
 // Cut at every byte, and with bytes changed: an error or a table, nothing else.

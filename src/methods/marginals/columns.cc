@@ -33,10 +33,8 @@ bool IsMissing(const data::Column& column, size_t row) {
 std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
   const data::ColumnSchema& schema = encoding.column;
   if (schema.type == data::ColumnType::kNumeric) {
-    const double width = (schema.upper - schema.lower) / encoding.bins;
-    const double begin = schema.lower + bin * width;
-    return fmt::format("[{:.6g}, {:.6g}{}", begin, begin + width,
-                       bin + 1 == encoding.bins ? "]" : ")");
+    const auto [begin, end] = data::BoundsOfBin(encoding, bin);
+    return fmt::format("[{:.6g}, {:.6g}{}", begin, end, bin + 1 == encoding.bins ? "]" : ")");
   }
   const auto [first, last] = data::WholeNumbersOfBin(encoding, bin);
   const bool date = schema.type == data::ColumnType::kDate;
@@ -55,6 +53,11 @@ ColumnEncoding DefaultLevels(const data::ColumnSchema& column) {
     data::CheckEncoding(encoding);
   }
   return encoding;
+}
+
+bool CountsLevels(EncodingKind kind) {
+  return kind == EncodingKind::kLevels || kind == EncodingKind::kWhole ||
+         kind == EncodingKind::kBins;
 }
 
 void CheckFactorLevels(const data::ColumnSchema& column) {

@@ -19,8 +19,9 @@ namespace partita::stats::marginals {
 inline constexpr std::array<size_t, 3> kForecastGroups = {1, 4, 12};
 
 // Total variation by table between made-up rows and the generator's tables; one entry per
-// kForecastGroups. rows >= 1.
+// kForecastGroups. rows >= 1. noise_stddev: of a table of weight 1.
 std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
+                                          const TableWeights& weights,
                                           crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

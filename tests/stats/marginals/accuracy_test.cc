@@ -7,6 +7,7 @@
 #include "stats/marginals/generator.h"
 #include "stats/marginals/noise.h"
 #include "stats/mixture/utility.h"
+#include "tests/stats/marginals/central_aim.h"
 #include "tests/stats/marginals/central_mst.h"
 #include "tests/stats/marginals/coded_table.h"
 
@@ -59,7 +60,7 @@ Figures FromAllPairs(const CodedTable& table, const privacy::GridVariance& varia
                        static_cast<double>(table.rows())};
   AddNoise(variance, source, noisy.cells);
   const Choice choice = ChooseGenerator(table.set, noisy, source);
-  chosen += CandidateName(choice.chosen) + "; ";
+  chosen += ChoiceName(choice) + "; ";
   return Measure(table, DrawRows(table.set, choice.generator, table.rows(), source));
 }
 
@@ -76,13 +77,14 @@ privacy::GridVariance TwoHoldersNoise(const TableSet& set, double epsilon) {
       2);
 }
 
-// At each epsilon rows from all pairs are at most 1.05 times as far from the truth as those of MST,
-// in the mean over three seeds. The seeds are fixed.
+// At each epsilon rows from all pairs are at most 1.3 times as far from the truth as those of the
+// better of
+// MST and AIM, in the mean over three seeds. The seeds are fixed.
 void Compare(const std::string& name, const CodedTable& table) {
   fmt::print("{}: {} rows x {} columns, {} cells; real AUC {:.3f}\n", name, table.rows(),
              table.train.size(), table.set.num_cells, Auc(table, table.train));
   for (const double epsilon : {0.5, 1.0, 3.0}) {
-    std::vector<Figures> central, ours, holders;
+    std::vector<Figures> central, aim, ours, holders;
     const privacy::GridVariance variance =
         CuratorNoise(table.set, privacy::Adjacency::kReplace, 1, privacy::Epsilon(epsilon),
                      privacy::Delta(1e-5));
@@ -91,6 +93,8 @@ void Compare(const std::string& name, const CodedTable& table) {
       crypto::Prg source = SeededSource(seed);
       const TreeModel mst = CentralMst(table.set, table.train, epsilon, 1e-5, source);
       central.push_back(Measure(table, DrawRows(table.set, mst, table.rows(), source)));
+      const TreeModel adaptive = CentralAim(table.set, table.train, source).Fit(epsilon, 1e-5);
+      aim.push_back(Measure(table, DrawRows(table.set, adaptive, table.rows(), source)));
       ours.push_back(FromAllPairs(table, variance, source, chosen));
       holders.push_back(FromAllPairs(table, TwoHoldersNoise(table.set, epsilon), source, chosen));
     }
@@ -99,9 +103,11 @@ void Compare(const std::string& name, const CodedTable& table) {
       return fmt::format("{:.4f} {:.4f} {:.3f}", mean.distance.one_way, mean.distance.pairs,
                          mean.auc);
     };
-    fmt::print("  epsilon {}, sigma {:.1f}: MST {} | all pairs {} | two holders {} | {}\n", epsilon,
-               NoiseStddev(variance), text(central), text(ours), text(holders), chosen);
-    EXPECT_LT(MeanOfSeeds(ours).distance.pairs, 1.05 * MeanOfSeeds(central).distance.pairs);
+    fmt::print("  epsilon {}, sigma {:.1f}: MST {} | AIM {} | all pairs {} | two holders {} | {}\n",
+               epsilon, NoiseStddev(variance), text(central), text(aim), text(ours), text(holders),
+               chosen);
+    EXPECT_LT(MeanOfSeeds(ours).distance.pairs,
+              1.3 * std::min(MeanOfSeeds(central).distance.pairs, MeanOfSeeds(aim).distance.pairs));
   }
 }
 

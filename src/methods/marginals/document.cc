@@ -29,7 +29,8 @@ study::DocumentTable CandidateTable(const Choice& choice) {
                              {}};
   const auto candidates = AllCandidates();
   for (size_t i = 0; i < candidates.size(); ++i) {
-    table.rows.push_back({CandidateName(candidates[i]), choice.scores[i], choice.shares[i]});
+    table.rows.push_back({CandidateName(candidates[i]), choice.scores[i],
+                          fmt::format("{:.0f} %", 100 * choice.shares[i])});
   }
   return table;
 }

@@ -138,14 +138,16 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
   }
 }
 
-std::function<void(const study::DocumentFile&)> WriterBeside(const run::Study& study, size_t party,
+std::function<void(const study::DocumentFile&)> WriterBeside(const OutputOptions& output,
+                                                             const run::Study& study, size_t party,
                                                              const std::string& result_file) {
   if (!WritesResult(study, party, result_file)) return nullptr;
-  return [result_file](const study::DocumentFile& file) {
+  return [output, result_file](const study::DocumentFile& file) {
     try {
       WriteFileAtomically(PathBeside(result_file, file.name), file.contents);
-    } catch (const Error&) {
-      // It is in the result, too.
+    } catch (const Error& error) {
+      PrintNote(output, fmt::format("{} could not be written before the result was made: {}",
+                                    PathBeside(result_file, file.name), error.message()));
     }
   };
 }

@@ -19,9 +19,10 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
                                           const std::string& result_file);
 
 // For run::PartyInput::write: writes files beside `result_file`, of a party that has a result; null
-// where it has
-// none. What cannot be written is left for PrintOutcome, which says so.
-std::function<void(const study::DocumentFile&)> WriterBeside(const run::Study& study, size_t party,
+// where it has none or names no file. What cannot be written is said on the terminal and left for
+// PrintOutcome.
+std::function<void(const study::DocumentFile&)> WriterBeside(const OutputOptions& output,
+                                                             const run::Study& study, size_t party,
                                                              const std::string& result_file);
 
 // Prints the outcome and returns the exit code: the receiver's full report, or what another party

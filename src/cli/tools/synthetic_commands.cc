@@ -434,16 +434,19 @@ void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   CLI::Option* rows = draw->add_option("--rows", options->rows, "Rows of each table")
                           ->check(CLI::Range(1, 100000000))
                           ->capture_default_str();
-  draw->add_option("--for-intervals", options->columns,
-                   "Of a study of method marginals, only these columns (a,b,c): tables of as many "
-                   "rows as the real "
-                   "one, each with sampling and noise anew, whose estimates partita synthetic "
-                   "combine makes intervals of")
-      ->delimiter(',')
-      ->excludes(rows);
+  CLI::Option* intervals =
+      draw->add_option(
+              "--for-intervals", options->columns,
+              "Of a study of method marginals, only these columns (a,b,c): tables of as many "
+              "rows as the real "
+              "one, each with sampling and noise anew, whose estimates partita synthetic "
+              "combine makes intervals of")
+          ->delimiter(',')
+          ->excludes(rows);
   draw->add_option("--given", options->given,
                    "Of a study of method marginals, COLUMN=LEVEL: only rows with this level; "
-                   "several may be given");
+                   "several may be given")
+      ->excludes(intervals);
   draw->add_option("--sets", options->sets, "Tables; combining rules need two or more")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

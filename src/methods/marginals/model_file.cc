@@ -147,18 +147,20 @@ stats::marginals::Choice ChooseFor(const OpenedTables& opened) {
 stats::marginals::Codes DrawLevels(const OpenedTables& opened,
                                    const stats::marginals::Choice& choice, size_t rows,
                                    crypto::RandomSource& source) {
-  stats::marginals::Codes codes =
-      stats::marginals::DrawRows(TablesOfColumns(opened.columns), choice.generator, rows, source);
-  stats::marginals::MendImpossible(opened.noisy.impossible, codes, source);
+  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  stats::marginals::Codes codes = stats::marginals::DrawRows(set, choice.generator, rows, source);
+  stats::marginals::MendImpossible(set, opened.noisy.impossible, codes, source);
   return codes;
 }
 
 const char* const kIntervalsPurpose =
     "Each table has the sampling and the noise anew: compute an estimate and its standard error "
-    "from each as if "
-    "it were real, and combine them with `partita synthetic combine`. The intervals hold for what "
-    "depends on pairs of "
-    "these columns; a relation of three columns at a time is not in the tables.";
+    "from each as if it were real, and combine them with `partita synthetic combine`. The "
+    "intervals "
+    "hold for shares, differences and regressions that depend on pairs of these columns; a "
+    "relation "
+    "of three columns at a time is not in the tables. Columns with counts that the noise hides are "
+    "refused.";
 
 std::vector<data::Table> DrawForIntervals(const OpenedTables& opened,
                                           const std::vector<std::string>& columns, size_t sets,

@@ -24,9 +24,9 @@ constexpr uint64_t kBytesPerCell = 24;
 std::vector<stats::marginals::MeanVariation> Forecasts(const MarginalsStudy& study) {
   crypto::Prg source(crypto::Key(std::array<uint8_t, 32>{1}));
   std::vector<stats::marginals::MeanVariation> means;
-  for (const std::vector<double>& variations :
-       stats::marginals::Forecast(study.task.set, static_cast<size_t>(study.ExpectedRows()),
-                                  study.design.noise_stddev(), WeightsOf(study.task), source)) {
+  for (const std::vector<double>& variations : stats::marginals::Forecast(
+           study.task.set, static_cast<size_t>(study.ExpectedRows()), study.design.noise_stddev(),
+           WeightsOf(study.task), study.spec.impossible, source)) {
     means.push_back(stats::marginals::MeanOf(study.task.set, variations));
   }
   return means;
@@ -64,6 +64,11 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
         "and no synthetic row "
         "has one. Such a declaration comes from what the columns mean, never from the rows.",
         spec.impossible.size()));
+  }
+  if (!spec.targets.empty() && task.lifts.empty()) {
+    plan.notes.emplace_back(
+        "'targets' changes nothing: tables with a target have their part of the budget without "
+        "it.");
   }
   if (spec.utility.test_rows > 0) plan.notes.push_back(SetAsideText(*this));
   plan.notes.push_back(

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "methods/marginals/section_parts.h"
+#include "run/method/study.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -155,6 +158,23 @@ void RequireCounts(const TableReader& analysis, const StudyFile& study, const Sp
   }
 }
 
+// A level is named in [[analysis]], by --given and in counts.csv.
+void RequireDistinctLevels(const TableReader& analysis, const Spec& spec) {
+  for (const LevelColumn& column : spec.columns) {
+    std::vector<std::string> names = LevelNames(column);
+    std::ranges::sort(names);
+    const auto twice = std::ranges::adjacent_find(names);
+    if (twice == names.end()) continue;
+    analysis.Fail(analysis.position(),
+                  fmt::format("two levels of {} are both called {}",
+                              Quote(column.encoding.column.name), Quote(*twice)),
+                  *twice == "missing"
+                      ? "name the level of the dictionary otherwise: with missing = \"complete\" "
+                        "cells without a value are a level of this name"
+                      : "name the levels of the dictionary otherwise, or pool others with 'rare'");
+  }
+}
+
 void RequireRows(const TableReader& analysis, const StudyFile& study) {
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     analysis.Fail(analysis.position(), "method \"marginals\" " + what, hint);
@@ -202,7 +222,7 @@ void ReadPromise(const TableReader& analysis, Spec& spec) {
   }
 }
 
-void ReadExpectedRows(const TableReader& analysis, Spec& spec) {
+void ReadExpectedRows(const TableReader& analysis, const StudyFile& study, Spec& spec) {
   const bool hidden = spec.adjacency == privacy::Adjacency::kAddRemove;
   constexpr const char* kWhatFor =
       "a round guess, made without the data, that the forecast of noise is for; the real number "
@@ -213,8 +233,9 @@ void ReadExpectedRows(const TableReader& analysis, Spec& spec) {
     analysis.Fail(analysis.PositionOf("expected_rows"),
                   "'expected_rows' where every block declares its number", "remove it");
   }
+  const auto most = static_cast<int64_t>(run::kMaxUndeclaredRows * study.blocks.size());
   spec.expected_rows =
-      static_cast<uint64_t>(WholeOr(analysis, "expected_rows", 1, kMostRows, 0, kWhatFor));
+      static_cast<uint64_t>(WholeOr(analysis, "expected_rows", 1, most, 0, kWhatFor));
 }
 
 void ReadSynthetic(const TableReader& analysis, Spec& spec) {
@@ -245,6 +266,7 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   for (ColumnEncoding& encoding : ReadColumns(reader, study)) {
     section->spec.columns.push_back({std::move(encoding), missing});
   }
+  RequireDistinctLevels(reader, section->spec);
   RequireRows(reader, study);
   ReadImpossible(reader, section->spec);
   ReadTargets(reader, section->spec);
@@ -255,7 +277,7 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   }
   ReadPromise(reader, section->spec);
   RequireCounts(reader, study, section->spec);
-  ReadExpectedRows(reader, section->spec);
+  ReadExpectedRows(reader, study, section->spec);
   ReadSynthetic(reader, section->spec);
   ReadUtility(reader, study, section->spec);
   analysis.protocol = kProtocol;

@@ -94,10 +94,9 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   if (study.spec.utility.test_rows > 0) {
     statement.caveats.emplace_back(
         "Rows are set aside by their place in the order of keys or of a holder's table, in public: "
-        "the losses are "
-        "those of rows whose values are replaced while places stay as they are. A row that is set "
-        "aside "
-        "is not counted, and nothing of its values is released.");
+        "the losses are those of rows whose values are replaced while places stay as they are, not "
+        "of persons who are replaced by others with other keys. A row that is set aside is not "
+        "counted, and nothing of its values is released.");
   }
   run::AddStudyCaveats(study, RepairCaveat(study), statement);
   return statement;

@@ -9,9 +9,9 @@
 namespace partita::run {
 
 // A study that is one as well (RunParty asks) has what opened as files beside the result that are
-// written
-// at once: whatever fails after the opening, they are there. Files of the same names in the result
-// say the same.
+// written when the parties have confirmed the run to each other, before this party makes anything of
+// it: whatever fails then, they are there. A run that fails before, while parties compare what
+// opened, leaves none. Files of the same names in the result say the same.
 struct HasFirstFiles {
   virtual ~HasFirstFiles() = default;
   virtual std::vector<study::DocumentFile> FirstFiles(const MethodResult& result) const = 0;

@@ -17,6 +17,8 @@ namespace partita::stats::marginals {
 namespace {
 
 constexpr double kThinning = 0.6;
+// With next to no rows, and their number unknown, its estimate may be anything.
+constexpr double kFewestRows = 1;
 constexpr double kAboveNoise = 1.25;
 constexpr size_t kProductSteps = 300, kGrowthSteps = 40, kTreeSteps = 200;
 
@@ -36,8 +38,7 @@ Shares SharesOf(const TableSet& set, const NoisyTables& noisy) {
   for (const ImpossibleCell& cell : noisy.impossible) cells[CellOf(set, cell)] = 0;
   ConsistentTables tables = MakeConsistent(set, cells, noisy.rows, noisy.weights);
   for (const ImpossibleCell& cell : noisy.impossible) tables.cells[CellOf(set, cell)] = 0;
-  // With next to no rows, and their number unknown, the estimate may be anything.
-  const double rows = std::max(tables.rows, 1.0);
+  const double rows = std::max(tables.rows, kFewestRows);
   for (double& cell : tables.cells) cell /= rows;
   return {std::move(tables.cells), noisy.noise_stddev / rows, noisy.weights};
 }
@@ -276,7 +277,7 @@ Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy,
   Choice choice;
   choice.rows = std::max(MakeConsistent(set, noisy.cells, noisy.rows, noisy.weights).rows, 0.0);
   const double thinned_rows =
-      MakeConsistent(set, thinned.fit.cells, noisy.rows, noisy.weights).rows;
+      std::max(MakeConsistent(set, thinned.fit.cells, noisy.rows, noisy.weights).rows, kFewestRows);
   const std::vector<Candidate> candidates = AllCandidates();
   std::vector<std::vector<double>> fits;
   for (const Candidate& candidate : candidates) {

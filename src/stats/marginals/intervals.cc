@@ -40,6 +40,31 @@ Codes DrawIndependently(const TableSet& set, const TreeModel& model, size_t rows
   return codes;
 }
 
+// A fit is not negative: where the noise reaches 0 it is too large in small cells and too small in
+// large ones, twice as much after a second fit, and intervals are off by that.
+void RequireClearOfZero(const TableSet& set, const NoisyTables& noisy,
+                        std::span<const double> shares) {
+  std::vector<bool> impossible(set.num_cells);
+  for (const ImpossibleCell& cell : noisy.impossible) impossible[CellOf(set, cell)] = true;
+  size_t near = 0, cells = 0;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
+      if (impossible[i]) continue;
+      ++cells;
+      if (*noisy.rows * shares[i] < kClearOfZero * noisy.Stddev(t)) ++near;
+    }
+  }
+  if (near == 0) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{} of {} counts of these columns are below {} standard deviations of "
+                          "their noise: intervals would not contain the truth as often as they say",
+                          near, cells, kClearOfZero),
+              "Name fewer columns, or such with fewer and larger levels. A study with a larger "
+              "epsilon, fewer columns, wider bins or rare levels pooled has less noise for its "
+              "counts.");
+}
+
 }  // namespace
 
 ColumnTables TablesAmong(const TableSet& set, const NoisyTables& noisy,
@@ -92,6 +117,7 @@ std::vector<Codes> DrawForIntervals(const ColumnTables& tables, size_t sets,
   const auto rows = static_cast<size_t>(*tables.noisy.rows);
   const std::vector<Edge> edges = AllPairsOf(set);
   const TreeModel fitted = FitGraph(set, tables.noisy, edges);
+  RequireClearOfZero(set, tables.noisy, TablesOf(set, fitted));
   blr::Variates variates(source);
   std::vector<Codes> drawn;
   for (size_t i = 0; i < sets; ++i) {
@@ -102,7 +128,7 @@ std::vector<Codes> DrawForIntervals(const ColumnTables& tables, size_t sets,
         cell += again.Stddev(t) * variates.Normal();
     }
     drawn.push_back(DrawIndependently(set, FitGraph(set, again, edges), rows, variates));
-    MendImpossible(tables.noisy.impossible, drawn.back(), source);
+    MendImpossible(set, tables.noisy.impossible, drawn.back(), source);
   }
   return drawn;
 }

@@ -20,6 +20,8 @@
 // among them, nothing else. It is right for what depends on pairs: shares, differences of means,
 // regressions without
 // interactions. Its own error, where columns interact in threes, is in no interval.
+// Neither is the bias of a fit that cannot be negative: where counts are not clear of their noise, no
+// tables are drawn.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +41,12 @@ struct ColumnTables {
 ColumnTables TablesAmong(const TableSet& set, const NoisyTables& noisy,
                          std::vector<uint32_t> attributes);
 
+// Standard deviations of noise that every fitted count must have, impossible cells apart.
+inline constexpr double kClearOfZero = 2;
+
 // `sets` tables of as many rows as were counted. Throws kBadInput if there is one attribute only,
-// if all levels combined are more than
-// kTreeCells, or if the number of rows is not known.
+// if all levels combined are more than kTreeCells, if the number of rows is not known, or if a count
+// is not clear of 0.
 std::vector<Codes> DrawForIntervals(const ColumnTables& tables, size_t sets,
                                     crypto::RandomSource& source);
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "stats/blr/variates.h"
@@ -55,7 +57,60 @@ bool Exchange(const Rules& rules, Codes& codes, size_t row, blr::Variates& varia
   return rules.Broken(codes, row) == nullptr;
 }
 
+// Depth first over the attributes, the wanted level of each first.
+class RowSearch {
+ public:
+  RowSearch(const TableSet& set, std::span<const ImpossibleCell> impossible,
+            std::vector<uint32_t> wanted)
+      : set_(set), wanted_(std::move(wanted)), row_(wanted_), closing_(set.attributes.size()) {
+    for (const ImpossibleCell& cell : impossible) closing_[cell.second].push_back(cell);
+  }
+  bool From(size_t attribute) {
+    if (attribute == row_.size()) return true;
+    const uint32_t levels = set_.attributes[attribute].levels;
+    for (uint32_t i = 0; i < levels && steps_ < kMostSearched; ++i) {
+      ++steps_;
+      row_[attribute] = (wanted_[attribute] + i) % levels;
+      if (IsPossible(attribute) && From(attribute + 1)) return true;
+    }
+    return false;
+  }
+  const std::vector<uint32_t>& row() const { return row_; }
+
+ private:
+  // As far as the attributes up to this one say.
+  bool IsPossible(size_t attribute) const {
+    return std::ranges::none_of(closing_[attribute], [&](const ImpossibleCell& cell) {
+      return row_[cell.first] == cell.first_level && row_[cell.second] == cell.second_level;
+    });
+  }
+  const TableSet& set_;
+  std::vector<uint32_t> wanted_, row_;
+  std::vector<std::vector<ImpossibleCell>> closing_;  // by their second attribute
+  size_t steps_ = 0;
+};
+
+// A possible row near this one; else any, which CheckImpossible has found.
+void ReplaceRow(const TableSet& set, std::span<const ImpossibleCell> impossible, Codes& codes,
+                size_t row) {
+  std::vector<uint32_t> wanted;
+  for (const std::vector<uint16_t>& column : codes) wanted.push_back(column[row]);
+  auto possible = PossibleRow(set, impossible, std::move(wanted));
+  if (!possible) possible = PossibleRow(set, impossible, std::vector<uint32_t>(codes.size()));
+  if (!possible)
+    throw Error(ErrorCode::kUsage, "No row is possible", "Ask CheckImpossible before drawing.");
+  for (size_t a = 0; a < codes.size(); ++a) codes[a][row] = static_cast<uint16_t>((*possible)[a]);
+}
+
 }  // namespace
+
+std::optional<std::vector<uint32_t>> PossibleRow(const TableSet& set,
+                                                 std::span<const ImpossibleCell> impossible,
+                                                 std::vector<uint32_t> wanted) {
+  RowSearch search(set, impossible, std::move(wanted));
+  if (!search.From(0)) return std::nullopt;
+  return search.row();
+}
 
 size_t CellOf(const TableSet& set, const ImpossibleCell& impossible) {
   const CountTable& table = set.Pair(impossible.first, impossible.second);
@@ -104,9 +159,15 @@ void CheckImpossible(const TableSet& set, std::span<const ImpossibleCell> imposs
                             set.attributes[attribute].name, set.attributes[other].name),
                 "Leave out the level, or some of the impossible pairs.");
   }
+  if (!PossibleRow(set, impossible, std::vector<uint32_t>(set.attributes.size()))) {
+    throw Error(ErrorCode::kBadInput,
+                "No row was found that has none of the impossible pairs: together they contradict "
+                "each other",
+                "Leave out some of the impossible pairs.");
+  }
 }
 
-void MendImpossible(std::span<const ImpossibleCell> impossible, Codes& codes,
+void MendImpossible(const TableSet& set, std::span<const ImpossibleCell> impossible, Codes& codes,
                     crypto::RandomSource& source) {
   if (impossible.empty() || codes.empty()) return;
   const Rules rules(impossible);
@@ -120,12 +181,12 @@ void MendImpossible(std::span<const ImpossibleCell> impossible, Codes& codes,
   for (size_t row = 0; row < codes[0].size(); ++row) {
     if (rules.Broken(codes, row) == nullptr) possible.push_back(row);
   }
-  if (possible.empty()) {
-    throw Error(ErrorCode::kBadInput, "Every row that was drawn has an impossible pair of levels",
-                "Draw more rows, or declare fewer pairs impossible.");
-  }
   for (const size_t row : left) {
     if (rules.Broken(codes, row) == nullptr) continue;
+    if (possible.empty()) {
+      ReplaceRow(set, impossible, codes, row);
+      continue;
+    }
     const size_t from = possible[variates.Below(possible.size())];
     for (std::vector<uint16_t>& column : codes) column[row] = column[from];
   }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,17 +27,25 @@ struct ImpossibleCell {
 // Of the vector of all cells.
 size_t CellOf(const TableSet& set, const ImpossibleCell& impossible);
 
+// A row, one level by attribute, that has no impossible cell: `wanted` with as few levels changed as
+// a depth-first search changes that asks the wanted ones first. None where there is none, or none
+// was found in kMostSearched steps.
+inline constexpr size_t kMostSearched = 20'000;
+std::optional<std::vector<uint32_t>> PossibleRow(const TableSet& set,
+                                                 std::span<const ImpossibleCell> impossible,
+                                                 std::vector<uint32_t> wanted);
+
 // Throws kBadInput, naming the attribute, for more than kMostImpossible cells, for cells that are
-// not there or stand
-// twice, and where a level would be left with no possible level of another attribute.
+// not there or stand twice, where a level would be left with no possible level of another
+// attribute, and where no possible row was found.
 void CheckImpossible(const TableSet& set, std::span<const ImpossibleCell> impossible);
 
 // Exchanges levels between rows until none is impossible: a row that is takes one level of its pair
 // from a row drawn at
 // random and gives it its own, if both are possible then. Columns keep their shares. Where no such
-// row is
-// found, the row becomes a copy of a possible one. Throws kBadInput if no row is possible.
-void MendImpossible(std::span<const ImpossibleCell> impossible, Codes& codes,
+// row is found, the row becomes a copy of a possible one, and where none was drawn, PossibleRow of
+// it; columns' shares change then. Never fails for cells that CheckImpossible takes.
+void MendImpossible(const TableSet& set, std::span<const ImpossibleCell> impossible, Codes& codes,
                     crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

@@ -1,6 +1,6 @@
 // What opened is written before anything is made of it: a party that fails while a generator is
-// fitted or rows are
-// drawn has the file from which both are made again, without another charge.
+// fitted or rows are drawn, after the run is confirmed, has the file from which both are made again,
+// without another charge.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "stats/marginals/generator.h"
@@ -77,13 +79,16 @@ privacy::GridVariance TwoHoldersNoise(const TableSet& set, double epsilon) {
       2);
 }
 
-// At each epsilon rows from all pairs are at most 1.3 times as far from the truth as those of the
-// better of
-// MST and AIM, in the mean over three seeds. The seeds are fixed.
-void Compare(const std::string& name, const CodedTable& table) {
+// Two-way distances of docs/decisions/0295 at epsilon 0.5, 1 and 3.
+using Measured = std::array<double, 3>;
+
+// At each epsilon rows from all pairs are nearer to the truth than those of the better of MST and
+// AIM, in the mean over three seeds, and at most 1.1 times as far as measured. The seeds are fixed.
+void Compare(const std::string& name, const CodedTable& table, const Measured& measured) {
   fmt::print("{}: {} rows x {} columns, {} cells; real AUC {:.3f}\n", name, table.rows(),
              table.train.size(), table.set.num_cells, Auc(table, table.train));
-  for (const double epsilon : {0.5, 1.0, 3.0}) {
+  for (size_t setting = 0; setting < 3; ++setting) {
+    const double epsilon = std::array{0.5, 1.0, 3.0}[setting];
     std::vector<Figures> central, aim, ours, holders;
     const privacy::GridVariance variance =
         CuratorNoise(table.set, privacy::Adjacency::kReplace, 1, privacy::Epsilon(epsilon),
@@ -107,7 +112,8 @@ void Compare(const std::string& name, const CodedTable& table) {
                epsilon, NoiseStddev(variance), text(central), text(aim), text(ours), text(holders),
                chosen);
     EXPECT_LT(MeanOfSeeds(ours).distance.pairs,
-              1.3 * std::min(MeanOfSeeds(central).distance.pairs, MeanOfSeeds(aim).distance.pairs));
+              std::min(MeanOfSeeds(central).distance.pairs, MeanOfSeeds(aim).distance.pairs));
+    EXPECT_LT(MeanOfSeeds(ours).distance.pairs, 1.1 * measured[setting]);
   }
 }
 
@@ -115,16 +121,18 @@ TEST(MarginalsAccuracy, Abalone) {
   CodedTable table = ReadCoded("tables/abalone.csv");
   table.target = 0;  // infants, of three
   table.positive = 1;
-  Compare("abalone", table);
+  Compare("abalone", table, {0.131, 0.077, 0.038});
 }
 
 TEST(MarginalsAccuracy, WhiteWine) {
   CodedTable table = ReadCoded("tables/winequality_white.csv");
   table.positive = 4;
-  Compare("white wine", table);
+  Compare("white wine", table, {0.089, 0.063, 0.038});
 }
 
-TEST(MarginalsAccuracy, Breast) { Compare("breast", ReadCoded("tables/breast_cancer_wdbc.csv")); }
+TEST(MarginalsAccuracy, Breast) {
+  Compare("breast", ReadCoded("tables/breast_cancer_wdbc.csv"), {0.679, 0.436, 0.252});
+}
 
 TEST(MarginalsAccuracy, Adult) {
   const CodedTable table = ReadCoded("tables/adult_train.csv.gz", "tables/adult_test.csv.gz");
@@ -132,7 +140,7 @@ TEST(MarginalsAccuracy, Adult) {
   const std::vector<double> counts = Count(table.set, table.train);
   fmt::print("counted in {:.3f} s\n",
              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  Compare("Adult", table);
+  Compare("Adult", table, {0.028, 0.020, 0.012});
 }
 
 }  // namespace

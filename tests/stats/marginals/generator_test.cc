@@ -223,7 +223,7 @@ TEST(MarginalGenerator, NoRowIsImpossible) {
     const Choice choice = ChooseGenerator(table.set, noisy, source);
     Codes codes = DrawRows(table.set, choice.generator, 3000, source);
     const std::vector<double> before = Count(table.set, codes);
-    MendImpossible(impossible, codes, source);
+    MendImpossible(table.set, impossible, codes, source);
     const std::vector<double> after = Count(table.set, codes);
     for (const ImpossibleCell& cell : impossible) EXPECT_EQ(after[CellOf(table.set, cell)], 0);
     for (size_t a = 0; a < 4; ++a) {
@@ -238,12 +238,72 @@ TEST(MarginalGenerator, ImpossibleRowsWithoutAPartnerAreReplaced) {
   // for.
   Codes codes = {{1, 1, 1, 0}, {0, 0, 0, 0}};
   const std::vector<ImpossibleCell> impossible = {{0, 1, 1, 0}};
-  MendImpossible(impossible, codes, source);
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}});
+  MendImpossible(set, impossible, codes, source);
   EXPECT_EQ(codes, (Codes{{0, 0, 0, 0}, {0, 0, 0, 0}}));
-  Codes hopeless = {{1, 1}, {0, 0}};
-  EXPECT_THROW(MendImpossible(impossible, hopeless, source), Error);
+  Codes alone = {{1, 1}, {0, 0}};  // no row that was drawn is possible
+  MendImpossible(set, impossible, alone, source);
+  EXPECT_EQ(alone, (Codes{{1, 1}, {1, 1}}));
   Codes none = {{}, {}};
-  MendImpossible(impossible, none, source);
+  MendImpossible(set, impossible, none, source);
+}
+
+// A row exists exactly where a search of all rows finds one; and mending always ends in possible
+// rows.
+TEST(MarginalGenerator, PossibleRowsAreFoundWhereThereAreSome) {
+  crypto::Prg source = SeededSource(23);
+  blr::Variates variates(source);
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}, {"c", 3}});
+  size_t without = 0;
+  for (int repeat = 0; repeat < 400; ++repeat) {
+    std::vector<ImpossibleCell> impossible;
+    for (const CountTable& table : set.tables) {
+      for (uint32_t i = 0; !table.one_way() && i < table.rows; ++i) {
+        for (uint32_t j = 0; j < table.columns; ++j) {
+          if (variates.Uniform() < 0.5) impossible.push_back({table.first, i, table.second, j});
+        }
+      }
+    }
+    Codes rows(3);
+    for (uint16_t row = 0; row < 12; ++row) {
+      rows[0].push_back(row % 2);
+      rows[1].push_back(row / 2 % 2);
+      rows[2].push_back(row / 4);
+    }
+    const auto breaks = [&](const Codes& codes, size_t n) {
+      return std::ranges::any_of(impossible, [&](const ImpossibleCell& cell) {
+        return codes[cell.first][n] == cell.first_level &&
+               codes[cell.second][n] == cell.second_level;
+      });
+    };
+    bool exists = false;
+    for (size_t n = 0; n < 12; ++n) exists |= !breaks(rows, n);
+    EXPECT_EQ(PossibleRow(set, impossible, {1, 0, 2}).has_value(), exists);
+    if (!exists) {
+      ++without;
+      EXPECT_THROW(CheckImpossible(set, impossible), Error);
+      continue;
+    }
+    for (size_t n = 0; n < 12; ++n) {
+      Codes one = {{rows[0][n]}, {rows[1][n]}, {rows[2][n]}};
+      MendImpossible(set, impossible, one, source);
+      EXPECT_FALSE(breaks(one, 0));
+    }
+    MendImpossible(set, impossible, rows, source);
+    for (size_t n = 0; n < 12; ++n) EXPECT_FALSE(breaks(rows, n));
+  }
+  EXPECT_GT(without, 20u);
+  EXPECT_LT(without, 380u);
+}
+
+// Every level has a possible partner in every column, and yet no row is possible.
+TEST(MarginalGenerator, PairsThatContradictEachOtherAreRefused) {
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}, {"c", 2}});
+  const std::vector<ImpossibleCell> impossible = {{0, 0, 1, 1}, {0, 1, 1, 0}, {1, 0, 2, 1},
+                                                  {1, 1, 2, 0}, {0, 0, 2, 0}, {0, 1, 2, 1}};
+  EXPECT_THROW(CheckImpossible(set, impossible), Error);
+  const std::vector<ImpossibleCell> fewer(impossible.begin(), impossible.end() - 1);
+  CheckImpossible(set, fewer);
 }
 
 TEST(MarginalGenerator, RefusesPairsThatAreNone) {
@@ -273,7 +333,7 @@ TEST(MarginalForecast, GrowsWithTheNoise) {
   for (const double stddev : {1.0, 20.0, 200.0}) {
     crypto::Prg source = SeededSource(20);
     double mean = 0;
-    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, {}, source)) {
+    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, {}, {}, source)) {
       EXPECT_EQ(variations.size(), set.tables.size());
       mean += MeanOf(set, variations).pairs / 3;
     }

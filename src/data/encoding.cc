@@ -51,6 +51,11 @@ double EncodeNumber(const ColumnEncoding& encoding, double x) {
   const double share = (x - lower) / (upper - lower);
   switch (encoding.kind) {
     case EncodingKind::kBins:
+      if (!encoding.edges.empty()) {
+        // The last edge that is not above x; of the upper bound the last bin's.
+        const auto above = std::upper_bound(encoding.edges.begin(), encoding.edges.end() - 1, x);
+        return static_cast<double>(above - encoding.edges.begin()) - 1;
+      }
       // Of whole numbers exact, as in WholeNumbersOfBin: quotients of them round to no other floor.
       return std::min(std::floor((x - lower) * encoding.bins / (upper - lower)),
                       encoding.bins - 1.0);
@@ -73,13 +78,15 @@ double DecodeNumber(const ColumnEncoding& encoding, double value, crypto::Random
   const bool whole = IsWhole(encoding.column.type);
   double x = lower;
   switch (encoding.kind) {
-    case EncodingKind::kBins:
+    case EncodingKind::kBins: {
       if (whole) {
         const auto [first, last] = WholeNumbersOfBin(encoding, value);
         return UniformWhole(first, last, source);
       }
-      x = lower + (upper - lower) * (value + Uniform(source)) / encoding.bins;
+      const auto [begin, end] = BoundsOfBin(encoding, value);
+      x = begin + (end - begin) * Uniform(source);
       break;
+    }
     case EncodingKind::kUnit:
       x = lower + (upper - lower) * value;
       break;
@@ -109,6 +116,19 @@ int32_t DecodeLevel(const ColumnEncoding& encoding, const std::vector<int32_t>& 
   }
   const double last = static_cast<double>(candidates.size()) - 1;
   return candidates[static_cast<size_t>(UniformWhole(0, last, source))];
+}
+
+void CheckEdges(const ColumnEncoding& encoding) {
+  const std::vector<double>& edges = encoding.edges;
+  if (edges.empty()) return;
+  bool increase = edges.size() == size_t{encoding.bins} + 1;
+  for (size_t i = 1; increase && i < edges.size(); ++i) increase = edges[i - 1] < edges[i];
+  if (!increase || edges.front() != encoding.column.lower ||
+      edges.back() != encoding.column.upper) {
+    RefuseEncoding(encoding,
+                   "has edges of bins that do not increase from its lower to its upper bound",
+                   "begin with the lower bound of the dictionary and end with the upper one");
+  }
 }
 
 void RequireSameSchema(const ColumnEncoding& encoding, const ColumnSchema& schema) {
@@ -211,11 +231,16 @@ void CheckEncoding(const ColumnEncoding& encoding) {
     RefuseEncoding(encoding, "has too many whole numbers for one level each",
                    "encode it as 'bins'");
   }
-  if (encoding.kind != EncodingKind::kBins) return;
+  if (encoding.kind != EncodingKind::kBins) {
+    if (!encoding.edges.empty())
+      RefuseEncoding(encoding, "has edges and no bins", "leave out the edges");
+    return;
+  }
   if (encoding.bins < 2 || encoding.bins > 10000) {
     RefuseEncoding(encoding, fmt::format("has {} bins", encoding.bins),
                    "choose between 2 and 10000");
   }
+  CheckEdges(encoding);
   for (uint32_t bin = 0; IsWhole(column.type) && bin < encoding.bins; ++bin) {
     const auto [first, last] = WholeNumbersOfBin(encoding, bin);
     if (first > last) {
@@ -224,12 +249,24 @@ void CheckEncoding(const ColumnEncoding& encoding) {
   }
 }
 
+std::pair<double, double> BoundsOfBin(const ColumnEncoding& encoding, double bin) {
+  if (!encoding.edges.empty()) {
+    const auto at = static_cast<size_t>(bin);
+    return {encoding.edges[at], encoding.edges[at + 1]};
+  }
+  const double lower = encoding.column.lower, width = encoding.column.upper - lower;
+  return {lower + width * bin / encoding.bins, lower + width * (bin + 1) / encoding.bins};
+}
+
 std::pair<double, double> WholeNumbersOfBin(const ColumnEncoding& encoding, double bin) {
   const double lower = encoding.column.lower, width = encoding.column.upper - lower;
-  const double first = lower + std::ceil(width * bin / encoding.bins);
+  // Of equal widths rounded once, as EncodeNumber compares.
+  const auto first_of = [&](double at) {
+    return encoding.edges.empty() ? lower + std::ceil(width * at / encoding.bins)
+                                  : std::ceil(encoding.edges[static_cast<size_t>(at)]);
+  };
   const bool last_bin = bin + 1 == encoding.bins;
-  const double next = lower + std::ceil(width * (bin + 1) / encoding.bins);
-  return {first, last_bin ? encoding.column.upper : next - 1};
+  return {first_of(bin), last_bin ? encoding.column.upper : first_of(bin + 1) - 1};
 }
 
 size_t NumLevels(const ColumnEncoding& encoding) {

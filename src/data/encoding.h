@@ -37,6 +37,11 @@ struct ColumnEncoding {
   // kLevels: levels known to be rare that share one, so that none is learned from a handful of
   // rows.
   std::vector<std::string> pooled;
+  // kBins: the bounds of bins of unequal width, bins + 1 of them, increasing, from the lower to the
+  // upper bound of the column; a bin has its first bound and not its last, the last bin both.
+  // Empty:
+  // bins are of equal width.
+  std::vector<double> edges = {};
 };
 
 // An encoding of integers by one level per number is proposed up to this many.
@@ -47,12 +52,16 @@ inline constexpr double kMaxWholeLevels = 50;
 ColumnEncoding DefaultEncoding(const ColumnSchema& column);
 
 // Throws kBadInput naming the column: a kind that does not fit its type, fewer than two levels or
-// bins, bins narrower than whole numbers, whole numbers within others, a pooled level that is none of the levels.
+// bins, bins narrower than whole numbers, edges that do not go from bound to bound, a pooled level
+// that is none
+// of the levels.
 void CheckEncoding(const ColumnEncoding& encoding);
 
 // How many levels the model sees: kLevels, kWhole and kBins; 2 for kIndicator; 0 else.
 size_t NumLevels(const ColumnEncoding& encoding);
 
+// The bounds of a bin of numbers.
+std::pair<double, double> BoundsOfBin(const ColumnEncoding& encoding, double bin);
 // The first and the last whole number of a bin of integers or dates.
 std::pair<double, double> WholeNumbersOfBin(const ColumnEncoding& encoding, double bin);
 

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "crypto/prg.h"
 #include "data/csv_writer.h"
+#include "data/encoding_json.h"
 #include "data/gzip_source.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
@@ -61,11 +63,54 @@ TEST_F(EncodingTest, WholeNumbersAreInTheirBins) {
   }
 }
 
+// Of unequal width: a bin has its first edge and not its last, the last bin both.
+TEST_F(EncodingTest, EdgesByHand) {
+  const ColumnSchema cost = Numeric("cost", 0, 1000), age = Integer("age", 0, 10);
+  ColumnEncoding encoding = {cost, EncodingKind::kBins, 3, {}, {0, 1, 100, 1000}};
+  EXPECT_EQ(Encode(encoding, TableOf(cost, {0, 0.99, 1, 99, 100, 1000}, {})),
+            (std::vector<double>{0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(BoundsOfBin(encoding, 1), (std::pair<double, double>{1, 100}));
+  encoding = {age, EncodingKind::kBins, 3, {}, {0, 0.5, 7, 10}};
+  EXPECT_EQ(WholeNumbersOfBin(encoding, 0), (std::pair<double, double>{0, 0}));
+  EXPECT_EQ(WholeNumbersOfBin(encoding, 1), (std::pair<double, double>{1, 6}));
+  EXPECT_EQ(WholeNumbersOfBin(encoding, 2), (std::pair<double, double>{7, 10}));
+  for (double x = 0; x <= 10; ++x) {
+    const double bin = Encode(encoding, TableOf(age, {x}, {})).front();
+    const auto [first, last] = WholeNumbersOfBin(encoding, bin);
+    EXPECT_TRUE(first <= x && x <= last) << x;
+  }
+}
+
+// There and back, by the file of a fitted model.
+TEST_F(EncodingTest, FilesKeepEncodings) {
+  const std::vector<ColumnEncoding> encodings = {
+      {Numeric("cost", 0, 1000), EncodingKind::kBins, 3, {}, {0, 1, 100, 1000}},
+      {Integer("n", -3, 99), EncodingKind::kCount, 0, {}},
+      {Date("d", 10, 400), EncodingKind::kBins, 5, {}},
+      {Factor("f", {"a", "b", "c", "d"}), EncodingKind::kLevels, 0, {"b", "d"}}};
+  for (const ColumnEncoding& encoding : encodings) {
+    const nlohmann::ordered_json json = EncodingJson(encoding);
+    EXPECT_EQ(EncodingJson(ParseEncodingJson(json)), json);
+    EXPECT_EQ(NumLevels(ParseEncodingJson(json)), NumLevels(encoding));
+  }
+  nlohmann::ordered_json json = EncodingJson(encodings[0]);
+  json["edges"] = {0, 100, 1, 1000};
+  ExpectError(ErrorCode::kBadInput, "do not increase", "", [&] { ParseEncodingJson(json); });
+  json = EncodingJson(encodings[3]);
+  json["levels"] = std::vector<std::string>(10001, "a");
+  ExpectError(ErrorCode::kBadInput, "too many levels", "", [&] { ParseEncodingJson(json); });
+  json = EncodingJson(encodings[3]);
+  json["type"] = "colour";
+  ExpectError(ErrorCode::kBadInput, "'colour' is not known", "", [&] { ParseEncodingJson(json); });
+}
+
 TEST_F(EncodingTest, WhatIsDecodedEncodesToTheSame) {
   const ColumnSchema age = Integer("age", 0, 99), tall = Numeric("tall", -1, 3);
   const std::vector<std::pair<ColumnEncoding, std::vector<double>>> cases = {
       {{age, EncodingKind::kBins, 16, {}}, {0, 1, 7, 15}},
       {{tall, EncodingKind::kBins, 16, {}}, {0, 1, 7, 15}},
+      {{tall, EncodingKind::kBins, 3, {}, {-1, 0, 2.5, 3}}, {0, 1, 2}},
+      {{age, EncodingKind::kBins, 3, {}, {0, 3, 50, 99}}, {0, 1, 2}},
       {{age, EncodingKind::kWhole, 0, {}}, {0, 50, 99}},
       {{tall, EncodingKind::kUnit, 0, {}}, {0.125, 0.5, 0.875}},
       {{tall, EncodingKind::kStandard, 0, {}}, {-1, 0.25, 1}},
@@ -135,6 +180,10 @@ TEST_F(EncodingTest, BadEncodingsAreRefused) {
   refuse("has 1 bins", {n, EncodingKind::kBins, 1, {}});
   refuse("has a bin without a whole number", {n, EncodingKind::kBins, 12, {}});
   refuse("too many whole numbers", {Integer("n", 0, 1e6), EncodingKind::kWhole, 0, {}});
+  refuse("do not increase from its lower", {n, EncodingKind::kBins, 2, {}, {0, 5, 10}});
+  refuse("do not increase from its lower", {n, EncodingKind::kBins, 2, {}, {0, 9}});
+  refuse("has edges and no bins", {n, EncodingKind::kWhole, 0, {}, {0, 5, 9}});
+  refuse("has a bin without a whole number", {n, EncodingKind::kBins, 3, {}, {0, 0.2, 0.4, 9}});
   refuse("has no public bounds", {Numeric("x", 0, std::nan("")), EncodingKind::kUnit, 0, {}});
 }
 

@@ -234,6 +234,7 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   RequireNewResult(study, party, result_file, output.force);
   if (!command.moments.empty()) RequireMomentsFile(study, command, output.force);
   std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
+  options.write = WriterBeside(output, study, party, result_file);
   // A party of a simulation does not outlive it.
   if (command.listen_descriptor >= 0) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   CancellableProgress quiet;

@@ -36,13 +36,17 @@ struct Rendered {
   const std::vector<study::DocumentFile> files;
 };
 
+std::string PathBeside(const std::string& result_file, const std::string& name) {
+  return std::filesystem::path(result_file).replace_filename(name).string();
+}
+
 // All files of a result; returns their names.
 std::vector<std::string> Write(const Rendered& rendered, const std::string& result_file) {
   std::vector<std::string> written = {result_file, ReportFile(result_file)};
   WriteFileAtomically(written[0], rendered.json);
   WriteFileAtomically(written[1], rendered.html);
   for (const study::DocumentFile& file : rendered.files) {
-    written.push_back(std::filesystem::path(result_file).replace_filename(file.name).string());
+    written.push_back(PathBeside(result_file, file.name));
     WriteFileAtomically(written.back(), file.contents);
   }
   return written;
@@ -108,7 +112,7 @@ void RequireNewResult(const run::Study& study, size_t party, const std::string& 
   RequireNewFile(result_file, force);
   RequireNewFile(ReportFile(result_file), force);
   for (const std::string& name : study.FileNames())
-    RequireNewFile(std::filesystem::path(result_file).replace_filename(name), force);
+    RequireNewFile(PathBeside(result_file, name), force);
 }
 
 std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cells) {
@@ -132,6 +136,20 @@ std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
     throw Error(error.code(), error.message() + "; nothing was opened and nothing is charged",
                 "make room, or name a file on another disk with --output");
   }
+}
+
+std::function<void(const study::DocumentFile&)> WriterBeside(const OutputOptions& output,
+                                                             const run::Study& study, size_t party,
+                                                             const std::string& result_file) {
+  if (!WritesResult(study, party, result_file)) return nullptr;
+  return [output, result_file](const study::DocumentFile& file) {
+    try {
+      WriteFileAtomically(PathBeside(result_file, file.name), file.contents);
+    } catch (const Error& error) {
+      PrintNote(output, fmt::format("{} could not be written before the result was made: {}",
+                                    PathBeside(result_file, file.name), error.message()));
+    }
+  };
 }
 
 int PrintOutcome(const OutputOptions& output, const run::PartyOutcome& outcome,

@@ -1,12 +1,14 @@
 // What a party prints at the end of its run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "base/files.h"
 #include "cli/terminal/output.h"
 #include "run/party/party.h"
+#include "study/plan/document.h"
 
 namespace partita::cli {
 
@@ -15,6 +17,13 @@ namespace partita::cli {
 // empty. Throws as RoomOnDisk, saying that nothing was opened.
 std::unique_ptr<RoomOnDisk> RoomForResult(const run::Study& study, size_t party,
                                           const std::string& result_file);
+
+// For run::PartyInput::write: writes files beside `result_file`, of a party that has a result; null
+// where it has none or names no file. What cannot be written is said on the terminal and left for
+// PrintOutcome.
+std::function<void(const study::DocumentFile&)> WriterBeside(const OutputOptions& output,
+                                                             const run::Study& study, size_t party,
+                                                             const std::string& result_file);
 
 // Prints the outcome and returns the exit code: the receiver's full report, or what another party
 // did and learned. Writes result.json to `result_file` first, and the HTML report beside it (empty:

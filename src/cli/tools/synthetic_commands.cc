@@ -1,4 +1,4 @@
-// partita synthetic draw | report | coverage
+// partita synthetic draw | report | coverage (and combine: synthetic_combine.h)
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -15,9 +15,11 @@
 #include "cli/study/simulate.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/new_file.h"
+#include "cli/tools/synthetic_combine.h"
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
 #include "data/gzip_source.h"
+#include "methods/marginals/given.h"
 #include "methods/marginals/model_file.h"
 #include "methods/mixture/cells.h"
 #include "methods/mixture/study.h"
@@ -42,6 +44,8 @@ constexpr const char* kRealRows =
 
 struct DrawCommand {
   std::string model, folder;
+  std::vector<std::string> columns;  // --for-intervals
+  std::vector<std::string> given;
   size_t rows = 1000, sets = 1;
   bool accept_useless = false;
 };
@@ -74,39 +78,70 @@ RowSource OfMixture(const DrawCommand& command) {
           model.privacy, methods::mixture::kSyntheticPurpose};
 }
 
-RowSource OfTables(const methods::marginals::OpenedTables& opened) {
-  return {[opened, choice = methods::marginals::ChooseFor(opened)](size_t rows,
-                                                                   crypto::RandomSource& random) {
+RowSource OfTables(const methods::marginals::OpenedTables& opened, const DrawCommand& command) {
+  const auto given = methods::marginals::ParseGiven(opened, command.given);
+  return {[opened, given, choice = methods::marginals::ChooseFor(opened)](
+              size_t rows, crypto::RandomSource& random) {
+            if (!given.empty())
+              return methods::marginals::DrawGiven(opened, choice, given, rows, random);
             return methods::marginals::DrawTables(opened, choice, rows, 1, random).front();
           },
           opened.privacy, methods::marginals::kRowsPurpose};
 }
 
-int RunDraw(const OutputOptions& output, const DrawCommand& command) {
+// All tables of some columns, of as many rows as were counted.
+RowSource ForIntervals(const methods::marginals::OpenedTables& opened, const DrawCommand& command) {
+  crypto::SystemRandom random;
+  auto tables = std::make_shared<std::vector<data::Table>>(
+      methods::marginals::DrawForIntervals(opened, command.columns, command.sets, random));
+  return {[tables](size_t /*rows*/, crypto::RandomSource& /*random*/) {
+            data::Table next = std::move(tables->back());
+            tables->pop_back();
+            return next;
+          },
+          opened.privacy, methods::marginals::kIntervalsPurpose};
+}
+
+RowSource SourceOf(const DrawCommand& command) {
   const auto opened = methods::marginals::ReadTablesFile(command.model);
-  const RowSource source = opened ? OfTables(*opened) : OfMixture(command);
+  if (opened && !command.columns.empty()) return ForIntervals(*opened, command);
+  if (opened) return OfTables(*opened, command);
+  if (command.columns.empty() && command.given.empty()) return OfMixture(command);
+  throw Error(ErrorCode::kBadInput,
+              command.columns.empty() ? "rows of a mixture are not drawn by group"
+                                      : "the model is a mixture, whose error is in no interval",
+              "draw from the model.json of a study of method marginals");
+}
+
+int RunDraw(const OutputOptions& output, const DrawCommand& command) {
+  if (!command.columns.empty() && command.sets < 2) {
+    throw Error(ErrorCode::kUsage, "intervals need several tables",
+                "write, for example: --sets 40");
+  }
   std::vector<std::string> files;
   for (size_t set = 0; set < command.sets; ++set) {
     files.push_back(
         (std::filesystem::path(command.folder) / methods::mixture::SyntheticFile(set)).string());
     RequireNewFile(files.back(), output.force);
   }
+  const RowSource source = SourceOf(command);
   crypto::SystemRandom random;
   std::string text;
+  size_t rows = 0;
   for (const std::string& file : files) {
-    WriteFileAtomically(file, data::WriteCsv(source.draw(command.rows, random)));
+    const data::Table table = source.draw(command.rows, random);
+    rows = table.num_rows;
+    WriteFileAtomically(file, data::WriteCsv(table));
     text += file + "\n";
   }
   const nlohmann::ordered_json statement = source.privacy.empty()
                                                ? nlohmann::ordered_json()
                                                : nlohmann::ordered_json::parse(source.privacy);
-  PrintResult(output,
-              text + "\n" + WrapText(source.purpose, 0) + "\n" + StatementNote(source.privacy),
-              nlohmann::ordered_json{{"files", files},
-                                     {"rows", command.rows},
-                                     {"purpose", source.purpose},
-                                     {"privacy", statement}}
-                  .dump());
+  PrintResult(
+      output, text + "\n" + WrapText(source.purpose, 0) + "\n" + StatementNote(source.privacy),
+      nlohmann::ordered_json{
+          {"files", files}, {"rows", rows}, {"purpose", source.purpose}, {"privacy", statement}}
+          .dump());
   return kDone;
 }
 
@@ -396,9 +431,22 @@ void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   draw->add_option("--folder", options->folder, "Folder for synthetic_1.csv, synthetic_2.csv, ...")
       ->required();
   AddForce(*draw, invocation);
-  draw->add_option("--rows", options->rows, "Rows of each table")
-      ->check(CLI::Range(1, 100000000))
-      ->capture_default_str();
+  CLI::Option* rows = draw->add_option("--rows", options->rows, "Rows of each table")
+                          ->check(CLI::Range(1, 100000000))
+                          ->capture_default_str();
+  CLI::Option* intervals =
+      draw->add_option(
+              "--for-intervals", options->columns,
+              "Of a study of method marginals, only these columns (a,b,c): tables of as many "
+              "rows as the real "
+              "one, each with sampling and noise anew, whose estimates partita synthetic "
+              "combine makes intervals of")
+          ->delimiter(',')
+          ->excludes(rows);
+  draw->add_option("--given", options->given,
+                   "Of a study of method marginals, COLUMN=LEVEL: only rows with this level; "
+                   "several may be given")
+      ->excludes(intervals);
   draw->add_option("--sets", options->sets, "Tables; combining rules need two or more")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -468,6 +516,7 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation) {
   synthetic->require_subcommand(1);
   AddDraw(*synthetic, invocation);
   AddSyntheticReport(*synthetic, invocation);
+  AddCombine(*synthetic, invocation);
   AddCoverage(*synthetic, invocation);
 }
 

@@ -29,14 +29,23 @@ bool IsMissing(const data::Column& column, size_t row) {
                                              : std::isnan(column.numbers[row]);
 }
 
+// Whether some bounds of bins are equal in six digits.
+bool NeedsAllDigits(const ColumnEncoding& encoding) {
+  for (uint32_t bin = 0; bin < encoding.bins; ++bin) {
+    const auto [begin, end] = data::BoundsOfBin(encoding, bin);
+    if (fmt::format("{:.6g}", begin) == fmt::format("{:.6g}", end)) return true;
+  }
+  return false;
+}
+
 // "[0, 2.5)"; of whole numbers "3 to 5" or "3", of dates their texts.
-std::string BinName(const ColumnEncoding& encoding, uint32_t bin) {
+std::string BinName(const ColumnEncoding& encoding, uint32_t bin, bool in_full) {
   const data::ColumnSchema& schema = encoding.column;
   if (schema.type == data::ColumnType::kNumeric) {
-    const double width = (schema.upper - schema.lower) / encoding.bins;
-    const double begin = schema.lower + bin * width;
-    return fmt::format("[{:.6g}, {:.6g}{}", begin, begin + width,
-                       bin + 1 == encoding.bins ? "]" : ")");
+    const auto [begin, end] = data::BoundsOfBin(encoding, bin);
+    const char* close = bin + 1 == encoding.bins ? "]" : ")";
+    return in_full ? fmt::format("[{}, {}{}", begin, end, close)
+                   : fmt::format("[{:.6g}, {:.6g}{}", begin, end, close);
   }
   const auto [first, last] = data::WholeNumbersOfBin(encoding, bin);
   const bool date = schema.type == data::ColumnType::kDate;
@@ -55,6 +64,11 @@ ColumnEncoding DefaultLevels(const data::ColumnSchema& column) {
     data::CheckEncoding(encoding);
   }
   return encoding;
+}
+
+bool CountsLevels(EncodingKind kind) {
+  return kind == EncodingKind::kLevels || kind == EncodingKind::kWhole ||
+         kind == EncodingKind::kBins;
 }
 
 void CheckFactorLevels(const data::ColumnSchema& column) {
@@ -131,7 +145,9 @@ std::vector<std::string> LevelNames(const LevelColumn& column) {
       names.push_back(fmt::format("{}", value));
     }
   } else {
-    for (uint32_t bin = 0; bin < encoding.bins; ++bin) names.push_back(BinName(encoding, bin));
+    const bool in_full = NeedsAllDigits(encoding);
+    for (uint32_t bin = 0; bin < encoding.bins; ++bin)
+      names.push_back(BinName(encoding, bin, in_full));
   }
   if (column.missing) names.emplace_back("missing");
   return names;

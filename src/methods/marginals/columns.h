@@ -24,6 +24,9 @@ struct LevelColumn {
 // data::DefaultEncoding does, and for more bins than whole numbers.
 data::ColumnEncoding DefaultLevels(const data::ColumnSchema& column);
 
+// Levels, whole numbers and bins.
+bool CountsLevels(data::EncodingKind kind);
+
 // Throws kBadInput above kMaxFactorLevels.
 void CheckFactorLevels(const data::ColumnSchema& column);
 

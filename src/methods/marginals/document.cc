@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "methods/marginals/counts.h"
 #include "methods/marginals/study.h"
 #include "run/method/plan_privacy.h"
 #include "stats/marginals/consistent.h"
+#include "stats/marginals/noise.h"
 
 namespace partita::methods::marginals {
 namespace {
@@ -20,33 +22,15 @@ using stats::marginals::Choice;
 using stats::marginals::CountTable;
 
 constexpr size_t kPairsShown = 20;
-constexpr double kQuantile = 1.96;  // of the normal law, two-sided 95 %
 
 study::DocumentTable CandidateTable(const Choice& choice) {
   study::DocumentTable table{"Candidates, by their distance from fresh noise on the same tables",
-                             {"generator", "distance", "chosen"},
+                             {"generator", "distance", "share of the rows"},
                              {}};
   const auto candidates = AllCandidates();
-  const std::string chosen = CandidateName(choice.chosen);
   for (size_t i = 0; i < candidates.size(); ++i) {
-    const std::string name = CandidateName(candidates[i]);
-    table.rows.push_back({name, choice.scores[i], name == chosen ? "yes" : ""});
-  }
-  return table;
-}
-
-// One column with the noise's interval: what opened, nothing else.
-study::DocumentTable LevelTable(const MarginalsStudy& study, size_t a,
-                                const std::vector<double>& cells) {
-  study::DocumentTable table{"Counts of " + study.task.set.attributes[a].name,
-                             {"level", "count with noise", "lower", "upper"},
-                             {}};
-  const std::vector<std::string> names = LevelNames(study.spec.columns[a]);
-  const std::span<const double> counts =
-      study.task.set.tables[a].Of(std::span<const double>(cells));
-  const double half = kQuantile * study.design.noise_stddev();
-  for (size_t v = 0; v < counts.size(); ++v) {
-    table.rows.push_back({names[v], counts[v], counts[v] - half, counts[v] + half});
+    table.rows.push_back({CandidateName(candidates[i]), choice.scores[i],
+                          fmt::format("{:.0f} %", 100 * choice.shares[i])});
   }
   return table;
 }
@@ -96,13 +80,12 @@ study::DocumentSection StatementSection(const MarginalsStudy& study) {
 study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choice& choice) {
   study::DocumentSection section{
       "Generator",
-      {fmt::format(
-          "Rows come from '{}', chosen among {} by splitting the noise in public: each was "
-          "fitted to one half and compared with the other. No privacy was spent for it, "
-          "and no row was read.",
-          CandidateName(choice.chosen), choice.scores.size())}};
-  if (choice.chosen.kind == stats::marginals::CandidateKind::kProducts &&
-      choice.chosen.components == 1) {
+      {fmt::format("Rows come from {}, chosen among {} by splitting the noise in public: each was "
+                   "fitted to one half and compared with the other, and gets the share of the rows "
+                   "with which all "
+                   "together are nearest to it. No privacy was spent for it, and no row was read.",
+                   ChoiceName(choice), choice.scores.size())}};
+  if (choice.IsIndependent()) {
     section.paragraphs.emplace_back(
         "Columns of synthetic rows are independent of each other: under this noise nothing more "
         "can be learned from the tables.");
@@ -111,17 +94,9 @@ study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choic
       "Errors of cells are estimated from the noise's other half, for a fit with more noise than "
       "the one that rows are drawn from. They are estimates, not bounds.");
   section.tables = {CandidateTable(choice), DistanceTable(study, choice)};
-  return section;
-}
-
-study::DocumentSection CountSection(const MarginalsStudy& study, const std::vector<double>& cells) {
-  study::DocumentSection section{
-      "Counts of single columns",
-      {fmt::format("As they opened: with noise of standard deviation {} rows. Intervals are of "
-                   "the noise, at 95 % each. All pairs stand in {}.",
-                   study.NoiseText(), kTablesFile)}};
-  for (size_t a = 0; a < study.spec.columns.size(); ++a) {
-    section.tables.push_back(LevelTable(study, a, cells));
+  if (!study.rows()) {
+    section.paragraphs.push_back(fmt::format(
+        "The number of rows is not public; estimated from all tables it is {:.0f}.", choice.rows));
   }
   return section;
 }
@@ -146,6 +121,7 @@ Json TablesOfResult(const MarginalsStudy& study, const Choice& choice) {
     if (!table.one_way()) names.push_back(study.task.set.attributes[table.second].name);
     tables.push_back({{"columns", names},
                       {"cells", table.cells()},
+                      {"noise_stddev", StddevOf(study, t)},
                       {"squared_distance", choice.distances[t].estimate},
                       {"standard_error", choice.distances[t].standard_error}});
   }
@@ -155,17 +131,20 @@ Json TablesOfResult(const MarginalsStudy& study, const Choice& choice) {
 }  // namespace
 
 study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
-                                  const std::vector<double>& cells, crypto::RandomSource& random) {
-  const OpenedTables opened = {study.spec.columns,
-                               {cells, study.design.noise_stddev(), study.rows()},
-                               privacy::StatementJson(study.statement)};
+                                  const MarginalsRun& result, crypto::RandomSource& random) {
+  const std::vector<double>& cells = *result.cells;
+  const OpenedTables opened = OpenedBy(study, cells);
   const Choice choice = ChooseFor(opened);
   study::Document document;
   document.title = fmt::format("{} one-way and two-way tables of {} columns",
                                study.task.set.tables.size(), study.spec.columns.size());
   document.sections = {GeneratorSection(study, choice), CountSection(study, cells),
                        StatementSection(study)};
+  if (!study.spec.impossible.empty()) document.sections.push_back(ImpossibleSection(study, cells));
+  if (result.own)
+    document.sections.push_back(OwnRowsSection(study, opened, choice, *result.own, random));
   document.files.push_back({kTablesFile, TablesJson(opened)});
+  document.files.push_back({kCountsFile, CountsCsv(study, cells)});
   Json synthetic = Json::array();
   if (party == study.receiver && study.spec.synthetic_rows > 0) {
     const std::vector<data::Table> drawn =
@@ -183,14 +162,16 @@ study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
   }
   Json candidates = Json::array();
   for (size_t i = 0; i < choice.scores.size(); ++i) {
-    candidates.push_back(
-        {{"generator", CandidateName(AllCandidates()[i])}, {"distance", choice.scores[i]}});
+    candidates.push_back({{"generator", CandidateName(AllCandidates()[i])},
+                          {"distance", choice.scores[i]},
+                          {"share", choice.shares[i]}});
   }
-  document.json = Json{{"rows", study.rows()},
+  document.json = Json{{"rows", choice.rows},
                        {"noise_stddev", study.design.noise_stddev()},
-                       {"generator", CandidateName(choice.chosen)},
+                       {"generator", ChoiceName(choice)},
                        {"candidates", candidates},
                        {"counts", OneWayJson(study, cells)},
+                       {"quartiles", QuartilesJson(study, cells)},
                        {"tables", TablesOfResult(study, choice)},
                        {"model", kTablesFile},
                        {"synthetic", synthetic},

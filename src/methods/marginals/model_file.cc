@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,74 +11,57 @@
 #include "crypto/hash.h"
 #include "crypto/prg.h"
 #include "data/byte_source.h"
+#include "data/encoding_json.h"
+#include "stats/marginals/intervals.h"
 
 namespace partita::methods::marginals {
 namespace {
 
-using data::ColumnType;
-using data::EncodingKind;
+using stats::marginals::ImpossibleCell;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "partita marginals 1";
 constexpr size_t kMostBytes = size_t{64} << 20, kBytesAtOnce = size_t{1} << 20;
 constexpr double kLargestCell = 1e12;
 
-constexpr std::array<EncodingKind, 3> kKinds = {EncodingKind::kLevels, EncodingKind::kWhole,
-                                                EncodingKind::kBins};
-constexpr std::array<ColumnType, 5> kTypes = {ColumnType::kNumeric, ColumnType::kInteger,
-                                              ColumnType::kFactor, ColumnType::kOrdered,
-                                              ColumnType::kDate};
-
 [[noreturn]] void RefuseFile(const std::string& what) {
   throw Error(ErrorCode::kBadInput, fmt::format("the file of tables is not one: {}", what),
               "use a file that Partita wrote");
 }
 
-template <typename Value, size_t kCount>
-Value Named(const std::array<Value, kCount>& values, std::string_view (*name)(Value),
-            const std::string& text) {
-  for (const Value value : values) {
-    if (name(value) == text) return value;
-  }
-  RefuseFile(fmt::format("'{}' is not known", text));
-}
-
-Json ColumnJson(const LevelColumn& column) {
-  const data::ColumnSchema& schema = column.encoding.column;
-  Json json = {{"name", schema.name},
-               {"type", data::ColumnTypeName(schema.type)},
-               {"encoding", data::EncodingKindName(column.encoding.kind)},
-               {"missing", column.missing}};
-  if (data::HasLevels(schema.type)) {
-    json["levels"] = schema.levels;
-    json["pooled"] = column.encoding.pooled;
-  } else {
-    json["lower"] = schema.lower;
-    json["upper"] = schema.upper;
-    json["bins"] = column.encoding.bins;
-  }
-  return json;
-}
-
 LevelColumn ParseLevelColumn(const Json& json) {
-  LevelColumn column;
-  data::ColumnSchema& schema = column.encoding.column;
-  schema.name = json.at("name").get<std::string>();
-  schema.type = Named(kTypes, &data::ColumnTypeName, json.at("type").get<std::string>());
-  column.encoding.kind =
-      Named(kKinds, &data::EncodingKindName, json.at("encoding").get<std::string>());
-  column.missing = json.at("missing").get<bool>();
-  if (data::HasLevels(schema.type)) {
-    schema.levels = json.at("levels").get<std::vector<std::string>>();
-    column.encoding.pooled = json.at("pooled").get<std::vector<std::string>>();
-    CheckFactorLevels(schema);
-  } else {
-    schema.lower = json.at("lower").get<double>();
-    schema.upper = json.at("upper").get<double>();
-    column.encoding.bins = json.at("bins").get<uint32_t>();
-  }
-  data::CheckEncoding(column.encoding);
+  const LevelColumn column = {data::ParseEncodingJson(json), json.at("missing").get<bool>()};
+  if (!CountsLevels(column.encoding.kind)) RefuseFile("a column has no levels to count");
+  CheckFactorLevels(column.encoding.column);
   return column;
+}
+
+Json ImpossibleJson(const std::vector<ImpossibleCell>& impossible) {
+  Json cells = Json::array();
+  for (const ImpossibleCell& cell : impossible) {
+    cells.push_back({cell.first, cell.first_level, cell.second, cell.second_level});
+  }
+  return cells;
+}
+
+std::vector<ImpossibleCell> ParseImpossible(const Json& json) {
+  std::vector<ImpossibleCell> impossible;
+  for (const Json& cell : json) {
+    if (cell.size() != 4) RefuseFile("an impossible pair of levels is none");
+    impossible.push_back({cell.at(0).get<uint32_t>(), cell.at(1).get<uint32_t>(),
+                          cell.at(2).get<uint32_t>(), cell.at(3).get<uint32_t>()});
+  }
+  return impossible;
+}
+
+stats::marginals::TableWeights ParseWeights(const Json& json,
+                                            const stats::marginals::TableSet& set) {
+  auto weights = json.get<stats::marginals::TableWeights>();
+  if (weights.size() != set.tables.size()) RefuseFile("it has not one weight for each table");
+  for (const double weight : weights) {
+    if (!(weight >= 1e-6 && weight <= 1e6)) RefuseFile("a weight is out of range");
+  }
+  return weights;
 }
 
 OpenedTables ParseTables(const Json& json) {
@@ -86,16 +69,20 @@ OpenedTables ParseTables(const Json& json) {
   OpenedTables opened;
   for (const Json& column : json.at("columns")) opened.columns.push_back(ParseLevelColumn(column));
   opened.noisy.cells = json.at("cells").get<std::vector<double>>();
-  if (TablesOfColumns(opened.columns).num_cells != opened.noisy.cells.size()) {
-    RefuseFile("it has another number of cells");
+  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  if (set.num_cells != opened.noisy.cells.size()) RefuseFile("it has another number of cells");
+  if (json.contains("impossible")) {
+    opened.noisy.impossible = ParseImpossible(json.at("impossible"));
+    CheckImpossible(set, opened.noisy.impossible);
   }
   for (const double cell : opened.noisy.cells) {
     if (!(std::abs(cell) <= kLargestCell)) RefuseFile("a cell is out of range");
   }
+  if (json.contains("weights")) opened.noisy.weights = ParseWeights(json.at("weights"), set);
   opened.noisy.noise_stddev = json.at("noise_stddev").get<double>();
-  opened.noisy.rows = json.at("rows").get<double>();
+  if (!json.at("rows").is_null()) opened.noisy.rows = json.at("rows").get<double>();
   if (!(opened.noisy.noise_stddev > 0 && opened.noisy.noise_stddev <= kLargestCell) ||
-      !(*opened.noisy.rows >= 1 && *opened.noisy.rows <= kLargestCell)) {
+      (opened.noisy.rows && !(*opened.noisy.rows >= 1 && *opened.noisy.rows <= kLargestCell))) {
     RefuseFile("its noise or number of rows is out of range");
   }
   opened.privacy = json.at("privacy").dump();
@@ -112,13 +99,19 @@ const char* const kRowsPurpose =
 
 std::string TablesJson(const OpenedTables& opened) {
   Json columns = Json::array();
-  for (const LevelColumn& column : opened.columns) columns.push_back(ColumnJson(column));
-  const Json json = {{"format", kFormat},
-                     {"columns", columns},
-                     {"rows", opened.noisy.rows.value_or(0)},
-                     {"noise_stddev", opened.noisy.noise_stddev},
-                     {"cells", opened.noisy.cells},
-                     {"privacy", Json::parse(opened.privacy)}};
+  for (const LevelColumn& column : opened.columns) {
+    columns.push_back(data::EncodingJson(column.encoding));
+    columns.back()["missing"] = column.missing;
+  }
+  Json json = {{"format", kFormat},
+               {"columns", columns},
+               {"rows", opened.noisy.rows ? Json(*opened.noisy.rows) : Json()},
+               {"noise_stddev", opened.noisy.noise_stddev},
+               {"cells", opened.noisy.cells}};
+  if (!opened.noisy.impossible.empty())
+    json["impossible"] = ImpossibleJson(opened.noisy.impossible);
+  if (!opened.noisy.weights.empty()) json["weights"] = opened.noisy.weights;
+  json["privacy"] = Json::parse(opened.privacy);
   return json.dump() + "\n";
 }
 
@@ -151,14 +144,67 @@ stats::marginals::Choice ChooseFor(const OpenedTables& opened) {
   return stats::marginals::ChooseGenerator(TablesOfColumns(opened.columns), opened.noisy, source);
 }
 
+stats::marginals::Codes DrawLevels(const OpenedTables& opened,
+                                   const stats::marginals::Choice& choice, size_t rows,
+                                   crypto::RandomSource& source) {
+  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  stats::marginals::Codes codes = stats::marginals::DrawRows(set, choice.generator, rows, source);
+  stats::marginals::MendImpossible(set, opened.noisy.impossible, codes, source);
+  return codes;
+}
+
+const char* const kIntervalsPurpose =
+    "Each table has the sampling and the noise anew: compute an estimate and its standard error "
+    "from each as if it were real, and combine them with `partita synthetic combine`. The "
+    "intervals "
+    "hold for shares, differences and regressions that depend on pairs of these columns; a "
+    "relation "
+    "of three columns at a time is not in the tables. Columns with counts that the noise hides are "
+    "refused.";
+
+std::vector<data::Table> DrawForIntervals(const OpenedTables& opened,
+                                          const std::vector<std::string>& columns, size_t sets,
+                                          crypto::RandomSource& source) {
+  std::vector<std::string> names;
+  for (const LevelColumn& column : opened.columns) names.push_back(column.encoding.column.name);
+  std::vector<uint32_t> attributes;
+  for (const std::string& column : columns) {
+    const auto found = std::ranges::find(names, column);
+    const auto attribute = static_cast<uint32_t>(found - names.begin());
+    if (found == names.end() || std::ranges::find(attributes, attribute) != attributes.end()) {
+      throw Error(ErrorCode::kBadInput,
+                  fmt::format("the file has no column '{}', or it is named twice", column),
+                  fmt::format("name some of: {}", fmt::join(names, ", ")));
+    }
+    attributes.push_back(attribute);
+  }
+  constexpr double kMostCells = 2e8;
+  const double cells = opened.noisy.rows.value_or(0) * static_cast<double>(sets * columns.size());
+  if (cells >= kMostCells) {
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("these tables have {:.3g} cells in all, more than {:.3g}", cells, kMostCells),
+        "draw fewer tables, or of fewer columns");
+  }
+  std::ranges::sort(attributes);
+  std::vector<LevelColumn> named;
+  for (const uint32_t a : attributes) named.push_back(opened.columns[a]);
+  std::vector<data::Table> tables;
+  for (const stats::marginals::Codes& codes : stats::marginals::DrawForIntervals(
+           stats::marginals::TablesAmong(TablesOfColumns(opened.columns), opened.noisy, attributes),
+           sets, source)) {
+    tables.push_back(TableOfLevels(named, codes, source));
+  }
+  return tables;
+}
+
 std::vector<data::Table> DrawTables(const OpenedTables& opened,
                                     const stats::marginals::Choice& choice, size_t rows,
                                     size_t sets, crypto::RandomSource& source) {
-  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
   std::vector<data::Table> tables;
   for (size_t i = 0; i < sets; ++i) {
-    tables.push_back(TableOfLevels(
-        opened.columns, stats::marginals::DrawRows(set, choice.generator, rows, source), source));
+    tables.push_back(
+        TableOfLevels(opened.columns, DrawLevels(opened, choice, rows, source), source));
   }
   return tables;
 }

@@ -35,6 +35,23 @@ stats::marginals::Choice ChooseFor(const OpenedTables& opened);
 // What synthetic rows are for, in whole sentences; printed wherever they are made.
 extern const char* const kRowsPurpose;
 
+// Levels by column, by row; none has a pair of levels that is declared impossible.
+stats::marginals::Codes DrawLevels(const OpenedTables& opened,
+                                   const stats::marginals::Choice& choice, size_t rows,
+                                   crypto::RandomSource& source);
+
+// What tables for intervals are for.
+extern const char* const kIntervalsPurpose;
+
+// Tables of some columns, of as many rows as were counted, whose estimates combine to intervals
+// (stats/marginals/intervals.h).
+// Throws kBadInput, naming what is wrong: a column that is not there or stands twice, 2e8 cells in
+// all or more, and as
+// stats::marginals::DrawForIntervals.
+std::vector<data::Table> DrawForIntervals(const OpenedTables& opened,
+                                          const std::vector<std::string>& columns, size_t sets,
+                                          crypto::RandomSource& source);
+
 std::vector<data::Table> DrawTables(const OpenedTables& opened,
                                     const stats::marginals::Choice& choice, size_t rows,
                                     size_t sets, crypto::RandomSource& source);

@@ -10,23 +10,40 @@ namespace partita::methods::marginals {
 namespace {
 
 using privacy::GridVariance;
-using stats::marginals::OnNoiseGrid;
-using stats::marginals::TablesSensitivity;
+using stats::marginals::LiftedSensitivity;
 
 // Leaves room for the gap between a sum of shares and one discrete Gaussian.
 constexpr double kCalibrationMargin = 1e-9;
 
-// The most tables that a record of others can change, over all computing parties.
-size_t TablesOfOthers(const Task& task, uint32_t num_computing) {
-  const size_t all = task.set.tables.size();
+std::vector<uint64_t> AllLifts(const Task& task) {
+  std::vector<uint64_t> lifts;
+  for (size_t t = 0; t < task.set.tables.size(); ++t) lifts.push_back(LiftOf(task, t));
+  return lifts;
+}
+
+double SumOfSquares(const std::vector<uint64_t>& lifts) {
+  double sum = 0;
+  for (const uint64_t lift : lifts) sum += static_cast<double>(lift) * static_cast<double>(lift);
+  return sum;
+}
+
+// Lifts of the tables that a record of others can change, of the computing party for which they
+// weigh most.
+std::vector<uint64_t> LiftsOfOthers(const Task& task, uint32_t num_computing) {
+  const std::vector<uint64_t> all = AllLifts(task);
   if (task.blocks.size() != 1 || task.blocks[0].parts.size() < num_computing) return all;
   std::vector<size_t> holders(task.set.attributes.size());
   for (const BlockPart& part : task.blocks[0].parts) {
     for (const uint32_t a : part.attributes) holders[a] = part.party;
   }
-  size_t most = 0;
+  std::vector<uint64_t> most;
   for (size_t party = 0; party < num_computing; ++party) {
-    most = std::max(most, stats::marginals::TablesWithForeign(task.set, holders, party));
+    std::vector<uint64_t> foreign;
+    for (size_t t = 0; t < all.size(); ++t) {
+      if (stats::marginals::HasForeign(task.set.tables[t], holders, party))
+        foreign.push_back(all[t]);
+    }
+    if (SumOfSquares(foreign) > SumOfSquares(most)) most = std::move(foreign);
   }
   return most;
 }
@@ -50,10 +67,10 @@ NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_
   const size_t cells = task.set.num_cells;
   NoiseDesign design;
   design.promise = promise;
-  design.sensitivity = OnNoiseGrid(
-      TablesSensitivity(task.set.tables.size(), promise.adjacency, promise.rows_per_person));
-  design.replace_sensitivity = OnNoiseGrid(TablesSensitivity(
-      TablesOfOthers(task, num_computing), privacy::Adjacency::kReplace, promise.rows_per_person));
+  design.sensitivity =
+      LiftedSensitivity(AllLifts(task), promise.adjacency, promise.rows_per_person);
+  design.replace_sensitivity = LiftedSensitivity(
+      LiftsOfOthers(task, num_computing), privacy::Adjacency::kReplace, promise.rows_per_person);
   // By share: against parties that know c of them, and against outsiders.
   design.noise = privacy::ShareNoise(Needed(promise, design.replace_sensitivity, cells),
                                      {num_computing, promise.known_shares}, cells);
@@ -64,6 +81,26 @@ NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_
     design.noise.share_variance = outside.share_variance;
   }
   return design;
+}
+
+std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
+                               const std::vector<uint32_t>& targets) {
+  if (targets.empty()) return {};
+  const auto has_target = [&](const stats::marginals::CountTable& table) {
+    return std::ranges::find(targets, table.first) != targets.end() ||
+           std::ranges::find(targets, table.second) != targets.end();
+  };
+  const auto with = static_cast<double>(std::ranges::count_if(set.tables, has_target));
+  const auto all = static_cast<double>(set.tables.size());
+  const double target = std::sqrt(kTargetShare * all / with),
+               other = std::sqrt((1 - kTargetShare) * all / (all - with));
+  if (!(target > other)) return {};  // they have that share anyway
+  std::vector<uint64_t> lifts;
+  for (const stats::marginals::CountTable& table : set.tables) {
+    const double weight = has_target(table) ? target : other;
+    lifts.push_back(static_cast<uint64_t>(std::ldexp(weight, stats::marginals::kNoiseGridBits)));
+  }
+  return lifts;
 }
 
 std::vector<Int128> DrawNoiseShare(const NoiseDesign& design, crypto::RandomSource& random) {

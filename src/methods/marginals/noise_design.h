@@ -6,7 +6,9 @@
 // at several holders and no row block is whole at one, tables of one holder's own columns do not change for it, so
 // that T' of the T tables count (stats/marginals/noise.h); of a party without columns, and with any
 // other partition, all of them. The share is the larger of what the two need: with one
-// curator's variance s it is up to s for two parties, and the sum carries up to 2 s.
+// curator's variance s it is up to s for two parties, and the sum carries up to 2 s. Where tables
+// have weights,
+// squared weights count instead of tables.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +37,20 @@ struct NoiseDesign {
   privacy::GridL2Sensitivity replace_sensitivity{1};  // when a record of others is replaced
   privacy::DistributedNoise noise;
 
-  double noise_stddev() const;  // of what opens, in counts
+  double noise_stddev() const;  // of what opens, in counts of a table of weight 1
 };
 
 // Throws kUsage for a promise out of range, or one that leaves no unknown share.
 NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_t num_computing);
+
+// Share of the squared sensitivity that tables with a target column take, their own one-way table
+// included.
+inline constexpr double kTargetShare = 0.45;
+
+// Lifts (task.h) by table; empty where there is no target, or tables with one have that share of
+// all anyway.
+std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
+                               const std::vector<uint32_t>& targets);
 
 // A computing party's own share, in units of the grid. Not in constant time: to be drawn before the
 // protocol, when nobody waits (discrete_gaussian.h).

@@ -5,6 +5,7 @@
 
 #include "base/memo.h"
 #include "crypto/prg.h"
+#include "methods/marginals/counts.h"
 #include "methods/marginals/study.h"
 #include "privacy/rounded_text.h"
 #include "run/method/noise_charges.h"
@@ -23,9 +24,9 @@ constexpr uint64_t kBytesPerCell = 24;
 std::vector<stats::marginals::MeanVariation> Forecasts(const MarginalsStudy& study) {
   crypto::Prg source(crypto::Key(std::array<uint8_t, 32>{1}));
   std::vector<stats::marginals::MeanVariation> means;
-  for (const std::vector<double>& variations :
-       stats::marginals::Forecast(study.task.set, static_cast<size_t>(study.rows()),
-                                  study.design.noise_stddev(), source)) {
+  for (const std::vector<double>& variations : stats::marginals::Forecast(
+           study.task.set, static_cast<size_t>(study.ExpectedRows()), study.design.noise_stddev(),
+           WeightsOf(study.task), study.spec.impossible, source)) {
     means.push_back(stats::marginals::MeanOf(study.task.set, variations));
   }
   return means;
@@ -47,13 +48,29 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
        fmt::format("{} one-way and two-way tables of {} columns, {} cells, each with noise of "
                    "standard deviation {} rows",
                    task.set.tables.size(), spec.columns.size(), task.set.num_cells, NoiseText()),
-       fmt::format("over all {} rows", rows()), task.set.num_cells});
+       rows() ? fmt::format("over all {} rows", *rows())
+              : fmt::format("over all rows, whose number is not public (forecast for {})",
+                            spec.expected_rows),
+       task.set.num_cells});
   plan.leakage_level = run::kNoisedStatistics;
   plan.privacy = run::PlanPrivacyRows(statement);
   plan.privacy_statement = statement;
   plan.assumptions = run::PlanPrivacySentences(statement);
   const run::Forecast forecast = Utility();
   plan.notes.insert(plan.notes.end(), forecast.notes.begin(), forecast.notes.end());
+  if (!spec.impossible.empty()) {
+    plan.notes.push_back(fmt::format(
+        "{} pairs of levels are declared impossible: their counts open with noise like the others, "
+        "and no synthetic row "
+        "has one. Such a declaration comes from what the columns mean, never from the rows.",
+        spec.impossible.size()));
+  }
+  if (!spec.targets.empty() && task.lifts.empty()) {
+    plan.notes.emplace_back(
+        "'targets' changes nothing: tables with a target have their part of the budget without "
+        "it.");
+  }
+  if (spec.utility.test_rows > 0) plan.notes.push_back(SetAsideText(*this));
   plan.notes.push_back(
       "Everything after the opening is arithmetic on what opened: the choice of a generator, its "
       "rows, and every further table of synthetic rows spend no privacy.");
@@ -70,7 +87,7 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
   exposure.of = kTablesRelease;
   exposure.to = "all";
   exposure.opened = task.set.num_cells;
-  exposure.statistics = static_cast<uint64_t>(rows()) * spec.columns.size();
+  exposure.statistics = static_cast<uint64_t>(ExpectedRows()) * spec.columns.size();
   exposure.level = run::kNoisedStatistics;
   exposure.exposes = {
       fmt::format("counts of all levels and pairs of levels with noise of {} rows", NoiseText())};
@@ -104,19 +121,24 @@ run::Forecast MarginalsStudy::Utility() const {
 }
 
 run::ComputeSeconds MarginalsStudy::Compute() const {
-  return {rows() * static_cast<double>(Levels(*this)) * kSecondsPerLevel,
+  return {ExpectedRows() * static_cast<double>(Levels(*this)) * kSecondsPerLevel,
           static_cast<double>(task.set.num_cells) * kSecondsPerCell};
 }
 
 uint64_t MarginalsStudy::NumbersPerRow() const { return Levels(*this); }
 
 uint64_t MarginalsStudy::FileBytes() const {
-  return task.set.num_cells * kBytesPerCell +
+  size_t longest = 0;  // of a line of counts
+  for (const LevelColumn& column : spec.columns) {
+    for (const std::string& name : LevelNames(column))
+      longest = std::max(longest, 2 * (name.size() + column.encoding.column.name.size()));
+  }
+  return task.set.num_cells * (kBytesPerCell + 2 * longest + 3 * kBytesPerCell) +
          spec.synthetic_rows * spec.synthetic_sets * spec.columns.size() * kBytesPerCell;
 }
 
 std::vector<std::string> MarginalsStudy::FileNames() const {
-  std::vector<std::string> names = {kTablesFile};
+  std::vector<std::string> names = {kTablesFile, kCountsFile};
   for (size_t set = 0; spec.synthetic_rows > 0 && set < spec.synthetic_sets; ++set) {
     names.push_back(SyntheticRowsFile(set));
   }

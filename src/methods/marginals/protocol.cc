@@ -159,7 +159,34 @@ std::vector<PrivateMatrix> NoiseInputs(const Engine& engine, const NoiseDesign& 
   return inputs;
 }
 
+// Counts times the lifts of their tables, on the grid: a product for each run of tables with one
+// lift.
+Shared Lifted(Engine& engine, const Task& task, const Shared& counts) {
+  const std::vector<CountTable>& tables = task.set.tables;
+  std::vector<Shared> parts;
+  for (size_t t = 0; t < tables.size();) {
+    const size_t first = tables[t].offset;
+    const uint64_t lift = LiftOf(task, t);
+    size_t cells = 0;
+    for (; t < tables.size() && LiftOf(task, t) == lift; ++t) cells += tables[t].cells();
+    const mpc::PublicMatrix factor{{{1, 1}, {Int128{lift}}}, kNoiseGridBits};
+    parts.push_back(engine.MultiplyPublic(factor, engine.Slice(counts, 0, first, {1, cells})));
+  }
+  return parts.size() == 1 ? parts.front() : engine.Concatenate(parts, false);
+}
+
 }  // namespace
+
+uint64_t LiftOf(const Task& task, size_t table) {
+  return task.lifts.empty() ? stats::marginals::kUnitLift : task.lifts[table];
+}
+
+stats::marginals::TableWeights WeightsOf(const Task& task) {
+  stats::marginals::TableWeights weights;
+  for (const uint64_t lift : task.lifts)
+    weights.push_back(std::ldexp(static_cast<double>(lift), -kNoiseGridBits));
+  return weights;
+}
 
 void CheckTask(const Task& task) {
   for (const RowBlock& block : task.blocks) {
@@ -218,16 +245,19 @@ Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBl
 std::optional<std::vector<double>> OpenTables(Engine& engine, const Task& task,
                                               const Shared& counts, const NoiseDesign& design,
                                               const std::vector<Int128>& own_share) {
-  const IntMatrix lift{{1, 1}, {Int128{1} << kNoiseGridBits}};
-  Shared vector = engine.MultiplyPublic(mpc::PublicMatrix{lift, kNoiseGridBits}, counts);
+  Shared vector = Lifted(engine, task, counts);
   for (const Shared& share : engine.Input(NoiseInputs(engine, design, own_share))) {
     vector = engine.Add(vector, share);
   }
   const std::vector<IntMatrix> opened = engine.Reveal(kTablesRelease, {&vector, 1}, task.to);
   if (opened.empty() || opened[0].values.empty()) return std::nullopt;
   std::vector<double> cells;
-  for (const Int128 value : opened[0].values) {
-    cells.push_back(mpc::DecodeFixed(value, kNoiseGridBits));
+  for (size_t t = 0; t < task.set.tables.size(); ++t) {
+    const CountTable& table = task.set.tables[t];
+    const auto unit = static_cast<double>(LiftOf(task, t));
+    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
+      cells.push_back(static_cast<double>(opened[0].values[i]) / unit);
+    }
   }
   return cells;
 }

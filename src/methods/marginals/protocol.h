@@ -1,12 +1,15 @@
 // All one-way and two-way tables on shares, opened once with noise.
 //
 // Ideal function   (every holder's codes, a noise share of every computing party) -> to `to`, or to
-//                  everybody, the counts of all cells plus all noise, on the grid of 2^-20.
+//                  everybody, the counts of all cells plus all noise, on the grid of 2^-20; where
+//                  tables have
+//                  weights, noise over the weight.
 // Method           Tables of attributes that one holder has in a block are counted by it in the
 //                  clear and shared. Of two holders the tables are blocks of X_a' X_b, X the 0/1 columns
 //                  of all levels: one product for each two holders of a block, each holder's columns
 //                  being masked once. Sums over holders and blocks are local. The
-//                  vector is lifted to the grid by a public shift, noise is added on shares, and it opens.
+//                  vector is lifted to the grid by public factors, noise is added on shares, and it
+//                  opens.
 // Exactness        Whole numbers; nothing is truncated.
 // Revealed         The noisy vector, once. To others, and beside it, nothing: messages depend on
 //                  the numbers of rows of split blocks and on the levels, which are public.
@@ -30,7 +33,8 @@ namespace partita::methods::marginals {
 mpc::Shared CountOnShares(mpc::Engine& engine, const Task& task,
                           const std::vector<LocalBlock>& local);
 
-// Opens counts and noise; in counts, empty where they are not learned. own_share: of this computing
+// Opens lifted counts and noise, divided by the lifts; in counts, empty where they are not learned.
+// own_share: of this computing
 // party (DrawNoiseShare), empty at a dealer. Throws kInternal if a computing party has none.
 std::optional<std::vector<double>> OpenTables(mpc::Engine& engine, const Task& task,
                                               const mpc::Shared& counts, const NoiseDesign& design,

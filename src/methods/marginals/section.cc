@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "methods/marginals/section_parts.h"
+#include "run/method/study.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -17,20 +21,10 @@ using study::Quote;
 using study::StudyFile;
 using study::TableReader;
 
-constexpr int64_t kMostBins = stats::marginals::kMaxLevels, kMostRows = 10'000'000, kMostSets = 100;
+constexpr int64_t kMostBins = stats::marginals::kMaxLevels, kMostSets = 100;
 // Of all synthetic tables together: they are drawn in memory.
 constexpr uint64_t kMostSyntheticCells = 20'000'000;
 constexpr std::string_view kExample = "\"age\", {variable = \"income\", bins = 12}";
-
-int64_t WholeOr(const TableReader& reader, std::string_view key, int64_t low, int64_t high,
-                int64_t otherwise, const std::string& hint) {
-  const auto whole = reader.OptionalInteger(key);
-  if (!whole) return otherwise;
-  if (whole->value < low || whole->value > high) {
-    reader.Fail(whole->position, fmt::format("'{}' must be from {} to {}", key, low, high), hint);
-  }
-  return whole->value;
-}
 
 double Within(const TableReader& reader, std::string_view key, double low, double high,
               const std::string& example) {
@@ -52,18 +46,39 @@ ColumnEncoding DefaultOf(const TableReader& reader, study::Position position,
   }
 }
 
+void ReadEdges(const TableReader& entry, ColumnEncoding& encoding) {
+  const bool date = encoding.column.type == data::ColumnType::kDate;
+  for (const study::Located<double>& edge : entry.Values("edges", date, "edges = [0, 1, 100]")) {
+    encoding.edges.push_back(edge.value);
+  }
+  if (encoding.edges.size() < 3 || encoding.edges.size() > size_t{kMostBins} + 1) {
+    entry.Fail(entry.PositionOf("edges"),
+               fmt::format("'edges' has {} numbers, and there must be 3 to {}",
+                           encoding.edges.size(), kMostBins + 1),
+               "name the bounds of two bins or more, from the variable's lower to its upper bound");
+  }
+  encoding.bins = static_cast<uint32_t>(encoding.edges.size() - 1);
+}
+
 // {variable = ..., bins = ..., rare = ...}: what is said is not measured against what would be taken
 // if nothing were.
 ColumnEncoding ReadEntry(const TableReader& entry, study::Position position,
                          const ColumnSchema& variable) {
   const bool has_levels = data::HasLevels(variable.type);
   ColumnEncoding encoding{variable, EncodingKind::kBins, 0, {}};
-  if (!entry.Has("bins")) {
-    encoding = DefaultOf(entry, position, variable);
-  } else if (has_levels) {
-    entry.Fail(entry.PositionOf("bins"),
-               fmt::format("'bins' is for numbers and dates, not for {}", Quote(variable.name)),
+  for (const char* key : {"bins", "edges"}) {
+    if (!has_levels || !entry.Has(key)) continue;
+    entry.Fail(entry.PositionOf(key),
+               fmt::format("'{}' is for numbers and dates, not for {}", key, Quote(variable.name)),
                "remove it");
+  }
+  if (entry.Has("bins") && entry.Has("edges")) {
+    entry.Fail(entry.PositionOf("edges"), "'edges' says how many bins there are", "remove 'bins'");
+  }
+  if (entry.Has("edges")) {
+    ReadEdges(entry, encoding);
+  } else if (!entry.Has("bins")) {
+    encoding = DefaultOf(entry, position, variable);
   } else {
     encoding.bins = static_cast<uint32_t>(
         WholeOr(entry, "bins", 2, kMostBins, 0, "bins are of equal width; ten are usual"));
@@ -97,7 +112,7 @@ std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const Study
   }
   std::vector<LocatedText> names;
   for (const study::TextOrTable& item :
-       analysis.TextsOrEntries("columns", {"variable", "bins", "rare"}, kExample)) {
+       analysis.TextsOrEntries("columns", {"variable", "bins", "edges", "rare"}, kExample)) {
     if (item.text) {
       names.push_back(*item.text);
       columns.push_back(
@@ -119,16 +134,51 @@ std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const Study
   return columns;
 }
 
+// Where the number of rows is public all blocks declare it; where it is not, none does.
+void RequireCounts(const TableReader& analysis, const StudyFile& study, const Spec& spec) {
+  const bool is_public = spec.adjacency == privacy::Adjacency::kReplace;
+  for (const study::RowBlock& block : study.blocks) {
+    if (block.count.has_value() == is_public) continue;
+    analysis.Fail(
+        analysis.position(),
+        is_public
+            ? fmt::format(
+                  "method \"marginals\" with adjacency = \"replace\" takes the number of rows as "
+                  "public, and block {} has none",
+                  Quote(block.name))
+            : fmt::format(
+                  "adjacency = \"add-remove\" protects the number of rows, which block {} declares",
+                  Quote(block.name)),
+        is_public ? "write count = ... in its [[rows]]; or, of rows that each holder has whole, "
+                    "adjacency = "
+                    "\"add-remove\""
+                  : "write adjacency = \"replace\", or leave out the count of every block: each is "
+                    "whole at one "
+                    "holder then");
+  }
+}
+
+// A level is named in [[analysis]], by --given and in counts.csv.
+void RequireDistinctLevels(const TableReader& analysis, const Spec& spec) {
+  for (const LevelColumn& column : spec.columns) {
+    std::vector<std::string> names = LevelNames(column);
+    std::ranges::sort(names);
+    const auto twice = std::ranges::adjacent_find(names);
+    if (twice == names.end()) continue;
+    analysis.Fail(analysis.position(),
+                  fmt::format("two levels of {} are both called {}",
+                              Quote(column.encoding.column.name), Quote(*twice)),
+                  *twice == "missing"
+                      ? "name the level of the dictionary otherwise: with missing = \"complete\" "
+                        "cells without a value are a level of this name"
+                      : "name the levels of the dictionary otherwise, or pool others with 'rare'");
+  }
+}
+
 void RequireRows(const TableReader& analysis, const StudyFile& study) {
   const auto refuse = [&](const std::string& what, const std::string& hint) {
     analysis.Fail(analysis.position(), "method \"marginals\" " + what, hint);
   };
-  for (const study::RowBlock& block : study.blocks) {
-    if (block.count) continue;
-    refuse(
-        fmt::format("takes the number of rows as public, and block {} has none", Quote(block.name)),
-        "write count = ... in its [[rows]]");
-  }
   if (!study.population.subset.empty()) {
     refuse("takes all rows, and [population] has a subset",
            "leave out the subset, and agree on tables of those rows");
@@ -164,15 +214,28 @@ void ReadPromise(const TableReader& analysis, Spec& spec) {
   spec.epsilon = Within(*reader, "epsilon", 0.01, 10, "epsilon = 1");
   spec.delta = Within(*reader, "delta", 1e-9, 0.01, "delta = 1e-5");
   const LocatedText adjacency = reader->Text("adjacency", "adjacency = \"replace\"");
-  if (reader->Choice(adjacency, "adjacency", {"replace", "add-remove"}) == "add-remove") {
-    reader->Fail(adjacency.position,
-                 "adjacency = \"add-remove\" protects the number of rows, which the study declares",
-                 "write adjacency = \"replace\"");
-  }
+  if (reader->Choice(adjacency, "adjacency", {"replace", "add-remove"}) == "add-remove")
+    spec.adjacency = privacy::Adjacency::kAddRemove;
   if (const auto against = reader->OptionalText("against")) {
     const std::string whom = reader->Choice(*against, "against", {"parties", "outside"});
     spec.against = whom == "outside" ? Against::kOutside : Against::kParties;
   }
+}
+
+void ReadExpectedRows(const TableReader& analysis, const StudyFile& study, Spec& spec) {
+  const bool hidden = spec.adjacency == privacy::Adjacency::kAddRemove;
+  constexpr const char* kWhatFor =
+      "a round guess, made without the data, that the forecast of noise is for; the real number "
+      "opens with noise";
+  if (hidden && !analysis.Has("expected_rows"))
+    analysis.FailMissing("expected_rows", "expected_rows = 5000");
+  if (!hidden && analysis.Has("expected_rows")) {
+    analysis.Fail(analysis.PositionOf("expected_rows"),
+                  "'expected_rows' where every block declares its number", "remove it");
+  }
+  const auto most = static_cast<int64_t>(run::kMaxUndeclaredRows * study.blocks.size());
+  spec.expected_rows =
+      static_cast<uint64_t>(WholeOr(analysis, "expected_rows", 1, most, 0, kWhatFor));
 }
 
 void ReadSynthetic(const TableReader& analysis, Spec& spec) {
@@ -203,14 +266,20 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   for (ColumnEncoding& encoding : ReadColumns(reader, study)) {
     section->spec.columns.push_back({std::move(encoding), missing});
   }
+  RequireDistinctLevels(reader, section->spec);
   RequireRows(reader, study);
+  ReadImpossible(reader, section->spec);
+  ReadTargets(reader, section->spec);
   try {
-    TablesOfColumns(section->spec.columns);
+    CheckImpossible(TablesOfColumns(section->spec.columns), section->spec.impossible);
   } catch (const Error& error) {
     study::FailWith(reader, reader.position(), error);
   }
   ReadPromise(reader, section->spec);
+  RequireCounts(reader, study, section->spec);
+  ReadExpectedRows(reader, study, section->spec);
   ReadSynthetic(reader, section->spec);
+  ReadUtility(reader, study, section->spec);
   analysis.protocol = kProtocol;
   return section;
 }
@@ -232,7 +301,10 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 }
 
 study::SectionReader MarginalsReader() {
-  return {kMethodName, {"columns", "synthetic_rows", "synthetic_sets", "privacy"}, ReadMarginals};
+  return {kMethodName,
+          {"columns", "impossible", "targets", "expected_rows", "synthetic_rows", "synthetic_sets",
+           "privacy", "utility"},
+          ReadMarginals};
 }
 
 }  // namespace partita::methods::marginals

@@ -3,14 +3,26 @@
 // [design] has missing = "complete", or "refuse" with faulty_rows = "fill": every row is in one cell of
 // every table.
 //
-//   columns         variables, or {variable = "age", bins = 12}, {variable = "job", rare = ["a", "b"]};
-//                   without it all of the dictionary. Bins are of equal width; the default is ten, and
-//                   a level for each value of factors and of integers with few values.
+//   columns         variables, or {variable = "age", bins = 12}, {variable = "cost", edges = [0, 1,
+//   100]},
+//                   {variable = "job", rare = ["a", "b"]}; without it all of the dictionary. Bins
+//                   are of
+//                   equal width; the default is ten, and a level for each value of factors and of
+//                   integers with few values.
+//   impossible      [{sex = "male", pregnant = "yes"}]: levels of two columns, by their names in
+//   the plan
+//   targets         columns whose tables are measured more precisely, the others less
+//   expected_rows   with "add-remove": for how many rows the noise is forecast
 //   synthetic_rows, synthetic_sets   tables that the receiver draws
 //   [analysis.privacy]
-//   epsilon, delta  of a row that is replaced: the number of rows is public
-//   adjacency       "replace"
+//   epsilon, delta  of one row
+//   adjacency       "replace": the number of rows is public, every block has a count; "add-remove":
+//   it is not, no block
+//                   has one, each is whole at one holder
 //   against         "parties" (default) or "outside"
+//   [analysis.utility]
+//   test_rows, seed, targets   rows of each block that are not counted; {variable, level} to
+//   predict
 #pragma once
 
 #include "methods/marginals/spec.h"

@@ -5,10 +5,14 @@ list(APPEND method_sources
 )
 list(APPEND cold_method_sources
   marginals/compare.cc
+  marginals/counts.cc
   marginals/document.cc
+  marginals/given.cc
   marginals/model_file.cc
+  marginals/own_rows.cc
   marginals/plan.cc
   marginals/section.cc
+  marginals/section_parts.cc
   marginals/study.cc
   marginals/templates.cc
 )

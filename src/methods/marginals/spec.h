@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "methods/marginals/columns.h"
+#include "privacy/adjacency.h"
+#include "stats/marginals/possible.h"
 
 namespace partita::methods::marginals {
 
@@ -16,9 +18,28 @@ inline constexpr char kProtocol[] = "shared-tables";
 // which knows its own share of the noise.
 enum class Against { kOutside, kParties };
 
+struct ColumnLevel {
+  uint32_t attribute = 0, level = 0;
+};
+
+// [analysis.utility]: rows that are never counted, for their holders to judge synthetic rows by.
+struct UtilitySpec {
+  uint32_t test_rows = 0;  // of each block; 0: none is set aside
+  uint64_t seed = 0;       // public
+  std::vector<ColumnLevel> targets;
+};
+
 struct Spec {
   std::vector<LevelColumn> columns;
+  std::vector<stats::marginals::ImpossibleCell> impossible;
+  std::vector<uint32_t> targets;  // attributes whose tables are measured more precisely
+  UtilitySpec utility;
   double epsilon = 0, delta = 0;
+  // Of outsiders. kReplace: every block of rows declares its number. kAddRemove: none does, and
+  // each is whole
+  // at one holder.
+  privacy::Adjacency adjacency = privacy::Adjacency::kReplace;
+  uint64_t expected_rows = 0;  // kAddRemove: a guess that forecasts are made for
   Against against = Against::kParties;
   uint64_t synthetic_rows = 0;  // of each table that the receiver draws; 0: none
   uint32_t synthetic_sets = 1;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -10,6 +11,7 @@
 #include "privacy/sampling/release_statement.h"
 #include "report/document_report.h"
 #include "run/method/plan_privacy.h"
+#include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 #include "stats/marginals/noise.h"
 
@@ -32,9 +34,11 @@ BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) 
 Task TaskOf(const MarginalsStudy& study) {
   Task task;
   task.set = TablesOfColumns(study.spec.columns);
+  task.lifts = LiftsFor(task.set, study.spec.targets);
   for (const data::Segment& segment : study.partition.segments) {
     const data::RowBlock& block = study.partition.blocks[segment.block];
-    RowBlock rows = {block.name, *block.count, {}};
+    const uint64_t most = block.count.value_or(run::kMaxUndeclaredRows);
+    RowBlock rows = {block.name, most - study.spec.utility.test_rows, {}};
     for (const data::SegmentPart& part : segment.parts) {
       rows.parts.push_back(PartOf(study, part));
       if (rows.parts.back().attributes.empty()) rows.parts.pop_back();
@@ -57,18 +61,43 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   names.resize(study.num_computing);
   privacy::Statement statement =
       privacy::StateRelease({names, study.design.noise, run::StructureOf(study.file.engine),
-                             privacy::Adjacency::kReplace, study.design.sensitivity,
+                             study.spec.adjacency, study.design.sensitivity,
                              study.design.replace_sensitivity, privacy::Delta(study.spec.delta)});
   const double shares = study.design.noise.sharing.parties;
+  const stats::marginals::TableWeights weights = WeightsOf(study.task);
   statement.mechanism = fmt::format(
       "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
-      "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; a row "
-      "that is replaced changes the tables by at most {} rows (L2 norm).",
+      "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; {} "
+      "changes the tables by at "
+      "most {} rows (L2 norm).",
       study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
+      study.rows() ? "a row that is replaced" : "a row that is added or removed",
       privacy::RoundedText(
           std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits), 4,
           true));
+  if (!weights.empty()) {
+    const auto [least, most] = std::ranges::minmax(weights);
+    statement.mechanism += fmt::format(
+        " These are rows of weight 1: before noise is added counts of tables with a target column "
+        "are multiplied by "
+        "{:.4g}, those of other tables by {:.4g}, and divided again after the opening.",
+        most, least);
+  }
+  if (!study.rows()) {
+    statement.caveats.emplace_back(
+        "How many rows there are opens with noise only, as the sum of every table. Against parties "
+        "the losses are those of "
+        "a row of others that is replaced, which are more than those of one that is added or "
+        "removed.");
+  }
+  if (study.spec.utility.test_rows > 0) {
+    statement.caveats.emplace_back(
+        "Rows are set aside by their place in the order of keys or of a holder's table, in public: "
+        "the losses are those of rows whose values are replaced while places stay as they are, not "
+        "of persons who are replaced by others with other keys. A row that is set aside is not "
+        "counted, and nothing of its values is released.");
+  }
   run::AddStudyCaveats(study, RepairCaveat(study), statement);
   return statement;
 }
@@ -89,7 +118,7 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
   const uint32_t known = study.spec.against == Against::kParties ? 1 : 0;
   const auto rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
   study.design = DesignNoise(
-      {study.spec.epsilon, study.spec.delta, privacy::Adjacency::kReplace, known, rows_per_person},
+      {study.spec.epsilon, study.spec.delta, study.spec.adjacency, known, rows_per_person},
       study.task, static_cast<uint32_t>(study.num_computing));
   study.statement = StatementOf(study);
   study.releases = {{kTablesRelease,
@@ -102,29 +131,50 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
 }
 
 std::string MarginalsStudy::NoiseText() const {
-  return privacy::RoundedText(design.noise_stddev(), 4, false);
+  const auto text = [](double stddev) { return privacy::RoundedText(stddev, 4, false); };
+  const stats::marginals::TableWeights weights = WeightsOf(task);
+  if (weights.empty()) return text(design.noise_stddev());
+  const auto [least, most] = std::ranges::minmax(weights);
+  return fmt::format("{} (tables with a target) or {} (others)", text(design.noise_stddev() / most),
+                     text(design.noise_stddev() / least));
 }
 
-double MarginalsStudy::rows() const {
-  return static_cast<double>(partition.TotalRows().value_or(0));
+std::optional<double> MarginalsStudy::rows() const {
+  if (spec.adjacency == privacy::Adjacency::kAddRemove) return std::nullopt;
+  double rows = 0;
+  for (const RowBlock& block : task.blocks) rows += static_cast<double>(block.rows);
+  return rows;
+}
+
+double MarginalsStudy::ExpectedRows() const {
+  return rows().value_or(static_cast<double>(spec.expected_rows));
 }
 
 std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
                                                              const data::Holding& holding,
                                                              run::OwnRows& counts) const {
+  run::RequireAssumedRows(*this, holding);
   counts.observed = holding.table->num_rows;
   auto own = std::make_unique<MarginalsRows>();
   own->blocks.resize(task.blocks.size());
+  std::vector<OwnBlock> set_aside;
   for (size_t b = 0; b < task.blocks.size(); ++b) {
     for (const BlockPart& part : task.blocks[b].parts) {
       if (part.party != party) continue;
       const data::BlockRows& block = holding.Block(partition.segments[b].block);
+      stats::marginals::Codes codes;
       for (const uint32_t a : part.attributes) {
-        own->blocks[b].codes.push_back(
-            LevelsOf(spec.columns[a], *holding.table, block.first_row, block.num_rows));
+        codes.push_back(LevelsOf(spec.columns[a], *holding.table, block.first_row, block.num_rows));
       }
+      if (spec.utility.test_rows > 0) {
+        set_aside.push_back(SetAside(spec.utility, task.blocks[b].name, part.attributes, codes));
+        codes = set_aside.back().counted;
+      }
+      own->blocks[b].codes = std::move(codes);
     }
   }
+  if (!set_aside.empty())
+    own->own = std::make_shared<const std::vector<OwnBlock>>(std::move(set_aside));
   return own;
 }
 
@@ -150,6 +200,7 @@ std::unique_ptr<run::MethodResult> MarginalsStudy::Run(mpc::Engine& engine,
   progress.Phase("tables");
   engine.BeginPhase("tables");
   result->cells = OpenTables(engine, task, counts, design, noise);
+  result->own = own.own;
   return result;
 }
 
@@ -160,6 +211,19 @@ crypto::Digest MarginalsRun::Common() const {
   return crypto::Sha256Of(writer.bytes());
 }
 
+OpenedTables OpenedBy(const MarginalsStudy& study, const std::vector<double>& cells) {
+  return {study.spec.columns,
+          {cells, study.design.noise_stddev(), study.rows(), study.spec.impossible,
+           WeightsOf(study.task)},
+          privacy::StatementJson(study.statement)};
+}
+
+std::vector<study::DocumentFile> MarginalsStudy::FirstFiles(const run::MethodResult& result) const {
+  const auto& run = static_cast<const MarginalsRun&>(result);
+  if (!run.cells) return {};
+  return {{kTablesFile, TablesJson(OpenedBy(*this, *run.cells))}};
+}
+
 void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                               Progress& progress) const {
   const auto& run = static_cast<const MarginalsRun&>(result);
@@ -167,7 +231,7 @@ void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::Part
   progress.Phase("synthetic data");
   crypto::SystemRandom random;
   outcome.result =
-      std::make_unique<report::DocumentResult>(MarginalsDocument(*this, party, *run.cells, random));
+      std::make_unique<report::DocumentResult>(MarginalsDocument(*this, party, run, random));
 }
 
 }  // namespace partita::methods::marginals

@@ -5,9 +5,11 @@
 #pragma once
 
 #include "methods/marginals/model_file.h"
+#include "methods/marginals/own_rows.h"
 #include "methods/marginals/protocol.h"
 #include "methods/marginals/spec.h"
 #include "privacy/statement.h"
+#include "run/method/first_files.h"
 #include "run/method/study.h"
 #include "study/plan/document.h"
 
@@ -16,14 +18,17 @@ namespace partita::methods::marginals {
 inline constexpr char kTablesFile[] = "model.json";
 std::string SyntheticRowsFile(size_t set);  // "synthetic_1.csv"
 
-struct MarginalsStudy final : run::Study {
+struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   Spec spec;
   Task task;
   NoiseDesign design;
   privacy::Statement statement;
 
-  double rows() const;  // of all blocks, public
-  // The standard deviation of what opens, in rows, rounded down.
+  std::optional<double> rows()
+      const;                    // that are counted, of all blocks, where their number is public
+  double ExpectedRows() const;  // that, or what the study file expects
+  // The standard deviation of what opens, in rows, rounded down; of both kinds of tables where
+  // there are targets.
   std::string NoiseText() const;
 
   run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
@@ -46,6 +51,8 @@ struct MarginalsStudy final : run::Study {
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
                                          Progress& progress) const override;
   bool ComparesResults() const override { return true; }
+  // What opened, before a generator is fitted and rows are drawn.
+  std::vector<study::DocumentFile> FirstFiles(const run::MethodResult& result) const override;
   void Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,
                 Progress& progress) const override;
   void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
@@ -58,15 +65,22 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file);
 
 struct MarginalsRows final : run::MethodRows {
   std::vector<LocalBlock> blocks;
+  std::shared_ptr<const std::vector<OwnBlock>> own;  // where rows are set aside
 };
 
 struct MarginalsRun final : run::MethodResult {
   crypto::Digest Common() const override;
-  std::optional<std::vector<double>> cells;  // at computing parties
+  std::optional<std::vector<double>> cells;          // at computing parties
+  std::shared_ptr<const std::vector<OwnBlock>> own;  // at holders, where rows are set aside
 };
 
-// The result for people and programs; at the receiver with the synthetic tables.
+// What opened, of a computing party's result.
+OpenedTables OpenedBy(const MarginalsStudy& study, const std::vector<double>& cells);
+
+// The result for people and programs; at the receiver with the synthetic tables, at holders with
+// what
+// rows that were set aside say.
 study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
-                                  const std::vector<double>& cells, crypto::RandomSource& random);
+                                  const MarginalsRun& result, crypto::RandomSource& random);
 
 }  // namespace partita::methods::marginals

@@ -28,6 +28,10 @@ struct RowBlock {
 struct Task {
   stats::marginals::TableSet set;
   std::vector<RowBlock> blocks;
+  // By table, what its counts are multiplied by before noise is added: its weight in units of the
+  // noise's grid.
+  // Empty: 2^20 each, weight 1.
+  std::vector<uint64_t> lifts = {};
   mpc::PartyIndex to = mpc::kEverybody;
 };
 
@@ -35,6 +39,10 @@ struct Task {
 struct LocalBlock {
   stats::marginals::Codes codes;  // by attribute of its part, by row: a level, always
 };
+
+// Of a table. Of all: weight 1 where it is empty.
+uint64_t LiftOf(const Task& task, size_t table);
+stats::marginals::TableWeights WeightsOf(const Task& task);
 
 // Throws kInternal unless every block's parts tile the attributes.
 void CheckTask(const Task& task);

@@ -64,15 +64,23 @@ columns = [
   {variable = "x3", bins = 5},
   "x4",
   {variable = "x5", rare = ["islands", "abroad"]},  # levels that share one
-  {variable = "x6", bins = 5},
+  {variable = "x6", edges = [0, 1, 100, 1000, 10000]},   # unequal bins
 ]
+# impossible = [{x2 = "yes", x5 = "abroad"}]   # pairs of levels that no row can have
+# targets = ["x2"]                 # tables with these columns get less noise, the others more
 synthetic_rows = 300
 # synthetic_sets = 2
+
+# Rows set aside, never counted; every holder compares its own columns of them on its terminal.
+# [analysis.utility]
+# test_rows = 60
+# seed = 1
+# targets = [{variable = "x2", level = "yes"}]
 
 [analysis.privacy]
 epsilon = 3
 delta = 1e-5
-adjacency = "replace"              # the number of rows is public
+adjacency = "replace"              # the number of rows is public; "add-remove": see docs/marginals.md
 against = "parties"                # also against each of the parties; or "outside"
 )";
 

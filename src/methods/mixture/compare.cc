@@ -8,10 +8,10 @@
 
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
-#include "methods/mixture/held_out_rows.h"
 #include "methods/mixture/study.h"
 #include "run/rehearse/rehearsal.h"
 #include "stats/mixture/gradient.h"
+#include "stats/mixture/held_out_rows.h"
 
 namespace partita::methods::mixture {
 namespace {
@@ -28,9 +28,10 @@ stats::mixture::Rows RowsInOrder(const MixtureStudy& study, const data::MockStud
   const stats::mixture::Values values =
       EncodeValues(study.columns, run::TakeRows(mock.pooled, order));
   const MixtureUtility& utility = study.spec().utility;
-  const RowSplit split =
-      SplitRows(static_cast<uint32_t>(order.size()), utility.test_rows, utility.seed);
-  return stats::mixture::MakeRows(study.plan.request.layout, SelectRows(values, split.train));
+  const stats::mixture::RowSplit split = stats::mixture::SplitRows(
+      static_cast<uint32_t>(order.size()), utility.test_rows, utility.seed);
+  return stats::mixture::MakeRows(study.plan.request.layout,
+                                  stats::mixture::SelectRows(values, split.train));
 }
 
 ArrayXXd SumOf(const run::Opening& opening, const RunPlan& plan) {

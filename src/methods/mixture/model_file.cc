@@ -3,21 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json_problem.h"
 #include "data/byte_source.h"
+#include "data/encoding_json.h"
 
 namespace partita::methods::mixture {
 namespace {
 
-using data::ColumnEncoding;
-using data::ColumnSchema;
-using data::ColumnType;
-using data::EncodingKind;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "partita mixture 1";
@@ -25,64 +21,14 @@ constexpr size_t kMostParts = 10000;  // columns, levels, components
 constexpr size_t kMostBytes = 64 << 20;
 constexpr double kLargest = 1e6;
 
-constexpr std::array<EncodingKind, 7> kKinds = {
-    EncodingKind::kLevels, EncodingKind::kWhole,    EncodingKind::kBins, EncodingKind::kIndicator,
-    EncodingKind::kUnit,   EncodingKind::kStandard, EncodingKind::kCount};
-constexpr std::array<ColumnType, 5> kTypes = {ColumnType::kNumeric, ColumnType::kInteger,
-                                              ColumnType::kFactor, ColumnType::kOrdered,
-                                              ColumnType::kDate};
-
 [[noreturn]] void RefuseModel(const std::string& what) {
   throw Error(ErrorCode::kBadInput, fmt::format("the model file is not one: {}", what),
               "use a file that Partita wrote");
 }
 
-template <typename Value, size_t kCount>
-Value Named(const std::array<Value, kCount>& values, std::string_view (*name)(Value),
-            const std::string& text) {
-  for (const Value value : values) {
-    if (name(value) == text) return value;
-  }
-  RefuseModel(fmt::format("'{}' is not known", text));
-}
-
-Json ColumnJson(const ModelColumn& column) {
-  const ColumnEncoding& encoding = column.encoding;
-  Json json = {{"name", encoding.column.name},
-               {"type", data::ColumnTypeName(encoding.column.type)},
-               {"encoding", data::EncodingKindName(encoding.kind)},
-               {"party", column.party}};
-  if (data::HasLevels(encoding.column.type)) {
-    json["levels"] = encoding.column.levels;
-    json["pooled"] = encoding.pooled;
-  } else {
-    json["lower"] = encoding.column.lower;
-    json["upper"] = encoding.column.upper;
-    json["bins"] = encoding.bins;
-  }
-  return json;
-}
-
 ModelColumn ParseColumn(const Json& json, size_t num_parties) {
-  ModelColumn column;
-  ColumnSchema& schema = column.encoding.column;
-  schema.name = json.at("name").get<std::string>();
-  schema.type = Named(kTypes, &data::ColumnTypeName, json.at("type").get<std::string>());
-  column.encoding.kind =
-      Named(kKinds, &data::EncodingKindName, json.at("encoding").get<std::string>());
-  column.party = json.at("party").get<size_t>();
+  const ModelColumn column = {data::ParseEncodingJson(json), json.at("party").get<size_t>()};
   if (column.party >= num_parties) RefuseModel("a column belongs to a party that is not there");
-  if (data::HasLevels(schema.type)) {
-    schema.levels = json.at("levels").get<std::vector<std::string>>();
-    column.encoding.pooled = json.at("pooled").get<std::vector<std::string>>();
-    if (schema.levels.size() > kMostParts || column.encoding.pooled.size() > kMostParts)
-      RefuseModel("a column has too many levels");
-  } else {
-    schema.lower = json.at("lower").get<double>();
-    schema.upper = json.at("upper").get<double>();
-    column.encoding.bins = json.at("bins").get<uint32_t>();
-  }
-  data::CheckEncoding(column.encoding);
   return column;
 }
 
@@ -160,7 +106,10 @@ FittedModel ModelOfParty(const FittedModel& model, size_t party) {
 
 std::string ModelJson(const FittedModel& model) {
   Json columns = Json::array();
-  for (const ModelColumn& column : model.columns) columns.push_back(ColumnJson(column));
+  for (const ModelColumn& column : model.columns) {
+    columns.push_back(data::EncodingJson(column.encoding));
+    columns.back()["party"] = column.party;
+  }
   const Json json = {{"format", kFormat},
                      {"parties", model.parties},
                      {"steps", model.steps},

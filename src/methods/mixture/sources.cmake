@@ -4,7 +4,6 @@ list(APPEND method_sources
   mixture/checkpoint.cc
   mixture/columns.cc
   mixture/forecast.cc
-  mixture/held_out_rows.cc
   mixture/mixture.cc
   mixture/model_file.cc
   mixture/paper.cc

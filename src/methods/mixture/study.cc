@@ -6,11 +6,11 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "methods/mixture/held_out_rows.h"
 #include "net/joint_draw.h"
 #include "report/document_report.h"
 #include "run/method/plan_privacy.h"
 #include "run/party/outcome.h"
+#include "stats/mixture/held_out_rows.h"
 
 namespace partita::methods::mixture {
 
@@ -95,10 +95,11 @@ RunRequest RunRequestOf(const MixtureStudy& study) {
 // What synthetic rows are compared with, for the owner: the rows with a value of their own in every
 // column. Without rows that were set aside it is all of them.
 std::shared_ptr<const RealRows> RowsToJudgeBy(const stats::mixture::Values& values,
-                                              const RowSplit& split, const data::Table& table) {
+                                              const stats::mixture::RowSplit& split,
+                                              const data::Table& table) {
   const auto usable = [&](std::vector<uint32_t> rows) {
     std::erase_if(rows, [&](uint32_t row) { return table.Neutral(row); });
-    return SelectRows(values, rows);
+    return stats::mixture::SelectRows(values, rows);
   };
   auto real = std::make_shared<RealRows>();
   real->test = usable(split.test.empty() ? split.train : split.test);
@@ -175,8 +176,10 @@ std::unique_ptr<MethodRows> MixtureStudy::PrepareRows(size_t party, const data::
     }
     digest.Raw(holding.table->neutral);
     const auto num_rows = static_cast<uint32_t>(*partition.blocks.front().count);
-    const RowSplit split = SplitRows(num_rows, spec().utility.test_rows, spec().utility.seed);
-    own->rows = stats::mixture::MakeRows(ModelLayout(held), SelectRows(values, split.train));
+    const stats::mixture::RowSplit split =
+        stats::mixture::SplitRows(num_rows, spec().utility.test_rows, spec().utility.seed);
+    own->rows = stats::mixture::MakeRows(ModelLayout(held),
+                                         stats::mixture::SelectRows(values, split.train));
     const std::vector<uint8_t>& neutral = holding.table->neutral;
     for (const uint32_t row : split.train) {
       if (!neutral.empty()) own->neutral.push_back(neutral[row]);

@@ -87,6 +87,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
   input.approvals = approvals.get();
   input.correlations = options.correlations;
   input.state = options.state;
+  input.write = options.write;
   input.accept_useless = options.accept_useless;
   input.row_sets = RowSetsPath(options.data);
   tls.roster = roster;

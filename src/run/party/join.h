@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,7 @@ struct JoinOptions {
   bool accept_useless = false;              // RunInput::accept_useless
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   std::filesystem::path state = {};         // RunInput::state
+  std::function<void(const study::DocumentFile&)> write = nullptr;  // PartyInput::write
   // How long to wait for the others to come up.
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<int>

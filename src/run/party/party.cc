@@ -9,6 +9,7 @@
 #include "net/hello.h"
 #include "net/stop.h"
 #include "run/ledger/run_ledger.h"
+#include "run/method/first_files.h"
 #include "run/party/build_plan.h"
 #include "run/party/finish.h"
 #include "run/party/local_data.h"
@@ -278,6 +279,10 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   outcome.study_hash = ToHex(study::StudyHash(identity, commitments));
 
   // The connections are closed: what fails now is this party's alone.
+  const auto* first = dynamic_cast<const HasFirstFiles*>(&study);
+  if (input.write && first != nullptr) {
+    for (const study::DocumentFile& file : first->FirstFiles(*result)) input.write(file);
+  }
   study.Conclude(input.party, *result, outcome, progress);
   if (input.keep == Keep::kOpenings) outcome.protocol = std::move(result);
   outcome.seconds = SecondsSince(start);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "run/method/study.h"
 #include "run/party/local_data.h"
 #include "run/party/outcome.h"
+#include "study/plan/document.h"
 
 namespace partita::run {
 
@@ -33,7 +35,10 @@ struct PartyInput {
   std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
   bool accept_useless = false;              // RunInput::accept_useless
   std::filesystem::path row_sets = {};      // the record of row_sets.h; empty: none is kept
-  Keep keep = Keep::kResult;                // kOpenings: of a rehearsal, on made-up rows
+  // Writes a file beside the result (HasFirstFiles) and throws nothing; null: nothing is
+  // written.
+  std::function<void(const study::DocumentFile&)> write = nullptr;
+  Keep keep = Keep::kResult;  // kOpenings: of a rehearsal, on made-up rows
 };
 
 // Makes the connection; called once the party's own table has been read and checked.
@@ -48,7 +53,8 @@ using Connector = std::function<std::unique_ptr<net::Transport>(bool only_to_sto
 // Errors are those of every layer, as Error. When this party fails after the connection was made,
 // its peers are told (public facts only) and stop too; when its table fails the checks it still
 // connects to tell them. Nothing is written
-// to disk but the ledger, the mark of the stored correlations, which is there before they are
+// to disk but the first files, the ledger, the mark of the stored correlations, which is there
+// before they are
 // used, and the record of served rows.
 PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connector& connect,
                       crypto::RandomSource& random, Progress& progress);

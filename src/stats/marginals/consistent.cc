@@ -37,29 +37,34 @@ void AddWeighted(std::span<const double> values, double weight, std::vector<doub
 }  // namespace
 
 ConsistentTables MakeConsistent(const TableSet& set, std::span<const double> noisy,
-                                std::optional<double> rows) {
+                                std::optional<double> rows, const TableWeights& table_weights) {
   if (noisy.size() != set.num_cells) {
     throw Error(ErrorCode::kUsage, "There is not one number for each cell", "");
   }
   const size_t d = set.attributes.size();
   std::vector<std::vector<double>> effects;
-  std::vector<double> weights(d, 1);
+  std::vector<double> weights;
+  const auto precision = [&](size_t table) {
+    return WeightOf(table_weights, table) * WeightOf(table_weights, table);
+  };
   for (size_t a = 0; a < d; ++a) {
-    const std::span<const double> cells = set.tables[a].Of(noisy);
-    effects.emplace_back(cells.begin(), cells.end());
+    effects.emplace_back(set.attributes[a].levels, 0);
+    weights.push_back(precision(a));
+    AddWeighted(set.tables[a].Of(noisy), weights[a], effects[a]);
   }
   double total = 0, total_weight = 0;
   std::vector<Margins> margins;
-  for (const CountTable& table : set.tables) {
-    const double cells = static_cast<double>(table.cells());
-    total += Sum(table.Of(noisy)) / cells;
-    total_weight += 1 / cells;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    const double weight = precision(t), cells = static_cast<double>(table.cells());
+    total += weight * Sum(table.Of(noisy)) / cells;
+    total_weight += weight / cells;
     if (table.one_way()) continue;
     margins.push_back(MarginsOf(table, table.Of(noisy)));
-    AddWeighted(margins.back().rows, 1.0 / table.columns, effects[table.first]);
-    AddWeighted(margins.back().columns, 1.0 / table.rows, effects[table.second]);
-    weights[table.first] += 1.0 / table.columns;
-    weights[table.second] += 1.0 / table.rows;
+    AddWeighted(margins.back().rows, weight / table.columns, effects[table.first]);
+    AddWeighted(margins.back().columns, weight / table.rows, effects[table.second]);
+    weights[table.first] += weight / table.columns;
+    weights[table.second] += weight / table.rows;
   }
   ConsistentTables result;
   result.rows = rows.value_or(total / total_weight);

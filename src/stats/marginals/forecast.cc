@@ -27,15 +27,25 @@ ProductModel MadeUpGroups(const TableSet& set, size_t groups, blr::Variates& var
 }  // namespace
 
 std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
+                                          const TableWeights& weights,
+                                          std::span<const ImpossibleCell> impossible,
                                           crypto::RandomSource& source) {
   blr::Variates variates(source);
   std::vector<std::vector<double>> forecast;
   for (const size_t groups : kForecastGroups) {
-    const Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);
-    NoisyTables noisy = {Count(set, codes), noise_stddev, static_cast<double>(rows)};
+    Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);
+    MendImpossible(set, impossible, codes, source);
+    NoisyTables noisy = {Count(set, codes),
+                         noise_stddev,
+                         static_cast<double>(rows),
+                         {impossible.begin(), impossible.end()},
+                         weights};
     std::vector<double> truth = noisy.cells;
     for (double& share : truth) share /= static_cast<double>(rows);
-    for (double& cell : noisy.cells) cell += noise_stddev * variates.Normal();
+    for (size_t t = 0; t < set.tables.size(); ++t) {
+      for (double& cell : set.tables[t].Of(std::span<double>(noisy.cells)))
+        cell += noisy.Stddev(t) * variates.Normal();
+    }
     const Choice choice = ChooseGenerator(set, noisy, source);
     forecast.push_back(TotalVariations(set, truth, TablesOf(set, choice.generator)));
   }

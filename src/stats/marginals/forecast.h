@@ -9,9 +9,11 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "crypto/random.h"
+#include "stats/marginals/possible.h"
 #include "stats/marginals/tables.h"
 
 namespace partita::stats::marginals {
@@ -19,8 +21,11 @@ namespace partita::stats::marginals {
 inline constexpr std::array<size_t, 3> kForecastGroups = {1, 4, 12};
 
 // Total variation by table between made-up rows and the generator's tables; one entry per
-// kForecastGroups. rows >= 1.
+// kForecastGroups. rows >= 1. noise_stddev: of a table of weight 1. Made-up rows have no impossible
+// cell.
 std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
+                                          const TableWeights& weights,
+                                          std::span<const ImpossibleCell> impossible,
                                           crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

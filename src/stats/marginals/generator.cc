@@ -9,29 +9,38 @@
 
 #include "base/error.h"
 #include "stats/blr/variates.h"
+#include "stats/marginals/apportion.h"
+#include "stats/marginals/blend.h"
 #include "stats/marginals/consistent.h"
 
 namespace partita::stats::marginals {
 namespace {
 
 constexpr double kThinning = 0.6;
+// With next to no rows, and their number unknown, its estimate may be anything.
+constexpr double kFewestRows = 1;
 constexpr double kAboveNoise = 1.25;
 constexpr size_t kProductSteps = 300, kGrowthSteps = 40, kTreeSteps = 200;
 
 struct Shares {
   std::vector<double> cells;
-  double noise_stddev = 0;
+  double noise_stddev = 0;  // of a table of weight 1
+  TableWeights weights;
 };
 
 Shares SharesOf(const TableSet& set, const NoisyTables& noisy) {
   if (!(noisy.noise_stddev > 0)) {
     throw Error(ErrorCode::kUsage, "Noisy tables have no noise", "Give its standard deviation.");
   }
-  ConsistentTables tables = MakeConsistent(set, noisy.cells, noisy.rows);
-  // With next to no rows, and their number unknown, the estimate may be anything.
-  const double rows = std::max(tables.rows, 1.0);
+  // Impossible cells are known to be 0: their noise is kept out of the margins of their tables,
+  // too.
+  std::vector<double> cells = noisy.cells;
+  for (const ImpossibleCell& cell : noisy.impossible) cells[CellOf(set, cell)] = 0;
+  ConsistentTables tables = MakeConsistent(set, cells, noisy.rows, noisy.weights);
+  for (const ImpossibleCell& cell : noisy.impossible) tables.cells[CellOf(set, cell)] = 0;
+  const double rows = std::max(tables.rows, kFewestRows);
   for (double& cell : tables.cells) cell /= rows;
-  return {std::move(tables.cells), noisy.noise_stddev / rows};
+  return {std::move(tables.cells), noisy.noise_stddev / rows, noisy.weights};
 }
 
 // What noise alone is expected to give a pair's distance (L1) from a model without it.
@@ -62,13 +71,14 @@ std::vector<Edge> StrongPairs(const TableSet& set, const Shares& shares,
     Edge edge;
   };
   std::vector<Strong> strong;
-  for (const CountTable& table : set.tables) {
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
     if (table.one_way()) continue;
     double distance = 0;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       distance += std::abs(shares.cells[i] - model[i]);
     }
-    const double noise = NoiseDistance(table, shares.noise_stddev);
+    const double noise = NoiseDistance(table, shares.noise_stddev / WeightOf(shares.weights, t));
     if (distance > kAboveNoise * noise) {
       strong.push_back({distance - noise, {table.first, table.second}});
     }
@@ -104,7 +114,8 @@ std::vector<Edge> Forest(const TableSet& set, const Shares& shares) {
 std::vector<Edge> Grown(const TableSet& set, const Shares& shares, std::vector<Edge> edges) {
   // The bound on the tree's cells rises with the rounds, so that the first ones do not fill it.
   for (size_t round = 1; round <= kGrowthRounds; ++round) {
-    const TreeModel model = FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps);
+    const TreeModel model =
+        FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps, shares.weights);
     const std::vector<Edge> strong = StrongPairs(set, shares, TablesOf(set, model));
     const size_t most_cells = kTreeCells * round / kGrowthRounds;
     size_t added = 0;
@@ -125,9 +136,10 @@ std::vector<Edge> Grown(const TableSet& set, const Shares& shares, std::vector<E
 
 std::vector<SquaredDistance> Distances(const TableSet& set, const NoisyTables& noisy,
                                        std::span<const double> shares, double rows) {
-  const double variance = noisy.noise_stddev * noisy.noise_stddev;
   std::vector<SquaredDistance> distances;
-  for (const CountTable& table : set.tables) {
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    const double variance = noisy.Stddev(t) * noisy.Stddev(t);
     double sum = 0;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       const double difference = noisy.cells[i] - rows * shares[i];
@@ -141,11 +153,15 @@ std::vector<SquaredDistance> Distances(const TableSet& set, const NoisyTables& n
   return distances;
 }
 
-double Score(const NoisyTables& noisy, std::span<const double> shares, double rows) {
+double Score(const TableSet& set, const NoisyTables& noisy, std::span<const double> shares,
+             double rows) {
   double sum = 0;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    const double difference = (noisy.cells[i] - rows * shares[i]) / noisy.noise_stddev;
-    sum += difference * difference;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
+      const double difference = (noisy.cells[i] - rows * shares[i]) / noisy.Stddev(t);
+      sum += difference * difference;
+    }
   }
   return sum / static_cast<double>(shares.size());
 }
@@ -175,15 +191,21 @@ std::vector<Candidate> AllCandidates() {
   return candidates;
 }
 
+TreeModel FitGraph(const TableSet& set, const NoisyTables& noisy, std::span<const Edge> edges) {
+  const Shares shares = SharesOf(set, noisy);
+  return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps, shares.weights);
+}
+
 Generator FitGenerator(const TableSet& set, const NoisyTables& noisy, const Candidate& candidate,
                        crypto::RandomSource& source) {
   const Shares shares = SharesOf(set, noisy);
   if (candidate.kind == CandidateKind::kProducts) {
-    return FitProducts(set, shares.cells, candidate.components, kProductSteps, source);
+    return FitProducts(set, shares.cells, candidate.components, kProductSteps, source,
+                       shares.weights);
   }
   std::vector<Edge> edges = Forest(set, shares);
   if (candidate.kind == CandidateKind::kTree) edges = Grown(set, shares, std::move(edges));
-  return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps);
+  return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps, shares.weights);
 }
 
 std::vector<double> TablesOf(const TableSet& set, const Generator& generator) {
@@ -196,13 +218,53 @@ Codes DrawRows(const TableSet& set, const Generator& generator, size_t rows,
                     generator);
 }
 
-ThinnedTables Thin(const NoisyTables& noisy, crypto::RandomSource& source) {
+std::vector<double> TablesOf(const TableSet& set, const Blend& blend) {
+  std::vector<std::vector<double>> tables;
+  for (const Generator& part : blend.parts) tables.push_back(TablesOf(set, part));
+  return Blended(blend.shares, tables);
+}
+
+Codes DrawRows(const TableSet& set, const Blend& blend, size_t rows, crypto::RandomSource& source) {
+  if (blend.parts.size() == 1) return DrawRows(set, blend.parts.front(), rows, source);
+  blr::Variates variates(source);
+  const std::vector<uint32_t> sizes = Apportion(rows, blend.shares, variates);
+  std::vector<size_t> order(rows);
+  std::iota(order.begin(), order.end(), size_t{0});
+  Shuffle(std::span<size_t>(order), variates);
+  Codes codes(set.attributes.size(), std::vector<uint16_t>(rows));
+  size_t first = 0;
+  for (size_t j = 0; j < sizes.size(); ++j) {
+    const Codes part = DrawRows(set, blend.parts[j], sizes[j], source);
+    for (size_t a = 0; a < codes.size(); ++a) {
+      for (size_t n = 0; n < sizes[j]; ++n) codes[a][order[first + n]] = part[a][n];
+    }
+    first += sizes[j];
+  }
+  return codes;
+}
+
+std::string ChoiceName(const Choice& choice) {
+  const std::vector<Candidate> candidates = AllCandidates();
+  std::string name;
+  for (size_t j = 0; j < candidates.size(); ++j) {
+    if (choice.shares[j] == 1) return CandidateName(candidates[j]);
+    if (choice.shares[j] == 0) continue;
+    name += fmt::format("{}{} ({:.0f} %)", name.empty() ? "" : ", ", CandidateName(candidates[j]),
+                        100 * choice.shares[j]);
+  }
+  return name;
+}
+
+ThinnedTables Thin(const TableSet& set, const NoisyTables& noisy, crypto::RandomSource& source) {
   ThinnedTables thinned = {noisy, noisy};
   blr::Variates variates(source);
-  for (size_t i = 0; i < noisy.cells.size(); ++i) {
-    const double fresh = noisy.noise_stddev * variates.Normal();
-    thinned.fit.cells[i] += kThinning * fresh;
-    thinned.score.cells[i] -= fresh / kThinning;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
+      const double fresh = noisy.Stddev(t) * variates.Normal();
+      thinned.fit.cells[i] += kThinning * fresh;
+      thinned.score.cells[i] -= fresh / kThinning;
+    }
   }
   thinned.fit.noise_stddev *= std::sqrt(1 + kThinning * kThinning);
   thinned.score.noise_stddev *= std::sqrt(1 + 1 / (kThinning * kThinning));
@@ -211,23 +273,24 @@ ThinnedTables Thin(const NoisyTables& noisy, crypto::RandomSource& source) {
 
 Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy,
                        crypto::RandomSource& source) {
-  const ThinnedTables thinned = Thin(noisy, source);
+  const ThinnedTables thinned = Thin(set, noisy, source);
   Choice choice;
-  choice.rows = std::max(MakeConsistent(set, noisy.cells, noisy.rows).rows, 0.0);
-  const double thinned_rows = MakeConsistent(set, thinned.fit.cells, noisy.rows).rows;
-  std::vector<double> best;
-  for (const Candidate& candidate : AllCandidates()) {
-    const std::vector<double> shares =
-        TablesOf(set, FitGenerator(set, thinned.fit, candidate, source));
-    const double score = Score(thinned.score, shares, thinned_rows);
-    if (choice.scores.empty() || score < *std::ranges::min_element(choice.scores)) {
-      choice.chosen = candidate;
-      best = shares;
-    }
-    choice.scores.push_back(score);
+  choice.rows = std::max(MakeConsistent(set, noisy.cells, noisy.rows, noisy.weights).rows, 0.0);
+  const double thinned_rows =
+      std::max(MakeConsistent(set, thinned.fit.cells, noisy.rows, noisy.weights).rows, kFewestRows);
+  const std::vector<Candidate> candidates = AllCandidates();
+  std::vector<std::vector<double>> fits;
+  for (const Candidate& candidate : candidates) {
+    fits.push_back(TablesOf(set, FitGenerator(set, thinned.fit, candidate, source)));
+    choice.scores.push_back(Score(set, thinned.score, fits.back(), thinned_rows));
   }
-  choice.distances = Distances(set, thinned.score, best, thinned_rows);
-  choice.generator = FitGenerator(set, noisy, choice.chosen, source);
+  choice.shares = BlendWeights(set, thinned.score, thinned_rows, fits);
+  choice.distances = Distances(set, thinned.score, Blended(choice.shares, fits), thinned_rows);
+  for (size_t j = 0; j < candidates.size(); ++j) {
+    if (choice.shares[j] == 0) continue;
+    choice.generator.shares.push_back(choice.shares[j]);
+    choice.generator.parts.push_back(FitGenerator(set, noisy, candidates[j], source));
+  }
   return choice;
 }
 

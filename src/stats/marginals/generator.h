@@ -3,16 +3,21 @@
 // Candidates   Products of 1, 2, 4, 12, 40, 100 and 250 components (product_model.h; one: independent
 //              attributes), a forest of pairs, and a junction tree grown from it (tree_model.h).
 // Edges        A pair is taken where its distance (L1) from the model so far exceeds 1.25 times what
-//              noise alone gives it, sqrt(2/pi) sigma_ab cells with sigma_ab^2 = sigma^2
+//              noise alone gives it, sqrt(2/pi) sigma_ab cells with sigma_ab^2 = sigma^2 (of the
+//              table)
 //              (1 - 1/rows)(1 - 1/columns): first the strongest forest, measured from independence;
 //              then, in kGrowthRounds rounds, others by their distance from the fit, while the tree
 //              has at most kTreeCells cells.
 // Choice       Y1 = Y + 0.6 Z and Y2 = Y - Z / 0.6 with fresh Z of the noise's law are independent
-//              given the counts (exactly so for Gaussian noise). Every candidate is fitted to Y1; the
-//              one with the least |Y2 - fit|^2 is fitted again to Y. No budget and no rows.
+//              given the counts (exactly so for Gaussian noise). Every candidate is fitted to Y1;
+//              what
+//              share of the rows each gives is chosen for the least |Y2 - fit|^2 (blend.h), and
+//              those with a
+//              share are fitted again to Y. No budget and no rows.
 // Distance     |Y2 - fit|^2 - cells sigma2^2 estimates a fixed fit's squared distance from the counts without bias.
-//              Of the chosen one it is that of its fit to Y1, which has more noise than
-//              the one that is handed out, and the least of several scores: an estimate, not a bound.
+//              Of the chosen blend it is that of fits to Y1, which have more noise than
+//              those that are handed out, and its shares were chosen by it: an estimate, not a
+//              bound.
 #pragma once
 
 #include <optional>
@@ -22,6 +27,7 @@
 #include <vector>
 
 #include "crypto/random.h"
+#include "stats/marginals/possible.h"
 #include "stats/marginals/product_model.h"
 #include "stats/marginals/tables.h"
 #include "stats/marginals/tree_model.h"
@@ -32,8 +38,12 @@ inline constexpr size_t kTreeCells = 60'000, kGrowthRounds = 3;
 
 struct NoisyTables {
   std::vector<double> cells;   // as opened
-  double noise_stddev = 0;     // per cell
+  double noise_stddev = 0;     // per cell of a table of weight 1
   std::optional<double> rows;  // where their number is public
+  std::vector<ImpossibleCell> impossible = {};
+  TableWeights weights = {};  // positive
+
+  double Stddev(size_t table) const { return noise_stddev / WeightOf(weights, table); }
 };
 
 enum class CandidateKind { kProducts, kForest, kTree };
@@ -50,7 +60,10 @@ using Generator = std::variant<ProductModel, TreeModel>;
 // The source gives the start of products. Throws kUsage for a noise_stddev that is not positive.
 Generator FitGenerator(const TableSet& set, const NoisyTables& noisy, const Candidate& candidate,
                        crypto::RandomSource& source);
+// The graphical model of these pairs; their cliques must fit into the memory (junction_tree.h).
+TreeModel FitGraph(const TableSet& set, const NoisyTables& noisy, std::span<const Edge> edges);
 std::vector<double> TablesOf(const TableSet& set, const Generator& generator);  // shares
+// Without regard to impossible cells (MendImpossible).
 Codes DrawRows(const TableSet& set, const Generator& generator, size_t rows,
                crypto::RandomSource& source);
 
@@ -58,20 +71,32 @@ Codes DrawRows(const TableSet& set, const Generator& generator, size_t rows,
 struct ThinnedTables {
   NoisyTables fit, score;
 };
-ThinnedTables Thin(const NoisyTables& noisy, crypto::RandomSource& source);
+ThinnedTables Thin(const TableSet& set, const NoisyTables& noisy, crypto::RandomSource& source);
 
 // An estimate of a squared distance, in squared counts.
 struct SquaredDistance {
   double estimate = 0, standard_error = 0;
 };
 
-struct Choice {
-  Candidate chosen;
-  std::vector<double> scores;              // of AllCandidates(): |Y2 - fit|^2 / sigma2^2 per cell
-  std::vector<SquaredDistance> distances;  // by table: of the chosen candidate's fit to Y1
-  double rows = 0;                         // public, or their estimate
-  Generator generator;
+// Generators that give a share of the rows each.
+struct Blend {
+  std::vector<double> shares;  // positive, sum 1
+  std::vector<Generator> parts;
 };
+std::vector<double> TablesOf(const TableSet& set, const Blend& blend);
+// Whole numbers of rows by part, in random order.
+Codes DrawRows(const TableSet& set, const Blend& blend, size_t rows, crypto::RandomSource& source);
+
+struct Choice {
+  std::vector<double> scores;              // of AllCandidates(): |Y2 - fit|^2 / sigma2^2 per cell
+  std::vector<double> shares;              // of rows, by candidate; sum 1
+  std::vector<SquaredDistance> distances;  // by table: of the blend of fits to Y1
+  double rows = 0;                         // public, or their estimate
+  Blend generator;
+
+  bool IsIndependent() const { return shares[0] == 1; }
+};
+std::string ChoiceName(const Choice& choice);  // "tree", "products 4 (57 %), products 12 (43 %)"
 Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy, crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

@@ -7,23 +7,39 @@
 
 namespace partita::stats::marginals {
 
+privacy::GridL2Sensitivity LiftedSensitivity(std::span<const uint64_t> lifts,
+                                             privacy::Adjacency adjacency,
+                                             uint32_t rows_per_person) {
+  UInt128 squares = 0;
+  for (const uint64_t lift : lifts) squares += UInt128{lift} * lift;
+  squares *= adjacency == privacy::Adjacency::kReplace ? 2 : 1;
+  squares *= UInt128{rows_per_person} * rows_per_person;
+  constexpr double kUp = std::numeric_limits<double>::infinity();
+  auto rounded = static_cast<double>(squares);
+  if (static_cast<UInt128>(rounded) < squares) rounded = std::nextafter(rounded, kUp);
+  // A root is off by half a unit at most; whether it was rounded down its rounded square cannot tell.
+  return privacy::GridL2Sensitivity(std::nextafter(std::sqrt(rounded), kUp));
+}
+
 privacy::L2Sensitivity TablesSensitivity(size_t tables, privacy::Adjacency adjacency,
                                          uint32_t rows_per_person) {
-  const double cells = (adjacency == privacy::Adjacency::kReplace ? 2.0 : 1.0) *
-                       static_cast<double>(tables) * rows_per_person * rows_per_person;
-  // A root is off by half a unit at most; whether it was rounded down its rounded square cannot tell.
+  const std::vector<uint64_t> lifts(tables, kUnitLift);
   return privacy::L2Sensitivity(
-      std::nextafter(std::sqrt(cells), std::numeric_limits<double>::infinity()));
+      std::ldexp(LiftedSensitivity(lifts, adjacency, rows_per_person).value(), -kNoiseGridBits));
 }
 
 privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity) {
   return privacy::GridL2Sensitivity(std::ldexp(sensitivity.value(), kNoiseGridBits));
 }
 
+bool HasForeign(const CountTable& table, std::span<const size_t> holders, size_t holder) {
+  return holders[table.first] != holder || holders[table.second] != holder;
+}
+
 size_t TablesWithForeign(const TableSet& set, std::span<const size_t> holders, size_t holder) {
   size_t count = 0;
   for (const CountTable& table : set.tables) {
-    count += holders[table.first] != holder || holders[table.second] != holder ? 1 : 0;
+    count += HasForeign(table, holders, holder) ? 1 : 0;
   }
   return count;
 }

@@ -8,6 +8,9 @@
 //                column. All three are attained (tests enumerate them).
 //              The whole vector is one Gaussian mechanism: the number of tables stands in the
 //              sensitivity, once.
+// Weights      Where a table's counts are multiplied by a lift before noise is added, T is the sum
+// of squared
+//              lifts: the vector is what opens, whatever its tables are worth.
 // Grid         Counts are whole, noise is not: it is drawn on multiples of 2^-20. On whole numbers
 //              the law of the sum over thousands of cells is not close enough to a Gaussian to be
 //              accounted for as one (the gap of discrete_gaussian_mechanism.h is above 1 for Adult
@@ -15,6 +18,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -34,6 +38,15 @@ privacy::L2Sensitivity TablesSensitivity(size_t tables, privacy::Adjacency adjac
 // The same in units of the grid.
 privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity);
 
+// In units of the grid, of tables whose counts are multiplied by these lifts; rounded up.
+privacy::GridL2Sensitivity LiftedSensitivity(std::span<const uint64_t> lifts,
+                                             privacy::Adjacency adjacency,
+                                             uint32_t rows_per_person);
+// Of weight 1.
+inline constexpr uint64_t kUnitLift = uint64_t{1} << kNoiseGridBits;
+
+// Whether an attribute of the table is not held by `holder`; holders[a] holds attribute a.
+bool HasForeign(const CountTable& table, std::span<const size_t> holders, size_t holder);
 // T': tables with an attribute that is not held by `holder`; holders[a] holds attribute a.
 size_t TablesWithForeign(const TableSet& set, std::span<const size_t> holders, size_t holder);
 

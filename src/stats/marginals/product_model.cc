@@ -42,6 +42,28 @@ Eigen::MatrixXf PairMatrix(const TableSet& set, std::span<const double> shares) 
   return matrix;
 }
 
+// D x D, and of the one-way tables D: precision of every cell, the largest 1; empty where all are
+// equal.
+struct Precisions {
+  Eigen::ArrayXXf pairs;
+  Eigen::ArrayXf ones;
+};
+
+Precisions PrecisionsOf(const TableSet& set, const TableWeights& weights) {
+  Precisions precisions;
+  if (weights.empty()) return precisions;
+  const double most = *std::ranges::max_element(weights);
+  std::vector<double> cells(set.num_cells);
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    std::ranges::fill(set.tables[t].Of(std::span<double>(cells)),
+                      weights[t] * weights[t] / (most * most));
+  }
+  precisions.pairs = PairMatrix(set, cells).array();
+  precisions.ones =
+      Eigen::Map<const Eigen::ArrayXd>(cells.data(), precisions.pairs.rows()).cast<float>();
+  return precisions;
+}
+
 class Adam {
  public:
   Adam(Eigen::Index rows, Eigen::Index columns)
@@ -61,9 +83,10 @@ class Adam {
 class ProductFit {
  public:
   ProductFit(const TableSet& set, std::span<const double> shares, size_t components,
-             crypto::RandomSource& source)
+             crypto::RandomSource& source, const TableWeights& weights)
       : first_(FirstLevels(set)),
         pairs_(PairMatrix(set, shares)),
+        precisions_(PrecisionsOf(set, weights)),
         one_way_(first_.back()),
         logits_(components, first_.back()),
         weight_logits_(Eigen::ArrayXXf::Zero(static_cast<Eigen::Index>(components), 1)),
@@ -90,7 +113,11 @@ class ProductFit {
       const Eigen::Index size = first_[a + 1] - first_[a];
       pairs.block(first_[a], first_[a], size, size).setZero();
     }
-    const Eigen::VectorXf ones = levels.transpose() * model.weights.matrix() - one_way_;
+    Eigen::VectorXf ones = levels.transpose() * model.weights.matrix() - one_way_;
+    if (precisions_.ones.size() > 0) {
+      pairs.array() *= precisions_.pairs;
+      ones.array() *= precisions_.ones;
+    }
     // Derivatives: a pair counts once though it stands twice in the matrix.
     const Eigen::ArrayXXf through_pairs = (levels * pairs).array();
     Eigen::ArrayXXf of_levels = through_pairs.rowwise() + ones.transpose().array();
@@ -134,6 +161,7 @@ class ProductFit {
  private:
   std::vector<Eigen::Index> first_;
   Eigen::MatrixXf pairs_;
+  Precisions precisions_;
   Eigen::VectorXf one_way_;
   Eigen::ArrayXXf logits_, weight_logits_;
   Adam of_logits_, of_weights_;
@@ -142,8 +170,8 @@ class ProductFit {
 }  // namespace
 
 ProductModel FitProducts(const TableSet& set, std::span<const double> shares, size_t components,
-                         size_t steps, crypto::RandomSource& source) {
-  ProductFit fit(set, shares, components, source);
+                         size_t steps, crypto::RandomSource& source, const TableWeights& weights) {
+  ProductFit fit(set, shares, components, source, weights);
   for (size_t step = 0; step < steps; ++step) fit.Step(step, steps);
   return fit.Model();
 }

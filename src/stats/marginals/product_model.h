@@ -4,7 +4,8 @@
 // off its diagonal, so that a step of the fit costs 4 K D^2 operations whatever the number of rows. It is
 // the model of the method `mixture`, learned from one noisy matrix.
 //
-// Fit: least squares over all cells of one-way and two-way tables by Adam (Kingma & Ba 2015) on
+// Fit: least squares, weighted by precision, over all cells of one-way and two-way tables by Adam
+// (Kingma & Ba 2015) on
 // logits, a fixed number of steps. Public arithmetic.
 #pragma once
 
@@ -27,7 +28,8 @@ struct ProductModel {
 // shares: of all tables, consistent (consistent.h), divided by the number of rows; may be negative.
 // One component: independent attributes. The source gives the start. components >= 1.
 ProductModel FitProducts(const TableSet& set, std::span<const double> shares, size_t components,
-                         size_t steps, crypto::RandomSource& source);
+                         size_t steps, crypto::RandomSource& source,
+                         const TableWeights& weights = {});
 
 // The model's tables, as shares.
 std::vector<double> TablesOf(const TableSet& set, const ProductModel& model);

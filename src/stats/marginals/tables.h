@@ -51,6 +51,14 @@ struct TableSet {
 // or too many.
 TableSet AllTables(std::vector<Attribute> attributes);
 
+// How precisely tables are measured, by table: the noise of a cell has a standard deviation divided
+// by it. 0: not
+// measured. Empty: all 1.
+using TableWeights = std::vector<double>;
+inline double WeightOf(const TableWeights& weights, size_t table) {
+  return weights.empty() ? 1 : weights[table];
+}
+
 // codes[a][n]: the level of attribute a in row n.
 using Codes = std::vector<std::vector<uint16_t>>;
 

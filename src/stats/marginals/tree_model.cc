@@ -64,11 +64,17 @@ struct Measured {
   const CountTable* table;
   size_t clique;
   std::vector<uint32_t> to;  // by cell of the clique
+  double precision;          // the largest is 1
 };
 
-std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tree) {
+std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tree,
+                                     const TableWeights& weights) {
+  const double most = weights.empty() ? 1 : *std::ranges::max_element(weights);
   std::vector<Measured> measured;
-  for (const CountTable& table : set.tables) {
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    const double weight = WeightOf(weights, t) / most;
+    if (weight == 0) continue;
     std::vector<uint32_t> attributes = {table.first};
     if (!table.one_way()) attributes.push_back(table.second);
     std::optional<size_t> smallest;
@@ -78,15 +84,17 @@ std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tr
       if (!smallest || clique.cells < tree.cliques[*smallest].cells) smallest = c;
     }
     if (!smallest) continue;
-    measured.push_back({&table, *smallest, Projection(set, tree.cliques[*smallest], attributes)});
+    measured.push_back(
+        {&table, *smallest, Projection(set, tree.cliques[*smallest], attributes), weight * weight});
   }
   return measured;
 }
 
 class TreeFit {
  public:
-  TreeFit(const TableSet& set, std::span<const double> shares, const JunctionTree& tree)
-      : shares_(shares), tree_(tree), measured_(MeasuredTables(set, tree)) {
+  TreeFit(const TableSet& set, std::span<const double> shares, const JunctionTree& tree,
+          const TableWeights& weights)
+      : shares_(shares), tree_(tree), measured_(MeasuredTables(set, tree, weights)) {
     for (const Measured& m : measured_) {
       Vector factor(m.table->cells(), 0);
       if (m.table->one_way()) {
@@ -138,8 +146,9 @@ class TreeFit {
       gradient.push_back(Sums(cliques[m.clique], m.to, m.table->cells()));
       const std::span<const double> wanted = m.table->Of(shares_);
       for (size_t i = 0; i < wanted.size(); ++i) {
-        gradient.back()[i] -= wanted[i];
-        objective += gradient.back()[i] * gradient.back()[i] / 2;
+        const double difference = gradient.back()[i] - wanted[i];
+        gradient.back()[i] = m.precision * difference;
+        objective += m.precision * difference * difference / 2;
       }
     }
   }
@@ -181,9 +190,9 @@ struct Reading {
 }  // namespace
 
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
-                  size_t steps) {
+                  size_t steps, const TableWeights& weights) {
   TreeModel model = {std::move(tree), {}};
-  TreeFit fit(set, shares, model.tree);
+  TreeFit fit(set, shares, model.tree, weights);
   for (size_t step = 0; step < steps; ++step) fit.Step();
   model.cliques = fit.Take();
   return model;

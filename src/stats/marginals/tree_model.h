@@ -2,8 +2,10 @@
 // Sheldon & Miklau, ICML 2019, Algorithm 1: entropic mirror descent with belief propagation).
 //
 // Of all distributions with the same tables it is the one of greatest entropy. Objective: half the
-// squared distance of the model's tables from the measured shares, over all one-way tables and all
-// pairs within a clique, whether or not the pair is an edge. A fixed number of steps; a step that
+// squared distance of the model's tables from the measured shares, weighted by precision, over all
+// one-way tables
+// and all pairs within a clique that are measured, whether or not the pair is an edge. A fixed
+// number of steps; a step that
 // does not lessen the objective is halved, one that does makes the next 1.5 times as long.
 #pragma once
 
@@ -24,7 +26,7 @@ struct TreeModel {
 
 // shares: consistent tables divided by the number of rows; may be negative.
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
-                  size_t steps);
+                  size_t steps, const TableWeights& weights = {});
 
 // All one-way and two-way tables of the model, as shares, those across cliques too: exact. Costs D
 // passes over the tree.

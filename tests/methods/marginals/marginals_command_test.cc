@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process.h"
@@ -65,6 +67,36 @@ TEST(MarginalsCommandTest, TheExampleRunsAndRowsAreDrawnAgain) {
   EXPECT_EQ(std::count(again.begin(), again.end(), '\n'), 26);
   EXPECT_FALSE(drawn["privacy"].is_null());
   EXPECT_THAT(drawn["purpose"].get<std::string>(), HasSubstr("pairs of columns"));
+  EXPECT_THAT(StudyFolder::Read(folder.path() + "/counts.csv"),
+              HasSubstr("column,level,with,with_level,count,lower,upper\nage,"));
+  EXPECT_EQ(report["result"]["quartiles"].size(), 9);  // of age, visits and cost
+  const auto women =
+      DataOf(Partita({"synthetic", "draw", folder.path() + "/model.json", "--folder",
+                      folder.path() + "/south", "--rows", "30", "--given",
+                      "smoking=" + report["result"]["counts"][2]["levels"][0].get<std::string>(),
+                      "--format", "json"}));
+  EXPECT_EQ(women["rows"], 30);
+  // Two tables for intervals, an estimate of each, and one interval.
+  std::filesystem::create_directory(folder.path() + "/west");
+  const auto sets = DataOf(Partita({"synthetic", "draw", folder.path() + "/model.json", "--folder",
+                                    folder.path() + "/west", "--sets", "3", "--for-intervals",
+                                    "sex,smoking", "--format", "json"}));
+  ASSERT_EQ(sets["files"].size(), 3);
+  EXPECT_EQ(sets["rows"], 800);
+  const std::string first = StudyFolder::Read(sets["files"][0]);
+  EXPECT_EQ(first.substr(0, first.find('\n')), "sex,smoking");
+  const std::string estimates = folder.path() + "/estimates.csv";
+  StudyFolder::Write(estimates, "term,estimate,se\na,1,0.5\na,2,0.5\nb,3,0.1\na,3,0.5\nb,5,0.1\n");
+  const auto combined = DataOf(Partita({"synthetic", "combine", estimates, "--format", "json"}));
+  ASSERT_EQ(combined["terms"].size(), 2);
+  EXPECT_EQ(combined["terms"][0]["tables"], 3);
+  EXPECT_EQ(combined["terms"][0]["estimate"], 2);
+  // (1 + 1/3) 1 - 0.25.
+  EXPECT_NEAR(combined["terms"][0]["se"].get<double>(), std::sqrt(4.0 / 3 - 0.25), 1e-12);
+  StudyFolder::Write(estimates, "term,estimate,se\na,1,0.5\n");
+  const ProcessResult one = Partita({"synthetic", "combine", estimates});
+  EXPECT_NE(one.exit_code, 0);
+  EXPECT_THAT(one.err, HasSubstr("has one estimate of 'a'"));
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "methods/marginals/given.h"
 #include "methods/marginals/study.h"
 #include "privacy/ledger/account_state.h"
 #include "run/ledger/ledger_charges.h"
@@ -112,7 +114,7 @@ TEST(MarginalsStudyTest, AnybodyDrawsFromTheFile) {
   const OpenedTables opened = ParseTablesJson(text);
   EXPECT_EQ(TablesJson(opened), text);
   const stats::marginals::Choice choice = ChooseFor(opened);
-  EXPECT_EQ(CandidateName(choice.chosen), ResultOf(outcomes[0])["generator"]);
+  EXPECT_EQ(ChoiceName(choice), ResultOf(outcomes[0])["generator"]);
   crypto::SystemRandom random;
   const std::vector<data::Table> drawn = DrawTables(opened, choice, 1000, 2, random);
   ASSERT_EQ(drawn.size(), 2u);
@@ -126,6 +128,146 @@ TEST(MarginalsStudyTest, AnybodyDrawsFromTheFile) {
     often += drawn[0].Get("visits").numbers[n] >= 3 ? 1 : 0;
   }
   EXPECT_GT(2 * often, rich);
+}
+
+// Sixty of 300 rows are set aside: they are in no count; each holder sees on its terminal how its
+// own columns of them compare, and
+// no file says it.
+TEST(MarginalsStudyTest, HoldersJudgeByRowsSetAside) {
+  for (const Split split : {Split::kColumns, Split::kRows}) {
+    Options options;
+    options.split = split;
+    options.privacy +=
+        "[analysis.utility]\ntest_rows = 60\nseed = 7\ntargets = [{variable = \"sex\", level = "
+        "\"m\"}]\n";
+    const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+    ASSERT_EQ(outcomes.size(), 3u);
+    ExpectPlannedTraffic(outcomes);
+    const json result = ResultOf(outcomes[0]);
+    const double blocks = split == Split::kRows ? 2 : 1;
+    EXPECT_EQ(result["rows"], 240 * blocks);
+    double counted = 0;
+    for (const double count : result["counts"][2]["counts"]) counted += count;
+    EXPECT_NEAR(counted, 240 * blocks, 8 * std::sqrt(2) * result["noise_stddev"].get<double>());
+    for (size_t p = 0; p < 2; ++p) {
+      const auto& sections = DocumentOf(outcomes[p]).sections;
+      const auto own = std::ranges::find_if(
+          sections, [](const study::DocumentSection& section) { return section.own_rows; });
+      ASSERT_NE(own, sections.end());
+      // Of columns split the target is at one holder; of rows split at both.
+      const bool predicts = split == Split::kRows || p == 0;
+      ASSERT_EQ(own->tables.size(), predicts ? 2u : 1u);
+      ASSERT_EQ(own->tables[0].rows.size(), 3u);
+      EXPECT_EQ(std::get<std::string>(own->tables[0].rows[1][0]), "synthetic");
+      for (const auto& row : own->tables[0].rows) {
+        EXPECT_GE(std::get<double>(row[1]), 0);
+        EXPECT_LE(std::get<double>(row[2]), 1);
+      }
+      if (split != Split::kRows) continue;
+      // Job follows sex: counted rows predict it without an error.
+      EXPECT_EQ(std::get<double>(own->tables[1].rows[0][2]), 1);
+      EXPECT_GT(std::get<double>(own->tables[1].rows[1][2]), 0.8);
+    }
+    EXPECT_EQ(DocumentOf(outcomes[1]).json.find("Own columns"), std::string::npos);
+  }
+}
+
+// Nobody tells how many rows there are: the number is estimated from what opened, outsiders' rows
+// of the statement are about
+// a row that is added or removed, and the file draws rows all the same.
+TEST(MarginalsStudyTest, TheNumberOfRowsMayBeHidden) {
+  Options options;
+  options.split = Split::kRows;
+  options.declares_rows = false;
+  options.privacy = "epsilon = 3\ndelta = 1e-5\nadjacency = \"add-remove\"\n";
+  options.analysis += "expected_rows = 500\n";
+  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+  ASSERT_EQ(outcomes.size(), 3u);
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes[0]);
+  const double stddev = result["noise_stddev"];
+  EXPECT_NE(result["rows"], 600);
+  EXPECT_NEAR(result["rows"], 600, 12 * stddev);
+  std::vector<RegistryRow> rows = RegistryRows(300, 0);
+  for (const RegistryRow& row : RegistryRows(300, 1)) rows.push_back(row);
+  ExpectCounts(result, TrueCounts(rows));
+  const auto study = Prepare(MarginalsText(options));
+  size_t added = 0, replaced = 0;
+  for (const privacy::StatementRow& row : AsMarginals(*study).statement.rows) {
+    if (row.loss.infinite) continue;
+    EXPECT_LE(row.loss.epsilon_upper, 3);
+    (row.adjacency == privacy::Adjacency::kAddRemove ? added : replaced) += 1;
+  }
+  EXPECT_GE(added, 1u);
+  EXPECT_GE(replaced, 2u);
+  const std::string& text = *FileOf(DocumentOf(outcomes[1]), "model.json");
+  const OpenedTables opened = ParseTablesJson(text);
+  EXPECT_FALSE(opened.noisy.rows.has_value());
+  EXPECT_EQ(TablesJson(opened), text);
+  crypto::SystemRandom random;
+  EXPECT_EQ(DrawTables(opened, ChooseFor(opened), 100, 1, random).front().num_rows, 100u);
+  EXPECT_THROW(DrawForIntervals(opened, {"sex", "job"}, 3, random), Error);
+}
+
+// Men have job u: other pairs are declared impossible, and tables of sex weigh more.
+TEST(MarginalsStudyTest, DeclaredPairsAndTargets) {
+  Options options;
+  options.analysis =
+      "columns = [{variable = \"income\", edges = [0, 20, 50, 100]}, \"visits\", \"sex\", "
+      "\"job\"]\n"
+      "impossible = [{sex = \"m\", job = \"v\"}, {sex = \"m\", job = \"x\"}, {sex = \"f\", job = "
+      "\"u\"}]\ntargets = [\"sex\"]\nsynthetic_rows = 400\n";
+  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+  ASSERT_EQ(outcomes.size(), 3u);
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes[0]);
+  double of_target = 0, of_others = 0;
+  for (const json& table : result["tables"]) {
+    const auto columns = table["columns"].get<std::vector<std::string>>();
+    (std::ranges::find(columns, "sex") != columns.end() ? of_target : of_others) =
+        table["noise_stddev"];
+  }
+  EXPECT_LT(of_target, of_others);
+  std::vector<double> income(3);
+  for (const RegistryRow& row : RegistryRows(300, 0))
+    income[row.income < 20 ? 0 : row.income < 50 ? 1 : 2] += 1;
+  for (size_t v = 0; v < 3; ++v)
+    EXPECT_NEAR(result["counts"][0]["counts"][v], income[v], 8 * of_others);
+  const std::string& csv = *FileOf(DocumentOf(outcomes[0]), "synthetic_1.csv");
+  EXPECT_EQ(csv.find(",m,v"), std::string::npos);
+  EXPECT_EQ(csv.find(",m,x"), std::string::npos);
+  EXPECT_EQ(csv.find(",f,u"), std::string::npos);
+  EXPECT_NE(csv.find(",m,u"), std::string::npos);
+  // Another party draws from the file: the declaration and the weights are in it.
+  const std::string& text = *FileOf(DocumentOf(outcomes[1]), "model.json");
+  const OpenedTables opened = ParseTablesJson(text);
+  EXPECT_EQ(TablesJson(opened), text);
+  crypto::SystemRandom random;
+  const data::Table drawn = DrawTables(opened, ChooseFor(opened), 500, 1, random).front();
+  for (size_t n = 0; n < 500; ++n)
+    EXPECT_FALSE(drawn.Get("sex").codes[n] == 1 && drawn.Get("job").codes[n] == 1);
+}
+
+TEST(MarginalsStudyTest, DrawsRowsOfAGroup) {
+  const Options options;
+  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+  const OpenedTables opened = ParseTablesJson(*FileOf(DocumentOf(outcomes[1]), "model.json"));
+  const stats::marginals::Choice choice = ChooseFor(opened);
+  crypto::SystemRandom random;
+  const data::Table men =
+      DrawGiven(opened, choice, ParseGiven(opened, {"sex=m", "income=[75, 100]"}), 200, random);
+  ASSERT_EQ(men.num_rows, 200u);
+  size_t often = 0;
+  for (size_t n = 0; n < 200; ++n) {
+    EXPECT_EQ(men.Get("sex").codes[n], 1);
+    EXPECT_GE(men.Get("income").numbers[n], 75);
+    often += men.Get("visits").numbers[n] >= 3 ? 1 : 0;
+  }
+  EXPECT_GT(often, 100u);  // visits follow income
+  EXPECT_THROW(ParseGiven(opened, {"sex"}), Error);
+  EXPECT_THROW(ParseGiven(opened, {"sexes=m"}), Error);
+  EXPECT_THROW(ParseGiven(opened, {"sex=x"}), Error);
+  EXPECT_THROW(ParseGiven(opened, {"sex=m", "sex=f"}), Error);
 }
 
 TEST(MarginalsStudyTest, MissingCellsAreALevel) {
@@ -357,6 +499,10 @@ TEST(MarginalsStudyTest, RefusesFilesThatAreNone) {
   EXPECT_TRUE(is_refused([](json& file) { file["columns"][0]["bins"] = 1; }));
   EXPECT_TRUE(is_refused([](json& file) { file["columns"][2]["levels"] = {"f"}; }));
   EXPECT_TRUE(is_refused([](json& file) { file.erase("columns"); }));
+  EXPECT_TRUE(is_refused([](json& file) { file["impossible"] = {{0, 0, 1}}; }));
+  EXPECT_TRUE(is_refused([](json& file) { file["impossible"] = {{0, 0, 1, 60}}; }));
+  EXPECT_TRUE(is_refused([](json& file) { file["weights"] = {1, 1}; }));
+  EXPECT_TRUE(is_refused([](json& file) { file["weights"] = std::vector<double>(10, 0); }));
 }
 
 }  // namespace

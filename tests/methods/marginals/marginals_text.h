@@ -17,6 +17,7 @@ struct Options {
   std::string engine = "dealer";
   Split split = Split::kColumns;
   size_t rows = 300;
+  bool declares_rows = true;       // else no block has a count
   size_t parties = 0;              // of rows split, two to five; 0: as few as the engine takes
   std::string missing = "refuse";  // with faulty_rows = "fill"
   std::string population;
@@ -44,8 +45,8 @@ inline std::string MarginalsText(const Options& options) {
   if (options.engine == "dealer") text += "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n";
   const size_t blocks = columns ? 1 : holders;
   for (size_t b = 0; b < blocks; ++b)
-    text += fmt::format("[[rows]]\nname = \"{}\"\ncount = {}\n",
-                        columns ? "all" : fmt::format("r{}", b), options.rows);
+    text += fmt::format("[[rows]]\nname = \"{}\"\n{}", columns ? "all" : fmt::format("r{}", b),
+                        options.declares_rows ? fmt::format("count = {}\n", options.rows) : "");
   if (columns) text += "[table]\nkey = \"id\"\n";
   return text + fmt::format(
                     "[[variable]]\nname = \"income\"\ntype = \"numeric\"\nlower = 0\nupper = 100\n"

@@ -129,12 +129,19 @@ std::vector<std::optional<std::vector<double>>> Open(
 void ExpectTwin(const std::string& engine, const Table& table, size_t parties) {
   const NoiseDesign design = DesignOf(table, parties);
   std::vector<std::vector<Int128>> shares;
-  std::vector<double> wanted = Truth(table);
   for (size_t p = 0; p < parties; ++p) {
     TestRandom random(100 + p);
     shares.push_back(DrawNoiseShare(design, random));
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      wanted[i] += std::ldexp(static_cast<double>(shares.back()[i]), -kNoiseGridBits);
+  }
+  std::vector<double> wanted = Truth(table);
+  for (size_t t = 0; t < table.task.set.tables.size(); ++t) {
+    const stats::marginals::CountTable& one = table.task.set.tables[t];
+    const auto lift =
+        table.task.lifts.empty() ? uint64_t{1} << kNoiseGridBits : table.task.lifts[t];
+    for (size_t i = one.offset; i < one.offset + one.cells(); ++i) {
+      Int128 sum = static_cast<Int128>(wanted[i]) * lift;
+      for (const std::vector<Int128>& share : shares) sum += share[i];
+      wanted[i] = static_cast<double>(sum) / static_cast<double>(lift);
     }
   }
   const auto opened = Open(engine, table, design, shares);
@@ -157,6 +164,18 @@ TEST(MarginalsProtocol, IsCountingWithNoise) {
       table.task.to = 1;
       ExpectTwin(setting.kind, table, setting.num_parties);
     }
+  }
+}
+
+// Tables of a target column are measured more precisely, on every engine.
+TEST(MarginalsProtocol, WeighsTables) {
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    SCOPED_TRACE(setting.kind);
+    Table table = MakeTable(Split::kColumns, setting.num_parties, 30, 1);
+    table.task.lifts = LiftsFor(table.task.set, {1});
+    ASSERT_EQ(table.task.lifts.size(), 15u);
+    EXPECT_GT(table.task.lifts[1], table.task.lifts[0]);
+    ExpectTwin(setting.kind, table, setting.num_parties);
   }
 }
 
@@ -265,6 +284,43 @@ TEST(MarginalsNoise, IsTheLargerOfWhatOutsidersAndPartiesNeed) {
   ExpectShare(added, Curator(12, kReplace));
   ExpectShare(DesignNoise({1, 1e-5, kReplace, 1, 3}, two.task, 2), 3 * Curator(12, kReplace));
   EXPECT_THROW(DesignOf(two, 2, 2), Error);
+}
+
+// Weights move noise between tables: the squared sensitivity stays that of tables of weight 1, of
+// which those with a
+// target have their share, and what a holder can learn follows its foreign tables' weights.
+TEST(MarginalsNoise, WeightsKeepTheSensitivity) {
+  Table table = MakeTable(Split::kColumns, 2, 9, 7);
+  const NoiseDesign equal = DesignOf(table, 2);
+  table.task.lifts = LiftsFor(table.task.set, {0});
+  const NoiseDesign weighted = DesignOf(table, 2);
+  EXPECT_NEAR(weighted.sensitivity.value(), equal.sensitivity.value(),
+              1e-5 * equal.sensitivity.value());
+  // Lifts are rounded down.
+  EXPECT_LE(weighted.sensitivity.value(), equal.sensitivity.value());
+  double with = 0, all = 0;
+  for (size_t t = 0; t < table.task.set.tables.size(); ++t) {
+    const double square = std::pow(WeightsOf(table.task)[t], 2);
+    all += square;
+    with += table.task.set.tables[t].first == 0 ? square : 0;
+  }
+  EXPECT_NEAR(with / all, kTargetShare, 1e-5);
+  // "a", "c" and "e" are at one holder, "b" and "d" at the other.
+  double most = 0;
+  for (const std::vector<size_t>& holders :
+       {std::vector<size_t>{0, 1, 0, 1, 0}, std::vector<size_t>{1, 0, 1, 0, 1}}) {
+    double foreign = 0;
+    for (size_t t = 0; t < table.task.set.tables.size(); ++t) {
+      const auto& one = table.task.set.tables[t];
+      const bool is_foreign = holders[one.first] != 0 || holders[one.second] != 0;
+      foreign += is_foreign ? std::pow(WeightsOf(table.task)[t], 2) : 0;
+    }
+    most = std::max(most, foreign);
+  }
+  EXPECT_NEAR(weighted.replace_sensitivity.value(), std::ldexp(std::sqrt(2 * most), kNoiseGridBits),
+              1e-5 * weighted.replace_sensitivity.value());
+  EXPECT_TRUE(LiftsFor(table.task.set, {}).empty());
+  EXPECT_TRUE(LiftsFor(table.task.set, {0, 1, 2, 3}).empty());
 }
 
 // The statement that goes with it: the promise holds against outsiders and every party, and no

@@ -68,8 +68,10 @@ TEST(MarginalsSection, NamesMistakes) {
        {"epsilon = 3", "epsilon = 11", "49:11:", "'epsilon' must be", "epsilon = 1"},
        {"epsilon = 3\n", "", "48:1:", "epsilon", "epsilon = 1"},
        {"delta = 1e-5", "delta = 0.5", "50:9:", "'delta' must be", "1e-5"},
-       {"adjacency = \"replace\"", "adjacency = \"add-remove\"", "51:13:", "number of rows",
-        "replace"},
+       {"adjacency = \"replace\"", "adjacency = \"add-remove\"",
+        "43:1:", "which block 'all' declares", "leave out the count"},
+       {"synthetic_rows = 50", "expected_rows = 9\nsynthetic_rows = 50",
+        "46:17:", "declares its number", "remove"},
        {"synthetic_rows = 50\n", "", "46:18:", "without 'synthetic_rows'", "synthetic_rows ="},
        {"synthetic_rows = 50", "synthetic_rows = 0", "46:18:", "must be from 1", "rows to draw"},
        {"missing = \"refuse\"\nfaulty_rows = \"fill\"", "missing = \"mi\"",
@@ -78,7 +80,74 @@ TEST(MarginalsSection, NamesMistakes) {
         "missing = \"complete\""},
        {"synthetic_rows = 50\nsynthetic_sets = 2", "synthetic_rows = 2000000\nsynthetic_sets = 3",
         "46:18:", "24000000 cells in all", "synthetic draw"},
+       {"bins = 4", "edges = [0, 100]", "45:42:", "'edges' has 2 numbers", "two bins or more"},
+       {"bins = 4", "edges = [0, 50, 90]", "45:12:", "do not increase from its lower",
+        "lower bound of the dictionary"},
+       {"bins = 4", "bins = 4, edges = [0, 50, 100]", "45:52:", "how many bins", "remove 'bins'"},
+       {"{variable = \"income\", bins = 4}", "{variable = \"sex\", edges = [0, 1]}",
+        "45:39:", "'edges' is for", "remove"},
+       {"synthetic_rows = 50", "impossible = [{sex = \"m\"}]\nsynthetic_rows = 50",
+        "46:15:", "a level of each of two columns", "pregnant"},
+       {"synthetic_rows = 50", "impossible = [{sex = \"x\", job = \"u\"}]\nsynthetic_rows = 50",
+        "46:22:", "x", "m"},
+       {"synthetic_rows = 50",
+        "impossible = [{sex = \"m\", job = \"u\"}, {sex = \"f\", job = \"u\"}]\nsynthetic_rows = "
+        "50",
+        "43:1:", "'job' has no possible level of 'sex'", "Leave out"},
+       {"synthetic_rows = 50", "targets = [\"income\", \"sex\", \"job\"]\nsynthetic_rows = 50",
+        "46:11:", "3 of 4 columns are targets", "one or a few"},
+       {"adjacency = \"replace\"\n",
+        "adjacency = \"replace\"\n[analysis.utility]\ntest_rows = 300\nseed = 1\n",
+        "53:13:", "300 are set aside", "a fifth"},
+       {"adjacency = \"replace\"\n",
+        "adjacency = \"replace\"\n[analysis.utility]\ntest_rows = 30\n", "52:1:", "seed", "seed ="},
        {"bins = 4", "bins = 590", "43:1:", "601 levels in all ('income' has 590)", "wider bins"}});
+}
+
+TEST(MarginalsSection, ReadsWhatIsDeclared) {
+  Options options;
+  options.analysis =
+      "columns = [{variable = \"income\", edges = [0, 1, 10, 100]}, \"visits\", \"sex\", \"job\"]\n"
+      "impossible = [{job = \"u\", sex = \"f\"}, {income = \"[0, 1)\", visits = \"5\"}]\n"
+      "targets = [\"sex\"]\n";
+  options.privacy +=
+      "[analysis.utility]\ntest_rows = 60\nseed = 7\ntargets = [{variable = \"sex\", level = "
+      "\"m\"}]\n";
+  const study::StudyFile file = Parse(MarginalsText(options));
+  const Spec& spec = SpecOf(file.analyses.front());
+  EXPECT_EQ(LevelNames(spec.columns[0]),
+            (std::vector<std::string>{"[0, 1)", "[1, 10)", "[10, 100]"}));
+  ASSERT_EQ(spec.impossible.size(), 2u);
+  EXPECT_EQ(spec.impossible[0].first, 2u);
+  EXPECT_EQ(spec.impossible[0].first_level, 0u);
+  EXPECT_EQ(spec.impossible[0].second, 3u);
+  EXPECT_EQ(spec.impossible[1].second_level, 5u);
+  EXPECT_EQ(spec.targets, (std::vector<uint32_t>{2}));
+  EXPECT_EQ(spec.utility.test_rows, 60u);
+  EXPECT_EQ(spec.utility.seed, 7u);
+  ASSERT_EQ(spec.utility.targets.size(), 1u);
+  EXPECT_EQ(spec.utility.targets[0].level, 1u);
+}
+
+// Rows whose number is not public: no count, and a guess for the forecast.
+TEST(MarginalsSection, HiddenNumbersOfRows) {
+  Options options;
+  options.split = testing::Split::kRows;
+  options.declares_rows = false;
+  options.privacy = "epsilon = 3\ndelta = 1e-5\nadjacency = \"add-remove\"\n";
+  options.analysis += "expected_rows = 500\n";
+  const study::StudyFile file = Parse(MarginalsText(options));
+  const Spec& spec = SpecOf(file.analyses.front());
+  EXPECT_EQ(spec.adjacency, privacy::Adjacency::kAddRemove);
+  EXPECT_EQ(spec.expected_rows, 500u);
+  const std::string text = MarginalsText(options);
+  study::ExpectMistakes(
+      [](const std::string& edited) { Parse(edited); }, "s.toml", text,
+      {{"expected_rows = 500\n", "", "42:1:", "expected_rows", "expected_rows = 5000"},
+       {"\"add-remove\"", "\"replace\"", "42:1:", "takes the number of rows as public",
+        "add-remove"},
+       {"\"add-remove\"\n", "\"add-remove\"\n[analysis.utility]\ntest_rows = 9\nseed = 1\n",
+        "52:1:", "by their place among a public number", "leave out"}});
 }
 
 // What is said of a column counts, not what would be taken if nothing were: ten bins do not fit

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "methods/mixture/held_out_rows.h"
 #include "methods/mixture/model_file.h"
 #include "run/party/build_plan.h"
+#include "stats/mixture/held_out_rows.h"
 #include "tests/methods/mixture/mixture_study.h"
 
 namespace partita::methods::mixture::mixture_studies::mixture_holders_test {
@@ -112,7 +112,7 @@ TEST_F(MixtureHoldersTest, TheSameRowsAreSetAsideEverywhere) {
   options.utility = kSetAside;
   const auto study = Prepare(options);
   const MixtureStudy& prepared = AsMixture(*study);
-  const auto split = SplitRows(kRows, 20, 3);
+  const auto split = stats::mixture::SplitRows(kRows, 20, 3);
   std::map<size_t, stats::mixture::Values> test;
   for (size_t party = 0; party < 2; ++party) {
     data::Table table;

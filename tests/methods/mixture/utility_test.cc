@@ -9,7 +9,7 @@
 
 #include "crypto/prg.h"
 #include "methods/mixture/cells.h"
-#include "methods/mixture/held_out_rows.h"
+#include "stats/mixture/held_out_rows.h"
 #include "stats/mixture/predictive.h"
 #include "tests/data/expect_error.h"
 #include "tests/data/tables.h"
@@ -18,6 +18,9 @@ namespace partita::methods::mixture::utility_test {
 namespace {
 
 using data::EncodingKind;
+using stats::mixture::RowSplit;
+using stats::mixture::SelectRows;
+using stats::mixture::SplitRows;
 using stats::mixture::Values;
 
 crypto::Key KeyOf(uint8_t seed) { return crypto::Key(std::array<uint8_t, 32>{seed}); }
@@ -187,7 +190,7 @@ TEST(DpviUtilityTest, RowsAreSetAsideInPublic) {
   EXPECT_TRUE(SplitRows(5, 0, 1).test.empty());
   EXPECT_TRUE(SplitRows(5, 5, 1).train.empty());
   ExpectError(ErrorCode::kUsage, "more test rows", "", [] { SplitRows(5, 6, 1); });
-  EXPECT_EQ(SelectRows({{1, 2, 3}, {4, 5, 6}}, {0, 2}), (Values{{1, 3}, {4, 6}}));
+  EXPECT_EQ(SelectRows(Values{{1, 2, 3}, {4, 5, 6}}, {0, 2}), (Values{{1, 3}, {4, 6}}));
 }
 
 // Seeds are fixed, so this passes or fails for good; for another stream a row's count of 3000 draws

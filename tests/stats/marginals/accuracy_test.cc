@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "stats/marginals/generator.h"
 #include "stats/marginals/noise.h"
 #include "stats/mixture/utility.h"
+#include "tests/stats/marginals/central_aim.h"
 #include "tests/stats/marginals/central_mst.h"
 #include "tests/stats/marginals/coded_table.h"
 
@@ -59,7 +62,7 @@ Figures FromAllPairs(const CodedTable& table, const privacy::GridVariance& varia
                        static_cast<double>(table.rows())};
   AddNoise(variance, source, noisy.cells);
   const Choice choice = ChooseGenerator(table.set, noisy, source);
-  chosen += CandidateName(choice.chosen) + "; ";
+  chosen += ChoiceName(choice) + "; ";
   return Measure(table, DrawRows(table.set, choice.generator, table.rows(), source));
 }
 
@@ -76,13 +79,17 @@ privacy::GridVariance TwoHoldersNoise(const TableSet& set, double epsilon) {
       2);
 }
 
-// At each epsilon rows from all pairs are at most 1.05 times as far from the truth as those of MST,
-// in the mean over three seeds. The seeds are fixed.
-void Compare(const std::string& name, const CodedTable& table) {
+// Two-way distances of docs/decisions/0295 at epsilon 0.5, 1 and 3.
+using Measured = std::array<double, 3>;
+
+// At each epsilon rows from all pairs are nearer to the truth than those of the better of MST and
+// AIM, in the mean over three seeds, and at most 1.1 times as far as measured. The seeds are fixed.
+void Compare(const std::string& name, const CodedTable& table, const Measured& measured) {
   fmt::print("{}: {} rows x {} columns, {} cells; real AUC {:.3f}\n", name, table.rows(),
              table.train.size(), table.set.num_cells, Auc(table, table.train));
-  for (const double epsilon : {0.5, 1.0, 3.0}) {
-    std::vector<Figures> central, ours, holders;
+  for (size_t setting = 0; setting < 3; ++setting) {
+    const double epsilon = std::array{0.5, 1.0, 3.0}[setting];
+    std::vector<Figures> central, aim, ours, holders;
     const privacy::GridVariance variance =
         CuratorNoise(table.set, privacy::Adjacency::kReplace, 1, privacy::Epsilon(epsilon),
                      privacy::Delta(1e-5));
@@ -91,6 +98,8 @@ void Compare(const std::string& name, const CodedTable& table) {
       crypto::Prg source = SeededSource(seed);
       const TreeModel mst = CentralMst(table.set, table.train, epsilon, 1e-5, source);
       central.push_back(Measure(table, DrawRows(table.set, mst, table.rows(), source)));
+      const TreeModel adaptive = CentralAim(table.set, table.train, source).Fit(epsilon, 1e-5);
+      aim.push_back(Measure(table, DrawRows(table.set, adaptive, table.rows(), source)));
       ours.push_back(FromAllPairs(table, variance, source, chosen));
       holders.push_back(FromAllPairs(table, TwoHoldersNoise(table.set, epsilon), source, chosen));
     }
@@ -99,9 +108,12 @@ void Compare(const std::string& name, const CodedTable& table) {
       return fmt::format("{:.4f} {:.4f} {:.3f}", mean.distance.one_way, mean.distance.pairs,
                          mean.auc);
     };
-    fmt::print("  epsilon {}, sigma {:.1f}: MST {} | all pairs {} | two holders {} | {}\n", epsilon,
-               NoiseStddev(variance), text(central), text(ours), text(holders), chosen);
-    EXPECT_LT(MeanOfSeeds(ours).distance.pairs, 1.05 * MeanOfSeeds(central).distance.pairs);
+    fmt::print("  epsilon {}, sigma {:.1f}: MST {} | AIM {} | all pairs {} | two holders {} | {}\n",
+               epsilon, NoiseStddev(variance), text(central), text(aim), text(ours), text(holders),
+               chosen);
+    EXPECT_LT(MeanOfSeeds(ours).distance.pairs,
+              std::min(MeanOfSeeds(central).distance.pairs, MeanOfSeeds(aim).distance.pairs));
+    EXPECT_LT(MeanOfSeeds(ours).distance.pairs, 1.1 * measured[setting]);
   }
 }
 
@@ -109,16 +121,18 @@ TEST(MarginalsAccuracy, Abalone) {
   CodedTable table = ReadCoded("tables/abalone.csv");
   table.target = 0;  // infants, of three
   table.positive = 1;
-  Compare("abalone", table);
+  Compare("abalone", table, {0.131, 0.077, 0.038});
 }
 
 TEST(MarginalsAccuracy, WhiteWine) {
   CodedTable table = ReadCoded("tables/winequality_white.csv");
   table.positive = 4;
-  Compare("white wine", table);
+  Compare("white wine", table, {0.089, 0.063, 0.038});
 }
 
-TEST(MarginalsAccuracy, Breast) { Compare("breast", ReadCoded("tables/breast_cancer_wdbc.csv")); }
+TEST(MarginalsAccuracy, Breast) {
+  Compare("breast", ReadCoded("tables/breast_cancer_wdbc.csv"), {0.679, 0.436, 0.252});
+}
 
 TEST(MarginalsAccuracy, Adult) {
   const CodedTable table = ReadCoded("tables/adult_train.csv.gz", "tables/adult_test.csv.gz");
@@ -126,7 +140,7 @@ TEST(MarginalsAccuracy, Adult) {
   const std::vector<double> counts = Count(table.set, table.train);
   fmt::print("counted in {:.3f} s\n",
              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  Compare("Adult", table);
+  Compare("Adult", table, {0.028, 0.020, 0.012});
 }
 
 }  // namespace

@@ -4,8 +4,7 @@
 // 1. Gaussian noise on all one-way tables. 2. d - 1 times the exponential mechanism (as its zCDP
 // cost, epsilon^2 / 8 each) over pairs that join two parts of the forest, with the score |N_ab -
 // independence estimate|_1, which a replaced row changes by 2 at most. 3. Gaussian noise on those
-// pairs. The fit is FitTree, least squares weighted alike, as 1 and 3 have different noise; the
-// cells of step 1 are combined by their variances.
+// pairs. The fit is FitTree, least squares weighted by the precision of 1 and 3.
 #pragma once
 
 #include <algorithm>
@@ -95,7 +94,13 @@ inline TreeModel CentralMst(const TableSet& set, const Codes& codes, double epsi
     }
   }
   for (double& value : measured) value /= rows;
-  return FitTree(set, measured, MakeJunctionTree(set, edges), 400);
+  TableWeights weights(set.tables.size(), 0);
+  std::fill_n(weights.begin(), d, 1 / std::sqrt(one_way_variance));
+  for (const Edge& edge : edges) {
+    const auto t = static_cast<size_t>(&set.Pair(edge.first, edge.second) - set.tables.data());
+    weights[t] = 1 / std::sqrt(pair_variance);
+  }
+  return FitTree(set, measured, MakeJunctionTree(set, edges), 400, weights);
 }
 
 }  // namespace partita::stats::marginals

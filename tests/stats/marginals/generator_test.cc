@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "stats/marginals/blend.h"
 #include "stats/marginals/forecast.h"
 #include "tests/stats/marginals/coded_table.h"
 
@@ -42,12 +43,13 @@ NoisyTables WithNoise(const CodedTable& table, double stddev, crypto::RandomSour
 }
 
 TEST(MarginalGenerator, ThinnedHalvesAreIndependent) {
-  const NoisyTables noisy = {std::vector<double>(100000, 0), 3, 1000.0};
+  // One table of 100000 cells.
+  const TableSet set = {{{"a", 100000}}, {{0, 0, 100000, 1, 0}}, 100000};
+  NoisyTables noisy = {std::vector<double>(100000, 0), 3, 1000.0};
   crypto::Prg source = SeededSource(12);
-  NoisyTables with_noise = noisy;
   blr::Variates variates(source);
-  for (double& cell : with_noise.cells) cell = 3 * variates.Normal();
-  const ThinnedTables thinned = Thin(with_noise, source);
+  for (double& cell : noisy.cells) cell = 3 * variates.Normal();
+  const ThinnedTables thinned = Thin(set, noisy, source);
   double first = 0, second = 0, both = 0;
   for (size_t i = 0; i < noisy.cells.size(); ++i) {
     const double x = thinned.fit.cells[i] / thinned.fit.noise_stddev;
@@ -66,7 +68,8 @@ TEST(MarginalGenerator, NothingToLearnIsIndependent) {
   const CodedTable table = NearCopies(4, 4, 2000, false);
   crypto::Prg source = SeededSource(13);
   const Choice choice = ChooseGenerator(table.set, WithNoise(table, 40, source), source);
-  EXPECT_EQ(CandidateName(choice.chosen), "independent");
+  EXPECT_TRUE(choice.IsIndependent()) << ChoiceName(choice);
+  EXPECT_EQ(ChoiceName(choice), "independent");
 }
 
 // Six pairs of ten levels would take a million products; a forest has them whole.
@@ -75,7 +78,8 @@ TEST(MarginalGenerator, NearCopiesTakeAForest) {
   crypto::Prg source = SeededSource(14);
   const NoisyTables noisy = WithNoise(table, 20, source);
   const Choice choice = ChooseGenerator(table.set, noisy, source);
-  EXPECT_NE(choice.chosen.kind, CandidateKind::kProducts) << CandidateName(choice.chosen);
+  // Most rows are from the last two, the graphical models.
+  EXPECT_GT(choice.shares[7] + choice.shares[8], 0.5) << ChoiceName(choice);
   EXPECT_EQ(choice.scores.size(), AllCandidates().size());
   EXPECT_EQ(choice.rows, 20000);
   const std::vector<double> truth = SharesOfRows(table.set, table.train);
@@ -160,13 +164,176 @@ TEST(MarginalGenerator, OneAttribute) {
   EXPECT_EQ(DrawRows(set, choice.generator, 10, source)[0].size(), 10);
 }
 
+// Two candidates with errors of their own: half of each is nearer to the truth than one alone, and
+// the weights find it. A candidate
+// that is only noise gets nothing.
+TEST(MarginalGenerator, BlendsByUnseenNoise) {
+  const TableSet set = AllTables({{"a", 30}, {"b", 30}});
+  crypto::Prg source = SeededSource(23);
+  blr::Variates variates(source);
+  std::vector<double> truth(set.num_cells), first, second, noise;
+  NoisyTables unseen;
+  unseen.noise_stddev = 2;
+  for (double& share : truth) share = variates.Exponential() / 1000;
+  for (const double share : truth) {
+    first.push_back(share + 0.001 * variates.Normal());
+    second.push_back(share + 0.001 * variates.Normal());
+    noise.push_back(0.01 * variates.Normal());
+    unseen.cells.push_back(1000 * share + 2 * variates.Normal());
+  }
+  const std::vector<std::vector<double>> fits = {first, noise, second};
+  const std::vector<double> weights = BlendWeights(set, unseen, 1000, fits);
+  EXPECT_NEAR(weights[0], 0.5, 0.2);
+  EXPECT_EQ(weights[1], 0);
+  EXPECT_NEAR(weights[0] + weights[2], 1, 1e-12);
+  const std::vector<std::vector<double>> right = {truth, noise, first};
+  EXPECT_EQ(BlendWeights(set, unseen, 1000, right), (std::vector<double>{1, 0, 0}));
+}
+
+TEST(MarginalGenerator, ABlendsRowsAndTablesAreThoseOfItsParts) {
+  const CodedTable table = NearCopies(2, 3, 2000, true);
+  crypto::Prg source = SeededSource(24);
+  const NoisyTables noisy = WithNoise(table, 5, source);
+  Blend blend;
+  blend.shares = {0.25, 0.75};
+  blend.parts = {FitGenerator(table.set, noisy, {CandidateKind::kProducts, 1}, source),
+                 FitGenerator(table.set, noisy, {CandidateKind::kForest}, source)};
+  const std::vector<double> shares = TablesOf(table.set, blend);
+  const std::vector<double> first = TablesOf(table.set, blend.parts[0]),
+                            second = TablesOf(table.set, blend.parts[1]);
+  for (size_t i = 0; i < shares.size(); ++i)
+    EXPECT_DOUBLE_EQ(shares[i], 0.25 * first[i] + 0.75 * second[i]);
+  const Codes codes = DrawRows(table.set, blend, 40000, source);
+  const std::vector<double> counts = Count(table.set, codes);
+  // Six standard errors of a share of independent rows, more than those of rows drawn evenly.
+  for (size_t i = 0; i < shares.size(); ++i)
+    EXPECT_NEAR(counts[i] / 40000, shares[i], 6 * std::sqrt(shares[i] / 40000) + 1e-4);
+}
+
+// Columns that are nearly copies, of which some pairs of levels are declared impossible: no row has
+// them, whichever generator was
+// chosen, and columns keep their shares.
+TEST(MarginalGenerator, NoRowIsImpossible) {
+  const CodedTable table = NearCopies(2, 3, 4000, true);
+  const std::vector<ImpossibleCell> impossible = {{0, 0, 1, 2}, {1, 1, 2, 0}, {0, 1, 3, 1}};
+  for (const double stddev : {3.0, 300.0}) {
+    crypto::Prg source = SeededSource(21);
+    NoisyTables noisy = WithNoise(table, stddev, source);
+    noisy.impossible = impossible;
+    const Choice choice = ChooseGenerator(table.set, noisy, source);
+    Codes codes = DrawRows(table.set, choice.generator, 3000, source);
+    const std::vector<double> before = Count(table.set, codes);
+    MendImpossible(table.set, impossible, codes, source);
+    const std::vector<double> after = Count(table.set, codes);
+    for (const ImpossibleCell& cell : impossible) EXPECT_EQ(after[CellOf(table.set, cell)], 0);
+    for (size_t a = 0; a < 4; ++a) {
+      for (size_t v = 0; v < 3; ++v) EXPECT_EQ(after[3 * a + v], before[3 * a + v]) << stddev;
+    }
+  }
+}
+
+TEST(MarginalGenerator, ImpossibleRowsWithoutAPartnerAreReplaced) {
+  crypto::Prg source = SeededSource(22);
+  // Level 0 of "b" goes with level 0 of "a" only, and there are more such rows than it has room
+  // for.
+  Codes codes = {{1, 1, 1, 0}, {0, 0, 0, 0}};
+  const std::vector<ImpossibleCell> impossible = {{0, 1, 1, 0}};
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}});
+  MendImpossible(set, impossible, codes, source);
+  EXPECT_EQ(codes, (Codes{{0, 0, 0, 0}, {0, 0, 0, 0}}));
+  Codes alone = {{1, 1}, {0, 0}};  // no row that was drawn is possible
+  MendImpossible(set, impossible, alone, source);
+  EXPECT_EQ(alone, (Codes{{1, 1}, {1, 1}}));
+  Codes none = {{}, {}};
+  MendImpossible(set, impossible, none, source);
+}
+
+// A row exists exactly where a search of all rows finds one; and mending always ends in possible
+// rows.
+TEST(MarginalGenerator, PossibleRowsAreFoundWhereThereAreSome) {
+  crypto::Prg source = SeededSource(23);
+  blr::Variates variates(source);
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}, {"c", 3}});
+  size_t without = 0;
+  for (int repeat = 0; repeat < 400; ++repeat) {
+    std::vector<ImpossibleCell> impossible;
+    for (const CountTable& table : set.tables) {
+      for (uint32_t i = 0; !table.one_way() && i < table.rows; ++i) {
+        for (uint32_t j = 0; j < table.columns; ++j) {
+          if (variates.Uniform() < 0.5) impossible.push_back({table.first, i, table.second, j});
+        }
+      }
+    }
+    Codes rows(3);
+    for (uint16_t row = 0; row < 12; ++row) {
+      rows[0].push_back(row % 2);
+      rows[1].push_back(row / 2 % 2);
+      rows[2].push_back(row / 4);
+    }
+    const auto breaks = [&](const Codes& codes, size_t n) {
+      return std::ranges::any_of(impossible, [&](const ImpossibleCell& cell) {
+        return codes[cell.first][n] == cell.first_level &&
+               codes[cell.second][n] == cell.second_level;
+      });
+    };
+    bool exists = false;
+    for (size_t n = 0; n < 12; ++n) exists |= !breaks(rows, n);
+    EXPECT_EQ(PossibleRow(set, impossible, {1, 0, 2}).has_value(), exists);
+    if (!exists) {
+      ++without;
+      EXPECT_THROW(CheckImpossible(set, impossible), Error);
+      continue;
+    }
+    for (size_t n = 0; n < 12; ++n) {
+      Codes one = {{rows[0][n]}, {rows[1][n]}, {rows[2][n]}};
+      MendImpossible(set, impossible, one, source);
+      EXPECT_FALSE(breaks(one, 0));
+    }
+    MendImpossible(set, impossible, rows, source);
+    for (size_t n = 0; n < 12; ++n) EXPECT_FALSE(breaks(rows, n));
+  }
+  EXPECT_GT(without, 20u);
+  EXPECT_LT(without, 380u);
+}
+
+// Every level has a possible partner in every column, and yet no row is possible.
+TEST(MarginalGenerator, PairsThatContradictEachOtherAreRefused) {
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}, {"c", 2}});
+  const std::vector<ImpossibleCell> impossible = {{0, 0, 1, 1}, {0, 1, 1, 0}, {1, 0, 2, 1},
+                                                  {1, 1, 2, 0}, {0, 0, 2, 0}, {0, 1, 2, 1}};
+  EXPECT_THROW(CheckImpossible(set, impossible), Error);
+  const std::vector<ImpossibleCell> fewer(impossible.begin(), impossible.end() - 1);
+  CheckImpossible(set, fewer);
+}
+
+TEST(MarginalGenerator, RefusesPairsThatAreNone) {
+  const TableSet set = AllTables({{"a", 2}, {"b", 3}});
+  const auto is_refused = [&](std::vector<ImpossibleCell> impossible) {
+    try {
+      CheckImpossible(set, impossible);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kBadInput;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_refused({{0, 0, 1, 0}, {0, 0, 1, 1}}));
+  EXPECT_TRUE(is_refused({{0, 0, 1, 0}, {0, 0, 1, 0}}));
+  EXPECT_TRUE(is_refused({{0, 0, 1, 0}, {0, 0, 1, 1}, {0, 0, 1, 2}}));
+  EXPECT_TRUE(is_refused({{0, 0, 1, 1}, {0, 1, 1, 1}}));
+  EXPECT_TRUE(is_refused({{1, 0, 0, 0}}));
+  EXPECT_TRUE(is_refused({{0, 0, 1, 3}}));
+  EXPECT_TRUE(is_refused({{0, 2, 1, 0}}));
+  EXPECT_TRUE(is_refused({{0, 0, 2, 0}}));
+  EXPECT_TRUE(is_refused(std::vector<ImpossibleCell>(1001)));
+}
+
 TEST(MarginalForecast, GrowsWithTheNoise) {
   const TableSet set = NearCopies(3, 4, 1, true).set;
   double before = 0;
   for (const double stddev : {1.0, 20.0, 200.0}) {
     crypto::Prg source = SeededSource(20);
     double mean = 0;
-    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, source)) {
+    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, {}, {}, source)) {
       EXPECT_EQ(variations.size(), set.tables.size());
       mean += MeanOf(set, variations).pairs / 3;
     }

@@ -77,6 +77,45 @@ TEST(MarginalTree, IsTheGreatestEntropy) {
   }
 }
 
+// A table of weight 0 is passed over, whatever its numbers are; heavy tables win where tables
+// disagree.
+TEST(MarginalTree, WeighsTables) {
+  const TableSet set = Tiny();
+  std::vector<double> tables = TablesOfJoint(set, RandomJoint(1));
+  const JunctionTree tree = MakeJunctionTree(set, std::vector<Edge>{{0, 1}, {1, 2}, {0, 2}});
+  TableWeights weights(set.tables.size(), 1);
+  const auto pair = static_cast<size_t>(&set.Pair(0, 2) - set.tables.data());
+  weights[pair] = 0;
+  const std::vector<double> before = TablesOf(set, FitTree(set, tables, tree, 500, weights));
+  for (double& share : set.tables[pair].Of(std::span<double>(tables))) share = 9;
+  EXPECT_EQ(TablesOf(set, FitTree(set, tables, tree, 500, weights)), before);
+  // One-way tables of "d" say 1/4 each, its pair with "a" something else.
+  crypto::Prg source = SeededSource(6);
+  tables = TablesOfJoint(set, RandomJoint(1));
+  for (double& share : set.tables[3].Of(std::span<double>(tables))) share = 0.25;
+  for (const bool heavy : {true, false}) {
+    weights.assign(set.tables.size(), 1);
+    weights[3] = heavy ? 100 : 0.01;
+    const auto miss = [&](const std::vector<double>& fitted) {
+      double most = 0;
+      for (const double share : set.tables[3].Of(std::span<const double>(fitted)))
+        most = std::max(most, std::abs(share - 0.25));
+      return most;
+    };
+    const std::vector<double> products =
+        TablesOf(set, FitProducts(set, tables, 12, 1500, source, weights));
+    const std::vector<double> chain = TablesOf(
+        set, FitTree(set, tables, MakeJunctionTree(set, std::vector<Edge>{{0, 3}}), 3000, weights));
+    if (heavy) {
+      EXPECT_LT(miss(products), 0.005);
+      EXPECT_LT(miss(chain), 0.005);
+    } else {
+      EXPECT_GT(miss(products), 0.02);
+      EXPECT_GT(miss(chain), 0.02);
+    }
+  }
+}
+
 // A cycle is triangulated: pairs of the cliques that are no edges are fitted too.
 TEST(MarginalTree, CyclesAreTriangulated) {
   const TableSet set = Tiny();

@@ -85,6 +85,38 @@ TEST(MarginalNoise, SensitivitiesAreRoundedUp) {
   }
 }
 
+// The same with weights: every pair of neighbours of one row, each table times its lift.
+TEST(MarginalNoise, SensitivitiesWithWeightsAreAttained) {
+  const TableSet set = Tiny();
+  const std::vector<uint64_t> lifts = {kUnitLift, 2 * kUnitLift, 3, 5 * kUnitLift, 7, 11};
+  const auto lifted = [&](const std::vector<size_t>& rows) {
+    std::vector<double> cells = CountCells(set, rows);
+    for (size_t t = 0; t < lifts.size(); ++t) {
+      for (double& cell : set.tables[t].Of(std::span<double>(cells)))
+        cell *= static_cast<double>(lifts[t]);
+    }
+    return cells;
+  };
+  double added = 0, replaced = 0;
+  for (size_t first = 0; first < 12; ++first) {
+    added = std::max(added, Distance(lifted({}), lifted({first})));
+    for (size_t now = 0; now < 12; ++now)
+      replaced = std::max(replaced, Distance(lifted({first}), lifted({now})));
+  }
+  const double add = LiftedSensitivity(lifts, Adjacency::kAddRemove, 1).value(),
+               replace = LiftedSensitivity(lifts, Adjacency::kReplace, 1).value();
+  EXPECT_DOUBLE_EQ(added, add);
+  EXPECT_DOUBLE_EQ(replaced, replace);
+  EXPECT_GE(add, added);
+  EXPECT_GE(replace, replaced);
+  // Of weight 1 it is the one of tables.
+  for (const size_t tables : {1, 6, 120, 5050}) {
+    const std::vector<uint64_t> equal(tables, kUnitLift);
+    EXPECT_EQ(LiftedSensitivity(equal, Adjacency::kReplace, 2).value(),
+              OnNoiseGrid(TablesSensitivity(tables, Adjacency::kReplace, 2)).value());
+  }
+}
+
 TEST(MarginalNoise, PersonsOfSeveralRows) {
   const TableSet set = Tiny();
   const double moved = Distance(CountCells(set, {0, 0, 0}), CountCells(set, {11, 11, 11}));

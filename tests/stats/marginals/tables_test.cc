@@ -74,7 +74,7 @@ TEST(MarginalTables, RefusesWhatIsNoDomain) {
 
 // The minimum-norm solution over all distributions of 48 cells, which exists whatever their sum.
 std::vector<double> LeastSquares(const TableSet& set, const std::vector<double>& noisy,
-                                 std::optional<double> rows) {
+                                 std::optional<double> rows, const TableWeights& weights = {}) {
   const Codes cells = AllCells(set);
   const auto size = static_cast<Eigen::Index>(cells[0].size());
   Eigen::MatrixXd design(static_cast<Eigen::Index>(set.num_cells), size);
@@ -93,6 +93,13 @@ std::vector<double> LeastSquares(const TableSet& set, const std::vector<double>&
     design = design * (Eigen::MatrixXd::Identity(size, size) -
                        Eigen::MatrixXd::Constant(size, size, 1.0 / static_cast<double>(size)));
   }
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    const auto first = static_cast<Eigen::Index>(table.offset),
+               count = static_cast<Eigen::Index>(table.cells());
+    design.middleRows(first, count) *= WeightOf(weights, t);
+    wanted.segment(first, count) *= WeightOf(weights, t);
+  }
   const Eigen::VectorXd joint = base + design.completeOrthogonalDecomposition().solve(wanted);
   return TablesOfJoint(set, {joint.begin(), joint.end()});
 }
@@ -108,6 +115,13 @@ TEST(MarginalTables, ConsistentOnesAreTheLeastSquares) {
     const std::vector<double> wanted = LeastSquares(set, noisy, rows);
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(ours.cells[i], wanted[i], 1e-9) << i;
     EXPECT_NEAR(ours.rows, wanted[0] + wanted[1], 1e-9);
+  }
+  TableWeights weights;
+  for (size_t t = 0; t < set.tables.size(); ++t) weights.push_back(0.2 + variates.Uniform());
+  for (const std::optional<double> rows : {std::optional<double>(), std::optional<double>(100)}) {
+    const std::vector<double> wanted = LeastSquares(set, noisy, rows, weights);
+    const ConsistentTables ours = MakeConsistent(set, noisy, rows, weights);
+    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(ours.cells[i], wanted[i], 1e-9) << i;
   }
   EXPECT_THROW(MakeConsistent(set, {noisy.data(), 3}, {}), Error);
 }

@@ -1,4 +1,4 @@
-#include "methods/mixture/held_out_rows.h"
+#include "stats/mixture/held_out_rows.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "crypto/prg.h"
 #include "privacy/sampling/lazy_uniform.h"
 
-namespace partita::methods::mixture {
+namespace partita::stats::mixture {
 
 RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed) {
   if (num_test > num_rows) throw Error(ErrorCode::kUsage, "more test rows than rows");
@@ -27,14 +27,4 @@ RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed) {
   return split;
 }
 
-stats::mixture::Values SelectRows(const stats::mixture::Values& values,
-                                  const std::vector<uint32_t>& rows) {
-  stats::mixture::Values selected(values.size());
-  for (size_t f = 0; f < values.size(); ++f) {
-    selected[f].reserve(rows.size());
-    for (const uint32_t row : rows) selected[f].push_back(values[f].at(row));
-  }
-  return selected;
-}
-
-}  // namespace partita::methods::mixture
+}  // namespace partita::stats::mixture

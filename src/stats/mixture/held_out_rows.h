@@ -1,4 +1,4 @@
-// Rows of a table that are set aside before a mixture is fitted, for their holders to judge
+// Rows of a table that are set aside before anything is learned from it, for their holders to judge
 // synthetic rows by.
 //
 // Public: which rows is a function of their number, a seed and their agreed order, so that all
@@ -6,12 +6,11 @@
 // others, so privacy statements hold for rows whose values are replaced and whose key is not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "stats/mixture/utility.h"
-
-namespace partita::methods::mixture {
+namespace partita::stats::mixture {
 
 // Ascending; together all rows.
 struct RowSplit {
@@ -23,7 +22,15 @@ struct RowSplit {
 RowSplit SplitRows(uint32_t num_rows, uint32_t num_test, uint64_t seed);
 
 // The selected rows of every column.
-stats::mixture::Values SelectRows(const stats::mixture::Values& values,
-                                  const std::vector<uint32_t>& rows);
+template <typename T>
+std::vector<std::vector<T>> SelectRows(const std::vector<std::vector<T>>& columns,
+                                       const std::vector<uint32_t>& rows) {
+  std::vector<std::vector<T>> selected(columns.size());
+  for (size_t f = 0; f < columns.size(); ++f) {
+    selected[f].reserve(rows.size());
+    for (const uint32_t row : rows) selected[f].push_back(columns[f].at(row));
+  }
+  return selected;
+}
 
-}  // namespace partita::methods::mixture
+}  // namespace partita::stats::mixture

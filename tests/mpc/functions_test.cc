@@ -38,7 +38,7 @@ IntMatrix ValuesIn(const Range& range, int thinning) {
        ++exponent) {
     const auto power = static_cast<Int128>(std::ldexp(1.0, exponent + kF));
     for (Int128 neighbour : {-2, -1, 0, 1, 2}) add(power + neighbour);
-    for (int i = 0; i < 20 / thinning; ++i) {
+    for (int i = 0; i < std::max(1, 8 / thinning); ++i) {
       add(static_cast<Int128>(std::ldexp(fraction(random), exponent + kF)));
     }
   }
@@ -112,7 +112,7 @@ IntMatrix Exponents(double bound, double largest, int thinning) {
     }
   }
   std::uniform_real_distribution<double> uniform(-bound, largest);
-  for (int i = 0; i < 400 / thinning; ++i) exponents.push_back(uniform(random));
+  for (int i = 0; i < 200 / thinning; ++i) exponents.push_back(uniform(random));
   std::vector<Int128> values;
   for (double x : exponents) {
     if (std::abs(x) <= bound && x <= largest) values.push_back(EncodeFixed(x, kF));
@@ -127,7 +127,7 @@ TEST(FunctionsTest, Exponentials) {
       const double bound = range.smallest, largest = range.largest;
       SCOPED_TRACE(setting.kind + " up to " + std::to_string(largest));
       const IntMatrix x = Exponents(bound, largest, setting.thinning());
-      ASSERT_GT(x.values.size(), 400u / static_cast<unsigned>(setting.thinning()));
+      ASSERT_GT(x.values.size(), 200u / static_cast<unsigned>(setting.thinning()));
       RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t) {
         const PrivateMatrix input = Private(engine, 1, x, bound, kF);
         const BoundedAbove value = {engine.Input({&input, 1})[0], largest};

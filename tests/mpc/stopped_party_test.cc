@@ -135,6 +135,9 @@ TEST(StoppedPartyTest, NobodyOpensWithoutTheChargeOfAll) {
 
 TEST(StoppedPartyTest, SpendingAtTheOpeningIsTooLateOnReplicated) {
   for (const Kind& kind : kKinds) {
+    // What the double gets wrong is wrong for any number of parties, and two of `ot` open as two
+    // with a dealer do; the gate itself is tried on all of them above.
+    if (kind.name == "ot" || kind.parties != (kind.name == "dealer" ? 2u : 3u)) continue;
     SCOPED_TRACE(fmt::format("{} {}", kind.name, kind.parties));
     const Counts counts = StopEverywhere(kind, false);
     // A receiver of `shamir` waits for the shares of all, to check them, though t + 1 would do: it

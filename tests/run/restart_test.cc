@@ -21,13 +21,13 @@ void ExpectSome(const RestartCase& of, uint64_t per_party) {
   std::cout << RestartText(of.name, counts);
 }
 
-TEST(RestartTest, Mixture) { ExpectSome(testing::MixtureRestarts("dealer", 3, 10, 0), 12); }
+TEST(RestartTest, Mixture) { ExpectSome(testing::MixtureRestarts("dealer", 3, 10, 0), 6); }
 TEST(RestartTest, MixtureWithAReserve) {
   ExpectSome(testing::MixtureRestarts("dealer", 3, 2, 2), 4);
 }
-TEST(RestartTest, Mcmc) { ExpectSome(testing::McmcRestarts("dealer", 12), 8); }
-TEST(RestartTest, Moments) { ExpectSome(testing::MomentsRestarts("dealer"), 8); }
-TEST(RestartTest, Classify) { ExpectSome(testing::ClassifyRestarts("dealer"), 8); }
+TEST(RestartTest, Mcmc) { ExpectSome(testing::McmcRestarts("dealer", 12), 4); }
+TEST(RestartTest, Moments) { ExpectSome(testing::MomentsRestarts("dealer"), 4); }
+TEST(RestartTest, Classify) { ExpectSome(testing::ClassifyRestarts("dealer"), 4); }
 TEST(RestartTest, Marginals) { ExpectSome(testing::MarginalsRestarts(), 4); }
 
 // One process after another is killed, before the first iteration is over and behind it.

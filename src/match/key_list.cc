@@ -141,14 +141,16 @@ crypto::Digest ColumnsDigest(const KeySpec& spec) {
   return hash.Finish();
 }
 
-KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
+KeyList MakeKeyList(const KeySpec& spec, KeyCells cells) {
   KeyList list;
   list.report.rows = cells.rows();
   list.report.missing.assign(spec.columns.size(), 0);
   list.report.changed.assign(spec.columns.size(), 0);
   std::vector<Texts> texts;
-  for (size_t column = 0; column < spec.columns.size(); ++column)
+  for (size_t column = 0; column < spec.columns.size(); ++column) {
     texts.push_back(CanonicalTexts(spec, cells, column, list.report));
+    std::vector<std::string>().swap(cells.columns[column]);
+  }
   list.report.passes.resize(spec.passes.size());
   for (size_t pass = 0; pass < spec.passes.size(); ++pass)
     list.passes.push_back(MakePass(spec, pass, texts, cells, list.report.passes[pass]));

@@ -77,7 +77,8 @@ struct KeyList {
   std::vector<crypto::Digest> texts;
 };
 
-KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
+// cells: each column's are given up when its texts are made.
+KeyList MakeKeyList(const KeySpec& spec, KeyCells cells);
 
 // Commits under `salt` to how many rows there are and to the key of each in every pass: a table that
 // changed in nothing that is matched has the same. Without the salt it tells nothing of the keys.

@@ -29,21 +29,26 @@ class PastMatchingsTest : public ::testing::Test {
  protected:
   ~PastMatchingsTest() override { std::filesystem::remove_all(folder_); }
 
-  PastMatchings Open() { return {PastMatchingsPath(folder_ + "/data.csv"), random_}; }
+  PastMatchings Open() { return {PastMatchingsPath(folder_ + "/key.pem"), random_}; }
   void Enter(const std::string& peer, int64_t at, const std::vector<std::string>& names = {"a"},
              const std::string& fingerprint = "", const crypto::Digest& columns = {}) {
+    PastMatchings past = Open();
     PastMatching entry;
     random_.Fill(entry.run_id);
     entry.matching = "cohort";
-    entry.peer = peer;
+    entry.table = "export.csv";
+    entry.partners = {{peer, fingerprint, 9}};
     entry.at = at;
-    entry.fingerprint = fingerprint;
-    Open().Begin(entry, ListOf(names), columns);
+    entry.list = past.MarkOf(ListOf(names), columns);
+    past.Begin(std::move(entry));
   }
   std::string Refusal(const std::string& peer, int64_t now = kNow,
-                      const std::string& fingerprint = "") {
+                      const std::string& fingerprint = "",
+                      const std::vector<std::string>& names = {"a"},
+                      const crypto::Digest& columns = {}) {
+    const PastMatchings past = Open();
     try {
-      Open().Require({peer, fingerprint}, now);
+      past.Require({{peer, fingerprint, 9}}, past.MarkOf(ListOf(names), columns), now);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused);
       return error.message();
@@ -85,15 +90,15 @@ TEST_F(PastMatchingsTest, OlderOnesNoLongerCount) {
 TEST_F(PastMatchingsTest, TellsInHowManyRowsTheListDiffers) {
   Enter("b", kNow, {"a", "b", "c"});
   const PastMatchings past = Open();
-  EXPECT_EQ(past.DigestsOf(ListOf({"c", "a", "b"})), past.all()[0].digests);
+  EXPECT_EQ(past.MarkOf(ListOf({"c", "a", "b"}), {}).digests, past.all()[0].list.digests);
   const std::string text =
-      PastMatchingsText(past, {"b", ""}, ListOf({"a", "b", "d"}), crypto::Digest{}, kNow);
+      PastMatchingsText(past, {{"b", "", 0}}, past.MarkOf(ListOf({"a", "b", "d"}), {}), kNow);
   EXPECT_THAT(text, HasSubstr("1 with b (limit 5)"));
   EXPECT_THAT(text, HasSubstr("not known"));
   EXPECT_THAT(text, HasSubstr("  2\n"));
   // Under another secret the same people look otherwise.
   PastMatchings other(folder_ + "/other", random_);
-  EXPECT_NE(other.DigestsOf(ListOf({"a", "b", "c"})), past.all()[0].digests);
+  EXPECT_NE(other.MarkOf(ListOf({"a", "b", "c"}), {}).digests, past.all()[0].list.digests);
 }
 
 TEST_F(PastMatchingsTest, CountsAreOfTheRunThatWasEntered) {
@@ -101,9 +106,10 @@ TEST_F(PastMatchingsTest, CountsAreOfTheRunThatWasEntered) {
   PastMatchings past = Open();
   PastMatching entry;
   random_.Fill(entry.run_id);
-  entry.peer = "c";
+  entry.partners = {{"c", "", 9}};
   entry.at = kNow;
-  past.Begin(entry, ListOf({"a"}), {});
+  entry.list = past.MarkOf(ListOf({"a"}), {});
+  past.Begin(entry);
   past.AddCount(7);
   past.AddCount(2);
   EXPECT_TRUE(Open().all()[0].counts.empty());
@@ -124,7 +130,7 @@ TEST_F(PastMatchingsTest, AnIdenticalListIsNoNewOneUnderOtherPasses) {
   const PastMatchings past = Open();
   const match::KeyList list = MakeKeyList(spec, cells), again = MakeKeyList(other, swapped);
   EXPECT_NE(list.passes[0][0].key, again.passes[0][0].key);
-  EXPECT_EQ(past.DigestsOf(list), past.DigestsOf(again));
+  EXPECT_EQ(past.MarkOf(list, {}).digests, past.MarkOf(again, {}).digests);
   EXPECT_EQ(match::ColumnsDigest(spec), match::ColumnsDigest(other));
   other.columns[0].rule.drop_marks = true;
   EXPECT_NE(match::ColumnsDigest(spec), match::ColumnsDigest(other));
@@ -133,8 +139,8 @@ TEST_F(PastMatchingsTest, AnIdenticalListIsNoNewOneUnderOtherPasses) {
 TEST_F(PastMatchingsTest, ListsOfOtherColumnsAreNotCompared) {
   Enter("b", kNow, {"a", "b", "c"});
   const PastMatchings past = Open();
-  const std::string text = PastMatchingsText(past, {"b", ""}, ListOf({"a", "b", "c"}),
-                                             crypto::Sha256Of(AsBytes("other")), kNow);
+  const ListMark mark = past.MarkOf(ListOf({"a", "b", "c"}), crypto::Sha256Of(AsBytes("other")));
+  const std::string text = PastMatchingsText(past, {{"b", "", 0}}, mark, kNow);
   EXPECT_THAT(text, HasSubstr("other keys, not comparable"));
 }
 
@@ -147,22 +153,65 @@ TEST_F(PastMatchingsTest, LimitsAreOfNamesAndOfCertificates) {
   EXPECT_EQ(Refusal("c", kNow, "other"), "");
 }
 
-TEST_F(PastMatchingsTest, ASymbolicLinkHasTheRecordOfItsTable) {
-  std::ofstream(folder_ + "/data.csv") << "nid\n1\n";
-  std::filesystem::create_symlink("data.csv", folder_ + "/today.csv");
-  EXPECT_EQ(PastMatchingsPath(folder_ + "/today.csv"), PastMatchingsPath(folder_ + "/data.csv"));
+// Whatever the export is called: a list that has a person of an earlier one is of its source.
+TEST_F(PastMatchingsTest, AnExportUnderAnotherNameIsOfTheSameSource) {
+  Open().SetLimit("", 2);
+  Enter("b", kNow, {"a", "b", "c"});
+  Enter("b", kNow, {"c", "d"});
+  EXPECT_THAT(Refusal("b", kNow, "", {"c", "e", "f"}), HasSubstr("2 times"));
+  EXPECT_EQ(Refusal("b", kNow, "", {"b", "e"}), "");
+  // Other people are another source, unless other columns keep one from knowing.
+  EXPECT_EQ(Refusal("b", kNow, "", {"x", "y"}), "");
+  EXPECT_THAT(Refusal("b", kNow, "", {"x", "y"}, crypto::Sha256Of(AsBytes("other"))),
+              HasSubstr("2 times"));
+  // Nor can one know of a list without any key.
+  EXPECT_THAT(Refusal("b", kNow, "", {}), HasSubstr("2 times"));
+}
+
+TEST_F(PastMatchingsTest, AMatchingOfSeveralCountsForEach) {
+  Open().SetLimit("c", 1);
+  PastMatchings past = Open();
+  PastMatching entry;
+  random_.Fill(entry.run_id);
+  entry.partners = {{"b", "", 9}, {"c", "", 9}};
+  entry.linker = "trust";
+  entry.at = kNow;
+  entry.list = past.MarkOf(ListOf({"a"}), {});
+  past.Begin(entry);
+  EXPECT_EQ(Refusal("b"), "");
+  EXPECT_THAT(Refusal("c"), HasSubstr("1 times with c"));
+  EXPECT_EQ(PartnerNames(Open().all()[0]), "b, c (by trust)");
+}
+
+TEST_F(PastMatchingsTest, ASymbolicLinkHasTheRecordOfItsKey) {
+  std::ofstream(folder_ + "/key.pem") << "key\n";
+  std::filesystem::create_symlink("key.pem", folder_ + "/current.pem");
+  EXPECT_EQ(PastMatchingsPath(folder_ + "/current.pem"), PastMatchingsPath(folder_ + "/key.pem"));
+}
+
+// Digests under the secret of a record that is gone say nothing of the one that is there.
+TEST_F(PastMatchingsTest, ARecordThatWasReplacedMeanwhileStops) {
+  Enter("b", kNow);
+  PastMatchings past = Open();
+  PastMatching entry;
+  entry.at = kNow;
+  entry.list = past.MarkOf(ListOf({"a"}), {});
+  std::filesystem::remove(PastMatchingsPath(folder_ + "/key.pem"));
+  Enter("b", kNow);
+  EXPECT_THROW(past.Begin(entry), Error);
+  EXPECT_EQ(Open().all().size(), 1U);
 }
 
 TEST_F(PastMatchingsTest, ARecordThatOthersMayReadIsRefused) {
   Enter("b", kNow);
-  const std::filesystem::path file = PastMatchingsPath(folder_ + "/data.csv");
+  const std::filesystem::path file = PastMatchingsPath(folder_ + "/key.pem");
   ASSERT_EQ(::chmod(file.c_str(), 0640), 0);
   EXPECT_THROW(Open(), Error);
 }
 
 TEST_F(PastMatchingsTest, IsItsOwnersAndADamagedOneStops) {
   Enter("b", kNow);
-  const std::filesystem::path file = PastMatchingsPath(folder_ + "/data.csv");
+  const std::filesystem::path file = PastMatchingsPath(folder_ + "/key.pem");
   struct stat status {};
   ASSERT_EQ(::stat(file.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);

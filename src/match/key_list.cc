@@ -131,12 +131,25 @@ crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>
   return hash.Finish();
 }
 
-crypto::Digest ColumnsDigest(const KeySpec& spec) {
+crypto::Digest ColumnsDigest(const KeySpec& spec, std::span<const std::string> headers) {
   crypto::Sha256 hash;
-  hash.Field("partita match columns v1").U64(spec.columns.size());
+  hash.Field("partita match columns v2").U64(spec.columns.size());
   for (const size_t column : ByName(spec)) {
-    hash.Field(spec.columns[column].name);
-    AddRule(spec.columns[column].rule, hash);
+    const KeyRule& rule = spec.columns[column].rule;
+    hash.Field(spec.columns[column].name).Field(headers[column]);
+    AddRule(rule, hash);
+    hash.Field(rule.format).U64(rule.missing_codes.size());
+    for (const std::string& code : rule.missing_codes) hash.Field(code);
+  }
+  return hash.Finish();
+}
+
+crypto::Digest PassesDigest(const KeySpec& spec) {
+  crypto::Sha256 hash;
+  hash.Field("partita match passes v1").U64(spec.passes.size());
+  for (size_t pass = 0; pass < spec.passes.size(); ++pass) {
+    hash.Update(RulesDigest(spec, pass)).U64(spec.passes[pass].size());
+    for (const size_t column : spec.passes[pass]) hash.Field(spec.columns[column].name);
   }
   return hash.Finish();
 }

@@ -29,17 +29,20 @@
 //                 are fewer matches than the minimum; nothing of overlaps of fewer than all lists.
 // Deviations      Linker and one holder together can try any key against all lists, since that
 //                 holder has the pseudonym key: they have all guessable keys. A linker that leaves
-//                 out matches is not noticed; one that joins rows of different keys, in any list, is
-//                 found by the comparison. One that links below the minimum is found by the numbers.
+//                 out matches is not noticed, and lets later passes join other rows; one that joins
+//                 rows whose keys of the pass differ is found by the comparison. It can test which
+//                 places of a list are padding, by linking them: the holder stops before round 4.
+//                 Holders with other shares of the key, which one gives, are found by the comparison,
+//                 also below the minimum: `common` has the key. One that links below the minimum is found by the numbers.
 //                 A holder may list keys that it guesses, up to its bound in each pass.
 // Failure         Two keys with one pseudonym: (places of all lists and passes)^2 / 2^129, below 2^-73
 //                 for five lists of 10^7 rows and four passes, 2^-87 for two of 10^6 and one.
 // Cost            LinkedJoinTraffic; 3 rounds and 2 of the comparison. n hashes a pass at each
 //                 holder; the linker sorts. Memory at a holder some 20 bytes a place and 4 more a
 //                 pass, at the linker 40 bytes a place and 16 more a pass.
-// Timing          Depends on how many rows a list has nowhere: padding and rows without a key take a
-//                 hash of the same length. Not constant in which places are rows: permutations and
-//                 keys are looked up in the owner's memory.
+// Timing          Padding and rows without a key take a hash of the same length. Not constant in
+//                 which places are rows, nor in whether the minimum was reached: keys are looked up
+//                 in the owner's memory, and linked rows are hashed again before rounds 4 and 5.
 #pragma once
 
 #include <functional>

@@ -66,7 +66,8 @@ std::string ShowOwnList(const run::MatchingFile& file, const MatchApproveCommand
   const run::PastMatchings past(run::PastMatchingsPath(command.files.Key()), random);
   const std::vector<run::Partner> partners =
       run::PartnersOf(file, request.party, request.fingerprints);
-  const run::ListMark mark = past.MarkOf(list, match::ColumnsDigest(party.keys));
+  const run::ListMark mark = past.MarkOf(list, match::ColumnsDigest(party.keys, party.headers),
+                                         match::PassesDigest(party.keys));
   const int64_t now = NowUtc();
   past.Require(partners, mark, now);
   return run::PastMatchingsText(past, partners, mark, now) + "\n" +

@@ -22,6 +22,7 @@ using study::TableReader;
 constexpr int kMatchingFormat = 1;
 constexpr size_t kFewestHolders = 2, kMostHolders = 5;
 constexpr int64_t kMostDigits = 40;
+constexpr size_t kMostMissingCodes = 32;
 
 const std::vector<std::string> kMatchingKeys = {
     "matching", "name", "title", "keys", "duplicates", "faulty", "minimum", "column", "party"};
@@ -92,6 +93,12 @@ std::vector<std::string> ReadMissingCodes(const TableReader& column) {
   std::vector<std::string> codes;
   if (const auto texts = column.OptionalTexts("missing_codes")) {
     study::CheckDistinct(column, *texts, "code for missing cells");
+    if (texts->size() > kMostMissingCodes) {
+      column.Fail(column.PositionOf("missing_codes"),
+                  fmt::format("missing_codes has {} codes; at most {} are allowed", texts->size(),
+                              kMostMissingCodes),
+                  "every cell is compared with each: name those that the table has");
+    }
     for (const LocatedText& text : *texts) codes.push_back(text.value);
   }
   return codes;

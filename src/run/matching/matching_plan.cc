@@ -112,15 +112,31 @@ std::string RuleText(const match::KeyRule& rule) {
       return std::string("text") + (rule.drop_marks ? ", marks dropped" : "") +
              (rule.drop_punctuation ? ", punctuation dropped" : "");
     case match::KeyRuleKind::kDigits:
-      return fmt::format("{} digits", rule.length);
+      return fmt::format("{} digits{}", rule.length,
+                         rule.check == match::CheckDigit::kLuhn    ? ", check digit luhn"
+                         : rule.check == match::CheckDigit::kMod97 ? ", check digits mod97"
+                                                                   : "");
     case match::KeyRuleKind::kDate:
       return "date, written " + rule.format;
     case match::KeyRuleKind::kPhone:
-      return "telephone number, of country " + rule.country + " if it names none";
+      return "telephone number, of country " + rule.country + " if it names none, trunk prefix '" +
+             rule.trunk + "'";
     case match::KeyRuleKind::kExact:
       return "exactly as it stands";
   }
   return "";
+}
+
+// Codes are cells: a file can name a number there that is somebody's.
+std::string CodesText(const match::KeyRule& rule) {
+  std::string text;
+  for (const std::string& code : rule.missing_codes)
+    text += (text.empty() ? "; missing where it says '" : "', '") + data::Printable(code);
+  return text.empty() ? text : text + "'";
+}
+
+std::string UnusableText(match::Unusable unusable) {
+  return unusable == match::Unusable::kRefuse ? "stop the run at their owner" : "are left out";
 }
 
 }  // namespace
@@ -136,8 +152,9 @@ std::vector<std::string> KeyColumnTexts(const MatchingParty& party) {
   std::vector<std::string> texts;
   for (size_t column = 0; column < party.keys.columns.size(); ++column) {
     const match::KeyColumn& described = party.keys.columns[column];
-    texts.push_back(fmt::format("{} = column '{}' of the table, {}", described.name,
-                                data::Printable(party.headers[column]), RuleText(described.rule)));
+    texts.push_back(fmt::format("{} = column '{}' of the table, {}{}", described.name,
+                                data::Printable(party.headers[column]), RuleText(described.rule),
+                                CodesText(described.rule)));
   }
   return texts;
 }
@@ -205,6 +222,8 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
     text += fmt::format("  {} brings\n", party.name);
     for (const std::string& column : KeyColumnTexts(party)) text += WrapText("- " + column, 4);
   }
+  text += fmt::format("  rows of one key {}, cells that do not fit their rule {}\n",
+                      UnusableText(first.keys.duplicates), UnusableText(first.keys.faulty));
   text += fmt::format("  texts are folded by Unicode {}\n\nWho learns what\n", plan.unicode);
   for (size_t party = 0; party < plan.learns.size(); ++party) {
     text +=

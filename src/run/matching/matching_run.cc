@@ -183,7 +183,9 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
     NoteFault(problem, net::StopReason::kApproval, [&] {
       RequireApprovedTable(input, party, own);
       own.past.emplace(input.past, random);
-      own.mark = own.past->MarkOf(own.list, match::ColumnsDigest(file.parties[input.party].keys));
+      const MatchingParty& holder = file.parties[input.party];
+      own.mark = own.past->MarkOf(own.list, match::ColumnsDigest(holder.keys, holder.headers),
+                                  match::PassesDigest(holder.keys));
       own.past->Require(PartnersOf(file, input.party, input.fingerprints), own.mark, matched.at);
     });
   }

@@ -98,8 +98,8 @@ std::vector<std::string> LearnsOfLinker(const MatchingFile& file) {
                       "order that are padded to as many rows as are declared ({})",
                       study::Join(bounds)),
           "which rows of different lists have one key, in each pass, as numbers of rows in random "
-          "order; so how many people are in both of every two lists, and in all, whatever the "
-          "minimum",
+          "order; so how many people are in every choice of the lists, by which passes, and how "
+          "passes hang together, whatever the minimum",
           "the minimum that each holder asks for, when and for how many runs it approved, and if "
           "one stops, a reason out of a fixed list"};
 }
@@ -110,8 +110,13 @@ std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
                   "since that holder has the key of the pseudonyms: they know all names, numbers "
                   "and dates that can be guessed. Let no holder govern the linker.",
                   file.linker),
-      "A linker that leaves out matches is not noticed. One that joins rows of different people "
-      "is: the holders compare the keys of the rows that were joined, without showing them.",
+      "A linker that leaves out matches is not noticed, and rows that it leaves out of a pass can "
+      "match others in a later one. One that joins rows whose keys of that pass differ is: the "
+      "holders compare the keys of the rows that were joined, without showing them.",
+      "A holder that keeps back its last messages, or a linker that answers one holder and not "
+      "another, leaves others without a result and keeps what was learnt. That there are fewer "
+      "matches than the minimum can be made up by the linker, unnoticed, and by a holder with a "
+      "list of nobody.",
       "Nothing proves that a list is genuine: who lists people that it only guesses learns of "
       "each whether it is in all other lists.",
       "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
@@ -128,8 +133,9 @@ std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
       "lists. Every holder keeps a record of past matchings of its lists, with a limit.");
   sentences.push_back(
       "That these parties match lists, when, how long the lists are at most, and how many passes "
-      "there are is seen by whoever watches the network. Whether the minimum was reached is not: "
-      "the messages have the same sizes in either case.");
+      "there are is seen by whoever watches the network. The messages have the same sizes whether "
+      "or not the minimum was reached; nothing hides how long a holder takes before it sends its "
+      "last ones, which also the linker can see.");
   return sentences;
 }
 

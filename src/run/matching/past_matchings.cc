@@ -16,7 +16,7 @@ namespace partita::run {
 namespace {
 
 const crypto::StateKind kPastKind = {
-    "partita past matchings 3", "the record of past matchings",
+    "partita past matchings 4", "the record of past matchings",
     "bring it back from a backup, or delete it if nothing of this holder was ever matched"};
 constexpr size_t kMaxPastName = 64;
 constexpr size_t kMaxTableName = 4096;
@@ -51,7 +51,10 @@ PastMatching ReadEntry(ByteReader& in) {
   entry.counts = ReadNumbers(in);
   const ByteView columns = in.Raw(entry.list.columns.size());
   std::copy(columns.begin(), columns.end(), entry.list.columns.begin());
+  const ByteView passes = in.Raw(entry.list.passes.size());
+  std::copy(passes.begin(), passes.end(), entry.list.passes.begin());
   entry.list.digests = ReadNumbers(in);
+  entry.list.keys = ReadNumbers(in);
   return entry;
 }
 
@@ -70,7 +73,9 @@ void WriteEntry(const PastMatching& entry, ByteWriter& out) {
   out.U64(entry.own_bound);
   WriteNumbers(entry.counts, out);
   out.Raw(entry.list.columns);
+  out.Raw(entry.list.passes);
   WriteNumbers(entry.list.digests, out);
+  WriteNumbers(entry.list.keys, out);
 }
 
 std::string CountsText(const PastMatching& entry) {
@@ -92,8 +97,15 @@ bool IsWith(const PastMatching& entry, const Partner& partner) {
 
 // Whether nobody can say that they are of different people.
 bool MayBeOfOneSource(const ListMark& a, const ListMark& b) {
-  if (a.columns != b.columns || a.digests.empty() || b.digests.empty()) return true;
-  return RowsApart(a.digests, b.digests) < a.digests.size() + b.digests.size();
+  if (a.columns != b.columns || a.passes != b.passes || a.keys.empty() || b.keys.empty())
+    return true;
+  return RowsApart(a.keys, b.keys) < a.keys.size() + b.keys.size();
+}
+
+std::string RowsApartText(const ListMark& list, const ListMark& past) {
+  if (past.columns != list.columns) return "other keys, not comparable";
+  if (past.digests.empty()) return "no longer known";
+  return FormatCount(RowsApart(list.digests, past.digests));
 }
 
 }  // namespace
@@ -125,19 +137,26 @@ uint64_t PastMatchings::LimitWith(const Partner& partner) const {
   return lowest.value_or(limit_);
 }
 
-ListMark PastMatchings::MarkOf(const match::KeyList& list, const crypto::Digest& columns) const {
-  std::vector<bool> keyed(list.report.rows, false);
-  for (const std::vector<match::KeyedRow>& pass : list.passes) {
-    for (const match::KeyedRow& row : pass) keyed[row.row] = true;
-  }
-  ListMark mark{columns, {}};
-  for (size_t row = 0; row < keyed.size(); ++row) {
-    if (!keyed[row]) continue;
+ListMark PastMatchings::MarkOf(const match::KeyList& list, const crypto::Digest& columns,
+                               const crypto::Digest& passes) const {
+  const auto digest_of = [this](std::string_view what, const crypto::Digest& text) {
     crypto::Sha256 hash;
-    hash.Field("partita past matching row").Field(key_.Expose()).Update(list.texts[row]);
+    hash.Field(what).Field(key_.Expose()).Update(text);
     const crypto::Digest digest = hash.Finish();
-    mark.digests.push_back(ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64());
+    return ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64();
+  };
+  std::vector<bool> keyed(list.report.rows, false);
+  ListMark mark{columns, passes, {}, {}};
+  for (const std::vector<match::KeyedRow>& pass : list.passes) {
+    for (const match::KeyedRow& row : pass) {
+      keyed[row.row] = true;
+      mark.keys.push_back(digest_of("partita past matching key", row.key));
+    }
   }
+  for (size_t row = 0; row < keyed.size(); ++row) {
+    if (keyed[row]) mark.digests.push_back(digest_of("partita past matching row", list.texts[row]));
+  }
+  std::sort(mark.keys.begin(), mark.keys.end());
   std::sort(mark.digests.begin(), mark.digests.end());
   return mark;
 }
@@ -182,6 +201,11 @@ void PastMatchings::Begin(PastMatching entry) {
                 "start again");
   }
   Require(entry.partners, entry.list, entry.at);
+  for (PastMatching& past : all_) {
+    if (past.at > entry.at - kMatchingYear) continue;
+    std::vector<uint64_t>().swap(past.list.digests);
+    std::vector<uint64_t>().swap(past.list.keys);
+  }
   entered_ = entry.run_id;
   all_.push_back(std::move(entry));
   Write();
@@ -259,10 +283,7 @@ std::string PastMatchingsText(const PastMatchings& past, const std::vector<Partn
     for (const Partner& partner : entry.partners)
       bounds += (bounds.empty() ? "" : " + ") + FormatCount(partner.bound);
     table.rows.push_back({FormatUtc(entry.at), PartnerNames(entry), entry.matching, entry.table,
-                          bounds, CountsText(entry),
-                          entry.list.columns == list.columns
-                              ? FormatCount(RowsApart(list.digests, entry.list.digests))
-                              : "other keys, not comparable"});
+                          bounds, CountsText(entry), RowsApartText(list, entry.list)});
   }
   return text + RenderTable(table, 2);
 }

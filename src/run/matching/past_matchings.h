@@ -7,10 +7,12 @@
 // all partners and for each of them, failed ones included from the moment when a list may leave. The
 // steward sets the limits, and sees the record before an approval is signed.
 //
-// A source is known by its people, not by a file's name: two lists are of one if they have a row in
-// common, or were matched by other columns, so that nobody can know. For that, and to say in how many
-// rows a list differs from earlier ones, the file has digests of rows under a secret of its own. It
-// is as private as the tables. A holder that takes another key starts another record.
+// A source is known by its people, not by a file's name: two lists are of one if a key of any pass is
+// in both, or if they were matched by other passes, rules, headers, formats or codes for missing
+// cells, which keeps one from knowing. For that, and to say in how many rows a list differs from
+// earlier ones, the file has digests of rows and keys under a secret of its own; those of matchings
+// that no longer count go when the next one is entered. It is as private as the tables. A holder that
+// takes another key starts another record, and a copy of a key under another name one of its own.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +40,9 @@ struct Partner {
 // What a list is known again by.
 struct ListMark {
   crypto::Digest columns{};       // match::ColumnsDigest: of others digests say nothing
+  crypto::Digest passes{};        // match::PassesDigest: of others keys say nothing
   std::vector<uint64_t> digests;  // of the rows that have a key, sorted
+  std::vector<uint64_t> keys;     // digests of the keys of all passes, sorted
 };
 
 struct PastMatching {
@@ -65,8 +69,9 @@ class PastMatchings {
   uint64_t limit() const { return limit_; }
   // The lowest of those under any name that its certificate had.
   uint64_t LimitWith(const Partner& partner) const;
-  // Of `list` under this record's secret. columns: its ColumnsDigest.
-  ListMark MarkOf(const match::KeyList& list, const crypto::Digest& columns) const;
+  // Of `list` under this record's secret. columns, passes: its ColumnsDigest and PassesDigest.
+  ListMark MarkOf(const match::KeyList& list, const crypto::Digest& columns,
+                  const crypto::Digest& passes) const;
   // In the 365 days before `now`, of the source of `list`; null: of any. With `partner`, or with
   // anybody.
   uint64_t NumSince(int64_t now, const ListMark* list,

@@ -436,7 +436,7 @@ TEST(LinkedRunTest, ThePlanSaysWhatTheLinkerLearnsAndWithAHolderCanFind) {
             HasSubstr("trust, the linker"),
             HasSubstr("no key: pseudonyms under a key that it does not have"),
             HasSubstr("50 of clinic, 60 of registry, 70 of office"),
-            HasSubstr("how many people are in both of every two lists"),
+            HasSubstr("how many people are in every choice of the lists"),
             HasSubstr("trust and any one holder together can try any key against the lists of all "
                       "others"),
             HasSubstr("A linker that leaves out matches is not noticed"),

@@ -234,6 +234,48 @@ TEST_F(MatchedStudyTest, RowsOfTwoMatchingsAreComparedWhateverElseTheTableHas) {
   serve(matched_up_to(55));
 }
 
+// By another column of the same table all texts of keys are others: the rows are known by their cells.
+TEST_F(MatchedStudyTest, RowsMatchedByAnotherColumnAreComparedByTheirCells) {
+  const auto with_other = [](int first, int last) {
+    std::string csv = "nid,name,born,x,y,other\n";
+    for (const Row& row : RowsOf(first, last)) {
+      csv += fmt::format("{:04},n{},2001-01-01,{},{},{}\n", row.id, row.id, row.x, row.y,
+                         row.id + 5000);
+    }
+    return csv;
+  };
+  std::string file = testing::kPairFile;
+  const std::string bound = "rows = 60\n";
+  file.replace(file.find(bound), bound.size(),
+               bound + "[[party.column]]\nname = \"nid\"\nheader = \"other\"\n");
+  MatchingGroup again(file);
+  std::string registry = "number,name,born,z\n";
+  for (const Row& row : RowsOf(6, 75))
+    registry += fmt::format("{},n{},2001-01-01,{}\n", row.id + 5000, row.id, row.z);
+  pair_.Write(0, with_other(0, 55));
+  again.Write(0, with_other(0, 55));
+  again.Write(1, registry);
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto serve = [&](MatchingGroup& group, size_t count) {
+    const std::unique_ptr<const Study> study =
+        Prepared(StudyText(Matched(group.RunAndSave()[0].record, count), kMoments));
+    const LocalData local =
+        LoadLocalData(*study, 0, group.Table(0), crypto::RandomKey(random), progress);
+    RowSets sets(RowSetsPath(pair_.Table(0)), random);
+    sets.Require(*study, 0, local, group.Table(0));
+    sets.Record();
+  };
+  serve(pair_, 50);
+  try {
+    serve(again, 49);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than"));
+  }
+}
+
 // Both say that their results are of the record that the study names, and one of them lies.
 TEST_F(MatchedStudyTest, ResultsThatAreNotOfOneMatchingAreNoticedByBoth) {
   const OfAll<MatchedRows> first = results_;

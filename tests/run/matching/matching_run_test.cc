@@ -307,7 +307,9 @@ TEST(MatchingRunTest, AMatchingRepeatedWithOnePersonMoreIsToldAndRefused) {
   const match::KeyList list = ReadKeyList(pair.file(0).parties[0], pair.Table(0).string(), ',');
   const PastMatchings past = pair.Past(0);
   ASSERT_EQ(past.all().size(), 2U);
-  const ListMark mark = past.MarkOf(list, match::ColumnsDigest(pair.file(0).parties[0].keys));
+  const ListMark mark = past.MarkOf(
+      list, match::ColumnsDigest(pair.file(0).parties[0].keys, pair.file(0).parties[0].headers),
+      match::PassesDigest(pair.file(0).parties[0].keys));
   const std::string text =
       PastMatchingsText(past, {{"registry", pair.fingerprints()[1], 0}}, mark, past.all()[1].at);
   EXPECT_THAT(text, AllOf(HasSubstr("  2\n"), HasSubstr("  1\n")));

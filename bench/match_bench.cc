@@ -1,11 +1,15 @@
 // The join of two lists, both parties as threads of this process over memory, and beside it the group
 // operations that it has to do: one hash, two multiplications and two decodings a row at each party.
+// The same with a linker, and beside it the pseudonyms of one holder.
 #include <benchmark/benchmark.h>
 
 #include <thread>
 
+#include "crypto/prg.h"
 #include "crypto/ristretto.h"
 #include "match/key_list.h"
+#include "match/linked_join.h"
+#include "match/linked_join_steps.h"
 #include "match/two_party_join.h"
 #include "net/memory_transport.h"
 
@@ -73,6 +77,79 @@ BENCHMARK(GroupOperations)
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
+
+// As many holders as range(1) says, and the linker. Half of each list is in all.
+void LinkedJoins(benchmark::State& state) {
+  const auto rows = static_cast<size_t>(state.range(0)),
+             holders = static_cast<size_t>(state.range(1));
+  std::vector<std::string> names;
+  LinkedJoinTask task;
+  for (size_t holder = 0; holder < holders; ++holder) {
+    names.push_back("holder " + std::to_string(holder));
+    task.bounds.push_back(rows);
+  }
+  names.emplace_back("linker");
+  std::vector<std::vector<std::vector<KeyedRow>>> passes(holders);
+  for (size_t holder = 0; holder < holders; ++holder) {
+    std::vector<KeyedRow>& pass = passes[holder].emplace_back();
+    const std::vector<crypto::Digest> common = Keys(rows / 2, 0),
+                                      own = Keys(rows - rows / 2, (holder + 1) * 10 * rows);
+    for (const std::vector<crypto::Digest>* keys : {&common, &own}) {
+      for (const crypto::Digest& key : *keys)
+        pass.push_back({static_cast<uint32_t>(pass.size()), key});
+    }
+  }
+  for (auto _ : state) {
+    crypto::SystemRandom random;
+    std::vector<std::unique_ptr<net::Transport>> transports =
+        net::MakeMemoryTransports(names, random);
+    std::vector<std::thread> threads;
+    for (size_t self = 0; self <= holders; ++self) {
+      threads.emplace_back([&, self, transport = std::move(transports[self])]() mutable {
+        net::Channel channel(std::move(transport), AsBytes("bench"), 1);
+        crypto::SystemRandom own;
+        const LinkedJoin join = self == holders
+                                    ? LinkLists(channel, task, own)
+                                    : JoinByLinker(channel, task, passes[self], rows, own);
+        CompareLinked(channel, task, join, own);
+        if (join.counts != std::vector<uint64_t>{rows / 2})
+          state.SkipWithError("another number of matches");
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    uint64_t bytes = 0;
+    for (size_t from = 0; from <= holders; ++from) {
+      for (size_t to = 0; to <= holders; ++to) {
+        bytes += LinkedJoinTrafficBetween(task, from, to).bytes +
+                 CompareLinkedTrafficBetween(task, from, to).bytes;
+      }
+    }
+    state.counters["bytes_of_all"] = static_cast<double>(bytes);
+  }
+}
+BENCHMARK(LinkedJoins)
+    ->Args({100'000, 2})
+    ->Args({1'000'000, 2})
+    ->Args({100'000, 5})
+    ->Args({1'000'000, 5})
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+// What a holder has to hash for it, one after the other.
+void Pseudonyms(benchmark::State& state) {
+  const auto rows = static_cast<size_t>(state.range(0));
+  std::vector<std::vector<KeyedRow>> passes(1);
+  for (const crypto::Digest& key : Keys(rows, 0))
+    passes[0].push_back({static_cast<uint32_t>(passes[0].size()), key});
+  crypto::SystemRandom random;
+  for (auto _ : state) {
+    crypto::Prg stream(crypto::RandomKey(random));
+    PseudonymList list(passes, rows, rows, crypto::RandomKey(random), stream);
+    for (size_t i = 0; i < rows; ++i) benchmark::DoNotOptimize(list.Next());
+  }
+}
+BENCHMARK(Pseudonyms)->Arg(1'000'000)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 // A table's keys: folded names and dates, sorted for duplicates.
 void KeyLists(benchmark::State& state) {

@@ -1,1 +1,2 @@
 partita_fuzz(match_key_fuzz match_key_fuzz.cc DEPENDS partita_match)
+partita_fuzz(matched_rows_fuzz matched_rows_fuzz.cc DEPENDS partita_run)

@@ -61,6 +61,17 @@ std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesyste
   return ReadSecretFile(file, kMaxFileBytes, kind.name);
 }
 
+void RequireOwnersOnly(const StateKind& kind, const std::filesystem::path& file) {
+  using std::filesystem::perms;
+  std::error_code none;
+  const std::filesystem::file_status status = std::filesystem::status(file, none);
+  const perms others = perms::group_all | perms::others_all;
+  if (!std::filesystem::exists(status) || (status.permissions() & others) == perms::none) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}, {}, can be read by other users", kind.name, file.string()),
+              "Run: chmod 600 " + file.string());
+}
+
 uint64_t CountFile::LoadOrMake() const {
   const Bytes head = EncodeState(kind_, binding_, {});
   const std::optional<SecretBytes> state = ReadState(kind_, file_);

@@ -33,6 +33,8 @@ Error DamagedState(const StateKind& kind);
 void WriteState(const std::filesystem::path& file, ByteView bytes);
 // Empty if there is no such file. Throws kBadInput for more than 4 GiB. Wiped, for it may hold keys.
 std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesystem::path& file);
+// Throws kBadInput if the file is there and others than its owner may read it.
+void RequireOwnersOnly(const StateKind& kind, const std::filesystem::path& file);
 
 // A number on disk: a file with one byte for each, after a head that says what it belongs to. A
 // byte is there or not, so that no failure leaves a number that is not between the last and the

@@ -338,7 +338,7 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
   }
   CsvContents contents;
   contents.report.source = tokenizer.source_name();
-  uint64_t num_rows = 0;
+  uint64_t num_records = 0, num_rows = 0;
   while (tokenizer.Next()) {
     const bool ragged = tokenizer.fields().size() != header.size();
     if (ragged && !options.repair) {
@@ -348,11 +348,15 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
                               tokenizer.fields().size() == 1 ? "" : "s", header.size()),
                   "put fields that contain the separator in quotes");
     }
-    if (++num_rows > options.max_rows) {
+    if (++num_records > options.max_rows) {
       throw Error(ErrorCode::kBadData,
                   fmt::format("{}:{}: the table has more than {} rows", tokenizer.source_name(),
                               tokenizer.line(), options.max_rows));
     }
+    if (options.records != nullptr &&
+        (num_records > options.records->size() || !(*options.records)[num_records - 1]))
+      continue;
+    ++num_rows;
     for (ColumnReader& reader : readers)
       ragged ? reader.AppendRagged(tokenizer) : reader.Append(tokenizer);
     if (!ragged) continue;

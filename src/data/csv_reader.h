@@ -24,6 +24,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "data/byte_source.h"
@@ -39,6 +40,9 @@ struct CsvOptions {
   // bound, a cell that is not of its type counts as missing, and a record with more or fewer fields
   // than the header gives a neutral row (Table::neutral). All are counted.
   bool repair = false;
+  // By record behind the header: those to read; null: all. Of others the cells are not looked at and
+  // the table has no row. Borrowed.
+  const std::vector<bool>* records = nullptr;
   uint64_t max_rows = 1'000'000'000;
   uint64_t max_columns = 100'000;
   uint64_t max_field_bytes = 1 << 20;

@@ -131,24 +131,39 @@ crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>
   return hash.Finish();
 }
 
-crypto::Digest ColumnsDigest(const KeySpec& spec) {
+crypto::Digest ColumnsDigest(const KeySpec& spec, std::span<const std::string> headers) {
   crypto::Sha256 hash;
-  hash.Field("partita match columns v1").U64(spec.columns.size());
+  hash.Field("partita match columns v2").U64(spec.columns.size());
   for (const size_t column : ByName(spec)) {
-    hash.Field(spec.columns[column].name);
-    AddRule(spec.columns[column].rule, hash);
+    const KeyRule& rule = spec.columns[column].rule;
+    hash.Field(spec.columns[column].name).Field(headers[column]);
+    AddRule(rule, hash);
+    hash.Field(rule.format).U64(rule.missing_codes.size());
+    for (const std::string& code : rule.missing_codes) hash.Field(code);
   }
   return hash.Finish();
 }
 
-KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
+crypto::Digest PassesDigest(const KeySpec& spec) {
+  crypto::Sha256 hash;
+  hash.Field("partita match passes v1").U64(spec.passes.size());
+  for (size_t pass = 0; pass < spec.passes.size(); ++pass) {
+    hash.Update(RulesDigest(spec, pass)).U64(spec.passes[pass].size());
+    for (const size_t column : spec.passes[pass]) hash.Field(spec.columns[column].name);
+  }
+  return hash.Finish();
+}
+
+KeyList MakeKeyList(const KeySpec& spec, KeyCells cells) {
   KeyList list;
   list.report.rows = cells.rows();
   list.report.missing.assign(spec.columns.size(), 0);
   list.report.changed.assign(spec.columns.size(), 0);
   std::vector<Texts> texts;
-  for (size_t column = 0; column < spec.columns.size(); ++column)
+  for (size_t column = 0; column < spec.columns.size(); ++column) {
     texts.push_back(CanonicalTexts(spec, cells, column, list.report));
+    std::vector<std::string>().swap(cells.columns[column]);
+  }
   list.report.passes.resize(spec.passes.size());
   for (size_t pass = 0; pass < spec.passes.size(); ++pass)
     list.passes.push_back(MakePass(spec, pass, texts, cells, list.report.passes[pass]));

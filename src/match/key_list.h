@@ -6,6 +6,7 @@
 // every shuffle.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,12 @@ struct KeyedRow {
 // nothing under another. How dates are written and which codes mean missing is each holder's own.
 crypto::Digest RulesDigest(const KeySpec& spec, size_t pass);
 crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>& texts);
-// Over names and rules of all columns, in the order of their names: KeyList::texts of one are
-// comparable with those of another that has the same.
-crypto::Digest ColumnsDigest(const KeySpec& spec);
+// Over all columns in the order of their names: name, rule, codes for missing cells, format of dates,
+// and of `headers`, by column, what the table calls it. KeyList::texts of one are comparable with
+// those of another that has the same.
+crypto::Digest ColumnsDigest(const KeySpec& spec, std::span<const std::string> headers);
+// Over RulesDigest and columns of every pass: keys of one are comparable with those of another.
+crypto::Digest PassesDigest(const KeySpec& spec);
 
 // What only the owner is shown.
 struct FaultyCell {
@@ -77,7 +81,8 @@ struct KeyList {
   std::vector<crypto::Digest> texts;
 };
 
-KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
+// cells: each column's are given up when its texts are made.
+KeyList MakeKeyList(const KeySpec& spec, KeyCells cells);
 
 // Commits under `salt` to how many rows there are and to the key of each in every pass: a table that
 // changed in nothing that is matched has the same. Without the salt it tells nothing of the keys.

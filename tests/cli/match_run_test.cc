@@ -27,19 +27,22 @@ using Json = nlohmann::json;
 // A copy of examples/matched_lists without its results.
 class MatchRunTest : public ::testing::Test {
  protected:
-  const std::vector<std::string> parties_ = {"clinic", "registry"};
+  std::vector<std::string> parties_ = {"clinic", "registry"};
 
   void SetUp() override {
     std::filesystem::copy(SourcePath("examples/matched_lists"), Root(),
                           std::filesystem::copy_options::recursive);
     for (const std::string& party : parties_) {
       std::filesystem::remove(Result(party));
-      ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
-      ASSERT_EQ(Partita({"cert", "roster", Root() + "/roster.toml", "--certificate",
-                         Home(party) + "/cert.pem", "--address", FreeAddress()})
-                    .exit_code,
-                0);
+      MakeIdentity(party);
     }
+  }
+  void MakeIdentity(const std::string& party) {
+    ASSERT_EQ(Partita({"cert", "new", party, "--folder", Home(party)}).exit_code, 0);
+    ASSERT_EQ(Partita({"cert", "roster", Root() + "/roster.toml", "--certificate",
+                       Home(party) + "/cert.pem", "--address", FreeAddress()})
+                  .exit_code,
+              0);
   }
   std::string Root() const { return folder_.path() + "/matched"; }
   std::string File() const { return Root() + "/matching.toml"; }
@@ -87,6 +90,7 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.err,
               AllOf(HasSubstr("What this does not prevent"), HasSubstr("0 with registry (limit 5)"),
+                    HasSubstr("Past matchings of people of this list"),
                     HasSubstr("nid = column 'nid' of the table, 8 digits"),
                     HasSubstr("pass 1 (nid): 940 rows can match")));
   Approve("registry");
@@ -154,7 +158,7 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   const std::string csv = StudyFolder::Read(rows);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 751);
   const ProcessResult past =
-      Partita({"match", "past", Home("clinic") + "/data.csv", "--format", "json"});
+      Partita({"match", "past", "--folder", Home("clinic"), "--format", "json"});
   EXPECT_EQ(Json::parse(past.out)["data"]["matchings"].size(), 1U);
 
   // Nothing is overwritten, and the approval was for one run.
@@ -164,6 +168,117 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   const ProcessResult used = Partita(Arguments("run", "clinic", {"--wait", "1s", "--force"}));
   EXPECT_EQ(used.exit_code, 5) << used.err;
   EXPECT_THAT(used.err, AllOf(HasSubstr("is used up"), HasSubstr("match approve")));
+}
+
+// Three processes, each with its own folder: the holders' results come from `match run`.
+TEST_F(MatchRunTest, AStudyBetweenProcessesUsesTheRowsThatMatch) {
+  for (const std::string& party : parties_) Approve(party);
+  auto ends = Run({"--format", "json"});
+  for (const auto& [party, end] : ends) ASSERT_EQ(end.exit_code, 0) << party << ": " << end.err;
+  const std::string study = Root() + "/study.toml";
+  const std::string text = StudyFolder::Read(study);
+  StudyFolder::Write(study,
+                     std::string(text).replace(text.find("record = \"") + 10, 64,
+                                               Json::parse(ends["clinic"].out)["data"]["record"]));
+  MakeIdentity("helper");
+  const std::vector<std::string> all = {"clinic", "registry", "helper"};
+  const auto arguments = [&](const std::string& what, const std::string& party) {
+    return std::vector<std::string>{"study",     what,       study,
+                                    "--party",   party,      "--folder",
+                                    Home(party), "--roster", Root() + "/roster.toml"};
+  };
+  // A result that others may read is refused before anything is signed, and in the run.
+  ASSERT_EQ(::chmod(Result("clinic").c_str(), 0640), 0);
+  std::vector<std::string> approve = arguments("approve", "clinic");
+  approve.emplace_back("--yes");
+  const ProcessResult open = Partita(approve);
+  EXPECT_EQ(open.exit_code, 2) << open.err;
+  EXPECT_THAT(open.err, AllOf(HasSubstr("can be read by other users"), HasSubstr("chmod 600")));
+  ASSERT_EQ(::chmod(Result("clinic").c_str(), 0600), 0);
+  for (const std::string& party : all) {
+    std::vector<std::string> sign = arguments("approve", party);
+    sign.emplace_back("--yes");
+    const ProcessResult approved = Partita(sign);
+    ASSERT_EQ(approved.exit_code, 0) << approved.err;
+  }
+  std::map<std::string, std::unique_ptr<Process>> processes;
+  for (const std::string& party : all) {
+    std::vector<std::string> join = arguments("join", party);
+    join.insert(join.begin(), PartitaProgram());
+    for (const char* const word : {"--wait", "20s"}) join.emplace_back(word);
+    processes[party] = std::make_unique<Process>(join);
+  }
+  for (auto& [party, process] : processes) {
+    const ProcessResult end = process->Wait();
+    ASSERT_EQ(end.exit_code, 0) << party << ": " << end.err;
+  }
+  const Json parameters =
+      Json::parse(StudyFolder::Read(Home("clinic") + "/result.json"))["analyses"][0]["parameters"];
+  EXPECT_NEAR(parameters[0]["est"].get<double>(), 0.356535377, 1e-9);
+  EXPECT_NEAR(parameters[1]["est"].get<double>(), 0.247234832, 1e-9);
+  EXPECT_NEAR(parameters[2]["est"].get<double>(), -0.083488606, 1e-9);
+}
+
+// A third process links pseudonyms and keeps nothing.
+TEST_F(MatchRunTest, ALinkerMatchesForTheHolders) {
+  StudyFolder::Write(
+      File(), StudyFolder::Read(File()) + "\n[[party]]\nname = \"trust\"\nrole = \"linker\"\n");
+  MakeIdentity("trust");
+  parties_.emplace_back("trust");
+  const ProcessResult plan = Partita({"match", "plan", File(), "--format", "json"});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  const Json parties = Json::parse(plan.out)["data"]["parties"];
+  EXPECT_EQ(parties[2]["role"], "linker");
+  EXPECT_TRUE(parties[2]["rows"].is_null());
+  const ProcessResult shown = Partita(Arguments("approve", "trust", {"--yes"}));
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.err,
+              AllOf(HasSubstr("this party links the pseudonyms"),
+                    HasSubstr("trust and any one holder together"), Not(HasSubstr("secret"))));
+  Approve("clinic");
+  Approve("registry");
+  auto ends = Run({"--format", "json"});
+  for (const auto& [party, end] : ends) ASSERT_EQ(end.exit_code, 0) << party << ": " << end.err;
+  const Json clinic = Json::parse(ends["clinic"].out)["data"],
+             registry = Json::parse(ends["registry"].out)["data"],
+             trust = Json::parse(ends["trust"].out)["data"];
+  EXPECT_EQ(clinic["matches"], 750);
+  EXPECT_EQ(clinic["matches_by_pass"], Json({663, 87}));
+  EXPECT_EQ(clinic["record"], registry["record"]);
+  EXPECT_EQ(clinic["linker"], "trust");
+  EXPECT_EQ(trust["matches"], 750);
+  EXPECT_TRUE(trust["file"].is_null());
+  EXPECT_FALSE(std::filesystem::exists(Result("trust")));
+  EXPECT_FALSE(std::filesystem::exists(Home("trust") + "/key.pem.matchings"));
+  const ProcessResult show = Partita({"match", "show", Result("registry"), "--format", "json"});
+  EXPECT_EQ(Json::parse(show.out)["data"]["linker"], "trust");
+
+  // Without its linker the study would say less than was learnt.
+  const std::string study = Root() + "/study.toml";
+  std::string text = StudyFolder::Read(study);
+  text.replace(text.find("record = \"") + 10, 64, clinic["record"]);
+  StudyFolder::Write(study, text);
+  const ProcessResult silent =
+      Partita({"study", "simulate", study, "--output", Root() + "/r.json"});
+  EXPECT_EQ(silent.exit_code, 5) << silent.err;
+  EXPECT_THAT(silent.err, HasSubstr("is of a matching linked by trust"));
+  text.insert(text.find("record = \""), "linker = \"trust\"\n");
+  StudyFolder::Write(study, text);
+  const ProcessResult run = Partita({"study", "simulate", study, "--output", Root() + "/r.json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const Json parameters =
+      Json::parse(StudyFolder::Read(Root() + "/r.json"))["analyses"][0]["parameters"];
+  EXPECT_NEAR(parameters[0]["est"].get<double>(), 0.356535377, 1e-9);
+
+  // Fewer than a steward's minimum: all three say so, and a holder no number.
+  Approve("clinic", {"--minimum", "800"});
+  Approve("registry");
+  Approve("trust");
+  for (const auto& [party, end] : Run({"--force"})) {
+    EXPECT_EQ(end.exit_code, 5) << end.err;
+    EXPECT_THAT(end.err, AllOf(HasSubstr("fewer people are in all lists than the minimum of 800"),
+                               Not(HasSubstr("750"))));
+  }
 }
 
 TEST_F(MatchRunTest, BelowTheMinimumNobodyHasAResult) {
@@ -199,7 +314,7 @@ TEST_F(MatchRunTest, AnotherFileStopsBothAndALimitTheOther) {
   }
   // Its steward wants none with this partner.
   Approve("registry");
-  ASSERT_EQ(Partita({"match", "past", Home("registry") + "/data.csv", "--partner", "clinic",
+  ASSERT_EQ(Partita({"match", "past", "--folder", Home("registry"), "--partner", "clinic",
                      "--limit", "0"})
                 .exit_code,
             0);

@@ -133,8 +133,9 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
                        const run::MadeApproval& made, bool accept_faults) {
   if (!made.salt) return "";
   SilentProgress progress;
-  const run::LocalData local = run::LoadLocalData(study, run::PartyByName(study, request.party),
-                                                  request.data, *made.salt, progress);
+  const size_t party = run::PartyByName(study, request.party);
+  run::RequireOwnersResult(study, party, request.data);
+  const run::LocalData local = run::LoadLocalData(study, party, request.data, *made.salt, progress);
   if (local.snapshot.commitment != made.document.approval.commitment) {
     throw Error(ErrorCode::kBadInput, "the table changed while it was read",
                 "approve again when nobody writes to it");

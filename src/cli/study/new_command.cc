@@ -207,7 +207,7 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
       "--key", study.key,
       "Where columns are split: the column by which rows are brought into one order");
   command.add_option("--matched", study.matched,
-                     "Where two lists were matched: NAME.matched of partita match run, instead of "
+                     "Where lists were matched: NAME.matched of partita match run, instead of "
                      "--key and --rows");
   command.add_option("--site", study.site, "How institutions enter: ignore, fixed, ...");
   command.add_option("--missing", study.missing,

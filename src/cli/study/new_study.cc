@@ -318,12 +318,13 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
                   [](const ShortParty& party) { return !party.columns.empty(); });
   if (!options.matched.empty()) {
     if (!split_columns || !options.key.empty() || !options.rows.empty()) {
-      RefuseWords("--matched is for two parties that hold other columns of the rows that match",
+      RefuseWords("--matched is for parties that hold other columns of the rows that match",
                   "say --dictionary PARTY=FILE for each party, and neither --key nor --rows");
     }
+    run::RequireOwnersResult(options.matched);
     const run::MatchedRows matched = run::LoadMatchedRows(options.matched);
     study.common_rows = matched.rows.size();
-    study.match = study::RowMatch{matched.matching, matched.record};
+    study.match = study::RowMatch{matched.matching, matched.record, matched.linker};
     study.dictionary.key.clear();
     return;
   }

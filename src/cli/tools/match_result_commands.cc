@@ -6,25 +6,32 @@
 
 #include "base/text_table.h"
 #include "base/utc_time.h"
+#include "cli/study/party_files.h"
 #include "cli/terminal/new_file.h"
 #include "cli/tools/match_results.h"
 #include "run/matching/past_matchings.h"
+#include "study/file/text.h"
 
 namespace partita::cli {
 namespace {
 
 constexpr mode_t kRowsMode = 0600;
 
+// null: without one.
+Json LinkerJson(const std::string& linker) { return linker.empty() ? Json() : Json(linker); }
+
 std::string PastText(const run::PastMatchings& past, const std::string& partner, int64_t now) {
   std::string text = fmt::format("{} matchings in the last 365 days, limit {}\n",
-                                 past.NumSince(now), past.limit());
+                                 past.NumSince(now, nullptr), past.limit());
   if (!partner.empty()) {
-    text += fmt::format("{} of them with {}, limit {}\n", past.NumSince({partner, ""}, now),
-                        partner, past.LimitWith({partner, ""}));
+    const run::Partner with{partner, "", 0};
+    text += fmt::format("{} of them with {}, limit {}\n", past.NumSince(now, nullptr, with),
+                        partner, past.LimitWith(with));
   }
   for (const run::PastMatching& entry : past.all()) {
-    text += fmt::format("  {}  {} with {}: {}\n", FormatUtc(entry.at), entry.matching, entry.peer,
-                        entry.counts.empty() ? "ended before the number of matches was known"
+    text += fmt::format("  {}  {} of {} with {}: {}\n", FormatUtc(entry.at), entry.matching,
+                        entry.table, run::PartnerNames(entry),
+                        entry.counts.empty() ? "number of matches not known"
                                              : FormatCount(TotalOf(entry.counts)) + " matches");
   }
   return text;
@@ -33,15 +40,22 @@ std::string PastText(const run::PastMatchings& past, const std::string& partner,
 Json PastJson(const run::PastMatchings& past, int64_t now) {
   Json entries = Json::array();
   for (const run::PastMatching& entry : past.all()) {
+    Json partners = Json::array();
+    for (const run::Partner& partner : entry.partners) {
+      partners.push_back(
+          {{"name", partner.name}, {"certificate", partner.fingerprint}, {"bound", partner.bound}});
+    }
     entries.push_back({{"at", FormatUtc(entry.at)},
                        {"matching", entry.matching},
-                       {"partner", entry.peer},
-                       {"partner_certificate", entry.fingerprint},
+                       {"table", entry.table},
+                       {"partners", partners},
+                       {"linker", LinkerJson(entry.linker)},
                        {"own_bound", entry.own_bound},
-                       {"partner_bound", entry.peer_bound},
                        {"matches_by_pass", entry.counts}});
   }
-  return {{"in_365_days", past.NumSince(now)}, {"limit", past.limit()}, {"matchings", entries}};
+  return {{"in_365_days", past.NumSince(now, nullptr)},
+          {"limit", past.limit()},
+          {"matchings", entries}};
 }
 
 }  // namespace
@@ -53,15 +67,11 @@ uint64_t TotalOf(const std::vector<uint64_t>& counts) {
 }
 
 Json MatchedJson(const run::MatchedRows& matched, const std::filesystem::path& file) {
-  return {{"matching", matched.matching},
-          {"party", matched.party},
-          {"peer", matched.peer},
-          {"at", FormatUtc(matched.at)},
-          {"record", ToHex(matched.record)},
-          {"table_rows", matched.table_rows},
-          {"matches", matched.rows.size()},
-          {"matches_by_pass", matched.counts},
-          {"file", file.string()}};
+  return {{"matching", matched.matching},      {"party", matched.party},
+          {"partners", matched.partners},      {"linker", LinkerJson(matched.linker)},
+          {"at", FormatUtc(matched.at)},       {"record", ToHex(matched.record)},
+          {"table_rows", matched.table_rows},  {"matches", matched.rows.size()},
+          {"matches_by_pass", matched.counts}, {"file", file.string()}};
 }
 
 void AddMatchShow(CLI::App& match, Invocation& invocation) {
@@ -72,6 +82,7 @@ void AddMatchShow(CLI::App& match, Invocation& invocation) {
   CLI::App* command = AddCommand(
       &match, "show", "match show", "Show the result of a matching to its owner", invocation,
       [&invocation, options] {
+        run::RequireOwnersResult(options->file);
         const run::MatchedRows matched = run::LoadMatchedRows(options->file);
         if (!options->rows.empty()) {
           std::string csv = "position,row\n";
@@ -82,7 +93,9 @@ void AddMatchShow(CLI::App& match, Invocation& invocation) {
         PrintResult(invocation.output,
                     fmt::format("matching   {}\nparty      {}, with {}\nat         {}\nrecord     "
                                 "{}\nmatches    {} of {} rows\n",
-                                matched.matching, matched.party, matched.peer,
+                                matched.matching, matched.party,
+                                study::Join(matched.partners) +
+                                    (matched.linker.empty() ? "" : ", by " + matched.linker),
                                 FormatUtc(matched.at), ToHex(matched.record),
                                 FormatCount(matched.rows.size()), FormatCount(matched.table_rows)),
                     MatchedJson(matched, options->file).dump());
@@ -96,28 +109,31 @@ void AddMatchShow(CLI::App& match, Invocation& invocation) {
 
 void AddMatchPast(CLI::App& match, Invocation& invocation) {
   struct Options {
-    std::string table, partner;
+    PartyFiles files;
+    std::string partner;
     std::optional<uint64_t> limit;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      AddCommand(&match, "past", "match past",
-                 "Show with whom a table was matched, and set how often it may be", invocation,
-                 [&invocation, options] {
-                   if (!std::filesystem::exists(options->table)) {
-                     throw Error(ErrorCode::kBadInput, options->table + " does not exist",
-                                 "name the table, not its record");
-                   }
-                   crypto::SystemRandom random;
-                   run::PastMatchings past(run::PastMatchingsPath(options->table), random);
-                   if (options->limit) past.SetLimit(options->partner, *options->limit);
-                   const int64_t now = NowUtc();
-                   PrintResult(invocation.output, PastText(past, options->partner, now),
-                               PastJson(past, now).dump());
-                   return kDone;
-                 });
-  command->add_option("TABLE", options->table, "The table (CSV); its record lies beside it")
-      ->required();
+  CLI::App* command = AddCommand(
+      &match, "past", "match past",
+      "Show with whom a holder's lists were matched, and set how often they may be", invocation,
+      [&invocation, options] {
+        const std::filesystem::path key = options->files.Key();
+        if (!std::filesystem::exists(key)) {
+          throw Error(ErrorCode::kBadInput, key.string() + " does not exist",
+                      "the record lies beside the holder's private key: name its folder with "
+                      "--folder, or the key with --key");
+        }
+        crypto::SystemRandom random;
+        run::PastMatchings past(run::PastMatchingsPath(key), random);
+        if (options->limit) past.SetLimit(options->partner, *options->limit);
+        const int64_t now = NowUtc();
+        PrintResult(invocation.output, PastText(past, options->partner, now),
+                    PastJson(past, now).dump());
+        return kDone;
+      });
+  AddPartyFolder(command, options->files, "Where key.pem is; the record lies beside it");
+  command->add_option("--key", options->files.key, "The private key (default: key.pem there)");
   command->add_option("--partner", options->partner, "The limit is for matchings with this party");
   command->add_option("--limit", options->limit, "So many matchings in 365 days from now on")
       ->check(CLI::Range(uint64_t{0}, run::kMostMatchingsPerYear));

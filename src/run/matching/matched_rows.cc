@@ -12,7 +12,7 @@
 namespace partita::run {
 namespace {
 
-const crypto::StateKind kMatchedKind = {"partita matched rows 2", "the result of a matching",
+const crypto::StateKind kMatchedKind = {"partita matched rows 3", "the result of a matching",
                                         "match again, or bring it back from a backup"};
 constexpr size_t kMaxMatchedName = 64;
 constexpr size_t kShownRecord = 16;
@@ -27,7 +27,9 @@ crypto::Digest TakeDigest(ByteReader& in) {
 void ReadMatched(ByteReader& in, MatchedRows& matched) {
   matched.matching = in.String(kMaxMatchedName);
   matched.party = in.String(kMaxMatchedName);
-  matched.peer = in.String(kMaxMatchedName);
+  for (uint64_t left = in.U64(); left > 0; --left)
+    matched.partners.push_back(in.String(kMaxMatchedName));
+  matched.linker = in.String(kMaxMatchedName);
   matched.file_text = in.String(study::kMaxStudyFileBytes);
   matched.separator = static_cast<char>(in.U8());
   matched.at = static_cast<int64_t>(in.U64());
@@ -75,7 +77,9 @@ Bytes EncodeMatchedRows(const MatchedRows& matched) {
   ByteWriter out;
   out.String(matched.matching);
   out.String(matched.party);
-  out.String(matched.peer);
+  out.U64(matched.partners.size());
+  for (const std::string& partner : matched.partners) out.String(partner);
+  out.String(matched.linker);
   out.String(matched.file_text);
   out.U8(static_cast<uint8_t>(matched.separator));
   out.U64(static_cast<uint64_t>(matched.at));
@@ -110,6 +114,10 @@ MatchedRows DecodeMatchedRows(ByteView bytes) {
   crypto::DecodeState(kMatchedKind, bytes, {}, [&](ByteReader& in) { ReadMatched(in, matched); });
   if (!HasSense(matched)) throw crypto::DamagedState(kMatchedKind);
   return matched;
+}
+
+void RequireOwnersResult(const std::filesystem::path& file) {
+  crypto::RequireOwnersOnly(kMatchedKind, file);
 }
 
 MatchedRows LoadMatchedRows(const std::filesystem::path& file) {

@@ -1,12 +1,13 @@
-// The result of a matching at one of its two holders: which of its rows match, in the order that is
-// common to both. It lies beside the table, TABLE_FOLDER/MATCHING.matched, readable by its owner only,
+// The result of a matching at one of its holders: which of its rows match, in the order that is
+// common to all. It lies beside the table, TABLE_FOLDER/MATCHING.matched, readable by its owner only,
 // and is what studies with `[rows.match]` take their rows from.
 //
-// Bound to what it came from: `record` is a digest that both holders have the same of, over the
-// matching file, the plan, the run, both commitments, the numbers of matches and `common`, which
-// stands for the matched people themselves (match/two_party_join.h). A study file names the record; in
-// the run of the study the holders compare `common` by an equality test. The file has no keys: it
-// commits to the table's (match::CommitToKeys), so that a table that changed is noticed.
+// Bound to what it came from: `record` is a digest that all holders have the same of, over the
+// matching file, the plan, the run, all commitments, the numbers of matches and `common`, which
+// stands for the matched people themselves (match/two_party_join.h, match/linked_join.h). A study
+// file names the record; in the run of the study the holders compare `common` by an equality test.
+// The file has no keys: it commits to the table's (match::CommitToKeys), so that a table that changed
+// is noticed.
 #pragma once
 
 #include <filesystem>
@@ -22,8 +23,10 @@
 namespace partita::run {
 
 struct MatchedRows {
-  std::string matching, party, peer;
-  std::string file_text;  // of the matching file, whose rules make the keys
+  std::string matching, party;
+  std::vector<std::string> partners;  // the other holders
+  std::string linker;                 // empty: none
+  std::string file_text;              // of the matching file, whose rules make the keys
   char separator = ',';
   int64_t at = 0;
   std::string unicode;  // version by which its keys were folded
@@ -39,7 +42,7 @@ struct MatchedRows {
 std::filesystem::path MatchedRowsPath(const std::filesystem::path& table,
                                       const std::string& matching);
 
-// What both holders have the same of.
+// What all holders have the same of.
 struct MatchingRecord {
   crypto::Digest agreement_hash{}, plan_hash{}, run_id{}, common{};
   std::vector<crypto::Digest> commitments;  // by party
@@ -55,6 +58,8 @@ void SaveMatchedRows(const MatchedRows& matched, const std::filesystem::path& fi
 // counts, so that its result is kept in any case. Returns where it is.
 std::filesystem::path SaveNewMatchedRows(const MatchedRows& matched,
                                          const std::filesystem::path& file);
+// Throws kBadInput if others may read the file: who has it knows who is in the other lists.
+void RequireOwnersResult(const std::filesystem::path& file);
 // Throws kBadInput if the file is not there or damaged.
 MatchedRows LoadMatchedRows(const std::filesystem::path& file);
 // Throws kBadInput for whatever SaveMatchedRows does not write.

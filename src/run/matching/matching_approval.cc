@@ -34,17 +34,19 @@ std::filesystem::path MatchingApprovalPath(const std::filesystem::path& matching
 
 MadeApproval MakeMatchingApproval(const MatchingFile& file, const study::ApprovalTerms& terms,
                                   const MatchingApprovalRequest& request,
-                                  const match::KeyList& list, crypto::RandomSource& random) {
-  const std::string& party = file.parties[request.party].name;
+                                  const match::KeyList* list, crypto::RandomSource& random) {
+  const std::string party = file.Names()[request.party];
   RequireOwnCertificate(request.identity, party, request.fingerprints[request.party]);
   MadeApproval made;
-  made.salt = crypto::RandomKey(random);
   study::Approval approval;
   approval.party = party;
   approval.study = terms.study;
   approval.agreement_hash = terms.agreement_hash;
   approval.plan_hash = terms.plan_hash;
-  approval.commitment = match::CommitToKeys(list, *made.salt);
+  if (list != nullptr) {
+    made.salt = crypto::RandomKey(random);
+    approval.commitment = match::CommitToKeys(*list, *made.salt);
+  }
   approval.disclosure = terms.disclosure;
   approval.disclosure.min_rows = request.minimum.value_or(terms.disclosure.min_rows);
   if (approval.disclosure.min_rows < file.minimum ||
@@ -80,7 +82,8 @@ OwnMatchingApproval OpenMatchingApproval(const std::filesystem::path& file,
   const study::Approval& approval = own.document.approval;
   study::RequireSigned(own.document, party, fingerprint);
   study::RequireApproves(approval, party, terms, NowUtc());
-  own.salt = WithApproveHint([&] { return ReadSalt(SecretPath(file), approval); });
+  if (approval.commitment != crypto::Digest{})
+    own.salt = WithApproveHint([&] { return ReadSalt(SecretPath(file), approval); });
   WithApproveHint([&] { RequireApprovalLeft(UsesPath(file), approval, {}, {}); });
   return own;
 }

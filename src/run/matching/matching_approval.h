@@ -19,7 +19,7 @@ std::filesystem::path MatchingApprovalPath(const std::filesystem::path& matching
                                            const std::string& matching, const std::string& party);
 
 struct MatchingApprovalRequest {
-  size_t party = 0;
+  size_t party = 0;  // of MatchingFile::Names
   crypto::Identity identity;
   std::vector<std::string> fingerprints;  // of the roster, by party
   std::optional<uint64_t> minimum;        // raised by the steward
@@ -27,13 +27,14 @@ struct MatchingApprovalRequest {
   uint64_t runs = 1;
 };
 
-// list: of the table that is approved. Throws kUsage for a minimum below the file's or a date that
+// list: of the table that is approved; null: of a linker, which has none. Throws kUsage for a minimum below the file's or a date that
 // has passed; kRefused if the roster pins another certificate for this party.
 MadeApproval MakeMatchingApproval(const MatchingFile& file, const study::ApprovalTerms& terms,
                                   const MatchingApprovalRequest& request,
-                                  const match::KeyList& list, crypto::RandomSource& random);
+                                  const match::KeyList* list, crypto::RandomSource& random);
 
-// The party's own approval in a run: read, verified, with the salt of its commitment.
+// The party's own approval in a run: read, verified, with the salt of its commitment, unless it
+// commits to no table.
 struct OwnMatchingApproval {
   std::filesystem::path file;
   study::SignedApproval document;

@@ -21,15 +21,16 @@ using study::LocatedText;
 using study::TableReader;
 
 constexpr int kMatchingFormat = 1;
-constexpr size_t kFewestParties = 2, kMostParties = 5;
+constexpr size_t kFewestHolders = 2, kMostHolders = 5;
 constexpr int64_t kMostDigits = 40;
+constexpr size_t kMostMissingCodes = 32;
 
 const std::vector<std::string> kMatchingKeys = {
     "matching", "name", "title", "keys", "duplicates", "faulty", "minimum", "column", "party"};
 const std::vector<std::string> kColumnKeys = {"name",   "rule",         "marks",  "punctuation",
                                               "length", "check",        "format", "country",
                                               "trunk",  "missing_codes"};
-const std::vector<std::string> kPartyKeys = {"name", "rows", "column"};
+const std::vector<std::string> kPartyKeys = {"name", "role", "rows", "column"};
 const std::vector<std::string> kPartyColumnKeys = {"name", "header", "format", "missing_codes"};
 
 KeyRuleKind ReadKind(const TableReader& column) {
@@ -93,6 +94,12 @@ std::vector<std::string> ReadMissingCodes(const TableReader& column) {
   std::vector<std::string> codes;
   if (const auto texts = column.OptionalTexts("missing_codes")) {
     study::CheckDistinct(column, *texts, "code for missing cells");
+    if (texts->size() > kMostMissingCodes) {
+      column.Fail(column.PositionOf("missing_codes"),
+                  fmt::format("missing_codes has {} codes; at most {} are allowed", texts->size(),
+                              kMostMissingCodes),
+                  "every cell is compared with each: name those that the table has");
+    }
     for (const LocatedText& text : *texts) codes.push_back(text.value);
   }
   return codes;
@@ -194,11 +201,21 @@ void ReadPartyColumn(const TableReader& column, MatchingParty& party) {
   if (column.Has("missing_codes")) rule.missing_codes = ReadMissingCodes(column);
 }
 
-MatchingParty ReadParty(const TableReader& reader, const match::KeySpec& spec) {
+bool IsLinker(const TableReader& party) {
+  const auto role = party.OptionalText("role");
+  if (!role || party.Choice(*role, "role", {"holder", "linker"}) == "holder") return false;
+  for (const char* const key : {"rows", "column"}) {
+    if (!party.Has(key)) continue;
+    party.Fail(party.PositionOf(key), fmt::format("a linker has no '{}'", key),
+               "it brings no table: remove it, or let the party be a holder");
+  }
+  return true;
+}
+
+MatchingParty ReadHolder(const TableReader& reader, const std::string& name,
+                         const match::KeySpec& spec) {
   MatchingParty party;
-  const LocatedText name = reader.Text("name", "name = \"registry\"");
-  study::CheckName(reader, name, study::kPartyName);
-  party.name = name.value;
+  party.name = name;
   party.keys = spec;
   party.headers = NamesOf(spec);
   const auto rows = reader.OptionalInteger("rows");
@@ -227,13 +244,22 @@ uint64_t ReadMinimum(const TableReader& root) {
 void ReadParties(const TableReader& root, const match::KeySpec& spec, MatchingFile& file) {
   std::vector<LocatedText> names;
   for (const TableReader& party : root.Tables("party", kPartyKeys)) {
-    file.parties.push_back(ReadParty(party, spec));
-    names.push_back({file.parties.back().name, party.position()});
+    const LocatedText name = party.Text("name", "name = \"registry\"");
+    study::CheckName(party, name, study::kPartyName);
+    names.push_back({name.value, party.position()});
+    if (!IsLinker(party)) {
+      file.parties.push_back(ReadHolder(party, names.back().value, spec));
+    } else if (file.linked()) {
+      party.Fail(party.position(), "there is more than one linker",
+                 "let one party link; the others have no part in the matching");
+    } else {
+      file.linker = names.back().value;
+    }
   }
   study::CheckDistinct(root, names, "party");
-  if (names.size() < kFewestParties || names.size() > kMostParties) {
+  if (file.parties.size() < kFewestHolders || file.parties.size() > kMostHolders) {
     root.Fail(root.position(),
-              fmt::format("there must be {} to {} parties", kFewestParties, kMostParties),
+              fmt::format("there must be {} to {} holders", kFewestHolders, kMostHolders),
               "write a [[party]] with name and rows for every institution whose list is matched");
   }
 }
@@ -268,11 +294,22 @@ MatchingFile LoadMatchingFile(const std::string& path) {
   return ParseMatchingFile(ReadFile(path, study::kMaxStudyFileBytes, "the matching file"), path);
 }
 
+std::vector<std::string> MatchingFile::Names() const {
+  std::vector<std::string> names;
+  for (const MatchingParty& party : parties) names.push_back(party.name);
+  if (linked()) names.push_back(linker);
+  return names;
+}
+
 const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::string& name) {
   std::vector<std::string> names;
   for (const MatchingParty& party : file.parties) {
     if (party.name == name) return party;
     names.push_back(party.name);
+  }
+  if (file.linked() && name == file.linker) {
+    throw Error(ErrorCode::kUsage, fmt::format("party {} links and brings no table", name),
+                "tables are checked and matched by their holders: " + study::Join(names));
   }
   throw Error(ErrorCode::kUsage,
               fmt::format("{}: there is no party {}", file.file_name, study::Quote(name)),

@@ -21,6 +21,10 @@
 //   format = "DD.MM.YYYY"
 //   missing_codes = ["01.01.1900"]
 //
+//   [[party]]                               # sees pseudonyms; needed for more than two lists
+//   name = "trust"
+//   role = "linker"
+//
 // docs/matching.md is for who writes one.
 #pragma once
 
@@ -48,14 +52,19 @@ struct MatchingFile {
   std::string text;  // the exact bytes, for hashing
   std::string name, title;
   uint64_t minimum = kUsualMinimum;
-  std::vector<MatchingParty> parties;  // two to five
+  std::vector<MatchingParty> parties;  // the holders, two to five
+  std::string linker;                  // empty: none, and two holders
+
+  bool linked() const { return !linker.empty(); }
+  // Of all who take part, in the order of the channel: the holders, and then the linker.
+  std::vector<std::string> Names() const;
 };
 
 // Throws kBadInput "FILE:LINE:COLUMN: ..." with a hint.
 MatchingFile ParseMatchingFile(std::string text, std::string file_name);
 MatchingFile LoadMatchingFile(const std::string& path);
 
-// Throws kUsage with the names there are.
+// A holder by its name. Throws kUsage with the names there are.
 const MatchingParty& MatchingPartyByName(const MatchingFile& file, const std::string& name);
 
 // Reads the party's table and makes its list, without refusing anything (match::RequireUsable).

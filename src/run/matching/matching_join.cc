@@ -1,4 +1,4 @@
-// JoinMatching: a matching between two hosts.
+// JoinMatching: a matching between hosts.
 #include <algorithm>
 
 #include "crypto/certificate.h"
@@ -12,13 +12,14 @@ MatchingOutcome JoinMatching(const MatchingFile& file, const MatchingJoin& optio
                              Progress& progress) {
   const MatchingPlan plan = PlanMatching(file);
   net::TlsOptions tls;
-  tls.roster = RosterOf(MatchingPartyNames(file), options.roster, "matching");
+  tls.roster = RosterOf(file.Names(), options.roster, "matching");
   tls.self = MatchingPartyIndex(file, options.party);
   tls.identity = crypto::LoadIdentity(options.certificate, options.key);
   tls.listen_address = options.listen_address;
   MatchingInput input;
   input.party = tls.self;
   input.table = options.table;
+  input.past = PastMatchingsPath(options.key);
   input.separator = options.separator;
   input.approval = options.approval;
   input.fingerprints = Fingerprints(tls.roster);

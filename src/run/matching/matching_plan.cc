@@ -2,75 +2,86 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "base/error.h"
 #include "base/text_table.h"
 #include "data/utf8.h"
 #include "net/frame.h"
 #include "net/hello.h"
 #include "run/approval/approvals.h"
+#include "run/matching/matching_statement.h"
 #include "study/file/text.h"
 
 namespace partita::run {
 namespace {
 
-MatchingPhase HelloPhase(const MatchingFile& file) {
-  MatchingPhase phase{"hello", 2, 2, {}};
-  for (size_t party = 0; party < kMatchedHolders; ++party) {
-    net::Hello hello;
-    hello.name = file.parties[party].name;
-    phase.bytes[party] = net::EncodeHello(hello).size() + net::kHelloAckBytes;
+// A phase of so many rounds at everybody.
+MatchingPhase AmongAll(const MatchingFile& file, std::string name, uint64_t rounds,
+                       const std::function<MatchingTraffic(size_t from, size_t to)>& traffic) {
+  const size_t parties = file.Names().size();
+  MatchingPhase phase{std::move(name), std::vector<uint64_t>(parties, rounds), {}};
+  for (size_t from = 0; from < parties; ++from) {
+    phase.sends.emplace_back(parties);
+    for (size_t to = 0; to < parties; ++to) {
+      if (from != to) phase.sends[from][to] = traffic(from, to);
+    }
   }
   return phase;
 }
 
-MatchingPhase SamePhase(std::string name, uint64_t bytes) {
-  return {std::move(name), 1, 1, {bytes, bytes}};
+MatchingPhase HelloPhase(const MatchingFile& file) {
+  const std::vector<std::string> names = file.Names();
+  return AmongAll(file, "hello", 2, [&](size_t from, size_t) {
+    net::Hello hello;
+    hello.name = names[from];
+    return MatchingTraffic{2, net::EncodeHello(hello).size() + net::kHelloAckBytes};
+  });
 }
 
-std::vector<std::string> Learns(const MatchingFile& file, size_t party) {
-  const MatchingParty& peer = file.parties[1 - party];
-  const size_t passes = peer.keys.passes.size();
-  std::vector<std::string> learns = {
-      fmt::format("how many people are in both lists{}, whatever the minimum",
-                  passes > 1 ? ", of every pass" : ""),
-      fmt::format("which of its own rows match, if there are at least {} matches{}",
-                  FormatCount(file.minimum), passes > 1 ? " in the first pass" : ""),
-      fmt::format("no key and no other row of {}, and not how long its list is: it is padded to {} "
-                  "rows",
-                  peer.name, FormatCount(peer.rows)),
-      fmt::format("the minimum that {} asks for, when and for how many runs it approved, and if it "
-                  "stops, a reason out of a fixed list",
-                  peer.name)};
-  if (passes > 1) learns.insert(learns.begin() + 2, "by which pass each of these rows matched");
-  return learns;
+// The digest of the record goes to holders.
+MatchingPhase FinishPhase(const MatchingFile& file) {
+  return AmongAll(file, "finish", 1, [&](size_t from, size_t to) {
+    const bool holders = from < file.parties.size() && to < file.parties.size();
+    return MatchingTraffic{1, holders ? crypto::Digest{}.size() : 0};
+  });
 }
 
-std::vector<std::string> NotPrevented(const MatchingFile& file) {
-  std::vector<std::string> sentences = {
-      "The minimum binds who follows the protocol. One that does not can find which of its keys "
-      "match whatever their number, and the other does not notice.",
-      "Nothing proves that a list is genuine: who lists people that it only guesses learns whether "
-      "they are in the other list.",
-      "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
-      "values of one column learns which of them the other's table has for that person. Name no "
-      "column of which that must not become known.",
-      "A party that keeps back its last message learns alone which of its rows match."};
-  for (size_t party = 0; party < kMatchedHolders; ++party) {
-    sentences.push_back(
-        fmt::format("In one such run {} can learn of up to {} people whether they are in the list "
-                    "of {}.",
-                    file.parties[party].name,
-                    FormatCount(file.parties[party].rows * file.parties[party].keys.passes.size()),
-                    file.parties[1 - party].name));
+void AddPasses(const MatchingFile& file, MatchingPlan& plan) {
+  for (size_t pass = 0; pass < file.parties[0].keys.passes.size(); ++pass) {
+    const uint64_t rounds = match::TwoPartyJoinTrafficOf(JoinTaskOf(file, 0)).rounds;
+    plan.phases.push_back(
+        AmongAll(file, fmt::format("pass {}", pass + 1), rounds, [&](size_t from, size_t) {
+          const match::TwoPartyJoinTraffic traffic =
+              match::TwoPartyJoinTrafficOf(JoinTaskOf(file, from));
+          return MatchingTraffic{traffic.messages, traffic.bytes};
+        }));
   }
-  sentences.push_back(
-      "Two matchings whose lists differ in one person tell whether that person is in the other "
-      "list. Every party keeps a record of past matchings of its table, with a limit.");
-  sentences.push_back(
-      "That the two match their lists, when, how long the lists are at most, how many passes there "
-      "are, and whether the minimum was reached is seen by whoever watches the network: the "
-      "messages of a pass tell by their sizes.");
-  return sentences;
+  plan.phases.push_back(FinishPhase(file));
+}
+
+// The linker hears of the last rounds in the end.
+void AddLinking(const MatchingFile& file, MatchingPlan& plan) {
+  const match::LinkedJoinTask task = LinkTaskOf(file);
+  constexpr uint64_t kCompareRounds = 2;
+  MatchingPhase link = AmongAll(file, kLinkPhase, 0, [&](size_t from, size_t to) {
+    const match::LinkedJoinTraffic traffic = match::LinkedJoinTrafficBetween(task, from, to);
+    return MatchingTraffic{traffic.messages, traffic.bytes};
+  });
+  for (size_t party = 0; party < link.rounds.size(); ++party)
+    link.rounds[party] = match::LinkedJoinRounds(task, party);
+  MatchingPhase compare =
+      AmongAll(file, kComparePhase, kCompareRounds, [&](size_t from, size_t to) {
+        const match::LinkedJoinTraffic traffic = match::CompareLinkedTrafficBetween(task, from, to);
+        return MatchingTraffic{traffic.messages, traffic.bytes};
+      });
+  compare.rounds[task.linker()] = 0;
+  MatchingPhase finish = FinishPhase(file);
+  finish.rounds[task.linker()] += link.rounds[0] + compare.rounds[0] - link.rounds[task.linker()];
+  plan.phases.push_back(std::move(link));
+  plan.phases.push_back(std::move(compare));
+  plan.phases.push_back(std::move(finish));
 }
 
 void PutTexts(crypto::Sha256& hash, const std::vector<std::string>& texts) {
@@ -84,8 +95,11 @@ crypto::Digest PlanDigest(const MatchingPlan& plan) {
   for (const crypto::Digest& rules : plan.rules) hash.Update(rules);
   hash.U64(plan.phases.size());
   for (const MatchingPhase& phase : plan.phases) {
-    hash.Field(phase.name).U64(phase.rounds).U64(phase.messages);
-    for (const uint64_t bytes : phase.bytes) hash.U64(bytes);
+    hash.Field(phase.name);
+    for (const uint64_t rounds : phase.rounds) hash.U64(rounds);
+    for (const std::vector<MatchingTraffic>& sends : phase.sends) {
+      for (const MatchingTraffic& traffic : sends) hash.U64(traffic.messages).U64(traffic.bytes);
+    }
   }
   for (const std::vector<std::string>& learns : plan.learns) PutTexts(hash, learns);
   PutTexts(hash, plan.not_prevented);
@@ -98,15 +112,31 @@ std::string RuleText(const match::KeyRule& rule) {
       return std::string("text") + (rule.drop_marks ? ", marks dropped" : "") +
              (rule.drop_punctuation ? ", punctuation dropped" : "");
     case match::KeyRuleKind::kDigits:
-      return fmt::format("{} digits", rule.length);
+      return fmt::format("{} digits{}", rule.length,
+                         rule.check == match::CheckDigit::kLuhn    ? ", check digit luhn"
+                         : rule.check == match::CheckDigit::kMod97 ? ", check digits mod97"
+                                                                   : "");
     case match::KeyRuleKind::kDate:
       return "date, written " + rule.format;
     case match::KeyRuleKind::kPhone:
-      return "telephone number, of country " + rule.country + " if it names none";
+      return "telephone number, of country " + rule.country + " if it names none, trunk prefix '" +
+             rule.trunk + "'";
     case match::KeyRuleKind::kExact:
       return "exactly as it stands";
   }
   return "";
+}
+
+// Codes are cells: a file can name a number there that is somebody's.
+std::string CodesText(const match::KeyRule& rule) {
+  std::string text;
+  for (const std::string& code : rule.missing_codes)
+    text += (text.empty() ? "; missing where it says '" : "', '") + data::Printable(code);
+  return text.empty() ? text : text + "'";
+}
+
+std::string UnusableText(match::Unusable unusable) {
+  return unusable == match::Unusable::kRefuse ? "stop the run at their owner" : "are left out";
 }
 
 }  // namespace
@@ -122,39 +152,44 @@ std::vector<std::string> KeyColumnTexts(const MatchingParty& party) {
   std::vector<std::string> texts;
   for (size_t column = 0; column < party.keys.columns.size(); ++column) {
     const match::KeyColumn& described = party.keys.columns[column];
-    texts.push_back(fmt::format("{} = column '{}' of the table, {}", described.name,
-                                data::Printable(party.headers[column]), RuleText(described.rule)));
+    texts.push_back(fmt::format("{} = column '{}' of the table, {}{}", described.name,
+                                data::Printable(party.headers[column]), RuleText(described.rule),
+                                CodesText(described.rule)));
   }
   return texts;
 }
 
+uint64_t MatchingPhase::LongestRounds() const {
+  return *std::max_element(rounds.begin(), rounds.end());
+}
+
+uint64_t MatchingPhase::BytesOf(size_t party) const {
+  uint64_t bytes = 0;
+  for (const MatchingTraffic& traffic : sends[party]) bytes += traffic.bytes;
+  return bytes;
+}
+
 MatchingPlan PlanMatching(const MatchingFile& file) {
-  if (file.parties.size() != kMatchedHolders) {
+  if (!file.linked() && file.parties.size() != kMatchedHolders) {
     throw Error(ErrorCode::kBadInput,
-                fmt::format("{} names {} parties; lists are matched between two", file.file_name,
-                            file.parties.size()),
+                fmt::format("{} names {} holders and no linker; without one lists are matched "
+                            "between two",
+                            file.file_name, file.parties.size()),
+                "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys, or "
                 "write a matching file for every two of them");
   }
   MatchingPlan plan;
   const match::KeySpec& keys = file.parties[0].keys;
   plan.unicode = match::UnicodeVersion();
-  plan.phases = {HelloPhase(file), SamePhase(kApprovalsPhase, study::kApprovalBytes)};
-  for (size_t pass = 0; pass < keys.passes.size(); ++pass) {
+  for (size_t pass = 0; pass < keys.passes.size(); ++pass)
     plan.rules.push_back(match::RulesDigest(keys, pass));
-    MatchingPhase phase{fmt::format("pass {}", pass + 1), 0, 0, {}};
-    for (size_t party = 0; party < kMatchedHolders; ++party) {
-      const match::TwoPartyJoinTraffic traffic =
-          match::TwoPartyJoinTrafficOf(JoinTaskOf(file, party));
-      phase.rounds = traffic.rounds;
-      phase.messages = traffic.messages;
-      phase.bytes[party] = traffic.bytes;
-    }
-    plan.phases.push_back(std::move(phase));
-  }
-  plan.phases.push_back(SamePhase("finish", crypto::Digest{}.size()));
-  for (size_t party = 0; party < kMatchedHolders; ++party)
-    plan.learns.push_back(Learns(file, party));
-  plan.not_prevented = NotPrevented(file);
+  plan.phases = {HelloPhase(file), AmongAll(file, kApprovalsPhase, 1, [](size_t, size_t) {
+                   return MatchingTraffic{1, study::kApprovalBytes};
+                 })};
+  file.linked() ? AddLinking(file, plan) : AddPasses(file, plan);
+  for (size_t party = 0; party < file.Names().size(); ++party)
+    plan.learns.push_back(MatchingLearns(file, party));
+  plan.not_prevented = MatchingNotPrevented(file);
   return plan;
 }
 
@@ -167,13 +202,19 @@ match::TwoPartyJoinTask JoinTaskOf(const MatchingFile& file, size_t party) {
   return task;
 }
 
+match::LinkedJoinTask LinkTaskOf(const MatchingFile& file) {
+  match::LinkedJoinTask task;
+  for (const MatchingParty& holder : file.parties) task.bounds.push_back(holder.rows);
+  task.passes = file.parties[0].keys.passes.size();
+  task.minimum = file.minimum;
+  return task;
+}
+
 std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan) {
+  const std::vector<std::string> names = file.Names();
   const MatchingParty& first = file.parties[0];
   std::string text = fmt::format("Matching '{}': {}\n\n", file.name, file.title);
-  text += WrapText(fmt::format("{} and {} find which of their rows are the same person. Level "
-                               "matched-ids: each learns which of its own rows match.",
-                               first.name, file.parties[1].name),
-                   0);
+  text += WrapText(MatchingAim(file), 0);
   text += "\nCompared\n";
   for (size_t pass = 0; pass < first.keys.passes.size(); ++pass)
     text += fmt::format("  pass {}  {}\n", pass + 1, PassName(first, pass));
@@ -181,19 +222,26 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
     text += fmt::format("  {} brings\n", party.name);
     for (const std::string& column : KeyColumnTexts(party)) text += WrapText("- " + column, 4);
   }
+  text += fmt::format("  rows of one key {}, cells that do not fit their rule {}\n",
+                      UnusableText(first.keys.duplicates), UnusableText(first.keys.faulty));
   text += fmt::format("  texts are folded by Unicode {}\n\nWho learns what\n", plan.unicode);
   for (size_t party = 0; party < plan.learns.size(); ++party) {
-    text += fmt::format("  {}\n", file.parties[party].name);
+    text +=
+        fmt::format("  {}{}\n", names[party], party < file.parties.size() ? "" : ", the linker");
     for (const std::string& clause : plan.learns[party]) text += WrapText("- " + clause, 4);
   }
   text += "  Nobody else takes part.\n\nWhat this does not prevent\n";
   for (const std::string& sentence : plan.not_prevented) text += WrapText("- " + sentence, 2);
-  TextTable table{
-      {"phase", "rounds", first.name + " sends", file.parties[1].name + " sends"}, {1, 2, 3}, {}};
+  TextTable table{{"phase", "rounds"}, {1}, {}};
+  for (size_t party = 0; party < names.size(); ++party) {
+    table.header.push_back(names[party] + " sends");
+    table.right.push_back(table.header.size() - 1);
+  }
   for (const MatchingPhase& phase : plan.phases) {
-    table.rows.push_back({phase.name, std::to_string(phase.rounds),
-                          FormatCount(phase.bytes[0]) + " bytes",
-                          FormatCount(phase.bytes[1]) + " bytes"});
+    std::vector<std::string>& row = table.rows.emplace_back();
+    row = {phase.name, std::to_string(phase.LongestRounds())};
+    for (size_t party = 0; party < names.size(); ++party)
+      row.push_back(FormatCount(phase.BytesOf(party)) + " bytes");
   }
   return text + "\nMessages\n" + RenderTable(table, 2);
 }
@@ -202,8 +250,9 @@ study::ApprovalTerms TermsOfMatching(const MatchingFile& file, const MatchingPla
                                      std::span<const std::string> fingerprints) {
   crypto::Sha256 hash;
   hash.Field("partita matching file").U64(net::kWireVersion).Field(file.text);
-  for (size_t party = 0; party < file.parties.size(); ++party)
-    hash.Field(file.parties[party].name).Field(fingerprints[party]);
+  const std::vector<std::string> names = file.Names();
+  for (size_t party = 0; party < names.size(); ++party)
+    hash.Field(names[party]).Field(fingerprints[party]);
   study::ApprovalTerms terms;
   terms.study = file.name;
   terms.agreement_hash = hash.Finish();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,36 +12,24 @@
 #include "net/stop.h"
 #include "run/approval/approvals.h"
 #include "run/matching/matching_approval.h"
-#include "run/matching/past_matchings.h"
+#include "run/matching/matching_protocol.h"
 #include "run/party/finish.h"
 #include "run/party/own_error.h"
+#include "study/file/text.h"
 
 namespace partita::run {
 namespace {
 
-// What this party brings, before anybody is connected.
+// What this party brings, before anybody is connected; a linker the approval alone.
 struct OwnSide {
   OwnMatchingApproval approval;
   match::KeyList list;
   std::optional<PastMatchings> past;
+  ListMark mark;
   crypto::Digest commitment{};
 };
 
-// Keys of the rows that no earlier pass matched, and which rows they are of.
-struct PassKeys {
-  std::vector<crypto::Digest> keys;
-  std::vector<uint32_t> rows;
-};
-
-PassKeys KeysLeft(const std::vector<match::KeyedRow>& pass, const std::vector<bool>& matched) {
-  PassKeys left;
-  for (const match::KeyedRow& row : pass) {
-    if (matched[row.row]) continue;
-    left.keys.push_back(row.key);
-    left.rows.push_back(row.row);
-  }
-  return left;
-}
+bool IsHolder(const MatchingFile& file, size_t party) { return party < file.parties.size(); }
 
 void ReadOwnTable(const MatchingFile& file, const MatchingInput& input, OwnSide& own,
                   Progress& progress) {
@@ -61,88 +48,68 @@ void RequireApprovedTable(const MatchingInput& input, const std::string& party, 
               "--party PARTY");
 }
 
-// What a peer showed, against what it said in the hello.
-void RequirePeersTable(const study::Approval& approval, const crypto::Digest& commitment) {
-  if (approval.commitment == commitment && commitment != crypto::Digest{}) return;
+// What a peer showed, against what it said in the hello. A linker has no table.
+void RequirePeersTable(const study::Approval& approval, const crypto::Digest& commitment,
+                       bool holder) {
+  const bool has_table = commitment != crypto::Digest{};
+  if (approval.commitment == commitment && has_table == holder) return;
   throw Error(ErrorCode::kRefused,
               fmt::format("party {} does not bring the table that it approved", approval.party),
               "Let that party restore its table, or approve again with the new one.");
 }
 
-[[noreturn]] void ThrowBitIsFalse(const std::string& peer, size_t pass) {
-  throw Error(ErrorCode::kPeerFault,
-              fmt::format("party {} said that pass {} has fewer matches than the minimum, which it "
-                          "has not",
-                          peer, pass + 1),
-              "Its software departs from the protocol: do not match with it.");
-}
-
-// All passes. The first list leaves in the first.
-void RunPasses(const MatchingFile& file, const MatchingInput& input, OwnSide& own,
-               net::Channel& channel, const crypto::Digest& session, crypto::RandomSource& random,
-               Progress& progress, MatchingOutcome& outcome) {
-  MatchedRows& matched = outcome.matched;
-  std::vector<bool> done(own.list.report.rows, false);
-  crypto::Sha256 common;
-  common.Field("partita matched common v1");
-  for (size_t pass = 0; pass < own.list.passes.size(); ++pass) {
-    channel.BeginPhase(fmt::format("pass {}", pass + 1));
-    match::TwoPartyJoinTask task = JoinTaskOf(file, input.party);
-    task.minimum = pass == 0 ? outcome.minimum : 0;
-    task.session =
-        crypto::Sha256().Field("partita matching pass").Update(session).U64(pass).Finish();
-    task.progress = &progress;
-    task.counted = [&](uint64_t count) {
-      KeepToOwner(net::StopReason::kFailed, [&] { own.past->AddCount(count); });
-    };
-    const PassKeys left = KeysLeft(own.list.passes[pass], done);
-    const match::TwoPartyJoin join = match::JoinTwoLists(channel, task, left.keys, random);
-    matched.counts.push_back(join.count);
-    common.Update(join.common);
-    if (!join.linked) {
-      // Both know count and minimum.
-      if (join.count >= task.minimum) ThrowBitIsFalse(outcome.matched.peer, pass);
-      break;
-    }
-    outcome.linked = true;
-    for (const uint32_t key : join.rows) {
-      matched.rows.push_back(left.rows[key]);
-      done[left.rows[key]] = true;
-    }
+// Before the first list leaves: whatever fails later, the run counts.
+void EnterRun(const MatchingFile& file, const MatchingInput& input, const net::Session& session,
+              OwnSide& own, const MatchedRows& matched) {
+  if (own.past) {
+    PastMatching entry;
+    entry.run_id = session.run_id;
+    entry.matching = file.name;
+    entry.table = input.table.filename().string();
+    entry.partners = PartnersOf(file, input.party, input.fingerprints);
+    entry.linker = file.linker;
+    entry.at = matched.at;
+    entry.own_bound = file.parties[input.party].rows;
+    entry.list = own.mark;
+    own.past->Begin(std::move(entry));
   }
-  matched.common = common.Finish();
+  SpendMatchingApproval(own.approval, session.run_id);
 }
 
 void MatchOverChannel(const MatchingFile& file, const MatchingInput& input,
                       const study::ApprovalTerms& terms, const net::Session& session, OwnSide& own,
                       net::Channel& channel, crypto::RandomSource& random, Progress& progress,
                       MatchingOutcome& outcome) {
+  const std::vector<std::string> names = file.Names();
   const std::vector<study::SignedApproval> approvals = ExchangeDocuments(
       channel, terms, own.approval.document,
       [&](size_t peer, const study::SignedApproval& document) {
-        study::RequireSigned(document, file.parties[peer].name, input.fingerprints[peer]);
-        RequirePeersTable(document.approval, session.commitments[peer]);
+        study::RequireSigned(document, names[peer], input.fingerprints[peer]);
+        RequirePeersTable(document.approval, session.commitments[peer], IsHolder(file, peer));
       });
   outcome.minimum = study::StrictestDisclosure(terms.disclosure, approvals).min_rows;
-
   MatchedRows& matched = outcome.matched;
-  PastMatching entry;
-  entry.run_id = session.run_id;
-  entry.matching = file.name;
-  entry.peer = matched.peer;
-  entry.fingerprint = input.fingerprints[1 - input.party];
-  entry.at = matched.at;
-  entry.own_bound = file.parties[input.party].rows;
-  entry.peer_bound = file.parties[1 - input.party].rows;
-  KeepToOwner(net::StopReason::kApproval, [&] {
-    own.past->Begin(entry, own.list, match::ColumnsDigest(file.parties[input.party].keys));
-    SpendMatchingApproval(own.approval, session.run_id);
-  });
-  RunPasses(file, input, own, channel, session.run_id, random, progress, outcome);
+  KeepToOwner(net::StopReason::kApproval, [&] { EnterRun(file, input, session, own, matched); });
+
+  MatchingTask task;
+  task.file = &file;
+  task.party = input.party;
+  if (IsHolder(file, input.party)) task.list = &own.list;
+  task.minimum = outcome.minimum;
+  task.session = session.run_id;
+  task.counted = [&](uint64_t count) {
+    KeepToOwner(net::StopReason::kFailed, [&] { own.past->AddCount(count); });
+  };
+  task.progress = &progress;
+  MatchingFound found = MatchByProtocol(channel, task, random);
+  outcome.linked = found.linked;
+  matched.counts = std::move(found.counts);
+  matched.rows = std::move(found.rows);
+  matched.common = found.common;
   matched.record =
       RecordDigest({terms.agreement_hash, terms.plan_hash, session.run_id, matched.common,
                     session.commitments, outcome.minimum, matched.counts});
-  ConfirmFinish(channel, kMatchedHolders, {matched.record.begin(), matched.record.end()});
+  ConfirmFinish(channel, file.parties.size(), {matched.record.begin(), matched.record.end()});
   outcome.traffic = channel.traffic();
 }
 
@@ -168,21 +135,29 @@ void NoteFault(std::optional<OwnFault>& problem, net::StopReason told, F step) {
 }  // namespace
 
 size_t MatchingPartyIndex(const MatchingFile& file, const std::string& name) {
-  return static_cast<size_t>(&MatchingPartyByName(file, name) - file.parties.data());
+  const std::vector<std::string> names = file.Names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw Error(ErrorCode::kUsage,
+              fmt::format("{}: there is no party {}", file.file_name, study::Quote(name)),
+              study::KnownNamesHint(name, names));
 }
 
-std::vector<std::string> MatchingPartyNames(const MatchingFile& file) {
-  std::vector<std::string> names;
-  for (const MatchingParty& party : file.parties) names.push_back(party.name);
-  return names;
+std::vector<Partner> PartnersOf(const MatchingFile& file, size_t party,
+                                const std::vector<std::string>& fingerprints) {
+  std::vector<Partner> partners;
+  for (size_t other = 0; other < file.parties.size(); ++other) {
+    if (other != party)
+      partners.push_back({file.parties[other].name, fingerprints[other], file.parties[other].rows});
+  }
+  return partners;
 }
 
 MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
                             const MatchingInput& input, const Connector& connect,
                             crypto::RandomSource& random, Progress& progress) {
   const SteadyClock::time_point start = SteadyClock::now();
-  const std::string& party = file.parties[input.party].name;
-  const std::string& peer = file.parties[1 - input.party].name;
+  const std::string party = file.Names()[input.party];
   const study::ApprovalTerms terms = TermsOfMatching(file, plan, input.fingerprints);
   OwnSide own;
   own.approval =
@@ -191,7 +166,9 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
   MatchedRows& matched = outcome.matched;
   matched.matching = file.name;
   matched.party = party;
-  matched.peer = peer;
+  for (const Partner& partner : PartnersOf(file, input.party, input.fingerprints))
+    matched.partners.push_back(partner.name);
+  matched.linker = file.linker;
   matched.file_text = file.text;
   matched.separator = input.separator;
   matched.at = NowUtc();
@@ -200,18 +177,23 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
 
   // A table that cannot be used is reported after the hello, so that nobody waits for this party.
   std::optional<OwnFault> problem;
-  progress.Phase("read table");
-  NoteFault(problem, net::StopReason::kData, [&] { ReadOwnTable(file, input, own, progress); });
-  NoteFault(problem, net::StopReason::kApproval, [&] {
-    RequireApprovedTable(input, party, own);
-    own.past.emplace(PastMatchingsPath(input.table), random);
-    own.past->Require({peer, input.fingerprints[1 - input.party]}, matched.at);
-  });
+  if (IsHolder(file, input.party)) {
+    progress.Phase("read table");
+    NoteFault(problem, net::StopReason::kData, [&] { ReadOwnTable(file, input, own, progress); });
+    NoteFault(problem, net::StopReason::kApproval, [&] {
+      RequireApprovedTable(input, party, own);
+      own.past.emplace(input.past, random);
+      const MatchingParty& holder = file.parties[input.party];
+      own.mark = own.past->MarkOf(own.list, match::ColumnsDigest(holder.keys, holder.headers),
+                                  match::PassesDigest(holder.keys));
+      own.past->Require(PartnersOf(file, input.party, input.fingerprints), own.mark, matched.at);
+    });
+  }
   matched.commitment = own.commitment;
   matched.table_rows = own.list.report.rows;
   outcome.report = own.list.report;
 
-  progress.Phase(problem ? "this party cannot take part; telling the other" : "connect");
+  progress.Phase(problem ? "this party cannot take part; telling the others" : "connect");
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
   net::HelloInput hello;
   hello.study_hash = terms.agreement_hash;

@@ -1,9 +1,10 @@
-// One holder's run of a matching, from its files and a connected transport to the rows that match:
+// One party's run of a matching, from its files and a connected transport to the rows that match:
 // the same code in `partita match run` and in tests.
 //
 // Phases: hello (hashes of the matching file, its parties and certificates; of the plan, in which the
-// version of Unicode is; a commitment to the keys of the table), approvals, one for each pass
-// (match/two_party_join.h), finish (both compare the digest of the record).
+// version of Unicode is; a commitment to the keys of the table), approvals, those of the protocol (one
+// for each pass, match/two_party_join.h; or link and compare, match/linked_join.h), finish (the holders
+// compare the digest of the record).
 #pragma once
 
 #include <chrono>
@@ -21,13 +22,14 @@
 #include "net/transport.h"
 #include "run/matching/matched_rows.h"
 #include "run/matching/matching_plan.h"
+#include "run/matching/past_matchings.h"
 #include "run/party/party.h"
 
 namespace partita::run {
 
 struct MatchingInput {
-  size_t party = 0;
-  std::filesystem::path table;
+  size_t party = 0;                   // of MatchingFile::Names
+  std::filesystem::path table, past;  // of a holder; past: PastMatchingsPath of its key
   char separator = ',';
   std::filesystem::path approval;
   std::vector<std::string> fingerprints;  // of the certificates, by party
@@ -35,8 +37,8 @@ struct MatchingInput {
 };
 
 struct MatchingOutcome {
-  MatchedRows matched;      // rows: empty unless linked
-  uint64_t minimum = 0;     // the highest of the file and both approvals
+  MatchedRows matched;      // rows: empty unless linked, and at a linker
+  uint64_t minimum = 0;     // the highest of the file and all approvals
   bool linked = false;      // the minimum was reached
   match::KeyReport report;  // of the own table, for its owner
   std::vector<net::PhaseTraffic> traffic;
@@ -58,7 +60,7 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
 // One party on its own host.
 struct MatchingJoin {
   std::string party;
-  std::filesystem::path table, key, certificate, roster, approval;
+  std::filesystem::path table, key, certificate, roster, approval;  // table: of a holder
   char separator = ',';
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<std::chrono::milliseconds> timeout;
@@ -70,8 +72,10 @@ struct MatchingJoin {
 MatchingOutcome JoinMatching(const MatchingFile& file, const MatchingJoin& options,
                              Progress& progress);
 
-// The index of a party among those of the file. Throws kUsage.
+// The index of a party in MatchingFile::Names. Throws kUsage.
 size_t MatchingPartyIndex(const MatchingFile& file, const std::string& name);
-std::vector<std::string> MatchingPartyNames(const MatchingFile& file);
+// The other holders of a matching, as the record of past ones knows them. fingerprints: by party.
+std::vector<Partner> PartnersOf(const MatchingFile& file, size_t party,
+                                const std::vector<std::string>& fingerprints);
 
 }  // namespace partita::run

@@ -16,9 +16,10 @@ namespace partita::run {
 namespace {
 
 const crypto::StateKind kPastKind = {
-    "partita past matchings 2", "the record of past matchings",
-    "bring it back from a backup, or delete it if this table was never matched"};
+    "partita past matchings 4", "the record of past matchings",
+    "bring it back from a backup, or delete it if nothing of this holder was ever matched"};
 constexpr size_t kMaxPastName = 64;
+constexpr size_t kMaxTableName = 4096;
 constexpr size_t kMaxFingerprint = 128;
 
 std::vector<uint64_t> ReadNumbers(ByteReader& in) {
@@ -37,29 +38,44 @@ PastMatching ReadEntry(ByteReader& in) {
   const ByteView id = in.Raw(entry.run_id.size());
   std::copy(id.begin(), id.end(), entry.run_id.begin());
   entry.matching = in.String(kMaxPastName);
-  entry.peer = in.String(kMaxPastName);
-  entry.fingerprint = in.String(kMaxFingerprint);
+  entry.table = in.String(kMaxTableName);
+  for (uint64_t left = in.U64(); left > 0; --left) {
+    Partner& partner = entry.partners.emplace_back();
+    partner.name = in.String(kMaxPastName);
+    partner.fingerprint = in.String(kMaxFingerprint);
+    partner.bound = in.U64();
+  }
+  entry.linker = in.String(kMaxPastName);
   entry.at = static_cast<int64_t>(in.U64());
   entry.own_bound = in.U64();
-  entry.peer_bound = in.U64();
   entry.counts = ReadNumbers(in);
-  const ByteView columns = in.Raw(entry.columns.size());
-  std::copy(columns.begin(), columns.end(), entry.columns.begin());
-  entry.digests = ReadNumbers(in);
+  const ByteView columns = in.Raw(entry.list.columns.size());
+  std::copy(columns.begin(), columns.end(), entry.list.columns.begin());
+  const ByteView passes = in.Raw(entry.list.passes.size());
+  std::copy(passes.begin(), passes.end(), entry.list.passes.begin());
+  entry.list.digests = ReadNumbers(in);
+  entry.list.keys = ReadNumbers(in);
   return entry;
 }
 
 void WriteEntry(const PastMatching& entry, ByteWriter& out) {
   out.Raw(entry.run_id);
   out.String(entry.matching);
-  out.String(entry.peer);
-  out.String(entry.fingerprint);
+  out.String(entry.table);
+  out.U64(entry.partners.size());
+  for (const Partner& partner : entry.partners) {
+    out.String(partner.name);
+    out.String(partner.fingerprint);
+    out.U64(partner.bound);
+  }
+  out.String(entry.linker);
   out.U64(static_cast<uint64_t>(entry.at));
   out.U64(entry.own_bound);
-  out.U64(entry.peer_bound);
   WriteNumbers(entry.counts, out);
-  out.Raw(entry.columns);
-  WriteNumbers(entry.digests, out);
+  out.Raw(entry.list.columns);
+  out.Raw(entry.list.passes);
+  WriteNumbers(entry.list.digests, out);
+  WriteNumbers(entry.list.keys, out);
 }
 
 std::string CountsText(const PastMatching& entry) {
@@ -69,26 +85,35 @@ std::string CountsText(const PastMatching& entry) {
   return FormatCount(matches);
 }
 
-bool IsWith(const PastMatching& entry, const Partner& peer) {
-  return entry.peer == peer.name ||
-         (!peer.fingerprint.empty() && entry.fingerprint == peer.fingerprint);
+bool IsOf(const Partner& partner, const Partner& other) {
+  return partner.name == other.name ||
+         (!other.fingerprint.empty() && partner.fingerprint == other.fingerprint);
 }
 
-void RequireOwners(const std::filesystem::path& file) {
-  using std::filesystem::perms;
-  const perms others = perms::group_all | perms::others_all;
-  if ((std::filesystem::status(file).permissions() & others) == perms::none) return;
-  throw Error(ErrorCode::kBadInput,
-              fmt::format("cannot use {}: it can be read by other users", file.string()),
-              "Run: chmod 600 " + file.string());
+bool IsWith(const PastMatching& entry, const Partner& partner) {
+  return std::any_of(entry.partners.begin(), entry.partners.end(),
+                     [&](const Partner& of_entry) { return IsOf(of_entry, partner); });
+}
+
+// Whether nobody can say that they are of different people.
+bool MayBeOfOneSource(const ListMark& a, const ListMark& b) {
+  if (a.columns != b.columns || a.passes != b.passes || a.keys.empty() || b.keys.empty())
+    return true;
+  return RowsApart(a.keys, b.keys) < a.keys.size() + b.keys.size();
+}
+
+std::string RowsApartText(const ListMark& list, const ListMark& past) {
+  if (past.columns != list.columns) return "other keys, not comparable";
+  if (past.digests.empty()) return "no longer known";
+  return FormatCount(RowsApart(list.digests, past.digests));
 }
 
 }  // namespace
 
-std::filesystem::path PastMatchingsPath(const std::filesystem::path& table) {
-  std::error_code none;  // a table that is not there is found missing where it is read
-  const std::filesystem::path file = std::filesystem::weakly_canonical(table, none);
-  return (none ? table : file).string() + ".matchings";
+std::filesystem::path PastMatchingsPath(const std::filesystem::path& key) {
+  std::error_code none;  // a key that is not there is found missing where it is read
+  const std::filesystem::path file = std::filesystem::weakly_canonical(key, none);
+  return (none ? key : file).string() + ".matchings";
 }
 
 PastMatchings::PastMatchings(std::filesystem::path file, crypto::RandomSource& random)
@@ -96,74 +121,91 @@ PastMatchings::PastMatchings(std::filesystem::path file, crypto::RandomSource& r
   Read();
 }
 
-uint64_t PastMatchings::LimitWith(const Partner& peer) const {
+uint64_t PastMatchings::LimitWith(const Partner& partner) const {
   std::optional<uint64_t> lowest;
   for (const auto& of_partner : limits_) {
-    const std::string& name = of_partner.first;
-    const auto limit = of_partner.second;
-    const bool its =
-        name == peer.name || std::any_of(all_.begin(), all_.end(), [&](const PastMatching& entry) {
-          return entry.peer == name && IsWith(entry, peer);
-        });
-    if (its) lowest = std::min(lowest.value_or(limit), limit);
+    const Partner named{of_partner.first, "", 0};
+    const bool its = named.name == partner.name ||
+                     std::any_of(all_.begin(), all_.end(), [&](const PastMatching& entry) {
+                       return std::any_of(entry.partners.begin(), entry.partners.end(),
+                                          [&](const Partner& past) {
+                                            return past.name == named.name && IsOf(past, partner);
+                                          });
+                     });
+    if (its) lowest = std::min(lowest.value_or(of_partner.second), of_partner.second);
   }
   return lowest.value_or(limit_);
 }
 
-uint64_t PastMatchings::NumSince(const Partner& peer, int64_t now) const {
+ListMark PastMatchings::MarkOf(const match::KeyList& list, const crypto::Digest& columns,
+                               const crypto::Digest& passes) const {
+  const auto digest_of = [this](std::string_view what, const crypto::Digest& text) {
+    crypto::Sha256 hash;
+    hash.Field(what).Field(key_.Expose()).Update(text);
+    const crypto::Digest digest = hash.Finish();
+    return ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64();
+  };
+  std::vector<bool> keyed(list.report.rows, false);
+  ListMark mark{columns, passes, {}, {}};
+  for (const std::vector<match::KeyedRow>& pass : list.passes) {
+    for (const match::KeyedRow& row : pass) {
+      keyed[row.row] = true;
+      mark.keys.push_back(digest_of("partita past matching key", row.key));
+    }
+  }
+  for (size_t row = 0; row < keyed.size(); ++row) {
+    if (keyed[row]) mark.digests.push_back(digest_of("partita past matching row", list.texts[row]));
+  }
+  std::sort(mark.keys.begin(), mark.keys.end());
+  std::sort(mark.digests.begin(), mark.digests.end());
+  return mark;
+}
+
+uint64_t PastMatchings::NumSince(int64_t now, const ListMark* list,
+                                 const std::optional<Partner>& partner) const {
   return static_cast<uint64_t>(
       std::count_if(all_.begin(), all_.end(), [&](const PastMatching& entry) {
-        return entry.at > now - kMatchingYear && IsWith(entry, peer);
+        return entry.at > now - kMatchingYear && (!partner || IsWith(entry, *partner)) &&
+               (list == nullptr || MayBeOfOneSource(entry.list, *list));
       }));
 }
 
-uint64_t PastMatchings::NumSince(int64_t now) const {
-  return static_cast<uint64_t>(
-      std::count_if(all_.begin(), all_.end(),
-                    [&](const PastMatching& entry) { return entry.at > now - kMatchingYear; }));
-}
-
-std::vector<uint64_t> PastMatchings::DigestsOf(const match::KeyList& list) const {
-  std::vector<bool> keyed(list.report.rows, false);
-  for (const std::vector<match::KeyedRow>& pass : list.passes) {
-    for (const match::KeyedRow& row : pass) keyed[row.row] = true;
-  }
-  std::vector<uint64_t> digests;
-  for (size_t row = 0; row < keyed.size(); ++row) {
-    if (!keyed[row]) continue;
-    crypto::Sha256 hash;
-    hash.Field("partita past matching row").Field(key_.Expose()).Update(list.texts[row]);
-    const crypto::Digest digest = hash.Finish();
-    digests.push_back(ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64());
-  }
-  std::sort(digests.begin(), digests.end());
-  return digests;
-}
-
-void PastMatchings::Require(const Partner& peer, int64_t now) const {
+void PastMatchings::Require(const std::vector<Partner>& partners, const ListMark& list,
+                            int64_t now) const {
   const auto refuse = [&](const std::string& who, uint64_t number, uint64_t limit) {
     throw Error(
         ErrorCode::kRefused,
-        fmt::format("this table was matched {} times {} in the last 365 days, and the limit "
-                    "is {}",
+        fmt::format("people of this list were matched {} times {} in the last 365 days, and the "
+                    "limit is {}",
                     number, who, limit),
         fmt::format("every matching tells the other who is in the list: read the record, {}, "
-                    "and raise the limit only with a reason (partita match past TABLE "
-                    "--limit N)",
+                    "and raise the limit only with a reason (partita match past --limit N)",
                     file_.string()));
   };
-  const uint64_t with_peer = NumSince(peer, now), in_all = NumSince(now);
-  if (with_peer >= LimitWith(peer)) refuse("with " + peer.name, with_peer, LimitWith(peer));
+  for (const Partner& partner : partners) {
+    const uint64_t number = NumSince(now, &list, partner);
+    if (number >= LimitWith(partner)) refuse("with " + partner.name, number, LimitWith(partner));
+  }
+  const uint64_t in_all = NumSince(now, &list);
   if (in_all >= limit_) refuse("with anybody", in_all, limit_);
 }
 
-void PastMatchings::Begin(PastMatching entry, const match::KeyList& list,
-                          const crypto::Digest& columns) {
+void PastMatchings::Begin(PastMatching entry) {
   const LockedFile locked(file_, kPastKind.name);
+  const crypto::Key marked_under = key_;
   Read();
-  Require({entry.peer, entry.fingerprint}, entry.at);
-  entry.columns = columns;
-  entry.digests = DigestsOf(list);
+  if (marked_under.Expose() != key_.Expose()) {  // digests under two keys say nothing of each other
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the record of past matchings, {}, was replaced while this run began",
+                            file_.string()),
+                "start again");
+  }
+  Require(entry.partners, entry.list, entry.at);
+  for (PastMatching& past : all_) {
+    if (past.at > entry.at - kMatchingYear) continue;
+    std::vector<uint64_t>().swap(past.list.digests);
+    std::vector<uint64_t>().swap(past.list.keys);
+  }
   entered_ = entry.run_id;
   all_.push_back(std::move(entry));
   Write();
@@ -178,17 +220,17 @@ void PastMatchings::AddCount(uint64_t count) {
   Write();
 }
 
-void PastMatchings::SetLimit(const std::string& peer, uint64_t limit) {
+void PastMatchings::SetLimit(const std::string& partner, uint64_t limit) {
   const LockedFile locked(file_, kPastKind.name);
   Read();
-  (peer.empty() ? limit_ : limits_[peer]) = limit;
+  (partner.empty() ? limit_ : limits_[partner]) = limit;
   Write();
 }
 
 void PastMatchings::Read() {
   const std::optional<SecretBytes> bytes = crypto::ReadState(kPastKind, file_);
   if (!bytes) return;
-  RequireOwners(file_);
+  crypto::RequireOwnersOnly(kPastKind, file_);
   all_.clear();
   limits_.clear();
   crypto::DecodeState(kPastKind, bytes->Expose(), {}, [this](ByteReader& in) {
@@ -217,24 +259,31 @@ void PastMatchings::Write() const {
   crypto::WriteState(file_, crypto::EncodeState(kPastKind, {}, out.Take()));
 }
 
-std::string PastMatchingsText(const PastMatchings& past, const Partner& peer,
-                              const match::KeyList& list, const crypto::Digest& columns,
-                              int64_t now) {
-  std::string text = fmt::format(
-      "Past matchings of this table\n  in the last 365 days {} with {} (limit {}), {} in all "
-      "(limit "
-      "{})\n",
-      past.NumSince(peer, now), peer.name, past.LimitWith(peer), past.NumSince(now), past.limit());
+std::string PartnerNames(const PastMatching& entry) {
+  std::string names;
+  for (const Partner& partner : entry.partners) names += (names.empty() ? "" : ", ") + partner.name;
+  return entry.linker.empty() ? names : names + " (by " + entry.linker + ")";
+}
+
+std::string PastMatchingsText(const PastMatchings& past, const std::vector<Partner>& partners,
+                              const ListMark& list, int64_t now) {
+  std::string text = "Past matchings of people of this list, in the last 365 days\n";
+  for (const Partner& partner : partners) {
+    text += fmt::format("  {} with {} (limit {})\n", past.NumSince(now, &list, partner),
+                        partner.name, past.LimitWith(partner));
+  }
+  text += fmt::format("  {} in all (limit {})\n", past.NumSince(now, &list), past.limit());
   if (past.all().empty()) return text;
-  const std::vector<uint64_t> own = past.DigestsOf(list);
-  TextTable table{{"when", "with", "matching", "its bound", "matches", "rows that differ from now"},
-                  {3, 4, 5},
-                  {}};
+  TextTable table{
+      {"when", "with", "matching", "table", "their bounds", "matches", "rows that differ from now"},
+      {4, 5, 6},
+      {}};
   for (const PastMatching& entry : past.all()) {
-    table.rows.push_back({FormatUtc(entry.at), entry.peer, entry.matching,
-                          FormatCount(entry.peer_bound), CountsText(entry),
-                          entry.columns == columns ? FormatCount(RowsApart(own, entry.digests))
-                                                   : "other keys, not comparable"});
+    std::string bounds;
+    for (const Partner& partner : entry.partners)
+      bounds += (bounds.empty() ? "" : " + ") + FormatCount(partner.bound);
+    table.rows.push_back({FormatUtc(entry.at), PartnerNames(entry), entry.matching, entry.table,
+                          bounds, CountsText(entry), RowsApartText(list, entry.list)});
   }
   return text + RenderTable(table, 2);
 }

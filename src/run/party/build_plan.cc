@@ -275,11 +275,39 @@ std::string RowOrderClause(const Study& study, const match::SharedBlock& block, 
     return fmt::format("whether the ordered row lists of block {} are equal at its holders",
                        block.name);
   }
-  const size_t other = block.holders[0] == party ? block.holders[1] : block.holders[0];
+  std::vector<std::string> others;
+  for (const size_t holder : block.holders) {
+    if (holder != party) others.push_back(study.parties[holder].name);
+  }
+  if (others.size() == 1) {
+    return fmt::format(
+        "from the matching '{}', before this study, which of its own rows {} has too (block {}); "
+        "and whether both bring the result of the same matching",
+        match->matching, others[0], block.name);
+  }
   return fmt::format(
-      "from the matching '{}', before this study, which of its own rows {} has too (block {}); and "
-      "whether both bring the result of the same matching",
-      match->matching, study.parties[other].name, block.name);
+      "from the matching '{}', before this study, which of its own rows {} all have too (block "
+      "{}); "
+      "and whether every two bring the result of the same matching",
+      match->matching, JoinWords(others), block.name);
+}
+
+// What of a matching's linker concerns the study.
+void AddLinker(const Study& study, const std::string& linker, study::Plan& plan) {
+  if (linker.empty()) return;
+  plan.assumptions.push_back(fmt::format(
+      "In that matching {} saw which rows of the lists agree, as pseudonyms without their key. "
+      "Together with any one of the holders it knows who is in the lists of all others, as far as "
+      "their keys can be guessed.",
+      linker));
+  const auto is_linker = [&](const study::Party& party) { return party.name == linker; };
+  const auto party = std::find_if(study.parties.begin(), study.parties.end(), is_linker);
+  if (party == study.parties.end()) return;
+  plan.assumptions.push_back(fmt::format(
+      "{} has a part in this study, too{}.", linker,
+      party->dealer ? ": as dealer it has, together with any one of the holders, all data of all "
+                      "holders besides"
+                    : ""));
 }
 
 // Level matched-ids, of every block that is matched.
@@ -288,10 +316,12 @@ void AddMatchings(const Study& study, study::Plan& plan) {
     const study::RowMatch* match = MatchOfBlock(study, block.name);
     if (match == nullptr) continue;
     plan.assumptions.push_back(fmt::format(
-        "The rows of block {} are those that were found in both lists by the matching '{}' (record "
+        "The rows of block {} are those that were found in {} lists by the matching '{}' (record "
         "{}...), at the level matched-ids: its holders know which of their own rows these are, and "
         "how many they are stands in this plan.",
-        block.name, match->matching, ToHex(match->record).substr(0, 16)));
+        block.name, block.holders.size() == 2 ? "both" : "all", match->matching,
+        ToHex(match->record).substr(0, 16)));
+    AddLinker(study, match->linker, plan);
     if (study.IsPrivate()) {
       plan.assumptions.push_back(
           "What the study promises of privacy is about the cells of matched rows, not about who is "

@@ -6,6 +6,7 @@
 
 #include "crypto/certificate.h"
 #include "net/tls_transport.h"
+#include "run/party/local_data.h"
 #include "run/party/row_sets.h"
 
 namespace partita::run {
@@ -72,6 +73,7 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
 PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress) {
   const net::Roster roster = ChannelRoster(study, options.roster);
   RequirePart(study, options.party);
+  RequireOwnersResult(study, PartyByName(study, options.party), options.data);
   PartyInput input;
   input.party = PartyByName(study, options.party);
   input.data = options.data;

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "data/csv_reader.h"
 #include "run/matching/matched_rows.h"
+#include "study/file/text.h"
 
 namespace partita::run {
 
@@ -14,24 +18,25 @@ namespace {
 // Of the party's matched block; null: it has none.
 struct BlockMatch {
   const study::RowMatch* match = nullptr;
-  std::string peer;  // who else holds the block
+  std::vector<std::string> partners;  // who else holds the block, by name
 };
 
 BlockMatch MatchOf(const Study& study, size_t party) {
   for (const size_t block : study.partition.BlocksOf(party)) {
     for (const study::RowBlock& spec : study.file.blocks) {
       if (spec.name != study.partition.blocks[block].name || !spec.match) continue;
-      BlockMatch found{&*spec.match, ""};
+      BlockMatch found{&*spec.match, {}};
       for (const data::SegmentPart& part : study.partition.segments[block].parts) {
-        if (part.party != party) found.peer = study.parties[part.party].name;
+        if (part.party != party) found.partners.push_back(study.parties[part.party].name);
       }
+      std::sort(found.partners.begin(), found.partners.end());
       return found;
     }
   }
   return {};
 }
 
-// The result of the matching that the study names, if it is of this party, its peer and table.
+// The result of the matching that the study names, if it is of this party, its partners and table.
 MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t party,
                         const std::filesystem::path& table) {
   const study::RowMatch& match = *of_block.match;
@@ -43,23 +48,45 @@ MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t p
                 fmt::format("{} is of party {}, not of {}", file.string(), matched.party, name),
                 "put the result of this party's own matching beside its table");
   }
-  if (matched.peer != of_block.peer) {
+  std::vector<std::string> partners = matched.partners;
+  std::sort(partners.begin(), partners.end());
+  if (partners != of_block.partners) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} is of a matching with {}, and this study's rows are shared with {}",
-                            file.string(), matched.peer, of_block.peer),
-                "put the result of the matching with that party beside the table");
+                            file.string(), study::Join(partners), study::Join(of_block.partners)),
+                "put the result of the matching with these parties beside the table");
+  }
+  if (matched.linker != match.linker) {
+    const auto by = [](const std::string& linker) {
+      return linker.empty() ? std::string("without a linker") : "linked by " + linker;
+    };
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is of a matching {}, and the study says {}", file.string(),
+                            by(matched.linker), by(match.linker)),
+                "write the linker into [rows.match] as partita match run printed it: the plan says "
+                "what it learnt");
   }
   if (matched.record != match.record) {
-    throw Error(
-        ErrorCode::kRefused,
-        fmt::format("{} is of another matching than the study names: its record begins {}, "
-                    "the study's {}",
-                    file.string(), ToHex(matched.record).substr(0, 16),
-                    ToHex(match.record).substr(0, 16)),
-        "write the record that both holders got into [rows.match], or bring back the result "
-        "of that matching");
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} is of another matching than the study names: its record begins {}, "
+                            "the study's {}",
+                            file.string(), ToHex(matched.record).substr(0, 16),
+                            ToHex(match.record).substr(0, 16)),
+                "write the record that all holders got into [rows.match], or bring back the result "
+                "of that matching");
   }
   return matched;
+}
+
+// Rows of a table as rows of the table that has no others.
+std::vector<uint32_t> AmongThemselves(const std::vector<uint32_t>& rows, uint64_t table_rows) {
+  std::vector<uint32_t> rank(table_rows, 0);
+  for (const uint32_t row : rows) rank[row] = 1;
+  std::exclusive_scan(rank.begin(), rank.end(), rank.begin(), uint32_t{0});
+  std::vector<uint32_t> order;
+  order.reserve(rows.size());
+  for (const uint32_t row : rows) order.push_back(rank[row]);
+  return order;
 }
 
 }  // namespace
@@ -73,6 +100,16 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   csv.separator = study.file.table.separator;
   csv.decimal = study.file.table.decimal;
   csv.repair = study.IsPrivate();
+  // Of rows that do not match nothing is used, so nothing is checked.
+  const BlockMatch of_block = MatchOf(study, party);
+  MatchedRows matched;
+  std::vector<bool> records;
+  if (of_block.match != nullptr) {
+    matched = LoadMatched(study, of_block, party, path);
+    records.assign(matched.table_rows, false);
+    for (const uint32_t row : matched.rows) records[row] = true;
+    csv.records = &records;
+  }
   data::SnapshotHasher snapshot(salt);
   data::CsvContents contents = data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) {
     snapshot.Update(bytes);
@@ -98,23 +135,29 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   study.DeriveColumns(contents.table);
 
   local.snapshot = snapshot.Finish();
-  crypto::Digest common{};
-  if (const BlockMatch of_block = MatchOf(study, party); of_block.match != nullptr) {
-    MatchedRows matched = LoadMatched(study, of_block, party, path);
+  std::vector<uint32_t> order;
+  if (of_block.match != nullptr) {
     RequireSameKeys(matched, path, progress);
-    if (matched.table_rows != contents.table.num_rows) {
+    if (matched.rows.size() != contents.table.num_rows) {
       throw Error(ErrorCode::kBadData, path.string() + " changed while it was read", "start again");
     }
-    common = matched.common;
+    order = AmongThemselves(matched.rows, matched.table_rows);
     local.matched = std::move(matched.rows);
   }
   local.seconds_read = SecondsSince(start);
   local.holding = data::MakeHolding(std::move(contents.table), study.partition, party,
-                                    study.row_columns, rules, local.matched);
-  local.row_order = match::RowOrderDigests(study.partition, local.holding, common);
+                                    study.row_columns, rules, order);
+  local.row_order = match::RowOrderDigests(study.partition, local.holding, matched.common);
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   local.method = study.PrepareRows(party, local.holding, local.rows);
   return local;
+}
+
+void RequireOwnersResult(const Study& study, size_t party, const std::filesystem::path& table) {
+  if (!study.parties[party].holder) return;
+  const BlockMatch of_block = MatchOf(study, party);
+  if (of_block.match != nullptr)
+    RequireOwnersResult(MatchedRowsPath(table, of_block.match->matching));
 }
 
 LocalData NoLocalData(const Study& study) {

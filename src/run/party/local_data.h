@@ -29,13 +29,18 @@ struct LocalData {
 
 // Reads `path` as `party`, and beside it the result of the matching where the study names one, and
 // commits to the table's bytes under `salt`. Throws kRefused or kBadData unless that result is of the
-// matching that the study names and of this table; kBadData (details for the
+// matching that the study names and of this table: of its other rows no cell but those of keys is
+// looked at. Throws kBadData (details for the
 // owner only), or kBadInput if the file cannot be read. In a private study what is in a row stops
 // nothing (data/repair.h): what does is a file that is no CSV, a column that the header lacks, keys
 // of shared blocks that are missing or stand twice, and numbers of rows that differ from those
 // declared or are too many for the method; and what is said of a matching.
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress);
+
+// Throws kBadInput if others than its owner may read the result of a matching that the study takes
+// rows of the table from. Before a party's own run and approval; tests on one machine need no secrets.
+void RequireOwnersResult(const Study& study, size_t party, const std::filesystem::path& table);
 
 // What a party without a table brings: nothing, in the right shape.
 LocalData NoLocalData(const Study& study);

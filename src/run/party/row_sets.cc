@@ -88,30 +88,37 @@ const study::RowMatch* MatchOf(const Study& study, const data::Holding& holding)
   throw Error(ErrorCode::kBadData, "the table changed while it was read", "start again");
 }
 
-// Of what was matched, whatever other columns the table has meanwhile; in the common order.
-std::vector<uint64_t> MatchedDigests(const study::RowMatch& match, const LocalData& local,
-                                     const std::filesystem::path& data, const crypto::Key& key) {
+// In the common order: of what was matched, whatever other columns the table has meanwhile, and of the
+// records, whatever they were matched by.
+std::vector<std::vector<uint64_t>> MatchedDigests(const study::RowMatch& match,
+                                                  const LocalData& local,
+                                                  const std::vector<TableRecord>& records,
+                                                  const std::filesystem::path& data,
+                                                  const crypto::Key& key) {
   const MatchedRows matched = LoadMatchedRows(MatchedRowsPath(data, match.matching));
   SilentProgress silent;
   const match::KeyList list = RequireSameKeys(matched, data, silent);
   if (matched.rows != local.matched) ThrowTableChanged();
-  std::vector<uint64_t> digests;
+  if (list.texts.size() != records.size()) ThrowTableChanged();
+  std::vector<uint64_t> by_keys, by_records;
   for (const uint32_t row : matched.rows) {
     crypto::Sha256 hash;
     hash.Field(key.Expose()).Field("matched").Update(list.texts[row]);
-    digests.push_back(FirstBytes(hash.Finish()));
+    by_keys.push_back(FirstBytes(hash.Finish()));
+    by_records.push_back(records[row].digest);
   }
-  return digests;
+  return {by_keys, by_records};
 }
 
-// In the order of the holding's table.
-std::vector<uint64_t> DigestsOf(const Study& study, const LocalData& local,
-                                const std::filesystem::path& data, const crypto::Key& key) {
+// In the order of the holding's table, by every way to name its rows.
+std::vector<std::vector<uint64_t>> DigestsOf(const Study& study, const LocalData& local,
+                                             const std::filesystem::path& data,
+                                             const crypto::Key& key) {
   const data::Holding& holding = local.holding;
+  const std::vector<TableRecord> records = ReadRecords(study, data, key);
   // A matched block is the only one of its holder.
   if (const study::RowMatch* match = MatchOf(study, holding))
-    return MatchedDigests(*match, local, data, key);
-  const std::vector<TableRecord> records = ReadRecords(study, data, key);
+    return MatchedDigests(*match, local, records, data, key);
   std::vector<uint64_t> digests;
   for (const data::BlockRows& block : holding.blocks) {
     const std::string& name = study.partition.blocks[block.block].name;
@@ -126,7 +133,7 @@ std::vector<uint64_t> DigestsOf(const Study& study, const LocalData& local,
     for (const TableRecord* row : rows) digests.push_back(row->digest);
   }
   if (digests.size() != holding.table->num_rows) ThrowTableChanged();
-  return digests;
+  return {digests};
 }
 
 }  // namespace
@@ -168,15 +175,17 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     if (!Read()) Write();
     kept_ = true;
   }
-  const std::vector<uint64_t> digests = DigestsOf(study, local, data, key_);
+  const std::vector<std::vector<uint64_t>> ways = DigestsOf(study, local, data, key_);
   for (const std::vector<uint8_t>& chosen : sets) {
-    RowDigests set;
-    for (size_t r = 0; r < digests.size(); ++r) {
-      if (chosen[r] != 0) set.push_back(digests[r]);
+    std::vector<RowDigests>& asked = asked_.emplace_back();
+    for (const std::vector<uint64_t>& digests : ways) {
+      RowDigests& set = asked.emplace_back();
+      for (size_t r = 0; r < digests.size(); ++r) {
+        if (chosen[r] != 0) set.push_back(digests[r]);
+      }
+      std::sort(set.begin(), set.end());
+      set.erase(std::unique(set.begin(), set.end()), set.end());
     }
-    std::sort(set.begin(), set.end());
-    set.erase(std::unique(set.begin(), set.end()), set.end());
-    asked_.push_back(std::move(set));
   }
   RequireApart();
 }
@@ -194,10 +203,12 @@ void RowSets::Record() {
   }
   RequireApart();
   bool changed = false;
-  for (RowDigests& set : asked_) {
-    if (std::find(served_.begin(), served_.end(), set) != served_.end()) continue;
-    served_.push_back(std::move(set));
-    changed = true;
+  for (std::vector<RowDigests>& asked : asked_) {
+    for (RowDigests& set : asked) {
+      if (std::find(served_.begin(), served_.end(), set) != served_.end()) continue;
+      served_.push_back(std::move(set));
+      changed = true;
+    }
   }
   asked_.clear();
   if (changed) Write();
@@ -232,9 +243,17 @@ void RowSets::Write() const {
 }
 
 void RowSets::RequireApart() const {
-  for (const RowDigests& set : asked_) {
+  const auto was_served = [this](const RowDigests& set) {
+    return std::find(served_.begin(), served_.end(), set) != served_.end();
+  };
+  std::vector<const RowDigests*> anew;
+  for (const std::vector<RowDigests>& asked : asked_) {
+    if (std::any_of(asked.begin(), asked.end(), was_served)) continue;
+    for (const RowDigests& set : asked) anew.push_back(&set);
+  }
+  for (const RowDigests* const set : anew) {
     for (const RowDigests& served : served_) {
-      const uint64_t apart = RowsApart(set, served);
+      const uint64_t apart = RowsApart(*set, served);
       if (apart == 0 || apart >= least_) continue;
       throw Error(
           ErrorCode::kRefused,

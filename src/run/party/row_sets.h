@@ -5,13 +5,14 @@
 // Record    A file beside the table, mode 0600: a random key, and of every set that was served the
 //           sorted digests of its rows under that key. 8 bytes for a row of a set. Whoever has the
 //           table can link its rows to the digests; it is as confidential as the table.
-// A row     of a matched block is what it was matched by: the canonical texts of all columns of the
-//           matching's keys. Any other is its key, where the study names a key column that the table
-//           has, else all its cells: a corrected cell makes another row then. Studies that name rows
-//           in different ways, such as matchings by other columns, are not compared.
-// Rule      A set that differs from a served one by 1 to `least` - 1 rows is refused, to the eyes
-//           of its owner only; the same set is served again. Others learn that this party does not
-//           allow the run.
+// A row     is its key, where the study names a key column that the table has, else all its cells: a
+//           corrected cell makes another row then. One of a matched block is also what it was matched
+//           by: the canonical texts of all columns of the matching's keys. Studies that name rows in
+//           different ways are not compared, nor matchings by other columns, headers or codes for
+//           missing cells if all rows have changed in between.
+// Rule      A set that differs from a served one by 1 to `least` - 1 rows, in any way to name them, is
+//           refused, to the eyes of its owner only; the same set, in any of them, is served again.
+//           Others learn that this party does not allow the run.
 // Recorded  Before the first message of the protocol: a run that ends early has been served. Only
 //           the owner can know that nothing opened, and may delete the file then. Of runs that
 //           begin at once the later one to record is held to what the earlier one serves.
@@ -61,7 +62,8 @@ class RowSets {
   bool kept_ = false;  // the file is there, with the key
   std::string party_;
   uint64_t least_ = 0;
-  std::vector<RowDigests> served_, asked_;
+  std::vector<RowDigests> served_;
+  std::vector<std::vector<RowDigests>> asked_;  // of every set, by the ways to name its rows
 };
 
 // As a run of the study would, without recording anything: for an approval. Nothing where nothing

@@ -56,6 +56,7 @@ void WriteMockMatching(const Study& study, const study::RowMatch& match, size_t 
   matched.party = study.parties[party].name;
   matched.unicode = match::UnicodeVersion();
   matched.record = match.record;
+  matched.linker = match.linker;
   matched.common = crypto::Sha256().Field("partita mock matching").Field(match.record).Finish();
   matched.separator = study.file.table.separator;
   matched.file_text = fmt::format(
@@ -65,10 +66,13 @@ void WriteMockMatching(const Study& study, const study::RowMatch& match, size_t 
   for (const study::Party& holder : study.parties) {
     const bool shares = holder.rows == study.parties[party].rows;
     if (!holder.holder || !shares) continue;
-    if (holder.name != matched.party) matched.peer = holder.name;
+    if (holder.name != matched.party) matched.partners.push_back(holder.name);
     matched.file_text += fmt::format(
         "[[party]]\nname = \"{}\"\nrows = {}\n[[party.column]]\nname = \"key\"\nheader = {}\n",
         holder.name, kMostMatchedRows, study::TomlText(MockKeyColumn(study)));
+  }
+  if (!match.linker.empty()) {
+    matched.file_text += fmt::format("[[party]]\nname = \"{}\"\nrole = \"linker\"\n", match.linker);
   }
   const MatchingFile file = ParseMatchingFile(matched.file_text, "the made-up matching");
   const MatchingParty& own = MatchingPartyByName(file, matched.party);

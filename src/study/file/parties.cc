@@ -83,6 +83,8 @@ void RefuseSurvivalColumn(const TableReader& reader, const LocatedText& name,
   }
 }
 
+constexpr size_t kMostMatchedParties = 5;
+
 // 64 hexadecimal digits.
 crypto::Digest ReadRecord(const TableReader& reader) {
   const LocatedText text = reader.Text("record", "record = \"3f8a...\"");
@@ -103,7 +105,8 @@ crypto::Digest ReadRecord(const TableReader& reader) {
 }
 
 std::optional<RowMatch> ReadMatch(const TableReader& block) {
-  const auto reader = block.OptionalTable("match", {"level", "matching", "record"}, "[rows.match]");
+  const auto reader =
+      block.OptionalTable("match", {"level", "matching", "record", "linker"}, "[rows.match]");
   if (!reader) return std::nullopt;
   reader->Choice(reader->Text("level", "level = \"matched-ids\""), "level", {"matched-ids"});
   RowMatch match;
@@ -111,20 +114,34 @@ std::optional<RowMatch> ReadMatch(const TableReader& block) {
   CheckName(*reader, matching, kStudyName);
   match.matching = matching.value;
   match.record = ReadRecord(*reader);
+  if (const auto linker = reader->OptionalText("linker")) {
+    CheckName(*reader, *linker, kPartyName);
+    match.linker = linker->value;
+  }
   return match;
 }
 
-// A matching is between two, of their whole tables.
+// A matching is of whole tables; without a linker it is between two, and a holder does not link.
 void CheckMatch(const TableReader& root, const std::vector<Party>& parties, const RowBlock& block) {
   const size_t holders = CountHolders(parties, block.name);
-  if (holders != 2) {
+  const bool linked = !block.match->linker.empty();
+  if (holders < 2 || holders > kMostMatchedParties || (holders > 2 && !linked)) {
     root.Fail(block.position,
               "row block " + Quote(block.name) + " is matched, and " + std::to_string(holders) +
                   " parties hold it",
-              "lists are matched between two holders; the others need blocks of their own");
+              linked ? "lists are matched between two to five holders"
+                     : "without a linker lists are matched between two holders: name the party "
+                       "that linked them (linker = \"trust\"), or give the others blocks of "
+                       "their own");
   }
   for (const Party& party : parties) {
     if (std::find(party.rows.begin(), party.rows.end(), block.name) == party.rows.end()) continue;
+    if (party.name == block.match->linker) {
+      root.Fail(party.position,
+                "party " + Quote(party.name) + " holds the row block " + Quote(block.name) +
+                    " and linked it",
+                "who links brings no table: write the linker of the matching's record");
+    }
     if (party.rows.size() == 1) continue;
     root.Fail(party.position,
               "party " + Quote(party.name) + " holds the matched row block " + Quote(block.name) +

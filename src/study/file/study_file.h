@@ -48,11 +48,12 @@ struct Party {
   Position position;
 };
 
-// [rows.match] of a row block: its two holders have unequal lists, were matched before the study
-// (level "matched-ids"), and bring the rows that match.
+// [rows.match] of a row block: its holders have unequal lists, were matched before the study (level
+// "matched-ids"), and bring the rows that match.
 struct RowMatch {
   std::string matching;     // its name
-  crypto::Digest record{};  // what both holders got from it
+  crypto::Digest record{};  // what all holders got from it
+  std::string linker = {};  // who linked them; empty: two holders did without
 };
 
 // One [[rows]]: a set of rows that is held as a whole. Without any there is one block "all".

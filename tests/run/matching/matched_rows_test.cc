@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "run/matching/matching_file.h"
-#include "tests/run/matching/matching_pair.h"
+#include "tests/run/matching/matching_group.h"
 #include "tests/run/reference_study.h"
 
 namespace partita::run::matched_rows_test {
@@ -26,7 +26,8 @@ class MatchedRowsTest : public ::testing::Test {
     Write(kTable);
     matched_.matching = "cohort";
     matched_.party = "clinic";
-    matched_.peer = "registry";
+    matched_.partners = {"registry", "office"};
+    matched_.linker = "trust";
     matched_.file_text = testing::kPairFile;
     matched_.at = 5;
     matched_.unicode = match::UnicodeVersion();
@@ -68,7 +69,8 @@ TEST_F(MatchedRowsTest, IsReadAsItWasWrittenAndIsItsOwners) {
   EXPECT_EQ(EncodeMatchedRows(read), EncodeMatchedRows(matched_));
   EXPECT_EQ(read.rows, matched_.rows);
   EXPECT_EQ(read.record, matched_.record);
-  EXPECT_EQ(read.peer, "registry");
+  EXPECT_EQ(read.partners, matched_.partners);
+  EXPECT_EQ(read.linker, "trust");
 }
 
 TEST_F(MatchedRowsTest, EveryOtherByteIsRefused) {

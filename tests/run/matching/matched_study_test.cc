@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <map>
 #include <random>
 
 #include "methods/prepare_study.h"
@@ -11,15 +12,15 @@
 #include "run/party/row_sets.h"
 #include "run/rehearse/rehearsal.h"
 #include "run/simulate/simulate.h"
-#include "tests/run/matching/matching_pair.h"
+#include "tests/run/matching/matching_group.h"
 
 namespace partita::run::matched_study_test {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::MatchingPair;
-using testing::OfBoth;
+using testing::MatchingGroup;
+using testing::OfAll;
 
 struct Row {
   int id = 0;
@@ -130,8 +131,8 @@ class MatchedStudyTest : public ::testing::Test {
   }
 
   const std::vector<Row> clinic_ = RowsOf(0, 55), registry_ = RowsOf(5, 75);
-  MatchingPair pair_;
-  OfBoth<MatchedRows> results_;
+  MatchingGroup pair_;
+  OfAll<MatchedRows> results_;
 };
 
 TEST_F(MatchedStudyTest, OpensTheSameAsTheMergedTable) {
@@ -194,7 +195,7 @@ TEST_F(MatchedStudyTest, ATableThatChangedIsRefusedByItsOwner) {
 }
 
 TEST_F(MatchedStudyTest, AResultOfAMatchingWithSomebodyElseIsRefused) {
-  results_[0].peer = "office";
+  results_[0].partners = {"office"};
   SaveMatchedRows(results_[0], MatchedRowsPath(pair_.Table(0), "cohort"));
   EXPECT_THAT(Refusal(TextOf(kMoments), 0, ErrorCode::kRefused),
               HasSubstr("is of a matching with office, and this study's rows are shared with "
@@ -233,11 +234,53 @@ TEST_F(MatchedStudyTest, RowsOfTwoMatchingsAreComparedWhateverElseTheTableHas) {
   serve(matched_up_to(55));
 }
 
+// By another column of the same table all texts of keys are others: the rows are known by their cells.
+TEST_F(MatchedStudyTest, RowsMatchedByAnotherColumnAreComparedByTheirCells) {
+  const auto with_other = [](int first, int last) {
+    std::string csv = "nid,name,born,x,y,other\n";
+    for (const Row& row : RowsOf(first, last)) {
+      csv += fmt::format("{:04},n{},2001-01-01,{},{},{}\n", row.id, row.id, row.x, row.y,
+                         row.id + 5000);
+    }
+    return csv;
+  };
+  std::string file = testing::kPairFile;
+  const std::string bound = "rows = 60\n";
+  file.replace(file.find(bound), bound.size(),
+               bound + "[[party.column]]\nname = \"nid\"\nheader = \"other\"\n");
+  MatchingGroup again(file);
+  std::string registry = "number,name,born,z\n";
+  for (const Row& row : RowsOf(6, 75))
+    registry += fmt::format("{},n{},2001-01-01,{}\n", row.id + 5000, row.id, row.z);
+  pair_.Write(0, with_other(0, 55));
+  again.Write(0, with_other(0, 55));
+  again.Write(1, registry);
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto serve = [&](MatchingGroup& group, size_t count) {
+    const std::unique_ptr<const Study> study =
+        Prepared(StudyText(Matched(group.RunAndSave()[0].record, count), kMoments));
+    const LocalData local =
+        LoadLocalData(*study, 0, group.Table(0), crypto::RandomKey(random), progress);
+    RowSets sets(RowSetsPath(pair_.Table(0)), random);
+    sets.Require(*study, 0, local, group.Table(0));
+    sets.Record();
+  };
+  serve(pair_, 50);
+  try {
+    serve(again, 49);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("by 1, fewer than"));
+  }
+}
+
 // Both say that their results are of the record that the study names, and one of them lies.
 TEST_F(MatchedStudyTest, ResultsThatAreNotOfOneMatchingAreNoticedByBoth) {
-  const OfBoth<MatchedRows> first = results_;
-  pair_.ApproveBoth();
-  OfBoth<MatchedRows> second = pair_.RunAndSave();
+  const OfAll<MatchedRows> first = results_;
+  pair_.ApproveAll();
+  OfAll<MatchedRows> second = pair_.RunAndSave();
   EXPECT_NE(first[0].record, second[0].record);
   second[1].record = first[0].record;
   SaveMatchedRows(first[0], MatchedRowsPath(pair_.Table(0), "cohort"));
@@ -265,6 +308,237 @@ TEST(MatchedRehearsalTest, OnMadeUpUnequalListsEqualsTheClear) {
         Rehearse(*Prepared(StudyText(Matched(record, 200), analysis)), {}, progress);
     EXPECT_EQ(rehearsal.rows, 200U);
     EXPECT_TRUE(rehearsal.passed(6));
+  }
+}
+
+// Three holders of a column each, linked by a fourth party: clinic has 50 rows, registry 60, office 70.
+constexpr const char* kThreeFile = R"(matching = 1
+name = "cohort"
+keys = [["nid"]]
+minimum = 1
+[[column]]
+name = "nid"
+rule = "digits"
+length = 4
+[[party]]
+name = "clinic"
+rows = 60
+[[party]]
+name = "registry"
+rows = 80
+[[party.column]]
+name = "nid"
+header = "number"
+[[party]]
+name = "office"
+rows = 90
+[[party]]
+name = "trust"
+role = "linker"
+)";
+
+std::string OfficeTable(const std::vector<Row>& rows) {
+  std::string csv = "nid,y\n";
+  for (const Row& row : rows) csv += fmt::format("{:04},{}\n", row.id, row.y);
+  return csv;
+}
+
+std::string ThreeText(const std::string& rows, const std::string& dealer) {
+  return "partita = 1\nname = \"s\"\n"
+         "[[party]]\nname = \"clinic\"\nroles = [\"holder\", \"receiver\"]\ncolumns = [\"x\"]\n"
+         "[[party]]\nname = \"registry\"\nroles = [\"holder\"]\ncolumns = [\"z\"]\n"
+         "[[party]]\nname = \"office\"\nroles = [\"holder\"]\ncolumns = [\"y\"]\n"
+         "[[party]]\nname = \"" +
+         dealer + "\"\nroles = [\"dealer\"]\n" + rows +
+         "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
+         "[[variable]]\nname = \"y\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
+         "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
+         "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n"
+         "[disclosure]\nmin_rows = 20\nmin_cell = 2\n[engine]\nname = \"dealer\"\n[[analysis]]\n" +
+         kMoments;
+}
+
+class LinkedStudyTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Write(RowsOf(0, 50), RowsOf(5, 65), RowsOf(0, 70));
+    results_ = group_.RunAndSave();
+    ASSERT_EQ(results_[2].rows.size(), 45U);
+  }
+  void Write(const std::vector<Row>& clinic, const std::vector<Row>& registry,
+             const std::vector<Row>& office) {
+    group_.Write(0, TableOf(clinic, 0));
+    group_.Write(1, TableOf(registry, 1));
+    group_.Write(2, OfficeTable(office));
+  }
+  std::vector<PartyEnd> Run(const std::string& text) {
+    SilentProgress progress;
+    return SimulateInProcess(*Prepared(text),
+                             {group_.Table(0), group_.Table(1), group_.Table(2), {}}, {}, progress,
+                             Keep::kOpenings);
+  }
+  std::string Rows(const std::string& linker = "trust") {
+    return Matched(results_[0].record, 45) + fmt::format("linker = \"{}\"\n", linker);
+  }
+
+  MatchingGroup group_{kThreeFile};
+  OfAll<MatchedRows> results_;
+};
+
+TEST_F(LinkedStudyTest, RowsOfThreeHoldersOpenTheSameAsTheMergedTable) {
+  const std::vector<PartyEnd> matched = Run(ThreeText(Rows(), "helper"));
+  for (const PartyEnd& end : matched) ASSERT_FALSE(end.error) << end.error->message();
+  Write(RowsOf(5, 50), RowsOf(5, 50), RowsOf(5, 50));
+  std::string equal = Equal(45);
+  equal.replace(equal.find("\"name\"\n", equal.find("[table]")), 7, "\"nid\"\n");
+  // Registry calls its key otherwise: in equal lists all have one name.
+  std::string registry = TableOf(RowsOf(5, 50), 1);
+  group_.Write(1, registry.replace(0, 6, "nid"));
+  const std::vector<PartyEnd> merged = Run(ThreeText(equal, "helper"));
+  for (const PartyEnd& end : merged) ASSERT_FALSE(end.error) << end.error->message();
+  const std::vector<Opening>&a = matched[0].outcome->openings, &b = merged[0].outcome->openings;
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_GE(a.size(), 1U);
+  for (size_t i = 0; i < a.size(); ++i) {
+    for (size_t k = 0; k < a[i].values.size(); ++k)
+      EXPECT_TRUE(a[i].values[k].values == b[i].values[k].values) << a[i].release_id;
+  }
+}
+
+TEST_F(LinkedStudyTest, ThePlanSaysWhatTheLinkerSaw) {
+  const study::Plan plan = BuildPlan(*Prepared(ThreeText(Rows(), "helper")));
+  EXPECT_THAT(plan.assumptions,
+              ::testing::Contains(HasSubstr("In that matching trust saw which rows")));
+  EXPECT_THAT(plan.parties[0].learns,
+              ::testing::Contains(
+                  HasSubstr("which of its own rows registry, office all have too (block both)")));
+  EXPECT_THAT(plan.assumptions, ::testing::Contains(HasSubstr("found in all lists")));
+  const study::Plan dealing = BuildPlan(*Prepared(ThreeText(Rows(), "trust")));
+  EXPECT_THAT(dealing.assumptions,
+              ::testing::Contains(HasSubstr("as dealer it has, together with any one of the "
+                                            "holders, all data of all holders besides")));
+}
+
+// What the plan says of a linker is what the result says.
+TEST_F(LinkedStudyTest, AnotherLinkerOrNoneIsRefused) {
+  for (PartyEnd& end : Run(ThreeText(Rows("notary"), "helper"))) {
+    ASSERT_TRUE(end.error);
+    if (end.party == "clinic") {
+      EXPECT_THAT(end.error->message(),
+                  HasSubstr("is of a matching linked by trust, and the study says linked by "
+                            "notary"));
+    }
+  }
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      Prepared(text);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(ThreeText(Matched(results_[0].record, 45), "helper")),
+              HasSubstr("is matched, and 3 parties hold it"));
+  EXPECT_THAT(refusal(ThreeText(Rows("office"), "helper")),
+              HasSubstr("holds the row block 'both' and linked it"));
+}
+
+// A cell that the dictionary does not allow, of somebody whom the others lack.
+TEST_F(LinkedStudyTest, CellsOfRowsThatDoNotMatchAreNotLookedAt) {
+  std::vector<Row> clinic = RowsOf(0, 50);
+  for (Row& row : clinic) {
+    if (row.id < 5) row.x = 5000;
+  }
+  std::string csv = TableOf(clinic, 0);
+  const size_t at = csv.find("0003,n3,2001-01-01,");
+  csv.replace(at, csv.find('\n', at) - at, "0003,n3,2001-01-01,tall,");
+  group_.Write(0, csv);
+  for (const PartyEnd& end : Run(ThreeText(Rows(), "helper")))
+    EXPECT_FALSE(end.error) << end.error->message();
+  for (Row& row : clinic) {
+    if (row.id == 5) row.x = 5000;
+  }
+  group_.Write(0, TableOf(clinic, 0));
+  EXPECT_THAT(Run(ThreeText(Rows(), "helper"))[0].error->message(), HasSubstr("1 cell"));
+}
+
+TEST_F(LinkedStudyTest, AResultThatOthersMayReadIsRefusedToItsOwner) {
+  const std::unique_ptr<const Study> study = Prepared(ThreeText(Rows(), "helper"));
+  RequireOwnersResult(*study, 0, group_.Table(0));
+  RequireOwnersResult(*study, 3, {});  // the dealer has none
+  const std::filesystem::path result = MatchedRowsPath(group_.Table(0), "cohort");
+  std::filesystem::permissions(result, std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::add);
+  try {
+    RequireOwnersResult(*study, 0, group_.Table(0));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.message(), HasSubstr("can be read by other users"));
+    EXPECT_THAT(error.hint(), HasSubstr("chmod 600"));
+  }
+}
+
+// Methods for split columns take matched rows; the others say which method it is that cannot.
+TEST(MatchedMethodsTest, RunOnMatchedRowsOrAreRefusedByName) {
+  const crypto::Digest record = crypto::Sha256Of(AsBytes("any"));
+  // y may be a variable of another kind, and z one that is positive.
+  const auto said = [&](const std::string& analysis, const std::string& y = "") -> std::string {
+    std::string text = StudyText(Matched(record, 200), analysis);
+    const std::string integer = "type = \"integer\"\nlower = 0\nupper = 1\n",
+                      z = "name = \"z\"\ntype = \"numeric\"\nlower = -20";
+    if (!y.empty()) {
+      text.replace(text.find(integer), integer.size(), y);
+      text.replace(text.find(z), z.size(), "name = \"z\"\ntype = \"numeric\"\nlower = 0.1");
+    }
+    try {
+      Prepared(text);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      return error.message();
+    }
+    return "accepted";
+  };
+  for (const char* const analysis : {kMoments, kSealed, kMixture})
+    EXPECT_EQ(said(analysis), "accepted");
+  const std::string marginals =
+      "method = \"marginals\"\ncolumns = [{variable = \"x\", bins = 4}, \"y\"]\n"
+      "synthetic_rows = 50\n[analysis.privacy]\nepsilon = 3\ndelta = 1e-5\nadjacency = "
+      "\"replace\"\nagainst = \"parties\"\n";
+  const std::string complete = [&] {
+    std::string text = StudyText(Matched(record, 200), marginals);
+    const std::string refuse = "missing = \"refuse\"";
+    return text.replace(text.find(refuse), refuse.size(), "missing = \"complete\"");
+  }();
+  EXPECT_NO_THROW(Prepared(complete));
+  const std::string logistic =
+      "family = \"binomial\"\nformula = \"y ~ x + z\"\n"
+      "release = [\"estimates\"]\n";
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"glm", "protocol = \"iterates\"\n" + logistic},
+      {"glm", "protocol = \"aggregates\"\n" + logistic},
+      {"describe", "release = [\"table\"]\n"},
+      {"mixed", "formula = \"x ~ z + (1 | y)\"\nrelease = [\"estimates\"]\n"},
+      {"meta", "estimate = \"x\"\nstandard_error = \"z\"\nrelease = [\"pooled\"]\n"},
+      {"survival", "formula = \"Surv(t, e) ~ z\"\nmodel = \"cox\"\nrelease = [\"estimates\"]\n"},
+      {"mcmc",
+       "protocol = \"decisions\"\nmodel = \"logistic\"\noutcome = \"y\"\npredictors = "
+       "[\"x\"]\nrelease = [\"decisions\"]\n"},
+      {"classify",
+       "protocol = \"dp-sgd\"\noutcome = \"y\"\npositive = \"yes\"\npredictors = [\"x\"]\nrow_norm "
+       "= 1\n"
+       "lambda = 0.1\niterations = 10\nstep = 1\nsampling_rate = 0.2\n"
+       "[analysis.privacy]\nepsilon = 2\ndelta = 1e-5\nadjacency = \"replace\"\n"}};
+  const std::map<std::string, std::string> kinds = {
+      {"meta", "type = \"integer\"\nlower = 0\nupper = 1\n"},
+      {"survival", "type = \"survival\"\ntime = \"t\"\nevent = \"e\"\nlower = 0\nupper = 9\n"},
+      {"classify", "type = \"factor\"\nlevels = [\"no\", \"yes\"]\n"}};
+  for (const auto& [method, analysis] : refused) {
+    const auto kind = kinds.find(method);
+    EXPECT_THAT(
+        said("method = \"" + method + "\"\n" + analysis, kind == kinds.end() ? "" : kind->second),
+        AllOf(HasSubstr("method '" + method + "'"), HasSubstr("columns are split")))
+        << method;
   }
 }
 

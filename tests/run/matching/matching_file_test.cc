@@ -75,6 +75,43 @@ TEST(MatchingFileTest, ReadsWhatThePartiesAgreeOnAndWhereATableDiffers) {
   EXPECT_THROW(MatchingPartyByName(file, "clinik"), Error);
 }
 
+TEST(MatchingFileTest, TheLinkerIsTheLastPartyWhereverItStands) {
+  const std::string linker = "[[party]]\nname = \"trust\"\nrole = \"linker\"\n";
+  std::string text = kFile;
+  text.insert(text.find("[[party]]"), linker);
+  const MatchingFile file = ParseMatchingFile(text, "m.toml");
+  EXPECT_EQ(file.linker, "trust");
+  EXPECT_THAT(file.Names(), ElementsAre("clinic", "registry", "trust"));
+  EXPECT_EQ(file.parties.size(), 2U);
+  EXPECT_FALSE(ParseMatchingFile(kFile, "m.toml").linked());
+  const auto refusal = [](const std::string& bad) -> std::string {
+    try {
+      ParseMatchingFile(bad, "m.toml");
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      return error.message();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(text + linker), HasSubstr("more than one linker"));
+  EXPECT_THAT(refusal(kFile + linker + "rows = 5\n"), HasSubstr("a linker has no 'rows'"));
+  EXPECT_THAT(refusal(kFile + linker + "[[party.column]]\nname = \"nid\"\n"),
+              HasSubstr("a linker has no 'column'"));
+  EXPECT_THAT(refusal(std::string(kFile) + "[[party]]\nname = \"trust\"\nrole = \"dealer\"\n"),
+              HasSubstr("role"));
+  EXPECT_THAT(refusal(std::string(kFile) + "[[party]]\nname = \"clinic\"\nrole = \"linker\"\n"),
+              HasSubstr("clinic"));
+  std::string alone = text;
+  const size_t registry = alone.find("[[party]]\nname = \"registry\"");
+  EXPECT_THAT(refusal(alone.substr(0, registry)), HasSubstr("2 to 5 holders"));
+  try {
+    MatchingPartyByName(file, "trust");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("party trust links and brings no table"));
+  }
+}
+
 struct Mistake {
   std::string from, to;        // in kFile
   std::string place, message;  // of the error

@@ -13,7 +13,7 @@
 #include "run/approval/approval_uses.h"
 #include "tests/net/fault_transport.h"
 #include "tests/net/stopping_transport.h"
-#include "tests/run/matching/matching_pair.h"
+#include "tests/run/matching/matching_group.h"
 
 namespace partita::run::matching_run_test {
 namespace {
@@ -22,9 +22,9 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::MatchEnd;
-using testing::MatchingPair;
+using testing::MatchingGroup;
 using ::testing::Not;
-using testing::OfBoth;
+using testing::OfAll;
 
 // A row of either table, as the canonical texts say it; an empty number: it has none.
 struct Person {
@@ -47,9 +47,9 @@ std::string TableOf(const People& people, size_t party) {
 }
 
 // What two passes find, in the clear: pairs of rows.
-std::set<std::pair<uint32_t, uint32_t>> JoinOf(const OfBoth<People>& lists) {
+std::set<std::pair<uint32_t, uint32_t>> JoinOf(const OfAll<People>& lists) {
   std::set<std::pair<uint32_t, uint32_t>> pairs;
-  OfBoth<std::set<uint32_t>> used;
+  OfAll<std::set<uint32_t>> used(kMatchedHolders);
   for (int pass = 0; pass < 2; ++pass) {
     for (uint32_t a = 0; a < lists[0].size(); ++a) {
       for (uint32_t b = 0; b < lists[1].size(); ++b) {
@@ -92,12 +92,12 @@ People PeopleOf(const std::vector<int>& numbers) {
   return people;
 }
 
-void WriteBoth(MatchingPair& pair, const OfBoth<People>& lists) {
+void WriteBoth(MatchingGroup& pair, const OfAll<People>& lists) {
   for (size_t party = 0; party < kMatchedHolders; ++party)
     pair.Write(party, TableOf(lists[party], party));
 }
 
-std::string ErrorsOf(const OfBoth<MatchEnd>& ends) {
+std::string ErrorsOf(const OfAll<MatchEnd>& ends) {
   std::string text;
   for (const MatchEnd& end : ends) text += end.error ? end.error->message() + "\n" : "";
   return text;
@@ -106,12 +106,12 @@ std::string ErrorsOf(const OfBoth<MatchEnd>& ends) {
 TEST(MatchingRunTest, RandomTablesGiveTheJoinAndNoRowIsLostOrDoubled) {
   std::mt19937_64 random(27);
   for (int trial = 0; trial < 20; ++trial) {
-    MatchingPair pair;
-    const OfBoth<People> lists = {RandomPeople(1 + random() % 60, random),
-                                  RandomPeople(1 + random() % 80, random)};
+    MatchingGroup pair;
+    const OfAll<People> lists = {RandomPeople(1 + random() % 60, random),
+                                 RandomPeople(1 + random() % 80, random)};
     WriteBoth(pair, lists);
-    pair.ApproveBoth();
-    const OfBoth<MatchEnd> ends = pair.Run();
+    pair.ApproveAll();
+    const OfAll<MatchEnd> ends = pair.Run();
     ASSERT_EQ(ErrorsOf(ends), "");
     const MatchedRows &left = ends[0].outcome->matched, &right = ends[1].outcome->matched;
     const auto expected = JoinOf(lists);
@@ -134,10 +134,10 @@ TEST(MatchingRunTest, RandomTablesGiveTheJoinAndNoRowIsLostOrDoubled) {
 }
 
 TEST(MatchingRunTest, CostsWhatThePlanSays) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
-  pair.ApproveBoth();
-  const OfBoth<MatchEnd> ends = pair.Run();
+  pair.ApproveAll();
+  const OfAll<MatchEnd> ends = pair.Run();
   ASSERT_EQ(ErrorsOf(ends), "");
   for (size_t party = 0; party < kMatchedHolders; ++party) {
     const std::vector<net::PhaseTraffic>& counted = ends[party].outcome->traffic;
@@ -146,20 +146,21 @@ TEST(MatchingRunTest, CostsWhatThePlanSays) {
     for (size_t i = 0; i < counted.size(); ++i) {
       SCOPED_TRACE(planned[i].name);
       EXPECT_EQ(counted[i].phase, planned[i].name);
-      EXPECT_EQ(counted[i].rounds, planned[i].rounds);
-      EXPECT_EQ(counted[i].links[1 - party].messages_sent, planned[i].messages);
-      EXPECT_EQ(counted[i].links[1 - party].bytes_sent, planned[i].bytes[party]);
+      EXPECT_EQ(counted[i].rounds, planned[i].rounds[party]);
+      const MatchingTraffic& sends = planned[i].sends[party][1 - party];
+      EXPECT_EQ(counted[i].links[1 - party].messages_sent, sends.messages);
+      EXPECT_EQ(counted[i].links[1 - party].bytes_sent, sends.bytes);
     }
   }
 }
 
 TEST(MatchingRunTest, TheHighestMinimumBindsAndTheRecordKeepsTheNumber) {
   for (const uint64_t minimum : {2U, 3U}) {
-    MatchingPair pair;
+    MatchingGroup pair;
     WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
     pair.Approve(0);
     pair.Approve(1, 1, minimum);
-    const OfBoth<MatchEnd> ends = pair.Run();
+    const OfAll<MatchEnd> ends = pair.Run();
     ASSERT_EQ(ErrorsOf(ends), "");
     for (size_t party = 0; party < kMatchedHolders; ++party) {
       EXPECT_EQ(ends[party].outcome->minimum, minimum);
@@ -173,24 +174,24 @@ TEST(MatchingRunTest, TheHighestMinimumBindsAndTheRecordKeepsTheNumber) {
 }
 
 TEST(MatchingRunTest, OtherFilesRostersAndVersionsOfUnicodeAreRefused) {
-  const OfBoth<People> lists = {PeopleOf({1, 2}), PeopleOf({2, 3})};
+  const OfAll<People> lists = {PeopleOf({1, 2}), PeopleOf({2, 3})};
   {
-    MatchingPair pair;
+    MatchingGroup pair;
     WriteBoth(pair, lists);
-    pair.file(1) = MatchingPair::Parse(std::string(testing::kPairFile) + "# a remark\n");
-    pair.ApproveBoth();
-    const OfBoth<MatchEnd> ends = pair.Run();
+    pair.file(1) = MatchingGroup::Parse(std::string(testing::kPairFile) + "# a remark\n");
+    pair.ApproveAll();
+    const OfAll<MatchEnd> ends = pair.Run();
     for (const MatchEnd& end : ends) {
       ASSERT_TRUE(end.error);
       EXPECT_EQ(end.error->code(), ErrorCode::kUntrusted);
       EXPECT_THAT(end.error->message(), HasSubstr("matching file"));
     }
   }
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, lists);
   pair.plan(1).unicode = "99.0.0";
-  pair.ApproveBoth();
-  const OfBoth<MatchEnd> ends = pair.Run();
+  pair.ApproveAll();
+  const OfAll<MatchEnd> ends = pair.Run();
   for (const MatchEnd& end : ends) {
     ASSERT_TRUE(end.error);
     EXPECT_EQ(end.error->code(), ErrorCode::kUntrusted);
@@ -201,7 +202,7 @@ TEST(MatchingRunTest, OtherFilesRostersAndVersionsOfUnicodeAreRefused) {
 }
 
 // At the party itself; the other is told a reason of the fixed list.
-void ExpectOwnRefusal(const OfBoth<MatchEnd>& ends, size_t party, ErrorCode code,
+void ExpectOwnRefusal(const OfAll<MatchEnd>& ends, size_t party, ErrorCode code,
                       const std::string& message) {
   ASSERT_TRUE(ends[party].error);
   EXPECT_EQ(ends[party].error->code(), code);
@@ -212,9 +213,9 @@ void ExpectOwnRefusal(const OfBoth<MatchEnd>& ends, size_t party, ErrorCode code
 }
 
 TEST(MatchingRunTest, ATableThatChangedOrCannotBeUsedStopsBoth) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2}), PeopleOf({2, 3})});
-  pair.ApproveBoth(9);
+  pair.ApproveAll(9);
   pair.Write(0, TableOf(PeopleOf({1, 4}), 0));
   ExpectOwnRefusal(pair.Run(), 0, ErrorCode::kRefused, "have changed since party clinic approved");
   pair.Write(0, TableOf(PeopleOf({2, 2}), 0));
@@ -223,13 +224,44 @@ TEST(MatchingRunTest, ATableThatChangedOrCannotBeUsedStopsBoth) {
     EXPECT_TRUE(pair.Past(party).all().empty());
 }
 
+// Bad input that a list comes with: each stops its owner, with the line, before a list leaves; the other
+// learns a reason of the fixed list. Nothing is in a record.
+TEST(MatchingRunTest, BadTablesStopTheirOwnerBeforeAListLeaves) {
+  MatchingGroup pair;
+  const std::string header = "nid,name,born,x\n", good = "0001,ada,2001-01-01,7\n";
+  WriteBoth(pair, {PeopleOf({1, 2}), PeopleOf({1, 3})});
+  pair.ApproveAll(99);
+  std::string many = header;
+  for (int row = 0; row < 61; ++row) many += fmt::format("{:04},p{},2001-01-01,7\n", row, row);
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {header + "1,ada,2001-01-01,7\n", "has 1 digits instead of 4"},  // its leading zeros are gone
+      {header + "0001,ada,01-01-01,7\n", "is no date YYYY-MM-DD"},     // a year of two digits
+      {header + "1e3,ada,2001-01-01,7\n", "has something other than digits"},
+      {header + good + "0002, ADA ,2001-01-01,7\n", "lines 2, 3 have the same key in pass 2"},
+      {header + good + "00 01,bo,2001-01-02,7\n", "lines 2, 3 have the same key in pass 1"},
+      {many, "more than 60 rows"}};
+  for (const auto& [csv, message] : bad) {
+    pair.Write(0, csv);
+    ExpectOwnRefusal(pair.Run(), 0, ErrorCode::kBadData, message);
+  }
+  for (size_t party = 0; party < kMatchedHolders; ++party)
+    EXPECT_TRUE(pair.Past(party).all().empty());
+  // A byte order mark, ends of lines of another system, and rows without a key are no faults.
+  pair.Write(0, "\xEF\xBB\xBFnid,name,born,x\r\n0001,ada,,7\r\n,,,7\r\n,,2001-01-02,7\r\n");
+  pair.Approve(0);
+  const OfAll<MatchEnd> ends = pair.Run();
+  ASSERT_EQ(ErrorsOf(ends), "");
+  EXPECT_THAT(ends[0].outcome->matched.rows, ElementsAre(0));
+  EXPECT_THAT(ends[1].outcome->matched.rows, ElementsAre(0));
+}
+
 TEST(MatchingRunTest, WithoutAnApprovalNothingIsConnected) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2}), PeopleOf({2, 3})});
   pair.Approve(1, 9);
   const auto expect = [&](const std::string& message) {
     bool connected = false;
-    const OfBoth<MatchEnd> ends = pair.Run([&](size_t party, auto transport) {
+    const OfAll<MatchEnd> ends = pair.Run([&](size_t party, auto transport) {
       if (party == 0) connected = true;
       return transport;
     });
@@ -245,7 +277,7 @@ TEST(MatchingRunTest, WithoutAnApprovalNothingIsConnected) {
   expect("is used up");
   std::filesystem::copy_file(pair.Approval(1), pair.Approval(0),
                              std::filesystem::copy_options::overwrite_existing);
-  const OfBoth<MatchEnd> ends = pair.Run();
+  const OfAll<MatchEnd> ends = pair.Run();
   ASSERT_TRUE(ends[0].error);
   EXPECT_EQ(ends[0].error->code(), ErrorCode::kRefused);
 }
@@ -253,7 +285,7 @@ TEST(MatchingRunTest, WithoutAnApprovalNothingIsConnected) {
 // A holder asks again and again, each time with one person more: the other's record refuses, whatever
 // was approved, and the owner's says how its list differs.
 TEST(MatchingRunTest, AMatchingRepeatedWithOnePersonMoreIsToldAndRefused) {
-  MatchingPair pair;
+  MatchingGroup pair;
   pair.Write(1, TableOf(PeopleOf({2, 3, 4}), 1));
   pair.Past(1).SetLimit("clinic", 2);
   pair.Write(1, TableOf(PeopleOf({2, 3, 4}), 1));
@@ -262,46 +294,48 @@ TEST(MatchingRunTest, AMatchingRepeatedWithOnePersonMoreIsToldAndRefused) {
   for (int run = 0; run < 3; ++run) {
     pair.Write(0, TableOf(PeopleOf(people), 0));
     pair.Approve(0);
-    const OfBoth<MatchEnd> ends = pair.Run();
+    const OfAll<MatchEnd> ends = pair.Run();
     if (run < 2) {
       ASSERT_EQ(ErrorsOf(ends), "");
       people.push_back(3 + run);
       continue;
     }
     ExpectOwnRefusal(ends, 1, ErrorCode::kRefused,
-                     "was matched 2 times with clinic in the last 365 days, and the limit is 2");
+                     "were matched 2 times with clinic in the last 365 days, and the limit is 2");
   }
   pair.Write(0, TableOf(PeopleOf(people), 0));
   const match::KeyList list = ReadKeyList(pair.file(0).parties[0], pair.Table(0).string(), ',');
   const PastMatchings past = pair.Past(0);
   ASSERT_EQ(past.all().size(), 2U);
+  const ListMark mark = past.MarkOf(
+      list, match::ColumnsDigest(pair.file(0).parties[0].keys, pair.file(0).parties[0].headers),
+      match::PassesDigest(pair.file(0).parties[0].keys));
   const std::string text =
-      PastMatchingsText(past, {"registry", pair.fingerprints()[1]}, list,
-                        match::ColumnsDigest(pair.file(0).parties[0].keys), past.all()[1].at);
+      PastMatchingsText(past, {{"registry", pair.fingerprints()[1], 0}}, mark, past.all()[1].at);
   EXPECT_THAT(text, AllOf(HasSubstr("  2\n"), HasSubstr("  1\n")));
-  EXPECT_THAT(text, HasSubstr("2 with registry (limit 5), 2 in all (limit 5)"));
-  const std::vector<uint64_t> own = past.DigestsOf(list);
+  EXPECT_THAT(text, AllOf(HasSubstr("2 with registry (limit 5)"), HasSubstr("2 in all (limit 5)")));
+  const std::vector<uint64_t>& own = mark.digests;
   EXPECT_EQ(own.size(), 4U);
-  EXPECT_EQ(past.all()[0].digests.size(), 2U);
-  EXPECT_EQ(past.all()[1].digests.size(), 3U);
-  EXPECT_TRUE(std::includes(own.begin(), own.end(), past.all()[1].digests.begin(),
-                            past.all()[1].digests.end()));
+  EXPECT_EQ(past.all()[0].list.digests.size(), 2U);
+  EXPECT_EQ(past.all()[1].list.digests.size(), 3U);
+  EXPECT_TRUE(std::includes(own.begin(), own.end(), past.all()[1].list.digests.begin(),
+                            past.all()[1].list.digests.end()));
 }
 
 // One party stops before a write or after a read, whichever. Whenever the other came to know a number
 // of matches, the record of the one that stopped has the run, its approval is used, and what failed
 // has a typed reason.
 TEST(MatchingRunTest, WhateverStopsWhereverTheRecordsHaveWhatWasLearnt) {
-  const OfBoth<People> lists = {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})};
+  const OfAll<People> lists = {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})};
   for (size_t stopping = 0; stopping < kMatchedHolders; ++stopping) {
     bool ended = false;
     uint64_t learnt = 0;
     for (uint64_t number = 0; !ended; ++number) {
       ASSERT_LT(number, 500U);
-      MatchingPair pair;
+      MatchingGroup pair;
       WriteBoth(pair, lists);
-      pair.ApproveBoth();
-      const OfBoth<MatchEnd> ends = pair.Run([&](size_t party, auto transport) {
+      pair.ApproveAll();
+      const OfAll<MatchEnd> ends = pair.Run([&](size_t party, auto transport) {
         return party == stopping
                    ? std::make_unique<net::StoppingTransport>(std::move(transport), number)
                    : std::move(transport);
@@ -334,7 +368,7 @@ std::unique_ptr<net::Transport> WithFault(std::unique_ptr<net::Transport> transp
 }
 
 // What party 1 sends, with `change` made to the payloads of `size` bytes.
-MatchingPair::Wrap Changing(size_t size, std::function<void(std::span<uint8_t>)> change) {
+MatchingGroup::Wrap Changing(size_t size, std::function<void(std::span<uint8_t>)> change) {
   return [=](size_t party, auto transport) -> std::unique_ptr<net::Transport> {
     if (party != 1) return transport;
     return WithFault(std::move(transport), [=](size_t, size_t, const Bytes& frame) {
@@ -352,11 +386,11 @@ TEST(MatchingRunTest, AFalseBitIsAFaultAndTheNumberIsKept) {
   for (const uint8_t bit : {uint8_t{0}, uint8_t{7}}) {
     for (size_t pass = 0; pass < 2; ++pass) {
       SCOPED_TRACE(fmt::format("bit {} in pass {}", bit, pass + 1));
-      MatchingPair pair;
+      MatchingGroup pair;
       WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
-      pair.ApproveBoth();
+      pair.ApproveAll();
       auto seen = std::make_shared<size_t>(0);
-      const OfBoth<MatchEnd> ends = pair.Run(Changing(1, [=](std::span<uint8_t> payload) {
+      const OfAll<MatchEnd> ends = pair.Run(Changing(1, [=](std::span<uint8_t> payload) {
         if ((*seen)++ == pass) payload[0] = bit;
       }));
       ASSERT_TRUE(ends[0].error);
@@ -373,15 +407,15 @@ TEST(MatchingRunTest, AFalseBitIsAFaultAndTheNumberIsKept) {
 
 // What the other shows of its approval is not taken on trust: nothing is entered, and no list leaves.
 TEST(MatchingRunTest, AnApprovalOfTheOtherThatDoesNotHoldEndsTheRun) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
   pair.Past(1).SetLimit("", 1000);
-  pair.ApproveBoth(1000);
+  pair.ApproveAll(1000);
   const study::SignedApproval good =
       study::ParseApproval(ReadApprovalFile(pair.Approval(1), "registry"), "approval");
   const auto expect = [&](const study::SignedApproval& shown, const std::string& message) {
     const Bytes encoded = study::EncodeApproval(shown);
-    const OfBoth<MatchEnd> ends =
+    const OfAll<MatchEnd> ends =
         pair.Run(Changing(study::kApprovalBytes, [=](std::span<uint8_t> payload) {
           std::copy(encoded.begin(), encoded.end(), payload.begin());
         }));
@@ -414,11 +448,11 @@ TEST(MatchingRunTest, AnApprovalOfTheOtherThatDoesNotHoldEndsTheRun) {
 
 // Messages of an earlier run, a message twice, none, or two in the other order: nobody gets a result.
 TEST(MatchingRunTest, ReplayedDoubledLostAndReorderedMessagesGiveNothing) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
   pair.Past(0).SetLimit("", 1000);
   pair.Past(1).SetLimit("", 1000);
-  pair.ApproveBoth(1000);
+  pair.ApproveAll(1000);
   std::vector<Bytes> recorded;
   ASSERT_EQ(ErrorsOf(pair.Run([&](size_t party, auto transport) -> std::unique_ptr<net::Transport> {
               if (party != 1) return transport;
@@ -433,7 +467,7 @@ TEST(MatchingRunTest, ReplayedDoubledLostAndReorderedMessagesGiveNothing) {
   for (size_t number = 0; number + 1 < recorded.size(); ++number) {
     for (int kind = 0; kind < kKinds; ++kind) {
       Bytes held;
-      const OfBoth<MatchEnd> ends =
+      const OfAll<MatchEnd> ends =
           pair.Run([&](size_t party, auto transport) -> std::unique_ptr<net::Transport> {
             if (party != 1) return transport;
             return WithFault(std::move(transport), [&](size_t, size_t at, const Bytes& frame) {
@@ -456,11 +490,11 @@ TEST(MatchingRunTest, ReplayedDoubledLostAndReorderedMessagesGiveNothing) {
 // Somebody in the middle changes one byte of a message: the other end notices, unless it made another
 // list, in which one key of no match may be another.
 TEST(MatchingRunTest, AChangedByteIsNoticed) {
-  MatchingPair pair;
+  MatchingGroup pair;
   WriteBoth(pair, {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})});
   pair.Past(0).SetLimit("", 1000);
   pair.Past(1).SetLimit("", 1000);
-  pair.ApproveBoth(1000);
+  pair.ApproveAll(1000);
   std::vector<size_t> sizes;
   const auto change = [&](size_t number, size_t byte) {
     return pair.Run(
@@ -481,7 +515,7 @@ TEST(MatchingRunTest, AChangedByteIsNoticed) {
   const size_t list = pair.file(1).parties[1].rows * sizeof(crypto::Digest);
   EXPECT_EQ(std::count(sizes.begin(), sizes.end(), list), 2);
   for (size_t number = 0; number < sizes.size(); ++number) {
-    const OfBoth<MatchEnd> ends = change(number, 3);
+    const OfAll<MatchEnd> ends = change(number, 3);
     if (sizes[number] != list) {
       EXPECT_TRUE(ends[0].error) << "message " << number;
     } else if (ends[0].outcome && ends[1].outcome) {
@@ -494,13 +528,15 @@ TEST(MatchingRunTest, ThePlanIsForTwoAndSaysWhatIsLearnt) {
   std::string three = testing::kPairFile;
   three += "[[party]]\nname = \"office\"\nrows = 5\n";
   try {
-    PlanMatching(MatchingPair::Parse(three));
+    PlanMatching(MatchingGroup::Parse(three));
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-    EXPECT_THAT(error.message(), HasSubstr("names 3 parties; lists are matched between two"));
+    EXPECT_THAT(
+        error.message(),
+        HasSubstr("names 3 holders and no linker; without one lists are matched between two"));
   }
-  const MatchingFile file = MatchingPair::Parse(testing::kPairFile);
+  const MatchingFile file = MatchingGroup::Parse(testing::kPairFile);
   const std::string text = MatchingPlanText(file, PlanMatching(file));
   EXPECT_THAT(text, AllOf(HasSubstr("padded to 80 rows"), HasSubstr("padded to 60 rows"),
                           HasSubstr("how many people are in both lists, of every pass"),

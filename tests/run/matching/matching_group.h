@@ -1,10 +1,11 @@
-// Two holders with their tables, certificates and approvals, matched by threads of this process.
+// Holders, and a linker if the file has one, with their tables, certificates and approvals, matched by
+// threads of this process.
 #pragma once
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -51,36 +52,39 @@ header = "number"
 
 // By party.
 template <typename T>
-using OfBoth = std::array<T, run::kMatchedHolders>;
+using OfAll = std::vector<T>;
 
 struct MatchEnd {
   std::optional<run::MatchingOutcome> outcome;
   std::optional<Error> error;
 };
 
-class MatchingPair {
+class MatchingGroup {
  public:
   // What stands between a party and the network.
   using Wrap =
       std::function<std::unique_ptr<net::Transport>(size_t party, std::unique_ptr<net::Transport>)>;
 
-  explicit MatchingPair(const std::string& text = kPairFile) {
-    for (size_t party = 0; party < run::kMatchedHolders; ++party) files_[party] = Parse(text);
-    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+  explicit MatchingGroup(const std::string& text = kPairFile) {
+    names_ = Parse(text).Names();
+    for (size_t party = 0; party < names_.size(); ++party) {
+      files_.push_back(Parse(text));
       std::filesystem::create_directories(Home(party));
-      identities_[party] = crypto::MakeIdentity({.name = Name(party), .days = 1});
+      identities_.push_back(crypto::MakeIdentity({.name = Name(party), .days = 1}));
       fingerprints_.push_back(crypto::Fingerprint(*identities_[party].certificate));
-      plans_[party] = run::PlanMatching(files_[party]);
+      plans_.push_back(run::PlanMatching(files_[party]));
     }
   }
-  ~MatchingPair() { std::filesystem::remove_all(folder_); }
-  MatchingPair(const MatchingPair&) = delete;
-  MatchingPair& operator=(const MatchingPair&) = delete;
+  ~MatchingGroup() { std::filesystem::remove_all(folder_); }
+  MatchingGroup(const MatchingGroup&) = delete;
+  MatchingGroup& operator=(const MatchingGroup&) = delete;
 
   static run::MatchingFile Parse(const std::string& text) {
     return run::ParseMatchingFile(text, "matching.toml");
   }
-  const std::string& Name(size_t party) const { return files_[party].parties[party].name; }
+  const std::vector<std::string>& names() const { return names_; }
+  size_t num_holders() const { return files_[0].parties.size(); }
+  const std::string& Name(size_t party) const { return names_[party]; }
   std::filesystem::path Home(size_t party) const {
     return std::filesystem::path(folder_) / Name(party);
   }
@@ -101,31 +105,33 @@ class MatchingPair {
     request.fingerprints = fingerprints_;
     request.minimum = minimum;
     request.runs = runs;
-    const match::KeyList list =
-        run::ReadKeyList(files_[party].parties[party], Table(party).string(), ',');
+    std::optional<match::KeyList> list;
+    if (party < num_holders())
+      list = run::ReadKeyList(files_[party].parties[party], Table(party).string(), ',');
     run::SaveApproval(
         run::MakeMatchingApproval(files_[party],
                                   run::TermsOfMatching(files_[party], plans_[party], fingerprints_),
-                                  request, list, random_),
+                                  request, list ? &*list : nullptr, random_),
         Approval(party));
   }
-  void ApproveBoth(uint64_t runs = 1) {
-    for (size_t party = 0; party < run::kMatchedHolders; ++party) Approve(party, runs);
+  void ApproveAll(uint64_t runs = 1) {
+    for (size_t party = 0; party < names_.size(); ++party) Approve(party, runs);
   }
 
-  OfBoth<MatchEnd> Run(const Wrap& wrap = nullptr) {
+  OfAll<MatchEnd> Run(const Wrap& wrap = nullptr) {
     std::vector<std::unique_ptr<net::Transport>> transports =
-        net::MakeMemoryTransports({Name(0), Name(1)}, random_);
-    OfBoth<MatchEnd> ends;
+        net::MakeMemoryTransports(names_, random_);
+    OfAll<MatchEnd> ends(names_.size());
     std::vector<std::thread> threads;
-    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+    for (size_t party = 0; party < names_.size(); ++party) {
       threads.emplace_back([&, party] {
         run::MatchingInput input;
         input.party = party;
         input.table = Table(party);
+        input.past = PastPath(party);
         input.approval = Approval(party);
         input.fingerprints = fingerprints_;
-        input.timeout = std::chrono::seconds(20);
+        input.timeout = timeout_;
         std::unique_ptr<net::Transport> own = std::move(transports[party]);
         const run::Connector connect = [&](bool) {
           return wrap ? wrap(party, std::move(own)) : std::move(own);
@@ -145,12 +151,15 @@ class MatchingPair {
     return ends;
   }
 
+  // How long a run waits for a message that does not come; 20 s.
+  void SetTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+
   // With results beside the tables.
-  OfBoth<run::MatchedRows> RunAndSave() {
-    ApproveBoth();
-    const OfBoth<MatchEnd> ends = Run();
-    OfBoth<run::MatchedRows> results;
-    for (size_t party = 0; party < run::kMatchedHolders; ++party) {
+  OfAll<run::MatchedRows> RunAndSave() {
+    ApproveAll();
+    const OfAll<MatchEnd> ends = Run();
+    OfAll<run::MatchedRows> results(num_holders());
+    for (size_t party = 0; party < num_holders(); ++party) {
       if (!ends[party].outcome) {
         ADD_FAILURE() << Name(party) << ": " << ends[party].error->message();
         continue;
@@ -161,13 +170,18 @@ class MatchingPair {
     return results;
   }
 
-  run::PastMatchings Past(size_t party) { return {run::PastMatchingsPath(Table(party)), random_}; }
+  std::filesystem::path PastPath(size_t party) const {
+    return run::PastMatchingsPath(Home(party) / "key.pem");
+  }
+  run::PastMatchings Past(size_t party) { return {PastPath(party), random_}; }
 
  private:
   const std::string folder_ = MakeTemporaryFolder("matching");
-  OfBoth<run::MatchingFile> files_;
-  OfBoth<run::MatchingPlan> plans_;
-  OfBoth<crypto::Identity> identities_;
+  std::vector<std::string> names_;
+  std::chrono::milliseconds timeout_ = std::chrono::seconds(20);
+  OfAll<run::MatchingFile> files_;
+  OfAll<run::MatchingPlan> plans_;
+  OfAll<crypto::Identity> identities_;
   std::vector<std::string> fingerprints_;
   crypto::SystemRandom random_;
 };

@@ -1,0 +1,95 @@
+#include "run/matching/matching_protocol.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace partita::run {
+namespace {
+
+// Keys of the rows that no earlier pass matched, and which rows they are of.
+struct PassKeys {
+  std::vector<crypto::Digest> keys;
+  std::vector<uint32_t> rows;
+};
+
+PassKeys KeysLeft(const std::vector<match::KeyedRow>& pass, const std::vector<bool>& matched) {
+  PassKeys left;
+  for (const match::KeyedRow& row : pass) {
+    if (matched[row.row]) continue;
+    left.keys.push_back(row.key);
+    left.rows.push_back(row.row);
+  }
+  return left;
+}
+
+[[noreturn]] void ThrowBitIsFalse(const std::string& peer, size_t pass) {
+  throw Error(ErrorCode::kPeerFault,
+              fmt::format("party {} said that pass {} has fewer matches than the minimum, which it "
+                          "has not",
+                          peer, pass + 1),
+              "Its software departs from the protocol: do not match with it.");
+}
+
+MatchingFound MatchPasses(net::Channel& channel, const MatchingTask& task,
+                          crypto::RandomSource& random) {
+  MatchingFound found;
+  std::vector<bool> done(task.list->report.rows, false);
+  crypto::Sha256 common;
+  common.Field("partita matched common v1");
+  for (size_t pass = 0; pass < task.list->passes.size(); ++pass) {
+    channel.BeginPhase(fmt::format("pass {}", pass + 1));
+    match::TwoPartyJoinTask join_task = JoinTaskOf(*task.file, task.party);
+    join_task.minimum = pass == 0 ? task.minimum : 0;
+    join_task.session =
+        crypto::Sha256().Field("partita matching pass").Update(task.session).U64(pass).Finish();
+    join_task.progress = task.progress;
+    join_task.counted = task.counted;
+    const PassKeys left = KeysLeft(task.list->passes[pass], done);
+    const match::TwoPartyJoin join = match::JoinTwoLists(channel, join_task, left.keys, random);
+    found.counts.push_back(join.count);
+    common.Update(join.common);
+    if (!join.linked) {
+      // Both know count and minimum.
+      if (join.count >= join_task.minimum)
+        ThrowBitIsFalse(task.file->parties[1 - task.party].name, pass);
+      break;
+    }
+    found.linked = true;
+    for (const uint32_t key : join.rows) {
+      found.rows.push_back(left.rows[key]);
+      done[left.rows[key]] = true;
+    }
+  }
+  found.common = common.Finish();
+  return found;
+}
+
+MatchingFound MatchByLinker(net::Channel& channel, const MatchingTask& task,
+                            crypto::RandomSource& random) {
+  match::LinkedJoinTask link = LinkTaskOf(*task.file);
+  link.minimum = task.minimum;
+  link.session = crypto::Sha256().Field("partita matching linked").Update(task.session).Finish();
+  link.progress = task.progress;
+  channel.BeginPhase(kLinkPhase);
+  const bool holder = task.list != nullptr;
+  match::LinkedJoin join =
+      holder ? match::JoinByLinker(channel, link, task.list->passes, task.list->report.rows, random)
+             : match::LinkLists(channel, link, random);
+  if (holder) {
+    for (const uint64_t count : join.counts) task.counted(count);
+  }
+  channel.BeginPhase(kComparePhase);
+  match::CompareLinked(channel, link, join, random);
+  return {join.linked, std::move(join.counts), std::move(join.rows), join.common};
+}
+
+}  // namespace
+
+MatchingFound MatchByProtocol(net::Channel& channel, const MatchingTask& task,
+                              crypto::RandomSource& random) {
+  return task.file->linked() ? MatchByLinker(channel, task, random)
+                             : MatchPasses(channel, task, random);
+}
+
+}  // namespace partita::run

@@ -230,7 +230,7 @@ TEST_F(MatchRunTest, ALinkerMatchesForTheHolders) {
   const Json parties = Json::parse(plan.out)["data"]["parties"];
   EXPECT_EQ(parties[2]["role"], "linker");
   EXPECT_TRUE(parties[2]["rows"].is_null());
-  const ProcessResult shown = Partita(Arguments("approve", "trust", {"--yes"}));
+  const ProcessResult shown = Partita(Arguments("approve", "trust", {"--yes", "--format", "json"}));
   ASSERT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_THAT(shown.err,
               AllOf(HasSubstr("this party links the pseudonyms"),

@@ -13,9 +13,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-nlohmann::json Rows(std::vector<std::string> options) {
-  std::vector<std::string> arguments = {"bench",         "mpc", "--format", "jsonl",
-                                        "--repetitions", "2",   "--scale",  "0.001"};
+nlohmann::json Rows(std::vector<std::string> options, const char* repetitions = "2") {
+  std::vector<std::string> arguments = {"bench",         "mpc",       "--format", "jsonl",
+                                        "--repetitions", repetitions, "--scale",  "0.001"};
   arguments.insert(arguments.end(), options.begin(), options.end());
   const ProcessResult run = Partita(arguments);
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -23,7 +23,7 @@ nlohmann::json Rows(std::vector<std::string> options) {
 }
 
 TEST(BenchCommandTest, RunsEveryOperationOnEveryEngine) {
-  const nlohmann::json rows = Rows({"--latency", "0ms"});
+  const nlohmann::json rows = Rows({"--latency", "0ms"}, "1");
   const auto count = [&](const char* engine) {
     return std::count_if(rows.begin(), rows.end(),
                          [&](const auto& row) { return row["engine"] == engine; });
@@ -35,7 +35,7 @@ TEST(BenchCommandTest, RunsEveryOperationOnEveryEngine) {
   EXPECT_EQ(count("dealer"), count("shamir") + 1);
   for (const nlohmann::json& row : rows) {
     EXPECT_GT(row["median_seconds"], 0) << row;
-    EXPECT_LE(row["best_seconds"], row["median_seconds"]) << row;
+    EXPECT_EQ(row["best_seconds"], row["median_seconds"]) << row;
     // Sums along an order, and random bits with a dealer, are every party's own business.
     const bool local = row["rounds"] == 0;
     EXPECT_TRUE(!local || row["operation"] == "cumulative sums" ||
@@ -61,6 +61,7 @@ TEST(BenchCommandTest, CountsWhatAnOpeningSends) {
   ASSERT_EQ(rows.size(), 1);
   EXPECT_EQ(rows[0]["rounds"], 1);
   EXPECT_EQ(rows[0]["online_bytes"], 2 * 100 * 16);
+  EXPECT_LE(rows[0]["best_seconds"], rows[0]["median_seconds"]);
 }
 
 // Made ahead, correlations cost no round of the execution: with latency the transfers of `ot` are

@@ -303,15 +303,16 @@ TEST_F(LedgerCommandTest, EveryCommandRefusesADamagedLedger) {
            Ledger("north")},
           {"study", "join", folder_.study_file(), "--party", "north", "--folder", Home("north"),
            "--roster", Roster(), "--accept-useless", "--ledger", Ledger("north")}};
+      // Every command meets every damage, and both formats, by turns.
+      bool json = places % 2 == 0;
       for (std::vector<std::string> command : commands) {
-        for (const bool json : {false, true}) {
-          if (json) command.insert(command.end(), {"--format", "json"});
-          const ProcessResult result = Partita(command);
-          EXPECT_EQ(result.exit_code, 5)
-              << command[0] << " " << command[1] << ", byte " << at << ": " << result.err;
-          // Throws for bytes that are not UTF-8.
-          EXPECT_NO_THROW(nlohmann::json(result.out + result.err).dump());
-        }
+        if (json) command.insert(command.end(), {"--format", "json"});
+        json = !json;
+        const ProcessResult result = Partita(command);
+        EXPECT_EQ(result.exit_code, 5)
+            << command[0] << " " << command[1] << ", byte " << at << ": " << result.err;
+        // Throws for bytes that are not UTF-8.
+        EXPECT_NO_THROW(nlohmann::json(result.out + result.err).dump());
       }
       EXPECT_FALSE(std::filesystem::exists(export_to));
     }

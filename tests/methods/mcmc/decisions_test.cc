@@ -48,15 +48,18 @@ double Chance(Acceptance acceptance, double log_ratio) {
   return 1 / (1 + std::exp(-log_ratio));
 }
 
-// 2000 decisions (`ot`: 100) at each of 7 ratios: frequencies within 5.5 standard errors, a false
-// alarm in all tests together below 1e-6.
+// 2000 decisions on the first engine, 400 on the others (`ot`: 100), at each of 7 ratios:
+// frequencies within 6 standard errors. By the binomial law all tests together raise a false alarm
+// with less than 1e-6. Frequencies that are off by 0.1, 0.22 on the others and 0.42 on `ot` are seen
+// with a power above 0.99.
 TEST(Decisions, FrequenciesAreThoseOfTheRule) {
   const std::vector<double> ratios = {-40, -2, -0.5, 0, 0.3, 2, 40};
   for (const EngineCase& engine_case : kEngines) {
     // Transfers make variates dear, and so do sanitizers.
     const bool dear = mpc::testing::kSanitized || engine_case.kind == std::string("ot");
-    const size_t copies = dear ? 50 : 250;
-    const size_t repeats = copies == 50 ? 2 : 8;
+    const bool first = &engine_case == kEngines;
+    const size_t copies = dear ? 50 : first ? 250 : 100;
+    const size_t repeats = dear ? 2 : first ? 8 : 4;
     for (const Acceptance acceptance : {Acceptance::kMetropolis, Acceptance::kBarker}) {
       const DecisionTask task{ratios.size() * copies, acceptance, repeats / 2};
       std::vector<double> accepted(ratios.size(), 0);
@@ -81,7 +84,7 @@ TEST(Decisions, FrequenciesAreThoseOfTheRule) {
       }).ThrowIfFailed();
       for (size_t k = 0; k < ratios.size(); ++k) {
         const double n = static_cast<double>(copies * repeats), p = Chance(acceptance, ratios[k]);
-        EXPECT_NEAR(accepted[k] / n, p, 5.5 * std::sqrt(p * (1 - p) / n) + 1e-9)
+        EXPECT_NEAR(accepted[k] / n, p, 6 * std::sqrt(p * (1 - p) / n) + 1e-9)
             << engine_case.kind << " " << ratios[k];
       }
     }

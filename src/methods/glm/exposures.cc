@@ -43,8 +43,9 @@ double OpenedBitsOf(const Task& task) {
     // Rows, events and expected events of groups, and the area with its error.
     const size_t groups = task.spec.cuts.size() + 1;
     bits += 2 * static_cast<double>(groups) * privacy::CountBits(task.max_rows()) +
-            privacy::NumberBits(groups, task.grid_bits) +
-            privacy::NumberBits(2, task.grid_bits + kAreaGridBits);
+            (task.spec.aggregates ? privacy::NumberBits(groups + 2, 0)
+                                  : privacy::NumberBits(groups, task.grid_bits) +
+                                        privacy::NumberBits(2, task.grid_bits + kAreaGridBits));
   }
   if (task.spec.law.binary) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());

@@ -82,19 +82,23 @@ BrowserRun TakePicture(const std::string& file, const std::string& png) {
   return Run("--window-size=1020,9000 --screenshot='" + png + "'", file);
 }
 
-std::vector<std::string> LayoutFaults(const std::string& html, const std::string& file) {
+std::vector<std::string> LayoutFaults(const std::vector<NamedPage>& pages,
+                                      const std::string& file) {
   std::string frames;
-  for (const char* width : {"400", "900", "1400"}) {
-    frames += "<iframe name=\"" + std::string(width) + " px\" width=\"" + width +
-              "\" height=\"1200\" srcdoc=\"" + AttributeOf(html) + "\"></iframe>\n";
+  const auto add = [&](const std::string& name, const std::string& width, const std::string& html) {
+    frames += "<iframe name=\"" + name + "\" width=\"" + width + "\" height=\"1200\" srcdoc=\"" +
+              AttributeOf(html) + "\"></iframe>\n";
+  };
+  const std::regex media("@media print"),
+      policy("<meta http-equiv=\"Content-Security-Policy\"[^>]*>");
+  for (const auto& [name, html] : pages) {
+    for (const std::string width : {"400", "900", "1400"})
+      add(name + ", " + width + " px", width, html);
+    // The rules for paper on a screen as wide as A4 between its margins; the page's own policy would
+    // refuse the changed style.
+    add(name + ", paper", "680",
+        std::regex_replace(std::regex_replace(html, media, "@media all"), policy, ""));
   }
-  // The rules for paper on a screen as wide as A4 between its margins; the page's own policy would
-  // refuse the changed style.
-  std::string paper = std::regex_replace(html, std::regex("@media print"), "@media all");
-  paper = std::regex_replace(paper,
-                             std::regex("<meta http-equiv=\"Content-Security-Policy\"[^>]*>"), "");
-  frames += "<iframe name=\"paper\" width=\"680\" height=\"1200\" srcdoc=\"" + AttributeOf(paper) +
-            "\"></iframe>\n";
   WriteFileAtomically(file, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body>\n" +
                                 frames + "<pre id=\"faults\">not measured</pre>\n<script>" +
                                 ReadText(SourcePath("tests/report/layout.js")) +
@@ -102,7 +106,7 @@ std::vector<std::string> LayoutFaults(const std::string& html, const std::string
   const BrowserRun run = DumpDocument(file);
   const std::string start = "<pre id=\"faults\">";
   const size_t at = run.out.find(start);
-  if (run.status != 0 || at == std::string::npos) return {"the browser did not measure " + file};
+  if (run.status != 0 || at == std::string::npos) return {"no page was measured: " + file};
   std::vector<std::string> faults = run.console;
   std::istringstream lines(
       run.out.substr(at + start.size(), run.out.find("</pre>", at) - at - start.size()));

@@ -40,10 +40,12 @@ function ancestor(element, matches) {
   return null;
 }
 
+const isPaper = (frame) => frame.name.endsWith(", paper");
+
 function faults(frame) {
   const doc = frame.contentDocument;
   const style = (element) => frame.contentWindow.getComputedStyle(element);
-  const paper = frame.name === "paper";
+  const paper = isPaper(frame);
   const found = [];
   const complain = (what) => found.push(`${frame.name}: ${what}`);
   const page = {left: 0, right: doc.documentElement.clientWidth};
@@ -90,7 +92,7 @@ function faults(frame) {
 window.addEventListener("load", () => {
   const frames = [...document.querySelectorAll("iframe")];
   for (const frame of frames) {
-    if (frame.name === "paper") continue;
+    if (isPaper(frame)) continue;
     for (const details of frame.contentDocument.querySelectorAll("details")) details.open = true;
   }
   document.getElementById("faults").textContent = frames.flatMap(faults).join("\n");

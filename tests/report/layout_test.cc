@@ -31,18 +31,16 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class LayoutTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(HasBrowser()) << "no chromium here: tools/setup installs it (packages.txt)";
-  }
-  static std::vector<std::string> Faults(const std::string& name, const std::string& html) {
-    const std::string folder = BinaryPath("report_pages");
-    std::filesystem::create_directories(folder);
-    WriteFileAtomically(folder + "/" + name + ".html", html);
-    return LayoutFaults(html, folder + "/" + name + "-layout.html");
-  }
-};
+using Pages = std::vector<NamedPage>;
+
+// Measures the pages, and writes each beside the wrapper.
+std::vector<std::string> Faults(const std::string& name, const Pages& pages) {
+  const std::string folder = BinaryPath("report_pages");
+  std::filesystem::create_directories(folder);
+  for (const NamedPage& page : pages)
+    WriteFileAtomically(folder + "/layout-" + page.name + ".html", page.html);
+  return LayoutFaults(pages, folder + "/" + name + ".html");
+}
 
 RunFacts Facts(const std::string& analysis) {
   RunFacts facts = FullFacts();
@@ -106,20 +104,17 @@ study::DocumentSection Chains(size_t number) {
   return section;
 }
 
-TEST_F(LayoutTest, OneModel) {
-  EXPECT_THAT(Faults("layout-one", RenderReportHtml(std::vector{FactorResult("main")}, SamplePlan(),
-                                                    Facts("main"))),
-              IsEmpty());
+void AddOneModel(Pages& pages) {
+  pages.push_back(
+      {"one", RenderReportHtml(std::vector{FactorResult("main")}, SamplePlan(), Facts("main"))});
 }
 
-TEST_F(LayoutTest, ThreeModelsWithGroups) {
-  EXPECT_THAT(
-      Faults("layout-three", RenderReportHtml(ThreeAnalyses(), SamplePlan(), Facts("crude"))),
-      IsEmpty());
+void AddThreeModelsWithGroups(Pages& pages) {
+  pages.push_back({"three", RenderReportHtml(ThreeAnalyses(), SamplePlan(), Facts("crude"))});
 }
 
 // Reference fits have the shapes that users' models have: three factors, growth, paths.
-TEST_F(LayoutTest, ModelsOfManyShapes) {
+void AddModelsOfManyShapes(Pages& pages) {
   for (const char* name : {"hs_cfa3", "poldem_sem", "growth_predictors", "path_indirect"}) {
     MleResult result = ReferenceResult(name);
     result.name = name;
@@ -136,34 +131,28 @@ TEST_F(LayoutTest, ModelsOfManyShapes) {
           names.push_back(variable);
       }
     }
-    EXPECT_THAT(Faults("layout-" + std::string(name),
-                       RenderReportHtml(std::vector{result}, SamplePlan(), Facts(name))),
-                IsEmpty())
-        << name;
+    pages.push_back(
+        {std::string(name), RenderReportHtml(std::vector{result}, SamplePlan(), Facts(name))});
   }
 }
 
-TEST_F(LayoutTest, Regressions) {
-  EXPECT_THAT(
-      Faults("layout-regressions",
-             RenderReportHtml(std::vector{RegressionResult("crude"), RegressionResult("adjusted")},
-                              SamplePlan(), Facts("crude"))),
-      IsEmpty());
+void AddRegressions(Pages& pages) {
+  pages.push_back({"regressions", RenderReportHtml(std::vector{RegressionResult("crude"),
+                                                               RegressionResult("adjusted")},
+                                                   SamplePlan(), Facts("crude"))});
 }
 
-TEST_F(LayoutTest, PrivateModel) {
-  EXPECT_THAT(Faults("layout-private", RenderReportHtml(std::vector{FactorResult("main")},
-                                                        PrivatePlan(), Facts("main"))),
-              IsEmpty());
+void AddPrivateModel(Pages& pages) {
+  pages.push_back({"private", RenderReportHtml(std::vector{FactorResult("main")}, PrivatePlan(),
+                                               Facts("main"))});
 }
 
-TEST_F(LayoutTest, Chains) {
-  EXPECT_THAT(Faults("layout-chains", DocumentPage(Document("Posterior", Chains(4)))), IsEmpty());
-  EXPECT_THAT(Faults("layout-many-chains", DocumentPage(Document("Posterior", Chains(20)))),
-              IsEmpty());
+void AddChains(Pages& pages) {
+  pages.push_back({"chains", DocumentPage(Document("Posterior", Chains(4)))});
+  pages.push_back({"many-chains", DocumentPage(Document("Posterior", Chains(20)))});
 }
 
-TEST_F(LayoutTest, OtherMethods) {
+void AddOtherMethods(Pages& pages) {
   study::DocumentSection classifier{"Test rows"};
   classifier.plots.push_back(
       {"ROC curve",
@@ -171,17 +160,16 @@ TEST_F(LayoutTest, OtherMethods) {
        "true positive rate",
        {{"classifier", {0, 0.1, 0.4, 1}, {0, 0.6, 0.9, 1}}, {"chance", {0, 1}, {0, 1}}}});
   classifier.tables.push_back({"Weights", {"coefficient", "value"}, {{"bias", -0.5}}});
-  EXPECT_THAT(Faults("layout-classify", DocumentPage(Document("Classifier", classifier))),
-              IsEmpty());
+  pages.push_back({"classify", DocumentPage(Document("Classifier", classifier))});
   study::DocumentSection mixture{"Fitted model"};
   mixture.plots.push_back({"Weights of the components",
                            "component, largest first",
                            "weight",
                            {{"weight", {1, 2, 3}, {0.7, 0.2, 0.1}}}});
-  EXPECT_THAT(Faults("layout-mixture", DocumentPage(Document("Mixture", mixture))), IsEmpty());
+  pages.push_back({"mixture", DocumentPage(Document("Mixture", mixture))});
 }
 
-TEST_F(LayoutTest, Sums) {
+void AddSums(Pages& pages) {
   sums::regression::RegressionResult result;
   result.outcome = "systolic_blood_pressure";
   result.rows = 100000;
@@ -192,23 +180,20 @@ TEST_F(LayoutTest, Sums) {
   result.columns = {{"age", 18, 99}, {"systolic_blood_pressure", 60, 260}};
   result.statements = {SampleStatement()};
   result.warnings = {"A warning."};
-  EXPECT_THAT(Faults("layout-sums", sums::regression::RenderRegressionHtml(result, "heart-study")),
-              IsEmpty());
+  pages.push_back({"sums", sums::regression::RenderRegressionHtml(result, "heart-study")});
 }
 
-TEST_F(LayoutTest, PlansAndStatements) {
-  EXPECT_THAT(Faults("layout-plan",
-                     RenderPlanHtml(PrivatePlan(), study::DefaultNetworks(), std::string(64, 'c'))),
-              IsEmpty());
-  EXPECT_THAT(Faults("layout-privacy",
-                     RenderPrivacyHtml({"Risk",
-                                        "replace",
-                                        SampleStatement(),
-                                        {{0, 0.1, 0.11}, {0.5, 1e-3, 1.1e-3}, {1, 0, 1e-9}}})),
-              IsEmpty());
+void AddPlansAndStatements(Pages& pages) {
+  pages.push_back(
+      {"plan", RenderPlanHtml(PrivatePlan(), study::DefaultNetworks(), std::string(64, 'c'))});
+  pages.push_back(
+      {"privacy", RenderPrivacyHtml({"Risk",
+                                     "replace",
+                                     SampleStatement(),
+                                     {{0, 0.1, 0.11}, {0.5, 1e-3, 1.1e-3}, {1, 0, 1e-9}}})});
 }
 
-TEST_F(LayoutTest, BarsOfSyntheticTables) {
+void AddBarsOfSyntheticTables(Pages& pages) {
   HtmlPage page;
   page.title = "Synthetic";
   std::vector<BarRow> rows;
@@ -218,11 +203,27 @@ TEST_F(LayoutTest, BarsOfSyntheticTables) {
                       BarPlotHtml("Cramer's V of pairs", "real", "synthetic", rows) +
                           BarPlotHtml("Shares of age", "real", "synthetic", rows),
                       "plots");
-  EXPECT_THAT(Faults("layout-bars", RenderHtmlPage(page)), IsEmpty());
+  pages.push_back({"bars", RenderHtmlPage(page)});
+}
+
+TEST(Layout, NothingIsCutOrCovered) {
+  ASSERT_TRUE(HasBrowser()) << "no chromium here: tools/setup installs it (packages.txt)";
+  Pages pages;
+  AddOneModel(pages);
+  AddThreeModelsWithGroups(pages);
+  AddModelsOfManyShapes(pages);
+  AddRegressions(pages);
+  AddPrivateModel(pages);
+  AddChains(pages);
+  AddOtherMethods(pages);
+  AddSums(pages);
+  AddPlansAndStatements(pages);
+  AddBarsOfSyntheticTables(pages);
+  EXPECT_THAT(Faults("layout", pages), IsEmpty());
 }
 
 // The measure is no rubber stamp.
-TEST_F(LayoutTest, FaultsAreSeen) {
+TEST(Layout, FaultsAreSeen) {
   HtmlPage page;
   page.title = "Faulty";
   page.main =
@@ -232,12 +233,14 @@ TEST_F(LayoutTest, FaultsAreSeen) {
       "</svg><div class=\"legend\"><span>" +
       std::string(300, 'w') + "</span></div></figure><figure></figure><table><tr><td>" + "<code>" +
       std::string(200, 'x') + "</code></td></tr></table>";
-  const std::vector<std::string> faults = Faults("layout-faulty", RenderHtmlPage(page));
-  EXPECT_THAT(faults, Contains(HasSubstr("400 px: outside its picture: leaves the picture")));
+  const std::vector<std::string> faults =
+      Faults("layout-faults", {{"faulty", RenderHtmlPage(page)}});
+  EXPECT_THAT(faults,
+              Contains(HasSubstr("faulty, 400 px: outside its picture: leaves the picture")));
   EXPECT_THAT(faults, Contains(HasSubstr("one over the other: second | first")));
-  EXPECT_THAT(faults, Contains(HasSubstr("400 px: too small")));
-  EXPECT_THAT(faults, Contains(HasSubstr("400 px: the page is ")));
-  EXPECT_THAT(faults, Contains(HasSubstr("paper: outside the page: xxx")));
+  EXPECT_THAT(faults, Contains(HasSubstr("faulty, 400 px: too small")));
+  EXPECT_THAT(faults, Contains(HasSubstr("faulty, 400 px: the page is ")));
+  EXPECT_THAT(faults, Contains(HasSubstr("faulty, paper: outside the page: xxx")));
   EXPECT_THAT(faults, Contains(HasSubstr("a figure without a picture")));
 }
 

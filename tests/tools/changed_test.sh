@@ -33,6 +33,8 @@ expect 0 "$clone/tools/changed_tests" --since HEAD
 [ -z "$out" ] || fail "nothing changed, and yet: $out"
 touched src/mpc/bits.h bits_test join_test -- schema_test hash_test words_test
 touched src/mpc/bits.cc bits_test join_test -- schema_test words_test
+touched src/methods/glm/wald.cc glm_protocol_test new_study_test -- mixed_protocol_test bits_test schema_test
+touched src/methods/all.cc glm_study_test mixed_study_test new_study_test -- bits_test
 touched tests/mpc/bits_test.cc bits_test -- compare_test schema_test
 touched tests/mpc/harness.h bits_test -- schema_test
 touched tools/check_words words_test -- bits_test

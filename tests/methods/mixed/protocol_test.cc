@@ -180,7 +180,7 @@ TEST(MixedProtocol, IsExactBeforeItIsRounded) {
 
 TEST(MixedProtocol, FitsRandomTables) {
   size_t singular = 0;
-  for (uint64_t seed = 100; seed < 140; ++seed) {
+  for (uint64_t seed = 100; seed < 116; ++seed) {
     SCOPED_TRACE(seed);
     const double tau = std::vector<double>{0, 0.1, 0.5, 3}[seed % 4];
     const Table table =
@@ -189,8 +189,8 @@ TEST(MixedProtocol, FitsRandomTables) {
     ExpectFit(table, 2 + seed % 2, criterion);
     singular += TwinOf(SplitUp(table, 2), criterion).fit.tau_squared == 0 ? 1 : 0;
   }
-  EXPECT_GT(singular, 3u);
-  EXPECT_LT(singular, 30u);
+  EXPECT_GT(singular, 1u);
+  EXPECT_LT(singular, 12u);
 }
 
 // Clusters that are all alike, sites that are clusters, one large cluster, a correlation within

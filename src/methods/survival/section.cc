@@ -39,6 +39,7 @@ GroupFactor FactorNamed(const TableReader& reader, const LocatedText& text, cons
 
 void ReadGroups(const TableReader& reader, const LocatedText& text, const data::Formula& formula,
                 const StudyFile& study, Spec& spec) {
+  size_t groups = 1;
   std::vector<GroupFactor> factors;
   for (const data::FormulaTerm& term : formula.terms) {
     const data::FormulaAtom& atom = term.front();
@@ -55,33 +56,23 @@ void ReadGroups(const TableReader& reader, const LocatedText& text, const data::
                   fmt::format("{} and {} are of one variable", other.schema.name, atom.name),
                   "name one of the two");
     }
+    groups *= factor.schema.levels.size();
+    if (groups > kMostGroups) {
+      reader.Fail(text.position, fmt::format("there are {} groups", groups),
+                  fmt::format("join levels; {} are the most", kMostGroups));
+    }
     factors.push_back(std::move(factor));
   }
   if (!factors.empty()) spec.group = GroupOfFactors(std::move(factors));
-  if (spec.num_groups() > kMostGroups) {
-    reader.Fail(text.position, fmt::format("there are {} groups", spec.num_groups()),
-                fmt::format("join levels; {} are the most", kMostGroups));
-  }
 }
 
-void ReadCurveStrata(const TableReader& reader, const LocatedText& text,
-                     const data::Formula& formula, const StudyFile& study, Spec& spec) {
-  const FormulaStrata strata = ReadStrata(reader, text, formula, study);
-  spec.strata.factor = strata.factor;
-  spec.strata.by_site = strata.by_site;
-  spec.strata.count = spec.strata.levels();
-  if (!spec.stratified()) return;
-  if (!spec.group) {
-    reader.Fail(text.position, "strata are of the log-rank test, and there is one group",
-                "write Surv(time, event) ~ group + strata(..), or ~ a for a curve of each level");
-  }
-  if (!strata.factor) return;
-  for (const GroupFactor& factor : spec.group->factors) {
-    if (factor.source != strata.factor->source) continue;
-    reader.Fail(text.position,
-                fmt::format("{} is a group and a stratum", strata.factor->schema.name),
-                "groups are compared within strata: leave it out of one of the two");
-  }
+// Of a stratum of two rows the sums over strata, less what is known of the others, say who left first.
+void RefuseStrata(const TableReader& reader, const LocatedText& text,
+                  const data::Formula& formula) {
+  if (formula.strata.empty()) return;
+  reader.Fail(text.position, "curves and their log-rank test have no strata",
+              "name factors as groups: ~ arm + sex has a curve for each combination; a Cox model "
+              "(model = \"cox\") takes strata(..)");
 }
 
 void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) {
@@ -104,7 +95,7 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
         "write Surv(time, event); a Cox model (model = \"cox\") takes Surv(entry, time, event)");
   }
   ReadGroups(reader, text, formula, study, spec);
-  ReadCurveStrata(reader, text, formula, study, spec);
+  RefuseStrata(reader, text, formula);
 }
 
 void RequireGroups(const TableReader& reader, const StudyFile& study, const Spec& spec) {

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "methods/survival/study.h"
 #include "run/party/build_plan.h"
-#include "stats/survival/log_rank.h"
 #include "tests/methods/survival/survival_text.h"
 #include "tests/methods/survival/tables.h"
 #include "tests/run/study_in_process.h"
@@ -157,7 +156,7 @@ TEST(SurvivalStudyTest, RealCurvesOnEveryEngine) {
   EXPECT_GT(medians, 15u);  // of 30
 }
 
-// ---- several factors, and strata
+// ---- several factors
 
 std::string FactorText(const std::string& name, const std::vector<std::string>& levels) {
   return fmt::format("[[variable]]\nname = \"{}\"\ntype = \"factor\"\nlevels = [{}]\n", name,
@@ -194,58 +193,6 @@ TEST(SurvivalStudyTest, CurvesOfSeveralFactorsAreThoseOfR) {
   EXPECT_EQ(result["strata"], json::array());
   ExpectReal(result, wanted, medians);
   EXPECT_GT(medians, 5u);  // of 12
-}
-
-TEST(SurvivalStudyTest, TestsWithinStrataAreThoseOfR) {
-  json wanted = Reference("veteran_factors");
-  const json within = Reference("within_cells");
-  for (const char* number : {"observed", "expected", "variance"}) wanted[number] = within[number];
-  wanted["chi_square"] = within["stratified"];
-  size_t medians = 0;
-  for (const std::string engine : {"dealer", "shamir"}) {
-    SCOPED_TRACE(engine);
-    const json result = VeteranResult(wanted, "trt + prior + strata(celltype)", engine, 3);
-    EXPECT_EQ(result["strata"], json::array({"celltype"}));
-    ExpectReal(result, wanted, medians);
-  }
-}
-
-// Holders are strata: the same as strata of a factor that says whose rows they are.
-TEST(SurvivalStudyTest, HoldersAreStrata) {
-  std::mt19937_64 random(9);
-  std::vector<std::string> tables;
-  std::vector<std::vector<std::vector<stats::survival::Observation>>> strata(3);
-  for (size_t h = 0; h < 3; ++h) {
-    // Other clinics, other lives.
-    const auto patients = testing::DrawPatients(random, 160, 2, 40 + 30 * static_cast<double>(h));
-    std::string csv = "days,died,age,arm\n";
-    strata[h].resize(2);
-    for (const testing::Patient& patient : patients) {
-      csv += fmt::format("{:.0f},{},50,{}\n", patient.days, patient.died ? 1 : 0,
-                         patient.arm == 0 ? "control" : "treated");
-      strata[h][static_cast<size_t>(patient.arm)].push_back({patient.days, patient.died});
-    }
-    tables.push_back(csv);
-  }
-  const std::string text = Edited(kSurvivalStudy, "~ arm", "~ arm + strata(site)");
-  const auto outcomes = Outcomes(RunStudy(text, tables));
-  ExpectPlannedTraffic(outcomes);
-  const json result = ResultOf(outcomes.front());
-  EXPECT_EQ(result["strata"], json::array({"site"}));
-  const stats::survival::LogRank wanted = stats::survival::StratifiedLogRank(strata);
-  EXPECT_NEAR(result["log_rank"]["chi_square"], wanted.chi_square, 0.52 * 0x1p-6);
-  std::vector<std::vector<stats::survival::Observation>> together(2);
-  for (const auto& stratum : strata) {
-    for (size_t g = 0; g < 2; ++g)
-      together[g].insert(together[g].end(), stratum[g].begin(), stratum[g].end());
-  }
-  EXPECT_GT(std::abs(stats::survival::LogRankOf(together).chi_square - wanted.chi_square), 0.1);
-  EXPECT_THAT(partita::testing::DocumentOf(outcomes.front()).sections.back().paragraphs.front(),
-              HasSubstr("within holders"));
-  // As many numbers as without strata.
-  const study::Plan plan = run::BuildPlan(*Prepare(text));
-  EXPECT_EQ(plan.exposures[0].opened, run::BuildPlan(*Prepare(kSurvivalStudy)).exposures[0].opened);
-  EXPECT_THAT(plan.analyses[0].model, HasSubstr("within holders"));
 }
 
 // ---- made-up follow-up in three clinics

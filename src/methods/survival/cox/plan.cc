@@ -77,8 +77,9 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
                        "converged {} {}standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's{} on one of 2^-{}",
+                       "partial log-likelihoods, the score test and Wald's{}{} on one of 2^-{}",
                        p, task.spec.robust ? "robust " : "", task.grid_bits,
+                       task.spec.robust ? " (or that there is none)" : "",
                        task.spec.proportional ? " and tests of proportional hazards" : "",
                        task.grid_bits),
            ToldName(study), "exact", 1, task.to, task.num_of_fit()}};

@@ -23,7 +23,8 @@
 // Guards           The sandwich is bounded where the meat is at most 2^20 I in every direction. First
 //                  its diagonal is compared with 2^10 that of I, then the trace of I^-1 M with 2^20;
 //                  where one is larger, or the fit does not hold, the meat is 0 from there on.
-//                  Standard errors 32 times those of the model are no estimate.
+//                  With one coefficient that is a standard error 32 times the model's, with several
+//                  at most 1024 times.
 // Error            L, A: 2^-41; L^2 and L A: 2^-37 with 2^22 rows, 2^-45 below 2^18; the meat 2^-56 in
 //                  units of 2^unit_bits; the test 2^-20 of itself.
 // Cost             An input of cells x (p + 2 (1 + p + p(p + 1)/2)) numbers for each holder, by Efron

@@ -20,7 +20,8 @@ using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
-constexpr int kStepsOfLasso = 5;  // of each penalty
+constexpr int kStepsOfLasso = 5;       // of each penalty
+constexpr int kMostStepsOfLasso = 50;  // of all
 constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
@@ -78,6 +79,12 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
                             kMostSteps));
   }
   spec.steps = static_cast<int>(steps->value) * std::max(penalties, 1);
+  if (penalties > 0 && spec.steps > kMostStepsOfLasso) {
+    reader.Fail(steps->position,
+                fmt::format("{} penalties with {} steps each open the sums of {} points", penalties,
+                            steps->value, spec.steps + 1),
+                fmt::format("take penalties times steps of {} at most", kMostStepsOfLasso));
+  }
 }
 
 void ReadConfidence(const TableReader& reader, Spec& spec) {

@@ -75,7 +75,7 @@ void RequireWeightBits(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
   const bool weights = spec.law.family != stats::glm::Family::kGaussian;
   if ((!weights || WeightBits(study.task) >= kFewestWeightBits) &&
-      (!spec.robust() || SquareBits(study.task) >= kFewestWeightBits))
+      (!spec.robust() || SquareBits(study.task) >= kFewestSquareBits))
     return;
   Refuse(study, study.Analysis().position,
          "at level sealed sums over so many rows with these bounds of the outcome do not fit",

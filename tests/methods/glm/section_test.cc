@@ -162,6 +162,8 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
         "aggregates"},
        {release, "protocol = \"aggregates\"\npenalty = {lasso = [1, 2]}\n" + release,
         "56:", "do not fall", "lasso = [0.1"},
+       {release, "protocol = \"aggregates\"\nsteps = 25\npenalty = {lasso = [3, 2, 1]}\n" + release,
+        "56:9", "open the sums of 76 points", "50 at most"},
        {release, "protocol = \"aggregates\"\npenalty = {lasso = [0]}\n" + release,
         "56:", "the lasso is 0", "take 1e-08"},
        {release, "protocol = \"aggregates\"\npenalty = {lasso = []}\n" + release,

@@ -30,6 +30,8 @@ int WeightBits(const Task& task);
 int SquareBits(const Task& task);
 double MostSquare(const Task& task);
 inline constexpr int kFewestWeightBits = 16;
+// Of squared residuals: what a cut errs is far below the bound that they are compared with.
+inline constexpr int kFewestSquareBits = 24;
 
 struct RowValues {
   mpc::Shared mean;      // n x 1, kMeanBits

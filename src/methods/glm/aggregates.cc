@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "methods/glm/risk.h"
 #include "mpc/functions/arithmetic.h"
+#include "stats/glm/lasso.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/wald.h"
@@ -25,6 +27,7 @@ constexpr double kSettledStep = 1e-6;
 
 size_t Triangle(size_t p) { return p * (p + 1) / 2; }
 
+bool OpensRows(const Task& task) { return task.spec.ridge > 0 || !task.spec.lasso.empty(); }
 bool OpensPearson(const Task& task) { return HasDispersion(task.spec.law); }
 bool OpensSquares(const Task& task) {
   return task.spec.law.family == stats::glm::Family::kGaussian && NullOpens(task.spec) &&
@@ -108,7 +111,8 @@ std::vector<double> TotalsInClear(const Task& task, double n, const std::vector<
 
 uint64_t RowsDetermined(const Task& task) {
   const uint64_t points = static_cast<uint64_t>(task.spec.steps) + 1;
-  return (points * (task.num_columns() + 3) + 1) / 2 + task.rows_determined_beside;
+  const uint64_t p = task.num_columns(), of_groups = (NumRiskNumbers(task.spec) + p - 1) / p;
+  return (points * (p + 3) + 1) / 2 + of_groups + task.rows_determined_beside;
 }
 
 uint64_t NumFirstSums(const Task& task) {
@@ -118,16 +122,22 @@ uint64_t NumFirstSums(const Task& task) {
 uint64_t NumSums(const Task& task) {
   const size_t p = task.num_columns();
   return p + Triangle(p) * (task.spec.robust() ? 2 : 1) + (OpensPearson(task) ? 1 : 0) +
-         (OpensSquares(task) ? 1 : 0) + (task.spec.ridge > 0 ? 1 : 0) + 1 + NumFitNumbers(task);
+         (OpensSquares(task) ? 1 : 0) + (OpensRows(task) ? 1 : 0) + 1 + NumFitNumbers(task);
 }
 
 uint64_t NumFitCounts(const Task& task) {
-  return 1 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0);
+  return 1 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0) +
+         NumRiskNumbers(task.spec);
 }
 
 AggregateFitter::AggregateFitter(Engine& engine, const Task& task, const OwnData& own,
-                                 SharedTotals totals, mpc::PartyIndex receiver)
-    : engine_(engine), task_(task), own_(own), totals_(std::move(totals)), receiver_(receiver) {
+                                 SharedTotals totals, mpc::PartyIndex receiver, uint64_t min_cell)
+    : engine_(engine),
+      task_(task),
+      own_(own),
+      totals_(std::move(totals)),
+      receiver_(receiver),
+      min_cell_(min_cell) {
   at_ = best_ = next_ = VectorXd::Zero(static_cast<Index>(task.num_columns()));
 }
 
@@ -139,7 +149,7 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
   opened.push_back(sums.outside);
   if (fit) opened.push_back(sums.fit);
   if (OpensSquares(task_)) opened.push_back(sums.squares);
-  if (task_.spec.ridge > 0) opened.push_back(totals_.rows);
+  if (OpensRows(task_)) opened.push_back(totals_.rows);
   const std::vector<mpc::IntMatrix> values =
       engine_.Reveal(task_.prefix + kSumsRelease, opened, task_.to);
   if (values.front().values.empty()) return {};
@@ -164,8 +174,25 @@ std::optional<AggregateFitter::OpenedSums> AggregateFitter::Open(const SharedSum
     made.fit.assign(all.data(), all.data() + all.size());
   }
   if (OpensSquares(task_)) made.squares = numbers(1)[0];
-  if (task_.spec.ridge > 0) made.penalty = RidgeOf(task_.spec, numbers(1)[0]).dot(at_.cwiseAbs2());
+  if (OpensRows(task_)) made.rows = numbers(1)[0];
+  made.penalty = Penalty(at_, made.rows);
   return made;
+}
+
+double AggregateFitter::PenaltyOfNow() const {
+  return task_.spec.lasso[std::min(candidates_.size(), task_.spec.lasso.size() - 1)];
+}
+
+double AggregateFitter::Penalty(const VectorXd& point, double rows) const {
+  if (!task_.spec.lasso.empty())
+    return 2 * LassoOf(task_.spec, rows, PenaltyOfNow()).dot(point.cwiseAbs());
+  return task_.spec.ridge > 0 ? RidgeOf(task_.spec, rows).dot(point.cwiseAbs2()) : 0;
+}
+
+VectorXd AggregateFitter::NextFrom(const VectorXd& point, const OpenedSums& sums) const {
+  if (task_.spec.lasso.empty()) return point + sums.information.ldlt().solve(sums.score);
+  return stats::glm::LassoPoint(sums.information, sums.score, point,
+                                LassoOf(task_.spec, sums.rows, PenaltyOfNow()));
 }
 
 VectorXd AggregateFitter::Publish(const std::string& release, const VectorXd& numbers) {
@@ -228,20 +255,50 @@ void AggregateFitter::Move(const OpenedSums& sums) {
   const auto deviance = [&](const OpenedSums& of) {
     return of.fit.empty() ? 0 : of.fit[0] - (of_theta ? 2 * of.fit[1] : 0) + of.penalty;
   };
+  ++moves_;
   settled_ = false;
   if (best_sums_ && deviance(sums) > deviance(*best_sums_) * (1 + kSameDeviance) + kSameDeviance) {
     next_ = (best_ + at_) / 2;
+    if (!task_.spec.lasso.empty()) EndPenalty();
     return;
   }
-  const VectorXd step = sums.information.ldlt().solve(sums.score);
+  next_ = NextFrom(at_, sums);
+  const VectorXd step = next_ - at_;
   if (best_sums_) {
     const double changed = std::abs(deviance(sums) - deviance(*best_sums_));
     settled_ = changed < kSameDeviance * (std::abs(deviance(sums)) + 0.1) && sums.outside == 0 &&
-               step.dot(sums.score) < kSettledStep * kSettledStep;
+               step.dot(sums.information * step) < kSettledStep * kSettledStep;
   }
   best_ = at_;
   best_sums_ = sums;
-  next_ = at_ + step;
+  if (!task_.spec.lasso.empty()) EndPenalty();
+}
+
+// After the steps of a penalty: what it came to, and the first step of the next one.
+void AggregateFitter::EndPenalty() {
+  const Spec& spec = task_.spec;
+  const int each = spec.steps / static_cast<int>(spec.lasso.size());
+  if (moves_ == 1 || (moves_ - 1) % each != 0) return;
+  LassoCandidate candidate{PenaltyOfNow(), settled_, stats::glm::NumSelected(best_), 0, best_};
+  candidate.bic =
+      stats::glm::LassoBic(spec.law, best_sums_->rows, best_sums_->fit[0], candidate.selected);
+  candidates_.push_back(std::move(candidate));
+  candidate_sums_.push_back(*best_sums_);
+  if (candidates_.size() == spec.lasso.size()) return;
+  best_sums_->penalty = Penalty(best_, best_sums_->rows);
+  next_ = NextFrom(best_, *best_sums_);
+}
+
+void AggregateFitter::ChooseLasso(FittedModel& model) {
+  model.converged = false;
+  for (size_t c = 0; c < candidates_.size(); ++c) {
+    if (!candidates_[c].converged) continue;
+    if (!model.converged || candidates_[c].bic < candidates_[model.chosen].bic) model.chosen = c;
+    model.converged = true;
+  }
+  best_sums_ = candidate_sums_[model.chosen];
+  fitted_.points.push_back(candidates_[model.chosen].point);
+  model.lasso = std::move(candidates_);
 }
 
 Fitted AggregateFitter::Finish() {
@@ -249,6 +306,7 @@ Fitted AggregateFitter::Finish() {
   std::vector<Shared> opened = {totals_.rows};
   if (task_.spec.law.binary) opened.push_back(totals_.events);
   if (task_.spec.clustered()) opened.push_back(totals_.clusters);
+  if (!task_.spec.cuts.empty()) opened.push_back(RiskNumbers(engine_, task_, own_, at_, min_cell_));
   const std::vector<mpc::IntMatrix> values =
       engine_.Reveal(task_.prefix + kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
@@ -259,7 +317,12 @@ Fitted AggregateFitter::Finish() {
   model.converged = settled_;
   model.rows = count(0);
   if (task_.spec.law.binary) model.events = count(1);
-  if (task_.spec.clustered()) model.clusters = count(values.size() - 1);
+  if (task_.spec.clustered()) model.clusters = count(task_.spec.law.binary ? 2 : 1);
+  if (!task_.spec.cuts.empty()) {
+    const VectorXd numbers = Decoded(values.back(), opened.back().fraction_bits, 1);
+    model.risk = {numbers.data(), numbers.data() + numbers.size()};
+  }
+  if (!task_.spec.lasso.empty()) ChooseLasso(model);
   const auto n = static_cast<double>(model.rows);
   const OpenedSums& sums = *best_sums_;
   const double freedom = n - static_cast<double>(task_.spec.num_coefficients());
@@ -272,6 +335,7 @@ Fitted AggregateFitter::Finish() {
     covariance = dispersion * sums.information.ldlt().solve(MatrixXd::Identity(p, p));
   }
   model.standard_errors = covariance.diagonal().cwiseSqrt();
+  if (!task_.spec.lasso.empty()) model.standard_errors.setZero();  // there are none
   for (const data::ModelTerm& term : task_.spec.terms) {
     model.statistics.push_back(
         stats::glm::WaldStatistic(at_, covariance, term.columns).value_or(kNoStatistic));

@@ -1,4 +1,6 @@
 // Rehearsals of method `glm`: every number that opened beside the same of the pooled rows.
+#include <fmt/format.h>
+
 #include <Eigen/Cholesky>
 #include <cmath>
 
@@ -8,6 +10,7 @@
 #include "run/rehearse/rehearsal.h"
 #include "stats/glm/firth.h"
 #include "stats/glm/fit.h"
+#include "stats/glm/lasso.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/negative_binomial.h"
 #include "stats/glm/risk.h"
@@ -32,7 +35,7 @@ constexpr double kSettled = 1 + 0x1p-4;
 // Of an estimate before it is rounded, in standard errors, at level sealed.
 constexpr double kSealedError = 1e-4;
 // Where all digits open.
-constexpr double kDigits = 1e-6;
+constexpr double kDigits = 1e-6, kRiskDigits = 1e-4;
 // Of the binary logarithm of a grid's step: the variance that it is found from is cut.
 constexpr double kGridError = 0x1p-6;
 
@@ -73,6 +76,10 @@ class Comparison {
     if (task_.spec.clustered()) {
       agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters),
                      static_cast<double>(NumClusters(rows_)));
+    }
+    if (!task_.spec.lasso.empty()) {
+      CompareLasso();
+      return;
     }
     if (!task_.spec.aggregates && !task_.spec.sealed) CompareLastStep();
     if (!model_.converged || !maximum.converged) return;
@@ -196,12 +203,29 @@ class Comparison {
     if (HasDispersion(law_) && !logs) add("Pearson's sum", sums.pearson);
   }
 
+  void CompareLasso() {
+    for (const LassoCandidate& candidate : model_.lasso) {
+      const stats::glm::LassoFit fit = FitLasso(law_, rows_, task_.units.limits,
+                                                LassoOf(task_.spec, NumRows(), candidate.penalty));
+      if (!candidate.converged || !fit.converged) continue;
+      const std::string name = fmt::format("penalty {:g}, ", candidate.penalty);
+      for (Index i = 0; i < fit.point.size(); ++i)
+        AddOnGrid(name + NameOf(i), candidate.point[i], fit.point[i], kDigits);
+      AddOnGrid(
+          name + "BIC", candidate.bic,
+          stats::glm::LassoBic(law_, NumRows(), fit.deviance, stats::glm::NumSelected(fit.point)),
+          kDigits * (1 + std::abs(candidate.bic)));
+    }
+  }
+
   void CompareRisk() {
     const Risk risk = RiskOf(task_.spec, model_.risk);
     const stats::glm::RiskTable table =
         stats::glm::RiskTableAt(law_, PooledAt(at_), at_, task_.units.limits, task_.spec.cuts);
     const stats::glm::BinnedArea area = stats::glm::AreaOf(table.bin_others, table.bin_events);
-    const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
+    // At level `aggregates` nothing is rounded but on the way.
+    const double on_grid =
+        task_.spec.aggregates ? kRiskDigits : std::ldexp(kRounding, -task_.grid_bits);
     AddOnGrid("area under the curve", risk.area, area.area, on_grid / kTimesArea);
     AddOnGrid("error of the area", risk.error, area.error, on_grid / kTimesArea);
     for (size_t g = 0; g < risk.groups.size(); ++g) {

@@ -7,6 +7,7 @@
 
 #include "data/csv_writer.h"
 #include "methods/glm/json.h"
+#include "methods/glm/lasso_document.h"
 #include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
@@ -282,6 +283,12 @@ study::DocumentSection NotConverged(const Spec& spec, const Regression& regressi
         "Where log(theta) runs up, the counts vary no more than a Poisson law says: take family "
         "poisson.");
   }
+  if (!spec.lasso.empty()) {
+    section.paragraphs.emplace_back(
+        "None of the penalties converged in its steps: the first needs the longest way, so a "
+        "larger one "
+        "before it helps.");
+  }
   section.paragraphs.emplace_back(
       "If nothing runs away, ask for more steps in a new study (`steps`).");
   section.tables.push_back(PathTable(regression));
@@ -299,6 +306,10 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
     document.sections.push_back(NotConverged(spec, regression));
+    return document;
+  }
+  if (!spec.lasso.empty()) {
+    AddLasso(spec, regression, document);
     return document;
   }
   study::DocumentSection coefficients;

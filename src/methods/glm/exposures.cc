@@ -43,8 +43,9 @@ double OpenedBitsOf(const Task& task) {
     // Rows, events and expected events of groups, and the area with its error.
     const size_t groups = task.spec.cuts.size() + 1;
     bits += 2 * static_cast<double>(groups) * privacy::CountBits(task.max_rows()) +
-            privacy::NumberBits(groups, task.grid_bits) +
-            privacy::NumberBits(2, task.grid_bits + kAreaGridBits);
+            (task.spec.aggregates ? privacy::NumberBits(groups + 2, 0)
+                                  : privacy::NumberBits(groups, task.grid_bits) +
+                                        privacy::NumberBits(2, task.grid_bits + kAreaGridBits));
   }
   if (task.spec.law.binary) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
@@ -99,15 +100,18 @@ study::PlanBits BitsOf(const GlmStudy& study, double opened) {
   // Where all columns are split a holder may lack the outcome of each row. Where some blocks have one
   // holder their outcomes are not counted, as in studies of whole rows.
   const std::vector<data::Segment>& segments = study.partition.segments;
-  if (std::all_of(segments.begin(), segments.end(),
-                  [](const data::Segment& segment) { return segment.shared(); })) {
+  const bool all_split = std::all_of(segments.begin(), segments.end(),
+                                     [](const data::Segment& segment) { return segment.shared(); });
+  if (all_split) {
     const std::string source = run::SourceVariable(study, spec.outcome.name);
     if (const data::ColumnSchema* outcome = study.file.dictionary.Find(source))
       columns.emplace_back(source, spec.law.binary ? 1 : run::ValueBits(*outcome));
   }
   run::CovariateTable table{run::LeastUnknown(study, columns, left_out), spec.robust()};
-  // Robust errors tell the rows of a pattern apart by outcome.
-  for (privacy::UnknownRows& part : table.unknown) part.log2_patterns += spec.robust() ? 1 : 0;
+  // Robust errors tell the rows of a pattern apart by outcome; where all columns are split it is one of
+  // those that were counted.
+  for (privacy::UnknownRows& part : table.unknown)
+    part.log2_patterns += spec.robust() && !all_split ? 1 : 0;
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
 }
 

@@ -274,7 +274,8 @@ ModelFit FitOf(const Task& task, uint64_t rows, uint64_t events, std::span<const
   const double constant = HasConstant(spec.law) ? totals[NullOpens(spec) ? 2 : 1] : 0;
   const double likelihood = stats::glm::LogLikelihood(spec.law, {n, fit.deviance, constant});
   fit.log_likelihood = likelihood;
-  if (spec.ridge > 0 || spec.firth) return fit;  // which has fewer degrees of freedom than columns
+  if (spec.ridge > 0 || spec.firth || !spec.lasso.empty())
+    return fit;  // which has fewer degrees of freedom than columns
   fit.aic = 2 * p - 2 * likelihood + (HasDispersion(spec.law) ? 2 : 0);
   return fit;
 }

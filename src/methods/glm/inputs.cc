@@ -206,6 +206,13 @@ Eigen::VectorXd RidgeOf(const Spec& spec, double rows) {
   return ridge;
 }
 
+Eigen::VectorXd LassoOf(const Spec& spec, double rows, double penalty) {
+  const auto p = static_cast<Eigen::Index>(spec.parameters.size());
+  Eigen::VectorXd lasso = Eigen::VectorXd::Constant(p, rows * penalty / spec.outcome.scale);
+  if (spec.intercept) lasso[0] = 0;
+  return lasso;
+}
+
 bool TakesDispersion(const Spec& spec) { return !spec.robust() && HasDispersion(spec.law); }
 
 SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {

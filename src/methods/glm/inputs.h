@@ -31,6 +31,10 @@ bool TakesDispersion(const Spec& spec);
 // holder adds that of its own rows to what it shares, which together is that of all.
 Eigen::VectorXd RidgeOf(const Spec& spec, double rows);
 
+// l_j of stats/glm/lasso.h for so many rows and a penalty of the study file: the same for every column but the
+// intercept.
+Eigen::VectorXd LassoOf(const Spec& spec, double rows, double penalty);
+
 // Over all holders, in the units of the task (task.h).
 struct SharedSums {
   mpc::Shared information;  // J, p x p

@@ -10,7 +10,19 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json EstimateJson(const Spec& spec, const Coefficient& row) {
+  Json json = {{"term", row.term},
+               {"estimate", row.estimate},
+               {"standard_error", nullptr},
+               {"step", row.step}};
+  for (const char* none : {"statistic", "p_value", "lower", "upper", "ratio"}) json[none] = nullptr;
+  if (ShowsRatio(spec, row))
+    json["ratio"] = {{"estimate", std::exp(row.estimate)}, {"lower", nullptr}, {"upper", nullptr}};
+  return json;
+}
+
 Json CoefficientJson(const Spec& spec, const Coefficient& row) {
+  if (!spec.lasso.empty()) return EstimateJson(spec, row);
   Json json = {{"term", row.term},
                {"estimate", row.estimate},
                {"standard_error", row.standard_error},
@@ -44,10 +56,22 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
                {"sites", spec.sites > 0 ? Json(spec.sites) : Json(nullptr)},
                {"ridge", spec.ridge > 0 ? Json(spec.ridge) : Json(nullptr)},
                {"firth", spec.firth},
+               {"lasso", nullptr},
                {"converged", regression.converged},
                {"steps", spec.steps},
                {"confidence", spec.confidence},
                {"rows", regression.rows}};
+  if (!spec.lasso.empty()) {
+    json["lasso"] = {{"penalty", nullptr}, {"penalties", Json::array()}};
+    if (regression.converged)
+      json["lasso"]["penalty"] = regression.lasso[regression.chosen].penalty;
+    for (const LassoCandidate& candidate : regression.lasso) {
+      json["lasso"]["penalties"].push_back({{"penalty", candidate.penalty},
+                                            {"converged", candidate.converged},
+                                            {"selected", candidate.selected},
+                                            {"bic", candidate.bic}});
+    }
+  }
   if (!spec.weights.empty()) json["weights"] = WeightsName(spec.weights_kind);
   json["events"] = spec.law.binary ? Json(regression.events) : Json(nullptr);
   json["clusters"] = spec.clustered() ? Json(regression.clusters) : Json(nullptr);

@@ -26,7 +26,7 @@ void RequireLikelihoods(const TableReader& reader, const Spec& spec) {
                 "leave errors and weights out, or [analysis.nested]: terms of several columns have "
                 "Wald's test with every kind of errors");
   }
-  if (spec.ridge > 0 || spec.firth) {
+  if (spec.ridge > 0 || spec.firth || !spec.lasso.empty()) {
     reader.Fail(position, "tests of nested models with a penalty",
                 "leave the penalty out, or [analysis.nested]");
   }

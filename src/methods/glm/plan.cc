@@ -32,6 +32,7 @@ std::string ModelText(const GlmStudy& study) {
   if (spec.sites > 0) text += ", an intercept for each holder";
   if (spec.ridge > 0) text += fmt::format(", ridge {:g}", spec.ridge);
   if (spec.firth) text += ", Firth's penalty";
+  if (!spec.lasso.empty()) text += fmt::format(", lasso of {} penalties", spec.lasso.size());
   if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust() ? text + ", robust errors" : text;
 }
@@ -84,8 +85,15 @@ std::vector<mpc::Release> ReleasesOfSums(const GlmStudy& study, const Task& task
        "with all their digits",
        ToldName(study), "exact", points, task.to, NumSums(task)},
       {kFitRelease,
-       fmt::format("the number of rows{}{}", task.spec.law.binary ? " and of events" : "",
-                   task.spec.clustered() ? " and of clusters" : ""),
+       fmt::format(
+           "the number of rows{}{}{}", task.spec.law.binary ? " and of events" : "",
+           task.spec.clustered() ? " and of clusters" : "",
+           task.spec.cuts.empty()
+               ? ""
+               : fmt::format("; of {} groups by predicted probability at the last point rows, "
+                             "events and expected events if each cell has none or min_cell, "
+                             "the area under the curve with its error",
+                             task.spec.cuts.size() + 1)),
        ToldName(study), "exact", 1, task.to, NumFitCounts(task)}};
 }
 

@@ -51,6 +51,15 @@ struct Collinear {
   std::vector<size_t> columns;
 };
 
+// Of one penalty of a lasso.
+struct LassoCandidate {
+  double penalty = 0;  // of the study file
+  bool converged = false;
+  uint64_t selected = 0;  // coefficients that are not 0
+  double bic = 0;         // LassoBic of stats/glm/lasso.h
+  Eigen::VectorXd point;
+};
+
 struct FittedModel {
   bool converged = false;
   uint64_t rows = 0, events = 0, clusters = 0;
@@ -60,10 +69,12 @@ struct FittedModel {
   // Wald statistics of spec.terms, before small samples are allowed for; negative: there is none.
   std::vector<double> statistics;
   std::vector<double> risk;  // NumRiskNumbers (risk.h)
+  std::vector<LassoCandidate> lasso;
+  size_t chosen = 0;  // of these, by the least BIC of those that converged
 };
 
 struct Fitted {
-  std::vector<Eigen::VectorXd> points;  // as they opened, of scaled columns
+  std::vector<Eigen::VectorXd> points;  // as they opened, of scaled columns; the estimates last
   Eigen::VectorXd estimate_steps;       // of the grid of the last
   std::optional<FittedModel> model;     // where it is learned
 };

@@ -11,6 +11,8 @@ namespace {
 using study::TableReader;
 
 constexpr double kLeastRidge = 1e-6, kMostRidge = 10;
+constexpr double kLeastLasso = 1e-8, kMostLasso = 1e6;
+constexpr size_t kMostPenalties = 10;
 constexpr char kFirth[] = "firth", kLasso[] = "lasso", kRidge[] = "ridge";
 
 void ReadFirth(const TableReader& penalty, const study::StudyFile& study, Spec& spec) {
@@ -42,15 +44,54 @@ void ReadFirth(const TableReader& penalty, const study::StudyFile& study, Spec& 
   spec.firth = true;
 }
 
+void ReadLasso(const TableReader& penalty, const study::StudyFile& study, Spec& spec) {
+  const study::Position position = penalty.PositionOf(kLasso);
+  const std::string example = "penalty = {lasso = [0.1, 0.03, 0.01]}";
+  if (penalty.Has(kRidge) || penalty.Has(kFirth))
+    penalty.Fail(position, "a penalty is one of the three", "write " + example);
+  using stats::glm::Family;
+  const Family family = spec.law.family;
+  if ((family != Family::kGaussian && family != Family::kBinomial && family != Family::kPoisson) ||
+      spec.law.quasi || (family == Family::kPoisson && spec.law.binary)) {
+    penalty.Fail(position, fmt::format("family {} has no lasso", FamilyName(spec.law)),
+                 "take family gaussian, binomial or poisson");
+  }
+  if (!spec.aggregates) {
+    penalty.Fail(position,
+                 fmt::format("level {} has no lasso: which coefficients are 0 is decided between "
+                             "sums, which do not open there",
+                             spec.level()),
+                 "take protocol = \"aggregates\", or a ridge: penalty = {ridge = 0.01}");
+  }
+  if (spec.robust() || (!spec.weights.empty() && !spec.copies()) ||
+      study.design.site == study::SiteEffect::kFixed) {
+    penalty.Fail(position, "a lasso goes without other errors, weights and effects of sites",
+                 "leave these out, or the penalty");
+  }
+  for (const auto& value : penalty.Values(kLasso, false, example)) {
+    if (!(value.value >= kLeastLasso && value.value <= kMostLasso)) {
+      penalty.Fail(value.position, fmt::format("the lasso is {}", value.value),
+                   fmt::format("take {} to {}: {}", kLeastLasso, kMostLasso, example));
+    }
+    if (!spec.lasso.empty() && value.value >= spec.lasso.back())
+      penalty.Fail(value.position, "penalties do not fall", "write, for example: " + example);
+    spec.lasso.push_back(value.value);
+  }
+  if (spec.lasso.empty() || spec.lasso.size() > kMostPenalties) {
+    penalty.Fail(position, fmt::format("there are {} penalties", spec.lasso.size()),
+                 fmt::format("take 1 to {}: {}", kMostPenalties, example));
+  }
+  spec.terms.clear();  // there are no errors, and no tests
+}
+
 }  // namespace
 
 void ReadPenalty(const TableReader& reader, const study::StudyFile& study, Spec& spec) {
   const auto penalty = reader.OptionalTable("penalty", {kRidge, kLasso, kFirth}, "penalty");
   if (!penalty) return;
   if (penalty->Has(kLasso)) {
-    penalty->Fail(
-        penalty->PositionOf(kLasso), "method 'glm' has no penalty lasso",
-        "take a ridge, which separation has a maximum with as well: penalty = {ridge = 0.01}");
+    ReadLasso(*penalty, study, spec);
+    return;
   }
   if (penalty->Has(kFirth)) {
     ReadFirth(*penalty, study, spec);

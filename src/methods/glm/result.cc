@@ -112,12 +112,17 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     const double most = spec.aggregates
                             ? model.standard_errors[i]
                             : fitted.estimate_steps[i] * std::ldexp(1.0, task.grid_bits);
-    if (std::abs(last[i] - before[i]) > most) regression.moving.push_back(spec.parameters[c].name);
+    if (spec.lasso.empty() && std::abs(last[i] - before[i]) > most)
+      regression.moving.push_back(spec.parameters[c].name);
   }
+  regression.lasso = model.lasso;
+  regression.chosen = model.chosen;
   if (!model.converged) return regression;
 
   const auto n = static_cast<double>(model.rows), p = static_cast<double>(spec.num_coefficients());
-  regression.df_residual = n - p;
+  const double used =
+      spec.lasso.empty() ? p : static_cast<double>(model.lasso[model.chosen].selected);
+  regression.df_residual = n - used;
   const size_t alone = spec.law.classes > 0 ? spec.law.classes - 1 : 1;
   regression.df_null = n - (spec.intercept ? static_cast<double>(alone) : 0);
   if (!model.totals.empty()) regression.fit = FitOf(task, model.rows, model.events, model.totals);
@@ -138,8 +143,10 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     coefficient.estimate = ValueOf(spec, c, last[i]);
     coefficient.standard_error = factor * model.standard_errors[i] * UnitOf(spec, c);
     coefficient.step = fitted.estimate_steps[i] * UnitOf(spec, c);
-    coefficient.inference = stats::glm::Infer(coefficient.estimate, coefficient.standard_error,
-                                              regression.df, spec.confidence);
+    if (spec.lasso.empty()) {
+      coefficient.inference = stats::glm::Infer(coefficient.estimate, coefficient.standard_error,
+                                                regression.df, spec.confidence);
+    }
     regression.coefficients.push_back(std::move(coefficient));
   }
   for (size_t t = 0; t < spec.terms.size(); ++t) {

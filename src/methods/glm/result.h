@@ -62,6 +62,9 @@ struct Regression {
   bool smaller_converged = false;
   std::optional<NestedTest> nested;
   std::optional<Risk> risk;
+  // Of a lasso; coefficients have no errors then.
+  std::vector<LassoCandidate> lasso;
+  size_t chosen = 0;
 };
 
 // What robust standard errors are multiplied by, which allows for small samples: HC1 sqrt(n / (n - p)),

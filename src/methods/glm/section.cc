@@ -20,6 +20,8 @@ using study::TableReader;
 
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
+constexpr int kStepsOfLasso = 5;       // of each penalty
+constexpr int kMostStepsOfLasso = 50;  // of all
 constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
@@ -63,6 +65,8 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   if (more) spec.steps = kStepsOfMore;
   if (spec.aggregates) spec.steps = more ? kMoreStepsOfAggregates : kStepsOfAggregates;
   if (spec.sealed) spec.steps = gaussian ? 0 : counts ? kStepsOfSealedCounts : kStepsOfSealed;
+  const auto penalties = static_cast<int>(spec.lasso.size());
+  if (penalties > 0) spec.steps = penalties * kStepsOfLasso;
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
   if (spec.sealed && gaussian) {
@@ -74,7 +78,13 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
                 fmt::format("take {} to {}; 3 are enough where there is a maximum", kFewestSteps,
                             kMostSteps));
   }
-  spec.steps = static_cast<int>(steps->value);
+  spec.steps = static_cast<int>(steps->value) * std::max(penalties, 1);
+  if (penalties > 0 && spec.steps > kMostStepsOfLasso) {
+    reader.Fail(steps->position,
+                fmt::format("{} penalties with {} steps each open the sums of {} points", penalties,
+                            steps->value, spec.steps + 1),
+                fmt::format("take penalties times steps of {} at most", kMostStepsOfLasso));
+  }
 }
 
 void ReadConfidence(const TableReader& reader, Spec& spec) {
@@ -123,12 +133,19 @@ void ReadRiskGroups(const TableReader& reader, Spec& spec) {
     reader.Fail(position, "risk groups are of binomial models",
                 "leave [analysis.risk_groups] out, or take family = \"binomial\"");
   }
-  if (spec.sealed || spec.aggregates) {
-    reader.Fail(position, fmt::format("level {} has no risk groups", spec.level()),
-                "take protocol = \"iterates\"");
+  if (spec.sealed) {
+    reader.Fail(
+        position,
+        "level sealed has no risk groups: a holder would have to know the estimates to count "
+        "its rows by predicted probability",
+        "take protocol = \"iterates\" or \"aggregates\"");
   }
   if (!spec.weights.empty() && !spec.copies())
     reader.Fail(position, "risk groups of weighted rows", "leave one of the two out");
+  if (!spec.lasso.empty()) {
+    reader.Fail(position, "risk groups with a lasso, whose estimates are not the last point",
+                "leave one of the two out");
+  }
   const std::string example = "cuts = [0.1, 0.2, 0.5]";
   double last = 0;
   for (const auto& cut : groups->Values(kCuts, false, example)) {

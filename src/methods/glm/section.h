@@ -6,7 +6,7 @@
 //   errors      read_errors.h
 //   nested      [analysis.nested] drop = ["x"]: also the model without these terms (nested.h)
 //   risk_groups [analysis.risk_groups] cuts = [0.1, 0.3]: of predicted probabilities (risk.h)
-//   penalty     {firth = true}: Firth's (stats/glm/firth.h), of logistic models at level iterates; or
+//   penalty     {firth = true} (stats/glm/firth.h); {lasso = [L, ..]} (stats/glm/lasso.h); or
 //               {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
 //               columns divided by the largest magnitude within their bounds; not of the intercept
 //   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)

@@ -24,6 +24,7 @@ list(APPEND cold_method_sources
   glm/document.cc
   glm/exposures.cc
   glm/json.cc
+  glm/lasso_document.cc
   glm/model.cc
   glm/nested.cc
   glm/plan.cc

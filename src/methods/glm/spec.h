@@ -53,13 +53,14 @@ struct Spec : data::ModelColumns {
 
   std::vector<std::string> variables;  // of the dictionary, the outcome's included
 
-  double ridge = 0;                         // for each row; of columns in [-1, 1]
-  bool firth = false;                       // Firth's penalty (stats/glm/firth.h)
-  std::vector<double> cuts;                 // of predicted probabilities (risk.h)
-  std::vector<std::string> dropped;         // terms that a smaller model lacks (nested.h)
-  std::vector<std::string> kept;            // names of its columns
+  double ridge = 0;                  // for each row; of columns in [-1, 1]
+  bool firth = false;                // Firth's penalty (stats/glm/firth.h)
+  std::vector<double> lasso;         // penalties, falling; for each row; of columns in [-1, 1]
+  std::vector<double> cuts;          // of predicted probabilities (risk.h)
+  std::vector<std::string> dropped;  // terms that a smaller model lacks (nested.h)
+  std::vector<std::string> kept;     // names of its columns
   bool aggregates = false, sealed = false;  // the level; else iterates
-  int steps = 3;                            // after the first point
+  int steps = 3;                            // after the first point, of all penalties of a lasso
   double confidence = 0.95;
   bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
 

@@ -72,8 +72,11 @@ constexpr run::WholeRowsTexts kTexts{
 
 // What is multiplied with columns twice has to fit.
 void RequireWeightBits(const GlmStudy& study) {
-  if (study.task.spec.law.family == stats::glm::Family::kGaussian) return;
-  if (WeightBits(study.task) >= kFewestWeightBits) return;
+  const Spec& spec = study.task.spec;
+  const bool weights = spec.law.family != stats::glm::Family::kGaussian;
+  if ((!weights || WeightBits(study.task) >= kFewestWeightBits) &&
+      (!spec.robust() || SquareBits(study.task) >= kFewestSquareBits))
+    return;
   Refuse(study, study.Analysis().position,
          "at level sealed sums over so many rows with these bounds of the outcome do not fit",
          "give the outcome a closer upper bound");
@@ -320,10 +323,11 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
     return fitter.Finish();
   };
   const auto fit = [&](const Task& of, const OwnData& own, const std::string& name) {
-    return of.spec.aggregates
-               ? steps_of(AggregateFitter(engine, of, own, totals, receiver), of.spec, name)
-               : steps_of(Fitter(engine, of, own, totals, input.disclosure.min_cell), of.spec,
-                          name);
+    return of.spec.aggregates ? steps_of(AggregateFitter(engine, of, own, totals, receiver,
+                                                         input.disclosure.min_cell),
+                                         of.spec, name)
+                              : steps_of(Fitter(engine, of, own, totals, input.disclosure.min_cell),
+                                         of.spec, name);
   };
   run->fitted = fit(task, rows.own, "");
   if (!smaller) return run;

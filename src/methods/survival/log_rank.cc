@@ -43,12 +43,13 @@ struct Moments {
 Moments MomentsOf(Engine& engine, const Task& task, const RiskSets& sets, const Shared& observed) {
   const double most = std::max(task.max_rows(), 2.0);
   const size_t groups = task.spec.num_groups();
-  const Shared d = mpc::SumOfRows(engine, sets.events, most);
-  const Shared n = mpc::SumOfRows(engine, sets.at_risk, most);
+  const Shared& at_risk = sets.stratum_at_risk;
+  const Shared d = mpc::SumOfRows(engine, sets.stratum_events, most);
+  const Shared n = mpc::SumOfRows(engine, at_risk, most);
   const Shared of_groups =
       engine.Concatenate(std::vector<Shared>(groups, n), false);  // cells x groups
   const std::vector<mpc::Quotient> quotients = {
-      {sets.at_risk, {of_groups, 1}, 1},
+      {at_risk, {of_groups, 1}, 1},
       {WithBound(engine.Subtract(n, d), most), {mpc::PlusConstant(engine, n, -1, most), 1}, 2}};
   const std::vector<Shared> divided = mpc::Divide(engine, quotients, kShareBits);
   const Shared share = WithBound(divided[0], 1), beside = WithBound(divided[1], 2);

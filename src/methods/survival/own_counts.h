@@ -10,7 +10,7 @@
 
 namespace partita::methods::survival {
 
-// cells x groups each.
+// (strata cells) x groups each, stratum after stratum.
 struct OwnCounts {
   std::vector<Int128> events;    // leave with the event
   std::vector<Int128> censored;  // leave without
@@ -18,7 +18,9 @@ struct OwnCounts {
 
 // Of a party without rows.
 OwnCounts NoCounts(const Spec& spec);
-// rows: those that take part; each has a time, an event and a group.
-OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows);
+// rows: those that take part; each has a time, an event, a group and a stratum. site: of a holder where
+// holders are strata.
+OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
+                   size_t site = 0);
 
 }  // namespace partita::methods::survival

@@ -19,7 +19,9 @@ constexpr char kLevel[] = "sufficient-statistics";
 constexpr size_t kLineBytes = 256;  // of curves.csv, at most, beside names
 
 std::string ByGroup(const Spec& spec) {
-  return spec.group ? fmt::format(" for each level of {}", spec.group->schema.name) : "";
+  if (!spec.group) return "";
+  return fmt::format(" for each {} of {}", spec.group->factors.size() > 1 ? "combination" : "level",
+                     spec.group->schema.name);
 }
 
 std::string ReportText(const Spec& spec) {
@@ -38,7 +40,9 @@ std::string OpenedText(const SurvivalStudy& study) {
       "grid of 2^-{} of that error, at {} {}, and a median with its interval{}",
       study.task.grid_bits, spec.outcome.time_column, ReportText(spec), ByGroup(spec));
   if (spec.group)
-    text += "; of the log-rank test observed events, observed less expected, its error, chi-square";
+    text += fmt::format(
+        "; of the log-rank test{} observed events, observed less expected, its error, chi-square",
+        WithinText(spec));
   return text;
 }
 
@@ -64,11 +68,14 @@ double OpenedBits(const SurvivalStudy& study) {
 
 study::PlanBits BitsOf(const SurvivalStudy& study) {
   const Spec& spec = study.task.spec;
-  // Of time and event.
+  // Of time and event; not of strata, without which there are fewer patterns.
   run::PatternColumns columns = {
       {spec.outcome.name, std::log2(2 * static_cast<double>(spec.grid.cells))}};
   if (spec.group) {
-    columns.emplace_back(spec.group->source, std::log2(static_cast<double>(spec.num_groups())));
+    for (const GroupFactor& factor : spec.group->factors) {
+      columns.emplace_back(factor.source,
+                           std::log2(static_cast<double>(factor.schema.levels.size())));
+    }
   }
   const bool incomplete = study.file.design.missing != study::MissingPolicy::kRefuse;
   const run::CovariateTable table{
@@ -89,7 +96,9 @@ void SurvivalStudy::Describe(study::Plan& plan) const {
   const std::string& name = Analysis().name;
   const bool incomplete = file.design.missing != study::MissingPolicy::kRefuse;
   plan.analyses.push_back(
-      {name, kProtocol, fmt::format("{}: Kaplan-Meier curves", spec.formula),
+      {name, kProtocol,
+       fmt::format("{}: Kaplan-Meier curves{}", spec.formula,
+                   spec.stratified() ? ", log-rank test" + WithinText(spec) : ""),
        run::RowsText(*this, Analysis().subset,
                      incomplete ? "that have a time, an event and a group" : ""),
        0});
@@ -140,6 +149,11 @@ void SurvivalStudy::Describe(study::Plan& plan) const {
   plan.notes.push_back(fmt::format(
       "Times count in {} cells of {:g}{}; times within a cell are tied.", spec.grid.cells,
       spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit));
+  if (spec.stratified()) {
+    plan.notes.push_back(
+        fmt::format("The log-rank test compares groups{}; the curves are of all rows of a group.",
+                    WithinText(spec)));
+  }
   plan.notes.push_back(fmt::format("The curves are also written as {}.", kCurvesFile));
 }
 

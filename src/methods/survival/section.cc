@@ -25,22 +25,54 @@ constexpr study::OneRelease kRelease{
     "the curves open to the receiver: release = [\"curves\"], or to everybody: release = [{what = "
     "\"curves\", to = \"all\"}]"};
 
-Group GroupOf(const TableReader& reader, const LocatedText& text, const data::FormulaTerm& term,
-              const StudyFile& study) {
-  const data::FormulaAtom& atom = term.front();
-  if (term.size() > 1 || atom.function != data::FormulaAtom::Function::kNone) {
-    reader.Fail(text.position, "curves are of the levels of one factor, not of an expression",
-                "name a factor; others are made by [[derived]] with transform = \"cut\"");
-  }
+GroupFactor FactorNamed(const TableReader& reader, const LocatedText& text, const std::string& name,
+                        const StudyFile& study) {
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   const data::ColumnSchema& schema =
-      study::FindVariable(reader, {atom.name, text.position}, "formula", factors);
-  study::RequireLevels(reader, text.position, "group", schema);
-  Group group{schema, schema.name};
+      study::FindVariable(reader, {name, text.position}, "formula", factors);
+  GroupFactor factor{schema, schema.name};
   for (const data::DerivedVariable& derived : study.derived) {
-    if (derived.name == schema.name) group.source = derived.from;
+    if (derived.name == schema.name) factor.source = derived.from;
   }
-  return group;
+  return factor;
+}
+
+void ReadGroups(const TableReader& reader, const LocatedText& text, const data::Formula& formula,
+                const StudyFile& study, Spec& spec) {
+  size_t groups = 1;
+  std::vector<GroupFactor> factors;
+  for (const data::FormulaTerm& term : formula.terms) {
+    const data::FormulaAtom& atom = term.front();
+    if (term.size() > 1 || atom.function != data::FormulaAtom::Function::kNone) {
+      reader.Fail(text.position, "curves are of the levels of factors, not of an expression",
+                  "name factors: a + b has a curve for each combination; others are made by "
+                  "[[derived]] with transform = \"cut\"");
+    }
+    GroupFactor factor = FactorNamed(reader, text, atom.name, study);
+    study::RequireLevels(reader, text.position, "group", factor.schema);
+    for (const GroupFactor& other : factors) {
+      if (other.source != factor.source) continue;
+      reader.Fail(text.position,
+                  fmt::format("{} and {} are of one variable", other.schema.name, atom.name),
+                  "name one of the two");
+    }
+    groups *= factor.schema.levels.size();
+    if (groups > kMostGroups) {
+      reader.Fail(text.position, fmt::format("there are {} groups", groups),
+                  fmt::format("join levels; {} are the most", kMostGroups));
+    }
+    factors.push_back(std::move(factor));
+  }
+  if (!factors.empty()) spec.group = GroupOfFactors(std::move(factors));
+}
+
+// Of a stratum of two rows the sums over strata, less what is known of the others, say who left first.
+void RefuseStrata(const TableReader& reader, const LocatedText& text,
+                  const data::Formula& formula) {
+  if (formula.strata.empty()) return;
+  reader.Fail(text.position, "curves and their log-rank test have no strata",
+              "name factors as groups: ~ arm + sex has a curve for each combination; a Cox model "
+              "(model = \"cox\") takes strata(..)");
 }
 
 void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) {
@@ -53,8 +85,8 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
   }
   spec.formula = text.value;
   spec.outcome = SurvivalOutcome(reader, text.position, formula.outcome, study);
-  if (!formula.strata.empty() || !formula.offsets.empty() || !formula.intercept) {
-    reader.Fail(text.position, "curves have neither strata nor offsets",
+  if (!formula.offsets.empty() || !formula.intercept) {
+    reader.Fail(text.position, "curves have no offsets and no intercept",
                 "write Surv(time, event) ~ group, or ~ 1 for one curve");
   }
   if (!formula.outcome.entry.empty()) {
@@ -62,23 +94,18 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
         text.position, "curves have no times of entry here",
         "write Surv(time, event); a Cox model (model = \"cox\") takes Surv(entry, time, event)");
   }
-  if (formula.terms.size() > 1) {
-    reader.Fail(text.position, "curves of several factors at once are not here",
-                "name one factor, or make one of their combinations in the tables");
-  }
-  if (!formula.terms.empty()) spec.group = GroupOf(reader, text, formula.terms.front(), study);
-  if (spec.num_groups() > kMostGroups) {
-    reader.Fail(text.position, fmt::format("there are {} groups", spec.num_groups()),
-                fmt::format("join levels; {} are the most", kMostGroups));
-  }
+  ReadGroups(reader, text, formula, study, spec);
+  RefuseStrata(reader, text, formula);
 }
 
-void RequireGroups(const TableReader& reader, const Spec& spec) {
-  if (spec.grid.cells * spec.num_groups() <= kMostEntries) return;
+void RequireGroups(const TableReader& reader, const StudyFile& study, const Spec& spec) {
+  const size_t strata = spec.strata.count * (spec.strata.by_site ? study.parties.size() : 1);
+  if (spec.grid.cells * spec.num_groups() * strata <= kMostEntries) return;
   reader.Fail(reader.position(),
-              fmt::format("{} cells of time for each of {} groups are too many", spec.grid.cells,
-                          spec.num_groups()),
-              "take wider cells (cell = ...) or fewer groups");
+              fmt::format("{} cells of time for each of {} groups{} are too many", spec.grid.cells,
+                          spec.num_groups(),
+                          strata > 1 ? fmt::format(" in each of {} strata", strata) : ""),
+              "take wider cells (cell = ...), fewer groups or fewer strata");
 }
 
 void ReadReport(const TableReader& reader, Spec& spec) {
@@ -124,14 +151,14 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
     section->cox = ReadCox(reader, study, analysis);
     return section;
   }
-  for (const char* key : {"ties", "most_ties", "steps", "ph_test"}) {
+  for (const char* key : {"ties", "most_ties", "steps", "ph_test", "errors"}) {
     if (!reader.Has(key)) continue;
     reader.Fail(reader.PositionOf(key), fmt::format("curves have no {}", key),
                 "leave it out, or write model = \"cox\"");
   }
   ReadFormula(reader, study, section->spec);
   section->spec.grid = ReadGrid(reader, section->spec.outcome);
-  RequireGroups(reader, section->spec);
+  RequireGroups(reader, study, section->spec);
   ReadReport(reader, section->spec);
   section->spec.confidence = ReadConfidence(reader);
   analysis.protocol = kProtocol;
@@ -154,6 +181,31 @@ const data::ColumnSchema& SurvivalOutcome(const TableReader& reader, study::Posi
   reader.Fail(position, fmt::format("{} is no survival variable of the dictionary", atom.text),
               known.empty() ? "declare a [[variable]] with type = \"survival\", time and event"
                             : "write " + known);
+}
+
+FormulaStrata ReadStrata(const TableReader& reader, const LocatedText& text,
+                         const data::Formula& formula, const StudyFile& study) {
+  FormulaStrata strata;
+  for (const data::FormulaAtom& atom : formula.strata) {
+    if (atom.name == kSite && study.dictionary.Find(kSite) == nullptr && !strata.by_site) {
+      strata.by_site = true;
+      continue;
+    }
+    if (atom.function != data::FormulaAtom::Function::kNone || strata.factor) {
+      reader.Fail(text.position, fmt::format("strata({}) is not understood", atom.text),
+                  "name one factor, and site where every holder is a stratum: strata(arm) + "
+                  "strata(site); others are made by [[derived]] with transform = \"cut\"");
+    }
+    GroupFactor factor = FactorNamed(reader, text, atom.name, study);
+    if (!data::HasLevels(factor.schema.type)) {
+      reader.Fail(
+          text.position, fmt::format("the stratum {} has no levels", atom.name),
+          "a stratum is a factor: make one of this variable by [[derived]] with transform = "
+          "\"cut\"");
+    }
+    strata.factor = std::move(factor);
+  }
+  return strata;
 }
 
 TimeGrid ReadGrid(const TableReader& reader, const data::ColumnSchema& outcome) {
@@ -189,7 +241,11 @@ study::SectionUses SurvivalSection::Uses() const {
     return uses;
   }
   uses.variables.push_back({"the outcome", spec.outcome.name});
-  if (spec.group) uses.variables.push_back({"the group", spec.group->source});
+  if (spec.group) {
+    for (const GroupFactor& factor : spec.group->factors)
+      uses.variables.push_back({"the group", factor.source});
+  }
+  if (spec.strata.factor) uses.variables.push_back({"the stratum", spec.strata.factor->source});
   return uses;
 }
 
@@ -207,7 +263,7 @@ bool IsCox(const study::AnalysisSpec& analysis) {
 
 study::SectionReader SurvivalReader() {
   return {kMethodName,
-          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test",
+          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test", "errors",
            "confidence", "subset", "release", "privacy"},
           ReadSurvival};
 }

@@ -2,7 +2,9 @@
 //
 // With model = "cox" those of cox/section.h; else curves:
 //
-//   formula      Surv(time, event) ~ group, or ~ 1: columns of a survival variable, a factor
+//   formula      Surv(time, event) ~ group, or ~ 1: columns of a survival variable, a factor; a + b: a
+//                curve for each combination; + strata(a): the log-rank test within its levels,
+//                strata(site): within holders
 //   report       times at which the curves open
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   confidence   of the intervals; default 0.95
@@ -16,6 +18,7 @@
 #include "methods/survival/spec.h"
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
+#include "study/file/toml_reader.h"
 
 namespace partita::methods::survival {
 
@@ -32,10 +35,18 @@ bool IsCox(const study::AnalysisSpec& analysis);
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
 const CoxSpec& CoxSpecOf(const study::AnalysisSpec& analysis);
 
-// Throws kBadInput with place and hint: formulas that are not understood, or with more than one
-// factor; columns that are no survival variable; too many groups or cells of time; report times that
+// Throws kBadInput with place and hint: formulas that are not understood, or with interactions; strata of
+// a single group; columns that are no survival variable; too many groups or cells of time; report times that
 // are not ends of cells within the bounds; [analysis.privacy].
 study::SectionReader SurvivalReader();
+
+// Of strata(..) in a formula: at most one factor, and strata(site).
+struct FormulaStrata {
+  std::optional<GroupFactor> factor;
+  bool by_site = false;
+};
+FormulaStrata ReadStrata(const study::TableReader& reader, const study::LocatedText& text,
+                         const data::Formula& formula, const study::StudyFile& study);
 
 // Keys that both have. The survival variable of these two columns.
 const data::ColumnSchema& SurvivalOutcome(const study::TableReader& reader,

@@ -3,6 +3,7 @@ list(APPEND method_sources
   survival/cox/fitter.cc
   survival/cox/proportional.cc
   survival/cox/result.cc
+  survival/cox/robust.cc
   survival/cox/rows.cc
   survival/cox/ties.cc
   survival/curves.cc

@@ -21,15 +21,26 @@ struct SurvivalRows : run::TakenRows {
   OwnCounts counts;
 };
 
-constexpr run::WholeRowsTexts kTexts{"give every row block to one holder",
-                                     "rows without a time, an event or a group are left out"};
+constexpr run::WholeRowsTexts kTexts{
+    "give every row block to one holder",
+    "rows without a time, an event, a group or a stratum are left out"};
+
+// Groups and stratum.
+std::vector<GroupFactor> FactorsOf(const Spec& spec) {
+  std::vector<GroupFactor> factors;
+  if (spec.group) factors = spec.group->factors;
+  if (spec.strata.factor) factors.push_back(*spec.strata.factor);
+  return factors;
+}
 
 // In the order of the dictionary.
 std::vector<std::string> UsedVariables(const SurvivalStudy& study) {
   const Spec& spec = study.task.spec;
+  const std::vector<GroupFactor> factors = FactorsOf(spec);
   std::vector<std::string> used;
   for (const data::ColumnSchema& column : study.file.dictionary.columns) {
-    if (column.name == spec.outcome.name || (spec.group && column.name == spec.group->source))
+    const auto made_of = [&](const GroupFactor& factor) { return factor.source == column.name; };
+    if (column.name == spec.outcome.name || std::any_of(factors.begin(), factors.end(), made_of))
       used.push_back(column.name);
   }
   return used;
@@ -51,7 +62,7 @@ void RequireEnoughRows(mpc::Engine& engine, const SurvivalStudy& study, const Ri
 
 std::vector<std::string> NeededVariables(const Spec& spec) {
   std::vector<std::string> needed = {spec.outcome.name};
-  if (spec.group) needed.push_back(spec.group->schema.name);
+  for (const GroupFactor& factor : FactorsOf(spec)) needed.push_back(factor.schema.name);
   return needed;
 }
 
@@ -63,6 +74,7 @@ SurvivalStudy PrepareSurvivalStudy(study::StudyFile file) {
   RequireUnweighted(study, "leave them out");
   study.used = UsedVariables(study);
   study.task.holders = RowHoldersOf(study, kMostRows);
+  if (study.task.spec.strata.by_site) study.task.spec.strata.count *= study.task.holders.size();
   study.task.to = study.task.spec.told_to_all ? mpc::kEverybody : study.receiver;
   study.task.grid_bits = FinestGrid(
       study, {"survival", "the curves", "take fewer report times or groups"}, [&](int grid_bits) {
@@ -79,14 +91,18 @@ void SurvivalStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, file.derived, std::span<const std::string>());
 }
 
-std::unique_ptr<run::MethodRows> SurvivalStudy::PrepareRows(size_t /*party*/,
+size_t SurvivalStudy::Site(size_t party) const {
+  return task.spec.strata.by_site ? SiteOf(task.holders, party) : 0;
+}
+
+std::unique_ptr<run::MethodRows> SurvivalStudy::PrepareRows(size_t party,
                                                             const data::Holding& holding,
                                                             run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<SurvivalRows>();
   const std::vector<size_t> taken =
       TakeRows(*this, *holding.table, NeededVariables(task.spec), *rows, counts);
-  rows->counts = CountOwn(task.spec, *holding.table, taken);
+  rows->counts = CountOwn(task.spec, *holding.table, taken, Site(party));
   return rows;
 }
 

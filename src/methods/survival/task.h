@@ -17,4 +17,11 @@ struct Task {
   double max_rows() const { return static_cast<double>(run::MostRows(holders)); }
 };
 
+// The number of a party among holders, where these are strata.
+inline size_t SiteOf(const std::vector<run::RowHolder>& holders, size_t party) {
+  size_t site = 0;
+  while (site < holders.size() && holders[site].party != party) ++site;
+  return site;
+}
+
 }  // namespace partita::methods::survival

@@ -39,7 +39,7 @@ timeout_seconds = 60               # how long a party waits for another one
 # ratios: model = "cox", no report times, release = ["estimates"].
 [[analysis]]
 method = "survival"
-formula = "Surv(days, died) ~ sex" # a factor; ~ 1 for one curve
+formula = "Surv(days, died) ~ sex" # a factor; ~ 1 for one curve; ~ sex + arm for each combination
 report = [180, 365, 730]
 release = ["curves"]
 # cell = 5                         # times are counted in cells so wide, else 1

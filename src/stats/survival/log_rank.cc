@@ -32,18 +32,16 @@ void Test(LogRank& test) {
   test.df = static_cast<int>(df);
 }
 
-}  // namespace
-
-LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups) {
-  const auto k = static_cast<Eigen::Index>(groups.size());
+void AddStratum(const std::vector<std::vector<Observation>>& groups, LogRank& test) {
+  const Eigen::Index k = test.expected.size();
   std::map<double, Leaving> times;
-  LogRank test;
   Eigen::VectorXd at_risk(k);
   for (Eigen::Index g = 0; g < k; ++g) {
-    const std::vector<Observation>& rows = groups[static_cast<size_t>(g)];
-    test.rows.push_back(rows.size());
-    test.observed.push_back(static_cast<uint64_t>(
-        std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.event; })));
+    const auto group = static_cast<size_t>(g);
+    const std::vector<Observation>& rows = groups[group];
+    test.rows[group] += rows.size();
+    test.observed[group] += static_cast<uint64_t>(
+        std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.event; }));
     at_risk[g] = static_cast<double>(rows.size());
     for (const Observation& row : rows) {
       Leaving& leaving =
@@ -53,8 +51,6 @@ LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups) {
       if (row.event) ++leaving.events[g];
     }
   }
-  test.expected.setZero(k);
-  test.variance.setZero(k, k);
   for (const auto& [time, leaving] : times) {
     const double n = at_risk.sum(), d = leaving.events.sum();
     const Eigen::VectorXd share = at_risk / n;
@@ -66,6 +62,23 @@ LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups) {
     }
     at_risk -= leaving.all;
   }
+}
+
+}  // namespace
+
+LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups) {
+  return StratifiedLogRank({groups});
+}
+
+LogRank StratifiedLogRank(const std::vector<std::vector<std::vector<Observation>>>& strata) {
+  const size_t count = strata.front().size();
+  const auto k = static_cast<Eigen::Index>(count);
+  LogRank test;
+  test.rows.assign(count, 0);
+  test.observed.assign(count, 0);
+  test.expected.setZero(k);
+  test.variance.setZero(k, k);
+  for (const auto& groups : strata) AddStratum(groups, test);
   Test(test);
   return test;
 }

@@ -85,6 +85,74 @@ TEST(GlmAggregates, FitsRealTablesAsR) {
   ExpectDigitsOfR(families["quine"], "shamir", 4);
 }
 
+// ---- the lasso
+
+std::vector<std::string> CsvOfAll(const std::vector<data::Table>& parts) {
+  std::vector<std::string> tables;
+  for (const data::Table& part : parts) tables.push_back(testing::CsvOf(part));
+  return tables;
+}
+
+// The twin and whole studies against minima found otherwise (tests/references/glm/lasso.R).
+TEST(GlmLasso, IsTheMinimum) {
+  const json references = Read("lasso.json");
+  ASSERT_EQ(references.size(), 3u);
+  for (const auto& [name, wanted] : references.items()) {
+    SCOPED_TRACE(name);
+    const bool pair = name == "quine";
+    const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], pair ? 3 : 2);
+    const std::string text =
+        Edited(testing::ReferenceText(wanted, pair ? "replicated" : "dealer", parts), "steps = 4",
+               "protocol = \"aggregates\"\npenalty = {lasso = " + wanted["penalties"].dump() + "}");
+    const auto outcomes =
+        partita::testing::Outcomes(partita::testing::RunStudy(text, CsvOfAll(parts)));
+    ASSERT_FALSE(outcomes.empty());
+    partita::testing::ExpectPlannedTraffic(outcomes);
+    const json result = partita::testing::ResultOf(outcomes.front());
+    ASSERT_EQ(result["converged"], true);
+    const size_t taken = wanted["taken"];
+    EXPECT_EQ(result["lasso"]["penalty"], wanted["penalties"][taken]);
+    for (size_t k = 0; k < wanted["penalties"].size(); ++k) {
+      SCOPED_TRACE(k);
+      const json& candidate = result["lasso"]["penalties"][k];
+      EXPECT_EQ(candidate["converged"], true);
+      EXPECT_EQ(candidate["selected"], wanted["selected"][k]);
+      // But for what is the same for all penalties.
+      const double apart =
+          candidate["bic"].get<double>() - result["lasso"]["penalties"][0]["bic"].get<double>();
+      EXPECT_NEAR(apart, wanted["bic"][k].get<double>() - wanted["bic"][0].get<double>(), 1e-5);
+    }
+    for (size_t c = 0; c < result["coefficients"].size(); ++c) {
+      const json& row = result["coefficients"][c];
+      const double estimate = wanted["estimates"][taken][c];
+      EXPECT_NEAR(row["estimate"], estimate, 1e-6 * AtLeast(estimate, 1)) << row["term"];
+      EXPECT_EQ(row["estimate"] == 0, estimate == 0) << row["term"];
+      EXPECT_TRUE(row["standard_error"].is_null());
+    }
+    EXPECT_NEAR(result["fit"]["deviance"], wanted["deviance"][taken].get<double>(),
+                1e-8 * AtLeast(wanted["deviance"][taken], 1));
+    EXPECT_TRUE(result["fit"]["aic"].is_null());
+    EXPECT_EQ(result["tests"], json::array());
+    const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+    EXPECT_EQ(document.sections[1].tables.front().rows.size(), wanted["penalties"].size());
+    EXPECT_THAT(document.sections[0].paragraphs[1], HasSubstr("no standard errors"));
+  }
+}
+
+TEST(GlmLasso, TooFewStepsDoNotConverge) {
+  const json wanted = Read("lasso.json")["birthwt"];
+  const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], 2);
+  const std::string text =
+      Edited(testing::ReferenceText(wanted, "dealer", parts), "steps = 4",
+             "steps = 2\nprotocol = \"aggregates\"\npenalty = {lasso = [0.001]}");
+  const auto outcomes =
+      partita::testing::Outcomes(partita::testing::RunStudy(text, CsvOfAll(parts)));
+  const json result = partita::testing::ResultOf(outcomes.front());
+  EXPECT_EQ(result["converged"], false);
+  EXPECT_EQ(result["coefficients"], json::array());
+  EXPECT_TRUE(result["lasso"]["penalty"].is_null());
+}
+
 // ---- what is refused
 
 std::string Aggregates(const std::string& text) {

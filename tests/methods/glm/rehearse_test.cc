@@ -52,7 +52,10 @@ TEST(GlmRehearseTest, WhatIsBesideAgrees) {
        {of_stage("ordinal"), of_stage("multinomial"),
         Edited(testing::kGlmStudy, "release =", "penalty = {firth = true}\nrelease ="),
         testing::kGlmStudy + "[analysis.nested]\ndrop = [\"stage\"]\n",
-        testing::kGlmStudy + "[analysis.risk_groups]\ncuts = [0.3, 0.5]\n"}) {
+        testing::kGlmStudy + "[analysis.risk_groups]\ncuts = [0.3, 0.5]\n",
+        Edited(Edited(testing::kGlmStudy, "release =",
+                      "protocol = \"aggregates\"\npenalty = {lasso = [0.02, 0.01]}\nrelease ="),
+               "[engine]", "[release]\naccept = \"table of covariates\"\n[engine]")}) {
     SCOPED_TRACE(text.substr(text.find("[[analysis]]")));
     SilentProgress progress;
     const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);

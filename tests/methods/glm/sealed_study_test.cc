@@ -199,8 +199,10 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   ExpectRefused(edited("protocol = \"sealed\"\n", ""), "columns are split");
   ExpectRefused(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nlink = \"probit\"\n"),
                 "no family binomial with link probit");
-  ExpectRefused(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"robust\"\n"),
-                "neither other errors");
+  ExpectRefused(
+      Edited(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"cluster\"\n"),
+             "[design]\n", "[design]\ncluster = \"stage\"\n"),
+      "neither clusters");
   ExpectRefused(edited("count = 2000", "count = 300000"), "262144 rows at most");
   ExpectRefused(WithRows(SealedText("binomial", "event ~ age", "columns", "ot"), 2001),
                 "2000 rows at most with engine 'ot'");

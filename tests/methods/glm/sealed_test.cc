@@ -12,10 +12,14 @@
 #include "methods/glm/result.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
+#include "methods/glm/sealed/row_values.h"
 #include "methods/prepare_study.h"
+#include "mpc/fixed_point.h"
+#include "mpc/functions/scoring_step.h"
 #include "run/simulate/simulate.h"
 #include "stats/glm/fit.h"
 #include "stats/glm/guarded.h"
+#include "stats/glm/robust.h"
 #include "tests/methods/glm/sealed_tables.h"
 #include "tests/mpc/harness.h"
 
@@ -86,9 +90,16 @@ void ExpectTwin(const SealedCase& made) {
   ASSERT_TRUE(told.converged);
   EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.y.size()));
   EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(rows.pooled.y.sum()) : 0);
+  const stats::glm::PointSums sums =
+      stats::glm::SumsAt(spec.law, rows.pooled, twin.maximum.point, limits);
+  const stats::glm::Meat meat =
+      stats::glm::MeatAt(spec.law, rows.pooled, twin.maximum.point, limits);
+  const Eigen::VectorXd errors = spec.robust()
+                                     ? stats::glm::SandwichErrors(sums.information, meat.meat)
+                                     : twin.standard_errors;
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);
-    const double error = twin.standard_errors[j], step = told.steps[j];
+    const double error = errors[j], step = told.steps[j];
     const double exponent = std::log2(step), wanted = std::log2(error) - study.task.grid_bits;
     EXPECT_LE(exponent, wanted + 0.01);
     EXPECT_GT(exponent, wanted - 1.01);
@@ -141,6 +152,92 @@ TEST(SealedTest, RowsAndColumnsSplit) {
                                   "visits ~ age + dose + smoker - 1 + offset(log(years))", "both"),
               8});
   ExpectTwin({testing::SealedText("gaussian", "score ~ age + dose", "both"), 9});
+}
+
+std::string Robust(const std::string& text, const char* errors = "robust") {
+  return text + fmt::format("errors = \"{}\"\n", errors);
+}
+
+TEST(SealedTest, RobustErrors) {
+  using testing::SealedText;
+  ExpectTwin(
+      {Robust(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns")), 31});
+  ExpectTwin({Robust(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))",
+                                "columns")),
+              32});
+  ExpectTwin({Robust(SealedText("gaussian", "score ~ age * dose + stage", "columns")), 33});
+  ExpectTwin({Robust(SealedText("binomial", "event ~ age + smoker", "rows"), "HC1"), 34});
+  ExpectTwin({Robust(SealedText("gaussian", "score ~ age + dose - 1", "rows")), 35});
+  ExpectTwin({Robust(SealedText("poisson", "visits ~ age + dose", "both"), "HC1"), 36});
+  // Risk ratios, of rows that holders leave out, too.
+  ExpectTwin({SealedText("modified-poisson", "event ~ dose + smoker", "columns"), 37});
+  ExpectTwin(
+      {SealedText("modified-poisson", "event ~ dose + smoker", "both", "dealer", "complete"), 38});
+  ExpectTwin(
+      {Robust(SealedText("gaussian", "score ~ age + dose", "columns", "dealer", "complete")), 39});
+}
+
+TEST(SealedTest, RobustErrorsOnEveryEngine) {
+  using testing::SealedText;
+  for (const char* engine : {"replicated", "shamir"}) {
+    ExpectTwin(
+        {Robust(SealedText("binomial", "event ~ dose * smoker", "columns", engine)), 41, 240});
+    ExpectTwin({Robust(SealedText("gaussian", "score ~ dose + smoker", "both", engine)), 42, 160});
+  }
+  ExpectTwin({Robust(SealedText("poisson", "visits ~ smoker", "columns", "ot")), 43, 120});
+}
+
+// Squares of rows that are farther from the model than the sandwich's bounds take are 0, and these count
+// as beyond the limits; with errors of the model they do not.
+TEST(SealedTest, RowsFarFromTheModelAreBeyondTheLimits) {
+  struct Far {
+    const char *family, *formula;
+    std::vector<std::pair<double, int>> rows;  // predictor and outcome; the last two are far
+  };
+  for (const Far& far :
+       {Far{"poisson", "visits ~ smoker", {{-2, 3}, {-10, 0}, {-10, 60}, {-9, 13}}},
+        Far{"binomial", "event ~ smoker", {{13.8, 0}, {-2, 0}, {14, 0}, {-14, 1}}}}) {
+    for (const bool robust : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", far.family, robust));
+      SealedCase made{testing::SealedText(far.family, far.formula, "columns")};
+      if (robust) made.text = Robust(made.text);
+      const GlmStudy study = testing::SealedStudyOf(made);
+      mpc::testing::RunOptions options;
+      options.releases = {
+          {"test", "", "all", "exact", 1, mpc::kEverybody, robust ? far.rows.size() + 1 : 1}};
+      const auto result = mpc::testing::RunAndComparePlan(options, [&](Engine& engine, size_t) {
+        const mpc::Shape shape{far.rows.size(), 1};
+        const bool own = engine.self() == std::optional<size_t>(0);
+        std::vector<mpc::PrivateMatrix> inputs = {{0, shape, mpc::kStepBits, 20, {}},
+                                                  {0, shape, 0, 60, {}}};
+        if (own) {
+          inputs[0].read = [&](size_t first, size_t rows, Int128* out) {
+            for (size_t r = first; r < first + rows; ++r)
+              *out++ = mpc::EncodeFixed(far.rows[r].first, mpc::kStepBits);
+          };
+          inputs[1].read = [&](size_t first, size_t rows, Int128* out) {
+            for (size_t r = first; r < first + rows; ++r) *out++ = far.rows[r].second;
+          };
+        }
+        const std::vector<mpc::Shared> shared = engine.Input(inputs);
+        const RowValues values = ValuesAt(engine, study.task, shared[0], shared[1], true);
+        std::vector<mpc::Shared> opened = {values.outside};
+        if (robust) opened.push_back(values.squares);
+        const auto numbers = engine.Reveal("test", opened, mpc::kEverybody);
+        if (!engine.self()) return;
+        EXPECT_EQ(numbers[0].values.front(), robust ? 2 : 0);
+        for (size_t r = 0; robust && r < far.rows.size(); ++r) {
+          const auto [predictor, outcome] = far.rows[r];
+          const double mean = std::string(far.family) == "poisson" ? std::exp(predictor)
+                                                                   : 1 / (1 + std::exp(-predictor));
+          const double square = mpc::DecodeFixed(numbers[1].values[r], opened[1].fraction_bits);
+          EXPECT_NEAR(square, r < 2 ? std::pow(outcome - mean, 2) : 0,
+                      std::ldexp(64, -SquareBits(study.task)));
+        }
+      });
+      result.ThrowIfFailed();
+    }
+  }
 }
 
 // Each of two holders leaves rows out that the other one keeps.

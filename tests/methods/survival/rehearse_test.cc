@@ -23,6 +23,13 @@ TEST(SurvivalRehearseTest, CurvesAgree) {
   EXPECT_GT(grouped.agreement.exact.size(), 20u);
   rehearsals::ExpectPassed(run::Rehearse(
       Prepared(study::Edited(testing::kSurvivalStudy, "~ arm", "~ 1")), {}, progress));
+  const std::string several = study::Edited(testing::kSurvivalStudy, "~ arm", "~ decade + arm");
+  const run::Rehearsal layered = run::Rehearse(
+      Prepared(study::Edited(study::Edited(several, "[20, 40, 60]", "[50]"), "[engine]",
+                             "[release]\naccept = \"table of covariates\"\n[engine]")),
+      {.rows_per_block = 1000}, progress);
+  rehearsals::ExpectPassed(layered);
+  EXPECT_GT(layered.agreement.exact.size(), 12u);
   // Few rows: curves are withheld on both sides.
   const std::string text =
       study::Edited(testing::kSurvivalStudy, "min_rows = 470", "min_rows = 200\nmin_cell = 40");

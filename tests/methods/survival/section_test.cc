@@ -60,7 +60,7 @@ TEST(SurvivalSection, HasDefaults) {
   EXPECT_FALSE(one.group.has_value());
   EXPECT_EQ(one.num_groups(), 1u);
   const Spec cut = Read(Edited(kSurvivalStudy, "~ arm", "~ decade"));
-  EXPECT_EQ(cut.group->source, "age");
+  EXPECT_EQ(cut.group->factors.front().source, "age");
   EXPECT_EQ(cut.num_groups(), 3u);
   EXPECT_TRUE(Read(Edited(kSurvivalStudy, "[\"curves\"]", "[{what = \"curves\", to = \"all\"}]"))
                   .told_to_all);
@@ -95,11 +95,11 @@ TEST(SurvivalSection, EveryMistakeHasItsPlaceAndARemedy) {
         "write Surv(days, died)"},
        {formula, "\"Surv(days, died) ~ armm\"", "56:", "'armm'", "did you mean 'arm'?"},
        {formula, "\"Surv(days, died) ~ age\"", "56:", "the group 'age' is of type", "cut"},
-       {formula, "\"Surv(days, died) ~ arm + decade\"", "56:", "several factors", "one factor"},
-       {formula, "\"Surv(days, died) ~ arm:decade\"", "56:", "not of an expression", "a factor"},
+       {formula, "\"Surv(days, died) ~ arm:decade\"", "56:", "not of an expression", "a + b"},
        {formula, "\"Surv(days, died) ~ log(age)\"", "56:", "not of an expression", "cut"},
-       {formula, "\"Surv(days, died) ~ arm + strata(decade)\"", "56:", "neither strata", "~ 1"},
-       {formula, "\"Surv(days, died) ~ arm - 1\"", "56:", "neither strata", "~ 1"},
+       {formula, "\"Surv(days, died) ~ strata(decade)\"", "56:", "have no strata", "cox"},
+       {formula, "\"Surv(days, died) ~ arm + strata(site)\"", "56:", "have no strata", "groups"},
+       {formula, "\"Surv(days, died) ~ arm - 1\"", "56:", "no intercept", "~ 1"},
        {"report = [20, 40, 60]\n", "", "54:", "needs the key 'report'", "report = [365"},
        {report, "[]", "57:", "needs the key 'report'", "report = [365"},
        {report, "[20.5]", "57:", "20.5 is not the end of a cell", "at 100"},

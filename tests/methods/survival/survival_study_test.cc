@@ -156,6 +156,45 @@ TEST(SurvivalStudyTest, RealCurvesOnEveryEngine) {
   EXPECT_GT(medians, 15u);  // of 30
 }
 
+// ---- several factors
+
+std::string FactorText(const std::string& name, const std::vector<std::string>& levels) {
+  return fmt::format("[[variable]]\nname = \"{}\"\ntype = \"factor\"\nlevels = [{}]\n", name,
+                     Quoted(levels));
+}
+
+// veteran with treatment, earlier therapy and kind of cell.
+json VeteranResult(const json& wanted, const std::string& formula, const std::string& engine,
+                   size_t holders) {
+  std::string text = RealText(wanted, engine, holders, 1000);
+  text = Edited(text, FactorText("group", wanted["groups"]),
+                FactorText("trt", {"1", "2"}) + FactorText("prior", {"0", "10"}) +
+                    FactorText("celltype", {"squamous", "smallcell", "adeno", "large"}));
+  text = Edited(text, "~ group", "~ " + formula);
+  const auto columns = stats::survival::testing::ReadTable("lgpl/veteran.csv");
+  std::vector<std::string> parts(holders, "time,status,trt,prior,celltype\n");
+  for (size_t r = 0; r < columns.at("time").size(); ++r) {
+    std::string line;
+    for (const char* name : {"time", "status", "trt", "prior", "celltype"})
+      line += (line.empty() ? "" : ",") + columns.at(name)[r];
+    parts[r % holders] += line + "\n";
+  }
+  const auto outcomes = Outcomes(RunStudy(text, parts));
+  ExpectPlannedTraffic(outcomes);
+  return ResultOf(outcomes.front());
+}
+
+TEST(SurvivalStudyTest, CurvesOfSeveralFactorsAreThoseOfR) {
+  const json wanted = Reference("veteran_factors");
+  size_t medians = 0;
+  const json result = VeteranResult(wanted, "trt + prior", "replicated", 3);
+  EXPECT_EQ(result["group"], "trt, prior");
+  EXPECT_EQ(result["curves"][1]["group"], "1, 10");
+  EXPECT_EQ(result["strata"], json::array());
+  ExpectReal(result, wanted, medians);
+  EXPECT_GT(medians, 5u);  // of 12
+}
+
 // ---- made-up follow-up in three clinics
 
 std::string CsvOf(const std::vector<testing::Patient>& patients) {

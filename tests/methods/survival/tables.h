@@ -42,7 +42,7 @@ inline Spec FollowUpSpec(size_t arms, double upper, const std::vector<double>& r
   spec.formula = "Surv(days, died) ~ arm";
   spec.outcome = OutcomeSchema(upper);
   spec.grid = GridOf(spec.outcome, 1);
-  if (arms > 1) spec.group = Group{ArmSchema(arms), "arm"};
+  if (arms > 1) spec.group = GroupOfFactors({{ArmSchema(arms), "arm"}});
   for (const double time : report) spec.report.push_back(spec.grid.EndingAt(time).value());
   return spec;
 }

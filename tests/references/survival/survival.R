@@ -37,15 +37,31 @@ curves <- function(data, file, report) {
   }
   object(fields, 2)
 }
+# The groups are those of R's formula with several factors.
+veteran_factors <- transform(veteran, group = paste(trt, prior, sep = ", "))
+stopifnot(all.equal(survfit(Surv(time, status) ~ trt + prior, veteran_factors)$surv,
+                    survfit(Surv(time, status) ~ group, veteran_factors)$surv))
+within_strata <- function(data, file, strata) {
+  data$stratum <- data[[strata]]
+  groups <- sort(unique(data$group))
+  test <- survdiff(Surv(time, status) ~ group + strata(stratum), data)
+  object(c(data = paste0("\"", file, "\""), groups = listed(paste0("\"", groups, "\"")), stratum = paste0("\"", strata, "\""),
+           observed = listed(rowSums(test$obs)), expected = listed(number(rowSums(test$exp))),
+           variance = listed(number(as.vector(test$var))), stratified = number(test$chisq)), 2)
+}
 cox <- function(formula, data, file, ties) {
   environment(formula) <- environment()  # where cox.zph looks for the data
   fit <- coxph(formula, data, ties = ties, eps = 1e-12, toler.chol = 1e-14, iter.max = 50)
   test <- summary(fit)
+  data$own <- seq_len(nrow(data))
+  robust <- vcov(update(fit, cluster = own))  # every row by itself
   object(c(data = paste0("\"", file, "\""), ties = paste0("\"", ties, "\""),
            formula = paste0("\"", paste(deparse(formula, 300), collapse = ""), "\""),
            estimate = listed(number(coef(fit))), standard_error = listed(number(sqrt(diag(vcov(fit))))),
            log_likelihood = listed(number(fit$loglik)), score = number(test$sctest[[1]]),
            wald = number(fit$wald.test[[1]]),
+           robust_error = listed(number(sqrt(diag(robust)))),
+           robust_wald = number(drop(coef(fit) %*% solve(robust, coef(fit)))),
            proportional = listed(number(cox.zph(fit, transform = "identity", terms = FALSE)$table[, 1]))), 2)
 }
 plain <- Surv(time, status) ~ age + sex + ph.ecog
@@ -60,6 +76,9 @@ fits <- c(
   lung_months = curves(lung_months, "months of lgpl/lung.csv", c(3, 6, 12, 24)),
   lung_one = curves(lung_one, "one group of lgpl/lung.csv", c(90, 180, 365, 730)),
   veteran = curves(veteran, "lgpl/veteran.csv", c(30, 90, 180, 365)),
+  veteran_factors = curves(veteran_factors, "two factors of lgpl/veteran.csv", c(30, 90, 180, 365)),
+  within_ecog = within_strata(lung, "lgpl/lung.csv", "ph.ecog"),
+  within_cells = within_strata(veteran_factors, "two factors of lgpl/veteran.csv", "celltype"),
   cox_lung_breslow = cox(plain, lung, "lgpl/lung.csv", "breslow"),
   cox_lung_efron = cox(plain, lung, "lgpl/lung.csv", "efron"),
   cox_months_breslow = cox(plain, lung_months, "months of lgpl/lung.csv", "breslow"),

@@ -37,6 +37,7 @@ inline TextColumns ReadColumns(const std::string& name) {
 }
 
 // "lgpl/lung.csv", "months of lgpl/lung.csv", "one group of lgpl/lung.csv": a group in "group";
+// "two factors of lgpl/veteran.csv": treatment and earlier therapy there;
 // "late entries of lgpl/lung.csv": times of entry in "enter".
 inline TextColumns ReadTable(const std::string& description) {
   const size_t of = description.rfind(' ');
@@ -49,6 +50,10 @@ inline TextColumns ReadTable(const std::string& description) {
   if (description.starts_with("months")) {
     for (std::string& time : columns["time"])
       time = std::to_string(static_cast<int>(std::ceil(std::stod(time) / 30)));
+  }
+  if (description.starts_with("two factors")) {
+    for (size_t r = 0; r < columns["group"].size(); ++r)
+      columns["group"][r] = columns.at("trt")[r] + ", " + columns.at("prior")[r];
   }
   if (description.starts_with("late")) {
     for (const std::string& age : columns.at("age"))

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "stats/survival/cox.h"
+#include "stats/survival/cox_robust.h"
 #include "stats/survival/curve.h"
 #include "stats/survival/log_rank.h"
 #include "tests/stats/survival/tables.h"
@@ -82,7 +84,7 @@ TEST(SurvivalTwins, CurvesAreThoseOfR) {
       ExpectCurve(groups[g], wanted["curves"][g]);
     }
   }
-  EXPECT_EQ(curves, 9u);
+  EXPECT_EQ(curves, 13u);
 }
 
 TEST(SurvivalTwins, LogRankIsThatOfR) {
@@ -105,7 +107,43 @@ TEST(SurvivalTwins, LogRankIsThatOfR) {
     }
     ExpectNear(test.chi_square, wanted["chi_square"], 100);
   }
-  EXPECT_EQ(tests, 3u);
+  EXPECT_EQ(tests, 4u);
+}
+
+TEST(SurvivalTwins, LogRankWithinStrataIsThatOfR) {
+  const json all = References();
+  size_t tests = 0;
+  for (const auto& [name, wanted] : all.items()) {
+    if (!wanted.contains("stratified")) continue;
+    SCOPED_TRACE(name);
+    ++tests;
+    const TextColumns columns = testing::ReadTable(wanted["data"]);
+    const std::vector<std::string>& levels = columns.at(wanted["stratum"]);
+    std::map<std::string, std::vector<std::vector<Observation>>> by_level;
+    const std::vector<std::string> groups = wanted["groups"];
+    for (size_t r = 0; r < levels.size(); ++r) {
+      auto& stratum = by_level[levels[r]];
+      stratum.resize(groups.size());
+      const auto g = static_cast<size_t>(
+          std::find(groups.begin(), groups.end(), columns.at("group")[r]) - groups.begin());
+      stratum[g].push_back({std::stod(columns.at("time")[r]), columns.at("status")[r] == "1"});
+    }
+    std::vector<std::vector<std::vector<Observation>>> strata;
+    for (const auto& [level, stratum] : by_level) strata.push_back(stratum);
+    const LogRank test = StratifiedLogRank(strata);
+    const size_t k = groups.size();
+    EXPECT_EQ(test.df + 1, static_cast<int>(k));
+    for (size_t g = 0; g < k; ++g) {
+      const auto i = static_cast<Eigen::Index>(g);
+      EXPECT_EQ(test.observed[g], wanted["observed"][g].get<uint64_t>());
+      ExpectNear(test.expected[i], wanted["expected"][g], 100);
+      for (size_t h = 0; h < k; ++h)
+        ExpectNear(test.variance(i, static_cast<Eigen::Index>(h)), wanted["variance"][g * k + h],
+                   100);
+    }
+    ExpectNear(test.chi_square, wanted["stratified"], 100);
+  }
+  EXPECT_EQ(tests, 2u);
 }
 
 struct CoxCase {
@@ -176,6 +214,12 @@ TEST(SurvivalTwins, CoxIsThatOfR) {
     for (size_t c = 0; c + 1 < proportional.size(); ++c)
       ExpectNear(test.columns[static_cast<Eigen::Index>(c)], proportional[c], 1000);
     ExpectNear(test.all, proportional.back(), 1000);
+    const CoxRobust robust = CoxRobustAt(rows, fit.point, ties);
+    for (size_t c = 0; c < wanted["robust_error"].size(); ++c) {
+      const double error = wanted["robust_error"][c];
+      EXPECT_NEAR(robust.standard_errors[static_cast<Eigen::Index>(c)], error, 1e-7 * error);
+    }
+    ExpectNear(robust.wald_test, wanted["robust_wald"], 1e5);
   }
   EXPECT_EQ(fits, 9u);
 }

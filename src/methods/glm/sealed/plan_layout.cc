@@ -130,17 +130,16 @@ void RequireModel(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
   const study::Position& position = study.Analysis().position;
   const bool known = !spec.law.quasi && spec.law.family != Family::kGamma &&
-                     !(spec.law.family == Family::kPoisson && spec.law.binary) &&
                      spec.law.link == stats::glm::LawOf(spec.law.family).link;
   if (!known) {
     Refuse(study, position,
            fmt::format("level sealed has no family {} with link {}", FamilyName(spec.law),
                        LinkName(spec.law.link)),
-           "take family gaussian, binomial (link logit) or poisson, or, of rows that are not "
-           "split by columns, protocol = \"iterates\"");
+           "take family gaussian, binomial (link logit), poisson or modified-poisson, or, of rows "
+           "that are not split by columns, protocol = \"iterates\"");
   }
-  if (spec.robust() || !spec.weights.empty() || spec.sites > 0) {
-    Refuse(study, position, "level sealed has neither other errors, weights nor effects of sites",
+  if (spec.clustered() || !spec.weights.empty() || spec.sites > 0) {
+    Refuse(study, position, "level sealed has neither clusters, weights nor effects of sites",
            "leave them out, or, of rows that are not split by columns, take protocol = "
            "\"iterates\"");
   }

@@ -8,6 +8,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/exponential.h"
 #include "mpc/functions/logarithm.h"
+#include "mpc/functions/sandwich.h"
 #include "mpc/functions/scoring_path.h"
 #include "mpc/functions/sigmoid.h"
 
@@ -21,6 +22,7 @@ using mpc::WithBound;
 // Of (w o X)' X: the smallest ring (engine shamir) has 127 bits.
 constexpr int kProductBits = 122, kMostWeightBits = 40;
 constexpr int kLogLikelihoodBits = 40;
+constexpr double kLeastOdds = 1 / mpc::kMostMeat;
 constexpr double kLeastProbability = 0x1p-24;  // e^-15 is more
 
 double NumRows(const Shared& values) { return static_cast<double>(values.shape.rows); }
@@ -53,6 +55,23 @@ Shared CutToBits(Engine& engine, Shared value, int fraction_bits) {
   return value;
 }
 
+// Squared residuals where they are within, else 0. within: n x 1, 0 or 1.
+Shared SquaresWithin(Engine& engine, const Task& task, const Shared& residual,
+                     const Shared& within) {
+  Shared square, kept;
+  mpc::ProductRound squares(engine);
+  squares.AddCut(residual, residual, MostSquare(task), SquareBits(task), square);
+  squares.Run();
+  mpc::ProductRound mask(engine);
+  mask.Add(square, within, MostSquare(task), kept);
+  mask.Run();
+  return kept;
+}
+
+Shared OthersOf(Engine& engine, const Shared& bits) {
+  return mpc::PlusConstant(engine, engine.Scale(bits, -1), 1, 1);
+}
+
 RowValues BinomialValues(Engine& engine, const Task& task, const Shared& predictor,
                          const Shared& outcome, bool last) {
   RowValues values;
@@ -66,9 +85,12 @@ RowValues BinomialValues(Engine& engine, const Task& task, const Shared& predict
   if (last) products.Add(outcome, values.mean, 1, happened);
   products.Run();
   if (!last) return values;
-  const double limit = std::exp(-task.units.limits.upper);
-  values.outside =
-      NumOnes(engine, IsBelow(engine, values.weight, limit / ((1 + limit) * (1 + limit))));
+  const double limit =
+      std::max(std::exp(-task.units.limits.upper), task.spec.robust() ? kLeastOdds : 0);
+  const Shared beyond = IsBelow(engine, values.weight, limit / ((1 + limit) * (1 + limit)));
+  values.outside = NumOnes(engine, beyond);
+  if (task.spec.robust())
+    values.squares = SquaresWithin(engine, task, values.residual, OthersOf(engine, beyond));
   const Shared lifted = mpc::Lift(engine, outcome, kMeanBits);
   // 1 - mu - y + 2 y mu.
   const Shared probability = engine.Subtract(engine.Add(other, engine.Scale(happened, 2)), lifted);
@@ -76,6 +98,30 @@ RowValues BinomialValues(Engine& engine, const Task& task, const Shared& predict
   const Shared logs = mpc::Log(engine, positive, kLogLikelihoodBits).front();
   values.logs = WithBound(engine.SumRows(logs), logs.bound * NumRows(logs));
   return values;
+}
+
+// above: predictors that are capped.
+void AddPoissonSquares(Engine& engine, const Task& task, const Shared& above, RowValues& values) {
+  const double most = MostSquare(task);
+  Shared square, mean;
+  mpc::ProductRound squares(engine);
+  squares.AddCut(values.residual, values.residual, most, SquareBits(task), square);
+  squares.AddCut(values.mean, values.mean.bound, SquareBits(task), mean);
+  squares.Run();
+  const double most_mean = mean.bound * mpc::kMostMeat;
+  const Shared limits =
+      WithBound(engine.Scale(mean, static_cast<Int128>(mpc::kMostMeat)), most_mean);
+  const std::vector<Shared> room = {WithBound(engine.Subtract(limits, square), most_mean + most)};
+  const Shared far = AsNumbers(engine, mpc::IsNegative(engine, room).front());
+  Shared both;
+  mpc::ProductRound union_of(engine);
+  union_of.Add(far, above, 1, both);
+  union_of.Run();
+  const Shared beyond = WithBound(engine.Subtract(engine.Add(far, above), both), 1);
+  values.outside = NumOnes(engine, beyond);
+  mpc::ProductRound mask(engine);
+  mask.Add(square, OthersOf(engine, beyond), most, values.squares);
+  mask.Run();
 }
 
 RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predictor,
@@ -98,7 +144,9 @@ RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predicto
                           std::exp(cap) * (1 + 0x1p-30) + 0x1p-30);
   values.residual = ResidualOf(engine, outcome, values.mean);
   values.weight = CutToBits(engine, values.mean, WeightBits(task));
-  if (last) values.outside = NumOnes(engine, above);
+  if (!last) return values;
+  values.outside = NumOnes(engine, above);
+  if (task.spec.robust()) AddPoissonSquares(engine, task, above, values);
   return values;
 }
 
@@ -107,6 +155,37 @@ RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predicto
 int WeightBits(const Task& task) {
   const int room = kProductBits - task.units.row_bits - task.units.weight_bits - 2 * kColumnBits;
   return std::min(kMostWeightBits, room);
+}
+
+double MostSquare(const Task& task) {
+  const Spec& spec = task.spec;
+  if (spec.law.family == stats::glm::Family::kBinomial) return 1;
+  // The residuals' sum of squares is at most that of the outcome, which is in [-1, 1].
+  if (spec.law.family == stats::glm::Family::kGaussian) return std::ldexp(1, task.units.row_bits);
+  const double most_mean = std::exp(task.units.limits.upper) + 1;
+  return std::pow(std::max(most_mean, spec.outcome.upper), 2);
+}
+
+int SquareBits(const Task& task) {
+  const int bits = static_cast<int>(std::ceil(std::log2(MostSquare(task))));
+  return std::min(kMostWeightBits, kProductBits - task.units.row_bits - bits - 2 * kColumnBits);
+}
+
+RowValues GaussianSquares(Engine& engine, const Task& task, const Shared& predictor,
+                          const Shared& outcome) {
+  RowValues values;
+  values.residual = WithBound(engine.Subtract(outcome, predictor), outcome.bound + predictor.bound);
+  const double most_of_any = values.residual.bound * values.residual.bound;
+  Shared square;
+  mpc::ProductRound squares(engine);
+  squares.AddCut(values.residual, values.residual, most_of_any, SquareBits(task), square);
+  squares.Run();
+  const Shared within = IsBelow(engine, square, MostSquare(task));
+  values.outside = NumOnes(engine, OthersOf(engine, within));
+  mpc::ProductRound mask(engine);
+  mask.Add(square, WithBound(within, 1), MostSquare(task), values.squares);
+  mask.Run();
+  return values;
 }
 
 RowValues ValuesAt(Engine& engine, const Task& task, const Shared& predictor, const Shared& outcome,

@@ -9,7 +9,9 @@
 #include "methods/glm/sealed/row_values.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
+#include "mpc/functions/sandwich.h"
 #include "mpc/functions/scoring_path.h"
+#include "stats/glm/likelihood.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -141,8 +143,8 @@ Shared SealedSums::Score(const std::vector<Shared>& values, int fraction_bits) {
   return score;
 }
 
-Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted) {
-  const double most = std::ldexp(1.0, task_.units.weight_bits);
+Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted, double most,
+                               int fraction_bits) {
   mpc::ProductRound round(engine_);
   std::vector<std::vector<std::vector<Shared>>> products(blocks_.size());
   for (size_t b = 0; b < blocks_.size(); ++b) {
@@ -167,11 +169,33 @@ Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted
     const Shared ordered = engine_.SelectRows(engine_.Concatenate(rows, true), places);
     by_block.push_back(engine_.SelectRows(engine_.Transpose(ordered), places));
   }
-  Shared information = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)), 1);
+  const double bound = std::ldexp(most, -task_.units.weight_bits);
+  Shared information = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)), bound);
   mpc::CutRound cut(engine_);
-  cut.Add(information, kSealedInformationBits, 1);
+  cut.Add(information, fraction_bits, bound);
   cut.Run();
   return information;
+}
+
+Shared SealedSums::Weighted(const Shared& weights, double most, int fraction_bits) {
+  const std::vector<Shared> by_block = ByBlock(weights);
+  mpc::ProductRound round(engine_);
+  std::vector<std::vector<Shared>> weighted(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    weighted[b].resize(blocks_[b].parts.size());
+    for (size_t p = 0; p < weighted[b].size(); ++p)
+      round.Add(by_block[b], blocks_[b].parts[p].operand, weights.bound, weighted[b][p]);
+  }
+  round.Run();
+  std::vector<std::vector<Operand>> operands(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b)
+    operands[b].assign(weighted[b].begin(), weighted[b].end());
+  return Information(operands, most, fraction_bits);
+}
+
+// At most kMostMeat J in every direction (row_values.h), and J at most 1.
+Shared SealedSums::Meat(const Shared& squares) {
+  return WithBound(Weighted(squares, MostSquare(task_), mpc::kMeatBits), mpc::kMostMeat);
 }
 
 Shared SealedSums::LeftOut() {
@@ -207,23 +231,12 @@ SharedSums SealedSums::At(const Shared& point, bool last) {
   if (gaussian()) return GaussianAt(point, last);
   const RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
   SharedSums sums;
-  const std::vector<Shared> residuals = ByBlock(values.residual), weights = ByBlock(values.weight);
-  mpc::ProductRound round(engine_);
-  std::vector<std::vector<Shared>> weighted(blocks_.size());
-  for (size_t b = 0; b < blocks_.size(); ++b) {
-    weighted[b].resize(blocks_[b].parts.size());
-    for (size_t p = 0; p < weighted[b].size(); ++p) {
-      round.Add(weights[b], blocks_[b].parts[p].operand, values.weight.bound, weighted[b][p]);
-    }
-  }
-  round.Run();
-  std::vector<std::vector<Operand>> operands(blocks_.size());
-  for (size_t b = 0; b < blocks_.size(); ++b)
-    operands[b].assign(weighted[b].begin(), weighted[b].end());
-  sums.information = Information(operands);
-  sums.score = Score(residuals, kSealedScoreBits);
+  sums.information =
+      Weighted(values.weight, std::ldexp(1.0, task_.units.weight_bits), kSealedInformationBits);
+  sums.score = Score(ByBlock(values.residual), kSealedScoreBits);
   if (!last) return sums;
   sums.outside = values.outside;
+  if (task_.spec.robust()) sums.meat = Meat(values.squares);
   sums.fit = task_.spec.law.family == Family::kBinomial ? BinomialFit(values.logs)
                                                         : PoissonFit(point, values.mean);
   return sums;
@@ -244,7 +257,7 @@ void SealedSums::MakeGaussian() {
   const auto most = static_cast<double>(rows_);
   squares_ = AddedUp(engine_, squares, most);
   sum_ = WithBound(engine_.SumRows(outcome_), most);
-  moments_ = Information(columns);
+  moments_ = Information(columns, std::ldexp(1.0, task_.units.weight_bits), kSealedInformationBits);
   products_ = Score(ByBlock(outcome_), kSealedScoreBits);
 }
 
@@ -274,8 +287,14 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
   cut.Run();
   sums.pearson = WithBound(engine_.Subtract(whole, twice), task_.units.most_pearson);
   if (!last) return sums;
-  // Nothing is beyond limits: what is not within bounds fails in the step.
-  sums.outside = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 1);
+  if (task_.spec.robust()) {
+    const RowValues values = GaussianSquares(engine_, task_, Predictor(point), outcome_);
+    sums.outside = values.outside;
+    sums.meat = Meat(values.squares);
+  } else {
+    // Nothing is beyond limits: what is not within bounds fails in the step.
+    sums.outside = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 1);
+  }
   const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
   std::vector<Shared> numbers = {mpc::TimesPowerOfTwo(sums.pearson, task_.units.row_bits), sum_};
   mpc::CutRound fit(engine_);
@@ -363,7 +382,8 @@ Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
   // A row that is left out has a mean of 1.
   const Shared kept = subtract(terms[2], lifted(LeftOut()));
   const Shared half = add(subtract(subtract(logs, terms[0]), outcomes), kept);
-  std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), most), terms[3]};
+  std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), most)};
+  if (HasConstant(task_.spec.law)) numbers.push_back(terms[3]);
   if (task_.spec.intercept) {
     numbers.insert(numbers.end(), {logs, outcomes, terms[4]});
   } else {

@@ -4,6 +4,8 @@
 //           I = (w o X)' X in the blocks of their operands, above the diagonal only. Gaussian: X' X,
 //           X' y and y' y once, and at a point U = X' y - (X' X) b and the residual sum of squares
 //           y' y - b' (X' y + U).
+// Robust    errors: the meat (r^2 o X)' X at the end, of the squares of row_values.h; gaussian models have
+//           a linear predictor there for it.
 // Fit       As fit_numbers.h wants it. Rows that do not take part have eta = 0 and y = 0, and add a
 //           known number each, which is taken away.
 // Precision J 2^-64, U 2^-54 beside what row values err by.
@@ -39,7 +41,12 @@ class SealedSums {
   mpc::Shared Predictor(const mpc::Shared& point);
   // X' v of a column by block, and X' V of what is multiplied with each part; divided (task.h).
   mpc::Shared Score(const std::vector<mpc::Shared>& values, int fraction_bits);
-  mpc::Shared Information(const std::vector<std::vector<mpc::Operand>>& weighted);
+  // Each at most `most` for a row; cut to fraction_bits.
+  mpc::Shared Information(const std::vector<std::vector<mpc::Operand>>& weighted, double most,
+                          int fraction_bits);
+  // (w o X)' X of a number w for each row.
+  mpc::Shared Weighted(const mpc::Shared& weights, double most, int fraction_bits);
+  mpc::Shared Meat(const mpc::Shared& squares);
   std::vector<mpc::Shared> ByBlock(const mpc::Shared& values);
   mpc::Shared PerRow(const mpc::Shared& sum, double bound);
 

@@ -4,6 +4,7 @@
 
 #include "methods/survival/cox/study.h"
 #include "run/rehearse/rehearsal.h"
+#include "stats/survival/cox_robust.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -44,7 +45,12 @@ class CoxComparison {
     CompareLastStep();
     if (!model_.converged || !fit.converged) return;
     const CoxSums sums = SumsAt(opened_.points.back());
-    const VectorXd errors = Inverse(sums).diagonal().cwiseSqrt();
+    const bool robust = task_.spec.robust;
+    const stats::survival::CoxRobust sandwich =
+        robust ? CoxRobustAt(rows_, opened_.points.back(), task_.spec.ties)
+               : stats::survival::CoxRobust{};
+    const VectorXd errors =
+        robust ? sandwich.standard_errors : VectorXd(Inverse(sums).diagonal().cwiseSqrt());
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", maximum", opened_.points.back()[i], fit.point[i],
                 kSettled * opened_.estimate_steps[i]);
@@ -61,7 +67,8 @@ class CoxComparison {
     AddOnGrid("log-likelihood without terms", model_.totals[0], fit.null_log_likelihood, on_grid);
     AddOnGrid("log-likelihood", model_.totals[1], sums.log_likelihood, on_grid);
     AddOnGrid("score test", model_.totals[2], fit.score_test, on_grid);
-    AddOnGrid("Wald's test", model_.totals[3], at.dot(sums.information * at), on_grid);
+    AddOnGrid("Wald's test", model_.totals[3],
+              robust ? sandwich.wald_test : at.dot(sums.information * at), on_grid);
     if (model_.proportional) CompareProportional(at, on_grid);
   }
 

@@ -53,7 +53,7 @@ study::DocumentTable CoxTestTable(const CoxSpec& spec, const CoxResult& result) 
         {name, test.chi_square, static_cast<double>(spec.columns.size()), test.p_value});
   };
   add("likelihood ratio", result.likelihood_ratio);
-  add("Wald", result.wald);
+  if (result.wald) add(spec.robust ? "Wald, robust" : "Wald", *result.wald);
   add("score", result.score);
   return table;
 }
@@ -144,11 +144,13 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
   Json strata = Json::array();
   if (!spec.stratum.empty()) strata.push_back(spec.stratum);
   if (spec.by_site) strata.push_back(kSite);
-  Json json = {{"formula", spec.formula},  {"model", kCoxModel},
-               {"ties", NameOfTies(spec)}, {"strata", std::move(strata)},
-               {"cell", spec.grid.width},  {"converged", result.converged},
-               {"steps", spec.steps},      {"confidence", spec.confidence},
-               {"rows", result.rows},      {"events", result.events}};
+  Json json = {
+      {"formula", spec.formula},       {"model", kCoxModel},
+      {"ties", NameOfTies(spec)},      {"errors", spec.robust ? kRobustErrors : kModelErrors},
+      {"strata", std::move(strata)},   {"cell", spec.grid.width},
+      {"converged", result.converged}, {"steps", spec.steps},
+      {"confidence", spec.confidence}, {"rows", result.rows},
+      {"events", result.events}};
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
@@ -162,7 +164,7 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
                    {"log_likelihood", result.log_likelihood},
                    {"aic", result.aic},
                    {"likelihood_ratio", test(result.likelihood_ratio)},
-                   {"wald", test(result.wald)},
+                   {"wald", result.wald ? test(*result.wald) : Json()},
                    {"score", test(result.score)},
                    {"proportional", ProportionalJson(spec, result)}};
   }
@@ -178,7 +180,8 @@ study::DocumentSection NotConverged(const CoxResult& result) {
   section.heading = "Not converged";
   section.paragraphs.emplace_back(
       "There are no estimates: after the last step the score was not zero, a linear predictor was "
-      "beyond all bounds, or a column became collinear. The points below are steps on the way and "
+      "beyond all bounds, a column became collinear, or a robust standard error was more than 32 "
+      "times that of the model. The points below are steps on the way and "
       "not estimates of anything.");
   if (!result.moving.empty()) {
     std::string names;
@@ -211,14 +214,24 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   study::DocumentSection coefficients;
   coefficients.heading = "Hazard ratios";
   coefficients.paragraphs.push_back(spec.formula + ", Cox's proportional hazards, ties by " +
-                                    (spec.most_ties > 1 ? "Efron." : "Breslow."));
+                                    (spec.most_ties > 1 ? "Efron" : "Breslow") +
+                                    (spec.robust ? "; robust standard errors." : "."));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
   coefficients.intervals.push_back(HazardPlot(result));
   coefficients.paragraphs.push_back(fmt::format(
-      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard error; "
+      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard "
+      "error{}; "
       "intervals and ratios are computed from the rounded numbers. Numbers of rows and events are "
       "exact.",
-      task.grid_bits));
+      task.grid_bits,
+      spec.robust ? " (estimates of the model's, robust errors of their own)" : ""));
+  if (spec.robust) {
+    coefficients.paragraphs.emplace_back(
+        "The likelihood ratio and score tests are of the model; standard errors and Wald's test "
+        "hold "
+        "in large samples also where hazards are not proportional. All of them take the rows for "
+        "independent.");
+  }
   for (const std::string& warning : result.warnings) coefficients.paragraphs.push_back(warning);
   study::DocumentSection fit;
   fit.heading = "Fit";

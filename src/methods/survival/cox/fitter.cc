@@ -253,6 +253,7 @@ void CoxFitter::SumAt(const Eigen::VectorXd& point) {
     return WithBound(engine_.Subtract(mpc::FromUpperTriangle(engine_, squares[w], p), crossed[w]),
                      most_);
   };
+  terms_ = {events_, gone_, shares[0], means, weighted[0]};
   score_ = WithBound(engine_.Subtract(event_sums_, of_events[0]), 2 * most_);
   information_ = information(0);
   if (count == 1) return;
@@ -264,11 +265,16 @@ void CoxFitter::SumAt(const Eigen::VectorXd& point) {
   timed_.unit_bits = unit_bits_;
 }
 
-void CoxFitter::Solve(Engine& engine, std::optional<int> point) {
+mpc::ScoringSums CoxFitter::Sums() const {
   mpc::ScoringSums sums;
   sums.information = WithBound(mpc::TimesPowerOfTwo(information_, -unit_bits_), 1);
   sums.score = WithBound(mpc::TimesPowerOfTwo(score_, -unit_bits_), 2);
   sums.unit_bits = unit_bits_;
+  return sums;
+}
+
+void CoxFitter::Solve(Engine& engine, std::optional<int> point) {
+  mpc::ScoringSums sums = Sums();
   if (point) sums.next = {NumbersOf(at_), task_.GridBitsOf(*point)};
   const bool first = failures_.payload == nullptr;
   solved_ = mpc::SolveStep(engine, sums, first ? nullptr : &solved_);
@@ -354,31 +360,48 @@ void CoxFitter::OpenPoint(int point) {
   if (opened.learned) fitted_.points.push_back(at_);
 }
 
+RobustErrors CoxFitter::FindRobustErrors(const Shared& holds) {
+  const RobustTask task{task_.cells, task_.holders, task_.spec.most_ties, task_.num_columns(),
+                        unit_bits_};
+  LeavingSums own;
+  if (HoldsRows()) own = LeavingSumsAt(own_, task_.cells, at_, ByEfron());
+  const Shared meat = RobustMeat(engine_, task, terms_, own);
+  return SolveRobust(engine_, task, meat, Sums(), at_, solved_, holds);
+}
+
 CoxFitted CoxFitter::Finish() {
-  const bool proportional = task_.spec.proportional;
+  const bool robust = task_.spec.robust, proportional = task_.spec.proportional;
   if (proportional) TimeEvents();
   SumAt(at_);
   Shared likelihood, wald, holds;
-  const std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, {}); },
-                                        [&](Engine& e) { likelihood = LogLikelihood(e); },
-                                        [&](Engine& e) { wald = WaldTest(e); }};
+  std::vector<mpc::Task> tasks = {[&](Engine& e) { Solve(e, {}); },
+                                  [&](Engine& e) { likelihood = LogLikelihood(e); }};
+  if (!robust) tasks.emplace_back([&](Engine& e) { wald = WaldTest(e); });
   mpc::Together(engine_, tasks);
   const auto converged = [&](Engine& e) {
     return mpc::Converged(e, solved_, NumbersOf(fitted_.estimate_steps), failures_);
   };
-  std::vector<Shared> parts = {null_likelihood_, likelihood, score_test_, wald};
+  if (robust || proportional) holds = converged(engine_);
   double most_total = MostOfTests(task_);
+  Shared variances = solved_.variances;
+  if (robust) {
+    const RobustErrors errors = FindRobustErrors(holds);
+    variances = errors.variances;
+    wald = errors.wald;
+    holds = errors.holds;
+    most_total = std::max(most_total, wald.bound);
+  }
+  std::vector<Shared> parts = {null_likelihood_, likelihood, score_test_, wald};
   ProportionalTests tests;
   if (proportional) {
-    holds = converged(engine_);
     tests = TestProportional(engine_, timed_, solved_, holds);
     parts.push_back(tests.tests);
     most_total = std::max(most_total, MostOfProportional(task_.num_columns(), unit_bits_));
   }
   const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
   const mpc::ErrorsOnGrid told =
-      mpc::OnErrorGrid(engine_, solved_.variances, &totals, most_total, task_.grid_bits,
-                       [&](Engine& e) { return proportional ? holds : converged(e); });
+      mpc::OnErrorGrid(engine_, variances, &totals, most_total, task_.grid_bits,
+                       [&](Engine& e) { return robust || proportional ? holds : converged(e); });
   std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
                                 told.reached, told.errors, told.totals};
   if (proportional) opened.push_back(tests.valid);

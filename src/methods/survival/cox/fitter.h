@@ -7,8 +7,9 @@
 //                  release rule. To the receiver, or to all where the study says so, whether the fit
 //                  converged, the numbers of rows and of events; and if it converged standard errors
 //                  on their own grid and, on an absolute one, the partial log-likelihood at 0 and at the
-//                  estimates, the score test and Wald's, else zeros. Where they are asked for also the
-//                  tests of proportional hazards (proportional.h), and whether they are valid.
+//                  estimates, the score test and Wald's, else zeros. Where they are asked for standard
+//                  errors are robust (robust.h), and Wald's test is by these. Where they are asked for
+//                  also the tests of proportional hazards (proportional.h), and whether they are valid.
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; events, and rows without one, at least min_cell; all of this over all
@@ -26,7 +27,8 @@
 //                  the step by scoring_step.h, so that no sum of a cell opens: the difference of two of
 //                  them is one person's x. By Efron each cell is taken apart into one term for each
 //                  event that it may have (ties.h), and the above is over terms.
-// Convergence      scoring_path.h; and no row has a predictor beyond kMostPredictor. Else more steps are
+// Convergence      scoring_path.h; and no row has a predictor beyond kMostPredictor, and robust errors are
+//                  within robust.h. Else more steps are
 //                  needed, or there is no maximum (a covariate that orders the events).
 // Error            S: 2^-41 for every row; r: 2^-52 absolute and 2^-40 relative; m: 2^-40; I: 2^-64 in
 //                  units of 2^unit_bits.
@@ -36,7 +38,8 @@
 //                  Reciprocal of a number for each cell, p products with a cut for each cell, two Gram
 //                  products over the cells, SolveStep and release_grid.h; beside the first and the last
 //                  step Log of a number for each cell. By Efron ties.h, terms in the place of cells, the
-//                  inputs twice, and a product with a cut for each of their numbers and term.
+//                  inputs twice, and a product with a cut for each of their numbers and term. Of robust
+//                  errors once what robust.h says.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
 
@@ -44,6 +47,7 @@
 #include <vector>
 
 #include "methods/survival/cox/proportional.h"
+#include "methods/survival/cox/robust.h"
 #include "methods/survival/cox/rows.h"
 #include "mpc/functions/scoring_path.h"
 #include "run/method/row_holder.h"
@@ -54,7 +58,8 @@ inline constexpr char kCoxDisclosure[] = "disclosure", kIndependence[] = "indepe
                       kIterates[] = "iterates", kEstimatesRelease[] = "estimates",
                       kFitRelease[] = "fit";
 inline constexpr int kFirstGridBits = 2, kPathGridBits = 4;
-// log L at 0 and at the estimates, score test, Wald's; then, where they are asked for, the tests of
+// log L at 0 and at the estimates, score test, Wald's (of robust errors by their covariance, kNoTest where
+// that is singular); then, where they are asked for, the tests of
 // proportional hazards, of each column and of all.
 inline constexpr size_t kCoxTotals = 4;
 inline constexpr uint64_t kMostCoxRows = uint64_t{1} << 22;
@@ -123,8 +128,10 @@ class CoxFitter {
   void TimeEvents();
   mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);
+  mpc::ScoringSums Sums() const;
   // point: that is to open next, or none.
   void Solve(mpc::Engine& engine, std::optional<int> point);
+  RobustErrors FindRobustErrors(const mpc::Shared& holds);
   mpc::Shared LogLikelihood(mpc::Engine& engine);
   mpc::Shared ScoreTest();
   mpc::Shared WaldTest(mpc::Engine& engine);
@@ -143,7 +150,8 @@ class CoxFitter {
   // Of the last point: the events times g and times g^2, terms x 1.
   std::vector<mpc::Shared> weights_;
   TimedSums timed_;
-  mpc::Shared at_risk_;              // S0
+  mpc::Shared at_risk_;  // S0
+  CoxTerms terms_;
   mpc::Shared score_, information_;  // U; I at kInformationBits - unit_bits_
   mpc::Shared outside_;              // 1 x 1
   mpc::Shared failures_, null_likelihood_, score_test_;

@@ -20,7 +20,8 @@ std::string ToldName(const CoxStudy& study) {
 std::string CoxModelText(const CoxSpec& spec) {
   std::string text =
       fmt::format("{}: Cox's proportional hazards, {} columns", spec.formula, spec.columns.size());
-  return spec.by_site ? text + ", a baseline for each holder" : text;
+  if (spec.by_site) text += ", a baseline for each holder";
+  return spec.robust ? text + ", robust standard errors" : text;
 }
 
 }  // namespace
@@ -46,11 +47,12 @@ double CoxOpenedBits(const CoxStudy& study) {
 study::PlanBits CoxBits(const CoxStudy& study, double opened) {
   const bool left_out =
       LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
-  // Of the patterns without times and strata, which are fewer.
+  // Of the patterns without times and strata, which are fewer; of robust errors, which tell the rows of
+  // a pattern apart by outcome, without these, too.
   const run::CovariateTable table{
       run::LeastUnknown(
           study, run::PatternColumnsOf(study, study.factors, study.task.spec.covariates), left_out),
-      false};
+      study.task.spec.robust};
   return run::BitsAgainst(opened, {table}, study.task.grid_bits);
 }
 
@@ -74,9 +76,10 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
            "all", "exact", 1, mpc::kEverybody, point},
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
-                       "converged {} standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's{} on one of 2^-{}",
-                       p, task.grid_bits,
+                       "converged {} {}standard errors on a grid of 2^-{} of themselves and two "
+                       "partial log-likelihoods, the score test and Wald's{}{} on one of 2^-{}",
+                       p, task.spec.robust ? "robust " : "", task.grid_bits,
+                       task.spec.robust ? " (or that there is none)" : "",
                        task.spec.proportional ? " and tests of proportional hazards" : "",
                        task.grid_bits),
            ToldName(study), "exact", 1, task.to, task.num_of_fit()}};
@@ -145,8 +148,9 @@ std::vector<std::string> CoxStudy::Warnings() const {
 std::vector<study::PlanExposure> CoxStudy::Exposures() const {
   const uint64_t p = task.num_columns();
   const auto points = static_cast<uint64_t>(task.spec.steps);
-  // Score, information and likelihood at every point.
-  const uint64_t statistics = (points + 1) * (p * (p + 3) / 2 + 1);
+  // Score, information and likelihood at every point; at the last what robust errors are made of.
+  const uint64_t statistics =
+      (points + 1) * (p * (p + 3) / 2 + 1) + (task.spec.robust ? p * (p + 1) / 2 : 0);
   study::PlanExposure path;
   path.of = fmt::format("{} and {}", kIterates, kEstimatesRelease);
   path.to = "all";

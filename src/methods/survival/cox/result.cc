@@ -57,7 +57,13 @@ CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
   result.aic = 2 * static_cast<double>(p) - 2 * model.totals[1];
   result.likelihood_ratio = CoxTestOf(2 * (model.totals[1] - model.totals[0]), p);
   result.score = CoxTestOf(model.totals[2], p);
-  result.wald = CoxTestOf(model.totals[3], p);
+  // On the grid kNoTest is itself.
+  if (!spec.robust || model.totals[3] > kNoTest / 2) result.wald = CoxTestOf(model.totals[3], p);
+  if (!result.wald) {
+    result.warnings.emplace_back(
+        "There is no Wald test of all terms: in some direction of the columns the rows differ too "
+        "little in what they add to the score.");
+  }
   for (size_t c = 0; model.proportional && c <= p; ++c)
     result.proportional.push_back(CoxTestOf(model.totals[kCoxTotals + c], c < p ? 1 : p));
   if (spec.proportional && !model.proportional) {

@@ -1,6 +1,7 @@
 // What a fit says, in the units of the study's variables, from what opened.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,8 @@ struct CoxResult {
   uint64_t rows = 0, events = 0;
   std::vector<CoxCoefficient> coefficients;  // none where it did not converge
   double null_log_likelihood = 0, log_likelihood = 0, aic = 0;
-  CoxTest likelihood_ratio, score, wald;
+  CoxTest likelihood_ratio, score;
+  std::optional<CoxTest> wald;  // none where a robust covariance is singular
   // Of proportional hazards: of each column, then of all; empty where they are not asked for or could
   // not be computed.
   std::vector<CoxTest> proportional;

@@ -103,17 +103,24 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
 
 namespace {
 
-// w, w x and the upper triangle of w xx', each rounded to kRiskBits.
-void Weigh(double weight, const Eigen::RowVectorXd& x, std::vector<Int128>& values) {
+// w, w x and the upper triangle of w xx', each rounded to kRiskBits: by llrint, which is fast, where
+// weights are at most e^kMostPredictor.
+template <typename Round>
+void Weigh(double weight, const Eigen::RowVectorXd& x, Round round, std::vector<Int128>& values) {
   size_t next = 0;
-  const auto add = [&](double value) {
-    values[next++] = std::llrint(std::ldexp(value, kRiskBits));
-  };
+  const auto add = [&](double value) { values[next++] = round(value); };
   add(weight);
   for (Index a = 0; a < x.size(); ++a) add(weight * x[a]);
   for (Index a = 0; a < x.size(); ++a) {
     for (Index b = a; b < x.size(); ++b) add(weight * x[a] * x[b]);
   }
+}
+
+Int128 RoundedRisk(double value) { return std::llrint(std::ldexp(value, kRiskBits)); }
+Int128 RoundedSquare(double value) { return mpc::EncodeFixed(value, kRiskBits); }
+
+double WeightOf(double predictor) {
+  return std::exp(std::clamp(predictor, -kMostPredictor, kMostPredictor));
 }
 
 }  // namespace
@@ -130,7 +137,7 @@ RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::Vec
   for (Index i = 0; i < predictor.size(); ++i) {
     const auto row = static_cast<size_t>(i);
     if (std::abs(predictor[i]) > kMostPredictor) ++risk.outside;
-    Weigh(std::exp(std::clamp(predictor[i], -kMostPredictor, kMostPredictor)), rows.x.row(i), own);
+    Weigh(WeightOf(predictor[i]), rows.x.row(i), RoundedRisk, own);
     const auto add = [&](std::vector<Int128>& sums, size_t place, int sign) {
       for (size_t k = 0; k < width; ++k) sums[place * width + k] += sign * own[k];
     };
@@ -144,6 +151,36 @@ RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::Vec
       risk.sums[place * width + k] += risk.sums[(place + 1) * width + k];
   }
   return risk;
+}
+
+LeavingSums LeavingSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point,
+                          bool apart) {
+  const auto p = static_cast<size_t>(point.size());
+  const size_t width = NumRiskSums(p);
+  LeavingSums leaving;
+  leaving.events.resize(cells.count() * p);
+  for (std::vector<Int128>* sums : {&leaving.weighted, &leaving.squared, &leaving.others})
+    sums->resize(apart || sums != &leaving.others ? cells.count() * width : 0);
+  leaving.event_squares.setZero(point.size(), point.size());
+  std::vector<Int128> own(width);
+  const Eigen::VectorXd predictor = rows.x * point;
+  for (Index i = 0; i < predictor.size(); ++i) {
+    const size_t place = rows.place[static_cast<size_t>(i)];
+    const bool event = rows.event[static_cast<size_t>(i)] != 0;
+    const double weight = WeightOf(predictor[i]);
+    const Eigen::RowVectorXd x = rows.x.row(i);
+    const auto add = [&](double weighs, std::vector<Int128>& sums) {
+      Weigh(weighs, x, RoundedSquare, own);
+      for (size_t k = 0; k < width; ++k) sums[place * width + k] += own[k];
+    };
+    add(weight * weight, apart && !event ? leaving.others : leaving.squared);
+    if (!event) continue;
+    add(weight, leaving.weighted);
+    for (size_t k = 0; k < p; ++k)
+      leaving.events[place * p + k] += mpc::EncodeFixed(x[static_cast<Index>(k)], kRiskBits);
+    leaving.event_squares += x.transpose() * x;
+  }
+  return leaving;
 }
 
 stats::survival::CoxRows PooledCoxRows(const CoxCells& cells,

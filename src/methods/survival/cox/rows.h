@@ -64,6 +64,19 @@ struct RiskSums {
 };
 RiskSums RiskSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point);
 
+// Of robust errors (robust.h): over the rows that leave in each cell, with the event or without. Row by
+// row of cells x columns, at kRiskBits.
+struct LeavingSums {
+  std::vector<Int128> events;     // x of who has the event: p
+  std::vector<Int128> weighted;   // w (1, x, xx') of who has it: NumRiskSums(p)
+  std::vector<Int128> squared;    // w^2 (1, x, xx'); apart: of who has it
+  std::vector<Int128> others;     // apart: of who has not; else empty
+  Eigen::MatrixXd event_squares;  // xx' over all events, p x p
+};
+// apart: whether events are squared apart from the others, as by Efron. No times of entry.
+LeavingSums LeavingSumsAt(const CoxRows& rows, const CoxCells& cells, const Eigen::VectorXd& point,
+                          bool apart);
+
 // All rows together as stats/survival/cox.h has them, with cells as times.
 stats::survival::CoxRows PooledCoxRows(const CoxCells& cells,
                                        const std::vector<CoxRows>& by_holder);

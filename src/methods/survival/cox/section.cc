@@ -43,34 +43,14 @@ void ReadEntry(const TableReader& reader, const LocatedText& text, const data::F
 
 void ReadStratum(const TableReader& reader, const LocatedText& text, const data::Formula& formula,
                  const StudyFile& study, CoxSpec& spec) {
-  for (const data::FormulaAtom& atom : formula.strata) {
-    if (atom.name == kSite && study.dictionary.Find(kSite) == nullptr && !spec.by_site) {
-      spec.by_site = true;
-      continue;
-    }
-    if (atom.function != data::FormulaAtom::Function::kNone || !spec.stratum.empty()) {
-      reader.Fail(text.position, fmt::format("strata({}) is not understood", atom.text),
-                  "name one factor, and site where every holder is a stratum: strata(arm) + "
-                  "strata(site); others are made by [[derived]] with transform = \"cut\"");
-    }
-    const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
-    const data::ColumnSchema& schema =
-        study::FindVariable(reader, {atom.name, text.position}, "formula", factors);
-    if (!data::HasLevels(schema.type)) {
-      reader.Fail(
-          text.position, fmt::format("the stratum {} has no levels", atom.name),
-          "a stratum is a factor: make one of this variable by [[derived]] with transform = "
-          "\"cut\"");
-    }
-    spec.stratum = schema.name;
-    spec.num_levels = schema.levels.size();
-    std::string source = schema.name;
-    for (const data::DerivedVariable& derived : study.derived) {
-      if (derived.name == schema.name) source = derived.from;
-    }
-    if (std::find(spec.variables.begin(), spec.variables.end(), source) == spec.variables.end())
-      spec.variables.push_back(source);
-  }
+  const FormulaStrata strata = ReadStrata(reader, text, formula, study);
+  spec.by_site = strata.by_site;
+  if (!strata.factor) return;
+  spec.stratum = strata.factor->schema.name;
+  spec.num_levels = strata.factor->schema.levels.size();
+  const std::string& source = strata.factor->source;
+  if (std::find(spec.variables.begin(), spec.variables.end(), source) == spec.variables.end())
+    spec.variables.push_back(source);
 }
 
 void ReadModel(const TableReader& reader, const StudyFile& study, CoxSpec& spec) {
@@ -130,6 +110,15 @@ void ReadProportional(const TableReader& reader, CoxSpec& spec) {
   spec.proportional = reader.Choice(*test, "ph_test", {kIdentity, kNone}) == kIdentity;
 }
 
+void ReadCoxErrors(const TableReader& reader, CoxSpec& spec) {
+  const auto errors = reader.OptionalText("errors");
+  if (!errors) return;
+  spec.robust = reader.Choice(*errors, "errors", {kModelErrors, kRobustErrors}) == kRobustErrors;
+  if (!spec.robust || spec.entry.empty()) return;
+  reader.Fail(errors->position, "robust errors with times of entry are not here",
+              "take errors = \"model\", or Surv(time, event)");
+}
+
 void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
@@ -163,6 +152,7 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   RequireSize(reader, study, spec);
   ReadCoxSteps(reader, spec);
   ReadProportional(reader, spec);
+  ReadCoxErrors(reader, spec);
   spec.confidence = ReadConfidence(reader);
   if (reader.Has("report")) {
     reader.Fail(reader.PositionOf("report"), "a Cox model has no report times",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/model_columns.h"
+#include "methods/survival/spec.h"
 #include "methods/survival/time_grid.h"
 #include "stats/survival/cox.h"
 
@@ -16,10 +17,8 @@ inline constexpr char kCoxModel[] = "cox";          // as study files name it
 inline constexpr char kCoxProtocol[] = "iterates";  // its level: points open, rounded
 inline constexpr char kEstimates[] = "estimates";   // what it releases
 inline constexpr char kIdentity[] = "identity", kNone[] = "none";  // g of the test
+inline constexpr char kModelErrors[] = "model", kRobustErrors[] = "robust";
 inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
-
-// The word in strata(site): every holder is a stratum.
-inline constexpr char kSite[] = "site";
 
 // Columns are without an intercept, which the baseline hazard is.
 struct CoxSpec : data::ModelColumns {
@@ -35,6 +34,7 @@ struct CoxSpec : data::ModelColumns {
   size_t most_ties =
       1;  // events in a cell that count one after the other: by Efron, else all at once
   bool proportional = false;  // whether hazards are so is tested
+  bool robust = false;        // the standard errors (robust.h)
   int steps = 5;              // from 0
   double confidence = 0.95;
   bool told_to_all = false;

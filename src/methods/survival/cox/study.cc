@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "methods/survival/cox/document.h"
 #include "methods/survival/section.h"
+#include "methods/survival/task.h"
 #include "report/document_report.h"
 
 namespace partita::methods::survival {
@@ -106,12 +107,7 @@ CoxStudy PrepareCoxStudy(study::StudyFile file) {
 }
 
 size_t CoxStudy::StratumOf(size_t party) const {
-  if (!task.spec.by_site) return 0;
-  const auto& holders = task.holders;
-  return static_cast<size_t>(
-      std::find_if(holders.begin(), holders.end(),
-                   [&](const run::RowHolder& holder) { return holder.party == party; }) -
-      holders.begin());
+  return task.spec.by_site ? SiteOf(task.holders, party) : 0;
 }
 
 run::MethodName CoxStudy::Method() const { return {kMethodName, kMethodVersion, kCoxProtocol}; }

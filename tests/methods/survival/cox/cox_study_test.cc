@@ -48,6 +48,7 @@ std::string CoxText() {
 }
 
 const char kWithTest[] = "model = \"cox\"\nph_test = \"identity\"";
+const char kWithRobust[] = "model = \"cox\"\nerrors = \"robust\"";
 const char kWithEfron[] = "model = \"cox\"\nties = \"efron\"";
 
 study::StudyFile Parse(const std::string& text) {
@@ -109,6 +110,11 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
         "fewer most_ties"},
        {model, model + "\nties = \"exact\"", "58:", "exact", "breslow"},
        {model, model + "\nsteps = 2", "58:", "there are 2 steps", "3 to 15"},
+       {model, model + "\nerrors = \"HC1\"", "58:", "HC1", "robust"},
+       {formula, "\"Surv(age, days, died) ~ arm\"\nerrors = \"robust\"",
+        "57:", "with times of entry", "Surv(time, event)"},
+       {model, "report = [20]\nerrors = \"robust\"", "58:", "curves have no errors",
+        "model = \"cox\""},
        {model, model + "\nph_test = \"km\"", "58:", "km", "identity"},
        {model, model + "\nreport = [20]", "58:", "no report times", "without model"},
        {model, "report = [20]\nties = \"breslow\"", "58:", "curves have no ties",
@@ -328,6 +334,23 @@ TEST(CoxStudyTest, ProportionalHazardsAreTestedIfAskedFor) {
   EXPECT_EQ(plan.exposures[1].opened, 35u);
 }
 
+TEST(CoxStudyTest, ErrorsAreRobustIfAskedFor) {
+  const std::string text = Edited(CoxText(), "model = \"cox\"", kWithRobust);
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["errors"], "robust");
+  EXPECT_GT(result["fit"]["wald"]["chi_square"], 10);
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  EXPECT_THAT(document.sections[0].paragraphs.front(), HasSubstr("robust standard errors"));
+  const study::Plan plan = run::BuildPlan(*Prepare(text));
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("2 robust standard errors")));
+  // As many numbers as those of the model.
+  EXPECT_EQ(plan.exposures[1].opened, 31u);
+  EXPECT_EQ(plan.exposures[1].bits->table,
+            run::BuildPlan(*Prepare(CoxText())).exposures[1].bits->table);
+}
+
 TEST(CoxStudyTest, TiesByEfronAreCheckedFirst) {
   const std::string text = Edited(CoxText(), "model = \"cox\"", kWithEfron);
   const auto outcomes =
@@ -367,8 +390,10 @@ TEST(CoxStudyTest, RehearsalsAgree) {
   rehearsals::ExpectPassed(run::Rehearse(
       prepared(Edited(CoxText(), "model = \"cox\"", std::string(kWithEfron) + "\nmost_ties = 64")),
       {.rows_per_block = 400}, progress));
-  rehearsals::ExpectPassed(run::Rehearse(prepared(Edited(CoxText(), "model = \"cox\"", kWithTest)),
-                                         {.rows_per_block = 400}, progress));
+  for (const char* with : {kWithTest, kWithRobust}) {
+    rehearsals::ExpectPassed(run::Rehearse(prepared(Edited(CoxText(), "model = \"cox\"", with)),
+                                           {.rows_per_block = 400}, progress));
+  }
   run::RehearsedRun run = run::RunOnMockRows(study, {.rows_per_block = 400}, progress);
   for (data::Column& column : run.mock.pooled.columns) {
     if (column.schema.name == "death") column.codes[3] = column.codes[3] == 0 ? 1 : 0;

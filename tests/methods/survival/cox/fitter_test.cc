@@ -13,6 +13,7 @@
 
 #include "methods/survival/cox/ties.h"
 #include "stats/survival/cox.h"
+#include "stats/survival/cox_robust.h"
 #include "tests/methods/survival/cox/tables.h"
 #include "tests/mpc/harness.h"
 #include "tests/stats/survival/tables.h"
@@ -139,10 +140,12 @@ CoxCase RealCase(const json& wanted) {
 // Before they are rounded: coefficients within 1e-4 of an SE, SEs 1e-4 of themselves, the
 // log-likelihoods 1e-4, tests 1e-3; half a step for rounding beside these.
 constexpr size_t kNeverAtRisk = 10;  // of lung, with late entries
-void ExpectReal(const std::string& name, const std::string& kind, size_t holders) {
+void ExpectReal(const std::string& name, const std::string& kind, size_t holders,
+                bool robust = false) {
   SCOPED_TRACE(name + " " + kind);
   const json wanted = References()[name];
   CoxCase of = RealCase(wanted);
+  of.spec.robust = robust;
   testing::Deal(of, holders);
   const Ran ran = RunCox(of, kind);
   ASSERT_TRUE(ran.answers && ran.answers->rows && ran.answers->outcome && ran.answers->ties);
@@ -154,16 +157,22 @@ void ExpectReal(const std::string& name, const std::string& kind, size_t holders
   for (size_t c = 0; c < of.spec.columns.size(); ++c) {
     const auto i = static_cast<Index>(c);
     const double unit = 1 / HalfOf(of.spec.columns[c]);
-    const double error = wanted["standard_error"][c];
+    const double of_model = wanted["standard_error"][c];
+    const double error = robust ? wanted["robust_error"][c].get<double>() : of_model;
     EXPECT_NEAR(ran.fitted.points.back()[i] * unit, wanted["estimate"][c].get<double>(),
-                (1e-4 + rounding) * error);
+                (1e-4 + rounding) * of_model);
     EXPECT_NEAR(model.standard_errors[i] * unit, error, (1e-4 + rounding) * error);
   }
   EXPECT_NEAR(model.totals[0], wanted["log_likelihood"][0].get<double>(), 1e-4 + rounding);
   EXPECT_NEAR(model.totals[1], wanted["log_likelihood"][1].get<double>(), 1e-4 + rounding);
   EXPECT_NEAR(model.totals[2], wanted["score"].get<double>(), 1e-3 + rounding);
-  // R rounds this one to two digits.
-  EXPECT_NEAR(model.totals[3], wanted["wald"].get<double>(), 0.0051 + rounding);
+  if (robust) {
+    const double test = wanted["robust_wald"];
+    EXPECT_NEAR(model.totals[3], test, 1e-4 * test + rounding);
+  } else {
+    // R rounds this one to two digits.
+    EXPECT_NEAR(model.totals[3], wanted["wald"].get<double>(), 0.0051 + rounding);
+  }
   EXPECT_TRUE(model.proportional);
   ASSERT_EQ(model.totals.size(), kCoxTotals + wanted["proportional"].size());
   for (size_t k = kCoxTotals; k < model.totals.size(); ++k) {
@@ -187,6 +196,19 @@ TEST(CoxFitter, IsThatOfRByEfron) {
   ExpectReal("cox_veteran_efron", "dealer", 3);
   ExpectReal("cox_months_efron", "shamir", 3);
   ExpectReal("cox_late_efron", "dealer", 3);
+}
+
+TEST(CoxFitter, RobustErrorsAreThoseOfR) {
+  ExpectReal("cox_lung_breslow", "dealer", 2, true);
+  ExpectReal("cox_months_breslow", "replicated", 3, true);
+  ExpectReal("cox_strata_breslow", "dealer", 3, true);
+  ExpectReal("cox_veteran_breslow", "shamir", 3, true);
+}
+
+TEST(CoxFitter, RobustErrorsAreThoseOfRByEfron) {
+  ExpectReal("cox_lung_efron", "dealer", 2, true);
+  ExpectReal("cox_months_efron", "replicated", 3, true);
+  ExpectReal("cox_veteran_efron", "dealer", 3, true);
 }
 
 TEST(CoxFitter, IsThatOfROnTransfers) { ExpectReal("cox_months_breslow", "ot", 2); }
@@ -229,10 +251,12 @@ void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
   const auto before = CoxSumsAt(rows, from, of.spec.ties);
   const VectorXd next = from + before.information.ldlt().solve(before.score);
   const auto at = CoxSumsAt(rows, fitted.points.back(), of.spec.ties);
-  const VectorXd errors = at.information.ldlt()
-                              .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
-                              .diagonal()
-                              .cwiseSqrt();
+  const VectorXd of_model = at.information.ldlt()
+                                .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
+                                .diagonal()
+                                .cwiseSqrt();
+  const stats::survival::CoxRobust robust = CoxRobustAt(rows, fitted.points.back(), of.spec.ties);
+  const VectorXd errors = of.spec.robust ? robust.standard_errors : of_model;
   ASSERT_TRUE(fitted.model->converged);
   for (Index i = 0; i < next.size(); ++i) {
     EXPECT_NEAR(fitted.points.back()[i], next[i], kOfRounding * fitted.estimate_steps[i]);
@@ -243,13 +267,16 @@ void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
   // On the way points are coarser: their grids are those of errors that differ by less than 2.
   for (size_t k = 0; k + 1 < fitted.points.size(); ++k) {
     for (Index i = 0; i < next.size(); ++i) {
-      const int exponent = static_cast<int>(std::floor(std::log2(errors[i]))) - 1;
+      const int exponent = static_cast<int>(std::floor(std::log2(of_model[i]))) - 1;
       const double steps = std::ldexp(fitted.points[k][i], (k < 2 ? 2 : 4) - exponent);
       EXPECT_EQ(steps, std::round(steps)) << k;
     }
   }
   const double half = std::ldexp(kOfRounding, -grid_bits);
   EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, half);
+  if (of.spec.robust) {
+    EXPECT_NEAR(fitted.model->totals[3], robust.wald_test, half);
+  }
   EXPECT_EQ(fitted.model->proportional, of.spec.proportional);
   if (!of.spec.proportional) return;
   const auto tests = TestProportional(rows, fitted.points.back(), of.spec.ties, [&](double cell) {
@@ -414,6 +441,59 @@ TEST(CoxFitter, WhoEntersLateIsNotAtRiskBefore) {
   early.spec.entry = "";
   EXPECT_GT((RunCox(early, "dealer", 8).fitted.points.back() - late.fitted.points.back()).norm(),
             2 * late.fitted.estimate_steps.norm());
+}
+
+// ---- robust errors
+
+// Strata of holders, ties and holders that have next to nothing; far predictors, which are where sums of
+// squared weights and of hazards are largest and smallest.
+TEST(CoxFitter, RobustErrorsAreThoseOfTheTwin) {
+  const NumericColumns columns = DrawColumns(11, 240, 20);
+  CoxCase of = testing::CaseOf("age + dose * smoker", 20, Covariates(), columns);
+  of.spec.robust = of.spec.proportional = true;
+  of.parts = {{}, {0}, {}};
+  for (size_t r = 1; r < 240; ++r) of.parts[2].push_back(r);
+  ExpectTwin(of, RunCox(of, "dealer", 8), 8);
+  testing::Deal(of, 2);
+  of.spec.by_site = true;
+  TakeEfron(of, MostTies(of));
+  ExpectTwin(of, RunCox(of, "dealer", 8), 8);
+  data::Schema wide = Covariates();
+  wide.columns.front().upper = 400;  // ages are at the lower end: x'b about -4
+  CoxCase far = testing::CaseOf("age + smoker", 20, wide, columns);
+  far.spec.robust = true;
+  testing::Deal(far, 2);
+  ExpectTwin(far, RunCox(far, "dealer", 8), 8);
+}
+
+// A ratio that is not constant: errors of the model and robust ones differ by more than their grids.
+TEST(CoxFitter, RobustErrorsAreNotThoseOfTheModel) {
+  NumericColumns columns = DrawColumns(12, 400, 20);
+  for (size_t r = 0; r < 400; ++r) {
+    if (columns["smoker"][r] == 1 && columns["days"][r] > 6) columns["died"][r] = 0;
+  }
+  CoxCase of = testing::CaseOf("age + smoker", 20, Covariates(), columns);
+  testing::Deal(of, 2);
+  const CoxModel model = *RunCox(of, "dealer", 8).fitted.model;
+  of.spec.robust = true;
+  const Ran robust = RunCox(of, "dealer", 8);
+  ExpectTwin(of, robust, 8);
+  EXPECT_GT(std::abs(robust.fitted.model->standard_errors[1] - model.standard_errors[1]),
+            4 * model.steps[1]);
+}
+
+TEST(CoxFitter, RobustErrorsDoNotOpenWithoutAFit) {
+  NumericColumns columns = DrawColumns(4, 200, 30);
+  for (size_t r = 0; r < 200; ++r) columns["died"][r] = columns["smoker"][r];
+  CoxCase of = testing::CaseOf("age + smoker", 30, Covariates(), columns);
+  testing::Deal(of, 2);
+  of.spec.steps = 8;
+  of.spec.robust = of.spec.proportional = true;
+  const CoxModel model = *RunCox(of, "dealer", 6).fitted.model;
+  EXPECT_FALSE(model.converged);
+  EXPECT_FALSE(model.proportional);
+  EXPECT_EQ(model.standard_errors.norm(), 0);
+  for (const double total : model.totals) EXPECT_EQ(total, 0);
 }
 
 TEST(CoxFitter, HoldersAreStrata) {

@@ -17,7 +17,11 @@ setting_words <- function(settings) {
     value <- settings[[key]]
     if (is.null(value)) next
     if (is.list(value) && !is.null(names(value))) {
-      for (part in names(value)) words <- c(words, "--set", paste0(key, ".", part, "=", setting_text(value[[part]])))
+      for (part in names(value)) {
+        # A single cut is a list, too.
+        of <- if (part == "cuts") as.list(value[[part]]) else value[[part]]
+        words <- c(words, "--set", paste0(key, ".", part, "=", setting_text(of)))
+      }
     } else {
       words <- c(words, "--set", paste0(key, "=", setting_text(value)))
     }

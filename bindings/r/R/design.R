@@ -46,7 +46,8 @@ level_column <- function(part, column, suffixes, rows, reference, made_by_factor
   base <- reference[column]
   if (is.na(base)) {
     if (!made_by_factor && may_be_polynomial(suffixes, is.numeric(rows[[column]]))) {
-      not_released(paste0("the result does not say whether ", column, " has levels or polynomials"), reference_hint(column))
+      not_released(paste0("the result does not say whether ", column, " has levels or polynomials"),
+                   reference_hint(column))
     }
   } else if (level_part(base) %in% suffixes) {
     refuse("usage", paste0(base, " is not the reference of ", column, ": it has a column of its own"),

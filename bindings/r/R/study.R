@@ -12,7 +12,9 @@ number_texts <- function(values) {
   ifelse(whole, sprintf("%.0f", values), ifelse(exact, short, sprintf("%.17g", values)))
 }
 toml_scalar <- function(value) {
-  if (is.na(value)) refuse("usage", "a missing value cannot be written into a study", "leave it out, or give it a value")
+  if (is.na(value)) {
+    refuse("usage", "a missing value cannot be written into a study", "leave it out, or give it a value")
+  }
   if (inherits(value, "Date")) return(format(value))
   if (is.logical(value)) return(if (value) "true" else "false")
   if (is.numeric(value)) return(number_texts(value))

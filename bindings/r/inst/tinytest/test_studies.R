@@ -42,6 +42,7 @@ expect_error(partita:::write_table(data.frame(id = 2^53 + 2), file, key = "id"),
 expect_equal(partita:::toml_text("a </b"), "\"a </b\"")
 expect_equal(partita:::option_words(list("min-rows" = 1e5, seed = 123456789)), c("--min-rows", "100000", "--seed", "123456789"))
 expect_error(partita:::toml_scalar(NA_real_), class = "partita_usage")
+expect_equal(partita:::setting_words(list(risk_groups = list(cuts = 0.1))), c("--set", "risk_groups.cuts=[0.1]"))
 expect_equal(partita:::table_key("[table]\n  separator = ';'", "separator", ","), ";")
 
 # A study of one's own data frames, against the fit of the rows together.

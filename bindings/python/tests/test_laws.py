@@ -9,8 +9,11 @@ class Laws(unittest.TestCase):
     def test_chi_square_tails_are_those_of_r(self) -> None:
         # pchisq(x, df, lower.tail = FALSE)
         for value, df, wanted in ((3.84, 1, 0.0500435212487052), (7.3, 3, 0.0629262364590432),
-                                  (9.1, 4, 0.0586479843303823), (30.0, 11, 0.0015845952573066), (0.0, 2, 1.0)):
+                                  (9.1, 4, 0.0586479843303823), (30.0, 11, 0.0015845952573066), (0.0, 2, 1.0), (5.0, 7, 0.6599632296942827825)):
             self.assertAlmostEqual(laws.chi_square_tail(value, df), wanted, delta=1e-14)
+
+        for value, df, wanted in ((2000.0, 1800, 0.0006225977842750469), (1900.0, 1801, 0.0514125718888427397)):
+            self.assertAlmostEqual(laws.chi_square_tail(value, df) / wanted, 1, delta=1e-11)
 
     def test_students_quantiles_are_those_of_r(self) -> None:
         # qt(p, df)

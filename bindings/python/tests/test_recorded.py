@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 import partita as pt
+
+from partita.design import linear_predictor
 
 from .recorded import FOLDER, result
 
@@ -44,6 +48,9 @@ class EveryMethod(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             read.save(Path(folder) / "result.json")
             self.assertEqual(pt.read_result(Path(folder) / "result.json").raw, read.raw)
+            os.chmod(Path(folder) / "result.json", 0o644)
+            read.save(Path(folder) / "result.json")
+            self.assertEqual((Path(folder) / "result.json").stat().st_mode & 0o777, 0o600)
 
     def test_a_newer_method_has_the_tables_of_its_report(self) -> None:
         raw = json.loads(json.dumps(result("meta").raw))
@@ -112,6 +119,50 @@ class Regressions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "cannot be made"):
             self.fit.predict([{"age": 70}])
 
+    def test_levels_without_a_column_need_the_reference(self) -> None:
+        row = {"age": 70, "sex": "female", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
+        p = self.fit.params
+        male = self.fit.predict([{**row, "sex": "male"}], which="linear")[0]
+        with self.assertRaisesRegex(pt.NotReleasedError, "reference"):
+            self.fit.predict([row])
+        female = self.fit.predict([row], which="linear", reference={"sex": "female"})[0]
+        self.assertAlmostEqual(male - female, p["sex.male"] + p["sex.male:smoker"], delta=1e-12)
+        with self.assertRaisesRegex(ValueError, "no column for 'Male'"):
+            self.fit.predict([{**row, "sex": "Male"}], reference={"sex": "female"})
+        with self.assertRaisesRegex(ValueError, "not the reference"):
+            self.fit.predict([row], reference={"sex": "male"})
+        with self.assertRaisesRegex(ValueError, "names no columns"):
+            self.fit.predict([row], reference={"gender": "male"})
+        for missing in (None, math.nan):
+            both = self.fit.predict([{**row, "sex": "male"}, {**row, "sex": missing}])
+            self.assertEqual([math.isnan(value) for value in both], [False, True])
+
+    def test_columns_of_levels(self) -> None:
+        def of(terms: list[str], rows: object, **reference: object) -> list[float]:
+            return linear_predictor({term: 1.0 for term in terms}, rows, reference)
+
+        self.assertEqual(of(["g.not_known"], {"g": ["not known"]}), [1])
+        self.assertEqual(of(["g.gr_n"], {"g": ["gr\u00fcn"]}), [1])
+        self.assertEqual(of(["factor(k).2", "factor(k).3"], {"k": [3.0, 1, 2]}, k=1), [1, 0, 1])
+        with self.assertRaisesRegex(ValueError, "same column"):
+            of(["g.a_b"], {"g": ["a b", "a-b"]})
+        # "L" is a level of a size, or a slope of an ordered one.
+        for terms, value in ((["s.L", "s.Q"], "L"), (["s.1", "s.2"], 2)):
+            with self.assertRaisesRegex(pt.NotReleasedError, "polynomials"):
+                of(terms, {"s": [value]})
+        self.assertEqual(of(["s.1", "s.2"], {"s": ["2"]}), [1])
+
+    def test_rows_have_one_value_for_each_column(self) -> None:
+        row = {"age": 70, "sex": "male", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
+        columns: dict[str, Any] = {name: [value, value] for name, value in row.items()}
+        self.assertEqual(len(self.fit.predict(columns)), 2)
+        wrongs: tuple[Any, ...] = (
+            {**columns, "sex": "male"}, {**columns, "sex": ["male"]}, {**columns, "age": 70}, [row, {"age": 1}],
+            {**columns, "smoker": ["1", "1"]}, [1, 2])
+        for wrong in wrongs:
+            with self.assertRaises(ValueError):
+                self.fit.predict(wrong)
+
     def test_what_did_not_open_says_so(self) -> None:
         with self.assertRaises(pt.NotReleasedError) as caught:
             self.fit.cov_params()
@@ -131,6 +182,25 @@ class Regressions(unittest.TestCase):
         with self.assertRaises(ValueError):
             smaller.compare_lr_test(self.fit)
 
+        def both(**changed: object) -> tuple[pt.GLMFit, pt.GLMFit]:
+            changed_raws = [json.loads(json.dumps(of)) for of in (self.fit.raw, raw)]
+            for of in changed_raws:
+                of["result"].update(changed)
+            return pt.Result(changed_raws[0]).fit, pt.Result(changed_raws[1]).fit
+
+        unlikely: tuple[dict[str, Any], ...] = (
+            {"errors": "robust"}, {"errors": "cluster"}, {"ridge": 0.01}, {"firth": True},
+            {"family": "modified-poisson"}, {"family": "quasi-poisson"})
+        for changed in unlikely:
+            larger, other = both(**changed)
+            with self.subTest(changed), self.assertRaises(pt.NotReleasedError):
+                larger.compare_lr_test(other)
+        others: tuple[dict[str, Any], ...] = (
+            {"family": "poisson"}, {"link": "probit"}, {"weights": "frequency"}, {"formula": "died ~ age"})
+        for changed in others:
+            with self.subTest(changed), self.assertRaisesRegex(ValueError, "differ"):
+                self.fit.compare_lr_test(both(**changed)[1])
+
     def test_cox_mixed_meta(self) -> None:
         cox: pt.CoxFit = result("cox").fit
         for term, ratio in cox.ratios().items():
@@ -145,6 +215,9 @@ class Regressions(unittest.TestCase):
         meta: pt.MetaFit = result("meta").fit
         self.assertEqual(meta.nobs, 5)
         self.assertTrue(0 <= meta.i2 <= 1)
+        raw = json.loads(json.dumps(meta.raw))
+        raw["result"]["tau_squared"] = None
+        self.assertTrue(math.isnan(pt.Result(raw).fit.tau2))
 
     def test_private_sums(self) -> None:
         fit = pt.SumsRegressionFit(json.loads((FOLDER / "sums.json").read_text())["data"])

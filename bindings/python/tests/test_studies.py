@@ -8,18 +8,22 @@ import os
 import random
 import shutil
 import socket
+import sys
 import tempfile
 import threading
 import unittest
 from contextlib import ExitStack
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import partita as pt
+from partita.analyses import toml
+from partita.cells import cell_text
 from partita.program import Child, call
-from partita.tables_of_parties import cell_text, write_csv
+from partita.tables_of_parties import write_csv
 
 PARTIES = ["north", "south", "west"]
 
@@ -43,7 +47,48 @@ def study() -> pt.Study:
                                         "sex": ["female", "male"]}, min_rows=500)
 
 
+class WholeNumber:
+    """As numpy's integers: no int, and its float has fewer digits."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __index__(self) -> int:
+        return self.value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+class ScalarOfNumpy(float):
+    """As numpy.float64, whose repr names its class."""
+
+    def __repr__(self) -> str:
+        return "np.float64(...)"
+
+    def tolist(self) -> float:
+        return float(self)
+
+
+ScalarOfNumpy.__module__ = "numpy"
+
+
 class Cells(unittest.TestCase):
+    def test_whole_numbers_and_decimals_are_exact(self) -> None:
+        for whole in (2**53 + 1, 1234567890123456789, -(2**63)):
+            self.assertEqual(cell_text(WholeNumber(whole)), str(whole))
+        self.assertEqual(cell_text(Decimal("12345678901234567890.5")), "12345678901234567890.5")
+        self.assertEqual(cell_text(Decimal("1E+3")), "1000")
+        self.assertEqual(cell_text(Decimal("NaN")), "")
+        self.assertEqual(toml([ScalarOfNumpy(0.5)]), "[0.5]")
+
+    def test_columns_have_one_value_in_each_row(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for wrong in ({"x": [1, 2], "g": "ab"}, {"x": [1, 2], "g": ["a"]}, {"x": [[1, 2], [3, 4]]},
+                          [{"x": 1}, {"x": 2, "y": 3}], {"x": [b"a"]}):
+                with self.subTest(wrong), self.assertRaises(ValueError):
+                    write_csv(wrong, Path(folder) / "t.csv")
+
     def test_numbers_keep_all_digits(self) -> None:
         chance = random.Random(1)
         values = [chance.gauss(0, 1) * 10.0 ** chance.randint(-300, 300) for _ in range(100_000)]
@@ -75,7 +120,7 @@ class Studies(unittest.TestCase):
         self.assertEqual(fit.nobs, 900)
         # The score of the pooled rows is 0 at their estimates; these are within a step of their grids, each of
         # which moves the score by the information times that.
-        chances = fit.predict(rows())
+        chances = fit.predict(rows(), reference={"sex": "female"})
         for column in self.columns():
             score = sum(x * (row["event"] - p) for x, row, p in zip(column, rows(), chances))
             slack = sum(p * (1 - p) * x * sum(of.step * z for of, z in zip(fit.coefficients, other))
@@ -183,8 +228,30 @@ class Errors(unittest.TestCase):
             with self.assertRaises(pt.ProgramError):
                 pt.program_version()
         with mock.patch.dict(os.environ, {"PARTITA": "/bin/false"}):
+            with self.assertRaises(pt.ProgramError):
+                pt.program_version()
             with self.assertRaises(pt.InternalError):
                 study().add(pt.GLM("event ~ age"))
+
+    def test_of_a_progress_function_stop_the_run(self) -> None:
+        class Stopped(Exception):
+            pass
+
+        def stop(at: pt.Progress) -> None:
+            raise Stopped(at.phase)
+
+        # More lines than a pipe holds, so that it waits unless they are read.
+        line = '{"phase": "p", "done": 0, "total": 1, "seconds": 0}'
+        with tempfile.TemporaryDirectory() as folder:
+            talker = Path(folder) / "talker"
+            talker.write_text(f"#!{sys.executable}\nimport signal, sys\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+                              f"for _ in range(10000): print('{line}', file=sys.stderr)\n"
+                              "print('{\"schema_version\": 1, \"status\": \"ok\", \"data\": {}}')\n")
+            talker.chmod(0o700)
+            with mock.patch.dict(os.environ, {"PARTITA": str(talker)}):
+                child = Child(["study"], stop)
+                with self.assertRaises(Stopped):
+                    child.wait(60)
 
     def test_cancelled_runs_end(self) -> None:
         made = study().add(pt.GLM("event ~ age"))

@@ -17,7 +17,11 @@ setting_words <- function(settings) {
     value <- settings[[key]]
     if (is.null(value)) next
     if (is.list(value) && !is.null(names(value))) {
-      for (part in names(value)) words <- c(words, "--set", paste0(key, ".", part, "=", setting_text(value[[part]])))
+      for (part in names(value)) {
+        # A single cut is a list, too.
+        of <- if (part == "cuts") as.list(value[[part]]) else value[[part]]
+        words <- c(words, "--set", paste0(key, ".", part, "=", setting_text(of)))
+      }
     } else {
       words <- c(words, "--set", paste0(key, "=", setting_text(value)))
     }
@@ -56,14 +60,24 @@ partita_cfa <- function(study, model, ...) partita_sem(study, model, ..., fun = 
 partita_growth <- function(study, model, ...) partita_sem(study, model, ..., fun = "growth")
 partita_regression <- function(study, model, ...) partita_sem(study, model, ..., fun = "regression")
 
+# R's names of families that the program calls otherwise, and the links that it takes without being told.
+family_names <- c(quasibinomial = "quasi-binomial", quasipoisson = "quasi-poisson")
+own_links <- c(binomial = "logit", "quasi-binomial" = "logit", poisson = "log", "quasi-poisson" = "log",
+               gaussian = "identity", gamma = "log")
+
 partita_glm <- function(study, formula, family = "binomial", ...) {
   settings <- list(...)
   if (is.function(family)) family <- family()
   if (inherits(family, "family")) {
-    # The link that a family has anyway need not be said.
-    if (family$link != stats::binomial()$link && tolower(family$family) == "binomial") settings$link <- family$link
-    family <- tolower(family$family)
+    link <- family$link
+    family <- family$family
+  } else {
+    link <- NULL
   }
+  family <- tolower(family)
+  if (family %in% names(family_names)) family <- family_names[[family]]
+  # The link that the program takes anyway need not be said; any other it takes or refuses.
+  if (!is.null(link) && !identical(unname(own_links[family]), link) && is.null(settings$link)) settings$link <- link
   do.call(partita_analysis, c(list(study, "glm", formula = formula_text(formula), family = family), settings))
 }
 

@@ -9,6 +9,9 @@ title_of <- function(fit) {
 print_head <- function(fit) {
   cat(title_of(fit), "\n", sep = "")
   if (!fit$converged) cat("NOT CONVERGED: these numbers are no estimates.\n")
+  if (identical(fit$raw$status, "not-trained")) {
+    cat("NOT TRAINED: interruptions took openings that the model was to be made from.\n")
+  }
   if (!is.null(fit$formula) && fit$formula != title_of(fit)) cat(fit$formula, "\n", sep = "")
   cat("\n")
 }
@@ -111,9 +114,21 @@ formula.partita_fit <- function(x, ...) {
 
 # ------------------------------------------------------------------------------------- coefficients
 
+check_level <- function(level) {
+  if (!is.numeric(level) || length(level) != 1 || is.na(level) || level <= 0 || level >= 1) {
+    refuse("usage", "a level is a number between 0 and 1", "for example level = 0.95")
+  }
+}
+
+normal_quantile <- function(level) {
+  check_level(level)
+  qt(1 - (1 - level) / 2, Inf)
+}
+
 # Without `level`, or at that of the study, the study's own intervals.
 confint.partita_coefs <- function(object, parm, level = object$confidence, ...) {
   table <- object$coefficients
+  check_level(level)
   if (!isTRUE(all.equal(level, object$confidence))) {
     half <- qt(1 - (1 - level) / 2, if (is.null(object$df)) Inf else object$df) * table$std.error
     table$conf.low <- table$estimate - half

@@ -10,7 +10,7 @@ fit_table.partita_curves <- function(object, ...) {
   frames <- lapply(shown, function(curve) {
     cbind(strata = level_name(curve$group), rows_frame(curve$points, columns))
   })
-  table <- do.call(rbind, frames)
+  table <- if (length(frames)) do.call(rbind, frames) else cbind(strata = character(), rows_frame(list(), columns))
   names(table) <- c("strata", "time", "n.risk", "n.event", "n.censor", "estimate", "std.error", "conf.low", "conf.high")
   table
 }
@@ -18,6 +18,7 @@ fit_table.partita_curves <- function(object, ...) {
 plot.partita_curves <- function(x, xlab = "time", ylab = "survival", main = title_of(x), ...) {
   table <- fit_table(x)
   groups <- unique(table$strata)
+  if (length(groups) == 0) not_released("all curves are withheld", "see the result's warnings")
   plot.default(NA, xlim = c(0, max(table$time)), ylim = c(0, 1), xlab = xlab, ylab = ylab, main = main)
   for (i in seq_along(groups)) {
     of <- table[table$strata == groups[i], ]
@@ -90,10 +91,12 @@ fit_table.partita_classify <- function(object, ...) {
   values <- coef(object)
   data.frame(column = rownames(values), values, row.names = NULL, check.names = FALSE)
 }
-predict.partita_classify <- function(object, newdata, ...) {
+predict.partita_classify <- function(object, newdata, reference = NULL, ...) {
+  if (missing(newdata)) no_rows_back()
   values <- coef(object)
-  scores <- vapply(colnames(values), function(level) linear_predictor(rownames(values), values[, level], newdata),
-                   numeric(nrow(newdata)))
+  scores <- vapply(colnames(values), function(level) {
+    linear_predictor(rownames(values), values[, level], newdata, reference)
+  }, numeric(NROW(newdata)))
   matrix(scores, nrow(newdata), dimnames = list(NULL, colnames(values)))
 }
 

@@ -33,6 +33,15 @@ likelihood_anova <- function(fits, heading) {
               paste0(heading, "\n"))
 }
 
+# Of the outcome and of keys of the result; without them their likelihoods are no likelihoods of the same numbers.
+require_same <- function(fits, keys) {
+  what <- lapply(fits, function(fit) c(list(trimws(sub("~.*", "", fit$formula))), fit$body[keys]))
+  if (length(unique(what)) > 1) {
+    refuse("usage", paste("these models differ in the outcome or in", paste(keys, collapse = ", ")),
+           "compare models that differ in their terms only")
+  }
+}
+
 formulas_heading <- function(fits) {
   paste0("Model ", seq_along(fits), ": ", vapply(fits, function(fit) fit$formula, ""), collapse = "\n")
 }
@@ -55,6 +64,23 @@ glance.partita_glm <- function(x, ...) {
              df.residual = number(fit$df_residual), nobs = x$nobs, converged = x$converged)
 }
 
+# Refuses fits whose deviance or log-likelihood is not the maximum of one, or has no chi-square law.
+require_likelihood <- function(fit) {
+  body <- fit$body
+  if (body$family %in% c("gaussian", "gamma", "quasi-binomial", "quasi-poisson")) {
+    not_released("the test of a family with a dispersion is F, of both models at once",
+                 "ask for it in the study file: [analysis.nested]")
+  }
+  why <- if (body$family == "modified-poisson") "family modified-poisson"
+         else if (!identical(body$errors, "model")) paste("errors", body$errors)
+         else if (!is.null(body$ridge) || isTRUE(body$firth)) "a penalty"
+         else if (is.null(body$fit$log_likelihood)) "no log-likelihood that opened"
+  if (!is.null(why)) {
+    not_released(paste("there is no likelihood ratio test of a fit with", why),
+                 "take the Wald tests of terms: anova() of one fit")
+  }
+}
+
 # Of one fit the Wald tests of terms of several columns, and the test of the study's nested model; of several
 # the analysis of deviance.
 anova.partita_glm <- function(object, ...) {
@@ -68,10 +94,11 @@ anova.partita_glm <- function(object, ...) {
     rownames(table) <- tests$term
     return(table)
   }
-  dispersed <- c("gaussian", "gamma", "quasi-binomial", "quasi-poisson")
-  if (any(vapply(fits, function(fit) fit$body$family %in% dispersed, NA))) {
-    not_released("the test of a family with a dispersion is F, of both models at once",
-                 "ask for it in the study file: [analysis.nested]")
+  for (fit in fits) require_likelihood(fit)
+  require_same(fits, c("family", "link", "sites", "weights"))
+  # Deviances of these are at different theta.
+  if (object$body$family == "negative-binomial") {
+    return(likelihood_anova(fits, paste0("Likelihood ratio tests\n\n", formulas_heading(fits))))
   }
   df <- vapply(fits, df.residual, 0)
   dev <- vapply(fits, deviance, 0)
@@ -86,7 +113,7 @@ inverse_links <- list(
   identity = identity, log = exp, logit = stats::plogis, probit = stats::pnorm,
   cloglog = function(eta) -expm1(-exp(eta)))
 
-predict.partita_glm <- function(object, newdata, type = c("link", "response"), ...) {
+predict.partita_glm <- function(object, newdata, type = c("link", "response"), reference = NULL, ...) {
   type <- match.arg(type)
   if (missing(newdata)) no_rows_back()
   if (object$body$family %in% c("ordinal", "multinomial")) {
@@ -95,7 +122,7 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), .
   if (grepl("offset(", object$formula, fixed = TRUE)) {
     not_released("predict() does not know the offset of the formula", "compute it from coef()")
   }
-  eta <- linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata)
+  eta <- linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference)
   if (type == "link") eta else inverse_links[[object$body$link]](eta)
 }
 
@@ -117,6 +144,7 @@ glance.partita_coxph <- function(x, ...) {
 anova.partita_coxph <- function(object, ...) {
   fits <- model_list(object, ..., class = "partita_coxph")
   if (length(fits) < 2) refuse("usage", "anova() of Cox's model compares two", "give it a second one")
+  require_same(fits, c("ties", "strata"))
   likelihood_anova(fits, paste0("Analysis of Deviance Table\n Cox model\n", formulas_heading(fits)))
 }
 
@@ -138,6 +166,7 @@ anova.partita_mixed <- function(object, ...) {
   if (any(vapply(fits, function(fit) fit$body$criterion != "ML", NA))) {
     not_released("criteria of REML of other fixed effects cannot be compared", "fit them with criterion = \"ML\"")
   }
+  require_same(fits, "group")
   likelihood_anova(fits, formulas_heading(fits))
 }
 
@@ -145,6 +174,6 @@ anova.partita_mixed <- function(object, ...) {
 
 glance.partita_meta <- function(x, ...) {
   body <- x$body
-  data.frame(i.squared = body$i_squared, tau.squared = body$tau_squared, cochran.qe = body$q,
-             p.value.cochran.qe = body$q_p_value, df.residual = body$q_df, method = body$estimator, nobs = body$sites)
+  data.frame(i.squared = number(body$i_squared), tau.squared = number(body$tau_squared), cochran.qe = number(body$q),
+             p.value.cochran.qe = number(body$q_p_value), df.residual = number(body$q_df), method = body$estimator, nobs = body$sites)
 }

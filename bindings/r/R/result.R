@@ -78,6 +78,7 @@ sem_coefficients <- function(fit) {
 
 # A fit of a study with one analysis, else a list of them by name.
 results_of <- function(raw) {
+  if (!is.numeric(raw$schema_version)) refuse("program", "this is no result", "give it a result.json")
   if (!identical(as.numeric(raw$schema_version), result_version)) {
     refuse("program", paste0("this result has version ", raw$schema_version, "; this package reads ", result_version),
            "install a package and a program of the same version")
@@ -117,14 +118,37 @@ read_result <- function(file) {
   raw <- tryCatch(parse_json(text), error = function(e) {
     refuse("program", paste(file, "is no JSON"), "give it a result.json")
   })
+  if (!is.list(raw) || is.null(names(raw))) refuse("program", paste(file, "is no result"), "give it a result.json")
   if (!is.null(raw$error_code) || !is.null(raw$data)) raw <- read_output(text)
   if (!is.null(raw$residual_stddev) || !is.null(raw$negative_eigenvalues)) return(sums_fit(raw))
   results_of(raw)
 }
 
+# With all digits, and whole numbers that are no integers with a point: what is read again is the same.
+json_text <- function(value, indent = "\n") {
+  if (is.null(value)) return("null")
+  if (is.list(value)) {
+    named <- !is.null(names(value))
+    inner <- paste0(indent, "  ")
+    parts <- vapply(value, json_text, "", inner, USE.NAMES = FALSE)
+    if (named) parts <- paste0(vapply(names(value), json_text, ""), ": ", parts)
+    sides <- if (named) c("{", "}") else c("[", "]")
+    if (length(value) == 0) return(paste(sides, collapse = ""))
+    return(paste0(sides[1], paste0(inner, parts, collapse = ","), indent, sides[2]))
+  }
+  if (is.double(value)) {
+    text <- number_texts(value)
+    # Larger ones are doubles in R whether there is a point or not.
+    return(if (grepl("[.e]", text) || abs(value) >= 2^31) text else paste0(text, ".0"))
+  }
+  as.character(jsonlite::toJSON(value, auto_unbox = TRUE))
+}
+
+# Readable by its owner only: it may hold moments.
 write_result <- function(x, file) {
-  writeLines(jsonlite::toJSON(raw_of(x), auto_unbox = TRUE, digits = NA, null = "null", pretty = TRUE), file,
-             useBytes = TRUE)
+  if (!file.exists(file)) file.create(file)
+  Sys.chmod(file, "0600", use_umask = FALSE)
+  writeLines(json_text(raw_of(x)), file, useBytes = TRUE)
   invisible(file)
 }
 

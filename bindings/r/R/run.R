@@ -47,16 +47,49 @@ print.partita_rehearsal <- function(x, ...) {
 
 # ------------------------------------------------------------------------------------------- tables
 
+# The digits of 64-bit integers, whose bits class integer64 keeps in doubles: from four parts of 16 bits, by division
+# by 10000 again and again.
+integer64_texts <- function(values) {
+  words <- matrix(readBin(writeBin(as.vector(unclass(values)), raw(), endian = "little"), "integer", 4 * length(values),
+                          size = 2, signed = FALSE, endian = "little"), nrow = 4)[4:1, , drop = FALSE]
+  vapply(seq_along(values), function(i) {
+    parts <- words[, i]
+    if (identical(as.numeric(parts), c(32768, 0, 0, 0))) return(NA_character_)
+    negative <- parts[1] >= 32768
+    if (negative) {
+      parts <- 65535 - parts
+      at <- 4
+      while (parts[at] == 65535) at <- at - 1
+      parts[at] <- parts[at] + 1
+      if (at < 4) parts[(at + 1):4] <- 0
+    }
+    digits <- character()
+    while (any(parts > 0) || length(digits) == 0) {
+      rest <- 0
+      for (k in 1:4) {
+        rest <- rest * 65536 + parts[k]
+        parts[k] <- rest %/% 10000
+        rest <- rest %% 10000
+      }
+      digits <- c(sprintf("%04.0f", rest), digits)
+    }
+    text <- sub("^0+(?=.)", "", paste(digits, collapse = ""), perl = TRUE)
+    if (negative) paste0("-", text) else text
+  }, "")
+}
+
 # Numbers with all their digits, whole ones without a point; missing: empty.
 cell_texts <- function(values, decimal = ".") {
+  if (inherits(values, "integer64")) {
+    values <- integer64_texts(values)
+    return(ifelse(is.na(values), "", values))
+  }
   texts <- if (is.logical(values)) {
     as.character(as.integer(values))
   } else if (inherits(values, "Date") || inherits(values, "POSIXt")) {
     format(values, "%Y-%m-%d")
   } else if (is.numeric(values)) {
-    short <- sprintf("%.15g", values)
-    exact <- is.na(values) | suppressWarnings(as.numeric(short)) == values
-    numbers <- ifelse(exact, short, sprintf("%.17g", values))
+    numbers <- number_texts(values)
     if (decimal == ".") numbers else sub(".", decimal, numbers, fixed = TRUE)
   } else {
     quoted <- as.character(values)
@@ -66,7 +99,24 @@ cell_texts <- function(values, decimal = ".") {
   ifelse(is.na(values), "", texts)
 }
 
-write_table <- function(rows, file, separator = ",", decimal = ".") {
+# `key`: the column that links rows; its digits must be all there.
+write_table <- function(rows, file, separator = ",", decimal = ".", key = NULL) {
+  if (!is.list(rows) || is.null(names(rows))) {
+    refuse("usage", "a table is neither a path nor a data frame", "give it data.frame(...)")
+  }
+  for (name in names(rows)) {
+    values <- rows[[name]]
+    plain <- is.atomic(values) && is.null(dim(values)) && !is.complex(values) && !inherits(values, "difftime")
+    if (inherits(values, "POSIXlt")) plain <- TRUE
+    if (!plain || length(values) != length(rows[[1]])) {
+      refuse("usage", paste0("the column ", name, " has no one value in each row"),
+             "give it a data frame of numbers, texts, factors and dates, without columns of matrices or lists")
+    }
+    large <- is.double(values) && !inherits(values, "integer64") && any(abs(as.numeric(values)) >= 2^53, na.rm = TRUE)
+    if (identical(name, key) && large) {
+      refuse("usage", paste0("the key ", name, " has numbers that a double does not hold exactly"), "give it texts")
+    }
+  }
   columns <- lapply(as.list(rows), cell_texts, decimal)
   lines <- c(paste(cell_texts(names(rows)), collapse = separator), do.call(paste, c(unname(columns), sep = separator)))
   writeLines(enc2utf8(lines), file, useBytes = TRUE)
@@ -80,9 +130,10 @@ table_key <- function(text, key, otherwise) {
   rest <- lines[-seq_len(start[1])]
   end <- grep("^\\[", rest)
   if (length(end)) rest <- rest[seq_len(end[1] - 1)]
-  found <- grep(paste0("^", key, " *="), rest, value = TRUE)
+  found <- grep(paste0("^ *", key, " *="), rest, value = TRUE)
   if (length(found) == 0) return(otherwise)
-  parse_json(sub("^[^=]*= *(\"[^\"]*\").*$", "\\1", found[1]))
+  text <- sub("^[^=]*= *(\"[^\"]*\"|'[^']*').*$", "\\1", found[1])
+  if (startsWith(text, "'")) substr(text, 2, nchar(text) - 1) else parse_json(text)
 }
 
 data_words <- function(study, data, folder, option = function(party, file) c("--data", paste0(party, "=", file))) {
@@ -94,7 +145,8 @@ data_words <- function(study, data, folder, option = function(party, file) c("--
     } else {
       file <- file.path(folder, paste0("table-", i, ".csv"))
       text <- study_text(study)
-      write_table(data[[i]], file, table_key(text, "separator", ","), table_key(text, "decimal", "."))
+      write_table(data[[i]], file, table_key(text, "separator", ","), table_key(text, "decimal", "."),
+                  table_key(text, "key", NULL))
     }
     words <- c(words, option(names(data)[i], file))
   }
@@ -118,6 +170,8 @@ partita_run <- function(study, folder = ".", party = NULL, data = NULL, patience
                         wait = TRUE, progress = interactive()) {
   made <- tempfile("partita-")
   dir.create(made, mode = "0700")
+  started <- FALSE
+  on.exit(if (!started) unlink(made, recursive = TRUE))
   data <- if (!is.null(data)) {
     data_words(study, list(data), made, function(party, file) c("--data", file))
   }
@@ -125,6 +179,7 @@ partita_run <- function(study, folder = ".", party = NULL, data = NULL, patience
              option_words(list(party = party)), data, options)
   handle <- structure(class = "partita_handle",
                       list(process = start_program(words, progress), state = new.env(), folder = made, study = study))
+  started <- TRUE
   if (wait) partita_wait(handle, progress = progress) else handle
 }
 

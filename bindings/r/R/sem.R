@@ -22,8 +22,15 @@ logLik.partita_sem <- function(object, ...) {
   log_likelihood(if (is.na(value)) NULL else value, measure(object, "npar"), object$nobs)
 }
 
-tidy.partita_sem <- function(x, conf.int = TRUE, ...) {
+tidy.partita_sem <- function(x, conf.int = TRUE, conf.level = x$confidence, exponentiate = FALSE, ...) {
+  if (exponentiate) refuse("usage", "parameters of these models are no logarithms", "leave exponentiate out")
   table <- x$parameters
+  if (conf.level != x$confidence) {
+    # What is fixed keeps its value at both ends.
+    half <- normal_quantile(conf.level) * ifelse(is.na(table$se), 0, table$se)
+    table$ci.lower <- ifelse(is.na(table$ci.lower), NA, table$est - half)
+    table$ci.upper <- ifelse(is.na(table$ci.upper), NA, table$est + half)
+  }
   frame <- data.frame(term = paste(table$lhs, table$op, table$rhs), op = table$op)
   if (any(table$group > 1)) frame$group <- table$group
   if (any(nzchar(table$label))) frame$label <- table$label
@@ -33,8 +40,12 @@ tidy.partita_sem <- function(x, conf.int = TRUE, ...) {
   cbind(frame, table[c("std.lv", "std.all")])
 }
 
+# Of robust fits the scaled chi-square, as its table has robust errors, and the robust indices.
 glance.partita_sem <- function(x, ...) {
-  of <- function(name) measure(x, name)
+  of <- function(name) {
+    kinds <- if (x$robust) paste0(name, c(".robust", ".scaled", ""))
+    measure(x, c(intersect(kinds, names(x$measures)), name)[1])
+  }
   data.frame(nobs = x$nobs, npar = of("npar"), df = of("df"), logLik = of("logl"), AIC = of("aic"), BIC = of("bic"),
              chisq = of("chisq"), p.value = of("pvalue"), cfi = of("cfi"), tli = of("tli"), rmsea = of("rmsea"),
              rmsea.conf.low = of("rmsea.ci.lower"), rmsea.conf.high = of("rmsea.ci.upper"), srmr = of("srmr"),
@@ -48,6 +59,11 @@ anova.partita_sem <- function(object, ...) {
     not_released("the difference of scaled chi-squares needs both models at once",
                  "name the larger model in the study file: nested_of = \"...\"")
   }
+  observed <- lapply(fits, function(fit) sort(as.character(unlist(fit$body$model$observed))))
+  estimators <- lapply(fits, function(fit) fit$body$model$estimator)
+  if (length(unique(observed)) > 1 || length(unique(estimators)) > 1) {
+    refuse("usage", "these models are of other observed variables or estimators", "compare models of the same ones")
+  }
   of <- function(name) vapply(fits, measure, 0, name)
   order <- order(of("df"))
   chisq <- of("chisq")[order]
@@ -60,7 +76,7 @@ anova.partita_sem <- function(object, ...) {
   table
 }
 
-predict.partita_sem <- function(object, newdata, ...) {
+predict.partita_sem <- function(object, newdata, reference = NULL, ...) {
   if (missing(newdata)) no_rows_back()
   fits <- object$body$least_squares
   if (length(fits) != 1) {
@@ -68,7 +84,7 @@ predict.partita_sem <- function(object, newdata, ...) {
   }
   terms <- fits[[1]]$terms
   of <- rows_frame(terms, c("name", "est"))
-  linear_predictor(of$name, of$est, newdata)
+  linear_predictor(of$name, of$est, newdata, reference)
 }
 
 print.partita_sem <- function(x, ...) {

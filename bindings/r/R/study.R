@@ -1,15 +1,23 @@
 # Studies: parties, a dictionary of public bounds and levels, an analysis. Nothing of a study is data.
 
-toml_text <- function(text) as.character(jsonlite::toJSON(enc2utf8(text), auto_unbox = TRUE))
-# As short as reads back the same.
-toml_number <- function(number) {
-  short <- sprintf("%.15g", number)
-  if (as.numeric(short) == number) short else sprintf("%.17g", number)
+# TOML knows no "\/", which JSON writes in "</".
+toml_text <- function(text) {
+  gsub("<\\/", "</", as.character(jsonlite::toJSON(enc2utf8(text), auto_unbox = TRUE)), fixed = TRUE)
+}
+# As short as reads back the same; whole ones without an exponent as long as doubles have all whole numbers.
+number_texts <- function(values) {
+  short <- sprintf("%.15g", values)
+  exact <- is.na(values) | suppressWarnings(as.numeric(short)) == values
+  whole <- !is.na(values) & abs(values) < 2^53 & values == trunc(values)
+  ifelse(whole, sprintf("%.0f", values), ifelse(exact, short, sprintf("%.17g", values)))
 }
 toml_scalar <- function(value) {
+  if (is.na(value)) {
+    refuse("usage", "a missing value cannot be written into a study", "leave it out, or give it a value")
+  }
   if (inherits(value, "Date")) return(format(value))
   if (is.logical(value)) return(if (value) "true" else "false")
-  if (is.numeric(value)) return(toml_number(value))
+  if (is.numeric(value)) return(number_texts(value))
   toml_text(value)
 }
 toml_list <- function(values) paste0("[", paste(vapply(values, toml_part, ""), collapse = ", "), "]")
@@ -48,17 +56,19 @@ dictionary_text <- function(variables) {
   vapply(names(variables), one, "")
 }
 
+option_text <- function(value) if (is.numeric(value)) number_texts(value) else as.character(value)
+
 # --option value for those that are there.
 option_words <- function(values) {
   values <- values[!vapply(values, is.null, NA)]
-  words <- Map(function(option, value) rbind(paste0("--", option), as.character(value)), names(values), values)
+  words <- Map(function(option, value) rbind(paste0("--", option), option_text(value)), names(values), values)
   as.character(unlist(words))
 }
 
 partita_study <- function(name, parties, variables, title = NULL, helper = NULL, receiver = NULL, engine = NULL,
                           columns = NULL, key = NULL, rows = NULL, min_rows = NULL, site = NULL, missing = NULL) {
   variables <- Map(as_variable, variables, names(variables))
-  if (!is.null(names(rows))) rows <- paste0(names(rows), "=", format(unlist(rows), scientific = FALSE, trim = TRUE))
+  if (!is.null(names(rows))) rows <- paste0(names(rows), "=", option_text(unlist(rows)))
   options <- option_words(list(title = title, helper = helper, receiver = receiver, engine = engine, key = key,
                                rows = rows, "min-rows" = min_rows, site = site, missing = missing))
   structure(class = "partita_study",

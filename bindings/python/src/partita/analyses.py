@@ -16,6 +16,8 @@ def toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        return toml(value.tolist())
     if isinstance(value, (int, float)):
         return repr(value)
     if isinstance(value, Mapping):

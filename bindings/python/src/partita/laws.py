@@ -20,18 +20,10 @@ def chi_square_tail(value: float, df: int) -> float:
     if value <= 0:
         return 1.0
     half = value / 2
-    if df % 2 == 0:
-        term, total = 1.0, 1.0
-        for i in range(1, df // 2):
-            term *= half / i
-            total += term
-        return math.exp(-half) * total
-    term = math.sqrt(value)
-    total = term if df > 1 else 0.0
-    for i in range(3, df - 1, 2):
-        term *= value / i
-        total += term
-    return math.erfc(math.sqrt(half)) + math.sqrt(2 / math.pi) * math.exp(-half) * total
+    # By logarithms: powers and factorials of many degrees of freedom overflow.
+    first = 0.0 if df % 2 == 0 else 0.5
+    terms = [math.exp((first + i) * math.log(half) - half - math.lgamma(first + i + 1)) for i in range(df // 2)]
+    return min(1.0, math.fsum(terms if df % 2 == 0 else [math.erfc(math.sqrt(half)), *terms]))
 
 
 def student_inside(value: float, df: int) -> float:

@@ -155,10 +155,11 @@ class PrivateClassifier(Fit):
         """A row per level of `classes_`, a number per column."""
         return list(self._coefficients().values())
 
-    def decision_function(self, rows: Any) -> dict[str, list[float]]:
-        """The linear predictor by level, in rows of the caller's own (columns as in `columns`)."""
+    def decision_function(self, rows: Any, *, reference: design.Reference | None = None) -> dict[str, list[float]]:
+        """The linear predictor by level, in rows of the caller's own (columns as in `columns`, or the variables that
+        these come from, with `reference` as in predict() of regressions)."""
         columns = design.columns_of(rows)
-        return {level: design.linear_predictor(dict(zip(self.columns, values)), columns)
+        return {level: design.linear_predictor(dict(zip(self.columns, values)), columns, reference)
                 for level, values in self._coefficients().items()}
 
     def evaluation(self) -> Evaluation | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .design import Reference
 from .errors import NotReleasedError
-from .fit import Coefficient, CoefficientFit, Interval, coefficients_of
+from .fit import Coefficient, CoefficientFit, Interval, coefficients_of, number
 from .program import Json
 from .table import Cell, Table
 
@@ -81,17 +82,17 @@ class MetaFit(CoefficientFit):
 
     @property
     def tau2(self) -> float:
-        return float(self.body["tau_squared"])
+        return number(self.body["tau_squared"])
 
     @property
     def q(self) -> float:
-        return float(self.body["q"])
+        return number(self.body["q"])
 
     @property
     def i2(self) -> float:
-        return float(self.body["i_squared"])
+        return number(self.body["i_squared"])
 
-    def predict(self, rows: Any) -> list[float]:
+    def predict(self, rows: Any, *, reference: Reference | None = None) -> list[float]:
         """Raises NotReleasedError: there are no rows to predict for; `new_site` is the interval of another site."""
         raise NotReleasedError("a meta-analysis predicts no rows", "new_site is the interval of another site")
 

@@ -53,6 +53,8 @@ def program() -> str:
 def program_version() -> str:
     """What `partita --version` prints, for example "0.1.0"."""
     done = subprocess.run([program(), "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if done.returncode != 0 or not done.stdout.strip():
+        raise ProgramError(f"{program()} does not say its version", "install it (docs/install.md of Partita)")
     return done.stdout.strip()
 
 
@@ -74,6 +76,7 @@ class Child:
         command = [program(), *arguments, "--format", "json"]
         command += ["--quiet"] if progress is None else ["--progress", "jsonl"]
         self._handler = progress
+        self._failure: BaseException | None = None
         self._remarks: list[str] = []
         self.last_progress: Progress | None = None
         self._process = subprocess.Popen(
@@ -97,8 +100,14 @@ class Child:
                 self._remarks.append(line.rstrip("\n"))
                 continue
             self.last_progress = at
-            if self._handler is not None:
+            if self._handler is None or self._failure is not None:
+                continue
+            # What it raises is raised by wait(); the pipe is read on, or the program would wait for it.
+            try:
                 self._handler(at)
+            except BaseException as failure:
+                self._failure = failure
+                self.cancel()
 
     @property
     def running(self) -> bool:
@@ -110,7 +119,7 @@ class Child:
             self._process.send_signal(signal.SIGINT)
 
     def wait(self, timeout: float | None = None) -> Output:
-        """Its output. Raises what it reports, and subprocess.TimeoutExpired after `timeout` seconds."""
+        """Its output. Raises what it reports, what the progress function raised, and subprocess.TimeoutExpired after `timeout` seconds."""
         try:
             self._process.wait(timeout)
         except KeyboardInterrupt:
@@ -122,6 +131,8 @@ class Child:
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+        if self._failure is not None:
+            raise self._failure
         return read_output("".join(self._printed), self._process.returncode, "\n".join(self._remarks))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import laws
+from .design import Reference
 from .errors import NotReleasedError
 from .fit import Coefficient, CoefficientFit, Interval, coefficients_of
 from .program import Json
@@ -20,6 +21,16 @@ def _likelihood_ratio(larger: float, smaller: float, df: int, rows: tuple[int, i
         raise ValueError("the other model has no fewer coefficients: call it of the larger model")
     statistic = 2 * (larger - smaller)
     return statistic, laws.chi_square_tail(statistic, df), df
+
+
+def _require_same(fit: CoefficientFit, other: CoefficientFit, *keys: str) -> None:
+    """Of the outcome and of keys of the result; without them likelihoods are not of the same numbers."""
+    def of(one: CoefficientFit) -> list[Any]:
+        return [str(one.body["formula"]).partition("~")[0].strip(), *(one.body.get(key) for key in keys)]
+
+    if of(fit) != of(other):
+        raise ValueError(f"the models differ in the outcome or in {', '.join(keys)}: a test compares models that "
+                         f"differ in their terms only")
 
 
 class RatioFit(CoefficientFit):
@@ -110,26 +121,42 @@ class GLMFit(RatioFit):
         """Of every term of several columns: chi-square, or F where tests are Student's."""
         return records("", self.body["tests"], ["term", "columns", "statistic", "p_value"])
 
-    def compare_lr_test(self, restricted: GLMFit) -> tuple[float, float, int]:
-        """Statistic, p-value and degrees of freedom of a model of the same rows with fewer terms, where the
-        dispersion is known."""
+    def _require_likelihood(self) -> None:
+        """Raises for fits whose log-likelihood is no maximum of one, or has no chi-square law."""
         if self.family in ("gaussian", "gamma", "quasi-binomial", "quasi-poisson"):
             raise NotReleasedError(f"family {self.family} has a dispersion, and its test is F",
                                    "ask for it in the study file: [analysis.nested]")
-        if self.family != restricted.family or self.link != restricted.link:
-            raise ValueError("the models have other families or links")
+        why = ""
+        if self.family == "modified-poisson":
+            why = "family modified-poisson"
+        elif self.body["errors"] != "model":
+            why = f"errors {self.body['errors']}"
+        elif self.body.get("ridge") is not None or self.body.get("firth"):
+            why = "a penalty"
+        if why:
+            raise NotReleasedError(f"there is no likelihood ratio test of a fit with {why}",
+                                   "take the Wald tests of terms: wald_test_terms()")
+
+    def compare_lr_test(self, restricted: GLMFit) -> tuple[float, float, int]:
+        """Statistic, p-value and degrees of freedom of a model of the same rows with fewer terms, where the
+        dispersion is known."""
+        for fit in (self, restricted):
+            fit._require_likelihood()
+        _require_same(self, restricted, "family", "link", "sites", "weights")
         return _likelihood_ratio(self.llf, restricted.llf, len(self.coefficients) - len(restricted.coefficients),
                                  (self.nobs, restricted.nobs))
 
-    def predict(self, rows: Any, which: str = "mean") -> list[float]:
-        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear"."""
+    def predict(self, rows: Any, which: str = "mean", *, reference: Reference | None = None) -> list[float]:
+        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear". reference: by variable the level that
+        the others are compared with, as the study file has it; without it levels that have no column of their own raise
+        NotReleasedError."""
         if which not in ("mean", "linear"):
             raise ValueError('which is "mean" or "linear"')
         if self.family in ("ordinal", "multinomial"):
             raise NotReleasedError(f"predict() does not know family {self.family}", "compute it from params")
         if "offset(" in str(self.body["formula"]):
             raise NotReleasedError("predict() does not know the offset of the formula", "compute it from params")
-        eta = super().predict(rows)
+        eta = super().predict(rows, reference=reference)
         return eta if which == "linear" else [_INVERSE_LINKS[self.link](value) for value in eta]
 
     def _facts(self) -> dict[str, Cell]:
@@ -191,6 +218,7 @@ class CoxFit(RatioFit):
 
     def compare_lr_test(self, restricted: CoxFit) -> tuple[float, float, int]:
         """Statistic, p-value and degrees of freedom of a model of the same rows with fewer terms."""
+        _require_same(self, restricted, "ties", "strata")
         return _likelihood_ratio(self.llf, restricted.llf, len(self.coefficients) - len(restricted.coefficients),
                                  (self.nobs, restricted.nobs))
 

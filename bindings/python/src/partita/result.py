@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from os import PathLike
@@ -94,8 +95,12 @@ class Result:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the JSON, which `read_result` and `partita study report` read. It may hold moments: as confidential
-        as these."""
-        Path(path).write_text(json.dumps(self.raw, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        as these, and readable by its owner only."""
+        text = json.dumps(self.raw, indent=2, allow_nan=False) + "\n"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            os.fchmod(descriptor, 0o600)
+            file.write(text)
 
     def __str__(self) -> str:
         return "\n\n".join(str(fit) for fit in self._fits.values())

@@ -105,6 +105,9 @@ class SEMFit(CoefficientFit):
                                    'name the larger model in the study file: nested_of = "..."')
         if self.nobs != restricted.nobs:
             raise ValueError("a test compares models of the same rows")
+        ours, theirs = self.model, restricted.model
+        if set(ours["observed"]) != set(theirs["observed"]) or ours["estimator"] != theirs["estimator"]:
+            raise ValueError("the models are of other observed variables or estimators")
         df = int(restricted._measure("df") - self._measure("df"))
         if df <= 0:
             raise ValueError("the other model has no fewer parameters: call it of the larger model")
@@ -118,13 +121,14 @@ class SEMFit(CoefficientFit):
                         of["terms"], ["name", "est", "se", "t", "pvalue", "ci.lower", "ci.upper"])
                 for of in self.body["least_squares"]]
 
-    def predict(self, rows: Any) -> list[float]:
+    def predict(self, rows: Any, *, reference: design.Reference | None = None) -> list[float]:
         """Of a regression with one outcome and group: its mean in rows of the caller's own."""
         fits: Sequence[Mapping[str, Any]] = self.body["least_squares"]
         if len(fits) != 1:
             raise NotReleasedError("predict() is of regressions with one outcome and one group",
                                    "compute it from parameter_estimates()")
-        return design.linear_predictor({term["name"]: float(term["est"]) for term in fits[0]["terms"]}, rows)
+        estimates = {str(term["name"]): float(term["est"]) for term in fits[0]["terms"]}
+        return design.linear_predictor(estimates, rows, reference)
 
     def _summary_parts(self) -> list[str | Table]:
         measures = self.fit_measures()

@@ -15,7 +15,7 @@ from pathlib import Path
 from subprocess import TimeoutExpired
 from typing import Any
 
-from .analyses import Analysis
+from .analyses import Analysis, toml
 from .errors import UsageError
 from .plan import Plan
 from .program import Child, Json, Output, Progress, ProgressHandler, call
@@ -45,7 +45,7 @@ class Variable:
                 lines.append(f"{key} = {_text(text)}")
         for key, bound in (("lower", self.lower), ("upper", self.upper)):
             if bound is not None:
-                lines.append(f"{key} = {bound.isoformat() if isinstance(bound, date) else repr(bound)}")
+                lines.append(f"{key} = {bound.isoformat() if isinstance(bound, date) else toml(bound)}")
         if self.levels:
             lines.append(f"levels = [{', '.join(_text(level) for level in self.levels)}]")
         return "\n".join(lines) + "\n"

@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from .cells import cell_text
 from .design import columns_of, length_of
-
-
-def cell_text(value: Any) -> str:
-    """Numbers with all their digits, whole ones without a point; missing: empty."""
-    if value is None:
-        return ""
-    if isinstance(value, bool) or type(value).__name__ == "bool_":
-        return str(int(value))
-    if isinstance(value, str):
-        return value
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return ""
-    if hasattr(value, "isoformat"):
-        return str(value.isoformat())[:10]
-    if isinstance(value, int):
-        return str(value)
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return str(value)
-    if math.isnan(number):
-        return ""
-    if number.is_integer() and abs(number) < 2**53:
-        return str(int(number))
-    return repr(number)
 
 
 def write_csv(rows: Any, path: Path, separator: str = ",", decimal: str = ".") -> None:

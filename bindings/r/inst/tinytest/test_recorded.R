@@ -47,6 +47,38 @@ expect_equal(predict(fit, row, type = "response"), plogis(by_hand))
 expect_equal(augment(fit, row)$.fitted, by_hand)
 expect_error(predict(fit, row["age"]), "cannot be made", class = "partita_usage")
 
+# Levels: those with a column, by name as the program writes it; others only if the caller names the reference.
+female <- transform(row, sex = "female")
+expect_error(predict(fit, female), "reference", class = "partita_not_released")
+expect_equal(predict(fit, female, reference = c(sex = "female")),
+             by_hand - coef(fit)[["sex.male"]] - coef(fit)[["sex.male:smoker"]])
+expect_equal(augment(fit, female, reference = c(sex = "female"))$.fitted, predict(fit, female, reference = c(sex = "female")))
+expect_error(predict(fit, transform(row, sex = "Male"), reference = c(sex = "female")), "no column for Male",
+             class = "partita_usage")
+expect_error(predict(fit, row, reference = c(sex = "male")), "not the reference", class = "partita_usage")
+expect_error(predict(fit, row, reference = c(gender = "male")), class = "partita_usage")
+expect_equal(is.na(predict(fit, rbind(row, transform(row, ward = NA)))), c(FALSE, TRUE))
+of <- function(terms, rows, ...) partita:::linear_predictor(terms, rep(1, length(terms)), rows, ...)
+expect_equal(of("g.not_known", data.frame(g = c("not known", NA))), c(1, NA))
+expect_equal(of("g.gr_n", data.frame(g = "gr\u00fcn")), 1)
+expect_error(of("g.a_b", data.frame(g = c("a b", "a-b"))), "same column", class = "partita_usage")
+expect_equal(of(c("factor(k).2", "factor(k).3"), data.frame(k = c(3, 1)), reference = c(k = 1)), c(1, 0))
+# "L" is a level of a size, or a slope of an ordered one.
+expect_error(of(c("size.L", "size.Q"), data.frame(size = "L")), "polynomials", class = "partita_not_released")
+expect_error(of(c("x.1", "x.2"), data.frame(x = 2)), "polynomials", class = "partita_not_released")
+expect_equal(of(c("x.1", "x.2"), data.frame(x = "2")), 1)
+
+# Numbers are numbers.
+for (wrong in list(factor("1", levels = c("0", "1")), "1", as.difftime(1, units = "days"))) {
+  other <- row
+  other$smoker <- wrong
+  expect_error(predict(fit, other), "as a number", class = "partita_usage")
+}
+other <- row
+other$smoker <- matrix(1, 1, 2)
+expect_error(predict(fit, other), class = "partita_usage")
+expect_error(predict(fit, as.list(row)), class = "partita_usage")
+
 # An analysis of deviance of a model without some terms.
 smaller <- fit
 smaller$coefficients <- fit$coefficients[1:5, ]
@@ -54,6 +86,34 @@ smaller$body$fit$deviance <- fit$body$fit$deviance + 12
 smaller$body$fit$df_residual <- fit$body$fit$df_residual + 4
 table <- anova(smaller, fit)
 expect_equal(table[["Pr(>Chi)"]][2], pchisq(12, 4, lower.tail = FALSE))
+expect_error(confint(fit, level = 95), class = "partita_usage")
+with_body <- function(fit, ...) {
+  fit$body <- utils::modifyList(fit$body, list(...))
+  fit
+}
+for (changed in list(list(family = "modified-poisson"), list(errors = "robust"), list(errors = "cluster"),
+                     list(ridge = 0.01), list(firth = TRUE), list(family = "quasi-poisson"))) {
+  expect_error(anova(do.call(with_body, c(list(smaller), changed)), do.call(with_body, c(list(fit), changed))),
+               class = "partita_not_released", info = names(changed))
+}
+for (changed in list(list(family = "poisson"), list(link = "probit"), list(weights = "frequency"))) {
+  expect_error(anova(do.call(with_body, c(list(smaller), changed)), fit), "differ", class = "partita_usage")
+}
+renamed <- smaller
+renamed$formula <- sub("readmitted", "died", renamed$formula)
+expect_error(anova(renamed, fit), "differ", class = "partita_usage")
+
+# Negative binomial models have a theta each: the test is of log-likelihoods (here of MASS::glm.nb, quine).
+nb <- function(log_likelihood, deviance, df, parameters) {
+  new <- fit
+  new$body$family <- "negative-binomial"
+  new$body$fit <- list(log_likelihood = log_likelihood, deviance = deviance, df_residual = df,
+                       aic = 2 * parameters - 2 * log_likelihood)
+  new
+}
+table <- anova(nb(-553.4, 168.0, 144, 3), nb(-546.6, 167.9, 139, 8))
+expect_equal(table[["Chisq"]][2], 13.6)
+expect_equal(table[["Pr(>|Chi|)"]][2], pchisq(13.6, 5, lower.tail = FALSE))
 smaller$nobs <- 10
 expect_error(anova(smaller, fit), "same rows")
 
@@ -64,11 +124,23 @@ expect_equal(unique(curves$strata), c("control", "treated"))
 cox <- read_result(partita_recorded("cox"))
 expect_equal(as.numeric(logLik(cox)), cox$body$fit$log_likelihood)
 mixed <- read_result(partita_recorded("mixed"))
-expect_equal(AIC(mixed), mixed$body$aic, tolerance = 1e-3)
+expect_equal(AIC(mixed), mixed$body$aic, tolerance = 1e-8)
 expect_error(anova(mixed, mixed), class = "partita_not_released")
 meta <- read_result(partita_recorded("meta"))
 expect_equal(ratios(meta)$ratio, exp(unname(coef(meta))))
 expect_error(predict(meta, data.frame(x = 1)), class = "partita_not_released")
+meta$body["tau_squared"] <- list(NULL)
+expect_true(is.na(glance(meta)$tau.squared))
+expect_error(anova(with_body(cox, ties = "breslow"), cox), class = "partita_usage")
+
+# Curves that are withheld are an empty table; a model that was not trained says so first.
+withheld <- read_result(partita_recorded("survival"))
+withheld$body$curves <- lapply(withheld$body$curves, function(curve) replace(curve, "withheld", TRUE))
+expect_equal(c(nrow(fit_table(withheld)), ncol(fit_table(withheld))), c(0, ncol(curves)))
+expect_error(plot(withheld), class = "partita_not_released")
+mixture <- read_result(partita_recorded("mixture"))
+mixture$raw$status <- "not-trained"
+expect_stdout(print(mixture), "NOT TRAINED")
 
 table <- fit_table(read_result(partita_recorded("describe")))
 expect_true(all(c("control", "treated", "all") %in% table$group))
@@ -88,7 +160,17 @@ rows <- as.data.frame(setNames(rep(list(c(0.5, 1)), nrow(coef(classifier))), row
 rows[["(Intercept)"]] <- NULL
 expect_equal(dim(predict(classifier, rows)), c(2L, ncol(coef(classifier))))
 
-# A result survives writing and reading.
+# A result survives writing and reading, and is its owner's only.
 copy <- tempfile()
-write_result(fit, copy)
-expect_equal(read_result(copy)$raw, fit$raw)
+writeLines("", copy)
+Sys.chmod(copy, "0644", use_umask = FALSE)
+for (name in setdiff(recorded, "sums")) {
+  result <- suppressWarnings(read_result(partita_recorded(name)))
+  write_result(result, copy)
+  expect_identical(partita:::raw_of(suppressWarnings(read_result(copy))), partita:::raw_of(result), info = name)
+}
+expect_equal(format(file.info(copy)$mode), "600")
+for (text in c("3", "[]", "{\"a\": 1}", "[{\"a\": 1}]")) {
+  writeLines(text, copy)
+  expect_error(read_result(copy), class = "partita_program")
+}

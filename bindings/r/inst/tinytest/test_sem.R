@@ -19,6 +19,15 @@ expect_equal(rownames(nested), c("free", "equal"))
 expect_equal(nested[["Chisq diff"]][2], unname(fit_measures(fits$equal, "chisq") - fit_measures(free, "chisq")))
 expect_equal(nested[["Df diff"]][2], 1)
 
+narrow <- tidy(free, conf.level = 0.5)
+expect_equal(narrow$conf.high, free$parameters$est + qnorm(0.75) * free$parameters$se, tolerance = 1e-12)
+expect_error(tidy(free, exponentiate = TRUE), class = "partita_usage")
+expect_equal(glance(fits$robust)$chisq, unname(fit_measures(fits$robust, "chisq.scaled")))
+expect_equal(glance(free)$chisq, unname(fit_measures(free, "chisq")))
+other <- free
+other$body$model$observed <- other$body$model$observed[-1]
+expect_error(anova(other, free), class = "partita_usage")
+
 # Least squares of a regression: what lm gives from the same moments.
 regression <- fits$regression
 moments <- regression$body$moments$groups[[1]]

@@ -13,6 +13,37 @@ expect_identical(back$x, values[1:1000])
 expect_equal(unique(back$f), "a, \"b\"")
 expect_equal(c(back$d[1], back$l[1]), c("2024-02-29", "1"))
 expect_equal(partita:::cell_texts(c(1.5, NA), ","), c("1,5", ""))
+expect_equal(partita:::cell_texts(c(1e5, 1e15, 2^53 - 1, -1e15)),
+             c("100000", "1000000000000000", "9007199254740991", "-1000000000000000"))
+# The bits of 64-bit integers, from their bytes.
+integer64 <- function(...) {
+  bytes <- as.raw(c(...))
+  structure(readBin(bytes, "double", length(bytes) / 8, endian = "little"), class = "integer64")
+}
+keys <- integer64(c(21, 129, 233, 125, 244, 16, 34, 17), rep(255, 8), c(7, rep(0, 7)), rep(0, 8), c(rep(0, 7), 128),
+                  c(0, rep(255, 7)), c(rep(255, 7), 127))
+expect_equal(partita:::cell_texts(keys), c("1234567890123456789", "-1", "7", "0", "", "-256", "9223372036854775807"))
+one <- data.frame(age = 0)
+one$age <- integer64(c(70, rep(0, 7)))
+expect_equal(partita:::linear_predictor("age", 1, one), 70)
+
+# One value in each row, or a refusal.
+odd <- data.frame(a = 1:2)
+odd$m <- matrix(1:4, 2)
+expect_error(partita:::write_table(odd, file), "one value", class = "partita_usage")
+odd$m <- list(1:2, 3)
+expect_error(partita:::write_table(odd, file), "one value", class = "partita_usage")
+odd$m <- as.difftime(1:2, units = "days")
+expect_error(partita:::write_table(odd, file), class = "partita_usage")
+expect_error(partita:::write_table(1:3, file), class = "partita_usage")
+expect_error(partita:::write_table(data.frame(id = 2^53 + 2), file, key = "id"), "exactly", class = "partita_usage")
+
+# As a study file takes them.
+expect_equal(partita:::toml_text("a </b"), "\"a </b\"")
+expect_equal(partita:::option_words(list("min-rows" = 1e5, seed = 123456789)), c("--min-rows", "100000", "--seed", "123456789"))
+expect_error(partita:::toml_scalar(NA_real_), class = "partita_usage")
+expect_equal(partita:::setting_words(list(risk_groups = list(cuts = 0.1))), c("--set", "risk_groups.cuts=[0.1]"))
+expect_equal(partita:::table_key("[table]\n  separator = ';'", "separator", ","), ";")
 
 # A study of one's own data frames, against the fit of the rows together.
 set.seed(7)
@@ -43,7 +74,8 @@ steps <- vapply(fit$body$coefficients, function(row) row$step, 0)
 # Estimates open on a grid; its step bounds how far they are.
 expect_true(all(abs(coef(fit) - coef(pooled)) <= steps))
 expect_equal(nobs(fit), 900)
-expect_equal(predict(fit, rows[1:5, ], type = "response"), unname(predict(pooled, rows[1:5, ], type = "response")), tolerance = 0.05)
+expect_equal(predict(fit, rows[1:5, ], type = "response", reference = c(sex = "female")),
+             unname(predict(pooled, rows[1:5, ], type = "response")), tolerance = 0.05)
 
 # The same from files, with the result written; and again as processes.
 folder <- tempfile()
@@ -99,6 +131,36 @@ expect_equal(c(length(ends$south), length(ends$west)), c(0, 0))
 expect_stdout(print(ends$south), "at the receiver")
 expect_false(partita_status(handles$north)$running)
 
+# R's families go with their links, or are refused.
+counts <- partita_study("counts", c("north", "south", "west"), min_rows = 500,
+                        variables = list(n = partita_variable("integer", 0, 20), event = partita_variable("integer", 0, 1),
+                                         size = c(1, 10), age = c(18, 98)))
+for (family in list(poisson("identity"), poisson("sqrt"))) {
+  expect_error(partita_glm(counts, n ~ age, family), "link", class = "partita_bad_input")
+}
+expect_error(partita_glm(counts, size ~ age, gaussian("log")), "link", class = "partita_bad_input")
+expect_error(partita_glm(counts, size ~ age, Gamma()), "link", class = "partita_bad_input")
+expect_error(partita_glm(counts, event ~ age, quasibinomial("probit")), "link", class = "partita_bad_input")
+expect_true(grepl("\"gamma\"", format(partita_glm(counts, size ~ age, Gamma("log"))), fixed = TRUE))
+expect_true(grepl("\"quasi-poisson\"", format(partita_glm(counts, n ~ age, quasipoisson)), fixed = TRUE))
+expect_true(grepl("link = \"probit\"", format(partita_glm(counts, event ~ age, binomial("probit"))), fixed = TRUE))
+
+# Levels and other contrasts than treatment: no number that the result cannot stand for.
+lettered <- lapply(tables, function(table) transform(table, g = rep(c("a", "b", "not known"), length.out = nrow(table))))
+of_levels <- partita_study("levels", names(tables), min_rows = 800,
+                           variables = list(event = partita_variable("integer", 0, 1), g = c("a", "b", "not known"),
+                                            age = c(18, 98)))
+of_levels <- partita_glm(of_levels, event ~ g + age)
+file <- file.path(folder, "sum.toml")
+writeLines(sub("(levels = \\[[^]]*\\])", "\\1\ncontrasts = \"sum\"", format(of_levels)), file)
+levels <- data.frame(g = c("a", "b", "not known"), age = 60)
+wanted <- unname(predict(glm(event ~ g + age, binomial, do.call(rbind, lettered)), levels))
+by_treatment <- partita_simulate(of_levels, lettered, in_process = TRUE)
+expect_equal(predict(by_treatment, levels, reference = c(g = "a")), wanted, tolerance = 0.02)
+by_sum <- partita_simulate(read_study(file), lettered, in_process = TRUE)
+expect_equal(predict(by_sum, levels[1:2, ]), wanted[1:2], tolerance = 0.02)
+expect_error(predict(by_sum, levels), "reference", class = "partita_not_released")
+
 # A run without a key cannot start; one that waits for others is cancelled.
 expect_error(partita_run(study, folder = folder, party = "north"), class = "partita_error")
 waiting <- partita_run(read_study(own("north", "study.toml")), own("north"), "north", tables$north, wait = FALSE,
@@ -109,4 +171,6 @@ expect_false(partita_status(waiting)$running)
 expect_error(partita_wait(waiting), class = "partita_cancelled")
 old <- options(partita.path = "/nowhere/partita")
 expect_error(partita_program(), class = "partita_program")
+expect_error(partita_run(study, folder, "north", tables$north), class = "partita_program")
+expect_equal(list.files(tempdir(), "^partita-"), character())
 options(old)

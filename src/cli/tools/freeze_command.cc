@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"

@@ -104,7 +104,7 @@ std::string DateText(double value, const Variable& variable) {
   const double within = seconds - day * kSecondsOfDay;
   const double days = day - variable.calendar.epoch;
   if (!(days > -719'163 && days < 2'932'897)) return fmt::format("{}", value);
-  const std::string date = FormatDate(days);
+  std::string date = FormatDate(days);
   if (variable.time == TimeKind::kDate && within == 0) return date;
   const auto whole = static_cast<int>(within);
   return fmt::format("{}T{:02}:{:02}:{:02}", date, whole / 3600, whole / 60 % 60, whole % 60);

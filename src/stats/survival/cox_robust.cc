@@ -20,10 +20,11 @@ MatrixXd CoxScoreResiduals(const CoxRows& rows, const VectorXd& point, Ties ties
   }
   MatrixXd residuals = MatrixXd::Zero(static_cast<Index>(n), point.size());
   for (const auto& [at, tied] : events) {
+    const double time = at.second;
     std::vector<Index> at_risk;
     for (size_t row = 0; row < n; ++row) {
-      if (stratum(row) == at.first && rows.time[row] >= at.second &&
-          (rows.entry.empty() || rows.entry[row] < at.second))
+      if (stratum(row) == at.first && rows.time[row] >= time &&
+          (rows.entry.empty() || rows.entry[row] < time))
         at_risk.push_back(static_cast<Index>(row));
     }
     const auto count = static_cast<double>(tied.size());
@@ -31,8 +32,8 @@ MatrixXd CoxScoreResiduals(const CoxRows& rows, const VectorXd& point, Ties ties
       // What is at risk of the tied rows.
       const double left = ties == Ties::kEfron ? 1 - static_cast<double>(k) / count : 1;
       const auto part = [&](Index i) {
-        const bool own = rows.event[static_cast<size_t>(i)] != 0 &&
-                         rows.time[static_cast<size_t>(i)] == at.second;
+        const bool own =
+            rows.event[static_cast<size_t>(i)] != 0 && rows.time[static_cast<size_t>(i)] == time;
         return (own ? left : 1) * weights[i];
       };
       double sum = 0;

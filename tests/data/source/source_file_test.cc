@@ -47,7 +47,7 @@ TEST(SourceFileTest, MistakesAreNamed) {
     const char *text, *message;
     ErrorCode code = ErrorCode::kBadInput;
   };
-  for (const auto& [text, message, code] : std::vector<Mistake>{
+  for (const Mistake& mistake : std::vector<Mistake>{
            {"", "there is no 'source'"},
            {"source = 3", "'source' is a text in quotes"},
            {"source = \"oracle:x\"\ntable = \"t\"", ":1:10: no source of this kind"},
@@ -65,8 +65,9 @@ TEST(SourceFileTest, MistakesAreNamed) {
             "other users may read the password", ErrorCode::kRefused},
            {"source = sqlite", ":1:"},
            {"s\xc3\xb6urce = \"sqlite:x\"", "not ASCII"}}) {
-    SCOPED_TRACE(text);
-    ExpectError(code, message, "", [&] { ReadSourceFile(folder.Write("s.toml", text)); });
+    SCOPED_TRACE(mistake.text);
+    ExpectError(mistake.code, mistake.message, "",
+                [&] { ReadSourceFile(folder.Write("s.toml", mistake.text)); });
   }
 }
 

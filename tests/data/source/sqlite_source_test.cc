@@ -72,7 +72,7 @@ TEST(SqliteSourceTest, NumbersComeBack) {
 TEST(SqliteSourceTest, OnlyOneSelectIsTaken) {
   const Folder folder;
   MakeTables(folder / "t.db", "CREATE TABLE t (x REAL); INSERT INTO t VALUES (1), (2)");
-  for (const auto& [query, message] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& tried : std::vector<std::pair<std::string, std::string>>{
            {"SELECT x FROM t; DELETE FROM t", "not one statement"},
            {"", "not one statement"},
            {"DELETE FROM t", "it gives no columns"},
@@ -82,10 +82,11 @@ TEST(SqliteSourceTest, OnlyOneSelectIsTaken) {
            {"SELECT x, x FROM t", "two columns are named \"x\""},
            {"SELECT x FROM elsewhere", "no such table"},
            {"SELECT x'00' AS b FROM t", "column \"b\" of row 1 holds a blob"}}) {
-    SCOPED_TRACE(query);
-    const std::optional<Error> error = ThrownBy([&] { AllOf(OpenTable(Asked(folder, query))); });
+    SCOPED_TRACE(tried.first);
+    const std::optional<Error> error =
+        ThrownBy([&] { AllOf(OpenTable(Asked(folder, tried.first))); });
     ASSERT_TRUE(error);
-    EXPECT_THAT(error->message(), ::testing::HasSubstr(message));
+    EXPECT_THAT(error->message(), ::testing::HasSubstr(tried.second));
   }
   EXPECT_EQ(AllOf(OpenTable(Asked(folder, "SELECT x FROM t; -- remark\n"))), "x\n1\n2\n");
   EXPECT_FALSE(std::filesystem::exists(folder / "other.db"));

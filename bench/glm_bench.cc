@@ -79,7 +79,7 @@ void BM_Fit(benchmark::State& state) {
         benchmark::DoNotOptimize(fitter.Finish());
       };
       if (task.spec.aggregates) {
-        run(AggregateFitter(engine, task, own, totals, 0));
+        run(AggregateFitter(engine, task, own, totals, 0, 5));
       } else {
         run(Fitter(engine, task, own, totals));
       }

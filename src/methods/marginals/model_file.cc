@@ -30,7 +30,7 @@ constexpr double kLargestCell = 1e12;
 }
 
 LevelColumn ParseLevelColumn(const Json& json) {
-  const LevelColumn column = {data::ParseEncodingJson(json), json.at("missing").get<bool>()};
+  LevelColumn column = {data::ParseEncodingJson(json), json.at("missing").get<bool>()};
   if (!CountsLevels(column.encoding.kind)) RefuseFile("a column has no levels to count");
   CheckFactorLevels(column.encoding.column);
   return column;

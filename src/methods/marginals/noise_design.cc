@@ -30,7 +30,7 @@ double SumOfSquares(const std::vector<uint64_t>& lifts) {
 // Lifts of the tables that a record of others can change, of the computing party for which they
 // weigh most.
 std::vector<uint64_t> LiftsOfOthers(const Task& task, uint32_t num_computing) {
-  const std::vector<uint64_t> all = AllLifts(task);
+  std::vector<uint64_t> all = AllLifts(task);
   if (task.blocks.size() != 1 || task.blocks[0].parts.size() < num_computing) return all;
   std::vector<size_t> holders(task.set.attributes.size());
   for (const BlockPart& part : task.blocks[0].parts) {

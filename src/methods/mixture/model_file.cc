@@ -27,7 +27,7 @@ constexpr double kLargest = 1e6;
 }
 
 ModelColumn ParseColumn(const Json& json, size_t num_parties) {
-  const ModelColumn column = {data::ParseEncodingJson(json), json.at("party").get<size_t>()};
+  ModelColumn column = {data::ParseEncodingJson(json), json.at("party").get<size_t>()};
   if (column.party >= num_parties) RefuseModel("a column belongs to a party that is not there");
   return column;
 }

@@ -27,6 +27,9 @@ constexpr int kLeastOfModel = -7, kLeastOfRobust = -16, kMostSize = 20;
 constexpr double kMostCovariance = 0x1p20, kMostScaled = 0x1p36, kMostPair = 0x1p16;
 // 1 / d, e / d and tau.
 constexpr int kUnscaleBits = 46, kQuotientBits = 54, kEstimateBits = 46, kWideRatioBits = 46;
+// So few that left times solution fits the smallest ring with 40 columns: 40 * 4 kMostRatio *
+// 40 * 2^20 kMostRatio at 30 + 26 bits is below 2^124.
+constexpr int kSolutionBits = 26;
 constexpr double kMostUnscale = 2, kMostQuotient = 0x1p10;
 constexpr double kMostRatio = 0x1p17, kMostWithDispersion = 0x1p24;
 // phi, at 30 fraction bits.
@@ -302,7 +305,7 @@ class LastCovariances {
         const Shared right = RowsOf(e, ratios_.right, blocks_.first[t], size(t));
         Shared solution;
         mpc::ProductRound solve(e), square(e);
-        solve.AddCut(Kind::kMatrix, inverse, right, most, kRatioBits, solution);
+        solve.AddCut(Kind::kMatrix, inverse, right, most, kSolutionBits, solution);
         solve.Run();
         square.AddCut(Kind::kMatrix, e.Transpose(left), solution,
                       static_cast<double>(size(t)) * left.bound * most, kStatisticBits,

@@ -1,5 +1,7 @@
 #include "methods/survival/own_counts.h"
 
+#include <fmt/format.h>
+
 namespace partita::methods::survival {
 namespace {
 
@@ -24,7 +26,8 @@ Group GroupOfFactors(std::vector<GroupFactor> factors) {
     group.schema.name += ", " + next.name;
     std::vector<std::string> levels;
     for (const std::string& first : group.schema.levels) {
-      for (const std::string& level : next.levels) levels.push_back(first + ", " + level);
+      for (const std::string& level : next.levels)
+        levels.push_back(fmt::format("{}, {}", first, level));
     }
     group.schema.levels = std::move(levels);
   }

@@ -110,18 +110,23 @@ std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
                   "since that holder has the key of the pseudonyms: they know all names, numbers "
                   "and dates that can be guessed. Let no holder govern the linker.",
                   file.linker),
-      "A linker that leaves out matches is not noticed, and rows that it leaves out of a pass can "
-      "match others in a later one. One that joins rows whose keys of that pass differ is: the "
-      "holders compare the keys of the rows that were joined, without showing them.",
-      "A holder that keeps back its last messages, or a linker that answers one holder and not "
-      "another, leaves others without a result and keeps what was learnt. That there are fewer "
-      "matches than the minimum can be made up by the linker, unnoticed, and by a holder with a "
-      "list of nobody.",
-      "Nothing proves that a list is genuine: who lists people that it only guesses learns of "
-      "each whether it is in all other lists.",
-      "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
-      "values of one column learns which of them all other tables have for that person. Name no "
-      "column of which that must not become known."};
+      std::string(
+          "A linker that leaves out matches is not noticed, and rows that it leaves out of a pass "
+          "can match others in a later one. One that joins rows whose keys of that pass differ is: "
+          "the holders compare the keys of the rows that were joined, without showing them."),
+      std::string(
+          "A holder that keeps back its last messages, or a linker that answers one holder and not "
+          "another, leaves others without a result and keeps what was learnt. That there are fewer "
+          "matches than the minimum can be made up by the linker, unnoticed, and by a holder with "
+          "a list of nobody."),
+      std::string(
+          "Nothing proves that a list is genuine: who lists people that it only guesses learns of "
+          "each whether it is in all other lists."),
+      std::string("Every column of a key can be guessed: who knows the rest of a person's key and "
+                  "lists all "
+                  "values of one column learns which of them all other tables have for that "
+                  "person. Name no "
+                  "column of which that must not become known.")};
   for (size_t party = 0; party < file.parties.size(); ++party) {
     sentences.push_back(
         fmt::format("In one such run {} can learn of up to {} people whether they are in the lists "

@@ -123,7 +123,7 @@ void RequirePlainFit(const TableReader& reader, const StudyFile& study, const Sp
   }
 }
 
-void ReadRiskGroups(const TableReader& reader, Spec& spec) {
+void ReadRiskGroups(const TableReader& reader, const StudyFile& study, Spec& spec) {
   constexpr char kRiskGroups[] = "risk_groups", kCuts[] = "cuts";
   constexpr size_t kMostCuts = 20;
   const auto groups = reader.OptionalTable(kRiskGroups, {kCuts});
@@ -139,6 +139,12 @@ void ReadRiskGroups(const TableReader& reader, Spec& spec) {
         "level sealed has no risk groups: a holder would have to know the estimates to count "
         "its rows by predicted probability",
         "take protocol = \"iterates\" or \"aggregates\"");
+  }
+  // Rows of a holder without, or only with, the event have no part in the fit: they would be in the
+  // totals and in no group, and the difference may be one person.
+  if (study.design.site == study::SiteEffect::kFixed) {
+    reader.Fail(position, "risk groups with effects of sites, which leave no holder",
+                "write site = \"ignore\", or leave [analysis.risk_groups] out");
   }
   if (!spec.weights.empty() && !spec.copies())
     reader.Fail(position, "risk groups of weighted rows", "leave one of the two out");
@@ -190,7 +196,7 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
   ReadSteps(reader, section->spec);
   ReadConfidence(reader, section->spec);
   ReadNested(reader, study, section->spec);
-  ReadRiskGroups(reader, section->spec);
+  ReadRiskGroups(reader, study, section->spec);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;

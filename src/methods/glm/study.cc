@@ -79,7 +79,7 @@ void RequireWeightBits(const GlmStudy& study) {
     return;
   Refuse(study, study.Analysis().position,
          "at level sealed sums over so many rows with these bounds of the outcome do not fit",
-         "give the outcome a closer upper bound");
+         "give the outcome a closer upper bound, take fewer rows, or leave errors out");
 }
 
 void RequireUnits(GlmStudy& study) {
@@ -270,8 +270,9 @@ std::unique_ptr<run::MethodRows> GlmStudy::NoRows() const {
 }
 
 uint64_t GlmStudy::LeastRowsApart() const {
-  return std::max<uint64_t>(file.disclosure.min_cell,
-                            run::kRowsApartPerColumn * task.num_columns());
+  return std::max<uint64_t>(
+      file.disclosure.min_cell,
+      run::kRowsApartPerColumn * (task.num_columns() + NumRiskNumbers(task.spec)));
 }
 
 std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run::RunInput& input,

@@ -176,6 +176,8 @@ TEST(GlmRisk, MistakesHaveARemedy) {
                         {{"[0.1, 0.3]", "[0.3, 0.1]", "57:", "rise", "cuts = "},
                          {"[0.1, 0.3]", "[0, 0.1]", "57:", "between 0 and 1", "cuts = "},
                          {"[0.1, 0.3]", "[]", "57:", "no cut point", "cuts = "},
+                         {"site = \"ignore\"", "site = \"fixed\"", "56:1",
+                          "risk groups with effects of sites", "site = \"ignore\""},
                          {release, "protocol = \"sealed\"\n" + release, "57:1",
                           "would have to know the estimates", "aggregates"},
                          {"\"binomial\"", "\"modified-poisson\"", "56:1", "binomial", "leave"}});

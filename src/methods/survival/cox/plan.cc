@@ -45,7 +45,9 @@ double CoxOpenedBits(const CoxStudy& study) {
 }
 
 study::PlanBits CoxBits(const CoxStudy& study, double opened) {
+  // Rows that enter and leave in one cell of time are never at risk: how many there are nobody declares.
   const bool left_out =
+      !study.task.spec.entry.empty() ||
       LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
   // Of the patterns without times and strata, which are fewer; of robust errors, which tell the rows of
   // a pattern apart by outcome, without these, too.
@@ -88,11 +90,12 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
 void CoxStudy::Describe(study::Plan& plan) const {
   const CoxSpec& spec = task.spec;
   const std::string& name = Analysis().name;
-  const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
-  plan.analyses.push_back(
-      {name, kCoxProtocol, CoxModelText(spec),
-       run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
-       task.num_columns()});
+  std::string that;
+  if (file.design.missing != study::MissingPolicy::kRefuse) that = "that lack no variable of it";
+  if (!spec.entry.empty())
+    that += (that.empty() ? "" : " and ") + std::string("that enter before the cell of their time");
+  plan.analyses.push_back({name, kCoxProtocol, CoxModelText(spec),
+                           run::RowsText(*this, Analysis().subset, that), task.num_columns()});
   const uint64_t least = LeastCoxRows(task, file.disclosure.min_rows);
   plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
   const uint64_t min_cell = file.disclosure.min_cell;

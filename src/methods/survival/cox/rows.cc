@@ -37,8 +37,6 @@ CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const Co
   return own;
 }
 
-namespace {
-
 std::vector<size_t> RowsAtRisk(const CoxSpec& spec, const data::Table& table,
                                const std::vector<size_t>& rows) {
   if (spec.entry.empty()) return rows;
@@ -50,8 +48,6 @@ std::vector<size_t> RowsAtRisk(const CoxSpec& spec, const data::Table& table,
   }
   return at_risk;
 }
-
-}  // namespace
 
 CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells,
                   size_t own_stratum, const data::Table& table, const std::vector<size_t>& taken) {

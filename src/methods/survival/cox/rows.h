@@ -48,7 +48,11 @@ struct CoxRows {
   std::vector<Int128> timed_sums;  // of x over events, each times TimeOf its cell
 };
 
-// own_stratum: of a holder where holders are strata.
+// Those of `rows` that are at risk in some cell: all of them where there are no times of entry.
+std::vector<size_t> RowsAtRisk(const CoxSpec& spec, const data::Table& table,
+                               const std::vector<size_t>& rows);
+
+// Of the rows at risk among `rows`. own_stratum: of a holder where holders are strata.
 CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells,
                   size_t own_stratum, const data::Table& table, const std::vector<size_t>& rows);
 // Of a party without rows.

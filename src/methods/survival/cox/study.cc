@@ -121,7 +121,12 @@ std::unique_ptr<run::MethodRows> CoxStudy::PrepareRows(size_t party, const data:
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<CoxTaken>();
   const std::vector<size_t> taken = TakeRows(*this, *holding.table, used, *rows, counts);
-  rows->own = CoxRowsOf(task.spec, Tables(), task.cells, StratumOf(party), *holding.table, taken);
+  // What opens is about these, and so is the record of served rows.
+  const std::vector<size_t> at_risk = RowsAtRisk(task.spec, *holding.table, taken);
+  for (const size_t row : taken) rows->taken[row] = 0;
+  for (const size_t row : at_risk) rows->taken[row] = 1;
+  counts.not_in_population += taken.size() - at_risk.size();
+  rows->own = CoxRowsOf(task.spec, Tables(), task.cells, StratumOf(party), *holding.table, at_risk);
   return rows;
 }
 

@@ -135,6 +135,61 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
        {"[\"estimates\"]", "[\"curves\"]", "58:", "curves", "estimates"}});
 }
 
+// North's rows by cells of a width: which are served, and how many are left out. One enters on day 31 and
+// leaves on day 32, one leaves when it enters.
+std::pair<std::vector<uint8_t>, uint64_t> ServedRows(const std::string& cell) {
+  std::string text = Edited(CoxText(), "\"Surv(days, died) ~ age + arm\"",
+                            "\"Surv(enter, days, died) ~ age\"\ncell = " + cell);
+  text = Edited(text, "[[derived]]",
+                "[[variable]]\nname = \"enter\"\ntype = \"numeric\"\n"
+                "lower = 0\nupper = 100\n[[derived]]");
+  const auto study = Prepare(text);
+  const CoxSpec& spec = dynamic_cast<const CoxStudy&>(*study).task.spec;
+  data::Table table;
+  table.num_rows = 3;
+  const auto add = [&](const std::string& name, const std::vector<double>& numbers) {
+    data::Column column;
+    column.schema.name = name;
+    column.numbers = numbers;
+    table.columns.push_back(std::move(column));
+  };
+  add("enter", {31, 40, 0});
+  add("age", {50, 60, 70});
+  add(spec.outcome.name, {32, 40, 90});
+  table.columns.back().codes = {1, 0, 1};
+  data::Holding holding;
+  holding.table = std::make_shared<const data::Table>(std::move(table));
+  holding.blocks = {{0, 0, 3, false}};
+  run::OwnRows counts;
+  const auto rows = study->PrepareRows(0, holding, counts);
+  return {study->ExactRowSets(*rows, holding).front(), counts.not_in_population};
+}
+
+// What opens is not about them: with cells of another width it is about other rows, which the record of
+// served rows has to show.
+TEST(CoxStudy, RowsThatAreNeverAtRiskAreNotServed) {
+  EXPECT_EQ(ServedRows("1"), std::make_pair(std::vector<uint8_t>{1, 0, 1}, uint64_t{1}));
+  EXPECT_EQ(ServedRows("10"), std::make_pair(std::vector<uint8_t>{0, 0, 1}, uint64_t{2}));
+}
+
+// How many rows are at risk at all nobody declares.
+TEST(CoxStudy, TimesOfEntryPromiseNoRows) {
+  std::string text = Edited(CoxText(), "[[derived]]",
+                            "[[variable]]\nname = \"enter\"\ntype = \"numeric\"\nlower = 0\n"
+                            "upper = 100\n[[derived]]");
+  for (const char* block : {"n", "s", "w"}) {
+    const std::string name = std::string("[[rows]]\nname = \"") + block + "\"\n";
+    text = Edited(text, name, name + "count = 4000\n");
+  }
+  text = Edited(text, "missing = \"complete\"", "missing = \"refuse\"");
+  const auto unknown = [](const std::string& of) {
+    const auto study = Prepare(of);
+    return CoxBits(dynamic_cast<const CoxStudy&>(*study), 0).rows;
+  };
+  EXPECT_GT(unknown(text), 0);
+  EXPECT_LT(unknown(Edited(text, "\"Surv(days,", "\"Surv(enter, days,")), unknown(text));
+}
+
 TEST(CoxSection, EnvelopesNameThePoints) {
   study::Envelope envelope;
   envelope.methods = {"survival"};

@@ -193,7 +193,8 @@ std::vector<Candidate> AllCandidates() {
 
 TreeModel FitGraph(const TableSet& set, const NoisyTables& noisy, std::span<const Edge> edges) {
   const Shares shares = SharesOf(set, noisy);
-  return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps, shares.weights);
+  return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps, shares.weights,
+                 shares.noise_stddev);
 }
 
 Generator FitGenerator(const TableSet& set, const NoisyTables& noisy, const Candidate& candidate,

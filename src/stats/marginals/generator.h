@@ -60,7 +60,8 @@ using Generator = std::variant<ProductModel, TreeModel>;
 // The source gives the start of products. Throws kUsage for a noise_stddev that is not positive.
 Generator FitGenerator(const TableSet& set, const NoisyTables& noisy, const Candidate& candidate,
                        crypto::RandomSource& source);
-// The graphical model of these pairs; their cliques must fit into the memory (junction_tree.h).
+// The graphical model of these pairs, in its rare cells as in its common ones (least_share of FitTree is
+// the noise); their cliques must fit into the memory (junction_tree.h).
 TreeModel FitGraph(const TableSet& set, const NoisyTables& noisy, std::span<const Edge> edges);
 std::vector<double> TablesOf(const TableSet& set, const Generator& generator);  // shares
 // Without regard to impossible cells (MendImpossible).

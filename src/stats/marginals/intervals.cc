@@ -47,22 +47,32 @@ void RequireClearOfZero(const TableSet& set, const NoisyTables& noisy,
   std::vector<bool> impossible(set.num_cells);
   for (const ImpossibleCell& cell : noisy.impossible) impossible[CellOf(set, cell)] = true;
   size_t near = 0, cells = 0;
+  double least = kClearOfZero;
+  std::string where;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       if (impossible[i]) continue;
       ++cells;
-      if (*noisy.rows * shares[i] < kClearOfZero * noisy.Stddev(t)) ++near;
+      const double clear = *noisy.rows * shares[i] / noisy.Stddev(t);
+      if (clear < kClearOfZero) ++near;
+      if (clear >= least) continue;
+      least = clear;
+      where = set.attributes[table.first].name;
+      if (!table.one_way()) where += " with " + set.attributes[table.second].name;
     }
   }
   if (near == 0) return;
-  throw Error(ErrorCode::kBadInput,
-              fmt::format("{} of {} counts of these columns are below {} standard deviations of "
-                          "their noise: intervals would not contain the truth as often as they say",
-                          near, cells, kClearOfZero),
-              "Name fewer columns, or such with fewer and larger levels. A study with a larger "
-              "epsilon, fewer columns, wider bins or rare levels pooled has less noise for its "
-              "counts.");
+  throw Error(
+      ErrorCode::kBadInput,
+      fmt::format("{} of {} counts of these columns are below {} standard deviations of "
+                  "their noise, the least in {}: intervals would not contain the truth as "
+                  "often as they say",
+                  near, cells, kClearOfZero, where),
+      "Name fewer columns, or such with fewer and larger levels; 'missing' is a level, which "
+      "a study with missing = \"refuse\" and faulty_rows = \"fill\" does not have. A study "
+      "with a larger epsilon, fewer columns, wider bins or rare levels pooled has less noise "
+      "for its counts.");
 }
 
 }  // namespace

@@ -64,11 +64,12 @@ struct Measured {
   const CountTable* table;
   size_t clique;
   std::vector<uint32_t> to;  // by cell of the clique
-  double precision;          // the largest is 1
+  Vector precision;          // by cell
 };
 
-std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tree,
-                                     const TableWeights& weights) {
+std::vector<Measured> MeasuredTables(const TableSet& set, std::span<const double> shares,
+                                     const JunctionTree& tree, const TableWeights& weights,
+                                     double least_share) {
   const double most = weights.empty() ? 1 : *std::ranges::max_element(weights);
   std::vector<Measured> measured;
   for (size_t t = 0; t < set.tables.size(); ++t) {
@@ -84,8 +85,13 @@ std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tr
       if (!smallest || clique.cells < tree.cliques[*smallest].cells) smallest = c;
     }
     if (!smallest) continue;
-    measured.push_back(
-        {&table, *smallest, Projection(set, tree.cliques[*smallest], attributes), weight * weight});
+    Vector precision(table.cells(), weight * weight);
+    if (least_share > 0) {
+      const std::span<const double> wanted = table.Of(shares);
+      for (size_t i = 0; i < wanted.size(); ++i) precision[i] /= std::max(wanted[i], least_share);
+    }
+    measured.push_back({&table, *smallest, Projection(set, tree.cliques[*smallest], attributes),
+                        std::move(precision)});
   }
   return measured;
 }
@@ -93,8 +99,10 @@ std::vector<Measured> MeasuredTables(const TableSet& set, const JunctionTree& tr
 class TreeFit {
  public:
   TreeFit(const TableSet& set, std::span<const double> shares, const JunctionTree& tree,
-          const TableWeights& weights)
-      : shares_(shares), tree_(tree), measured_(MeasuredTables(set, tree, weights)) {
+          const TableWeights& weights, double least_share)
+      : shares_(shares),
+        tree_(tree),
+        measured_(MeasuredTables(set, shares, tree, weights, least_share)) {
     for (const Measured& m : measured_) {
       Vector factor(m.table->cells(), 0);
       if (m.table->one_way()) {
@@ -147,8 +155,8 @@ class TreeFit {
       const std::span<const double> wanted = m.table->Of(shares_);
       for (size_t i = 0; i < wanted.size(); ++i) {
         const double difference = gradient.back()[i] - wanted[i];
-        gradient.back()[i] = m.precision * difference;
-        objective += m.precision * difference * difference / 2;
+        gradient.back()[i] = m.precision[i] * difference;
+        objective += m.precision[i] * difference * difference / 2;
       }
     }
   }
@@ -190,9 +198,9 @@ struct Reading {
 }  // namespace
 
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
-                  size_t steps, const TableWeights& weights) {
+                  size_t steps, const TableWeights& weights, double least_share) {
   TreeModel model = {std::move(tree), {}};
-  TreeFit fit(set, shares, model.tree, weights);
+  TreeFit fit(set, shares, model.tree, weights, least_share);
   for (size_t step = 0; step < steps; ++step) fit.Step();
   model.cliques = fit.Take();
   return model;

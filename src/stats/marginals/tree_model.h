@@ -24,9 +24,11 @@ struct TreeModel {
   std::vector<std::vector<double>> cliques;  // probabilities by cell; they agree on separators
 };
 
-// shares: consistent tables divided by the number of rows; may be negative.
+// shares: consistent tables divided by the number of rows; may be negative. By mirror descent on squares
+// of differences. least_share > 0: each square divided by the cell's share, or by this if it is less;
+// rare cells then move as fast as common ones, which squares alone leave where they started.
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
-                  size_t steps, const TableWeights& weights = {});
+                  size_t steps, const TableWeights& weights = {}, double least_share = 0);
 
 // All one-way and two-way tables of the model, as shares, those across cliques too: exact. Costs D
 // passes over the tree.

@@ -197,6 +197,39 @@ TEST(MarginalIntervals, RefusesCountsThatAreNotClearOfTheirNoise) {
   EXPECT_EQ(DrawForIntervals(tables, 2, source).size(), 2u);
 }
 
+// Six columns, the first two with a rare level each, whose odds ratio is 8; the other pairs are
+// associated as well. Tables as they are, so that a fit has them all.
+TEST(MarginalIntervals, RareLevelsAreFittedAsOthersAre) {
+  constexpr double kRows = 1e5, kStddev = 24;
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}, {"c", 2}, {"d", 2}, {"e", 2}, {"f", 2}});
+  std::vector<double> joint(64);
+  double sum = 0;
+  const auto level = [](size_t cell, size_t column) { return (cell >> column) & 1; };
+  for (size_t cell = 0; cell < joint.size(); ++cell) {
+    double log_weight = static_cast<double>(level(cell, 0)) * std::log(0.01) +
+                        static_cast<double>(level(cell, 1)) * std::log(0.04);
+    if (level(cell, 0) == 1 && level(cell, 1) == 1) log_weight += std::log(8.0);
+    for (size_t column = 2; column < 6; ++column)
+      log_weight += level(cell, column) == level(cell, column - 1) ? 0.4 : 0;
+    sum += joint[cell] = std::exp(log_weight);
+  }
+  NoisyTables noisy = {std::vector<double>(set.num_cells, 0), kStddev, kRows};
+  for (const CountTable& table : set.tables) {
+    for (size_t cell = 0; cell < joint.size(); ++cell) {
+      size_t at = level(cell, table.first);
+      if (!table.one_way()) at = 2 * at + level(cell, table.second);
+      noisy.cells[table.offset + at] += kRows * joint[cell] / sum;
+    }
+  }
+  std::vector<Edge> edges;
+  for (uint32_t first = 0; first < 6; ++first) {
+    for (uint32_t second = first + 1; second < 6; ++second) edges.push_back({first, second});
+  }
+  const std::vector<double> fitted = TablesOf(set, FitGraph(set, noisy, edges));
+  for (size_t cell = 0; cell < set.num_cells; ++cell)
+    EXPECT_NEAR(kRows * fitted[cell], noisy.cells[cell], kStddev / 10) << cell;
+}
+
 TEST(MarginalIntervals, TablesAmongColumnsKeepTheirCells) {
   const TableSet set = AllTables({{"a", 2}, {"b", 3}, {"c", 4}, {"d", 2}});
   NoisyTables noisy;

@@ -80,13 +80,15 @@ RowSource OfMixture(const DrawCommand& command) {
 
 RowSource OfTables(const methods::marginals::OpenedTables& opened, const DrawCommand& command) {
   const auto given = methods::marginals::ParseGiven(opened, command.given);
-  return {[opened, given, choice = methods::marginals::ChooseFor(opened)](
-              size_t rows, crypto::RandomSource& random) {
+  const auto choice = methods::marginals::ChooseFor(opened);
+  const char* purpose = choice.IsIndependent() ? methods::marginals::kIndependentPurpose
+                                               : methods::marginals::kRowsPurpose;
+  return {[opened, given, choice](size_t rows, crypto::RandomSource& random) {
             if (!given.empty())
               return methods::marginals::DrawGiven(opened, choice, given, rows, random);
             return methods::marginals::DrawTables(opened, choice, rows, 1, random).front();
           },
-          opened.privacy, methods::marginals::kRowsPurpose};
+          opened.privacy, purpose};
 }
 
 // All tables of some columns, of as many rows as were counted.
@@ -425,7 +427,7 @@ int RunCoverage(const OutputOptions& output, const CoverageCommand& command) {
 void AddDraw(CLI::App& synthetic, Invocation& invocation) {
   auto options = std::make_shared<DrawCommand>();
   CLI::App* draw = synthetic.add_subcommand(
-      "draw", "Write synthetic tables, each from its own posterior draw of a fitted model");
+      "draw", "Write synthetic tables: of a mixture each from its own posterior draw");
   AddOutputOptions(*draw, invocation, "synthetic draw");
   draw->add_option("model", options->model, "Model file")->required();
   draw->add_option("--folder", options->folder, "Folder for synthetic_1.csv, synthetic_2.csv, ...")
@@ -511,8 +513,8 @@ void AddCoverage(CLI::App& synthetic, Invocation& invocation) {
 }  // namespace
 
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation) {
-  CLI::App* synthetic =
-      app.add_subcommand("synthetic", "Draw and judge synthetic data of a fitted mixture model");
+  CLI::App* synthetic = app.add_subcommand(
+      "synthetic", "Draw and judge synthetic data of methods mixture and marginals");
   synthetic->require_subcommand(1);
   AddDraw(*synthetic, invocation);
   AddSyntheticReport(*synthetic, invocation);

@@ -97,6 +97,13 @@ const char* const kRowsPurpose =
     "planning; intervals computed from them are not confidence intervals. Ask for results on the "
     "real data before you publish one.";
 
+const char* const kIndependentPurpose =
+    "Columns of these synthetic rows are independent of each other: under the noise nothing more "
+    "could "
+    "be learned, so no association in them says anything. They keep shares of levels "
+    "approximately; "
+    "intervals computed from them are not confidence intervals.";
+
 std::string TablesJson(const OpenedTables& opened) {
   Json columns = Json::array();
   for (const LevelColumn& column : opened.columns) {

@@ -34,6 +34,7 @@ stats::marginals::Choice ChooseFor(const OpenedTables& opened);
 
 // What synthetic rows are for, in whole sentences; printed wherever they are made.
 extern const char* const kRowsPurpose;
+extern const char* const kIndependentPurpose;  // of a choice that relates no columns
 
 // Levels by column, by row; none has a pair of levels that is declared impossible.
 stats::marginals::Codes DrawLevels(const OpenedTables& opened,

@@ -168,6 +168,15 @@ double Score(const TableSet& set, const NoisyTables& noisy, std::span<const doub
 
 }  // namespace
 
+bool Choice::IsIndependent() const {
+  return std::ranges::all_of(generator.parts, [](const Generator& part) {
+    if (const auto* products = std::get_if<ProductModel>(&part))
+      return products->weights.size() == 1;
+    return std::ranges::all_of(std::get<TreeModel>(part).tree.cliques,
+                               [](const Clique& clique) { return clique.attributes.size() == 1; });
+  });
+}
+
 std::string CandidateName(const Candidate& candidate) {
   switch (candidate.kind) {
     case CandidateKind::kForest:

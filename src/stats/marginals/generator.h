@@ -95,7 +95,8 @@ struct Choice {
   double rows = 0;                         // public, or their estimate
   Blend generator;
 
-  bool IsIndependent() const { return shares[0] == 1; }
+  // Whether no part relates columns: one product, or a forest that found no pair.
+  bool IsIndependent() const;
 };
 std::string ChoiceName(const Choice& choice);  // "tree", "products 4 (57 %), products 12 (43 %)"
 Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy, crypto::RandomSource& source);

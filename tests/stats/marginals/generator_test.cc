@@ -72,6 +72,30 @@ TEST(MarginalGenerator, NothingToLearnIsIndependent) {
   EXPECT_EQ(ChoiceName(choice), "independent");
 }
 
+// A forest without an edge is independent columns as well, and is taken about as often.
+TEST(MarginalGenerator, WhatRelatesNoColumnsIsSaidToBeIndependent) {
+  const CodedTable table = NearCopies(6, 8, 2000, false);
+  bool by_another_name = false;
+  for (uint8_t seed = 40; seed < 46; ++seed) {
+    crypto::Prg source = SeededSource(seed);
+    const Choice choice = ChooseGenerator(table.set, WithNoise(table, 40, source), source);
+    const std::vector<double> tables = TablesOf(table.set, choice.generator);
+    double most = 0;
+    for (const CountTable& pair : table.set.tables) {
+      if (pair.one_way()) continue;
+      const std::span<const double> first = table.set.tables[pair.first].Of(std::span(tables)),
+                                    second = table.set.tables[pair.second].Of(std::span(tables));
+      for (size_t i = 0; i < pair.cells(); ++i) {
+        const double product = first[i / pair.columns] * second[i % pair.columns];
+        most = std::max(most, std::abs(tables[pair.offset + i] - product));
+      }
+    }
+    EXPECT_EQ(choice.IsIndependent(), most < 1e-4) << ChoiceName(choice) << ' ' << most;
+    by_another_name |= choice.IsIndependent() && ChoiceName(choice) != "independent";
+  }
+  EXPECT_TRUE(by_another_name);
+}
+
 // Six pairs of ten levels would take a million products; a forest has them whole.
 TEST(MarginalGenerator, NearCopiesTakeAForest) {
   const CodedTable table = NearCopies(6, 10, 20000, true);

@@ -31,6 +31,10 @@ std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, doub
                                           std::span<const ImpossibleCell> impossible,
                                           crypto::RandomSource& source) {
   blr::Variates variates(source);
+  if (rows > kMostMadeUpRows) {
+    noise_stddev *= static_cast<double>(kMostMadeUpRows) / static_cast<double>(rows);
+    rows = kMostMadeUpRows;
+  }
   std::vector<std::vector<double>> forecast;
   for (const size_t groups : kForecastGroups) {
     Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);

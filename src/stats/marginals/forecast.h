@@ -19,6 +19,8 @@
 namespace partita::stats::marginals {
 
 inline constexpr std::array<size_t, 3> kForecastGroups = {1, 4, 12};
+// Of more rows so many are made up, under noise that is the same share of them.
+inline constexpr size_t kMostMadeUpRows = 200'000;
 
 // Total variation by table between made-up rows and the generator's tables; one entry per
 // kForecastGroups. rows >= 1. noise_stddev: of a table of weight 1. Made-up rows have no impossible

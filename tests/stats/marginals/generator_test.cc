@@ -74,7 +74,7 @@ TEST(MarginalGenerator, NothingToLearnIsIndependent) {
 
 // A forest without an edge is independent columns as well, and is taken about as often.
 TEST(MarginalGenerator, WhatRelatesNoColumnsIsSaidToBeIndependent) {
-  const CodedTable table = NearCopies(6, 8, 2000, false);
+  const CodedTable table = NearCopies(3, 8, 2000, false);
   bool by_another_name = false;
   for (uint8_t seed = 40; seed < 46; ++seed) {
     crypto::Prg source = SeededSource(seed);
@@ -364,6 +364,16 @@ TEST(MarginalForecast, GrowsWithTheNoise) {
     EXPECT_GT(mean, 1.5 * before);
     before = mean;
   }
+}
+
+// A declared number of rows is anything up to 1e10: no more are made up than show what noise does.
+TEST(MarginalForecast, MakesUpNoMoreRowsThanItNeeds) {
+  const TableSet set = AllTables({{"a", 3}, {"b", 4}});
+  const auto forecast = [&](size_t rows, double stddev) {
+    crypto::Prg source = SeededSource(51);
+    return Forecast(set, rows, stddev, {}, {}, source);
+  };
+  EXPECT_EQ(forecast(10'000'000'000, 5e6), forecast(kMostMadeUpRows, 100));
 }
 
 }  // namespace

@@ -20,20 +20,22 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr int kCovarianceBits = 50, kScaleBits = 36, kPairBits = 38, kRatioBits = 30;
+// e and e e' lie on their grids, so that no digit of them is lost.
+constexpr int kCovarianceBits = 50, kScaleBits = 10, kRatioBits = 30;
 // log2 of V's diagonal: of the model at least 1 / K_ii, that is 2^-6, with room for rounding; of robust
-// errors so that e V e stays within the ring whatever V has become, as far as it is at most 2^20.
-constexpr int kLeastOfModel = -7, kLeastOfRobust = -16, kMostSize = 20;
-constexpr double kMostCovariance = 0x1p20, kMostScaled = 0x1p36, kMostPair = 0x1p16;
+// errors as far as V has digits left. e V e stays within the ring whatever V has become, as far as
+// it is at most 2^20.
+constexpr int kLeastOfModel = -7, kLeastOfRobust = -24, kMostSize = 20;
+constexpr double kMostCovariance = 0x1p20, kMostScaled = 0x1p44, kMostPair = 0x1p24;
 // 1 / d, e / d and tau.
 constexpr int kUnscaleBits = 46, kQuotientBits = 54, kEstimateBits = 46, kWideRatioBits = 46;
 // So few that left times solution fits the smallest ring with 40 columns: 40 * 4 kMostRatio *
 // 40 * 2^20 kMostRatio at 30 + 26 bits is below 2^124.
 constexpr int kSolutionBits = 26;
-constexpr double kMostUnscale = 2, kMostQuotient = 0x1p10;
+constexpr double kMostUnscale = 2, kMostQuotient = 0x1p13;
 constexpr double kMostRatio = 0x1p17, kMostWithDispersion = 0x1p24;
 // phi, at 30 fraction bits.
-constexpr int kLeastDispersion = -29, kMantissaBits = 44, kReciprocalBits = 40;
+constexpr int kLeastDispersion = -29, kMantissaBits = 44, kReciprocalBits = 40, kRootBits = 36;
 constexpr double kMostDispersionScale = 0x1p15, kMantissaSlack = 0x1p-20;
 
 struct Blocks {
@@ -65,6 +67,14 @@ Blocks BlocksOf(Engine& engine, const Task& task, const Shared& covariance) {
     at += k * k;
   }
   return blocks;
+}
+
+// e of values from 2^(s - 1) on and below 2^s: 2^-ceil(s / 2), at kScaleBits.
+Shared ScaleOf(Engine& engine, const mpc::SizeClasses& sizes) {
+  std::vector<double> classes = {0};
+  for (int s = sizes.least + 1; s <= sizes.most + 1; ++s)
+    classes.push_back(std::exp2(-std::ceil(0.5 * s)));
+  return mpc::NumberOfClass(engine, sizes.below, sizes.shape, classes, kScaleBits);
 }
 
 Shared RowsOf(Engine& engine, const Shared& column, size_t first, size_t count) {
@@ -142,7 +152,7 @@ Ratios OverDispersion(Engine& engine, const TermGuesses& guesses, const Shared& 
   const int most = static_cast<int>(std::ceil(std::log2(dispersion.bound))) - 1;
   const mpc::SizeClasses sizes = mpc::SizesOf(engine, dispersion, kLeastDispersion, most);
   const Shared root =
-      WithBound(mpc::PowerOfSize(engine, sizes, -0.5, kScaleBits), kMostDispersionScale);
+      WithBound(mpc::PowerOfSize(engine, sizes, -0.5, kRootBits), kMostDispersionScale);
   const Shared power =
       mpc::PowerOfSize(engine, sizes, -1, most + 1 + kMantissaBits - dispersion.fraction_bits);
   Ratios result;
@@ -185,8 +195,7 @@ TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& 
     diagonals.push_back(mpc::DiagonalOf(engine, covariance));
   const Shared diagonal = WithBound(engine.Concatenate(diagonals, true), kMostCovariance);
   const int least = task.spec.robust() ? kLeastOfRobust : kLeastOfModel;
-  const Shared scale = mpc::PowerOfSize(
-      engine, mpc::SizesOf(engine, diagonal, least, kMostSize - 1), -0.5, kScaleBits);
+  const Shared scale = ScaleOf(engine, mpc::SizesOf(engine, diagonal, least, kMostSize - 1));
 
   const size_t terms = task.spec.terms.size();
   TermGuesses guesses;
@@ -198,8 +207,7 @@ TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& 
     tasks.emplace_back([&, t](Engine& e) {
       const Shared of_term = RowsOf(e, scale, blocks.first[t], blocks.covariances[t].shape.rows);
       mpc::ProductRound outer(e);
-      outer.AddCut(Kind::kMatrix, of_term, e.Transpose(of_term), kMostPair, kPairBits,
-                   guesses.scales[t]);
+      outer.Add(Kind::kMatrix, of_term, e.Transpose(of_term), kMostPair, guesses.scales[t]);
       outer.Run();
       const Shared scaled = Scaled(e, blocks.covariances[t], guesses.scales[t]);
       guesses.inverses[t] = mpc::CorrectedInverse(e, mpc::InvertInformation(e, scaled, nullptr));

@@ -2,18 +2,19 @@
 // that does not.
 //
 // Method    The covariance of the estimates b is 2^-unit_bits phi D V D: V = mpc::SolvedStep::covariance, D =
-//           diag(d), phi the dispersion, or 1. With e = 2^(-s/2) by the size of V's diagonal at the point
-//           before, K = e V e of a term's block, and tau = 2^(unit_bits/2) e b / d: W = tau' K^-1 tau / phi. phi is
+//           diag(d), phi the dispersion, or 1. With e = 2^-ceil(s/2), 2^s above V's diagonal at the point
+//           before, K = e V e of a term's block, exact but for its cut, and tau = 2^(unit_bits/2) e b / d: W = tau' K^-1 tau / phi. phi is
 //           made a mantissa in [1/2, 1) and a power of two, which goes into tau.
 // Inverse   As of informations (mpc/functions/information_inverse.h): from nothing at the point before, beside
 //           the last one's step; then from that one, with its check of every column.
 // No test   A tau above 2^17, that is an |t| = |b| / SE above 2^14 at least; W above 2^30; a column
-//           that is not true; a block that is singular (a variance inflation above 2^20, as of more columns
-//           than clusters), or whose covariance has changed by more than 2^5 in some direction since the
-//           point before; a phi below 2^-29: the statistic is kNoStatistic.
-// Error     tau: 2^-28 relative and 2^-30 absolute; K: 2^-39 over e_i e_j, at the most 2^-18 for a
-//           variance inflation of 2^20; K^-1 as there.
-// Rounds    (of `dealer`; elsewhere what together.h adds) GuessTerms: mpc::SizesOf, four products, InvertInformation and CorrectedInverse; or tau: three
+//           that is not true; a block that is singular (a variance inflation above 2^18 to 2^20, as of more
+//           columns than clusters), or whose covariance has changed by more than 2^5 in some direction since the
+//           point before; a phi below 2^-29; robust errors whose V is below 2^-24 in a column, that is
+//           residuals below 2^-12 of their bound: the statistic is kNoStatistic.
+// Error     tau: 2^-28 relative and 2^-30 absolute; K: 2^-47, and that of V times e_i e_j: 2^-41, of
+//           robust errors 2^-42 sum_k |X_kj| (sandwich.h); K^-1 as there.
+// Rounds    (of `dealer`; elsewhere what together.h adds) GuessTerms: mpc::SizesOf, a product without a cut, a product, InvertInformation and CorrectedInverse; or tau: three
 //           products and a comparison. WaldStatistics: a product, InvertInformation, then its check without the
 //           way back to the ring, or two products and a comparison; IsZero; ToRing, two products. With a
 //           dispersion beside the inverse SizesOf, two products, a comparison and ReciprocalInRange.

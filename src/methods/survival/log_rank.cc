@@ -5,8 +5,9 @@
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
-#include "mpc/functions/definite.h"
 #include "mpc/functions/division.h"
+#include "mpc/functions/inverse.h"
+#include "mpc/functions/magnitude.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/together.h"
 
@@ -18,12 +19,17 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-constexpr int kShareBits = 40, kSumBits = 40, kRootBits = 36, kCorrelationBits = 58,
-              kInverseBits = 40, kScoreBits = 44, kSolutionBits = 40;
+// Scales lie on their grid, so that their products lose no digit.
+constexpr int kShareBits = 40, kSumBits = 40, kTestScaleBits = 6, kCorrelationBits = 58,
+              kInverseBits = 40, kTestScoreBits = 38, kSolutionBits = 40;
 constexpr double kLeastTestError = 0x1p-34;
 // Of a group's variance over the most rows: below it the group is never at risk beside others.
-constexpr double kLeastVariance = 0x1p-34, kMostRoot = 0x1p17;
-constexpr double kMostCorrelation = 2, kMostInverse = 0x1p20, kSmallestPivot = 0x1p-20;
+constexpr int kLeastVarianceLog2 = -34, kMostVarianceLog2 = 2;
+constexpr double kLeastVariance = 0x1p-34, kMostTestScale = 0x1p17;
+constexpr double kMostCorrelation = 2;
+// Of the scaled matrix, whose diagonal is about 1 at most: what all eigenvalues are below, and which
+// of them come out right.
+constexpr double kLargestOfGroup = 1.05, kSmallestEigenvalue = 0x1p-20;
 
 // Even, so that its half is whole.
 int UnitBits(double most_rows) {
@@ -105,31 +111,31 @@ Shared ChiSquare(Engine& engine, const Shared& differences, const Shared& varian
                  double most_rows) {
   const auto k = static_cast<double>(variance.shape.rows);
   const Shared definite = MadeDefinite(engine, variance);
-  const std::vector<mpc::PositiveValue> diagonal = {
-      {mpc::DiagonalOf(engine, definite), kLeastVariance}};
-  const Shared d = WithBound(mpc::InverseRoot(engine, diagonal, kRootBits).front(), kMostRoot);
+  const Shared diagonal = mpc::DiagonalOf(engine, definite);
+  const mpc::SizeClasses sizes =
+      mpc::SizesOf(engine, diagonal, kLeastVarianceLog2, kMostVarianceLog2 - 1);
+  const Shared scale =
+      WithBound(mpc::PowerOfSize(engine, sizes, -0.5, kTestScaleBits), kMostTestScale);
   // No statistic of n rows is larger.
   const double most_score = 2 * std::sqrt(std::max(most_rows, 2.0));
-  Shared of_rows, score;
-  mpc::ProductRound scale_rows(engine);
-  scale_rows.AddCut(definite, d, kMostCorrelation, kCorrelationBits, of_rows);
-  scale_rows.AddCut(differences, d, most_score, kScoreBits, score);
-  scale_rows.Run();
-  Shared correlation;
-  mpc::ProductRound scale_columns(engine);
-  scale_columns.AddCut(engine.Transpose(of_rows), d, kMostCorrelation, kCorrelationBits,
-                       correlation);
-  scale_columns.Run();
-  const std::vector<mpc::DefiniteMatrix> matrices = {{correlation, kSmallestPivot}};
-  const mpc::DefiniteInverse inverse = mpc::InvertDefinite(engine, matrices, kInverseBits).front();
+  Shared pairs, score, scaled;
+  mpc::ProductRound first(engine), second(engine);
+  first.Add(Kind::kMatrix, scale, engine.Transpose(scale), kMostTestScale * kMostTestScale, pairs);
+  first.AddCut(differences, scale, most_score, kTestScoreBits, score);
+  first.Run();
+  second.AddCut(definite, pairs, kMostCorrelation, kCorrelationBits, scaled);
+  second.Run();
+  // Groups that share no cell with others leave it singular, and O - E vanishes there.
+  const std::vector<mpc::PositiveMatrix> matrices = {
+      {scaled, kLargestOfGroup * k, kSmallestEigenvalue}};
+  const Shared inverse = mpc::InvertPositive(engine, matrices, kInverseBits).front();
+  const double most_solution = k * inverse.bound * most_score;
   Shared solution, chi_square;
-  mpc::ProductRound solve(engine);
-  solve.AddCut(Kind::kMatrix, WithBound(inverse.inverse, kMostInverse), score,
-               k * kMostInverse * most_score, kSolutionBits, solution);
+  mpc::ProductRound solve(engine), square(engine);
+  solve.AddCut(Kind::kMatrix, inverse, score, most_solution, kSolutionBits, solution);
   solve.Run();
-  mpc::ProductRound square(engine);
-  square.AddCut(Kind::kGram, score, WithBound(solution, k * kMostInverse * most_score),
-                4 * most_score * most_score, kSolutionBits, chi_square);
+  square.AddCut(Kind::kGram, score, solution, 4 * most_score * most_score, kSolutionBits,
+                chi_square);
   square.Run();
   return WithBound(chi_square, 4 * most_score * most_score);
 }

@@ -5,16 +5,17 @@
 //           With strata these are cells of each stratum, and all of them add up.
 //           V (O - E vanishes against ones: V 1 = 0) is made definite as V + c 1 1', which changes
 //           U' V^- U not at all, c its mean diagonal over the groups; a group that is never at risk
-//           gets a one on its diagonal. Scaled to a correlation matrix it is inverted
-//           (mpc/functions/definite.h).
+//           gets a one on its diagonal. Scaled by the sizes of its diagonal it is
+//           inverted in few rounds (mpc/functions/inverse.h); where groups are at risk beside no
+//           other it is singular, but O - E vanishes in those directions.
 // Result    Observed events as they are; O - E and its standard error on the grid of that error;
 //           chi-square on an absolute grid. What a check withholds is for the caller to multiply by its
 //           bit.
 // Error     Before rounding, in units of the rule's grid: 2^-10 for O - E, 2^-8 for chi-square
 //           below 2^10.
 // Cost      Divide (division.h) of groups + 1 numbers for every cell, products of cells by groups,
-//           InvertDefinite of as many rows as groups, and beside it Root and the marks of
-//           release_grid.h.
+//           a comparison, SizesOf, InvertPositive of as many rows as groups and four products, and
+//           beside these Root and the marks of release_grid.h.
 // Revealed  Nothing.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Product::Kind;
 
-constexpr int kScaledBits = 48, kHalfBits = 38;
+constexpr int kScaledBits = 48, kHalfBits = 42;
 constexpr double kMostScaledMeat = 0x1p26, kMostHalf = 0x1p33;
 
 }  // namespace

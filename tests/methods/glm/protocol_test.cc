@@ -222,12 +222,13 @@ void ExpectTwin(const PlainModel& model, const std::vector<OwnData>& parts, cons
 
 data::Schema ClinicDictionary() {
   data::Schema schema;
-  schema.columns = {Number("age", 20, 90),    Number("dose", -1, 1),
-                    Integer("smoker", 0, 1),  Factor("stage", {"one", "two", "three"}),
-                    Number("years", 0.5, 4),  Integer("event", 0, 1),
-                    Integer("visits", 0, 60), Number("score", -10, 40),
-                    Number("cost", 0.1, 400), Integer("ward", 1, 30),
-                    Integer("copies", 0, 5),  Number("weight", 0.25, 4)};
+  schema.columns = {Number("age", 20, 90),      Number("dose", -1, 1),
+                    Integer("smoker", 0, 1),    Factor("stage", {"one", "two", "three"}),
+                    Number("years", 0.5, 4),    Integer("event", 0, 1),
+                    Integer("visits", 0, 60),   Number("score", -10, 40),
+                    Number("cost", 0.1, 400),   Integer("ward", 1, 30),
+                    Integer("copies", 0, 5),    Number("weight", 0.25, 4),
+                    Number("wide", -8000, 8000)};
   return schema;
 }
 
@@ -256,11 +257,13 @@ data::Table ClinicTable(std::mt19937_64& random, size_t rows) {
     add(4, years);
     add(5, uniform(random) < 1 / (1 + std::exp(0.6 - eta)) ? 1 : 0);
     add(6, std::poisson_distribution<int>(std::exp(eta) * years)(random));
-    add(7, std::normal_distribution<double>(10 + 3 * eta, 4)(random));
+    const double score = std::normal_distribution<double>(10 + 3 * eta, 4)(random);
+    add(7, score);
     add(8, std::gamma_distribution<double>(2.5, std::exp(eta) * 4)(random));
     add(9, 1 + static_cast<double>(r % 30));
     add(10, static_cast<double>((7 * r + 3) % 11 % 6));
     add(11, 0.25 + static_cast<double>(r % 16) * 0.234375);
+    add(12, score);
   }
   return table;
 }
@@ -361,6 +364,12 @@ TEST(GlmProtocol, TestsTerms) {
   ExpectModel(WithErrors(Clinic("poisson", "visits ~ stage * dose"), Errors::kRobust), 62,
               {260, 190}, {.max_rows = uint64_t{1} << 20});
   ExpectModel(WithErrors(Clinic("gaussian", "score ~ stage + smoker"), Errors::kCluster), 63,
+              {260, 190}, {});
+}
+
+// Residuals are 2^-11 of their declared bound.
+TEST(GlmProtocol, TestsTermsWithinWideBounds) {
+  ExpectModel(WithErrors(Clinic("gaussian", "wide ~ stage * smoker + dose"), Errors::kRobust), 65,
               {260, 190}, {});
 }
 

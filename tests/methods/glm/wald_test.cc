@@ -7,6 +7,7 @@
 #include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "methods/glm/protocol.h"
@@ -66,6 +67,8 @@ struct Case {
   Eigen::Vector4d is_true = Eigen::Vector4d::Ones();
   double dispersion = 1;
   std::optional<Eigen::MatrixXd> shown = {};  // in the place of the last covariance
+  Errors errors = Errors::kModel;
+  int covariance_bits = kInverseBits;
 
   // d.
   Eigen::Vector4d scale() const {
@@ -82,13 +85,14 @@ struct Case {
 };
 
 double StatisticOf(const Setting& setting, const Case& of) {
-  const Task task = TaskOfOneTerm(of.family);
+  Task task = TaskOfOneTerm(of.family);
+  task.spec.errors = of.errors;
   Eigen::MatrixXd dispersion(1, 1);
   dispersion(0, 0) = of.dispersion;
   const std::vector<mpc::testing::Opened> opened = mpc::testing::Evaluate(
       setting,
-      {InputOf(of.before, 0x1p20, kInverseBits),
-       InputOf(of.shown.value_or(of.last), 0x1p20, kInverseBits),
+      {InputOf(of.before, 0x1p20, of.covariance_bits),
+       InputOf(of.shown.value_or(of.last), 0x1p20, of.covariance_bits),
        InputOf(of.first_informations, 1, kInformationBits), InputOf(of.is_true, 1, 0),
        InputOf(dispersion, 4, kDispersionBits)},
       [&](Engine& engine, const std::vector<Shared>& inputs) -> std::vector<Shared> {
@@ -185,6 +189,102 @@ TEST(GlmWald, WhatIsTooLargeHasNoTest) {
   ExpectNone(of);
 }
 
+// ---- a level that is far rarer than the others
+
+// Three levels beside a reference level of this share; the information of a row is 0.9.
+Eigen::Vector3d SharesBeside(double reference) {
+  return Eigen::Vector3d(0.5, 0.3, 0.2) * (1 - reference);
+}
+
+// V at that information, in the scaling of the first point.
+Eigen::MatrixXd CovarianceOfLevels(const Case& of, double reference) {
+  const Eigen::Vector3d shares = SharesBeside(reference);
+  Eigen::MatrixXd information = Eigen::MatrixXd::Zero(4, 4);
+  information(0, 0) = 1;
+  information.block<1, 3>(0, 1) = shares.transpose();
+  information.block<3, 1>(1, 0) = shares;
+  information.block<3, 3>(1, 1) = shares.asDiagonal();
+  const Eigen::Vector4d d = of.scale();
+  return (0.9 * Eigen::MatrixXd(d.asDiagonal() * information * d.asDiagonal())).inverse();
+}
+
+// The levels' estimates lie this far from the reference, far beyond what they differ by. As of an
+// analysis of variance W is the information times the variance between levels, the reference at 0.
+void ExpectRareReference(double reference, double relative) {
+  SCOPED_TRACE(reference);
+  const Eigen::Vector3d shares = SharesBeside(reference);
+  Case of;
+  of.first_informations << 0.9, 0.9 * shares;
+  of.before = CovarianceOfLevels(of, 1.5 * reference);
+  of.last = CovarianceOfLevels(of, reference);
+  const Eigen::Vector4d errors = of.covariance().diagonal().cwiseSqrt();
+  const Eigen::Vector3d levels = Eigen::Vector3d(0.2, -0.11, 0.31).array() + 1.5 * errors[1];
+  of.ratios << 1, levels.cwiseQuotient(errors.tail<3>());
+  const double mean = shares.dot(levels);
+  const double between =
+      shares.dot((levels.array() - mean).square().matrix()) + reference * mean * mean;
+  const double expected = std::ldexp(0.9 * between, kUnitBits);
+  EXPECT_NEAR(stats::glm::WaldStatistic(of.estimates(), of.covariance(), kTerm).value(), expected,
+              1e-8 * expected);
+  for (const Setting& setting : mpc::testing::kSettings) {
+    SCOPED_TRACE(setting.kind);
+    EXPECT_NEAR(StatisticOf(setting, of), expected, relative * expected);
+  }
+}
+
+// Variances of the levels are 2^10, 2^14, 2^16, 2^17.5 times what they would be without the others.
+TEST(GlmWald, ALevelMayBeRare) {
+  ExpectRareReference(0x1p-10, 1e-6);
+  ExpectRareReference(0x1p-14, 1e-6);
+  ExpectRareReference(0x1p-16, 1e-5);
+  ExpectRareReference(std::exp2(-17.5), 1e-5);
+}
+
+// Variances down to 2^-23, as of residuals that are 2^-11 of their bounds; below 2^-24 none.
+TEST(GlmWald, RobustErrorsMayBeSmall) {
+  Case of;
+  of.errors = Errors::kRobust;
+  of.covariance_bits = 60;
+  of.before *= 0x1p-18;
+  of.last *= 0x1p-18;
+  ExpectStatistic(of, 1e-6);
+  of.before *= 0x1p-6;
+  of.last *= 0x1p-6;
+  ExpectNone(of);
+}
+
+// Bounds carry secrecy on `shamir`: whatever does not fit its field is refused by the plan.
+TEST(GlmWald, AFactorOfFortyLevelsFitsEveryEngine) {
+  constexpr size_t kColumns = 40;
+  for (const Errors errors : {Errors::kModel, Errors::kRobust}) {
+    Task task = TaskOfOneTerm(stats::glm::Family::kGaussian);
+    task.spec.errors = errors;
+    task.spec.columns.resize(kColumns);
+    task.spec.parameters.resize(kColumns);
+    task.spec.terms.front().columns.resize(kColumns - 1);
+    std::iota(task.spec.terms.front().columns.begin(), task.spec.terms.front().columns.end(), 1);
+    const Eigen::VectorXd estimates = Eigen::VectorXd::Ones(kColumns);
+    for (const Setting& setting : mpc::testing::kSettings) {
+      SCOPED_TRACE(setting.kind);
+      size_t rounds = 0;
+      EXPECT_NO_THROW(
+          rounds = mpc::testing::PlannedRounds(setting, [&](Engine& engine) {
+            mpc::SolvedStep solved;
+            // As InvertInformation and SandwichOf leave it.
+            solved.covariance =
+                errors == Errors::kModel
+                    ? mpc::testing::Planned({kColumns, kColumns}, kInverseBits, 0x1p20)
+                    : mpc::testing::Planned({kColumns, kColumns}, 82, 0x1p40);
+            solved.is_true = mpc::testing::Planned({kColumns, 1}, 0, 1);
+            solved.dispersion = mpc::testing::Planned({1, 1}, kDispersionBits, 4);
+            solved.sizes = {mpc::testing::Planned({kColumns * 29, 1}, 0, 1), {kColumns, 1}, -28, 0};
+            WaldStatistics(engine, task, solved, GuessTerms(engine, task, solved, estimates));
+          }));
+      EXPECT_GT(rounds, 0u);
+    }
+  }
+}
+
 // Formulas of wald.h for a term of three columns.
 TEST(GlmWald, RoundsAreThoseStated) {
   const Task task = TaskOfOneTerm(stats::glm::Family::kBinomial);
@@ -201,11 +301,11 @@ TEST(GlmWald, RoundsAreThoseStated) {
     const auto later = static_cast<size_t>(mpc::StepsFor(32, 1.0 / 32, 0x1p-30));
     // Sizes; e e' and K; from nothing, F, corrected.
     const size_t sizes = 2 * d + mpc::testing::CeilLog2(70) + 2;
-    const size_t guess = sizes + 2 * c + (d + c * first + 1) + (d + c);
+    const size_t guess = sizes + 1 + c + (d + c * first + 1) + (d + c);
     mpc::testing::ExpectRounds(
         setting, guess, [&](Engine& engine) { GuessTerms(engine, task, solved, estimates); });
     TermGuesses guesses;
-    guesses.scales = {mpc::testing::Planned({3, 3}, 38, 0x1p16)};
+    guesses.scales = {mpc::testing::Planned({3, 3}, 20, 0x1p24)};
     guesses.inverses = {mpc::testing::Planned({3, 3}, kInverseBits, 0x1p20)};
     guesses.ratios = mpc::testing::Planned({3, 1}, 30, 0x1p17);
     guesses.within = mpc::testing::Planned({3, 1}, 0, 1);

@@ -161,6 +161,27 @@ std::string TimeEstimates(const study::Plan& plan, std::span<const study::Networ
   return RenderHtmlTable(table) + sentences;
 }
 
+std::string Alternatives(const study::Plan& plan, std::span<const study::NetworkModel> networks) {
+  if (plan.alternatives.empty()) return {};
+  HtmlTable table{"Other schedules, the first is this plan's (not part of what is approved)",
+                  {"Schedule", "Result", "Rounds"},
+                  {2},
+                  {},
+                  ""};
+  for (const study::NetworkModel& network : networks) {
+    table.numbers.push_back(table.header.size());
+    table.header.push_back(Escape(network.name));
+  }
+  for (const study::PlanAlternative& alternative : plan.alternatives) {
+    std::vector<std::string> row = {Escape(alternative.schedule), Escape(alternative.result),
+                                    FormatCount(alternative.rounds)};
+    for (const study::NetworkModel& network : networks)
+      row.push_back(Escape(FormatSeconds(study::EstimateSeconds(alternative, network))));
+    table.Add(std::move(row));
+  }
+  return RenderHtmlTable(table);
+}
+
 std::string Correlations(const study::Plan& plan) {
   if (plan.correlations.empty()) return {};
   HtmlTable table{
@@ -203,9 +224,9 @@ std::string RenderPlanHtml(const study::Plan& plan, std::span<const study::Netwo
               Paragraph("Leakage level: " + plan.leakage_level + ".") + PartiesTable(plan) +
                   Element("h3", "Releases") + "\n" + PlannedReleases(plan) + Exposures(plan) +
                   PlannedPrivacy(plan) + Utility(plan) + Checks(plan) + AssumptionsHtml(plan)) +
-      Section(
-          "cost", "What it costs",
-          Predictions(plan) + TimeEstimates(plan, networks) + Messages(plan) + Correlations(plan));
+      Section("cost", "What it costs",
+              Predictions(plan) + TimeEstimates(plan, networks) + Alternatives(plan, networks) +
+                  Messages(plan) + Correlations(plan));
   if (!plan.notes.empty()) page.main += Section("notes", "Notes", Bullets(plan.notes));
   page.footer = Paragraph("Made by Partita. This file needs no network.");
   if (plan.privacy_statement) page.data = WithTradeOffs({}, *plan.privacy_statement);

@@ -16,6 +16,7 @@ namespace partita::testing::commands_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 TEST(CommandsTest, EveryCommandHasHelp) {
@@ -210,6 +211,26 @@ TEST(CommandsTest, PlanSaysWhoLearnsWhat) {
       Partita({"study", "plan", folder.study_file(), "--format", "json"}).out);
   EXPECT_EQ(json["status"], "done");
   EXPECT_EQ(json["data"]["releases"][1]["to"], "north");
+}
+
+TEST(CommandsTest, PlanEstimatesForEveryLatency) {
+  StudyFolder folder;
+  const std::vector<std::string> command = {"study",     "plan",      "--latency",
+                                            "0ms",       "--latency", "5ms",
+                                            "--latency", "100ms",     folder.study_file()};
+  const ProcessResult text = Partita(command);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, ContainsRegex("phase +rounds +0ms +5ms +100ms\n"));
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--format", "json"});
+  const auto data = nlohmann::json::parse(Partita(as_json).out)["data"];
+  ASSERT_EQ(data["estimates"].size(), 3U);
+  const double sending = data["estimates"][0]["seconds"];
+  const double rounds = data["totals"]["rounds"];
+  EXPECT_GT(rounds, 0);
+  EXPECT_NEAR(data["estimates"][1]["seconds"], sending + 0.005 * rounds, 1e-9);
+  EXPECT_NEAR(data["estimates"][2]["seconds"], sending + 0.1 * rounds, 1e-9);
+  EXPECT_EQ(data["estimates"][2]["latency_seconds"], 0.1);
 }
 
 TEST(CommandsTest, ProcessesAndThreadsAgreeAndReportReadsBack) {

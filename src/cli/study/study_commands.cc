@@ -68,25 +68,37 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
   command->add_option("STUDY", *file, "The study file")->required();
 }
 
+// The two of every plan, or one for each latency.
+std::vector<study::NetworkModel> NetworksOf(std::vector<std::string> latencies,
+                                            const std::string& bandwidth) {
+  if (latencies.empty() && bandwidth.empty()) return study::DefaultNetworks();
+  const std::string of_links = bandwidth.empty() ? "1Gbit/s" : bandwidth;
+  if (latencies.empty()) latencies = {"0.1ms"};
+  std::vector<study::NetworkModel> networks;
+  for (const std::string& latency : latencies) {
+    networks.push_back({latencies.size() == 1 ? fmt::format("{}, {}", latency, of_links) : latency,
+                        std::chrono::duration<double>(ParseDuration(latency)).count(),
+                        ParseBandwidth(of_links)});
+  }
+  return networks;
+}
+
 void AddPlan(CLI::App* study, Invocation& invocation) {
   struct Options {
-    std::string file, latency, bandwidth, html;
+    std::string file, bandwidth, html;
+    std::vector<std::string> latencies;
   };
   auto options = std::make_shared<Options>();
   CLI::App* command = AddCommand(
       study, "plan", "study plan",
       "Say who sends what to whom, what it costs, and what each role learns", invocation,
       [&invocation, options] {
-        const study::Plan plan =
-            run::BuildPlan(*methods::PrepareStudy(methods::LoadStudyFile(options->file)));
-        std::vector<study::NetworkModel> networks = study::DefaultNetworks();
-        if (!options->latency.empty() || !options->bandwidth.empty()) {
-          const std::string latency = options->latency.empty() ? "0.1ms" : options->latency;
-          const std::string bandwidth = options->bandwidth.empty() ? "1Gbit/s" : options->bandwidth;
-          networks = {{fmt::format("{}, {}", latency, bandwidth),
-                       std::chrono::duration<double>(ParseDuration(latency)).count(),
-                       ParseBandwidth(bandwidth)}};
-        }
+        const std::unique_ptr<const run::Study> prepared =
+            methods::PrepareStudy(methods::LoadStudyFile(options->file));
+        study::Plan plan = run::BuildPlan(*prepared);
+        run::AddAlternatives(*prepared, plan);
+        const std::vector<study::NetworkModel> networks =
+            NetworksOf(options->latencies, options->bandwidth);
         const std::string hash = ToHex(study::PlanHash(plan));
         nlohmann::ordered_json data =
             nlohmann::ordered_json::parse(study::RenderPlanJson(plan, networks));
@@ -103,10 +115,12 @@ void AddPlan(CLI::App* study, Invocation& invocation) {
         return kDone;
       });
   command->add_option("STUDY", options->file, "The study file")->required();
-  command->add_option("--latency", options->latency,
-                      "One-way latency to estimate for, for example 20ms");
+  command
+      ->add_option("--latency", options->latencies,
+                   "One-way latency to estimate for, for example 20ms; again for another column")
+      ->allow_extra_args(false);
   command->add_option("--bandwidth", options->bandwidth,
-                      "Bandwidth to estimate for, for example 100Mbit/s");
+                      "Bandwidth to estimate for, for example 100Mbit/s (default: 1Gbit/s)");
   AddNewFile(*command, invocation, "--html", options->html,
              "Also write the plan as a page to this file");
 }

@@ -16,8 +16,9 @@ list(APPEND method_sources
 )
 list(APPEND cold_method_sources
   classify/compare.cc
-  classify/fit_twin.cc
   classify/document.cc
+  classify/fit_twin.cc
+  classify/schedules.cc
   classify/section.cc
   classify/study.cc
   classify/templates.cc

@@ -22,6 +22,7 @@ struct ClassifyStudy final : run::Study {
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
+  std::vector<run::OtherSchedule> OtherSchedules() const override;
   uint64_t NumbersPerRow() const override;
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;

@@ -20,6 +20,7 @@ list(APPEND cold_method_sources
   mcmc/compare.cc
   mcmc/document.cc
   mcmc/prior_predictive.cc
+  mcmc/schedules.cc
   mcmc/section.cc
   mcmc/study.cc
   mcmc/study_run.cc

@@ -55,6 +55,7 @@ struct McmcStudy final : run::Study {
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
+  std::vector<run::OtherSchedule> OtherSchedules() const override;
   uint64_t NumbersPerRow() const override { return 1; }
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;

@@ -184,10 +184,12 @@ MixtureForecast ForecastMixture(const RunRequest& request) {
   return forecast;
 }
 
+double LearnedShare(const MixtureForecast& forecast) { return Median(forecast.learned); }
+
 run::Forecast ForecastTexts(const RunRequest& request, const MixtureForecast& forecast) {
   run::Forecast texts;
   texts.helps = kWhatHelpsMixtures;
-  const double learned = Median(forecast.learned), without = Median(forecast.learned_without);
+  const double learned = LearnedShare(forecast), without = Median(forecast.learned_without);
   texts.notes.push_back(fmt::format(
       "Forecast of usefulness, on made-up rows of {} groups that differ in every column (no data "
       "is read; {} seeds: the median, and from the least to the most): of the way from rows made "

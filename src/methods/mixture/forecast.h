@@ -40,6 +40,9 @@ struct MixtureForecast {
 
 MixtureForecast ForecastMixture(const RunRequest& request);
 
+// Of the way that rows go with noise, the median of the seeds.
+double LearnedShare(const MixtureForecast& forecast);
+
 // Rows that go less than so far are of no use: a plan warns, and a run needs --accept-useless.
 inline constexpr double kUselessShare = 1.0 / 3;
 // Where noise takes more than this of what is learned without it a plan warns.

@@ -183,11 +183,12 @@ std::vector<study::PlanExposure> MixtureStudy::Exposures() const {
   return {exposure};
 }
 
-run::Forecast MixtureStudy::Utility() const {
+MixtureForecast MixtureStudy::ForecastOnce() const {
   static Memo<std::string, MixtureForecast> memo;
-  return ForecastTexts(plan.request,
-                       memo.Get(file.text, [&] { return ForecastMixture(plan.request); }));
+  return memo.Get(file.text, [&] { return ForecastMixture(plan.request); });
 }
+
+run::Forecast MixtureStudy::Utility() const { return ForecastTexts(plan.request, ForecastOnce()); }
 
 run::ComputeSeconds MixtureStudy::Compute() const {
   const double entries =

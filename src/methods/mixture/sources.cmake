@@ -21,6 +21,7 @@ list(APPEND cold_method_sources
   mixture/compare.cc
   mixture/plan.cc
   mixture/report.cc
+  mixture/schedules.cc
   mixture/section.cc
   mixture/study.cc
   mixture/templates.cc

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "methods/mixture/columns.h"
+#include "methods/mixture/forecast.h"
 #include "methods/mixture/section.h"
 #include "methods/mixture/session.h"
 #include "methods/mixture/statement.h"
@@ -53,7 +54,9 @@ struct MixtureStudy final : run::Study {
   void Describe(study::Plan& described) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  // Of this process once, for a study; a second or two where the run is long (forecast.h).
+  std::vector<run::OtherSchedule> OtherSchedules() const override;
+  // Of this process once, for a text of a study; a second or two where the run is long.
+  MixtureForecast ForecastOnce() const;
   run::Forecast Utility() const override;
   run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override { return plan.step.num_columns(); }

@@ -129,6 +129,14 @@ struct ComputeSeconds {
   double receiver = 0;   // after it
 };
 
+struct Study;
+// The same study by another schedule, as private, with other rounds.
+struct OtherSchedule {
+  std::string schedule;  // study::PlanAlternative
+  std::string result;
+  std::unique_ptr<const Study> study;  // null: the one that is asked
+};
+
 struct Study {
   study::StudyFile file;
   // The parties as the channel numbers them: computing parties in roster order, then the dealer if
@@ -161,6 +169,8 @@ struct Study {
   virtual std::vector<std::string> AlsoLearns(size_t party) const = 0;
   virtual std::vector<study::PlanExposure> Exposures() const = 0;
   virtual Forecast Utility() const { return {}; }
+  // Other schedules, beginning with its own; empty: there are none. It may take seconds.
+  virtual std::vector<OtherSchedule> OtherSchedules() const { return {}; }
   virtual ComputeSeconds Compute() const { return {}; }
   // Shared numbers that a row takes at most, for an estimate of memory.
   virtual uint64_t NumbersPerRow() const = 0;

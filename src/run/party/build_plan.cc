@@ -433,4 +433,13 @@ study::Plan BuildPlan(const Study& study) {
   return plan;
 }
 
+void AddAlternatives(const Study& study, study::Plan& plan) {
+  std::vector<OtherSchedule> schedules = study.OtherSchedules();
+  for (OtherSchedule& other : schedules) {
+    const study::Plan by_schedule = other.study == nullptr ? plan : BuildPlan(*other.study);
+    plan.alternatives.push_back(
+        study::AlternativeOf(by_schedule, std::move(other.schedule), std::move(other.result)));
+  }
+}
+
 }  // namespace partita::run

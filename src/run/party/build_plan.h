@@ -11,4 +11,7 @@ namespace partita::run {
 // messages and bytes in the plan equal the counted ones exactly.
 study::Plan BuildPlan(const Study& study);
 
+// What the study's other schedules take, for whoever chooses one: Plan::alternatives.
+void AddAlternatives(const Study& study, study::Plan& plan);
+
 }  // namespace partita::run

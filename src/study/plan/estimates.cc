@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/text_table.h"
 #include "study/plan/plan.h"
@@ -37,6 +38,22 @@ double EstimateSeconds(const Plan& plan, const NetworkModel& network) {
   double seconds = 0;
   for (const PlanPhase& phase : plan.phases) seconds += EstimateSeconds(phase, network);
   return seconds;
+}
+
+double EstimateSeconds(const PlanAlternative& alternative, const NetworkModel& network) {
+  return static_cast<double>(alternative.rounds) * network.latency_seconds +
+         static_cast<double>(alternative.busiest_bytes) / network.bytes_per_second;
+}
+
+PlanAlternative AlternativeOf(const Plan& plan, std::string schedule, std::string result) {
+  PlanAlternative alternative;
+  alternative.schedule = std::move(schedule);
+  alternative.result = std::move(result);
+  const PlanTotals totals = Totals(plan);
+  alternative.rounds = totals.rounds;
+  alternative.bytes = totals.bytes;
+  for (const PlanPhase& phase : plan.phases) alternative.busiest_bytes += BusiestLink(phase);
+  return alternative;
 }
 
 std::string SlowestPhase(const Plan& plan, const NetworkModel& network) {

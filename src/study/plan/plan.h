@@ -112,6 +112,16 @@ struct PlanPrediction {
   uint64_t wire_bytes = 0;  // all links, with frame headers and TLS
 };
 
+// The same study by another schedule, as private as this one: what its messages cost, and what it
+// does to the result. Never normative; in the plans that a person asks for.
+struct PlanAlternative {
+  std::string schedule;  // "batches of 400 rows, 60 iterations"
+  std::string result;    // a sentence
+  uint64_t rounds = 0;
+  uint64_t bytes = 0;          // of all links
+  uint64_t busiest_bytes = 0;  // of the busiest directed link of every phase
+};
+
 struct Plan {
   std::string study, title;
   std::string study_file_hash;  // SHA-256 of the file's bytes, hexadecimal
@@ -137,9 +147,10 @@ struct Plan {
   // `privacy` with its trade-off functions, for plots; not normative. Empty: the releases are
   // exact.
   std::optional<privacy::Statement> privacy_statement;
-  std::vector<PlanUtility> utility;         // not normative
-  std::vector<PlanPrediction> predictions;  // not normative
-  std::vector<std::string> notes;           // for people; not normative
+  std::vector<PlanUtility> utility;           // not normative
+  std::vector<PlanPrediction> predictions;    // not normative
+  std::vector<PlanAlternative> alternatives;  // not normative
+  std::vector<std::string> notes;             // for people; not normative
 };
 
 // A network to estimate for. Both numbers are positive.
@@ -164,6 +175,9 @@ PlanTotals Totals(std::span<const PlanPhase> phases);
 // Network time only: the parties' own arithmetic comes on top.
 double EstimateSeconds(const Plan& plan, const NetworkModel& network);
 double EstimateSeconds(const PlanPhase& phase, const NetworkModel& network);
+double EstimateSeconds(const PlanAlternative& alternative, const NetworkModel& network);
+// Of a plan, as one beside others.
+PlanAlternative AlternativeOf(const Plan& plan, std::string schedule, std::string result);
 // Which phase takes longest there, how much of the whole, and whether it waits for messages or for
 // bytes: one sentence. Empty if nothing is sent.
 std::string SlowestPhase(const Plan& plan, const NetworkModel& network);
@@ -172,7 +186,8 @@ std::string SlowestPhase(const Plan& plan, const NetworkModel& network);
 // learns nothing "learns: nothing beyond this plan".
 std::vector<std::string> LearnsSentences(const Plan& plan);
 
-// The canonical encoding of everything above but `title`, `notes`, utility and predictions.
+// The canonical encoding of everything above but `title`, `notes`, utility, predictions and
+// alternatives.
 Bytes NormativeBytes(const Plan& plan);
 
 // For people: plain ASCII apart from names, at most 100 columns. Estimates for `networks`.

@@ -156,6 +156,23 @@ Json PredictionsJson(const Plan& plan) {
   return rows;
 }
 
+Json AlternativesJson(const Plan& plan, std::span<const NetworkModel> networks) {
+  Json rows = Json::array();
+  for (const PlanAlternative& alternative : plan.alternatives) {
+    Json estimates = Json::array();
+    for (const NetworkModel& network : networks) {
+      estimates.push_back(
+          {{"network", network.name}, {"seconds", EstimateSeconds(alternative, network)}});
+    }
+    rows.push_back({{"schedule", alternative.schedule},
+                    {"result", alternative.result},
+                    {"rounds", alternative.rounds},
+                    {"bytes", alternative.bytes},
+                    {"estimates", estimates}});
+  }
+  return rows;
+}
+
 PlanBits ParseBits(const Json& json) {
   return {json.at("opened"), json.at("table"),  json.at("rows"),   json.at("patterns"),
           json.at("grid"),   json.at("passes"), json.at("meaning")};
@@ -244,34 +261,35 @@ Plan ParsePlan(const Json& json) {
 }  // namespace
 
 std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> networks) {
-  const Json json = {{"schema_version", kPlanSchemaVersion},
-                     {"study", plan.study},
-                     {"title", plan.title},
-                     {"study_file_hash", plan.study_file_hash},
-                     {"method", plan.method},
-                     {"method_version", plan.method_version},
-                     {"protocol", plan.protocol},
-                     {"engine", plan.engine},
-                     {"threshold", plan.threshold ? Json(*plan.threshold) : Json()},
-                     {"partition", plan.partition},
-                     {"parties", PartiesJson(plan)},
-                     {"leakage_level", plan.leakage_level},
-                     {"analyses", AnalysesJson(plan)},
-                     {"releases", ReleasesJson(plan)},
-                     {"checks", ChecksJson(plan)},
-                     {"exposures", ExposuresJson(plan)},
-                     {"privacy", PrivacyJson(plan)},
-                     {"privacy_statement", PrivacyStatementJson(plan)},
-                     {"utility", UtilityJson(plan)},
-                     {"predictions", PredictionsJson(plan)},
-                     {"assumptions", plan.assumptions},
-                     {"phases", PhasesJson(plan.phases)},
-                     {"totals", TotalsJson(Totals(plan))},
-                     {"preparation", PhasesJson(plan.preparation)},
-                     {"preparation_totals", TotalsJson(Totals(std::span(plan.preparation)))},
-                     {"correlations", CorrelationsJson(plan)},
-                     {"estimates", EstimatesJson(plan, networks)},
-                     {"notes", plan.notes}};
+  Json json = {{"schema_version", kPlanSchemaVersion},
+               {"study", plan.study},
+               {"title", plan.title},
+               {"study_file_hash", plan.study_file_hash},
+               {"method", plan.method},
+               {"method_version", plan.method_version},
+               {"protocol", plan.protocol},
+               {"engine", plan.engine},
+               {"threshold", plan.threshold ? Json(*plan.threshold) : Json()},
+               {"partition", plan.partition},
+               {"parties", PartiesJson(plan)},
+               {"leakage_level", plan.leakage_level},
+               {"analyses", AnalysesJson(plan)},
+               {"releases", ReleasesJson(plan)},
+               {"checks", ChecksJson(plan)},
+               {"exposures", ExposuresJson(plan)},
+               {"privacy", PrivacyJson(plan)},
+               {"privacy_statement", PrivacyStatementJson(plan)},
+               {"utility", UtilityJson(plan)},
+               {"predictions", PredictionsJson(plan)},
+               {"assumptions", plan.assumptions},
+               {"phases", PhasesJson(plan.phases)},
+               {"totals", TotalsJson(Totals(plan))},
+               {"preparation", PhasesJson(plan.preparation)},
+               {"preparation_totals", TotalsJson(Totals(std::span(plan.preparation)))},
+               {"correlations", CorrelationsJson(plan)},
+               {"estimates", EstimatesJson(plan, networks)},
+               {"notes", plan.notes}};
+  if (!plan.alternatives.empty()) json["alternatives"] = AlternativesJson(plan, networks);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -194,6 +194,25 @@ std::string Estimates(const Plan& plan, std::span<const NetworkModel> networks) 
   return text;
 }
 
+std::string Alternatives(const Plan& plan, std::span<const NetworkModel> networks) {
+  if (plan.alternatives.empty()) return {};
+  TextTable table{{"schedule", "rounds"}, {1}, {}};
+  for (const NetworkModel& network : networks) {
+    table.right.push_back(table.header.size());
+    table.header.push_back(network.name);
+  }
+  std::string results;
+  for (const PlanAlternative& alternative : plan.alternatives) {
+    std::vector<std::string> row = {alternative.schedule, FormatCount(alternative.rounds)};
+    for (const NetworkModel& network : networks)
+      row.push_back(FormatSeconds(EstimateSeconds(alternative, network)));
+    table.rows.push_back(std::move(row));
+    results += WrapText(alternative.schedule + ": " + alternative.result, 2);
+  }
+  return Section("Other schedules, the first is this plan's (not part of what is approved)") +
+         RenderTable(table, 2) + results;
+}
+
 }  // namespace
 
 std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> networks) {
@@ -206,7 +225,8 @@ std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> netwo
          Paragraphs("How much about one person", PrivacyTexts(plan)) + Utility(plan) +
          Paragraphs("Checked on shares before anything opens, one bit each", CheckTexts(plan)) +
          Paragraphs("Assumptions", plan.assumptions) + Predictions(plan) + Messages(plan) +
-         Correlations(plan) + Estimates(plan, networks) + Paragraphs("Notes", plan.notes);
+         Correlations(plan) + Estimates(plan, networks) + Alternatives(plan, networks) +
+         Paragraphs("Notes", plan.notes);
 }
 
 }  // namespace partita::study

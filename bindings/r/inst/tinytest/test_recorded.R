@@ -150,6 +150,36 @@ for (fits in list(list(with_body(cox, errors = "robust"), cox), list(cox, with_b
   expect_error(do.call(anova, fits), "robust", class = "partita_not_released")
 }
 
+# A row of one missing cell is a row, also the last one.
+one_column <- tempfile()
+partita:::write_table(data.frame(x = c(NA, 1, NA)), one_column)
+expect_equal(readLines(one_column), c("x", "\"\"", "1", "\"\""))
+
+# A run that nobody looks at comes to its end: what it prints is more than any pipe holds.
+folder <- tempfile()
+dir.create(folder)
+talker <- file.path(folder, "talker")
+writeLines(c("#!/bin/sh", "i=0", "while [ $i -lt 20000 ]; do i=$((i + 1))",
+             "echo '{\"phase\": \"p\", \"done\": 0, \"total\": 1, \"seconds\": 0}' >&2; done", "echo remark >&2",
+             "echo '{\"schema_version\": 1, \"status\": \"error\", \"error_code\": \"timeout\",'",
+             "echo '\"message\": \"gr\u00fcn\", \"hint\": \"\"}'", "exit 9"), talker, useBytes = TRUE)
+Sys.chmod(talker, "0700")
+study <- file.path(folder, "study.toml")
+writeLines("name = \"s\"", study)
+kept <- options(partita.path = talker)
+handle <- partita_run(read_study(study), folder, wait = FALSE)
+handle$process$wait(30000)
+expect_false(handle$process$is_alive())
+expect_false(partita_status(handle)$running)
+expect_equal(partita_status(handle)$phase, "p")
+expect_equal(handle$state$remarks, "remark")
+error <- tryCatch(partita_wait(handle), partita_timeout = identity)
+expect_equal(conditionMessage(error), "gr\u00fcn")
+expect_equal(error$exit_code, 9)
+expect_false(partita_status(handle)$running)
+expect_false(dir.exists(handle$folder))
+options(kept)
+
 # Curves that are withheld are an empty table; a model that was not trained says so first.
 withheld <- read_result(partita_recorded("survival"))
 withheld$body$curves <- lapply(withheld$body$curves, function(curve) replace(curve, "withheld", TRUE))

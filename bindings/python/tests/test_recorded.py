@@ -119,6 +119,14 @@ class Regressions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "cannot be made"):
             self.fit.predict([{"age": 70}])
 
+    def test_intercepts_of_the_institutions_are_at_none_of_them(self) -> None:
+        raw = json.loads(json.dumps(self.fit.raw))
+        raw["result"]["sites"] = 3
+        raw["result"]["coefficients"] = raw["result"]["coefficients"][1:]
+        row = {"age": 70, "sex": "male", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
+        with self.assertRaisesRegex(pt.NotReleasedError, "no intercept"):
+            pt.Result(raw).fit.predict([row])
+
     def test_levels_without_a_column_need_the_reference(self) -> None:
         row = {"age": 70, "sex": "female", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
         p = self.fit.params
@@ -181,6 +189,9 @@ class Regressions(unittest.TestCase):
         self.assertEqual(df, 2)
         with self.assertRaises(ValueError):
             smaller.compare_lr_test(self.fit)
+        raw["result"]["fit"]["log_likelihood"] += 6
+        with self.assertRaisesRegex(ValueError, "fits better"):
+            self.fit.compare_lr_test(pt.Result(raw).fit)
 
         def both(**changed: object) -> tuple[pt.GLMFit, pt.GLMFit]:
             changed_raws = [json.loads(json.dumps(of)) for of in (self.fit.raw, raw)]
@@ -207,6 +218,14 @@ class Regressions(unittest.TestCase):
             assert ratio.value is not None
             self.assertAlmostEqual(math.log(ratio.value), cox.params[term], delta=1e-6)
         self.assertGreater(cox.llf, cox.llnull)
+        fewer = json.loads(json.dumps(cox.raw))
+        fewer["result"]["coefficients"].pop()
+        fewer["result"]["fit"]["log_likelihood"] -= 3
+        self.assertAlmostEqual(cox.compare_lr_test(pt.Result(fewer).fit)[0], 6, delta=1e-9)
+        fewer["result"]["errors"] = "robust"
+        for larger, other in ((cox, pt.Result(fewer).fit), (pt.Result(fewer).fit, cox)):
+            with self.assertRaisesRegex(pt.NotReleasedError, "robust"):
+                larger.compare_lr_test(other)
         mixed: pt.MixedFit = result("mixed").fit
         self.assertEqual(mixed.fe_params, mixed.params)
         assert mixed.between.value is not None and mixed.within.value is not None
@@ -257,6 +276,12 @@ class Models(unittest.TestCase):
         self.assertAlmostEqual(p, math.erfc(math.sqrt(statistic / 2)), delta=1e-12)
         with self.assertRaises(pt.NotReleasedError):
             free.compare_lr_test(self.fits["robust"])
+        raw = json.loads(json.dumps(self.fits.raw))
+        for analysis in raw["analyses"]:
+            if analysis["name"] == "equal":
+                analysis["fit"]["chisq"] = free.fit_measures()["chisq"] - 1
+        with self.assertRaisesRegex(ValueError, "fits better"):
+            free.compare_lr_test(pt.Result(raw)["equal"])
 
     def test_regression_predicts(self) -> None:
         fit: pt.SEMFit = self.fits["regression"]
@@ -264,6 +289,11 @@ class Models(unittest.TestCase):
         means = dict(zip(moments["variables"], moments["groups"][0]["mean"]))
         self.assertAlmostEqual(fit.predict([means])[0], means["x9"], delta=1e-6)
         self.assertTrue(fit.least_squares())
+        body = json.loads(json.dumps(fit.body))
+        body["least_squares"][0]["terms"] = [
+            term for term in body["least_squares"][0]["terms"] if term["name"] != "(Intercept)"]
+        with self.assertRaisesRegex(pt.NotReleasedError, "no intercept"):
+            pt.SEMFit(fit.name, fit.raw, body).predict([means])
         with self.assertRaises(pt.NotReleasedError):
             self.fits["free"].predict([means])
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gc
 import math
 import os
 import random
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -252,6 +254,58 @@ class Errors(unittest.TestCase):
                 child = Child(["study"], stop)
                 with self.assertRaises(Stopped):
                     child.wait(60)
+
+    def test_control_c_reaches_the_program_once_and_only_the_one_that_is_waited_for(self) -> None:
+        # In a group of their own, as at a terminal: a program that is waited for, and one in the background.
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            counter = folder / "counter"
+            counter.write_text(
+                f"#!{sys.executable}\nimport os, signal, sys, time\ncount = 0\n"
+                "def add(*_):\n    global count\n    count += 1\n"
+                "signal.signal(signal.SIGINT, add)\n"
+                "open(sys.argv[1], 'w').close()\n"
+                "end = time.monotonic() + 60\n"
+                "while count == 0 and not os.path.exists(sys.argv[2]) and time.monotonic() < end: time.sleep(0.01)\n"
+                "while count > 0 and not os.path.exists(sys.argv[1] + '.cancelled'): time.sleep(0.01)\n"
+                "open(sys.argv[1], 'w').write(str(count))\n")
+            counter.chmod(0o700)
+            caller = (
+                "import os, pathlib, signal, sys, threading, time\n"
+                "from partita.program import Child\n"
+                "folder = pathlib.Path(sys.argv[1])\n"
+                "end = folder / 'end'\n"
+                "waited, other = (Child([str(folder / of), str(end)]) for of in ('waited', 'other'))\n"
+                "def control_c():\n"
+                "    while not all((folder / of).exists() for of in ('waited', 'other')): time.sleep(0.01)\n"
+                "    os.killpg(0, signal.SIGINT)\n"
+                "cancel = waited.cancel\n"
+                "def cancel_and_say(): cancel(), (folder / 'waited.cancelled').touch()\n"
+                "waited.cancel = cancel_and_say\n"
+                "threading.Thread(target=control_c).start()\n"
+                "try: waited.wait()\n"
+                "except KeyboardInterrupt: print('interrupted')\n"
+                "end.touch()\n"
+                "other._process.wait()\n")
+            done = subprocess.run([sys.executable, "-c", caller, name], env={**os.environ, "PARTITA": str(counter)},
+                                  start_new_session=True, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.stdout, "interrupted\n", done.stderr)
+            self.assertEqual([(folder / of).read_text() for of in ("waited", "other")], ["1", "0"])
+
+    def test_runs_that_nobody_has_end(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            sleeper = Path(folder) / "sleeper"
+            sleeper.write_text("#!/bin/sh\nexec sleep 600\n")
+            sleeper.chmod(0o700)
+            with mock.patch.dict(os.environ, {"PARTITA": str(sleeper)}):
+                child = Child(["study"])
+            run = pt.Run(child, ExitStack())
+            self.assertTrue(run.running)
+            del run
+            gc.collect()
+            self.assertFalse(child.running)
+            with self.assertRaises(pt.InternalError):
+                child.wait()
 
     def test_cancelled_runs_end(self) -> None:
         made = study().add(pt.GLM("event ~ age"))

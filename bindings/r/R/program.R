@@ -58,18 +58,54 @@ show_progress <- function(at, draw) {
   }, partita_muffle = function() NULL)
 }
 
-start_program <- function(arguments, progress) {
+# folder: where what it prints is kept until it is read; NULL: in pipes, which must be read while it runs, or
+# the program waits for room in them.
+start_program <- function(arguments, progress, folder = NULL) {
   arguments <- c(arguments, "--format", "json", if (is.null(progress)) "--quiet" else c("--progress", "jsonl"))
-  processx::process$new(partita_program(), arguments, stdout = "|", stderr = "|", encoding = "UTF-8",
-                        cleanup = TRUE)
+  of <- function(name) if (is.null(folder)) "|" else file.path(folder, name)
+  processx::process$new(partita_program(), arguments, stdout = of("output"), stderr = of("errors"),
+                        encoding = "UTF-8", cleanup = TRUE)
+}
+
+# Whole lines of a file that grows, from where the last call ended; `state` keeps that place.
+next_lines <- function(file, state) {
+  seen <- if (is.null(state$seen)) 0 else state$seen
+  connection <- file(file, "rb")
+  on.exit(close(connection))
+  seek(connection, seen)
+  bytes <- readBin(connection, "raw", file.size(file) - seen)
+  last <- max(0, which(bytes == as.raw(10)))
+  state$seen <- seen + last
+  text <- rawToChar(bytes[seq_len(last)])
+  Encoding(text) <- "UTF-8"
+  strsplit(text, "\n", fixed = TRUE)[[1]]
+}
+
+# The lines for people and of progress since the last call, and into `state$out` what it printed; waits for 100 ms at
+# most. `ended`: whether that is all.
+read_printed <- function(process, state) {
+  if (process$has_error_connection()) {
+    process$poll_io(100)
+    state$out <- c(state$out, process$read_output())
+    lines <- process$read_error_lines()
+    ended <- !process$is_alive() && !process$is_incomplete_output() && !process$is_incomplete_error()
+    return(list(lines = lines, ended = ended))
+  }
+  process$wait(100)
+  ended <- !process$is_alive()
+  if (ended) state$out <- paste(readLines(process$get_output_file(), warn = FALSE, encoding = "UTF-8"), collapse = "\n")
+  lines <- next_lines(process$get_error_file(), state)
+  # Of a day's progress only where it is now.
+  progress <- startsWith(lines, "{")
+  list(lines = lines[!progress | seq_along(lines) == max(0, which(progress))], ended = ended)
 }
 
 # What is printed from now on, until it ends or `until` is over; `state` keeps it.
 collect_output <- function(process, state, progress, until = Inf) {
+  if (isTRUE(state$ended)) return(TRUE)
   repeat {
-    process$poll_io(100)
-    state$out <- c(state$out, process$read_output())
-    for (line in process$read_error_lines()) {
+    printed <- read_printed(process, state)
+    for (line in printed$lines) {
       at <- progress_of(line)
       if (is.null(at)) {
         state$remarks <- c(state$remarks, line)
@@ -78,8 +114,8 @@ collect_output <- function(process, state, progress, until = Inf) {
         show_progress(at, isTRUE(progress))
       }
     }
-    ended <- !process$is_alive() && !process$is_incomplete_output() && !process$is_incomplete_error()
-    if (ended || Sys.time() >= until) return(ended)
+    state$ended <- printed$ended
+    if (printed$ended || Sys.time() >= until) return(printed$ended)
   }
 }
 

@@ -21,6 +21,13 @@ anova_table <- function(columns, heading) {
   structure(as.data.frame(columns, check.names = FALSE), heading = heading, class = c("anova", "data.frame"))
 }
 
+# Of differences of nested models, as stats::anova gives it: none where no coefficient was added, or where the
+# larger model fits worse, which nested models never do.
+chi_square_p <- function(statistic, df) {
+  statistic[df %in% 0 | (!is.na(statistic) & statistic < 0)] <- NA
+  pchisq(statistic, df, lower.tail = FALSE)
+}
+
 # Successive likelihood ratio tests; larger models have a larger log-likelihood.
 likelihood_anova <- function(fits, heading) {
   values <- lapply(fits, logLik)
@@ -29,7 +36,7 @@ likelihood_anova <- function(fits, heading) {
   gained <- c(NA, diff(df))
   chisq <- c(NA, 2 * diff(ll)) * sign(gained)
   anova_table(list("loglik" = ll, "Chisq" = chisq, "Df" = abs(gained),
-                   "Pr(>|Chi|)" = pchisq(chisq, abs(gained), lower.tail = FALSE)),
+                   "Pr(>|Chi|)" = chi_square_p(chisq, abs(gained))),
               paste0(heading, "\n"))
 }
 
@@ -104,7 +111,7 @@ anova.partita_glm <- function(object, ...) {
   dev <- vapply(fits, deviance, 0)
   fewer <- c(NA, -diff(df))
   table <- anova_table(list("Resid. Df" = df, "Resid. Dev" = dev, "Df" = fewer, "Deviance" = c(NA, -diff(dev)),
-                            "Pr(>Chi)" = pchisq(c(NA, -diff(dev)) * sign(fewer), abs(fewer), lower.tail = FALSE)),
+                            "Pr(>Chi)" = chi_square_p(c(NA, -diff(dev)) * sign(fewer), abs(fewer))),
                        paste0("Analysis of Deviance Table\n\n", formulas_heading(fits)))
   table
 }
@@ -118,6 +125,10 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), r
   if (missing(newdata)) no_rows_back()
   if (object$body$family %in% c("ordinal", "multinomial")) {
     not_released(paste("predict() does not know family", object$body$family), "compute it from coef()")
+  }
+  if (!is.null(object$body$sites)) {
+    not_released("predict() has no intercept: each institution keeps its own (site = \"fixed\")",
+                 "compare rows by coef(), or fit one intercept: site = \"ignore\"")
   }
   if (grepl("offset(", object$formula, fixed = TRUE)) {
     not_released("predict() does not know the offset of the formula", "compute it from coef()")
@@ -144,6 +155,10 @@ glance.partita_coxph <- function(x, ...) {
 anova.partita_coxph <- function(object, ...) {
   fits <- model_list(object, ..., class = "partita_coxph")
   if (length(fits) < 2) refuse("usage", "anova() of Cox's model compares two", "give it a second one")
+  if (any(vapply(fits, function(fit) identical(fit$body$errors, "robust"), NA))) {
+    not_released("there is no likelihood ratio test of a fit with errors robust",
+                 "take the Wald test: glance() of one fit")
+  }
   require_same(fits, c("ties", "strata"))
   likelihood_anova(fits, paste0("Analysis of Deviance Table\n Cox model\n", formulas_heading(fits)))
 }

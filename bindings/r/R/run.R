@@ -119,6 +119,8 @@ write_table <- function(rows, file, separator = ",", decimal = ".", key = NULL) 
   }
   columns <- lapply(as.list(rows), cell_texts, decimal)
   lines <- c(paste(cell_texts(names(rows)), collapse = separator), do.call(paste, c(unname(columns), sep = separator)))
+  # An empty line is no row to readers of CSV.
+  lines[!nzchar(lines)] <- "\"\""
   writeLines(enc2utf8(lines), file, useBytes = TRUE)
 }
 
@@ -178,7 +180,7 @@ partita_run <- function(study, folder = ".", party = NULL, data = NULL, patience
   words <- c("study", "join", study_file(study, made), "--folder", normalizePath(folder), "--wait", patience, "--yes",
              option_words(list(party = party)), data, options)
   handle <- structure(class = "partita_handle",
-                      list(process = start_program(words, progress), state = new.env(), folder = made, study = study))
+                      list(process = start_program(words, progress, made), state = new.env(), folder = made, study = study))
   started <- TRUE
   if (wait) partita_wait(handle, progress = progress) else handle
 }
@@ -194,7 +196,10 @@ partita_wait <- function(handle, progress = interactive()) {
   done <- FALSE
   on.exit({
     if (isTRUE(progress)) cat("\r\033[K", file = stderr())
-    if (!done) stop_program(handle$process)
+    if (!done) {
+      stop_program(handle$process)
+      handle$state$stopped <- TRUE
+    }
     unlink(handle$folder, recursive = TRUE)
   })
   collect_output(handle$process, handle$state, progress)

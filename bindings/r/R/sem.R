@@ -70,7 +70,7 @@ anova.partita_sem <- function(object, ...) {
   df <- of("df")[order]
   table <- anova_table(list("Df" = df, "AIC" = of("aic")[order], "BIC" = of("bic")[order], "Chisq" = chisq,
                             "Chisq diff" = c(NA, diff(chisq)), "Df diff" = c(NA, diff(df)),
-                            "Pr(>Chisq)" = pchisq(c(NA, diff(chisq)), c(NA, diff(df)), lower.tail = FALSE)),
+                            "Pr(>Chisq)" = chi_square_p(c(NA, diff(chisq)), c(NA, diff(df)))),
                        "Chi-Squared Difference Test\n")
   rownames(table) <- make.unique(vapply(fits, function(fit) fit$name, ""))[order]
   table
@@ -84,6 +84,10 @@ predict.partita_sem <- function(object, newdata, reference = NULL, ...) {
   }
   terms <- fits[[1]]$terms
   of <- rows_frame(terms, c("name", "est"))
+  if (!"(Intercept)" %in% of$name) {
+    not_released("predict() has no intercept: it is not among what was released",
+                 "compare rows by coef(), or release it: protocol = \"pooled-moments\", meanstructure, site = \"ignore\"")
+  }
   linear_predictor(of$name, of$est, newdata, reference)
 }
 

@@ -81,7 +81,9 @@ class Child:
         self.last_progress: Progress | None = None
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, encoding="utf-8", cwd=folder)
+            text=True, encoding="utf-8", cwd=folder,
+            # Control-C at a terminal reaches groups: wait() passes on the one that is meant for this program.
+            process_group=0)
         self._printed: list[str] = []
         self._readers = [threading.Thread(target=read, daemon=True)
                          for read in (self._read_output, self._read_errors)]
@@ -118,13 +120,25 @@ class Child:
         if self.running:
             self._process.send_signal(signal.SIGINT)
 
+    def stop(self, patience: float | None = None) -> None:
+        """Cancels it and waits for its end, which comes by force after `patience` seconds. Another Control-C meanwhile
+        is its second, which ends it at once."""
+        self.cancel()
+        try:
+            self._process.wait(patience)
+        except KeyboardInterrupt:
+            self.cancel()
+            self._process.wait()
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
     def wait(self, timeout: float | None = None) -> Output:
         """Its output. Raises what it reports, what the progress function raised, and subprocess.TimeoutExpired after `timeout` seconds."""
         try:
             self._process.wait(timeout)
         except KeyboardInterrupt:
-            self.cancel()
-            self._process.wait()
+            self.stop()
             raise
         for reader in self._readers:
             reader.join()

@@ -20,6 +20,8 @@ def _likelihood_ratio(larger: float, smaller: float, df: int, rows: tuple[int, i
     if df <= 0:
         raise ValueError("the other model has no fewer coefficients: call it of the larger model")
     statistic = 2 * (larger - smaller)
+    if statistic < 0:
+        raise ValueError("the other model fits better with fewer coefficients: its terms are none of this one's")
     return statistic, laws.chi_square_tail(statistic, df), df
 
 
@@ -154,6 +156,9 @@ class GLMFit(RatioFit):
             raise ValueError('which is "mean" or "linear"')
         if self.family in ("ordinal", "multinomial"):
             raise NotReleasedError(f"predict() does not know family {self.family}", "compute it from params")
+        if self.body["sites"] is not None:
+            raise NotReleasedError('predict() has no intercept: each institution keeps its own (site = "fixed")',
+                                   'compare rows by params, or fit one intercept: site = "ignore"')
         if "offset(" in str(self.body["formula"]):
             raise NotReleasedError("predict() does not know the offset of the formula", "compute it from params")
         eta = super().predict(rows, reference=reference)
@@ -218,6 +223,9 @@ class CoxFit(RatioFit):
 
     def compare_lr_test(self, restricted: CoxFit) -> tuple[float, float, int]:
         """Statistic, p-value and degrees of freedom of a model of the same rows with fewer terms."""
+        if "robust" in (self.body["errors"], restricted.body["errors"]):
+            raise NotReleasedError("there is no likelihood ratio test of a fit with errors robust",
+                                   "take the Wald test: tests()")
         _require_same(self, restricted, "ties", "strata")
         return _likelihood_ratio(self.llf, restricted.llf, len(self.coefficients) - len(restricted.coefficients),
                                  (self.nobs, restricted.nobs))

@@ -29,7 +29,7 @@ class SEMFit(CoefficientFit):
                 free.setdefault(row["free"], row)
         return [Coefficient(term, number(row["est"]), number(row["se"]), number(row["z"]), number(row["pvalue"]),
                             number(row["ci.lower"]), number(row["ci.upper"]))
-                for term, row in zip(names, (free[number] for number in sorted(free)))]
+                for term, row in zip(names, (free[number] for number in sorted(free)), strict=True)]
 
     @property
     def converged(self) -> bool:
@@ -112,6 +112,8 @@ class SEMFit(CoefficientFit):
         if df <= 0:
             raise ValueError("the other model has no fewer parameters: call it of the larger model")
         statistic = restricted._measure("chisq") - self._measure("chisq")
+        if statistic < 0:
+            raise ValueError("the other model fits better with fewer parameters: it is not nested in this one")
         return statistic, laws.chi_square_tail(statistic, df), df
 
     def least_squares(self) -> list[Table]:
@@ -128,6 +130,10 @@ class SEMFit(CoefficientFit):
             raise NotReleasedError("predict() is of regressions with one outcome and one group",
                                    "compute it from parameter_estimates()")
         estimates = {str(term["name"]): float(term["est"]) for term in fits[0]["terms"]}
+        if "(Intercept)" not in estimates:
+            raise NotReleasedError("predict() has no intercept: it is not among what was released",
+                                   "compare rows by params, or release it: protocol = \"pooled-moments\", "
+                                   "meanstructure, site = \"ignore\"")
         return design.linear_predictor(estimates, rows, reference)
 
     def _summary_parts(self) -> list[str | Table]:

@@ -13,6 +13,7 @@ from datetime import date
 from os import PathLike
 from pathlib import Path
 from subprocess import TimeoutExpired
+from weakref import finalize
 from typing import Any
 
 from .analyses import Analysis, toml
@@ -100,12 +101,18 @@ def _end_line(handler: ProgressHandler | None) -> None:
         sys.stderr.write("\r\x1b[K")
 
 
+def _stop(child: Child, files: ExitStack) -> None:
+    if child.running:
+        child.stop(patience=5)
+    files.close()
+
+
 class Run:
-    """A party's part of a study that goes on by itself. `wait()` has its result."""
+    """A party's part of a study that goes on by itself, until nobody has this object. `wait()` has its result."""
 
     def __init__(self, child: Child, files: ExitStack) -> None:
         self._child = child
-        self._files = files
+        self._end = finalize(self, _stop, child, files)
 
     @property
     def running(self) -> bool:
@@ -127,9 +134,9 @@ class Run:
         except TimeoutExpired:
             raise
         except BaseException:
-            self._files.close()
+            self._end()
             raise
-        self._files.close()
+        self._end()
         return result_of(output.data)
 
 

@@ -47,6 +47,13 @@ expect_equal(predict(fit, row, type = "response"), plogis(by_hand))
 expect_equal(augment(fit, row)$.fitted, by_hand)
 expect_error(predict(fit, row["age"]), "cannot be made", class = "partita_usage")
 
+# Intercepts that institutions keep are in no prediction.
+of_sites <- fit
+of_sites$body$sites <- 3
+of_sites$coefficients <- fit$coefficients[-1, ]
+expect_error(predict(of_sites, row), "no intercept", class = "partita_not_released")
+expect_error(predict(of_sites, row, type = "response"), "no intercept", class = "partita_not_released")
+
 # Levels: those with a column, by name as the program writes it; others only if the caller names the reference.
 female <- transform(row, sex = "female")
 expect_error(predict(fit, female), "reference", class = "partita_not_released")
@@ -86,6 +93,11 @@ smaller$body$fit$deviance <- fit$body$fit$deviance + 12
 smaller$body$fit$df_residual <- fit$body$fit$df_residual + 4
 table <- anova(smaller, fit)
 expect_equal(table[["Pr(>Chi)"]][2], pchisq(12, 4, lower.tail = FALSE))
+# None without a coefficient more, or where the larger model fits worse: the convention of stats::anova.
+expect_equal(anova(fit, fit)[["Pr(>Chi)"]], c(NA_real_, NA))
+worse <- fit
+worse$body$fit$deviance <- smaller$body$fit$deviance + 1
+expect_equal(anova(smaller, worse)[["Pr(>Chi)"]], c(NA_real_, NA))
 expect_error(confint(fit, level = 95), class = "partita_usage")
 with_body <- function(fit, ...) {
   fit$body <- utils::modifyList(fit$body, list(...))
@@ -114,6 +126,8 @@ nb <- function(log_likelihood, deviance, df, parameters) {
 table <- anova(nb(-553.4, 168.0, 144, 3), nb(-546.6, 167.9, 139, 8))
 expect_equal(table[["Chisq"]][2], 13.6)
 expect_equal(table[["Pr(>|Chi|)"]][2], pchisq(13.6, 5, lower.tail = FALSE))
+expect_equal(anova(nb(-546.6, 168.0, 144, 3), nb(-553.4, 167.9, 139, 8))[["Pr(>|Chi|)"]], c(NA_real_, NA))
+expect_equal(anova(nb(-553.4, 168.0, 144, 3), nb(-546.6, 167.9, 144, 3))[["Pr(>|Chi|)"]], c(NA_real_, NA))
 smaller$nobs <- 10
 expect_error(anova(smaller, fit), "same rows")
 
@@ -132,6 +146,39 @@ expect_error(predict(meta, data.frame(x = 1)), class = "partita_not_released")
 meta$body["tau_squared"] <- list(NULL)
 expect_true(is.na(glance(meta)$tau.squared))
 expect_error(anova(with_body(cox, ties = "breslow"), cox), class = "partita_usage")
+for (fits in list(list(with_body(cox, errors = "robust"), cox), list(cox, with_body(cox, errors = "robust")))) {
+  expect_error(do.call(anova, fits), "robust", class = "partita_not_released")
+}
+
+# A row of one missing cell is a row, also the last one.
+one_column <- tempfile()
+partita:::write_table(data.frame(x = c(NA, 1, NA)), one_column)
+expect_equal(readLines(one_column), c("x", "\"\"", "1", "\"\""))
+
+# A run that nobody looks at comes to its end: what it prints is more than any pipe holds.
+folder <- tempfile()
+dir.create(folder)
+talker <- file.path(folder, "talker")
+writeLines(c("#!/bin/sh", "i=0", "while [ $i -lt 20000 ]; do i=$((i + 1))",
+             "echo '{\"phase\": \"p\", \"done\": 0, \"total\": 1, \"seconds\": 0}' >&2; done", "echo remark >&2",
+             "echo '{\"schema_version\": 1, \"status\": \"error\", \"error_code\": \"timeout\",'",
+             "echo '\"message\": \"gr\u00fcn\", \"hint\": \"\"}'", "exit 9"), talker, useBytes = TRUE)
+Sys.chmod(talker, "0700")
+study <- file.path(folder, "study.toml")
+writeLines("name = \"s\"", study)
+kept <- options(partita.path = talker)
+handle <- partita_run(read_study(study), folder, wait = FALSE)
+handle$process$wait(30000)
+expect_false(handle$process$is_alive())
+expect_false(partita_status(handle)$running)
+expect_equal(partita_status(handle)$phase, "p")
+expect_equal(handle$state$remarks, "remark")
+error <- tryCatch(partita_wait(handle), partita_timeout = identity)
+expect_equal(conditionMessage(error), "gr\u00fcn")
+expect_equal(error$exit_code, 9)
+expect_false(partita_status(handle)$running)
+expect_false(dir.exists(handle$folder))
+options(kept)
 
 # Curves that are withheld are an empty table; a model that was not trained says so first.
 withheld <- read_result(partita_recorded("survival"))

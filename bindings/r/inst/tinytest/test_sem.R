@@ -24,6 +24,13 @@ expect_equal(narrow$conf.high, free$parameters$est + qnorm(0.75) * free$paramete
 expect_error(tidy(free, exponentiate = TRUE), class = "partita_usage")
 expect_equal(glance(fits$robust)$chisq, unname(fit_measures(fits$robust, "chisq.scaled")))
 expect_equal(glance(free)$chisq, unname(fit_measures(free, "chisq")))
+# Models of the same df, or one that fits better with fewer parameters, are not nested.
+same <- free
+same$measures["chisq"] <- same$measures["chisq"] + 5
+expect_equal(anova(free, same)[["Pr(>Chisq)"]], c(NA_real_, NA))
+better <- fits$equal
+better$measures["chisq"] <- free$measures["chisq"] - 1
+expect_equal(anova(free, better)[["Pr(>Chisq)"]], c(NA_real_, NA))
 other <- free
 other$body$model$observed <- other$body$model$observed[-1]
 expect_error(anova(other, free), class = "partita_usage")
@@ -40,6 +47,12 @@ expect_equal(predict(regression, as.data.frame(as.list(means))), unname(means["x
 terms <- partita:::rows_frame(regression$body$least_squares[[1]]$terms, c("name", "est"))
 expect_equal(terms$est[match(x, terms$name)], unname(slopes), tolerance = 1e-6)
 expect_error(predict(free, data.frame(x1 = 1)), class = "partita_not_released")
+# Without the intercept there is no mean.
+without <- regression
+without$body$least_squares[[1]]$terms <- Filter(function(term) term$name != "(Intercept)",
+                                                regression$body$least_squares[[1]]$terms)
+expect_error(predict(without, as.data.frame(as.list(means))), "no intercept", class = "partita_not_released")
+expect_error(augment(without, as.data.frame(as.list(means))), "no intercept", class = "partita_not_released")
 
 if (!requireNamespace("lavaan", quietly = TRUE)) exit_file("lavaan is not installed")
 models <- list(

@@ -166,7 +166,8 @@ anova.partita_coxph <- function(object, ...) {
 # ---------------------------------------------------------------------------------------------- mixed
 
 logLik.partita_mixed <- function(object, ...) {
-  log_likelihood(object$body$log_likelihood, nrow(object$coefficients) + 2, object$nobs)
+  variances <- if (identical(object$body$criterion, "Laplace")) 1 else 2
+  log_likelihood(object$body$log_likelihood, nrow(object$coefficients) + variances, object$nobs)
 }
 
 glance.partita_mixed <- function(x, ...) {
@@ -178,10 +179,10 @@ glance.partita_mixed <- function(x, ...) {
 anova.partita_mixed <- function(object, ...) {
   fits <- model_list(object, ..., class = "partita_mixed")
   if (length(fits) < 2) refuse("usage", "anova() of mixed models compares two", "give it a second one")
-  if (any(vapply(fits, function(fit) fit$body$criterion != "ML", NA))) {
+  if (any(vapply(fits, function(fit) fit$body$criterion == "REML", NA))) {
     not_released("criteria of REML of other fixed effects cannot be compared", "fit them with criterion = \"ML\"")
   }
-  require_same(fits, "group")
+  require_same(fits, c("group", "family", "criterion"))
   likelihood_anova(fits, formulas_heading(fits))
 }
 

@@ -85,21 +85,68 @@ class Comparison {
   run::Agreement& agreement_;
 };
 
+// Of a model that is not linear: the maximum in the clear, over all holders.
+void CompareLaplace(const MixedStudy& study, const LaplaceFitted& opened,
+                    const std::vector<OwnData>& by_holder, run::Agreement& agreement) {
+  const std::string& analysis = study.Analysis().name;
+  const Task& task = study.task;
+  std::vector<stats::mixed::GroupedRows> sites;
+  double rows = 0, groups = 0;
+  for (const OwnData& own : by_holder) {
+    sites.push_back(own.rows);
+    rows += static_cast<double>(own.rows.y.size());
+    groups += static_cast<double>(own.rows.sizes.size());
+  }
+  const LaplaceModel& model = opened.model.value();
+  const stats::mixed::LaplaceFit plain = FitLaplace(task.spec.law, sites, UnitsOf(task).limits);
+  agreement.run_converged = model.converged;
+  // A fit in few steps that does not converge is no disagreement.
+  agreement.plain_converged = plain.converged && model.converged;
+  agreement.Add(analysis, "rows", static_cast<double>(model.rows), rows);
+  agreement.Add(analysis, "groups", static_cast<double>(model.groups), groups);
+  if (!model.converged || !plain.converged) return;
+  const auto add = [&](const std::string& name, double run, double of_plain, double error) {
+    agreement.Add(analysis, name, run, std::fabs(run - of_plain) <= error ? run : of_plain, error);
+  };
+  const Eigen::VectorXd& last = opened.points.back();
+  const Eigen::Index p = last.size() - 1;
+  add("singular", last[p] == 0 ? 1 : 0, plain.singular ? 1 : 0, 0);
+  for (Eigen::Index i = 0; i < p + (plain.singular ? 0 : 1); ++i) {
+    const std::string name =
+        i < p ? task.spec.columns[static_cast<size_t>(i)].name : "deviation between groups";
+    // The last point is within a step of where the next would be, and that near the maximum.
+    const double step = opened.estimate_steps[i];
+    add(name, last[i], plain.point[i], (1 + kRounding) * step);
+    add(name + ", standard error", model.standard_errors[i], plain.standard_errors[i],
+        (1 + kRounding) * step);
+  }
+  // Half the square of a step, in standard errors, for each number.
+  const double beside = static_cast<double>(p + 1) * std::ldexp(4.0, -2 * task.grid_bits);
+  add("log-likelihood", model.log_likelihood, plain.log_likelihood,
+      std::ldexp(kRounding, -task.grid_bits) + beside + kOfCriterion);
+}
+
 }  // namespace
 
 void MixedStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                          Progress& /*progress*/) const {
   data::Table pooled = run.mock.pooled;
   DeriveColumns(pooled);
-  std::vector<stats::mixed::RowSums> by_holder;
+  std::vector<OwnData> by_holder;
   for (const run::RowHolder& holder : task.holders) {
     const data::Table table = run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party));
     run::TakenRows rows;
     run::OwnRows counts;
-    by_holder.push_back(OwnDataOf(*this, table, TakeRows(*this, table, used, rows, counts)).sums);
+    by_holder.push_back(OwnDataOf(*this, table, TakeRows(*this, table, used, rows, counts)));
   }
   const auto& result = dynamic_cast<const MixedRun&>(*run.outcome(receiver).protocol);
-  Comparison(*this, *result.fit, by_holder, agreement).Run();
+  if (!task.spec.linear()) {
+    CompareLaplace(*this, *result.laplace, by_holder, agreement);
+    return;
+  }
+  std::vector<stats::mixed::RowSums> sums;
+  for (OwnData& own : by_holder) sums.push_back(std::move(own.sums));
+  Comparison(*this, *result.fit, sums, agreement).Run();
 }
 
 }  // namespace partita::methods::mixed

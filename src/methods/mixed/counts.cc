@@ -16,9 +16,15 @@ using mpc::SharedBits;
 
 constexpr uint64_t kFreedom = 10, kRowsPerColumn = 3;
 
-size_t NumCells(const Task& task) {
+// Of the outcome, where it is 0 or 1.
+size_t NumClasses(const Task& task) { return task.spec.binary() ? ClassesOf(task.spec) : 0; }
+
+size_t TableCells(const Task& task) {
   return std::accumulate(task.table_sizes.begin(), task.table_sizes.end(), size_t{0});
 }
+
+// Before groups and rows.
+size_t NumCells(const Task& task) { return TableCells(task) + NumClasses(task); }
 
 Shared CountOfAll(Engine& engine, const Task& task, const std::vector<Shared>& by_holder,
                   size_t cell) {
@@ -51,7 +57,7 @@ SharedBits NoSmallSite(Engine& engine, const Task& task, const std::vector<Share
 }  // namespace
 
 uint64_t NumChecks(const Task& task) {
-  return task.table_sizes.size() + 3 + (task.spec.by_site() ? 1 : 0);
+  return task.table_sizes.size() + 3 + (task.spec.binary() ? 1 : 0) + (task.spec.by_site() ? 1 : 0);
 }
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
@@ -85,8 +91,12 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     return engine.Not(mpc::IsNegative(engine, more).front());
   };
   std::vector<SharedBits> bits;
-  if (cells > 0)
+  if (TableCells(task) > 0)
     bits.push_back(NoSmall(engine, task, by_holder, 0, task.table_sizes, min_cell, true));
+  if (task.spec.binary()) {
+    bits.push_back(
+        NoSmall(engine, task, by_holder, TableCells(task), {NumClasses(task)}, min_cell, false));
+  }
   // Of sites nobody has another's group.
   const uint64_t groups = LeastGroups(task, min_cell);
   bits.push_back(task.spec.by_site() ? at_least(totals.groups, groups)
@@ -103,6 +113,7 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
   for (size_t t = 0; t < task.table_sizes.size(); ++t)
     answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
   const size_t last = opened.size() - (task.spec.by_site() ? 2 : 1);
+  if (task.spec.binary()) answers.outcome = mpc::GetBit(opened[last - 3], 0, 0);
   answers.groups = mpc::GetBit(opened[last - 2], 0, 0);
   answers.rows = mpc::GetBit(opened[last - 1], 0, 0);
   answers.rows_in_groups = mpc::GetBit(opened[last], 0, 0);

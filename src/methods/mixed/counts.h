@@ -4,7 +4,8 @@
 // Ideal function   (every holder's counts, own_rows.h) -> to everybody one bit for every table:
 //                  whether each of its cells is 0 or at least min_cell, over all holders and over all
 //                  but each one; whether there are enough groups, enough rows, and enough rows beside
-//                  one for each group, without which the two variances cannot be told apart; where
+//                  one for each group, without which the two variances cannot be told apart; of an outcome that is
+//                  0 or 1 whether both are there often enough; where
 //                  sites are the groups, whether each has no rows or enough.
 // Enough           Groups: min_cell, in the same way, and three; of sites five, of min_cell rows each,
 //                  and five. Rows: min_rows, and as many as
@@ -21,7 +22,8 @@
 
 namespace partita::methods::mixed {
 
-inline constexpr char kDisclosureRelease[] = "disclosure";
+inline constexpr char kDisclosureRelease[] = "disclosure", kIndependenceRelease[] = "independence",
+                      kFitRelease[] = "fit";
 inline constexpr uint64_t kRowsInGroups = 10;
 
 uint64_t NumChecks(const Task& task);
@@ -34,7 +36,7 @@ std::vector<mpc::Shared> ShareCounts(mpc::Engine& engine, const Task& task, cons
 
 struct CountAnswers {
   std::vector<bool> tables;
-  bool groups = true, rows = true, rows_in_groups = true, rows_of_sites = true;
+  bool outcome = true, groups = true, rows = true, rows_in_groups = true, rows_of_sites = true;
 };
 // Empty where engine.self() is empty.
 std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,

@@ -11,6 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char kIntercept[] = "(Intercept)", kDeviation[] = "std. dev. between groups";
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 std::string PercentText(double confidence) { return fmt::format("{:g} %", 100 * confidence); }
@@ -31,6 +32,32 @@ study::DocumentTable CoefficientTable(const Spec& spec, const Regression& regres
   return table;
 }
 
+study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"term", std::string(stats::glm::RatioName(spec.law)),
+                   PercentText(spec.confidence) + " from", "to"};
+  for (const Coefficient& row : regression.coefficients) {
+    if (row.term == kIntercept) continue;
+    table.rows.push_back({row.term, std::exp(row.estimate), std::exp(row.inference.lower),
+                          std::exp(row.inference.upper)});
+  }
+  return table;
+}
+
+study::DocumentTable PathTable(const Spec& spec, const Regression& regression) {
+  study::DocumentTable table;
+  table.columns = {"term"};
+  for (size_t t = 0; t < regression.path.front().size(); ++t)
+    table.columns.push_back(fmt::format("point {}", t));
+  for (size_t i = 0; i < regression.path.size(); ++i) {
+    std::vector<study::DocumentCell> cells = {i < spec.columns.size() ? spec.columns[i].name
+                                                                      : kDeviation};
+    for (const double value : regression.path[i]) cells.emplace_back(value);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
 study::DocumentTable VarianceTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
   table.columns = {"variance", "value", PercentText(spec.confidence) + " from", "to", "std. dev."};
@@ -39,6 +66,7 @@ study::DocumentTable VarianceTable(const Spec& spec, const Regression& regressio
                           std::sqrt(part.value)});
   };
   add(fmt::format("between groups ({})", spec.group_name()), regression.between);
+  if (!spec.linear()) return table;
   add("within (residual)", regression.within);
   const Part& icc = regression.correlation;
   table.rows.push_back({"correlation within groups", icc.value, icc.lower.value_or(kNone),
@@ -53,7 +81,7 @@ study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
   add("rows", static_cast<double>(regression.rows));
   add("groups", static_cast<double>(regression.groups));
   if (!regression.converged) return table;
-  add(spec.reml() ? "REML criterion" : "deviance", -2 * regression.log_likelihood);
+  add(spec.linear() && spec.reml() ? "REML criterion" : "deviance", -2 * regression.log_likelihood);
   add("log-likelihood", regression.log_likelihood);
   add("AIC", regression.aic);
   add("BIC", regression.bic);
@@ -63,7 +91,7 @@ study::DocumentTable FitTable(const Spec& spec, const Regression& regression) {
 study::DocumentIntervals IntervalPlot(const Regression& regression) {
   study::DocumentIntervals plot{"Intervals of coefficients", "coefficient", false, {}};
   for (const Coefficient& row : regression.coefficients) {
-    if (row.term == "(Intercept)") continue;
+    if (row.term == kIntercept) continue;
     plot.rows.push_back({row.term, row.inference.lower, row.estimate, row.inference.upper});
   }
   return plot;
@@ -74,6 +102,14 @@ Json PartJson(const Part& part) {
   if (part.lower) json["lower"] = *part.lower;
   if (part.upper) json["upper"] = *part.upper;
   return json;
+}
+
+std::string NotConvergedText(const Task& task) {
+  return fmt::format(
+      "The fit did not converge in {} steps: a column or a combination of columns separates the "
+      "outcomes, the variance between groups is hardly determined, or more steps are needed (steps "
+      "= {}).",
+      task.spec.steps, task.spec.steps + 4);
 }
 
 std::string NoFitText(const Task& task) {
@@ -88,11 +124,35 @@ std::string NoFitText(const Task& task) {
       1 << kMostLambdaLog2, scale * std::sqrt(task.LeastResidual()), scale * kLeastStandardError);
 }
 
+std::string CriterionName(const Spec& spec) {
+  return !spec.linear() ? kLaplace : spec.reml() ? kReml : kMl;
+}
+
+std::string HeadingOf(const Spec& spec) {
+  if (spec.linear()) {
+    return fmt::format("Linear mixed model by {}: {}; groups are the {}.", CriterionName(spec),
+                       spec.formula, GroupsText(spec));
+  }
+  return fmt::format(
+      "Mixed model of family {} with the link {} by Laplace's approximation: {}; groups are the "
+      "{}.",
+      stats::glm::FamilyName(spec.law), stats::glm::LinkName(spec.law.link), spec.formula,
+      GroupsText(spec));
+}
+
+study::DocumentSection PathSection(const Spec& spec, const Regression& regression) {
+  return {"Points on the way",
+          {"Rounded coefficients that opened to all computing parties. They are no estimates."},
+          {PathTable(spec, regression)}};
+}
+
 std::string JsonOf(const Spec& spec, const Regression& regression) {
   Json json = {{"formula", spec.formula},
-               {"criterion", spec.reml() ? kReml : kMl},
+               {"family", std::string(stats::glm::FamilyName(spec.law))},
+               {"criterion", CriterionName(spec)},
                {"group", spec.group_name()},
-               {"level", kSealed},
+               {"level", spec.level()},
+               {"steps", spec.linear() ? Json(nullptr) : Json(spec.steps)},
                {"confidence", spec.confidence},
                {"converged", regression.converged},
                {"singular", nullptr},
@@ -106,7 +166,12 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
                {"log_likelihood", nullptr},
                {"aic", nullptr},
                {"bic", nullptr},
+               {"path", Json::array()},
                {"warnings", regression.warnings}};
+  for (size_t i = 0; i < regression.path.size(); ++i) {
+    json["path"].push_back({{"term", i < spec.columns.size() ? spec.columns[i].name : kDeviation},
+                            {"at", regression.path[i]}});
+  }
   if (!regression.converged) return json.dump();
   json["singular"] = regression.singular;
   for (const Coefficient& row : regression.coefficients) {
@@ -120,8 +185,10 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
                                     {"upper", row.inference.upper}});
   }
   json["between"] = PartJson(regression.between);
-  json["within"] = PartJson(regression.within);
-  json["intraclass_correlation"] = PartJson(regression.correlation);
+  if (spec.linear()) {
+    json["within"] = PartJson(regression.within);
+    json["intraclass_correlation"] = PartJson(regression.correlation);
+  }
   json["minus_2_log_likelihood"] = -2 * regression.log_likelihood;
   json["log_likelihood"] = regression.log_likelihood;
   json["aic"] = regression.aic;
@@ -137,14 +204,17 @@ study::Document MixedDocument(const std::string& title, const Task& task,
   study::Document document;
   document.title = title;
   document.json = JsonOf(spec, regression);
-  const std::string model = fmt::format("Linear mixed model by {}: {}; groups are the {}.",
-                                        spec.reml() ? kReml : kMl, spec.formula, GroupsText(spec));
+  const std::string model = HeadingOf(spec);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
     document.sections = {
         {"No fit",
-         {model, NoFitText(task), "Nothing but the numbers of rows and groups opened."},
+         {model, spec.linear() ? NoFitText(task) : NotConvergedText(task),
+          spec.linear() ? "Nothing but the numbers of rows and groups opened."
+                        : "Beside the points on the way, which are no estimates, only the numbers "
+                          "of rows and groups opened."},
          {FitTable(spec, regression)}}};
+    if (!spec.linear()) document.sections.push_back(PathSection(spec, regression));
     return document;
   }
   study::DocumentSection estimates{"Coefficients", {model}};
@@ -160,8 +230,14 @@ study::Document MixedDocument(const std::string& title, const Task& task,
                                    {"Intervals are Wald's of the logarithms of variances, and of "
                                     "the logit of the correlation."}};
   variances.tables = {VarianceTable(spec, regression)};
+  if (!spec.linear()) {
+    estimates.tables.push_back(RatioTable(spec, regression));
+    if (estimates.tables.back().rows.empty()) estimates.tables.pop_back();
+    variances.paragraphs = {"The interval is Wald's of the logarithm of the variance."};
+  }
   document.sections = {
       std::move(estimates), std::move(variances), {"Fit", {}, {FitTable(spec, regression)}}};
+  if (!spec.linear()) document.sections.push_back(PathSection(spec, regression));
   return document;
 }
 

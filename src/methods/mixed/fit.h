@@ -37,8 +37,6 @@
 
 namespace partita::methods::mixed {
 
-inline constexpr char kIndependenceRelease[] = "independence", kFitRelease[] = "fit";
-
 // Of coefficients of scaled columns: those of release_grid.h.
 inline constexpr double kLeastStandardError = 0x1p-17;
 

@@ -17,6 +17,7 @@ using data::ColumnType;
 
 // More columns than that cost more than they are worth: the profile is computed at hundreds of points.
 constexpr size_t kMostMixedColumns = 20;
+constexpr double kMostCount = 1e6;
 
 [[noreturn]] void RefuseMixed(const std::string& what, const std::string& hint) {
   throw Error(ErrorCode::kBadInput, what, hint);
@@ -26,12 +27,36 @@ void SetOutcome(Spec& spec, const data::FormulaAtom& atom, const data::AtomColum
                 bool intercept) {
   if (columns.levels.has_value() || columns.columns.size() != 1) {
     RefuseMixed(fmt::format("the outcome {} is not one number", atom.text),
-                "a linear model has a number as its outcome");
+                spec.linear() ? "a linear model has a number as its outcome; for two levels take "
+                                "family = \"binomial\""
+                              : "family poisson has a count as its outcome");
   }
   const ColumnSchema& schema = columns.columns.front().schema;
   spec.outcome = schema.name;
+  if (!spec.linear()) {
+    spec.lower = schema.lower;
+    spec.upper = std::max(schema.upper, 1.0);
+    if (schema.type == ColumnType::kInteger && schema.lower >= 0 && schema.upper <= kMostCount)
+      return;
+    RefuseMixed(fmt::format("the outcome {} of family poisson is no count", atom.text),
+                fmt::format("it is an integer with bounds from 0 to {} at most", kMostCount));
+  }
   spec.centre = intercept ? schema.lower + (schema.upper - schema.lower) / 2 : 0;
   spec.scale = std::max(std::abs(schema.lower - spec.centre), std::abs(schema.upper - spec.centre));
+}
+
+void SetBinaryOutcome(Spec& spec, const data::FormulaAtom& atom, const data::AtomColumns& columns) {
+  const bool two = columns.levels.has_value() && columns.levels->levels.size() == 2;
+  if (!two && (columns.levels || columns.columns.size() != 1 ||
+               !data::IsZeroOne(columns.columns.front()))) {
+    RefuseMixed(fmt::format("the outcome {} of family binomial is neither an integer from 0 to 1 "
+                            "nor a factor with two levels",
+                            atom.text),
+                "the second level of a factor is the event; others are cut into two levels by "
+                "[[derived]]");
+  }
+  spec.outcome_levels = two;
+  spec.outcome = two ? columns.levels->name : columns.columns.front().schema.name;
 }
 
 void SetGroup(Spec& spec, const std::string& name, const data::Schema& dictionary) {
@@ -53,18 +78,24 @@ void SetGroup(Spec& spec, const std::string& name, const data::Schema& dictionar
 
 }  // namespace
 
-Spec ModelOf(const std::string& text, const data::Schema& dictionary,
+Spec ModelOf(const stats::glm::Law& law, const std::string& text, const data::Schema& dictionary,
              std::span<const data::DerivedVariable> derived) {
   const SplitFormula split = SplitRandomTerm(text);
   const data::Formula formula = data::ParseFormula(split.fixed);
   data::FormulaColumns columns(dictionary, derived);
   Spec spec;
+  spec.law = law;
   spec.formula = text;
   const data::AtomColumns outcome = columns.ColumnsOf(formula.outcome);
-  SetOutcome(spec, formula.outcome, outcome, formula.intercept);
+  if (spec.binary()) {
+    SetBinaryOutcome(spec, formula.outcome, outcome);
+  } else {
+    SetOutcome(spec, formula.outcome, outcome, formula.intercept);
+  }
   if (!formula.offsets.empty()) {
-    RefuseMixed("offsets of a linear mixed model are not here",
-                "subtract the offset from the outcome before");
+    RefuseMixed("offsets of a mixed model are not here",
+                spec.linear() ? "subtract the offset from the outcome before"
+                              : "leave it out, or take method = \"glm\" without groups");
   }
   static_cast<data::ModelColumns&>(spec) =
       columns.Build(formula, outcome.columns, spec.scale, false);
@@ -75,6 +106,11 @@ Spec ModelOf(const std::string& text, const data::Schema& dictionary,
                 "leave terms out, or join levels (transform = \"cut\" in [[derived]])");
   }
   SetGroup(spec, split.group, dictionary);
+  if (!spec.linear() && spec.by_site()) {
+    RefuseMixed("(1 | site) is of linear models alone",
+                "name a variable whose values are the groups, or take method = \"glm\" with "
+                "site = \"fixed\"");
+  }
   spec.variables = data::VariablesOf(dictionary, outcome.columns, spec.covariates);
   const bool known =
       std::find(spec.variables.begin(), spec.variables.end(), spec.group) != spec.variables.end();

@@ -1,6 +1,7 @@
 #include "methods/mixed/own_rows.h"
 
 #include <map>
+#include <utility>
 
 namespace partita::methods::mixed {
 namespace {
@@ -25,23 +26,59 @@ std::vector<std::vector<size_t>> RowsByGroup(const Spec& spec, const data::Table
   return by_group;
 }
 
+double OutcomeOf(const Spec& spec, const data::Column& outcome, size_t row) {
+  if (spec.outcome_levels) return outcome.codes[row];
+  return (outcome.numbers[row] - spec.centre) / spec.scale;
+}
+
+// Tables, and the classes of the outcome.
+std::vector<Int128> CellsOfRows(const Spec& spec, const data::ModelCounts& counts,
+                                const data::Table& table, const std::vector<size_t>& rows) {
+  std::vector<uint8_t> classes;
+  std::vector<Int128> of_classes(ClassesOf(spec), 0);
+  if (of_classes.size() > 1) {
+    const data::Column& outcome = table.Get(spec.outcome);
+    for (const size_t row : rows) {
+      classes.push_back(static_cast<uint8_t>(OutcomeOf(spec, outcome, row)));
+      ++of_classes[classes.back()];
+    }
+  }
+  std::vector<Int128> cells = data::CountCells(spec, counts, table, rows, classes, {});
+  if (of_classes.size() > 1) cells.insert(cells.end(), of_classes.begin(), of_classes.end());
+  return cells;
+}
+
 std::vector<Int128> CellsOf(const Spec& spec, const data::ModelCounts& counts, bool count_groups,
                             const data::Table& table, const std::vector<size_t>& rows,
                             const std::vector<std::vector<size_t>>& groups) {
-  if (!count_groups) return data::CountCells(spec, counts, table, rows, {}, {});
-  std::vector<Int128> cells(counts.num_cells, 0);
+  if (!count_groups) return CellsOfRows(spec, counts, table, rows);
+  std::vector<Int128> cells = CellsOfRows(spec, counts, table, {});
   for (const std::vector<size_t>& group : groups) {
-    const std::vector<Int128> own = data::CountCells(spec, counts, table, group, {}, {});
+    const std::vector<Int128> own = CellsOfRows(spec, counts, table, group);
     for (size_t c = 0; c < cells.size(); ++c) cells[c] += own[c] > 0 ? 1 : 0;
   }
   return cells;
 }
 
+stats::mixed::GroupedRows Grouped(MatrixXd x, VectorXd y,
+                                  const std::vector<std::vector<size_t>>& groups) {
+  stats::mixed::GroupedRows rows{std::move(x), std::move(y), {}};
+  for (const std::vector<size_t>& group : groups)
+    rows.sizes.push_back(static_cast<Index>(group.size()));
+  return rows;
+}
+
 }  // namespace
+
+size_t ClassesOf(const Spec& spec) { return spec.binary() ? 2 : 1; }
+
+data::ModelCounts CountsOf(const Spec& spec, const data::Schema& factors) {
+  return {spec, factors, ClassesOf(spec)};
+}
 
 std::vector<std::string> NeededColumns(const Spec& spec) {
   std::vector<std::string> names = data::NeededColumns(spec);
-  names.push_back(spec.outcome);
+  if (!spec.outcome_levels) names.push_back(spec.outcome);
   return names;
 }
 
@@ -60,12 +97,15 @@ OwnData OwnDataOf(const Spec& spec, const data::ModelCounts& counts, bool count_
     const std::vector<double> values = data::ColumnValues(spec.columns[c], table, ordered);
     x.col(static_cast<Index>(c)) = Eigen::Map<const VectorXd>(values.data(), n);
   }
-  const std::vector<double>& outcome = table.Get(spec.outcome).numbers;
+  const data::Column& outcome = table.Get(spec.outcome);
   VectorXd y(n);
-  for (Index i = 0; i < n; ++i)
-    y[i] = (outcome[ordered[static_cast<size_t>(i)]] - spec.centre) / spec.scale;
+  for (Index i = 0; i < n; ++i) y[i] = OutcomeOf(spec, outcome, ordered[static_cast<size_t>(i)]);
   OwnData own;
-  own.sums = stats::mixed::SumRows(x, y, clusters);
+  if (spec.linear()) {
+    own.sums = stats::mixed::SumRows(x, y, clusters);
+  } else {
+    own.rows = Grouped(std::move(x), std::move(y), groups);
+  }
   own.counts = CellsOf(spec, counts, count_groups, table, rows, groups);
   own.counts.push_back(static_cast<Int128>(groups.size()));
   own.counts.push_back(static_cast<Int128>(rows.size()));
@@ -74,8 +114,10 @@ OwnData OwnDataOf(const Spec& spec, const data::ModelCounts& counts, bool count_
 
 OwnData NoData(const Spec& spec, const data::ModelCounts& counts) {
   const auto p = static_cast<Index>(spec.columns.size());
+  const size_t classes = spec.binary() ? ClassesOf(spec) : 0;
   return {stats::mixed::SumRows(MatrixXd(0, p), VectorXd(0), {}),
-          std::vector<Int128>(counts.num_cells + 2, 0)};
+          std::vector<Int128>(counts.num_cells + classes + 2, 0),
+          {MatrixXd(0, p), VectorXd(0), {}}};
 }
 
 }  // namespace partita::methods::mixed

@@ -1,6 +1,8 @@
 // What the plan says of method `mixed`.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "methods/mixed/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -13,14 +15,73 @@ namespace {
 // of log R follows from the rows.
 constexpr uint64_t kOtherNumbers = 5;
 
+// Of a model that is not linear: its points, standard errors and log-likelihood.
+double LaplaceBits(const MixedStudy& study) {
+  const Task& task = study.task;
+  const uint64_t q = task.num_columns() + 1;
+  double bits = 0;
+  for (int point = 0; point <= task.spec.steps; ++point)
+    bits += privacy::NumberBits(q, GridBitsOf(task, point));
+  return bits + privacy::NumberBits(q + 1, task.grid_bits) + privacy::CountBits(task.max_rows());
+}
+
 double OpenedBits(const MixedStudy& study) {
   const Task& task = study.task;
+  if (!task.spec.linear()) return LaplaceBits(study);
   const double singular = 1;
   return privacy::NumberBits(2 * task.num_columns() + kOtherNumbers, task.grid_bits) + singular +
          (task.spec.by_site() ? 0 : privacy::CountBits(task.max_rows()));
 }
 
+std::string ModelText(const Spec& spec) {
+  const std::string groups =
+      spec.by_site() ? "holders" : fmt::format("values of {} at each holder", spec.group);
+  if (spec.linear()) {
+    return fmt::format("{} by {}, {} columns; groups are the {}", spec.formula,
+                       spec.reml() ? kReml : kMl, spec.columns.size(), groups);
+  }
+  return fmt::format(
+      "{}: {} with the link {} by Laplace's approximation, {} columns; groups are the {}",
+      spec.formula, stats::glm::FamilyName(spec.law), stats::glm::LinkName(spec.law.link),
+      spec.columns.size(), groups);
+}
+
+std::vector<mpc::Release> LaplaceReleases(const MixedStudy& study) {
+  const Task& task = study.task;
+  const size_t p = task.num_columns();
+  const uint64_t point = NumOfPoint(task);
+  return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
+           mpc::kEverybody, NumChecks(task)},
+          {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
+           mpc::kEverybody, p},
+          {kIteratesRelease,
+           fmt::format("{} coefficients and the standard deviation between groups on the way: the "
+                       "first {} times on grids of 2^-{} of their standard errors, then of 2^-{}, "
+                       "with the exponents of the grids",
+                       p, std::min(kCoarsePoints, task.spec.steps), kCoarseGridBits, kPathGridBits),
+           "all", "exact", static_cast<uint64_t>(task.spec.steps), mpc::kEverybody, point},
+          {kEstimatesRelease,
+           fmt::format("{} coefficients and the standard deviation between groups after the last "
+                       "step on a grid of 2^-{} of their standard errors, with the exponents of "
+                       "the grids",
+                       p, task.grid_bits),
+           "all", "exact", 1, mpc::kEverybody, point},
+          {kFitRelease,
+           fmt::format("whether the fit converged, the numbers of rows and groups, and if it "
+                       "converged {} standard errors on a grid of 2^-{} of themselves and the "
+                       "log-likelihood on one of 2^-{}",
+                       p + 1, task.grid_bits, task.grid_bits),
+           study.told(), "exact", 1, task.to, NumOfLaplaceFit(task)}};
+}
+
 }  // namespace
+
+std::string OutcomeRule(const MixedStudy& study, uint64_t min_cell) {
+  return fmt::format(
+      "at least {} {} with one outcome and as many with the other, also without each "
+      "holder's own rows",
+      min_cell, study.CountsGroups() ? "groups" : "rows");
+}
 
 std::string SitesRule(uint64_t min_cell) {
   return fmt::format("no holder has rows, but fewer than {}", LeastRowsOfSite(min_cell));
@@ -53,6 +114,7 @@ study::PlanBits BitsOf(const MixedStudy& study) {
 
 std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
   const Task& task = study.task;
+  if (!task.spec.linear()) return LaplaceReleases(study);
   const size_t p = task.num_columns();
   return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
            mpc::kEverybody, NumChecks(task)},
@@ -74,11 +136,7 @@ void MixedStudy::Describe(study::Plan& plan) const {
   const std::string& name = Analysis().name;
   const bool lacking = file.design.missing != study::MissingPolicy::kRefuse;
   plan.analyses.push_back(
-      {name, kSealed,
-       fmt::format("{} by {}, {} columns; groups are the {}", spec.formula,
-                   spec.reml() ? kReml : kMl, spec.columns.size(),
-                   spec.by_site() ? std::string("holders")
-                                  : fmt::format("values of {} at each holder", spec.group)),
+      {name, spec.level(), ModelText(spec),
        run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
        task.num_columns()});
   const uint64_t least = LeastRows(task, file.disclosure.min_rows),
@@ -86,6 +144,9 @@ void MixedStudy::Describe(study::Plan& plan) const {
   plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
   for (const std::string& variable : checked)
     plan.checks.push_back({name, variable, TableRule(*this, variable, min_cell), min_cell, false});
+  if (spec.binary()) {
+    plan.checks.push_back({name, spec.outcome, OutcomeRule(*this, min_cell), min_cell, false});
+  }
   plan.checks.push_back(
       {name, spec.group_name(), GroupsRule(*this, min_cell), LeastGroups(task, min_cell), false});
   plan.checks.push_back({name, "rows in groups",
@@ -95,15 +156,22 @@ void MixedStudy::Describe(study::Plan& plan) const {
     plan.checks.push_back(
         {name, "rows of sites", SitesRule(min_cell), LeastRowsOfSite(min_cell), false});
   }
-  plan.leakage_level = kSealed;
+  plan.leakage_level = spec.level();
   plan.privacy.push_back(
       {"every party but a dealer", "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
   plan.assumptions.emplace_back(
-      "Nothing opens on the way: sums of rows, of one holder or of all, and the variances that are "
-      "tried stay on shares. Effects of single groups open to nobody. What the estimates say about "
-      "single persons nothing limits (no differential privacy).");
+      spec.linear()
+          ? "Nothing opens on the way: sums of rows, of one holder or of all, and the variances "
+            "that are tried stay on shares. Effects of single groups open to nobody. What the "
+            "estimates say about single persons nothing limits (no differential privacy)."
+          : "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects "
+            "of "
+            "single groups. The coefficients and the standard deviation between groups after every "
+            "step open to all computing parties, rounded, whoever is told the rest; whether that "
+            "deviation is 0 they see, too. Nothing limits what they say about single persons (no "
+            "differential privacy).");
   if (spec.by_site()) {
     plan.assumptions.push_back(fmt::format(
         "The estimates say two things of the {} holders' adjusted means: their weighted sum and "
@@ -146,7 +214,12 @@ std::vector<study::PlanExposure> MixedStudy::Exposures() const {
   exposure.to = told();
   exposure.opened = NumFit(task);
   exposure.statistics = NumSums(task.num_columns());
-  exposure.level = kSealed;
+  exposure.level = task.spec.level();
+  if (!task.spec.linear()) {
+    const uint64_t q = task.num_columns() + 1, points = static_cast<uint64_t>(task.spec.steps) + 1;
+    exposure.opened = points * NumOfPoint(task) + NumOfLaplaceFit(task);
+    exposure.statistics = q * (q + 1) / 2 + q + 2;
+  }
   if (!task.spec.by_site())
     exposure.exposes = {fmt::format("the exact number of groups of {}", task.spec.group)};
   exposure.bits = BitsOf(*this);

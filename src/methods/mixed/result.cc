@@ -30,6 +30,20 @@ double Criterion(const Task& task, const OpenedFit& fit, double freedom) {
   return criterion;
 }
 
+void WarnOfFew(const Task& task, uint64_t rows, uint64_t groups,
+               std::vector<std::string>& warnings) {
+  if (groups < kFewGroups) {
+    warnings.push_back(fmt::format(
+        "There are {} groups, fewer than {}: the variance between them is hardly known, and "
+        "intervals of effects that differ between groups are too narrow.",
+        groups, kFewGroups));
+  }
+  if (rows < kRowsForColumn * task.num_columns()) {
+    warnings.push_back(
+        fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
+  }
+}
+
 std::vector<std::string> WarningsOf(const Task& task, const OpenedFit& fit) {
   std::vector<std::string> warnings;
   if (fit.singular) {
@@ -39,16 +53,7 @@ std::vector<std::string> WarningsOf(const Task& task, const OpenedFit& fit) {
         "groups this happens though they differ.",
         std::exp2(task.LeastLambdaLog2())));
   }
-  if (fit.groups < kFewGroups) {
-    warnings.push_back(fmt::format(
-        "There are {} groups, fewer than {}: the variance between them is hardly known, and "
-        "intervals of effects that differ between groups are too narrow.",
-        fit.groups, kFewGroups));
-  }
-  if (fit.rows < kRowsForColumn * task.num_columns()) {
-    warnings.push_back(
-        fmt::format("There are fewer than {} rows for each column.", kRowsForColumn));
-  }
+  WarnOfFew(task, fit.rows, fit.groups, warnings);
   return warnings;
 }
 
@@ -92,6 +97,52 @@ Regression RegressionOf(const Task& task, const OpenedFit& fit) {
   regression.aic = criterion + 2 * (p + 2);
   regression.bic = criterion + std::log(n) * (p + 2);
   regression.warnings = WarningsOf(task, fit);
+  return regression;
+}
+
+Regression RegressionOf(const Task& task, const LaplaceFitted& fitted) {
+  const Spec& spec = task.spec;
+  const LaplaceModel& model = fitted.model.value();
+  const auto p = static_cast<Eigen::Index>(task.num_columns());
+  Regression regression;
+  regression.converged = model.converged;
+  regression.rows = model.rows;
+  regression.groups = model.groups;
+  for (Eigen::Index i = 0; i <= p; ++i) {
+    const double scale = i < p ? spec.columns[static_cast<size_t>(i)].scale : 1;
+    std::vector<double>& at = regression.path.emplace_back();
+    for (size_t t = 0; t + 1 < fitted.points.size(); ++t) at.push_back(fitted.points[t][i] / scale);
+  }
+  if (!model.converged) return regression;
+  const Eigen::VectorXd& last = fitted.points.back();
+  const double tau = last[p];
+  regression.singular = tau == 0;
+  for (Eigen::Index i = 0; i < p; ++i) {
+    const data::ModelColumn& column = spec.columns[static_cast<size_t>(i)];
+    Coefficient coefficient;
+    coefficient.term = column.name;
+    coefficient.estimate = last[i] / column.scale;
+    coefficient.standard_error = model.standard_errors[i] / column.scale;
+    coefficient.step = fitted.estimate_steps[i] / column.scale;
+    coefficient.inference =
+        stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
+    regression.coefficients.push_back(std::move(coefficient));
+  }
+  if (!regression.singular) {
+    const double log_error = 2 * model.standard_errors[p] / tau;
+    regression.between = OnLogScale(tau * tau, log_error * log_error, spec.confidence);
+  }
+  const auto n = static_cast<double>(model.rows);
+  const double parameters = static_cast<double>(p) + 1;
+  regression.log_likelihood = model.log_likelihood;
+  regression.aic = 2 * parameters - 2 * model.log_likelihood;
+  regression.bic = std::log(n) * parameters - 2 * model.log_likelihood;
+  if (regression.singular) {
+    regression.warnings.emplace_back(
+        "The fit is singular: the variance between groups is estimated as 0, so that the rest is a "
+        "regression without groups. With few groups this happens though they differ.");
+  }
+  WarnOfFew(task, model.rows, model.groups, regression.warnings);
   return regression;
 }
 

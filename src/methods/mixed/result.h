@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "methods/mixed/fit.h"
+#include "methods/mixed/laplace_fit.h"
 #include "stats/glm/inference.h"
 
 namespace partita::methods::mixed {
@@ -34,13 +35,17 @@ struct Part {
 
 struct Regression {
   bool converged = false, singular = false;
+  // Points on the way, of a model that is not linear: by term, then the deviation between groups.
+  std::vector<std::vector<double>> path;
   uint64_t rows = 0, groups = 0;
   std::vector<Coefficient> coefficients;        // none where it did not converge
-  Part between, within, correlation;            // tau^2, sigma^2
+  Part between, within, correlation;            // tau^2, sigma^2; of other models tau^2 alone
   double log_likelihood = 0, aic = 0, bic = 0;  // as lme4 counts parameters and rows
   std::vector<std::string> warnings;            // whole sentences
 };
 
 Regression RegressionOf(const Task& task, const OpenedFit& fit);
+// fitted: with a model.
+Regression RegressionOf(const Task& task, const LaplaceFitted& fitted);
 
 }  // namespace partita::methods::mixed

@@ -13,20 +13,43 @@ using study::LocatedText;
 using study::StudyFile;
 using study::TableReader;
 
+constexpr int64_t kFewestSteps = 4, kMostSteps = 20;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'mixed' releases its estimates",
     "the fit opens to the receiver: release = [\"estimates\"], or to everybody: release = [{what = "
     "\"estimates\", to = \"all\"}]"};
 
+stats::glm::Law ReadFamily(const TableReader& reader) {
+  const auto family = reader.OptionalText("family");
+  if (!family) return stats::glm::LawOf(stats::glm::Family::kGaussian);
+  return stats::glm::LawByName(
+      reader.Choice(*family, "family", {"gaussian", "binomial", "poisson"}));
+}
+
 Spec ReadModel(const TableReader& reader, const StudyFile& study) {
+  const stats::glm::Law law = ReadFamily(reader);
   const LocatedText formula =
       reader.Text("formula", "formula = \"score ~ age + arm + (1 | ward)\"");
   try {
-    return ModelOf(formula.value, study.dictionary, study.derived);
+    return ModelOf(law, formula.value, study.dictionary, study.derived);
   } catch (const Error& error) {
     study::FailWith(reader, formula.position, error);
   }
+}
+
+void ReadSteps(const TableReader& reader, Spec& spec) {
+  const auto steps = reader.OptionalInteger("steps");
+  if (!steps) return;
+  if (spec.linear()) {
+    reader.Fail(steps->position, "a linear model takes no steps", "leave steps out");
+  }
+  if (steps->value < kFewestSteps || steps->value > kMostSteps) {
+    reader.Fail(steps->position, fmt::format("there are {} steps", steps->value),
+                fmt::format("take {} to {}; 6 are enough where there is a clear maximum",
+                            kFewestSteps, kMostSteps));
+  }
+  spec.steps = static_cast<int>(steps->value);
 }
 
 std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const StudyFile& study,
@@ -40,12 +63,17 @@ std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const
   auto section = std::make_shared<MixedSection>();
   Spec& spec = section->spec = ReadModel(reader, study);
   if (const auto criterion = reader.OptionalText("criterion")) {
+    if (!spec.linear()) {
+      reader.Fail(criterion->position, "a model of this family has no other criterion",
+                  "leave criterion out: the likelihood is Laplace's approximation");
+    }
     if (reader.Choice(*criterion, "criterion", {kReml, kMl}) == kMl)
       spec.criterion = stats::mixed::Criterion::kMl;
   }
-  analysis.protocol = kSealed;
+  analysis.protocol = spec.level();
   if (const auto protocol = reader.OptionalText("protocol"))
-    analysis.protocol = reader.Choice(*protocol, "protocol", {kSealed});
+    analysis.protocol = reader.Choice(*protocol, "protocol", {spec.level()});
+  ReadSteps(reader, spec);
   if (const auto confidence = reader.OptionalNumber("confidence")) {
     if (!(confidence->value >= kLeastConfidence && confidence->value <= kMostConfidence)) {
       reader.Fail(confidence->position, fmt::format("the confidence is {}", confidence->value),
@@ -63,6 +91,8 @@ std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const
 study::SectionUses MixedSection::Uses() const {
   study::SectionUses uses;
   for (const std::string& name : spec.variables) uses.variables.push_back({"the formula", name});
+  // The points on the way open to all, whoever is told the rest.
+  if (!spec.linear()) uses.releases.push_back({kIterates, "all", {}});
   return uses;
 }
 
@@ -72,7 +102,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader MixedReader() {
   return {kMethodName,
-          {"formula", "criterion", "protocol", "confidence", "subset", "release", "privacy"},
+          {"formula", "family", "criterion", "protocol", "steps", "confidence", "subset", "release",
+           "privacy"},
           ReadMixed};
 }
 

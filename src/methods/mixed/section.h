@@ -2,8 +2,10 @@
 //
 //   formula     as lme4 writes it, with one random intercept: "score ~ age + arm + (1 | ward)";
 //               (1 | site): every holder is a group
-//   criterion   "REML" (default) or "ML"
-//   protocol    "sealed"
+//   family      "gaussian" (default), "binomial" or "poisson"
+//   criterion   of a linear model "REML" (default) or "ML"
+//   protocol    "sealed" of a linear model, "iterates" of others
+//   steps       of others, default 6
 //   confidence, subset, release
 #pragma once
 

@@ -1,6 +1,7 @@
 list(APPEND method_sources
   mixed/counts.cc
   mixed/fit.cc
+  mixed/laplace_fit.cc
   mixed/node_sums.cc
   mixed/own_rows.cc
   mixed/profile.cc

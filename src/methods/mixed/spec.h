@@ -1,4 +1,4 @@
-// A linear model with a random intercept as a study file asks for it. All of it is public.
+// A model with a random intercept as a study file asks for it. All of it is public.
 #pragma once
 
 #include <cstdint>
@@ -6,15 +6,17 @@
 #include <vector>
 
 #include "data/model_columns.h"
+#include "stats/glm/family.h"
 #include "stats/mixed/random_intercept.h"
 
 namespace partita::methods::mixed {
 
 inline constexpr char kMethodName[] = "mixed";
-inline constexpr uint32_t kMethodVersion = 1;
-inline constexpr char kSealed[] = "sealed";        // its level: nothing opens on the way
+inline constexpr uint32_t kMethodVersion = 2;  // 2: families
+// Levels: of a linear model nothing opens on the way, of others points do.
+inline constexpr char kSealed[] = "sealed", kIterates[] = "iterates";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
-inline constexpr char kReml[] = "REML", kMl[] = "ML";
+inline constexpr char kReml[] = "REML", kMl[] = "ML", kLaplace[] = "Laplace";
 // The word in (1 | site): every holder is a group.
 inline constexpr char kSite[] = "site";
 // Beside the intercept a fit says two things of the sites' means: that they vary by lambda, and that
@@ -24,17 +26,24 @@ inline constexpr uint64_t kFewestSites = 5;
 inline constexpr uint64_t kFewestRowsOfSite = 5;
 inline constexpr uint64_t kFewestGroups = 3;
 
-// The outcome is (value - centre) / scale, in [-1, 1].
+// The outcome of a linear model is (value - centre) / scale, in [-1, 1]; of others it is 0 or 1, or a count.
 struct Spec : data::ModelColumns {
+  stats::glm::Law law;  // gaussian, binomial with the logit, poisson with the log
   std::string formula;
-  std::string outcome;  // a design column
+  std::string outcome;          // a design column, or a factor with two levels
+  bool outcome_levels = false;  // 1 where the code is 1
   double centre = 0, scale = 1;
+  double lower = 0, upper = 1;         // of an outcome that is not scaled
   std::string group;                   // a variable of the dictionary; empty: sites
   std::vector<std::string> variables;  // of the dictionary: outcome, covariates, group
   stats::mixed::Criterion criterion = stats::mixed::Criterion::kReml;
+  int steps = 6;  // of a model that is not linear: after the first point
   double confidence = 0.95;
   bool told_to_all = false;
 
+  bool linear() const { return law.family == stats::glm::Family::kGaussian; }
+  bool binary() const { return law.family == stats::glm::Family::kBinomial; }
+  const char* level() const { return linear() ? kSealed : kIterates; }
   bool by_site() const { return group.empty(); }
   bool reml() const { return criterion == stats::mixed::Criterion::kReml; }
   std::string group_name() const { return by_site() ? kSite : group; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "methods/mixed/document.h"
 #include "methods/mixed/section.h"
@@ -52,6 +53,10 @@ std::vector<run::CheckOutcome> CheckOutcomes(const MixedStudy& study, const Coun
                       TableRule(study, study.checked[t], disclosure.min_cell), answers.tables[t],
                       false});
   }
+  if (study.task.spec.binary()) {
+    checks.push_back({name, study.task.spec.outcome, OutcomeRule(study, disclosure.min_cell),
+                      answers.outcome, false});
+  }
   checks.push_back({name, study.task.spec.group_name(), GroupsRule(study, disclosure.min_cell),
                     answers.groups, false});
   checks.push_back({name, "rows in groups",
@@ -93,6 +98,19 @@ void RequireIndependent(const MixedStudy& study, const std::vector<size_t>& coll
       "leave them out of the formula");
 }
 
+LaplaceFitted FitByLaplace(mpc::Engine& engine, const MixedStudy& study, const OwnData& own,
+                           const std::vector<mpc::Shared>& counts, const run::RunInput& input,
+                           const std::function<void(const std::string&)>& phase) {
+  LaplaceFitter fitter(engine, study.task, own, TotalsFrom(engine, study.task, counts));
+  RequireIndependent(study, fitter.First(), input);
+  for (int point = 0; point <= study.task.spec.steps; ++point) {
+    phase(fmt::format("point {}", point));
+    fitter.OpenPoint(point);
+  }
+  phase("fit");
+  return fitter.Finish();
+}
+
 }  // namespace
 
 MixedStudy PrepareMixedStudy(study::StudyFile file) {
@@ -107,7 +125,7 @@ MixedStudy PrepareMixedStudy(study::StudyFile file) {
   study.derived = study.file.derived;
   study.derived.insert(study.derived.end(), spec.made.begin(), spec.made.end());
   study.factors = data::WithDerivedFactors(study.file.dictionary, study.derived);
-  const data::ModelCounts counts(spec, study.factors, 1);
+  const data::ModelCounts counts = CountsOf(spec, study.factors);
   study.checked = counts.names;
   study.task.table_sizes = counts.sizes;
   study.task.holders = RowHoldersOf(study, kMostMixedRows);
@@ -123,11 +141,13 @@ MixedStudy PrepareMixedStudy(study::StudyFile file) {
 
 OwnData OwnDataOf(const MixedStudy& study, const data::Table& table,
                   const std::vector<size_t>& taken) {
-  return OwnDataOf(study.task.spec, data::ModelCounts(study.task.spec, study.factors, 1),
-                   study.CountsGroups(), table, taken);
+  return OwnDataOf(study.task.spec, CountsOf(study.task.spec, study.factors), study.CountsGroups(),
+                   table, taken);
 }
 
-run::MethodName MixedStudy::Method() const { return {kMethodName, kMethodVersion, kSealed}; }
+run::MethodName MixedStudy::Method() const {
+  return {kMethodName, kMethodVersion, task.spec.level()};
+}
 
 run::StudySize MixedStudy::Size() const { return {used.size(), task.num_columns()}; }
 
@@ -152,7 +172,7 @@ std::unique_ptr<run::MethodRows> MixedStudy::PrepareRows(size_t /*party*/,
 
 std::unique_ptr<run::MethodRows> MixedStudy::NoRows() const {
   auto rows = std::make_unique<MixedRows>();
-  rows->own = NoData(task.spec, data::ModelCounts(task.spec, factors, 1));
+  rows->own = NoData(task.spec, CountsOf(task.spec, factors));
   return rows;
 }
 
@@ -180,6 +200,10 @@ std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const ru
   phase("disclosure");
   RequireCounts(engine, *this, counts, input, *run);
   phase("sums");
+  if (!task.spec.linear()) {
+    run->laplace = FitByLaplace(engine, *this, rows.own, counts, input, phase);
+    return run;
+  }
   Fitter fitter(engine, task, rows.own, TotalsFrom(engine, task, counts));
   RequireIndependent(*this, fitter.OpenCollinear(), input);
   phase("fit");
@@ -191,11 +215,13 @@ void MixedStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::Part
                           Progress& /*progress*/) const {
   const auto& run = static_cast<const MixedRun&>(result);
   outcome.checks = run.checks;
-  if (!run.fit) return;
-  outcome.used = {{Analysis().name, run.fit->rows}};
+  const bool learned = run.laplace && run.laplace->model;
+  if (!run.fit && !learned) return;
+  const Regression regression =
+      learned ? RegressionOf(task, *run.laplace) : RegressionOf(task, *run.fit);
+  outcome.used = {{Analysis().name, regression.rows}};
   const std::string title = file.title.empty() ? "Mixed model of " + file.name : file.title;
-  outcome.result = std::make_unique<report::DocumentResult>(
-      MixedDocument(title, task, RegressionOf(task, *run.fit)));
+  outcome.result = std::make_unique<report::DocumentResult>(MixedDocument(title, task, regression));
 }
 
 }  // namespace partita::methods::mixed

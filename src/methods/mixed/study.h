@@ -1,4 +1,4 @@
-// A study of method `mixed`: a linear model with a random intercept, of whole rows at every holder.
+// A study of method `mixed`: a model with a random intercept, of whole rows at every holder.
 #pragma once
 
 #include <memory>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "methods/mixed/fit.h"
+#include "methods/mixed/laplace_fit.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
@@ -44,7 +45,8 @@ struct MixedStudy final : run::WholeRowsStudy {
 // What Run makes.
 struct MixedRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
-  std::optional<OpenedFit> fit;
+  std::optional<OpenedFit> fit;          // of a linear model
+  std::optional<LaplaceFitted> laplace;  // of others; a model where it is learned
 };
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects of
@@ -60,6 +62,8 @@ OwnData OwnDataOf(const MixedStudy& study, const data::Table& table,
 std::string SitesRule(uint64_t min_cell);  // where sites are the groups
 std::string GroupsRule(const MixedStudy& study, uint64_t min_cell);
 std::string TableRule(const MixedStudy& study, const std::string& variable, uint64_t min_cell);
+
+std::string OutcomeRule(const MixedStudy& study, uint64_t min_cell);
 
 study::PlanBits BitsOf(const MixedStudy& study);
 std::vector<mpc::Release> ReleasesOf(const MixedStudy& study);

@@ -73,5 +73,33 @@ TEST(MixedCommandTest, TheExampleIsRs) {
   EXPECT_NEAR(fit["bic"], of_r["bic"].get<double>(), 0x1p-6);
 }
 
+TEST(MixedCommandTest, TheLogisticExampleIsLme4s) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text =
+      Partita({"study", "simulate", SourcePath("examples/ward_recovery/good.toml"), "--in-process",
+               "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("odds ratio"));
+  EXPECT_THAT(text.out, HasSubstr("std. dev. between groups"));
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto fit = nlohmann::json::parse(report.out)["data"]["result"];
+  std::ifstream file(FixturePath("references/mixed/laplace.json"));
+  const nlohmann::json of_r = nlohmann::json::parse(file)["wards"];
+  for (size_t i = 0; i < 5; ++i) {
+    const auto& row = fit["coefficients"][i];
+    // The last point is within a step of where the next would be; half a step of the grid.
+    const double most = 1.6 * row["step"].get<double>();
+    EXPECT_NEAR(row["estimate"], of_r["estimate"][i].get<double>(), most);
+    EXPECT_NEAR(row["standard_error"], of_r["standard_error"][i].get<double>(), most);
+  }
+  EXPECT_EQ(fit["groups"], 37);
+  EXPECT_EQ(fit["rows"], 1178);
+  // Half of 2^-6, and what estimates off by a step cost.
+  EXPECT_NEAR(fit["log_likelihood"], of_r["log_likelihood"].get<double>(), 0.01);
+  EXPECT_NEAR(fit["aic"], of_r["aic"].get<double>(), 0.02);
+}
+
 }  // namespace
 }  // namespace partita::testing::mixed_command_test

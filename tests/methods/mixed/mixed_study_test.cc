@@ -337,6 +337,106 @@ TEST(MixedStudyTest, ThePlanSaysWhatOpens) {
   EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("coefficients"))));
 }
 
+// How many of the rows are of the new arm differs between wards.
+std::vector<std::string> ArmsOfWards(double between,
+                                     std::vector<stats::mixed::GroupedRows>& sites) {
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "ward,age,arm,score\n";
+    stats::mixed::GroupedRows& site = sites.emplace_back();
+    site.x.setOnes(120, 3);
+    site.y.resize(120);
+    double effect = 0;
+    for (Eigen::Index i = 0; i < 120; ++i) {
+      if (i % 8 == 0) {
+        effect = between * normal(random);
+        site.sizes.push_back(8);
+      }
+      const auto age = static_cast<int>(20 + random() % 71),
+                 score = static_cast<int>(random() % 101);
+      const double eta = effect + 0.02 * (age - 55) - 0.01 * (score - 50);
+      const bool fresh = std::bernoulli_distribution(1 / (1 + std::exp(-eta)))(random);
+      csv += fmt::format("{},{},{},{}\n", i / 8 + 1, age, fresh ? "new" : "old", score);
+      site.x(i, 1) = age / 90.0;
+      site.x(i, 2) = score / 100.0;
+      site.y[i] = fresh ? 1 : 0;
+    }
+    tables.push_back(csv);
+  }
+  return tables;
+}
+
+TEST(MixedStudyTest, LogisticModelsOpenTheirPointsToAll) {
+  std::vector<stats::mixed::GroupedRows> sites;
+  const std::vector<std::string> tables = ArmsOfWards(0.9, sites);
+  const auto outcomes = Outcomes(RunStudy(testing::Logistic(), tables));
+  ASSERT_EQ(outcomes.size(), 4u);
+  ExpectPlannedTraffic(outcomes);
+  for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+  const json result = ResultOf(outcomes.front());
+  const stats::mixed::LaplaceFit twin =
+      FitLaplace(stats::glm::LawOf(stats::glm::Family::kBinomial), sites, {-15, 15});
+  ASSERT_TRUE(twin.converged && !twin.singular);
+  ASSERT_EQ(result["converged"], true);
+  const std::vector<double> scales = {1, 90, 100};
+  for (size_t i = 0; i < 3; ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    const json& row = result["coefficients"][i];
+    const double most = 1.51 * row["step"].get<double>();
+    EXPECT_NEAR(row["estimate"], twin.point[k] / scales[i], most);
+    EXPECT_NEAR(row["standard_error"], twin.standard_errors[k] / scales[i], most);
+  }
+  // Of tau one step and a half, of at most 2^-6 of its standard error.
+  EXPECT_NEAR(std::sqrt(result["between"]["value"].get<double>()), twin.point[3],
+              1.6 * std::ldexp(twin.standard_errors[3], -6));
+  EXPECT_EQ(result["level"], "iterates");
+  EXPECT_EQ(result["criterion"], "Laplace");
+  EXPECT_EQ(result["within"], nullptr);
+  EXPECT_EQ(result["groups"], 45);
+  ASSERT_EQ(result["path"].size(), 4u);
+  EXPECT_EQ(result["path"][3]["at"].size(), 6u);
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  ASSERT_EQ(document.sections.size(), 4u);
+  EXPECT_EQ(document.sections[0].tables.size(), 2u);
+}
+
+TEST(MixedStudyTest, ThePlanSaysThatPointsOpen) {
+  const auto study = Prepare(testing::Logistic());
+  const study::Plan plan = run::BuildPlan(*study);
+  EXPECT_EQ(plan.protocol, "iterates");
+  ASSERT_EQ(plan.releases.size(), 5u);
+  EXPECT_EQ(plan.releases[2].to, "all");
+  EXPECT_EQ(plan.releases[3].to, "all");
+  EXPECT_EQ(plan.releases[4].to, "north");
+  // Four numbers: four points at 2 bits, two at 4, the last at 6; five at 6; log2(360) / 2 + 2 = 6.2.
+  EXPECT_EQ(plan.exposures.front().bits->opened, 125u);
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("whether that deviation is 0 they see, too")));
+  EXPECT_THAT(plan.parties[1].learns, Contains(HasSubstr("standard deviation between groups")));
+}
+
+TEST(MixedStudyTest, AlikeWardsAreSingularAndRareOutcomesOpenNothing) {
+  std::vector<stats::mixed::GroupedRows> sites;
+  const auto alike = Outcomes(RunStudy(testing::Logistic(), ArmsOfWards(0, sites)));
+  const stats::mixed::LaplaceFit twin =
+      FitLaplace(stats::glm::LawOf(stats::glm::Family::kBinomial), sites, {-15, 15});
+  ASSERT_TRUE(twin.converged);
+  const json result = ResultOf(alike.front());
+  ASSERT_EQ(result["converged"], true);
+  EXPECT_EQ(result["singular"], twin.singular);
+  // Nobody of the new arm at two holders, and few at the third.
+  sites.clear();
+  std::vector<std::string> tables = ArmsOfWards(0, sites);
+  size_t kept = 0;
+  for (std::string& table : tables) {
+    for (size_t at = table.find("new"); at != std::string::npos; at = table.find("new", at + 1)) {
+      if (++kept > 3) table.replace(at, 3, "old");
+    }
+  }
+  ExpectRefused(testing::Logistic(), tables, "with one outcome and as many with the other");
+}
+
 struct Refusal {
   std::string from, to, what, hint;
 };

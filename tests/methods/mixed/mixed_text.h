@@ -67,6 +67,18 @@ formula = "score ~ age + arm + (1 | ward)"
 release = ["estimates"]
 )toml";
 
+// Which arm a patient is in, and how old; of the same patients.
+inline std::string Logistic() {
+  return study::Edited(study::Edited(kMixedStudy, "score ~ age + arm + (1 | ward)",
+                                     "arm ~ age + score + (1 | ward)"),
+                       "method = \"mixed\"", "method = \"mixed\"\nfamily = \"binomial\"");
+}
+inline std::string Counts() {
+  return study::Edited(study::Edited(kMixedStudy, "score ~ age + arm + (1 | ward)",
+                                     "age ~ arm + score + (1 | ward)"),
+                       "method = \"mixed\"", "method = \"mixed\"\nfamily = \"poisson\"");
+}
+
 // The same of five hospitals as groups.
 inline std::string FiveSites() {
   const std::string two_more = R"toml([[party]]

@@ -20,8 +20,8 @@ MixedStudy Prepared(const std::string& text) {
 TEST(MixedRehearseTest, FitsAgree) {
   SilentProgress progress;
   for (const std::string& text :
-       {kMixedStudy, Edited(kMixedStudy, "release =", "criterion = \"ML\"\nrelease ="),
-        testing::FiveSites()}) {
+       {kMixedStudy, testing::Logistic(), testing::Counts(),
+        Edited(kMixedStudy, "release =", "criterion = \"ML\"\nrelease ="), testing::FiveSites()}) {
     const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
     rehearsals::ExpectPassed(rehearsal);
     EXPECT_GE(rehearsal.agreement.exact.size(), 10u);

@@ -56,6 +56,30 @@ TEST(MixedSection, ReadsEveryKey) {
   EXPECT_EQ(Read("score ~ age + arm +", "score ~ age - 1 +").centre, 0);
 }
 
+const std::string kBoth = "formula = \"score ~ age + arm + (1 | ward)\"\nrelease = [\"estimates\"]",
+                  kLogistic =
+                      "formula = \"arm ~ age + (1 | ward)\"\nrelease = [\"estimates\"]\n"
+                      "family = \"binomial\"";
+
+TEST(MixedSection, ReadsFamilies) {
+  EXPECT_TRUE(Read("age + arm", "age + arm").linear());
+  const Spec logistic = Read(kBoth, kLogistic + "\nsteps = 9");
+  EXPECT_TRUE(logistic.binary());
+  EXPECT_EQ(logistic.outcome, "arm");
+  EXPECT_TRUE(logistic.outcome_levels);
+  EXPECT_EQ(logistic.steps, 9);
+  EXPECT_EQ(logistic.variables, (std::vector<std::string>{"age", "arm", "ward"}));
+  EXPECT_EQ(logistic.level(), std::string("iterates"));
+  const study::StudyFile file = Parse(Edited(kMixedStudy, kBoth, kLogistic));
+  EXPECT_EQ(file.analyses.front().protocol, "iterates");
+  const Spec counts =
+      Read(kBoth, Edited(Edited(kLogistic, "binomial", "poisson"), "arm ~ age", "age ~ arm"));
+  EXPECT_EQ(counts.outcome, "age");
+  EXPECT_EQ(counts.scale, 1);
+  EXPECT_EQ(counts.upper, 90);
+  EXPECT_EQ(counts.steps, 6);
+}
+
 TEST(MixedSection, TakesTheRandomTermOut) {
   const auto split = [](const std::string& formula) {
     const SplitFormula parts = SplitRandomTerm(formula);
@@ -90,6 +114,17 @@ TEST(MixedSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, release + "\ncriterion = \"reml\"", "58:", "reml", "REML"},
        {release, release + "\nprotocol = \"iterates\"", "58:", "iterates", "sealed"},
        {release, release + "\nconfidence = 95", "58:", "the confidence is 95", "0.95"},
+       {release, release + "\nfamily = \"gamma\"", "58:", "gamma", "poisson"},
+       {release, release + "\nfamily = \"binomial\"", "56:", "neither an integer from 0 to 1",
+        "second level"},
+       {release, release + "\nfamily = \"poisson\"", "56:", "is no count", "integer"},
+       {release, release + "\nsteps = 6", "58:", "takes no steps", "leave steps out"},
+       {kBoth, kLogistic + "\nsteps = 3", "59:", "there are 3 steps", "4 to 20"},
+       {kBoth, kLogistic + "\ncriterion = \"ML\"", "59:", "no other criterion", "leave"},
+       {kBoth, kLogistic + "\nprotocol = \"sealed\"", "59:", "sealed", "iterates"},
+       {kBoth, Edited(kLogistic, "(1 | ward)", "(1 | site)"), "56:", "linear models alone",
+        "name a variable"},
+       {kBoth, Edited(kLogistic, "arm ~ age", "arm ~ offset(age)"), "56:", "offsets", "glm"},
        {release, "", "54:", "needs the key 'release'", "to = \"all\""},
        {release,
         release + "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"",

@@ -13,7 +13,7 @@ from .table import Cell, Table
 
 
 class MixedFit(CoefficientFit):
-    """A linear model with a random intercept (docs/mixed.md)."""
+    """A model with a random intercept (docs/mixed.md); of families that are not linear `within` is of nothing."""
 
     def __init__(self, name: str, raw: Json, body: Json) -> None:
         super().__init__(name, raw, body)
@@ -63,7 +63,8 @@ class MixedFit(CoefficientFit):
             [label, of.value, of.lower, of.upper]
             for label, of in ((f"between groups ({self.body['group']})", self.between),
                               ("within (residual)", self.within),
-                              ("correlation within groups", self.intraclass_correlation))]
+                              ("correlation within groups", self.intraclass_correlation))
+            if of.value is not None]
         parts.insert(2, Table(["variance", "value", "lower", "upper"], rows))
         return parts
 

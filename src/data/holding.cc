@@ -98,22 +98,26 @@ void RequireRows(size_t num_rows, const RowBlock& block, const std::string& hold
   }
 }
 
+// missing: what stands where there is no row.
 template <typename T>
-void Permute(std::vector<T>& values, const std::vector<RowIndex>& order) {
+void Permute(std::vector<T>& values, const std::vector<RowIndex>& order, const T& missing) {
   if (values.empty()) return;
   std::vector<T> ordered;
   ordered.reserve(order.size());
-  for (RowIndex row : order) ordered.push_back(std::move(values[row]));
+  for (RowIndex row : order)
+    ordered.push_back(row == kAbsentRow ? missing : std::move(values[row]));
   values = std::move(ordered);
 }
 
 void PermuteTable(Table& table, const std::vector<RowIndex>& order) {
-  Permute(table.neutral, order);
+  Permute(table.neutral, order, uint8_t{0});
   for (Column& column : table.columns) {
-    Permute(column.numbers, order);
-    Permute(column.codes, order);
-    Permute(column.keys, order);
+    Permute(column.numbers, order, std::numeric_limits<double>::quiet_NaN());
+    Permute(column.codes, order, int32_t{-1});
+    Permute(column.keys, order, std::string());
   }
+  if (std::find(order.begin(), order.end(), kAbsentRow) == order.end()) return;
+  for (const RowIndex row : order) table.absent.push_back(row == kAbsentRow ? 1 : 0);
 }
 
 void CheckRows(size_t first_row, size_t num_rows, const BlockRows& block) {

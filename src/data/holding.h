@@ -4,7 +4,8 @@
 // Row order (methods.md, R-n): the rows of a block that is shared with other holders are sorted by
 // key, bytewise; the rows of other blocks keep the order of the file. match/row_order.h then
 // compares the ordered key lists of the holders. A block that is matched has the rows of a matching,
-// in its order (run/matching/matched_rows.h).
+// in its order (run/matching/matched_rows.h), and where the matching is hidden a row at some of the
+// block's positions only: at the others the table has one that is absent, with missing cells.
 #pragma once
 
 #include <functional>
@@ -40,6 +41,9 @@ Schema SchemaForParty(const Schema& dictionary, const Partition& partition, size
 // the table alive; may be called any number of times, from one thread at a time.
 using RowReader = std::function<void(size_t first_row, size_t num_rows, Int128* out)>;
 
+// At a position at which a holder has no row.
+inline constexpr uint32_t kAbsentRow = UINT32_MAX;
+
 // One block of the party's rows: rows [first_row, first_row + num_rows) of the ordered table.
 struct BlockRows {
   size_t block = 0;  // index into Partition::blocks
@@ -66,7 +70,8 @@ struct Holding {
 // declared count (else of its first), and such a block may be empty. Out-of-bounds cells, and
 // missing ones unless rules.allow_missing, are RequireClean's business and must have been refused
 // before (else kInternal). Design columns may have been added (data/design.h). matched: of a party
-// whose block is matched, rows of the table in the common order; others are left out.
+// whose block is matched, rows of the table in the common order, kAbsentRow at positions without one;
+// others are left out.
 Holding MakeHolding(Table table, const Partition& partition, size_t party,
                     const RowColumns& row_columns, const CheckRules& rules = {},
                     std::span<const uint32_t> matched = {});

@@ -17,6 +17,8 @@ struct RowBlock {
   std::string name;
   std::optional<uint64_t> count;  // public; required when several holders share the block
   bool matched = false;           // its rows and their order come from a matching, not from a key
+  bool hidden = false;  // of a matched one: `count` are positions, and at which of them all
+                        // holders have a row nobody knows; only these take part
 };
 
 struct Holder {

@@ -26,6 +26,10 @@ struct Table {
   // By row, 1: it is there, and contributes nothing (data/repair.h). Empty: there is no such row.
   std::vector<uint8_t> neutral = {};
   bool Neutral(size_t row) const { return !neutral.empty() && neutral[row] != 0; }
+  // By row, 1: its owner has no row there, and all cells are missing: a position of a matched block
+  // whose other rows are hidden (data/holding.h). Empty: there is no such position.
+  std::vector<uint8_t> absent = {};
+  bool Absent(size_t row) const { return !absent.empty() && absent[row] != 0; }
   // Throws kBadInput with "did you mean" if there is no such column.
   const Column& Get(std::string_view name) const;
 };

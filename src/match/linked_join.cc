@@ -23,12 +23,13 @@ uint64_t ListBytes(const LinkedJoinTask& task, size_t holder) {
   return task.bounds[holder] * task.passes * kPseudonymBytes;
 }
 uint64_t AnswerBytes(const LinkedJoinTask& task, size_t holder) {
-  return (task.passes + task.bounds[holder]) * kNumberBytes;
+  return ((task.hidden() ? 1 : task.passes) + task.bounds[holder]) * kNumberBytes;
 }
 
 void RequireTask(const LinkedJoinTask& task, const net::Channel& channel) {
   const bool fits = channel.num_parties() == task.bounds.size() + 1 && task.passes > 0 &&
-                    task.minimum > 0 &&
+                    (task.minimum > 0) == (task.level != Level::kHiddenNobody) &&
+                    task.Positions(0) < kNoRow &&
                     *std::max_element(task.bounds.begin(), task.bounds.end()) <= kMostPlaces;
   if (!fits) throw Error(ErrorCode::kInternal, "no holders and linker of a matching", "");
 }
@@ -130,7 +131,9 @@ std::vector<LinkedList> TakeLists(net::Channel& channel, const LinkedJoinTask& t
 // Below the minimum nothing but zeros, in as many bytes.
 Bytes EncodeAnswer(const LinkedAnswers& answers, size_t holder, bool linked) {
   ByteWriter writer;
-  for (const uint64_t count : answers.counts) writer.U32(linked ? static_cast<uint32_t>(count) : 0);
+  if (answers.spine) writer.U32(linked ? *answers.spine : 0);
+  for (const uint64_t count : answers.spine ? std::vector<uint64_t>{} : answers.counts)
+    writer.U32(linked ? static_cast<uint32_t>(count) : 0);
   for (const uint32_t position : answers.positions[holder]) writer.U32(linked ? position : 0);
   return writer.Take();
 }
@@ -141,7 +144,50 @@ std::vector<SharedBlock> LinkedBlocks(const LinkedJoinTask& task) {
   return {block};
 }
 
+// What a holder makes of the linker's answer, level matched-ids.
+void ReadMatches(ByteReader& reader, const LinkedJoinTask& task, const PseudonymList& list,
+                 const std::string& linker, const crypto::Key& key, LinkedJoin& join) {
+  join.counts.resize(task.passes);
+  std::vector<uint32_t> positions(list.places());
+  for (uint64_t& count : join.counts) count = reader.U32();
+  for (uint32_t& position : positions) position = reader.U32();
+  join.rows = list.Rows(join.counts, positions, linker);
+  join.linked = !join.rows.empty();
+  if (join.linked && join.rows.size() < task.minimum) {
+    throw Error(ErrorCode::kPeerFault,
+                fmt::format("'{}' linked {} rows, fewer than the minimum of {}", linker,
+                            join.rows.size(), task.minimum),
+                "its software departs from the protocol: do not match with it");
+  }
+  join.common = list.Common(join.counts, join.rows,
+                            crypto::DeriveKey(key, "partita linked join matched people"));
+  if (!join.linked) join.counts.clear();
+}
+
+// The same of level hidden.
+void ReadSpine(ByteReader& reader, const LinkedJoinTask& task, const PseudonymList& list,
+               const std::string& linker, const crypto::Key& key, LinkedJoin& join) {
+  const uint32_t spine = reader.U32();
+  std::vector<uint32_t> positions(list.places());
+  for (uint32_t& position : positions) position = reader.U32();
+  join.linked = spine > 0;
+  const uint64_t matches = RequireSpine(task, spine, linker);
+  join.rows = list.Spine(spine, positions, linker);
+  if (join.linked && task.level == Level::kHiddenExact) join.counts = {matches};
+  const crypto::Key common = crypto::DeriveKey(key, "partita linked join spine");
+  join.common = crypto::Sha256()
+                    .Field("partita linked join spine v1")
+                    .Field(common.Expose())
+                    .U64(spine)
+                    .Finish();
+}
+
 }  // namespace
+
+uint64_t LinkedJoinTask::Positions(uint64_t matches) const {
+  const uint64_t all = std::accumulate(bounds.begin(), bounds.end(), uint64_t{0});
+  return level == Level::kHiddenNobody ? all : all - (bounds.size() - 1) * matches;
+}
 
 LinkedJoinTraffic LinkedJoinTrafficBetween(const LinkedJoinTask& task, size_t from, size_t to) {
   if (from == to) return {};
@@ -176,21 +222,11 @@ LinkedJoin JoinByLinker(net::Channel& channel, const LinkedJoinTask& task,
   channel.Exchange({}, {&receive, 1});
   ByteReader reader(answer);
   LinkedJoin join;
-  join.counts.resize(task.passes);
-  std::vector<uint32_t> positions(task.bounds[self]);
-  for (uint64_t& count : join.counts) count = reader.U32();
-  for (uint32_t& position : positions) position = reader.U32();
-  join.rows = list.Rows(join.counts, positions, linker);
-  join.linked = !join.rows.empty();
-  if (join.linked && join.rows.size() < task.minimum) {
-    throw Error(ErrorCode::kPeerFault,
-                fmt::format("'{}' linked {} rows, fewer than the minimum of {}", linker,
-                            join.rows.size(), task.minimum),
-                "its software departs from the protocol: do not match with it");
+  if (task.hidden()) {
+    ReadSpine(reader, task, list, linker, key, join);
+  } else {
+    ReadMatches(reader, task, list, linker, key, join);
   }
-  join.common = list.Common(join.counts, join.rows,
-                            crypto::DeriveKey(key, "partita linked join matched people"));
-  if (!join.linked) join.counts.clear();
   return join;
 }
 
@@ -200,7 +236,8 @@ LinkedJoin LinkLists(net::Channel& channel, const LinkedJoinTask& task,
   const std::vector<LinkedList> lists = TakeLists(channel, task);
   if (task.progress != nullptr) task.progress->Phase("compare lists");
   crypto::Prg stream(crypto::RandomKey(random));
-  const LinkedAnswers answers = LinkPseudonyms(lists, channel.names(), stream);
+  LinkedAnswers answers = LinkPseudonyms(lists, channel.names(), stream);
+  if (task.hidden()) MakeSpine(task.Positions(answers.total()), answers, stream);
   LinkedJoin join;
   join.linked = answers.total() >= task.minimum;
   join.counts = answers.counts;
@@ -225,7 +262,10 @@ void CompareLinked(net::Channel& channel, const LinkedJoinTask& task, const Link
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kBadData) throw;
     throw Error(ErrorCode::kPeerFault,
-                "the rows that were linked are not of the same people at all holders",
+                task.hidden()
+                    ? "the holders were told different numbers of positions, or have no "
+                      "common key of pseudonyms"
+                    : "the rows that were linked are not of the same people at all holders",
                 fmt::format("the software of '{}' or of a holder departs from the protocol: do not "
                             "use this matching",
                             channel.names()[task.linker()]));

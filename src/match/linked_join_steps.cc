@@ -114,6 +114,30 @@ std::vector<uint32_t> PseudonymList::Rows(std::span<const uint64_t> counts,
   return rows;
 }
 
+std::vector<uint32_t> PseudonymList::Spine(uint32_t spine, std::span<const uint32_t> positions,
+                                           const std::string& linker) const {
+  if (spine == 0) {
+    const bool none =
+        std::all_of(positions.begin(), positions.end(), [](uint32_t p) { return p == 0; });
+    if (!none) LinkFault(linker, "sent positions of a spine that has none");
+    return {};
+  }
+  std::vector<bool> taken(spine, false);
+  std::vector<uint32_t> rows(spine, kNoRow);
+  for (size_t place = 0; place < positions.size(); ++place) {
+    const uint32_t position = positions[place];
+    if (position == 0 || position > spine || taken[position - 1])
+      LinkFault(linker, "sent no positions of the places of this party's list");
+    taken[position - 1] = true;
+    const uint32_t row = row_at_[place];
+    const bool has_key = std::any_of(key_of_row_.begin(), key_of_row_.end(), [&](const auto& keys) {
+      return row < keys.size() && keys[row] != kNoKey;
+    });
+    if (has_key) rows[position - 1] = row;
+  }
+  return rows;
+}
+
 crypto::Digest PseudonymList::Common(std::span<const uint64_t> counts,
                                      std::span<const uint32_t> rows, const crypto::Key& key) const {
   crypto::Sha256 hash;
@@ -150,6 +174,36 @@ LinkedAnswers LinkPseudonyms(std::span<const LinkedList> lists, std::span<const 
     answers.counts.push_back(order.size());
   }
   return answers;
+}
+
+void MakeSpine(uint64_t spine, LinkedAnswers& answers, crypto::RandomSource& random) {
+  // Matches have the first positions, each once in every list.
+  auto next = static_cast<uint32_t>(answers.total());
+  for (std::vector<uint32_t>& positions : answers.positions) {
+    for (uint32_t& position : positions) {
+      if (position == 0) position = ++next;
+    }
+  }
+  if (next > spine) throw Error(ErrorCode::kInternal, "a spine is too short for its lists", "");
+  const std::vector<size_t> order = mpc::RandomPermutation(spine, random);
+  for (std::vector<uint32_t>& positions : answers.positions) {
+    for (uint32_t& position : positions) position = static_cast<uint32_t>(order[position - 1]) + 1;
+  }
+  answers.spine = static_cast<uint32_t>(spine);
+}
+
+uint64_t RequireSpine(const LinkedJoinTask& task, uint64_t spine, const std::string& linker) {
+  if (task.level == Level::kHiddenNobody) {
+    if (spine != task.Positions(0)) LinkFault(linker, "sent a spine of another length than agreed");
+    return 0;
+  }
+  if (spine == 0) return 0;
+  const uint64_t others = task.bounds.size() - 1, all = task.Positions(0);
+  const uint64_t most = *std::min_element(task.bounds.begin(), task.bounds.end());
+  const uint64_t matches = spine > all ? 0 : (all - spine) / others;
+  if (matches < task.minimum || matches > most || task.Positions(matches) != spine)
+    LinkFault(linker, "sent a spine whose length no number of matches from the minimum on has");
+  return matches;
 }
 
 }  // namespace partita::match

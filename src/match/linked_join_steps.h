@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 
 #include "match/linked_join.h"
@@ -26,6 +27,12 @@ class PseudonymList {
   // they are each position once, of rows that have a key in the pass in which they match.
   std::vector<uint32_t> Rows(std::span<const uint64_t> counts, std::span<const uint32_t> positions,
                              const std::string& linker) const;
+  // Level hidden. positions: by place, from 1; of a spine of so many, 0 for none at all. Throws
+  // kPeerFault, naming `linker`, unless every place has a position of its own. Returns
+  // LinkedJoin::rows.
+  std::vector<uint32_t> Spine(uint32_t spine, std::span<const uint32_t> positions,
+                              const std::string& linker) const;
+  size_t places() const { return row_at_.size(); }
   // LinkedJoin::common. key: another than that of the pseudonyms.
   crypto::Digest Common(std::span<const uint64_t> counts, std::span<const uint32_t> rows,
                         const crypto::Key& key) const;
@@ -51,11 +58,20 @@ struct LinkedList {
 struct LinkedAnswers {
   std::vector<uint64_t> counts;                  // by pass
   std::vector<std::vector<uint32_t>> positions;  // by holder and place, from 1; 0: no match
+  std::optional<uint32_t> spine;  // level hidden: number of positions; no place has 0
   uint64_t total() const;
 };
 
 // names: of the holders, for the kPeerFault that a repeated pseudonym is.
 LinkedAnswers LinkPseudonyms(std::span<const LinkedList> lists, std::span<const std::string> names,
                              crypto::RandomSource& random);
+
+// From matches to level hidden: every place without a match gets a position of its own, and all
+// positions of a spine of so many are drawn anew.
+void MakeSpine(uint64_t spine, LinkedAnswers& answers, crypto::RandomSource& random);
+
+// How many rows match by the length of the spine; 0 for no spine and for kHiddenNobody. Throws
+// kPeerFault, naming `linker`, for a length that the task cannot have.
+uint64_t RequireSpine(const LinkedJoinTask& task, uint64_t spine, const std::string& linker);
 
 }  // namespace partita::match

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "match/element_stream.h"
 #include "match/two_party_join_steps.h"
 
 namespace partita::match {
@@ -13,44 +14,6 @@ constexpr uint64_t kMostElements = uint64_t{1} << 31;
 
 using Steps = JoinSteps<Ristretto>;
 using Element = Encoded<Ristretto>;
-
-// One message each way, both of the same kind.
-void ExchangeBytes(net::Channel& channel, net::PartyIndex peer, ByteView out,
-                   std::span<uint8_t> in) {
-  net::Send send;
-  send.to = peer;
-  send.bytes = out;
-  net::Receive receive;
-  receive.from = peer;
-  receive.into = in;
-  channel.Exchange({&send, 1}, {&receive, 1});
-}
-
-// Elements one after the other, each made when its turn comes.
-void ExchangeElements(net::Channel& channel, net::PartyIndex peer, uint64_t out, uint64_t in,
-                      const std::function<const Element&()>& next,
-                      std::function<void(const Element&)> take) {
-  Element element{};
-  size_t used = element.size();
-  net::Send send;
-  send.to = peer;
-  send.size = out * element.size();
-  send.producer = [&](uint64_t, std::span<uint8_t> piece) {
-    for (uint8_t& byte : piece) {
-      if (used == element.size()) {
-        element = next();
-        used = 0;
-      }
-      byte = element[used++];
-    }
-  };
-  PieceReader<sizeof(Element)> reader(std::move(take));
-  net::Receive receive;
-  receive.from = peer;
-  receive.size = in * element.size();
-  receive.consumer = [&](uint64_t, ByteView piece) { reader(piece); };
-  channel.Exchange({&send, 1}, {&receive, 1});
-}
 
 ByteView BytesOf(const EncodedList<Ristretto>& list) {
   return {reinterpret_cast<const uint8_t*>(list.data()), list.size() * sizeof(Element)};
@@ -76,25 +39,6 @@ std::vector<uint32_t> ExchangePlaces(net::Channel& channel, const TwoPartyJoinTa
   for (uint32_t& place : places) place = reader.U32();
   return places;
 }
-
-// Tells how far the lists are, often enough and not for every element.
-class ListProgress {
- public:
-  ListProgress(Progress* progress, std::string_view phase, uint64_t total)
-      : progress_(progress), total_(total) {
-    if (progress_ != nullptr) progress_->Phase(phase);
-  }
-  void Next() {
-    if (progress_ == nullptr || ++done_ % kElements != 0) return;
-    progress_->CheckCancelled();
-    progress_->Step(done_, total_);
-  }
-
- private:
-  static constexpr uint64_t kElements = 256;
-  Progress* progress_;
-  uint64_t total_, done_ = 0;
-};
 
 void TellComparison(Progress* progress) {
   if (progress != nullptr) progress->Phase("compare lists");
@@ -145,7 +89,7 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   ListProgress lists(task.progress, "lists", elements);
   ExchangeElements(
       channel, task.peer, task.own_bound, task.peer_bound,
-      [&]() -> const Element& {
+      [&]() -> Element {
         lists.Next();
         return steps.NextOwn(salt);
       },
@@ -164,7 +108,7 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   ListProgress results(task.progress, "results", elements);
   ExchangeElements(
       channel, task.peer, task.peer_bound, task.own_bound,
-      [&]() -> const Element& {
+      [&]() -> Element {
         results.Next();
         return steps.raised()[next++];
       },

@@ -14,7 +14,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "crypto/ristretto.h"
+#include "crypto/scalar_ratio.h"
 #include "match/two_party_join.h"
 #include "mpc/functions/switching_network.h"
 
@@ -29,6 +29,7 @@ struct Ristretto {
   static Element Times(const Element& element, const Scalar& scalar) {
     return element.Times(scalar);
   }
+  static Scalar Ratio(const Scalar& a, const Scalar& b) { return crypto::Ratio(a, b); }
   static std::optional<Element> Decode(ByteView bytes) { return Element::Decode(bytes); }
   static const std::array<uint8_t, kBytes>& Encode(const Element& element) {
     return element.bytes();

@@ -67,7 +67,7 @@ std::unique_ptr<const Study> PreparedSurvival(study::StudyFile file) {
 const std::vector<Method>& AllMethods() {
   static const std::vector<Method> methods = {
       {mle::MleReader(), "a structural equation model", Prepared<MleStudy, mle::PrepareMleStudy>,
-       mle::ReadMleReport, mle::Start, mle::Templates, &kMleChecks},
+       mle::ReadMleReport, mle::Start, mle::Templates, &kMleChecks, true},
       {mixture::MixtureReader(), "a model of split columns, for synthetic tables",
        Prepared<mixture::MixtureStudy, mixture::PrepareMixtureStudy>, report::ReadDocumentResult,
        mixture::Start, mixture::Templates},

@@ -34,6 +34,8 @@ struct Method {
   // Commented files to start from, the first if nobody says what for; not empty.
   std::vector<study::StudyTemplate> (*templates)();
   const SelfChecks* checks = nullptr;  // null: none
+  // Of rows of which nobody knows which match it uses those that all holders have.
+  bool takes_hidden_rows = false;
 };
 
 const std::vector<Method>& AllMethods();

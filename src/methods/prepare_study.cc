@@ -1,5 +1,8 @@
 #include "methods/prepare_study.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "methods/all.h"
 
 namespace partita::methods {
@@ -12,8 +15,27 @@ study::StudyFile LoadStudyFile(const std::string& path) {
   return study::LoadStudyFile(path, AllSections());
 }
 
+namespace {
+
+// Every method but those whose row says so would take a row at a position for a person.
+void RequireHiddenRows(const study::StudyFile& file, const Method& method) {
+  for (const study::RowBlock& block : file.blocks) {
+    if (!block.match || !block.match->hidden || method.takes_hidden_rows) continue;
+    throw Error(
+        ErrorCode::kBadInput,
+        fmt::format("{}:{}:{}: which rows of block '{}' match is hidden, and method '{}' needs "
+                    "holders that know it",
+                    file.file_name, block.position.line, block.position.column, block.name,
+                    method.section.method),
+        "use method 'mle', or match the lists at level \"matched-ids\"");
+  }
+}
+
+}  // namespace
+
 std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
   const Method& method = MethodByName(file.analyses.front().method);
+  RequireHiddenRows(file, method);
   std::unique_ptr<const run::Study> study = method.prepare(std::move(file));
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "crypto/prg.h"
+#include "crypto/scalar_ratio.h"
 #include "tests/data/expect_error.h"
 
 namespace partita::crypto::ristretto_test {
@@ -81,6 +82,19 @@ TEST(RistrettoTest, MultiplicationsCommuteAndZeroIsRefused) {
   EXPECT_NE(p.Times(a), p.Times(b));
   EXPECT_NE(p.Times(a), q.Times(a));
   ExpectError(ErrorCode::kInternal, "multiplied by zero", "", [&] { p.Times(ScalarFrom("00")); });
+}
+
+TEST(RistrettoTest, ARatioTakesOneMultipleToAnother) {
+  Prg random{Key()};
+  const RistrettoPoint p = RistrettoPoint::Hash(AsBytes("p"));
+  for (int i = 0; i < 20; ++i) {
+    const RistrettoScalar a = RandomScalar(random), b = RandomScalar(random);
+    EXPECT_EQ(p.Times(b).Times(Ratio(a, b)), p.Times(a));
+    EXPECT_NE(p.Times(b).Times(Ratio(b, a)), p.Times(a));
+  }
+  const RistrettoScalar one = ScalarFrom("01"), two = ScalarFrom("02");
+  EXPECT_EQ(p.Times(Ratio(one, two)).Times(two), p);
+  ExpectError(ErrorCode::kInternal, "divided by zero", "", [&] { Ratio(one, ScalarFrom("00")); });
 }
 
 TEST(RistrettoTest, DecodesWhatItEncodes) {

@@ -324,7 +324,8 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
     run::RequireOwnersResult(options.matched);
     const run::MatchedRows matched = run::LoadMatchedRows(options.matched);
     study.common_rows = matched.rows.size();
-    study.match = study::RowMatch{matched.matching, matched.record, matched.linker};
+    study.match = study::RowMatch{matched.matching, matched.record, matched.linker,
+                                  matched.hidden(), matched.level != match::Level::kHiddenNobody};
     study.dictionary.key.clear();
     return;
   }

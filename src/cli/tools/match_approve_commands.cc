@@ -9,6 +9,7 @@
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
 #include "cli/tools/match_party.h"
+#include "cli/tools/match_results.h"
 #include "crypto/certificate.h"
 #include "run/matching/matching_approval.h"
 #include "run/matching/matching_run.h"
@@ -41,10 +42,15 @@ Json PlanJson(const run::MatchingFile& file, const run::MatchingPlan& plan) {
     phases.push_back(
         {{"name", phase.name}, {"rounds", phase.LongestRounds()}, {"bytes_sent", bytes}});
   }
-  return {{"matching", file.name},   {"level", "matched-ids"},
-          {"minimum", file.minimum}, {"unicode", plan.unicode},
-          {"parties", parties},      {"not_prevented", plan.not_prevented},
-          {"phases", phases},        {"plan_hash", CertainHash(file, plan)}};
+  return {{"matching", file.name},
+          {"level", LevelName(file.level)},
+          {"count", file.hidden() ? Json(CountName(file.level)) : Json()},
+          {"minimum", file.minimum},
+          {"unicode", plan.unicode},
+          {"parties", parties},
+          {"not_prevented", plan.not_prevented},
+          {"phases", phases},
+          {"plan_hash", CertainHash(file, plan)}};
 }
 
 std::string TableText(const run::MatchingParty& party, const fs::path& table,
@@ -81,11 +87,12 @@ std::string SignedText(const run::MatchingFile& file, size_t party,
       party < file.parties.size()
           ? "the keys of this table are matched with those of the other holders"
           : "this party links the pseudonyms of the holders' lists";
-  return fmt::format(
-      "What will be signed\n  {}, for {}, until {}; fewer than {} matches: no row is "
-      "linked\n\n",
-      what, RunsText(approval.runs), FormatUtc(approval.valid_until),
-      FormatCount(approval.disclosure.min_rows));
+  const std::string below = file.minimum == 0
+                                ? "no minimum of matches is tested"
+                                : fmt::format("fewer than {} matches: no row is linked",
+                                              FormatCount(approval.disclosure.min_rows));
+  return fmt::format("What will be signed\n  {}, for {}, until {}; {}\n\n", what,
+                     RunsText(approval.runs), FormatUtc(approval.valid_until), below);
 }
 
 int RunMatchApprove(const OutputOptions& output, const MatchApproveCommand& command) {

@@ -1,6 +1,7 @@
 // partita match show | past
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -66,45 +67,90 @@ uint64_t TotalOf(const std::vector<uint64_t>& counts) {
   return total;
 }
 
-Json MatchedJson(const run::MatchedRows& matched, const std::filesystem::path& file) {
-  return {{"matching", matched.matching},      {"party", matched.party},
-          {"partners", matched.partners},      {"linker", LinkerJson(matched.linker)},
-          {"at", FormatUtc(matched.at)},       {"record", ToHex(matched.record)},
-          {"table_rows", matched.table_rows},  {"matches", matched.rows.size()},
-          {"matches_by_pass", matched.counts}, {"file", file.string()}};
+std::string LevelName(match::Level level) {
+  return match::IsHidden(level) ? "hidden" : "matched-ids";
 }
+
+std::string CountName(match::Level level) {
+  return level == match::Level::kHiddenExact ? "exact" : "nobody";
+}
+
+uint64_t PresentIn(const run::MatchedRows& matched) {
+  return matched.rows.size() -
+         static_cast<uint64_t>(std::count(matched.rows.begin(), matched.rows.end(), match::kNoRow));
+}
+
+Json MatchedJson(const run::MatchedRows& matched, const std::filesystem::path& file) {
+  const bool hidden = matched.hidden();
+  Json matches = matched.rows.size();
+  if (hidden) matches = matched.counts.empty() ? Json() : Json(TotalOf(matched.counts));
+  return {{"matching", matched.matching},
+          {"party", matched.party},
+          {"partners", matched.partners},
+          {"linker", LinkerJson(matched.linker)},
+          {"at", FormatUtc(matched.at)},
+          {"record", ToHex(matched.record)},
+          {"table_rows", matched.table_rows},
+          {"level", LevelName(matched.level)},
+          {"positions", hidden ? Json(matched.rows.size()) : Json()},
+          {"matches", matches},
+          {"matches_by_pass", hidden ? std::vector<uint64_t>{} : matched.counts},
+          {"file", file.string()}};
+}
+
+namespace {
+
+std::string RowsCsv(const run::MatchedRows& matched) {
+  std::string csv = "position,row\n";
+  for (size_t i = 0; i < matched.rows.size(); ++i) {
+    if (matched.rows[i] != match::kNoRow)
+      csv += fmt::format("{},{}\n", i + 1, uint64_t{matched.rows[i]} + 1);
+  }
+  return csv;
+}
+
+std::string ShownText(const run::MatchedRows& matched) {
+  std::string found = fmt::format("matches    {} of {} rows\n", FormatCount(matched.rows.size()),
+                                  FormatCount(matched.table_rows));
+  if (matched.hidden()) {
+    found = fmt::format("positions  {}, {} of {} rows at some of them\nmatches    {}\n",
+                        FormatCount(matched.rows.size()), FormatCount(PresentIn(matched)),
+                        FormatCount(matched.table_rows),
+                        matched.counts.empty()
+                            ? "known to the linker alone"
+                            : FormatCount(TotalOf(matched.counts)) + ", hidden which they are");
+  }
+  return fmt::format(
+      "matching   {}\nparty      {}, with {}\nat         {}\nrecord     {}\n{}", matched.matching,
+      matched.party,
+      study::Join(matched.partners) + (matched.linker.empty() ? "" : ", by " + matched.linker),
+      FormatUtc(matched.at), ToHex(matched.record), found);
+}
+
+}  // namespace
 
 void AddMatchShow(CLI::App& match, Invocation& invocation) {
   struct Options {
     std::string file, rows;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command = AddCommand(
-      &match, "show", "match show", "Show the result of a matching to its owner", invocation,
-      [&invocation, options] {
-        run::RequireOwnersResult(options->file);
-        const run::MatchedRows matched = run::LoadMatchedRows(options->file);
-        if (!options->rows.empty()) {
-          std::string csv = "position,row\n";
-          for (size_t i = 0; i < matched.rows.size(); ++i)
-            csv += fmt::format("{},{}\n", i + 1, matched.rows[i] + 1);
-          WriteOutput(invocation.output, options->rows, csv, kRowsMode, "the rows that match");
-        }
-        PrintResult(invocation.output,
-                    fmt::format("matching   {}\nparty      {}, with {}\nat         {}\nrecord     "
-                                "{}\nmatches    {} of {} rows\n",
-                                matched.matching, matched.party,
-                                study::Join(matched.partners) +
-                                    (matched.linker.empty() ? "" : ", by " + matched.linker),
-                                FormatUtc(matched.at), ToHex(matched.record),
-                                FormatCount(matched.rows.size()), FormatCount(matched.table_rows)),
-                    MatchedJson(matched, options->file).dump());
-        return kDone;
-      });
+  CLI::App* command =
+      AddCommand(&match, "show", "match show", "Show the result of a matching to its owner",
+                 invocation, [&invocation, options] {
+                   run::RequireOwnersResult(options->file);
+                   const run::MatchedRows matched = run::LoadMatchedRows(options->file);
+                   if (!options->rows.empty()) {
+                     WriteOutput(invocation.output, options->rows, RowsCsv(matched), kRowsMode,
+                                 "the rows that match");
+                   }
+                   PrintResult(invocation.output, ShownText(matched),
+                               MatchedJson(matched, options->file).dump());
+                   return kDone;
+                 });
   command->add_option("FILE", options->file, "NAME.matched, of partita match run")->required();
   AddNewFile(*command, invocation, "--rows", options->rows,
-             "Write which rows of the table match, in the common order, to this file (readable by "
-             "its owner only)");
+             "Write which rows of the table match, in the common order, or at which positions rows "
+             "are, to this file (readable by its owner only)");
 }
 
 void AddMatchPast(CLI::App& match, Invocation& invocation) {

@@ -12,6 +12,11 @@
 namespace partita::cli {
 
 uint64_t TotalOf(const std::vector<uint64_t>& counts);
+// "matched-ids", "hidden"; and of the latter "exact", "nobody", as files have them.
+std::string LevelName(match::Level level);
+std::string CountName(match::Level level);
+// Rows of the table that have a position.
+uint64_t PresentIn(const run::MatchedRows& matched);
 // file: where it lies.
 Json MatchedJson(const run::MatchedRows& matched, const std::filesystem::path& file);
 

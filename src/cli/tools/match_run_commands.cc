@@ -33,9 +33,10 @@ struct MatchRunCommand : MatchParty {
 
 std::string MatchSection(const run::MatchedRows& matched) {
   std::string section = fmt::format(
-      "[[rows]]\nname = \"matched\"\ncount = {}\n[rows.match]\nlevel = \"matched-ids\"\nmatching = "
+      "[[rows]]\nname = \"matched\"\ncount = {}\n[rows.match]\nlevel = \"{}\"\nmatching = "
       "\"{}\"\nrecord = \"{}\"\n",
-      matched.rows.size(), matched.matching, ToHex(matched.record));
+      matched.rows.size(), LevelName(matched.level), matched.matching, ToHex(matched.record));
+  if (matched.hidden()) section += fmt::format("count = \"{}\"\n", CountName(matched.level));
   if (!matched.linker.empty()) section += fmt::format("linker = \"{}\"\n", matched.linker);
   return section;
 }
@@ -49,14 +50,31 @@ std::string PassCounts(const run::MatchingFile& file, const std::vector<uint64_t
   return text;
 }
 
+std::string FoundText(const run::MatchingFile& file, const run::MatchedRows& matched) {
+  if (matched.hidden()) {
+    const std::string found =
+        matched.counts.empty()
+            ? "how many people are in all lists only " + matched.linker + " knows"
+            : fmt::format("{} people are in the lists of {} and of {}",
+                          FormatCount(TotalOf(matched.counts)), matched.party,
+                          study::Join(matched.partners));
+    return fmt::format(
+        "{}\nwhich of the {} rows here have a match no holder knows; {} of them have a "
+        "place among {} positions\n",
+        found, FormatCount(matched.table_rows), FormatCount(PresentIn(matched)),
+        FormatCount(matched.rows.size()));
+  }
+  return fmt::format("{} rows of {} match rows of {}; {} of the {} rows here do not\n",
+                     FormatCount(matched.rows.size()), matched.party, study::Join(matched.partners),
+                     FormatCount(matched.table_rows - matched.rows.size()),
+                     FormatCount(matched.table_rows)) +
+         PassCounts(file, matched.counts);
+}
+
 std::string MatchedText(const run::MatchingFile& file, const run::MatchingOutcome& outcome,
                         const fs::path& result) {
   const run::MatchedRows& matched = outcome.matched;
-  std::string text = fmt::format(
-      "{} rows of {} match rows of {}; {} of the {} rows here do not\n",
-      FormatCount(matched.rows.size()), matched.party, study::Join(matched.partners),
-      FormatCount(matched.table_rows - matched.rows.size()), FormatCount(matched.table_rows));
-  text += PassCounts(file, matched.counts);
+  std::string text = FoundText(file, matched);
   text += fmt::format(
       "record (the same at {})\n  {}\nwrote {}: keep it beside the table, for its owner "
       "only\n\nFor "
@@ -87,6 +105,8 @@ void PrintLinked(const OutputOptions& output, const run::MatchingFile& file,
                    {"at", FormatUtc(matched.at)},
                    {"record", nullptr},
                    {"table_rows", nullptr},
+                   {"level", LevelName(matched.level)},
+                   {"positions", nullptr},
                    {"matches", TotalOf(matched.counts)},
                    {"matches_by_pass", matched.counts},
                    {"file", nullptr}}

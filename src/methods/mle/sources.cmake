@@ -102,6 +102,7 @@ list(APPEND cold_method_sources
   mle/study/selectors.cc
   mle/study/study.cc
   mle/study/supported.cc
+  mle/study/supported_hidden.cc
   mle/study/supported_missing.cc
   mle/study/variables.cc
   mle/templates.cc

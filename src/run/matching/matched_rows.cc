@@ -12,7 +12,7 @@
 namespace partita::run {
 namespace {
 
-const crypto::StateKind kMatchedKind = {"partita matched rows 3", "the result of a matching",
+const crypto::StateKind kMatchedKind = {"partita matched rows 4", "the result of a matching",
                                         "match again, or bring it back from a backup"};
 constexpr size_t kMaxMatchedName = 64;
 constexpr size_t kShownRecord = 16;
@@ -39,20 +39,27 @@ void ReadMatched(ByteReader& in, MatchedRows& matched) {
   matched.commitment = TakeDigest(in);
   matched.salt.Expose() = TakeDigest(in);
   matched.table_rows = in.U64();
+  const uint8_t level = in.U8();
+  if (level > static_cast<uint8_t>(match::Level::kHiddenNobody))
+    throw crypto::DamagedState(kMatchedKind);
+  matched.level = static_cast<match::Level>(level);
   for (uint64_t left = in.U64(); left > 0; --left) matched.counts.push_back(in.U64());
   for (uint64_t left = in.U64(); left > 0; --left) matched.rows.push_back(in.U32());
 }
 
-// Every row of the table at most once, and as many as there are matches.
+// Every row of the table at most once; and as many as there are matches, but at level hidden.
 bool HasSense(const MatchedRows& matched) {
   if (matched.table_rows > kMostMatchedRows) return false;
   std::vector<bool> seen(matched.table_rows, false);
   for (const uint32_t row : matched.rows) {
+    if (matched.hidden() && row == match::kNoRow) continue;
     if (row >= seen.size() || seen[row]) return false;
     seen[row] = true;
   }
   uint64_t count = 0;
   for (const uint64_t of_pass : matched.counts) count += of_pass;
+  if (matched.level == match::Level::kHiddenNobody) return matched.counts.empty();
+  if (matched.hidden()) return matched.counts.size() == 1 && count <= matched.table_rows;
   return count == matched.rows.size();
 }
 
@@ -70,6 +77,7 @@ crypto::Digest RecordDigest(const MatchingRecord& record) {
   for (const crypto::Digest& commitment : record.commitments) hash.Update(commitment);
   hash.U64(record.minimum).U64(record.counts.size());
   for (const uint64_t count : record.counts) hash.U64(count);
+  if (record.positions > 0) hash.Field("hidden").U64(record.positions);
   return hash.Update(record.common).Finish();
 }
 
@@ -89,6 +97,7 @@ Bytes EncodeMatchedRows(const MatchedRows& matched) {
   out.Raw(matched.commitment);
   out.Raw(matched.salt.Expose());
   out.U64(matched.table_rows);
+  out.U8(static_cast<uint8_t>(matched.level));
   out.U64(matched.counts.size());
   for (const uint64_t count : matched.counts) out.U64(count);
   out.U64(matched.rows.size());

@@ -1,5 +1,5 @@
 // The result of a matching at one of its holders: which of its rows match, in the order that is
-// common to all. It lies beside the table, TABLE_FOLDER/MATCHING.matched, readable by its owner only,
+// common to all; level hidden: at which positions of the common order its rows stand. It lies beside the table, TABLE_FOLDER/MATCHING.matched, readable by its owner only,
 // and is what studies with `[rows.match]` take their rows from.
 //
 // Bound to what it came from: `record` is a digest that all holders have the same of, over the
@@ -19,6 +19,7 @@
 #include "crypto/hash.h"
 #include "crypto/random.h"
 #include "match/key_list.h"
+#include "match/level.h"
 
 namespace partita::run {
 
@@ -34,8 +35,13 @@ struct MatchedRows {
   crypto::Digest commitment{};  // to the table's keys, under the salt
   crypto::Key salt;
   uint64_t table_rows = 0;
-  std::vector<uint64_t> counts;  // of matches, by pass
-  std::vector<uint32_t> rows;    // of the table, from 0, in the common order
+  match::Level level = match::Level::kMatchedIds;
+  // Of matches, by pass; level hidden: of all passes together (kHiddenExact), or none.
+  std::vector<uint64_t> counts;
+  // Of the table, from 0, in the common order; level hidden: by position, match::kNoRow where this
+  // holder has none.
+  std::vector<uint32_t> rows;
+  bool hidden() const { return match::IsHidden(level); }
 };
 
 // Beside the table.
@@ -48,6 +54,7 @@ struct MatchingRecord {
   std::vector<crypto::Digest> commitments;  // by party
   uint64_t minimum = 0;
   std::vector<uint64_t> counts;
+  uint64_t positions = 0;  // level hidden; else 0
 };
 crypto::Digest RecordDigest(const MatchingRecord& record);
 

@@ -49,6 +49,12 @@ MadeApproval MakeMatchingApproval(const MatchingFile& file, const study::Approva
   }
   approval.disclosure = terms.disclosure;
   approval.disclosure.min_rows = request.minimum.value_or(terms.disclosure.min_rows);
+  if (file.level == match::Level::kHiddenNobody && approval.disclosure.min_rows > 0) {
+    throw Error(ErrorCode::kUsage,
+                "nobody tests a minimum where nobody learns the number of matches "
+                "(count = \"nobody\")",
+                "leave it out; ask for more rows in the studies (min_rows)");
+  }
   if (approval.disclosure.min_rows < file.minimum ||
       approval.disclosure.min_rows > kMostMatchedRows) {
     throw Error(ErrorCode::kUsage,

@@ -25,8 +25,9 @@ constexpr size_t kFewestHolders = 2, kMostHolders = 5;
 constexpr int64_t kMostDigits = 40;
 constexpr size_t kMostMissingCodes = 32;
 
-const std::vector<std::string> kMatchingKeys = {
-    "matching", "name", "title", "keys", "duplicates", "faulty", "minimum", "column", "party"};
+const std::vector<std::string> kMatchingKeys = {"matching",   "name",   "title",   "keys",
+                                                "duplicates", "faulty", "minimum", "level",
+                                                "count",      "column", "party"};
 const std::vector<std::string> kColumnKeys = {"name",   "rule",         "marks",  "punctuation",
                                               "length", "check",        "format", "country",
                                               "trunk",  "missing_codes"};
@@ -231,8 +232,36 @@ MatchingParty ReadHolder(const TableReader& reader, const std::string& name,
   return party;
 }
 
-uint64_t ReadMinimum(const TableReader& root) {
+match::Level ReadLevel(const TableReader& root) {
+  const auto level = root.OptionalText("level");
+  const bool hidden = level && root.Choice(*level, "level", {"matched-ids", "hidden"}) == "hidden";
+  if (!root.Has("count")) return hidden ? match::Level::kHiddenExact : match::Level::kMatchedIds;
+  if (!hidden) {
+    root.Fail(root.PositionOf("count"), "'count' is for level \"hidden\"",
+              "remove it: with \"matched-ids\" each holder learns which of its rows match, and so "
+              "how many");
+  }
+  if (!root.IsText("count")) {
+    root.Fail(root.PositionOf("count"),
+              "'count' is \"exact\" or \"nobody\"; noise on the number of matches is not there",
+              "write count = \"nobody\", if no holder may learn how many match");
+  }
+  const bool exact =
+      root.Choice(*root.OptionalText("count"), "count", {"exact", "nobody"}) == "exact";
+  return exact ? match::Level::kHiddenExact : match::Level::kHiddenNobody;
+}
+
+uint64_t ReadMinimum(const TableReader& root, match::Level level) {
   const auto minimum = root.OptionalInteger("minimum");
+  if (level == match::Level::kHiddenNobody) {
+    if (minimum) {
+      root.Fail(minimum->position,
+                "'minimum' is not for count = \"nobody\": whether it is reached would tell of the "
+                "number of matches",
+                "remove it; min_rows of a study is tested on shares before anything opens");
+    }
+    return 0;
+  }
   if (!minimum) return kUsualMinimum;
   if (minimum->value < 1 || static_cast<uint64_t>(minimum->value) > kMostMatchedRows) {
     root.Fail(minimum->position, fmt::format("'minimum' must be from 1 to {}", kMostMatchedRows),
@@ -283,7 +312,8 @@ MatchingFile ParseMatchingFile(std::string text, std::string file_name) {
   match::KeySpec spec;
   spec.duplicates = ReadUnusable(root, "duplicates");
   spec.faulty = ReadUnusable(root, "faulty");
-  file.minimum = ReadMinimum(root);
+  file.level = ReadLevel(root);
+  file.minimum = ReadMinimum(root, file.level);
   ReadColumns(root, spec);
   ReadPasses(root, spec);
   ReadParties(root, spec, file);

@@ -6,6 +6,8 @@
 //   duplicates = "refuse"                   # or "leave-out"
 //   faulty = "refuse"                       # cells that do not fit their rule; or "leave-out"
 //   minimum = 100                           # fewer matches of the first pass: nobody links a row
+//   level = "matched-ids"                   # or "hidden": no holder learns which rows match
+//   count = "exact"                         # of level hidden: or "nobody" learns how many match
 //
 //   [[column]]
 //   name = "born"
@@ -33,6 +35,7 @@
 
 #include "base/progress.h"
 #include "match/key_list.h"
+#include "match/level.h"
 
 namespace partita::run {
 
@@ -51,11 +54,13 @@ struct MatchingFile {
   std::string file_name;
   std::string text;  // the exact bytes, for hashing
   std::string name, title;
-  uint64_t minimum = kUsualMinimum;
+  uint64_t minimum = kUsualMinimum;  // 0: of level kHiddenNobody, where nobody tests one
+  match::Level level = match::Level::kMatchedIds;
   std::vector<MatchingParty> parties;  // the holders, two to five
   std::string linker;                  // empty: none, and two holders
 
   bool linked() const { return !linker.empty(); }
+  bool hidden() const { return match::IsHidden(level); }
   // Of all who take part, in the order of the channel: the holders, and then the linker.
   std::vector<std::string> Names() const;
 };

@@ -178,6 +178,15 @@ MatchingPlan PlanMatching(const MatchingFile& file) {
                 "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys, or "
                 "write a matching file for every two of them");
   }
+  if (!file.linked() && file.hidden()) {
+    throw Error(
+        ErrorCode::kBadInput,
+        file.file_name +
+            " asks for level \"hidden\" and names no linker; without one two "
+            "holders learn which of their rows match",
+        "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys, or write "
+        "level = \"matched-ids\"");
+  }
   MatchingPlan plan;
   const match::KeySpec& keys = file.parties[0].keys;
   plan.unicode = match::UnicodeVersion();
@@ -207,6 +216,7 @@ match::LinkedJoinTask LinkTaskOf(const MatchingFile& file) {
   for (const MatchingParty& holder : file.parties) task.bounds.push_back(holder.rows);
   task.passes = file.parties[0].keys.passes.size();
   task.minimum = file.minimum;
+  task.level = file.level;
   return task;
 }
 

@@ -68,7 +68,8 @@ MatchingFound MatchPasses(net::Channel& channel, const MatchingTask& task,
 MatchingFound MatchByLinker(net::Channel& channel, const MatchingTask& task,
                             crypto::RandomSource& random) {
   match::LinkedJoinTask link = LinkTaskOf(*task.file);
-  link.minimum = task.minimum;
+  // Where nobody tests a minimum an approval cannot ask for one.
+  link.minimum = link.level == match::Level::kHiddenNobody ? 0 : task.minimum;
   link.session = crypto::Sha256().Field("partita matching linked").Update(task.session).Finish();
   link.progress = task.progress;
   channel.BeginPhase(kLinkPhase);

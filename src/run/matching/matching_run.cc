@@ -106,9 +106,9 @@ void MatchOverChannel(const MatchingFile& file, const MatchingInput& input,
   matched.counts = std::move(found.counts);
   matched.rows = std::move(found.rows);
   matched.common = found.common;
-  matched.record =
-      RecordDigest({terms.agreement_hash, terms.plan_hash, session.run_id, matched.common,
-                    session.commitments, outcome.minimum, matched.counts});
+  matched.record = RecordDigest({terms.agreement_hash, terms.plan_hash, session.run_id,
+                                 matched.common, session.commitments, outcome.minimum,
+                                 matched.counts, file.hidden() ? matched.rows.size() : 0});
   ConfirmFinish(channel, file.parties.size(), {matched.record.begin(), matched.record.end()});
   outcome.traffic = channel.traffic();
 }
@@ -169,6 +169,7 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
   for (const Partner& partner : PartnersOf(file, input.party, input.fingerprints))
     matched.partners.push_back(partner.name);
   matched.linker = file.linker;
+  matched.level = file.level;
   matched.file_text = file.text;
   matched.separator = input.separator;
   matched.at = NowUtc();

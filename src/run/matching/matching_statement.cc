@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text_table.h"
+#include "run/matching/matching_plan.h"
 #include "study/file/text.h"
 
 namespace partita::run {
@@ -75,6 +76,87 @@ std::vector<std::string> NotPreventedOfTwo(const MatchingFile& file) {
 
 // ---- with a linker
 
+bool CountIsOpen(const MatchingFile& file) { return file.level == match::Level::kHiddenExact; }
+
+std::vector<std::string> HiddenFromHolder(const MatchingFile& file, size_t party) {
+  const uint64_t all = LinkTaskOf(file).Positions(0);
+  std::vector<std::string> learns;
+  if (CountIsOpen(file)) {
+    learns.push_back(
+        fmt::format("how many people are in all lists, all passes together, if at least {} are; "
+                    "with fewer, that they are fewer",
+                    FormatCount(file.minimum)));
+  } else {
+    learns.emplace_back("nothing of how many people are in all lists, nor whether anybody is");
+  }
+  learns.push_back(fmt::format(
+      "not which of its own rows match: each gets a position that is drawn out of {}{}, "
+      "and what stands there of other lists nobody but the linker knows",
+      CountIsOpen(file) ? "at most " : "", FormatCount(all)));
+  learns.push_back(
+      fmt::format("no key and no row of {}, not how long a list is, and not who is in "
+                  "some of the lists only",
+                  OtherHolders(file, party)));
+  learns.push_back(fmt::format(
+      "{}when and for how many runs each other party approved, and if one stops, a reason out of a "
+      "fixed list",
+      CountIsOpen(file) ? "the minimum that each other party asks for, " : ""));
+  return learns;
+}
+
+std::vector<std::string> NotPreventedOfHidden(const MatchingFile& file) {
+  std::vector<std::string> sentences = {
+      fmt::format(
+          "Which rows match stays hidden as long as {0} tells nobody: {0} and any one holder "
+          "together know which of that holder's rows are in all lists, and can try any key "
+          "against the lists of all others, since that holder has the key of the pseudonyms. "
+          "Let no holder govern the linker.",
+          file.linker),
+      std::string(
+          "A linker that matches wrongly is not noticed: it can leave out matches, join rows "
+          "of different people, and so choose whose rows a study is about. No holder can see "
+          "which rows were joined."),
+      std::string("A holder that keeps back its last messages, or a linker that answers one holder "
+                  "and not another, leaves others without a result.")};
+  if (CountIsOpen(file)) {
+    sentences.emplace_back(
+        "Nothing proves that a list is genuine: who lists people of whom it knows whether they are "
+        "in "
+        "all other lists, and one more, learns from the number of matches whether that one is, if "
+        "the "
+        "minimum is reached. That there are fewer than the minimum can be made up by the linker, "
+        "and "
+        "by a holder with a list of nobody.");
+  } else {
+    sentences.emplace_back(
+        "Nothing proves that a list is genuine, and nothing is tested of the number of matches: a "
+        "study of these rows opens what its plan lists, which can be the number of rows, and tests "
+        "its min_rows on shares if its results are exact.");
+  }
+  sentences.emplace_back(
+      "Every column of a key can be guessed: who knows the rest of a person's key and lists one "
+      "value "
+      "of one column learns from what opens, here or in a study, whether all other tables have it "
+      "for "
+      "that person. Name no column of which that must not become known.");
+  sentences.push_back(fmt::format(
+      "Two matchings whose lists differ in one person, each followed by an exact study{}, tell "
+      "whether that person is in all other lists, and its values. No holder can see by how many "
+      "people two joins differ: every holder keeps a record of past matchings of its lists, with a "
+      "limit.",
+      CountIsOpen(file) ? ", or the two numbers of matches" : ""));
+  if (CountIsOpen(file)) {
+    sentences.emplace_back(
+        "A study of these rows names the number of positions, which tells the number of matches to "
+        "everybody who gets the study file.");
+  }
+  sentences.emplace_back(
+      "That these parties match lists, when, how long the lists are at most, and how many passes "
+      "there are is seen by whoever watches the network. The messages have the same sizes whatever "
+      "matches.");
+  return sentences;
+}
+
 std::vector<std::string> LearnsOfHolder(const MatchingFile& file, size_t party) {
   std::vector<std::string> learns = {
       fmt::format("which of its own rows are in all lists, if at least {} are, all passes "
@@ -94,14 +176,18 @@ std::vector<std::string> LearnsOfLinker(const MatchingFile& file) {
   std::vector<std::string> bounds;
   for (const MatchingParty& holder : file.parties)
     bounds.push_back(fmt::format("{} of {}", FormatCount(holder.rows), holder.name));
-  return {fmt::format("no key: pseudonyms under a key that it does not have, of lists in random "
-                      "order that are padded to as many rows as are declared ({})",
-                      study::Join(bounds)),
-          "which rows of different lists have one key, in each pass, as numbers of rows in random "
-          "order; so how many people are in every choice of the lists, by which passes, and how "
-          "passes hang together, whatever the minimum",
-          "the minimum that each holder asks for, when and for how many runs it approved, and if "
-          "one stops, a reason out of a fixed list"};
+  return {
+      fmt::format("no key: pseudonyms under a key that it does not have, of lists in random "
+                  "order that are padded to as many rows as are declared ({})",
+                  study::Join(bounds)),
+      "which rows of different lists have one key, in each pass, as numbers of rows in random "
+      "order; so how many people are in every choice of the lists, by which passes, and how "
+      "passes hang together, whatever the minimum",
+      fmt::format("{}when and for how many runs each holder approved, and if one stops, a reason "
+                  "out of a fixed list",
+                  file.level == match::Level::kHiddenNobody
+                      ? ""
+                      : "the minimum that each holder asks for, ")};
 }
 
 std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
@@ -148,11 +234,13 @@ std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
 
 std::vector<std::string> MatchingLearns(const MatchingFile& file, size_t party) {
   if (!file.linked()) return LearnsOfTwo(file, party);
-  return party < file.parties.size() ? LearnsOfHolder(file, party) : LearnsOfLinker(file);
+  if (party == file.parties.size()) return LearnsOfLinker(file);
+  return file.hidden() ? HiddenFromHolder(file, party) : LearnsOfHolder(file, party);
 }
 
 std::vector<std::string> MatchingNotPrevented(const MatchingFile& file) {
-  return file.linked() ? NotPreventedWithLinker(file) : NotPreventedOfTwo(file);
+  if (!file.linked()) return NotPreventedOfTwo(file);
+  return file.hidden() ? NotPreventedOfHidden(file) : NotPreventedWithLinker(file);
 }
 
 std::string MatchingAim(const MatchingFile& file) {
@@ -162,6 +250,13 @@ std::string MatchingAim(const MatchingFile& file) {
         "{} find which of their rows are the same person. Level matched-ids: each learns which of "
         "its own rows match.",
         holders);
+  }
+  if (file.hidden()) {
+    return fmt::format(
+        "{} put rows of the same person at one position of a common order, by pseudonyms that {} "
+        "compares. Level hidden: no holder learns which of its rows match{}. Studies of these rows "
+        "use those at whose position all holders have a row, without showing which they are.",
+        holders, file.linker, CountIsOpen(file) ? "; all learn how many do" : ", or how many");
   }
   return fmt::format(
       "{} find which of their rows are the same person, by pseudonyms that {} compares. Level "

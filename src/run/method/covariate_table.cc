@@ -13,7 +13,7 @@ constexpr double kContinuousBits = 10;  // by convention
 // Patterns are written as a number up to here, then as a power of two.
 constexpr double kMostWrittenBits = 20;
 
-// Rows of each block that take part at least.
+// Rows of each block that take part at least. Of positions of hidden rows nobody knows how many do.
 std::vector<double> LeastRows(const Study& study, bool rows_left_out) {
   const std::vector<data::RowBlock>& blocks = study.partition.blocks;
   const std::optional<uint64_t> total = study.partition.TotalRows();
@@ -22,7 +22,7 @@ std::vector<double> LeastRows(const Study& study, bool rows_left_out) {
     const double share = total ? static_cast<double>(*block.count) / static_cast<double>(*total)
                                : 1.0 / static_cast<double>(blocks.size());
     const double promised = static_cast<double>(study.file.disclosure.min_rows) * share;
-    const bool declared = total && !rows_left_out;
+    const bool declared = total && !rows_left_out && !block.hidden;
     rows.push_back(declared ? static_cast<double>(*block.count) : promised);
   }
   return rows;

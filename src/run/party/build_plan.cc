@@ -275,6 +275,13 @@ std::string RowOrderClause(const Study& study, const match::SharedBlock& block, 
     return fmt::format("whether the ordered row lists of block {} are equal at its holders",
                        block.name);
   }
+  if (match->hidden) {
+    return fmt::format(
+        "from the matching '{}', before this study, positions of its own rows of block {}, but not "
+        "at which of them all holders have a row{}; and whether every two bring the result of the "
+        "same matching",
+        match->matching, block.name, match->count_open ? ", only how many there are" : "");
+  }
   std::vector<std::string> others;
   for (const size_t holder : block.holders) {
     if (holder != party) others.push_back(study.parties[holder].name);
@@ -310,11 +317,41 @@ void AddLinker(const Study& study, const std::string& linker, study::Plan& plan)
                     : ""));
 }
 
-// Level matched-ids, of every block that is matched.
+std::string HiddenClause(const Study& study, const match::SharedBlock& block,
+                         const study::RowMatch& match) {
+  const auto is_block = [&](const data::RowBlock& rows) { return rows.name == block.name; };
+  const auto& blocks = study.partition.blocks;
+  const auto found = std::find_if(blocks.begin(), blocks.end(), is_block);
+  return fmt::format(
+      "Block {} has {} positions, by the matching '{}' (record {}...), at the level hidden: rows "
+      "of "
+      "one person stand at one position, and those at which all holders have a row take part. "
+      "Which "
+      "these are no holder knows, if {} tells nobody; every holder shares which positions it has "
+      "with "
+      "the others as numbers that nobody can read. {}",
+      block.name, *found->count, match.matching, ToHex(match.record).substr(0, 16), match.linker,
+      match.count_open
+          ? "How many people match follows from the number of positions and the matching file."
+          : "How many people match the number of positions does not say; what this study opens "
+            "may.");
+}
+
+// The level of every block that is matched.
 void AddMatchings(const Study& study, study::Plan& plan) {
   for (const match::SharedBlock& block : study.shared_blocks) {
     const study::RowMatch* match = MatchOfBlock(study, block.name);
     if (match == nullptr) continue;
+    if (match->hidden) {
+      plan.assumptions.push_back(HiddenClause(study, block, *match));
+      plan.assumptions.push_back(
+          "Exact results of joins that differ by few people show these people. By how many two "
+          "matchings of a list differ in their joins no holder can see, nor how many of the rows "
+          "that "
+          "a condition leaves out match.");
+      AddLinker(study, match->linker, plan);
+      continue;
+    }
     plan.assumptions.push_back(fmt::format(
         "The rows of block {} are those that were found in {} lists by the matching '{}' (record "
         "{}...), at the level matched-ids: its holders know which of their own rows these are, and "

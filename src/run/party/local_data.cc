@@ -66,6 +66,18 @@ MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t p
                 "write the linker into [rows.match] as partita match run printed it: the plan says "
                 "what it learnt");
   }
+  const match::Level level = !match.hidden      ? match::Level::kMatchedIds
+                             : match.count_open ? match::Level::kHiddenExact
+                                                : match::Level::kHiddenNobody;
+  if (matched.level != level) {
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("{} is of a matching at another level, or with another count, than the "
+                    "study says",
+                    file.string()),
+        "write level and count into [rows.match] as partita match run printed them: the plan "
+        "says what they mean");
+  }
   if (matched.record != match.record) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} is of another matching than the study names: its record begins {}, "
@@ -78,14 +90,28 @@ MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t p
   return matched;
 }
 
+static_assert(match::kNoRow == data::kAbsentRow);
+
+// Which of the table's rows are among them.
+std::vector<bool> RecordsOf(const std::vector<uint32_t>& rows, uint64_t table_rows) {
+  std::vector<bool> records(table_rows, false);
+  for (const uint32_t row : rows) {
+    if (row != match::kNoRow) records[row] = true;
+  }
+  return records;
+}
+
 // Rows of a table as rows of the table that has no others.
 std::vector<uint32_t> AmongThemselves(const std::vector<uint32_t>& rows, uint64_t table_rows) {
   std::vector<uint32_t> rank(table_rows, 0);
-  for (const uint32_t row : rows) rank[row] = 1;
+  for (const uint32_t row : rows) {
+    if (row != match::kNoRow) rank[row] = 1;
+  }
   std::exclusive_scan(rank.begin(), rank.end(), rank.begin(), uint32_t{0});
   std::vector<uint32_t> order;
   order.reserve(rows.size());
-  for (const uint32_t row : rows) order.push_back(rank[row]);
+  for (const uint32_t row : rows)
+    order.push_back(row == match::kNoRow ? data::kAbsentRow : rank[row]);
   return order;
 }
 
@@ -106,8 +132,7 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   std::vector<bool> records;
   if (of_block.match != nullptr) {
     matched = LoadMatched(study, of_block, party, path);
-    records.assign(matched.table_rows, false);
-    for (const uint32_t row : matched.rows) records[row] = true;
+    records = RecordsOf(matched.rows, matched.table_rows);
     csv.records = &records;
   }
   data::SnapshotHasher snapshot(salt);
@@ -138,9 +163,13 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   std::vector<uint32_t> order;
   if (of_block.match != nullptr) {
     RequireSameKeys(matched, path, progress);
-    if (matched.rows.size() != contents.table.num_rows) {
+    const auto wanted = static_cast<size_t>(std::count(records.begin(), records.end(), true));
+    if (wanted != contents.table.num_rows) {
       throw Error(ErrorCode::kBadData, path.string() + " changed while it was read", "start again");
     }
+    if (wanted == 0)
+      throw Error(ErrorCode::kBadData, path.string() + " has no row with a key",
+                  "nothing of it takes part: look at partita match check");
     order = AmongThemselves(matched.rows, matched.table_rows);
     local.matched = std::move(matched.rows);
   }

@@ -18,7 +18,7 @@ struct LocalData {
   data::Holding holding;
   data::Snapshot snapshot;
   match::BlockDigests row_order;
-  // Of a party whose block is matched: rows of its table, in the common order.
+  // Of a party whose block is matched: rows of its table, in the common order (MatchedRows::rows).
   std::vector<uint32_t> matched;
   std::unique_ptr<MethodRows> method;
   OwnRows rows;

@@ -24,6 +24,23 @@ struct TableRecord {
   std::string key, block;
 };
 
+// What sets of rows begin with of which nobody knows which match: no digest, and then one that stands
+// for their matching.
+constexpr uint64_t kHiddenSet = 1;
+
+bool IsHiddenSet(const std::vector<uint64_t>& set) {
+  return !set.empty() && set.front() == kHiddenSet;
+}
+
+// Of rows.
+bool HaveCommon(std::span<const uint64_t> a, std::span<const uint64_t> b) {
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j] && a[i] != kHiddenSet) return true;
+    a[i] < b[j] ? ++i : ++j;
+  }
+  return false;
+}
+
 uint64_t FirstBytes(const crypto::Digest& digest) {
   uint64_t value = 0;
   for (size_t i = 0; i < sizeof value; ++i) value |= uint64_t{digest[i]} << (8 * i);
@@ -88,6 +105,12 @@ const study::RowMatch* MatchOf(const Study& study, const data::Holding& holding)
   throw Error(ErrorCode::kBadData, "the table changed while it was read", "start again");
 }
 
+uint64_t HiddenMatching(const study::RowMatch& match, const crypto::Key& key) {
+  crypto::Sha256 hash;
+  hash.Field(key.Expose()).Field("hidden matching").Update(match.record);
+  return FirstBytes(hash.Finish());
+}
+
 // In the common order: of what was matched, whatever other columns the table has meanwhile, and of the
 // records, whatever they were matched by.
 std::vector<std::vector<uint64_t>> MatchedDigests(const study::RowMatch& match,
@@ -102,6 +125,11 @@ std::vector<std::vector<uint64_t>> MatchedDigests(const study::RowMatch& match,
   if (list.texts.size() != records.size()) ThrowTableChanged();
   std::vector<uint64_t> by_keys, by_records;
   for (const uint32_t row : matched.rows) {
+    if (row == match::kNoRow) {  // no holder chooses what it has not
+      by_keys.push_back(0);
+      by_records.push_back(0);
+      continue;
+    }
     crypto::Sha256 hash;
     hash.Field(key.Expose()).Field("matched").Update(list.texts[row]);
     by_keys.push_back(FirstBytes(hash.Finish()));
@@ -165,6 +193,7 @@ RowSets::RowSets(std::filesystem::path file, crypto::RandomSource& random)
 void RowSets::Require(const Study& study, size_t party, const LocalData& local,
                       const std::filesystem::path& data) {
   asked_.clear();
+  matching_ = 0;
   const std::vector<std::vector<uint8_t>> sets = study.ExactRowSets(*local.method, local.holding);
   if (sets.empty()) return;
   party_ = study.parties[party].name;
@@ -176,10 +205,13 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     kept_ = true;
   }
   const std::vector<std::vector<uint64_t>> ways = DigestsOf(study, local, data, key_);
+  const study::RowMatch* match = MatchOf(study, local.holding);
+  if (match != nullptr && match->hidden) matching_ = HiddenMatching(*match, key_);
   for (const std::vector<uint8_t>& chosen : sets) {
     std::vector<RowDigests>& asked = asked_.emplace_back();
     for (const std::vector<uint64_t>& digests : ways) {
       RowDigests& set = asked.emplace_back();
+      if (matching_ != 0) set = {kHiddenSet, matching_};
       for (size_t r = 0; r < digests.size(); ++r) {
         if (chosen[r] != 0) set.push_back(digests[r]);
       }
@@ -242,6 +274,22 @@ void RowSets::Write() const {
   crypto::WriteState(file_, crypto::EncodeState(kRowSetsKind, {}, content.Take()));
 }
 
+// Of two matchings of which one hides its join nobody knows by how many people the joins differ.
+void RowSets::RequireComparable(const RowDigests& set, const RowDigests& served) const {
+  const bool hidden = IsHiddenSet(set) || IsHiddenSet(served);
+  const bool same = IsHiddenSet(set) && std::binary_search(served.begin(), served.end(), matching_);
+  if (!hidden || same || !HaveCommon(set, served)) return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("party {} has served rows of this table in another matching than this "
+                          "study's, and which of them match is hidden: exact results of both could "
+                          "show the people that are in one alone, and how few these are nobody can "
+                          "see",
+                          party_),
+              fmt::format("use the matching of before, for all studies of this table; what was "
+                          "served is in {}",
+                          file_.string()));
+}
+
 void RowSets::RequireApart() const {
   const auto was_served = [this](const RowDigests& set) {
     return std::find(served_.begin(), served_.end(), set) != served_.end();
@@ -253,6 +301,7 @@ void RowSets::RequireApart() const {
   }
   for (const RowDigests* const set : anew) {
     for (const RowDigests& served : served_) {
+      RequireComparable(*set, served);
       const uint64_t apart = RowsApart(*set, served);
       if (apart == 0 || apart >= least_) continue;
       throw Error(

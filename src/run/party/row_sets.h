@@ -12,7 +12,10 @@
 //           missing cells if all rows have changed in between.
 // Rule      A set that differs from a served one by 1 to `least` - 1 rows, in any way to name them, is
 //           refused, to the eyes of its owner only; the same set, in any of them, is served again.
-//           Others learn that this party does not allow the run.
+//           Others learn that this party does not allow the run. Of rows of which nobody knows which
+//           match the holder's own at positions are kept: another set with any row in common is
+//           refused unless it is of the same matching, since nobody can see by how few people the
+//           two joins differ.
 // Recorded  Before the first message of the protocol: a run that ends early has been served. Only
 //           the owner can know that nothing opened, and may delete the file then. Of runs that
 //           begin at once the later one to record is held to what the earlier one serves.
@@ -56,12 +59,14 @@ class RowSets {
   bool Read();
   void Write() const;
   void RequireApart() const;
+  void RequireComparable(const RowDigests& set, const RowDigests& served) const;
 
   std::filesystem::path file_;
   crypto::Key key_;
   bool kept_ = false;  // the file is there, with the key
   std::string party_;
   uint64_t least_ = 0;
+  uint64_t matching_ = 0;  // of the rows asked for, if which of them match is hidden
   std::vector<RowDigests> served_;
   std::vector<std::vector<RowDigests>> asked_;  // of every set, by the ways to name its rows
 };

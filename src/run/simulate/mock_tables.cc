@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/files.h"
 #include "data/csv_reader.h"
 #include "match/key_list.h"
 #include "run/matching/matched_rows.h"
 #include "run/matching/matching_file.h"
+#include "run/rehearse/rehearsal.h"
 #include "study/file/toml_text.h"
 
 namespace partita::run {
@@ -31,6 +33,42 @@ const std::string& MockKeyColumn(const Study& study) {
   return study.row_columns.key.empty() ? mock : study.row_columns.key;
 }
 
+std::vector<std::string> HoldersOf(const Study& study, const std::string& block) {
+  std::vector<std::string> names;
+  for (const study::Party& party : study.parties) {
+    if (party.holder && std::find(party.rows.begin(), party.rows.end(), block) != party.rows.end())
+      names.push_back(party.name);
+  }
+  return names;
+}
+
+// Level hidden: every holder lacks the rows of another digit, as if they had no key there.
+bool Lacks(const std::string& key, size_t holder) {
+  return static_cast<size_t>(key.back() - '0') == holder;
+}
+bool AllHave(const std::string& key, size_t holders) {
+  for (size_t holder = 0; holder < holders; ++holder) {
+    if (Lacks(key, holder)) return false;
+  }
+  return true;
+}
+
+void HideMockRows(const Study& study, const study::RowBlock& block,
+                  const std::vector<std::string>& keys, MatchedRows& matched) {
+  const std::vector<std::string> holders = HoldersOf(study, block.name);
+  const auto own = static_cast<size_t>(std::find(holders.begin(), holders.end(), matched.party) -
+                                       holders.begin());
+  uint64_t everywhere = 0;
+  for (uint32_t& row : matched.rows) {
+    everywhere += AllHave(keys[row], holders.size()) ? 1 : 0;
+    if (Lacks(keys[row], own)) row = match::kNoRow;
+  }
+  matched.level =
+      block.match->count_open ? match::Level::kHiddenExact : match::Level::kHiddenNobody;
+  matched.counts.clear();
+  if (block.match->count_open) matched.counts = {everywhere};
+}
+
 // The first rows once more, with keys of this holder's own: so they are no copies of persons.
 std::string WithUnmatchedRows(const Study& study, const data::MockTable& table) {
   std::string csv = table.csv;
@@ -49,8 +87,9 @@ std::string WithUnmatchedRows(const Study& study, const data::MockTable& table) 
 }
 
 // What `partita match run` would have left.
-void WriteMockMatching(const Study& study, const study::RowMatch& match, size_t party,
+void WriteMockMatching(const Study& study, const study::RowBlock& block, size_t party,
                        const std::filesystem::path& table) {
+  const study::RowMatch& match = *block.match;
   MatchedRows matched;
   matched.matching = match.matching;
   matched.party = study.parties[party].name;
@@ -89,11 +128,35 @@ void WriteMockMatching(const Study& study, const study::RowMatch& match, size_t 
             [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
   matched.table_rows = list.report.rows;
   matched.counts = {matched.rows.size()};
+  if (match.hidden) HideMockRows(study, block, keys, matched);
   matched.commitment = match::CommitToKeys(list, matched.salt);
   const std::filesystem::path result = MatchedRowsPath(table, match.matching);
   const Bytes content = EncodeMatchedRows(matched);
   WriteNewFile(result, {reinterpret_cast<const char*>(content.data()), content.size()}, 0600,
                "the made-up result of a matching");
+}
+
+// Of rows whose matches are hidden, those that all holders have: what the clear is computed on.
+void KeepJoined(const Study& study, data::MockStudy& mock) {
+  std::map<std::string, size_t> holders;  // by hidden block
+  for (const study::RowBlock& block : study.file.blocks) {
+    if (block.match && block.match->hidden)
+      holders[block.name] = HoldersOf(study, block.name).size();
+  }
+  if (holders.empty()) return;
+  std::vector<size_t> joined;
+  for (size_t i = 0; i < mock.row_keys.size(); ++i) {
+    const auto hidden = holders.find(mock.row_blocks[i]);
+    if (hidden == holders.end() || AllHave(mock.row_keys[i], hidden->second)) joined.push_back(i);
+  }
+  mock.pooled = TakeRows(mock.pooled, joined);
+  std::vector<std::string> blocks, keys;
+  for (const size_t i : joined) {
+    blocks.push_back(mock.row_blocks[i]);
+    keys.push_back(mock.row_keys[i]);
+  }
+  mock.row_blocks = std::move(blocks);
+  mock.row_keys = std::move(keys);
 }
 
 }  // namespace
@@ -114,7 +177,9 @@ data::MockStudy MakeMockTables(const Study& study, uint64_t rows_per_block, uint
     if (block.matched && columns.key.empty()) columns.key = kMockKey;
     block.matched = false;
   }
-  return data::MakeMockStudy(study.file.dictionary, partition, columns, options);
+  data::MockStudy mock = data::MakeMockStudy(study.file.dictionary, partition, columns, options);
+  KeepJoined(study, mock);
+  return mock;
 }
 
 std::vector<std::filesystem::path> WriteMockTables(const Study& study, const data::MockStudy& mock,
@@ -128,8 +193,7 @@ std::vector<std::filesystem::path> WriteMockTables(const Study& study, const dat
     WriteNewFile(paths[table.party],
                  matched == nullptr ? table.csv : WithUnmatchedRows(study, table), 0644,
                  "the table");
-    if (matched != nullptr)
-      WriteMockMatching(study, *matched->match, table.party, paths[table.party]);
+    if (matched != nullptr) WriteMockMatching(study, *matched, table.party, paths[table.party]);
   }
   return paths;
 }

@@ -105,11 +105,20 @@ crypto::Digest ReadRecord(const TableReader& reader) {
 }
 
 std::optional<RowMatch> ReadMatch(const TableReader& block) {
-  const auto reader =
-      block.OptionalTable("match", {"level", "matching", "record", "linker"}, "[rows.match]");
+  const auto reader = block.OptionalTable(
+      "match", {"level", "matching", "record", "linker", "count"}, "[rows.match]");
   if (!reader) return std::nullopt;
-  reader->Choice(reader->Text("level", "level = \"matched-ids\""), "level", {"matched-ids"});
   RowMatch match;
+  match.hidden = reader->Choice(reader->Text("level", "level = \"matched-ids\""), "level",
+                                {"matched-ids", "hidden"}) == "hidden";
+  if (!match.hidden && reader->Has("count")) {
+    reader->Fail(reader->PositionOf("count"), "'count' of [rows.match] is for level \"hidden\"",
+                 "remove it; the number of rows stands in [[rows]]");
+  }
+  if (match.hidden) {
+    match.count_open = reader->Choice(reader->Text("count", "count = \"exact\""), "count",
+                                      {"exact", "nobody"}) == "exact";
+  }
   const LocatedText matching = reader->Text("matching", "matching = \"cohort-2026\"");
   CheckName(*reader, matching, kStudyName);
   match.matching = matching.value;
@@ -121,10 +130,16 @@ std::optional<RowMatch> ReadMatch(const TableReader& block) {
   return match;
 }
 
-// A matching is of whole tables; without a linker it is between two, and a holder does not link.
+// Hidden rows were linked. A matching is of whole tables; without a linker it is between two, and a holder does not link.
 void CheckMatch(const TableReader& root, const std::vector<Party>& parties, const RowBlock& block) {
   const size_t holders = CountHolders(parties, block.name);
   const bool linked = !block.match->linker.empty();
+  if (block.match->hidden && !linked) {
+    root.Fail(block.position,
+              "row block " + Quote(block.name) + " has level \"hidden\" and no linker",
+              "write the linker as partita match run printed it (linker = \"trust\"): without one "
+              "holders know which of their rows match");
+  }
   if (holders < 2 || holders > kMostMatchedParties || (holders > 2 && !linked)) {
     root.Fail(block.position,
               "row block " + Quote(block.name) + " is matched, and " + std::to_string(holders) +

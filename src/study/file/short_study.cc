@@ -30,9 +30,10 @@ std::string RowsText(const std::string& name, const std::optional<uint64_t>& cou
 }
 
 std::string MatchText(const RowMatch& match) {
-  std::string text = "[rows.match]\n" + Line("level", TomlText("matched-ids")) +
-                     Line("matching", TomlText(match.matching)) +
-                     Line("record", TomlText(ToHex(match.record)));
+  std::string text =
+      "[rows.match]\n" + Line("level", TomlText(match.hidden ? "hidden" : "matched-ids")) +
+      Line("matching", TomlText(match.matching)) + Line("record", TomlText(ToHex(match.record)));
+  if (match.hidden) text += Line("count", TomlText(match.count_open ? "exact" : "nobody"));
   return match.linker.empty() ? text : text + Line("linker", TomlText(match.linker));
 }
 

@@ -75,7 +75,8 @@ std::vector<std::string> VariablesThatMayLack(const DesignSpec& design) {
 data::Partition StudyPartition(const StudyFile& study, std::span<const Party> parties) {
   std::vector<data::RowBlock> blocks;
   for (const RowBlock& block : study.blocks)
-    blocks.push_back({block.name, block.count, block.match.has_value()});
+    blocks.push_back({block.name, block.count, block.match.has_value(),
+                      block.match.has_value() && block.match->hidden});
   std::vector<data::Holder> holders;
   for (size_t i = 0; i < parties.size(); ++i) {
     const Party& party = parties[i];

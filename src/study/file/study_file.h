@@ -48,12 +48,15 @@ struct Party {
   Position position;
 };
 
-// [rows.match] of a row block: its holders have unequal lists, were matched before the study (level
-// "matched-ids"), and bring the rows that match.
+// [rows.match] of a row block: its holders have unequal lists, were matched before the study, and
+// bring the rows that match (level "matched-ids"), or rows at positions of which nobody knows which
+// match (level "hidden").
 struct RowMatch {
   std::string matching;     // its name
   crypto::Digest record{};  // what all holders got from it
   std::string linker = {};  // who linked them; empty: two holders did without
+  bool hidden = false;
+  bool count_open = true;  // of level hidden: holders learnt how many match (count = "exact")
 };
 
 // One [[rows]]: a set of rows that is held as a whole. Without any there is one block "all".

@@ -10,6 +10,7 @@
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/sealed/analysis.h"
 #include "methods/mle/study/computations.h"
+#include "methods/mle/study/supported_hidden.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -30,7 +31,8 @@ double MomentBits(const MleStudy& study, const Computation& computation, const R
   const uint64_t n = computation.task.max_rows;
   double bits = 0;
   for (size_t c = 0; c < rows.cells.size(); ++c) {
-    if (c > 0) bits += privacy::CountBits(n);  // the rows of one cell count as n, which is public
+    // The rows of one cell count as n, which is public, but for hidden rows.
+    if (c > 0 || HasHiddenRows(study)) bits += privacy::CountBits(n);
     for (const size_t v : rows.release.variables) {
       if (!Opens(rows.release, c, v)) continue;
       const double steps = Steps(study, computation.variables[v]);

@@ -181,8 +181,10 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
       for (size_t v = 0; v < task.num_variables; ++v) {
         if (held.count(computation.variables[v].source) > 0) holder.variables.push_back(v);
       }
+      // Where nobody knows which rows match, every holder selects those that it has, also one of
+      // whose columns no analysis is.
       for (const RowSelection& selection : computation.selections)
-        holder.selects.push_back(HolderSelects(study, selection, held));
+        holder.selects.push_back(rows.hidden || HolderSelects(study, selection, held));
       for (size_t c = 0; c < task.cells.size(); ++c) {
         if (task.cells[c].difference) holder.selects[c] = false;
       }

@@ -26,7 +26,7 @@ Selectors::Selectors(const MleStudy& study, const data::Holding& holding, size_t
   held_.insert(holder.columns.begin(), holder.columns.end());
   complete_ = data::CompleteRows(table_, Held(study.required));
   for (size_t r = 0; r < table_.num_rows; ++r) {
-    if (table_.Neutral(r)) complete_[r] = 0;
+    if (table_.Neutral(r) || table_.Absent(r)) complete_[r] = 0;
   }
   for (const study::MissingPattern& pattern : study.file.design.patterns)
     fits_.push_back(FitsPattern(holding, pattern));
@@ -59,8 +59,9 @@ std::vector<int32_t> Selectors::Of(const RowSelection& selection) const {
 run::OwnRows Selectors::Count() const {
   run::OwnRows rows;
   const std::vector<uint8_t> chosen = Chosen(study_.file.population.subset);
-  rows.observed = table_.num_rows;
   for (size_t r = 0; r < table_.num_rows; ++r) {
+    if (table_.Absent(r)) continue;
+    ++rows.observed;
     if (chosen[r] == 0) {
       ++rows.not_in_population;
     } else if (table_.Neutral(r)) {

@@ -1,0 +1,15 @@
+// What method `mle` can do where nobody knows which rows of a block match (level hidden).
+#pragma once
+
+#include "methods/mle/study/study.h"
+
+namespace partita::methods::mle {
+
+// Whether the rows of some block are hidden.
+bool HasHiddenRows(const MleStudy& study);
+
+// Refuses by name what would show rows or their number, or take rows that do not match for rows.
+// Throws kBadInput. Before the models are read.
+void RequireSupportedHidden(const MleStudy& study);
+
+}  // namespace partita::methods::mle

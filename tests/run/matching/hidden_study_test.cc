@@ -1,0 +1,472 @@
+// Studies of rows of which nobody knows which match (level hidden): the same opens as from the inner
+// join in equal lists, to the last bit; every holder's presence counts; what cannot is refused by name.
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "methods/prepare_study.h"
+#include "run/party/build_plan.h"
+#include "run/party/local_data.h"
+#include "run/party/row_sets.h"
+#include "run/rehearse/rehearsal.h"
+#include "run/simulate/simulate.h"
+#include "tests/run/matching/matching_group.h"
+
+namespace partita::run::hidden_study_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using testing::MatchingGroup;
+using ::testing::Not;
+using testing::OfAll;
+
+constexpr const char* kHolders[] = {"clinic", "registry", "office"};
+
+// The lists of clinic, registry and office, of 60, 75 and 90 people, have 50 in common.
+std::string MatchingText(const std::string& count) {
+  std::string text = "matching = 1\nname = \"cohort\"\nkeys = [[\"id\"]]\nlevel = \"hidden\"\n" +
+                     count +
+                     "[[column]]\nname = \"id\"\nrule = \"digits\"\nlength = 4\n"
+                     "[[party]]\nname = \"trust\"\nrole = \"linker\"\n";
+  for (const char* const holder : kHolders)
+    text += fmt::format("[[party]]\nname = \"{}\"\nrows = 100\n", holder);
+  return text;
+}
+const std::string kExact = "count = \"exact\"\nminimum = 20\n", kNobody = "count = \"nobody\"\n";
+
+struct Row {
+  int id = 0;
+  std::string x, z, sex, y, w;
+};
+
+// missing: one cell in so many is empty; 0: none.
+std::vector<Row> People(unsigned missing) {
+  std::mt19937_64 random(5);
+  std::vector<Row> rows;
+  const auto cell = [&](const std::string& text) {
+    return missing > 0 && random() % missing == 0 ? std::string() : text;
+  };
+  for (int id = 0; id < 120; ++id) {
+    const double x = static_cast<double>(random() % 2000) / 100 - 10,
+                 z = static_cast<double>(random() % 2000) / 100 - 10,
+                 e = static_cast<double>(random() % 2000) / 100 - 10;
+    Row row;
+    row.id = id;
+    row.x = cell(fmt::format("{:.2f}", x));
+    row.z = cell(fmt::format("{:.2f}", z));
+    row.y = cell(fmt::format("{:.2f}", (x + z + e) / 2));
+    row.sex = random() % 2 == 0 ? "f" : "m";
+    row.w = std::to_string(random() % 4);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+bool IsOf(size_t holder, int id) {
+  constexpr int kFirst[] = {20, 15, 0}, kLast[] = {80, 90, 70};
+  return id >= kFirst[holder] && id < kLast[holder];
+}
+bool IsOfAll(int id) { return IsOf(0, id) && IsOf(1, id) && IsOf(2, id); }
+
+// In an order of the holder's own. joined: only who is in all lists.
+std::string TableOf(const std::vector<Row>& people, size_t holder, bool joined) {
+  std::vector<Row> rows;
+  for (const Row& row : people) {
+    if (joined ? IsOfAll(row.id) : IsOf(holder, row.id)) rows.push_back(row);
+  }
+  std::mt19937_64 random(holder);
+  std::shuffle(rows.begin(), rows.end(), random);
+  constexpr const char* kHeader[] = {"id,x\n", "id,z,sex\n", "id,y,w\n"};
+  std::string csv = kHeader[holder];
+  for (const Row& row : rows) {
+    const std::string cells = holder == 0   ? row.x
+                              : holder == 1 ? row.z + "," + row.sex
+                                            : row.y + "," + row.w;
+    csv += fmt::format("{:04},{}\n", row.id, cells);
+  }
+  return csv;
+}
+
+std::string Party(const std::string& name, const std::string& roles, const std::string& columns) {
+  return fmt::format("[[party]]\nname = \"{}\"\nroles = [{}]\n", name, roles) +
+         (columns.empty() ? "" : "columns = [" + columns + "]\n");
+}
+
+struct StudyParts {
+  std::string analysis, design = "site = \"ignore\"\nmissing = \"refuse\"\n", engine = "dealer",
+                        more = "";
+};
+
+// rows: what stands in [[rows]] and [table].
+std::string StudyText(const std::string& rows, const StudyParts& parts) {
+  return "partita = 1\nname = \"s\"\n" + Party("clinic", "\"holder\", \"receiver\"", "\"x\"") +
+         Party("registry", "\"holder\"", "\"z\", \"sex\"") +
+         Party("office", "\"holder\"", "\"y\", \"w\"") +
+         (parts.engine == "dealer" ? Party("helper", "\"dealer\"", "") : "") + rows +
+         "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
+         "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
+         "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
+         "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n"
+         "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 0\nupper = 3\n[design]\n" +
+         parts.design + "[disclosure]\nmin_rows = 10\nmin_cell = 2\n[engine]\nname = \"" +
+         parts.engine + "\"\n" + parts.more + "[[analysis]]\n" + parts.analysis;
+}
+
+std::string Hidden(const crypto::Digest& record, size_t positions, const std::string& count) {
+  return fmt::format(
+      "[[rows]]\nname = \"all\"\ncount = {}\n[rows.match]\nlevel = \"hidden\"\n"
+      "matching = \"cohort\"\nrecord = \"{}\"\ncount = \"{}\"\nlinker = \"trust\"\n",
+      positions, ToHex(record), count);
+}
+const std::string kJoined = "[[rows]]\nname = \"all\"\ncount = 50\n[table]\nkey = \"id\"\n";
+
+std::string Sem(const std::string& model, const std::string& more = "") {
+  return "method = \"mle\"\nprotocol = \"pooled-moments\"\nfunction = \"sem\"\nmodel = \"" + model +
+         "\"\nrelease = [\"estimates\", \"moments\"]\n" + more;
+}
+
+std::unique_ptr<const Study> Prepared(const std::string& text) {
+  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
+}
+
+std::string Refusal(const std::string& text) {
+  try {
+    Prepared(text);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    return error.message();
+  }
+  return "accepted";
+}
+
+class HiddenStudyTest : public ::testing::Test {
+ protected:
+  void Match(const std::string& count, unsigned missing = 0) {
+    people_ = People(missing);
+    group_ = std::make_unique<MatchingGroup>(MatchingText(count));
+    Write(false);
+    results_ = group_->RunAndSave();
+    const size_t positions = count == kNobody ? 300 : 300 - 2 * 50;
+    ASSERT_EQ(results_[0].rows.size(), positions);
+    rows_ = Hidden(results_[0].record, positions, count == kNobody ? "nobody" : "exact");
+  }
+  void Write(bool joined) {
+    for (size_t holder = 0; holder < 3; ++holder)
+      group_->Write(holder, TableOf(people_, holder, joined));
+  }
+  std::vector<PartyEnd> Run(const std::string& text) {
+    const std::unique_ptr<const Study> study = Prepared(text);
+    std::vector<std::filesystem::path> tables(study->parties.size());
+    for (size_t party = 0; party < tables.size(); ++party) {
+      for (size_t holder = 0; holder < 3; ++holder) {
+        if (study->parties[party].name == kHolders[holder]) tables[party] = group_->Table(holder);
+      }
+    }
+    SilentProgress progress;
+    return SimulateInProcess(*study, tables, {}, progress, Keep::kOpenings);
+  }
+  std::vector<Opening> Opened(const std::string& text) {
+    std::vector<PartyEnd> ends = Run(text);
+    std::vector<Opening> openings;
+    for (PartyEnd& end : ends) {
+      if (end.error) ADD_FAILURE() << end.party << ": " << end.error->message();
+      if (end.party == "clinic" && end.outcome) openings = std::move(end.outcome->openings);
+    }
+    return openings;
+  }
+  // Of positions, and of the inner join in equal lists.
+  void ExpectTheJoin(const StudyParts& parts) {
+    Write(false);
+    const std::vector<Opening> hidden = Opened(StudyText(rows_, parts));
+    Write(true);
+    const std::vector<Opening> joined = Opened(StudyText(kJoined, parts));
+    Write(false);
+    ASSERT_GE(hidden.size(), 1U);
+    size_t numbers = 0;
+    for (const Opening& opening : joined) {
+      for (const Opening& same : hidden) {
+        if (same.release_id != opening.release_id || opening.release_id == "disclosure") continue;
+        ASSERT_EQ(same.values.size(), opening.values.size());
+        for (size_t k = 0; k < same.values.size(); ++k) {
+          EXPECT_TRUE(same.values[k].values == opening.values[k].values) << opening.release_id;
+          numbers += same.values[k].values.size();
+        }
+      }
+    }
+    EXPECT_GE(numbers, 5U);
+  }
+
+  std::vector<Row> people_;
+  std::unique_ptr<MatchingGroup> group_;
+  OfAll<MatchedRows> results_;
+  std::string rows_;
+};
+
+TEST_F(HiddenStudyTest, OpensTheMomentsOfTheInnerJoin) {
+  for (const std::string& count : {kExact, kNobody}) {
+    Match(count);
+    for (const std::string engine : {"dealer", "replicated", "shamir"}) {
+      SCOPED_TRACE(engine);
+      ExpectTheJoin({.analysis = Sem("y ~ x + z"), .engine = engine});
+    }
+  }
+}
+
+// Registry, and office, have no variable of the analysis, or none but the group: they have a say in
+// which rows take part all the same.
+TEST_F(HiddenStudyTest, AHolderWithoutVariablesSelectsAsWell) {
+  Match(kExact);
+  ExpectTheJoin({.analysis = Sem("y ~ x")});
+  ExpectTheJoin({.analysis = Sem("z ~ x")});
+  ExpectTheJoin({.analysis = Sem("y ~ x", "group = \"sex\"\n")});
+}
+
+TEST_F(HiddenStudyTest, GroupsSubsetsWeightsAndIncompleteRows) {
+  Match(kExact, 12);
+  const std::string complete = "site = \"ignore\"\nmissing = \"complete\"\n";
+  ExpectTheJoin({.analysis = Sem("y ~ x + z", "group = \"sex\"\n"), .design = complete});
+  ExpectTheJoin({.analysis = Sem("y ~ x + z"),
+                 .design = complete + "weights = \"w\"\nweights_type = \"frequency\"\n"});
+  ExpectTheJoin({.analysis = Sem("y ~ x + z"),
+                 .design = complete,
+                 .more = "[population]\nsubset = [{variable = \"x\", at_least = -8}]\n"});
+  ExpectTheJoin({.analysis = Sem("y ~ x + z"),
+                 .design = "site = \"ignore\"\nmissing = \"fiml\"\npatterns = [[], [\"x\"], "
+                           "[\"y\"]]\nother_patterns = \"leave-out\"\n"});
+}
+
+// One large value of somebody outside the join: it is multiplied by a zero.
+TEST_F(HiddenStudyTest, AValueOutsideTheJoinDoesNotShow) {
+  Match(kExact);
+  const std::vector<Opening> before = Opened(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
+  for (Row& row : people_) {
+    if (!IsOfAll(row.id)) row.x = "20";
+  }
+  Write(false);
+  const std::vector<Opening> after = Opened(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    for (size_t k = 0; k < before[i].values.size(); ++k)
+      EXPECT_TRUE(before[i].values[k].values == after[i].values[k].values);
+  }
+}
+
+// The join is smaller than min_rows, whatever the number of positions: nothing opens.
+TEST_F(HiddenStudyTest, MinRowsCountsTheJoin) {
+  Match(kNobody);
+  std::string text = StudyText(rows_, {.analysis = Sem("y ~ x + z")});
+  const auto with = [&](const std::string& min_rows) {
+    std::string changed = text;
+    changed.replace(changed.find("min_rows = 10"), 13, "min_rows = " + min_rows);
+    const std::vector<PartyEnd> ends = Run(changed);
+    return ends[0].error ? ends[0].error->message() : std::string("ran");
+  };
+  EXPECT_EQ(with("50"), "ran");
+  EXPECT_THAT(with("51"), HasSubstr("at least min_rows = 51 rows"));
+}
+
+TEST_F(HiddenStudyTest, AResultOfAnotherLevelCountOrNumberOfPositionsIsRefused) {
+  Match(kExact);
+  const auto said = [&](const std::string& from, const std::string& to) {
+    std::string text = StudyText(rows_, {.analysis = Sem("y ~ x + z")});
+    text.replace(text.find(from), from.size(), to);
+    for (const PartyEnd& end : Run(text)) {
+      if (end.party == "clinic" && end.error) return end.error->message();
+    }
+    return std::string("ran");
+  };
+  EXPECT_EQ(said("partita", "partita"), "ran");
+  EXPECT_THAT(said("count = \"exact\"", "count = \"nobody\""), HasSubstr("with another count"));
+  EXPECT_THAT(said("level = \"hidden\"\nmatching = \"cohort\"\nrecord",
+                   "level = \"matched-ids\"\n"
+                   "matching = \"cohort\"\nrecord"),
+              HasSubstr("is for level"));
+  EXPECT_THAT(said("count = 200", "count = 201"), HasSubstr("200 rows of block 'all'"));
+}
+
+// What opens of rows of few people is their own: the record of served rows has the rows at positions.
+TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
+  Match(kExact);
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const auto serve = [&] {
+    const std::unique_ptr<const Study> study =
+        Prepared(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
+    const LocalData local =
+        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+    EXPECT_EQ(local.rows.observed, 60U);
+    RowSets sets(RowSetsPath(group_->Table(0)), random);
+    sets.Require(*study, 0, local, group_->Table(0));
+    sets.Record();
+  };
+  serve();
+  serve();
+  const auto expect_refused = [&](const std::string& rows) {
+    const std::unique_ptr<const Study> study =
+        Prepared(StudyText(rows, {.analysis = Sem("y ~ x + z")}));
+    const LocalData local =
+        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+    RowSets sets(RowSetsPath(group_->Table(0)), random);
+    try {
+      sets.Require(*study, 0, local, group_->Table(0));
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused);
+      EXPECT_THAT(error.message(), HasSubstr("how few these are nobody can see"));
+    }
+  };
+  // The registry has one person fewer, in another matching: clinic's own rows are the same.
+  std::string registry;
+  for (const Row& row : people_) {
+    if (row.id == 20) registry = fmt::format("{:04},{},{}\n", row.id, row.z, row.sex);
+  }
+  std::string fewer = TableOf(people_, 1, false);
+  group_->Write(1, fewer.erase(fewer.find(registry), registry.size()));
+  results_ = group_->RunAndSave();
+  expect_refused(Hidden(results_[0].record, results_[0].rows.size(), "exact"));
+}
+
+// A list of other people has nothing to do with what was served.
+TEST_F(HiddenStudyTest, AnotherMatchingOfOtherPeopleIsServed) {
+  Match(kExact);
+  crypto::SystemRandom random;
+  SilentProgress progress;
+  const std::vector<Row> first = people_;
+  for (const int shift : {0, 1000}) {
+    people_ = first;
+    for (Row& row : people_) row.x = fmt::format("{:.2f}", std::stod(row.x) / (1 + shift));
+    std::string tables[3];
+    for (size_t holder = 0; holder < 3; ++holder) {
+      tables[holder] = TableOf(people_, holder, false);
+      if (shift > 0) {
+        for (size_t at = tables[holder].find('\n'); at + 1 < tables[holder].size();
+             at = tables[holder].find('\n', at + 1))
+          tables[holder][at + 1] = '1';
+      }
+      group_->Write(holder, tables[holder]);
+    }
+    results_ = group_->RunAndSave();
+    const std::unique_ptr<const Study> study = Prepared(
+        StudyText(Hidden(results_[0].record, 200, "exact"), {.analysis = Sem("y ~ x + z")}));
+    const LocalData local =
+        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+    RowSets sets(RowSetsPath(group_->Table(0)), random);
+    EXPECT_NO_THROW(sets.Require(*study, 0, local, group_->Table(0)));
+    sets.Record();
+  }
+}
+
+// ------------------------------------------------------------------- without tables
+
+const std::string kAny = Hidden(crypto::Sha256Of(AsBytes("any")), 200, "exact");
+
+std::string Of(const std::string& protocol, const std::string& release) {
+  return "method = \"mle\"\nprotocol = \"" + protocol +
+         "\"\nfunction = \"sem\"\nmodel = \"y ~ x + z\"\nrelease = [" + release + "]\n";
+}
+
+// Made-up lists, each without other rows: as their join in the clear, at the planned cost.
+TEST(HiddenRehearsalTest, EqualsTheClearAtThePlannedCost) {
+  const std::string patterns = "patterns = [[], [\"x\"], [\"y\"]]\n";
+  const std::vector<StudyParts> studies = {
+      {.analysis = Sem("y ~ x + z")},
+      {.analysis = Sem("y ~ x + z"), .engine = "replicated"},
+      {.analysis = Sem("y ~ x + z"), .engine = "shamir"},
+      {.analysis = Of("likelihood", "\"likelihood\"")},
+      {.analysis = Of("sealed", "\"estimates\", \"standard-errors\"")},
+      {.analysis = Sem("y ~ x + z", "group = \"sex\"\n"),
+       .design = "site = \"ignore\"\nmissing = \"complete\"\n"},
+      {.analysis = Sem("y ~ x + z"),
+       .design = "site = \"ignore\"\nmissing = \"fiml\"\n" + patterns},
+      {.analysis = Of("sealed", "\"estimates\", \"standard-errors\""),
+       .design = "site = \"ignore\"\nmissing = \"fiml\"\n" + patterns}};
+  for (const StudyParts& parts : studies) {
+    SCOPED_TRACE(parts.design + parts.engine + parts.analysis);
+    SilentProgress progress;
+    const Rehearsal rehearsal = Rehearse(*Prepared(StudyText(kAny, parts)), {}, progress);
+    EXPECT_LT(rehearsal.rows, 170U);
+    EXPECT_GT(rehearsal.rows, 100U);
+    EXPECT_TRUE(rehearsal.passed(6)) << rehearsal.lowest_digits();
+  }
+}
+
+TEST(HiddenRehearsalTest, ImputedRowsAgreeInLaw) {
+  SilentProgress progress;
+  const StudyParts parts = {.analysis = Sem("y ~ x + z"),
+                            .design =
+                                "site = \"ignore\"\nmissing = \"mi\"\nimputations = 20\n"
+                                "imputation_iterations = 5\n"
+                                "patterns = [[], [\"x\"], [\"y\"]]\n"};
+  const Rehearsal rehearsal = Rehearse(*Prepared(StudyText(kAny, parts)), {}, progress);
+  EXPECT_TRUE(rehearsal.passed(6));  // wrongly red once in 10^6
+}
+
+TEST(HiddenPlanTest, SaysWhoKnowsWhat) {
+  const study::Plan plan = BuildPlan(*Prepared(StudyText(kAny, {.analysis = Sem("y ~ x + z")})));
+  EXPECT_THAT(
+      plan.assumptions,
+      AllOf(
+          Contains(AllOf(HasSubstr("Block all has 200 positions"), HasSubstr("at the level hidden"),
+                         HasSubstr("How many people match follows"))),
+          Contains(HasSubstr("By how many two matchings of a list differ in their joins no "
+                             "holder can see")),
+          Contains(HasSubstr("In that matching trust saw which rows"))));
+  EXPECT_THAT(plan.parties[1].learns,
+              AllOf(Contains(HasSubstr("but not at which of them all holders have a row, only how "
+                                       "many there are")),
+                    Not(Contains(HasSubstr("which of its own rows")))));
+  const study::Plan nobody = BuildPlan(*Prepared(StudyText(
+      Hidden(crypto::Sha256Of(AsBytes("any")), 200, "nobody"), {.analysis = Sem("y ~ x + z")})));
+  EXPECT_THAT(nobody.assumptions, Contains(HasSubstr("the number of positions does not say")));
+}
+
+// The plan promises no more unknown rows than min_rows: nobody knows how many positions are people.
+TEST(HiddenPlanTest, TheReleaseRuleCountsNoPositions) {
+  const auto unknown = [](const std::string& rows) {
+    const study::Plan plan = BuildPlan(*Prepared(StudyText(rows, {.analysis = Sem("y ~ x + z")})));
+    return plan.exposures.at(0).bits ? plan.exposures.at(0).bits->rows : 0;
+  };
+  EXPECT_EQ(unknown(kAny), 10U);
+  EXPECT_EQ(unknown("[[rows]]\nname = \"all\"\ncount = 200\n[table]\nkey = \"id\"\n"), 200U);
+}
+
+TEST(HiddenRefusalsTest, WhatCannotTakeHiddenRowsIsRefusedByName) {
+  EXPECT_EQ(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x + z")})), "accepted");
+  EXPECT_THAT(
+      Refusal(StudyText(kAny, {.analysis = "method = \"mle\"\nprotocol = \"pooled-moments\"\n"
+                                           "function = \"sem\"\nmodel = \"y ~ x\"\nrobust = true\n"
+                                           "release = [\"moments\", \"robust\", {what = "
+                                           "\"estimates\", to = \"all\"}]\n"})),
+      HasSubstr("asks for robust standard errors"));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x") +
+                                                   "[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\n"
+                                                   "adjacency = \"replace\"\nnorm = 2\n"})),
+              HasSubstr("is private, and which rows match is hidden"));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x"),
+                                       .design = "site = \"fixed\"\nmissing = \"refuse\"\n"})),
+              HasSubstr("site = \"fixed\""));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x"),
+                                       .more = "[release]\naccept = \"checked cells\"\n"})),
+              HasSubstr("accept = \"checked cells\""));
+  EXPECT_THAT(
+      Refusal(StudyText(kAny, {.analysis = "method = \"glm\"\nprotocol = \"sealed\"\nfamily = "
+                                           "\"gaussian\"\nformula = \"y ~ x + z\"\n"
+                                           "release = [\"estimates\"]\n"})),
+      AllOf(HasSubstr("which rows of block 'all' match is hidden"), HasSubstr("method 'glm'")));
+  EXPECT_THAT(
+      Refusal(StudyText(kAny, {.analysis = "method = \"mixture\"\ncomponents = 2\niterations = 4\n"
+                                           "learning_rate = 0.05\ncolumns = [\"x\", \"y\"]\n"
+                                           "[analysis.batch]\nmode = \"poisson\"\nsize = 8\n"
+                                           "[analysis.privacy]\nnoise_multiplier = 1.5\ndelta = "
+                                           "1e-5\nadjacency = \"replace\"\n"})),
+      HasSubstr("method 'mixture'"));
+  std::string unlinked = kAny;
+  unlinked.erase(unlinked.find("linker = "));
+  EXPECT_THAT(Refusal(StudyText(unlinked, {.analysis = Sem("y ~ x")})),
+              HasSubstr("level \"hidden\" and no linker"));
+}
+
+}  // namespace
+}  // namespace partita::run::hidden_study_test

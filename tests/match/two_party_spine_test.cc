@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "base/error.h"
@@ -306,6 +308,34 @@ Seen Look(const std::array<Names, 2>& lists, const std::array<uint64_t, 2>& boun
   }
   seen.views = {views[0].text(), views[1].text()};
   return seen;
+}
+
+TEST(TwoPartySpineTest, NoRowIsLostOrDoubledInThreeHundredRuns) {
+  std::mt19937_64 random(31);
+  for (int run = 0; run < 300; ++run) {
+    const uint64_t most = 1 + random() % 60, kind = random() % 6;
+    std::array<Names, 2> lists;
+    std::array<uint64_t, 2> bounds{};
+    for (size_t party = 0; party < 2; ++party) {
+      const uint64_t size = kind == 0 && party == 0 ? 0 : kind == 1 ? most : 1 + random() % most;
+      std::vector<uint64_t> people(kind == 1 ? most : most + most / 2 + 1);
+      std::iota(people.begin(), people.end(), kind == 2 ? party * 1000 : 0);
+      std::shuffle(people.begin(), people.end(), random);
+      for (uint64_t i = 0; i < size; ++i) lists[party].push_back(std::to_string(people[i]));
+      bounds[party] = std::max<uint64_t>(size + random() % 3, 1);
+    }
+    const uint64_t common = CommonOf(lists);
+    const Seen seen = Look(lists, bounds, 1, {random() >> 1, random() >> 1});
+    if (common > 0) {
+      ASSERT_NO_FATAL_FAILURE(ExpectAligned(lists, bounds, seen.keys)) << "run " << run;
+    }
+    if (kind == 1) {
+      ASSERT_EQ(common, most);
+    }
+    if (kind == 0 || kind == 2) {
+      ASSERT_EQ(common, 0U);
+    }
+  }
 }
 
 // For all lists of the other that have as many keys in common with one's own, or fewer than the minimum:

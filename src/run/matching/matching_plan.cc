@@ -61,6 +61,43 @@ void AddPasses(const MatchingFile& file, MatchingPlan& plan) {
   plan.phases.push_back(FinishPhase(file));
 }
 
+// The second party hears nothing of its last message, and sends the next at once; messages are longest
+// with the fewest matches.
+void AddSpine(const MatchingFile& file, MatchingPlan& plan) {
+  const auto traffic = [&](size_t party) {
+    return match::TwoPartySpineTrafficOf(SpineTaskOf(file, party), file.minimum);
+  };
+  MatchingPhase spine = AmongAll(file, kSpinePhase, traffic(0).rounds, [&](size_t from, size_t) {
+    return MatchingTraffic{traffic(from).messages, traffic(from).bytes};
+  });
+  spine.rounds[1] -= 1;
+  MatchingPhase finish = FinishPhase(file);
+  finish.rounds[0] -= 1;
+  finish.rounds[1] += 1;
+  plan.phases.push_back(std::move(spine));
+  plan.phases.push_back(std::move(finish));
+}
+
+// What two holders by themselves can hide.
+void RequireSpine(const MatchingFile& file) {
+  constexpr const char* kAddLinker =
+      "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys";
+  if (file.level == match::Level::kHiddenNobody) {
+    throw Error(ErrorCode::kBadInput,
+                file.file_name +
+                    " asks for count = \"nobody\" and names no linker; without one "
+                    "both holders learn the number of matches",
+                std::string(kAddLinker) + ", or write count = \"exact\"");
+  }
+  if (file.parties[0].keys.passes.size() > 1) {
+    throw Error(ErrorCode::kBadInput,
+                file.file_name +
+                    " asks for level \"hidden\" with several passes and names no "
+                    "linker; which rows remain for the second would be learnt",
+                std::string(kAddLinker) + ", or write one pass");
+  }
+}
+
 // The linker hears of the last rounds in the end.
 void AddLinking(const MatchingFile& file, MatchingPlan& plan) {
   const match::LinkedJoinTask task = LinkTaskOf(file);
@@ -178,15 +215,7 @@ MatchingPlan PlanMatching(const MatchingFile& file) {
                 "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys, or "
                 "write a matching file for every two of them");
   }
-  if (!file.linked() && file.hidden()) {
-    throw Error(
-        ErrorCode::kBadInput,
-        file.file_name +
-            " asks for level \"hidden\" and names no linker; without one two "
-            "holders learn which of their rows match",
-        "add a [[party]] with role = \"linker\", which sees pseudonyms of the keys, or write "
-        "level = \"matched-ids\"");
-  }
+  if (!file.linked() && file.hidden()) RequireSpine(file);
   MatchingPlan plan;
   const match::KeySpec& keys = file.parties[0].keys;
   plan.unicode = match::UnicodeVersion();
@@ -195,7 +224,11 @@ MatchingPlan PlanMatching(const MatchingFile& file) {
   plan.phases = {HelloPhase(file), AmongAll(file, kApprovalsPhase, 1, [](size_t, size_t) {
                    return MatchingTraffic{1, study::kApprovalBytes};
                  })};
-  file.linked() ? AddLinking(file, plan) : AddPasses(file, plan);
+  if (file.linked()) {
+    AddLinking(file, plan);
+  } else {
+    file.hidden() ? AddSpine(file, plan) : AddPasses(file, plan);
+  }
   for (size_t party = 0; party < file.Names().size(); ++party)
     plan.learns.push_back(MatchingLearns(file, party));
   plan.not_prevented = MatchingNotPrevented(file);
@@ -204,6 +237,15 @@ MatchingPlan PlanMatching(const MatchingFile& file) {
 
 match::TwoPartyJoinTask JoinTaskOf(const MatchingFile& file, size_t party) {
   match::TwoPartyJoinTask task;
+  task.peer = 1 - party;
+  task.own_bound = file.parties[party].rows;
+  task.peer_bound = file.parties[1 - party].rows;
+  task.minimum = file.minimum;
+  return task;
+}
+
+match::TwoPartySpineTask SpineTaskOf(const MatchingFile& file, size_t party) {
+  match::TwoPartySpineTask task;
   task.peer = 1 - party;
   task.own_bound = file.parties[party].rows;
   task.peer_bound = file.parties[1 - party].rows;
@@ -253,7 +295,8 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
     for (size_t party = 0; party < names.size(); ++party)
       row.push_back(FormatCount(phase.BytesOf(party)) + " bytes");
   }
-  return text + "\nMessages\n" + RenderTable(table, 2);
+  const bool at_most = file.hidden() && !file.linked();
+  return text + (at_most ? "\nMessages, at most\n" : "\nMessages\n") + RenderTable(table, 2);
 }
 
 study::ApprovalTerms TermsOfMatching(const MatchingFile& file, const MatchingPlan& plan,

@@ -9,6 +9,7 @@
 
 #include "match/linked_join.h"
 #include "match/two_party_join.h"
+#include "match/two_party_spine.h"
 #include "run/matching/matching_file.h"
 #include "study/approval/approval.h"
 
@@ -19,6 +20,7 @@ inline constexpr size_t kMatchedHolders = 2;
 
 inline constexpr char kLinkPhase[] = "link";
 inline constexpr char kComparePhase[] = "compare";
+inline constexpr char kSpinePhase[] = "positions";
 
 // Payload that one party sends to another.
 struct MatchingTraffic {
@@ -37,9 +39,11 @@ struct MatchingPhase {
 
 // Parties in the order of MatchingFile::Names.
 struct MatchingPlan {
-  std::string unicode;                           // version by which texts are folded
-  std::vector<crypto::Digest> rules;             // by pass (match::RulesDigest)
-  std::vector<MatchingPhase> phases;             // of a matching that reaches its minimum
+  std::string unicode;                // version by which texts are folded
+  std::vector<crypto::Digest> rules;  // by pass (match::RulesDigest)
+  // Of a matching that reaches its minimum; of level hidden without a linker, where messages are
+  // shorter by 32 bytes a match, no longer one.
+  std::vector<MatchingPhase> phases;
   std::vector<std::vector<std::string>> learns;  // by party, clauses
   std::vector<std::string> not_prevented;        // whole sentences
 };
@@ -50,12 +54,15 @@ std::string PassName(const MatchingParty& party, size_t pass);
 // "surname = column 'nachname' of the table, text, marks dropped", by column of the key.
 std::vector<std::string> KeyColumnTexts(const MatchingParty& party);
 
-// Throws kBadInput for more than two holders without a linker.
+// Throws kBadInput for more than two holders without a linker, and for what level hidden has with one
+// only.
 MatchingPlan PlanMatching(const MatchingFile& file);
 std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan);
 
 // Without a linker: the first pass; later ones have no minimum of their own.
 match::TwoPartyJoinTask JoinTaskOf(const MatchingFile& file, size_t party);
+// Level hidden without a linker.
+match::TwoPartySpineTask SpineTaskOf(const MatchingFile& file, size_t party);
 // With one: all passes.
 match::LinkedJoinTask LinkTaskOf(const MatchingFile& file);
 

@@ -65,6 +65,24 @@ MatchingFound MatchPasses(net::Channel& channel, const MatchingTask& task,
   return found;
 }
 
+MatchingFound MatchByPositions(net::Channel& channel, const MatchingTask& task,
+                               crypto::RandomSource& random) {
+  match::TwoPartySpineTask spine_task = SpineTaskOf(*task.file, task.party);
+  spine_task.minimum = task.minimum;
+  spine_task.session =
+      crypto::Sha256().Field("partita matching positions").Update(task.session).Finish();
+  spine_task.progress = task.progress;
+  spine_task.counted = task.counted;
+  channel.BeginPhase(kSpinePhase);
+  const PassKeys own =
+      KeysLeft(task.list->passes[0], std::vector<bool>(task.list->report.rows, false));
+  const match::TwoPartySpine spine = match::AlignTwoLists(channel, spine_task, own.keys, random);
+  MatchingFound found{spine.linked, {spine.count}, {}, spine.common};
+  for (const uint32_t key : spine.keys)
+    found.rows.push_back(key == match::kNoRow ? match::kNoRow : own.rows[key]);
+  return found;
+}
+
 MatchingFound MatchByLinker(net::Channel& channel, const MatchingTask& task,
                             crypto::RandomSource& random) {
   match::LinkedJoinTask link = LinkTaskOf(*task.file);
@@ -89,7 +107,8 @@ MatchingFound MatchByLinker(net::Channel& channel, const MatchingTask& task,
 
 MatchingFound MatchByProtocol(net::Channel& channel, const MatchingTask& task,
                               crypto::RandomSource& random) {
-  return task.file->linked() ? MatchByLinker(channel, task, random)
+  if (task.file->linked()) return MatchByLinker(channel, task, random);
+  return task.file->hidden() ? MatchByPositions(channel, task, random)
                              : MatchPasses(channel, task, random);
 }
 

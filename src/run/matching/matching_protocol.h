@@ -31,7 +31,7 @@ struct MatchingFound {
 };
 
 // All phases between approvals and finish: match/two_party_join.h once a pass, or
-// match/linked_join.h. Errors as they say.
+// match/two_party_spine.h, or match/linked_join.h. Errors as they say.
 MatchingFound MatchByProtocol(net::Channel& channel, const MatchingTask& task,
                               crypto::RandomSource& random);
 

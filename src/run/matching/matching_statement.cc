@@ -74,6 +74,64 @@ std::vector<std::string> NotPreventedOfTwo(const MatchingFile& file) {
   return sentences;
 }
 
+// ---- two holders without a linker, level hidden
+
+std::vector<std::string> HiddenFromPeer(const MatchingFile& file, size_t party) {
+  const MatchingParty& peer = file.parties[1 - party];
+  return {
+      "how many people are in both lists, whatever the minimum",
+      "not which of its own rows match, if both follow the protocol: each gets a position in an "
+      "order "
+      "that tells nothing",
+      fmt::format("no key and no other row of {}, and not how long its list is: it is padded to {} "
+                  "rows",
+                  peer.name, FormatCount(peer.rows)),
+      fmt::format("the minimum that {} asks for, when and for how many runs it approved, and if it "
+                  "stops, a reason out of a fixed list",
+                  peer.name)};
+}
+
+std::vector<std::string> NotPreventedOfPositions(const MatchingFile& file) {
+  std::vector<std::string> sentences = {
+      "A party that does not follow the protocol can find which of its own rows match, as at level "
+      "matched-ids, and the other does not notice: it sees a smaller number of matches at most. "
+      "Where "
+      "that must not be, let a linker match.",
+      "The minimum binds who follows the protocol. One that does not can find which of its keys "
+      "match "
+      "whatever their number, and the other does not notice. It can also join rows of different "
+      "people.",
+      "Nothing proves that a list is genuine: who lists people of whom it knows whether they are "
+      "in "
+      "the other list, and one more, learns from the number of matches whether that one is.",
+      "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
+      "values "
+      "of one column learns how many of them the other's table has for that person. Name no column "
+      "of "
+      "which that must not become known.",
+      "A party that keeps back its last message leaves the other without a result."};
+  for (size_t party = 0; party < file.parties.size(); ++party) {
+    sentences.push_back(fmt::format(
+        "A party that does not follow the protocol can learn in one such run of up to {} people "
+        "whether they are in the list of {}, if it is {}.",
+        MostGuesses(file, party), OtherHolders(file, party), file.parties[party].name));
+  }
+  sentences.emplace_back(
+      "Two matchings whose lists differ in one person tell by their numbers whether that person is "
+      "in "
+      "the other list. Neither can see by how many people two joins differ: every party keeps a "
+      "record "
+      "of past matchings of its table, with a limit.");
+  sentences.emplace_back(
+      "That the two match their lists, when, how long the lists are at most, whether the minimum "
+      "was "
+      "reached, and if so how many people match is seen by whoever watches the network: the "
+      "messages "
+      "tell by their sizes. A study of these rows names the number of positions, which tells it, "
+      "too.");
+  return sentences;
+}
+
 // ---- with a linker
 
 bool CountIsOpen(const MatchingFile& file) { return file.level == match::Level::kHiddenExact; }
@@ -91,7 +149,7 @@ std::vector<std::string> HiddenFromHolder(const MatchingFile& file, size_t party
   }
   learns.push_back(fmt::format(
       "not which of its own rows match: each gets a position that is drawn out of {}{}, "
-      "and what stands there of other lists nobody but the linker knows",
+      "and what stands there of other lists no holder knows by itself",
       CountIsOpen(file) ? "at most " : "", FormatCount(all)));
   learns.push_back(
       fmt::format("no key and no row of {}, not how long a list is, and not who is in "
@@ -118,6 +176,11 @@ std::vector<std::string> NotPreventedOfHidden(const MatchingFile& file) {
           "which rows were joined."),
       std::string("A holder that keeps back its last messages, or a linker that answers one holder "
                   "and not another, leaves others without a result.")};
+  sentences.emplace_back(
+      "Any two holders together know at which positions both have a row: of two lists these are "
+      "the "
+      "matches, of more the people of all lists, so that they learn which of their rows are in the "
+      "others' lists. Whoever gets two holders' results of the matching knows it, too.");
   if (CountIsOpen(file)) {
     sentences.emplace_back(
         "Nothing proves that a list is genuine: who lists people of whom it knows whether they are "
@@ -233,18 +296,28 @@ std::vector<std::string> NotPreventedWithLinker(const MatchingFile& file) {
 }  // namespace
 
 std::vector<std::string> MatchingLearns(const MatchingFile& file, size_t party) {
-  if (!file.linked()) return LearnsOfTwo(file, party);
+  if (!file.linked()) return file.hidden() ? HiddenFromPeer(file, party) : LearnsOfTwo(file, party);
   if (party == file.parties.size()) return LearnsOfLinker(file);
   return file.hidden() ? HiddenFromHolder(file, party) : LearnsOfHolder(file, party);
 }
 
 std::vector<std::string> MatchingNotPrevented(const MatchingFile& file) {
-  if (!file.linked()) return NotPreventedOfTwo(file);
+  if (!file.linked())
+    return file.hidden() ? NotPreventedOfPositions(file) : NotPreventedOfTwo(file);
   return file.hidden() ? NotPreventedOfHidden(file) : NotPreventedWithLinker(file);
 }
 
 std::string MatchingAim(const MatchingFile& file) {
   const std::string holders = OtherHolders(file, file.parties.size());
+  if (!file.linked() && file.hidden()) {
+    return fmt::format(
+        "{} put rows of the same person at one position of a common order. Level hidden: neither "
+        "learns which of its rows match, if both follow the protocol; both learn how many do. "
+        "Studies "
+        "of these rows use those at whose position both have a row, without showing which they "
+        "are.",
+        holders);
+  }
   if (!file.linked()) {
     return fmt::format(
         "{} find which of their rows are the same person. Level matched-ids: each learns which of "

@@ -322,15 +322,19 @@ std::string HiddenClause(const Study& study, const match::SharedBlock& block,
   const auto is_block = [&](const data::RowBlock& rows) { return rows.name == block.name; };
   const auto& blocks = study.partition.blocks;
   const auto found = std::find_if(blocks.begin(), blocks.end(), is_block);
+  const std::string known =
+      match.linker.empty()
+          ? "neither holder knows, if both followed the protocol of the matching: one that did not "
+            "can know it of its own rows, unnoticed"
+          : fmt::format("no holder knows, if {} tells nobody", match.linker);
   return fmt::format(
       "Block {} has {} positions, by the matching '{}' (record {}...), at the level hidden: rows "
       "of "
       "one person stand at one position, and those at which all holders have a row take part. "
       "Which "
-      "these are no holder knows, if {} tells nobody; every holder shares which positions it has "
-      "with "
-      "the others as numbers that nobody can read. {}",
-      block.name, *found->count, match.matching, ToHex(match.record).substr(0, 16), match.linker,
+      "these are {}; every holder shares which positions it has with the others as numbers that "
+      "nobody can read. {}",
+      block.name, *found->count, match.matching, ToHex(match.record).substr(0, 16), known,
       match.count_open
           ? "How many people match follows from the number of positions and the matching file."
           : "How many people match the number of positions does not say; what this study opens "
@@ -344,6 +348,14 @@ void AddMatchings(const Study& study, study::Plan& plan) {
     if (match == nullptr) continue;
     if (match->hidden) {
       plan.assumptions.push_back(HiddenClause(study, block, *match));
+      plan.assumptions.push_back(
+          "Any two holders of the block together know which of their rows match. A holder that "
+          "gets "
+          "results, from the receiver or otherwise, can find out which of its own rows match; and "
+          "the "
+          "answers of the checks, which all parties get, tell one with hardly as many rows as a "
+          "check "
+          "asks for whether they match.");
       plan.assumptions.push_back(
           "Exact results of joins that differ by few people show these people. By how many two "
           "matchings of a list differ in their joins no holder can see, nor how many of the rows "

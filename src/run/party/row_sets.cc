@@ -29,7 +29,7 @@ struct TableRecord {
 constexpr uint64_t kHiddenSet = 1;
 
 bool IsHiddenSet(const std::vector<uint64_t>& set) {
-  return !set.empty() && set.front() == kHiddenSet;
+  return std::binary_search(set.begin(), set.end(), kHiddenSet);
 }
 
 // Of rows.

@@ -130,15 +130,15 @@ std::optional<RowMatch> ReadMatch(const TableReader& block) {
   return match;
 }
 
-// Hidden rows were linked. A matching is of whole tables; without a linker it is between two, and a holder does not link.
+// Without a linker the number of matches is known. A matching is of whole tables; without a linker it is between two, and a holder does not link.
 void CheckMatch(const TableReader& root, const std::vector<Party>& parties, const RowBlock& block) {
   const size_t holders = CountHolders(parties, block.name);
   const bool linked = !block.match->linker.empty();
-  if (block.match->hidden && !linked) {
+  if (block.match->hidden && !linked && !block.match->count_open) {
     root.Fail(block.position,
-              "row block " + Quote(block.name) + " has level \"hidden\" and no linker",
+              "row block " + Quote(block.name) + " has count = \"nobody\" and no linker",
               "write the linker as partita match run printed it (linker = \"trust\"): without one "
-              "holders know which of their rows match");
+              "both holders know how many match");
   }
   if (holders < 2 || holders > kMostMatchedParties || (holders > 2 && !linked)) {
     root.Fail(block.position,

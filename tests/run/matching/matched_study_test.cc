@@ -561,7 +561,8 @@ TEST(MatchedStudyFileTest, SaysWhatIsWrong) {
     text.replace(text.find(from), from.size(), to);
     return refusal(text);
   };
-  EXPECT_THAT(edited("\"matched-ids\"", "\"hidden\""), HasSubstr("level"));
+  EXPECT_THAT(edited("\"matched-ids\"", "\"open\""), HasSubstr("level"));
+  EXPECT_THAT(edited("\"matched-ids\"", "\"hidden\""), HasSubstr("count"));
   EXPECT_THAT(edited(HexOf(record), "12ab"), HasSubstr("is no record of a matching"));
   EXPECT_THAT(edited("count = 50\n", ""), HasSubstr("needs a 'count'"));
   EXPECT_THAT(edited("matching = \"cohort\"\n", ""), HasSubstr("matching"));

@@ -75,8 +75,10 @@ double SealedBits(const MleStudy& study, const Computation& computation, const R
     bits += privacy::NumberBits(estimates + std::max(errors, grids ? estimates : 0) +
                                     NumReleased(study, "sealed-fit/" + name),
                                 study.grid_bits);
-    if (groups > 1)
-      bits += static_cast<double>(groups - 1) * privacy::CountBits(computation.task.max_rows);
+    // One of them is public, but for hidden rows.
+    const uint64_t known = HasHiddenRows(study) ? 0 : 1;
+    if (groups > known)
+      bits += static_cast<double>(groups - known) * privacy::CountBits(computation.task.max_rows);
   }
   return bits;
 }

@@ -21,6 +21,15 @@ void RequireHiddenAnalysis(const MleStudy& study, const study::AnalysisSpec& spe
                             spec.name),
                 kMatchedIds);
   }
+  if (!own.group.empty() || !spec.subset.empty()) {
+    run::Refuse(
+        study, spec.position,
+        fmt::format("analysis '{}' has {}: how many rows match there is tested, and who has few "
+                    "such rows could learn whether they match, which is hidden",
+                    spec.name, own.group.empty() ? "a subset of its own" : "groups"),
+        fmt::format("leave it out (a subset for all may stand in [population]), or {}",
+                    kMatchedIds));
+  }
   if (own.robust) {
     run::Refuse(
         study, spec.position,
@@ -35,6 +44,35 @@ void RequireHiddenAnalysis(const MleStudy& study, const study::AnalysisSpec& spe
                             "them match is hidden",
                             spec.protocol, spec.name),
                 fmt::format("use protocol = \"pooled-moments\", or {}", kMatchedIds));
+  }
+}
+
+// Own numbers of rows against what opens tell a holder which of its own rows match: exact sums of its
+// columns, or estimates to a few digits, are equations for that. So no result goes to one.
+void RequireOutsideReaders(const MleStudy& study) {
+  const auto holds_hidden = [&](size_t party) {
+    const std::vector<size_t> blocks = study.partition.BlocksOf(party);
+    return std::any_of(blocks.begin(), blocks.end(),
+                       [&](size_t block) { return study.partition.blocks[block].hidden; });
+  };
+  if (holds_hidden(study.receiver)) {
+    run::Refuse(
+        study, study.parties[study.receiver].position,
+        fmt::format("the receiver '{}' holds rows of which it may not know which match: from "
+                    "results and its own rows it could find out",
+                    study.parties[study.receiver].name),
+        "let a party without rows be the receiver: a [[party]] with roles = [\"receiver\"]");
+  }
+  for (const study::AnalysisSpec& spec : study.file.analyses) {
+    for (const study::ReleaseSpec& release : spec.releases) {
+      if (!TellsEstimatesTo(study, release)) continue;
+      run::Refuse(
+          study, release.position,
+          fmt::format("analysis '{}' tells estimates to others than the receiver: holders could "
+                      "find from them and their own rows which of these match",
+                      spec.name),
+          "release them to the receiver only");
+    }
   }
 }
 
@@ -61,6 +99,21 @@ void RequireSupportedHidden(const MleStudy& study) {
                 "hidden",
                 fmt::format("remove it, or {}", kMatchedIds));
   }
+  if (study.partition.blocks.size() > 1) {
+    run::Refuse(
+        study, study.file.blocks.front().position,
+        "a row block of which nobody knows which rows match stands beside another one: min_rows "
+        "would count both together, and few hidden rows could show",
+        fmt::format("make it a study of its own, or {}", kMatchedIds));
+  }
+  if (HasPatterns(study)) {
+    run::Refuse(
+        study, study.file.design.position,
+        "how many rows have a pattern of missing values is tested, and who has such rows could "
+        "learn whether they match, which is hidden",
+        fmt::format("use missing = \"complete\", or {}", kMatchedIds));
+  }
+  RequireOutsideReaders(study);
   for (const study::AnalysisSpec& spec : study.file.analyses) RequireHiddenAnalysis(study, spec);
 }
 

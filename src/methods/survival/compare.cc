@@ -28,7 +28,7 @@ std::vector<OwnCounts> CountsOf(const SurvivalStudy& study, const run::Rehearsed
   for (const run::RowHolder& holder : study.task.holders) {
     std::vector<size_t> rows = run::PooledRowsOf(study, run, holder.party);
     std::erase_if(rows, [&](size_t row) { return taken.taken[row] == 0; });
-    own.push_back(CountOwn(study.task.spec, pooled, rows, study.Site(holder.party)));
+    own.push_back(CountOwn(study.task.spec, pooled, rows));
   }
   return own;
 }

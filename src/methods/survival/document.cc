@@ -193,9 +193,6 @@ Json TestJson(const LogRankTest& test) {
 std::string JsonOf(const Spec& spec, const SurvivalCurves& curves) {
   Json json = {{"formula", spec.formula}, {"confidence", spec.confidence}};
   json["group"] = spec.group ? Json(spec.group->schema.name) : Json(nullptr);
-  json["strata"] = Json::array();
-  if (spec.strata.factor) json["strata"].push_back(spec.strata.factor->schema.name);
-  if (spec.strata.by_site) json["strata"].push_back(kSite);
   json["cell"] = spec.grid.width;
   json["curves"] = Json::array();
   for (const GroupCurve& curve : curves.groups)
@@ -246,9 +243,9 @@ study::DocumentSection TestSection(const Spec& spec, const LogRankTest& test, ui
         min_cell));
     return section;
   }
-  section.paragraphs.push_back(fmt::format(
-      "Chi-square {:.4g} on {} degrees of freedom, p = {:.4g}{}.", test.chi_square, test.df,
-      test.p_value, spec.stratified() ? "; groups compared" + WithinText(spec) : ""));
+  section.paragraphs.push_back(
+      fmt::format("Chi-square {:.4g} on {} degrees of freedom, p = {:.4g}.", test.chi_square,
+                  test.df, test.p_value));
   section.tables = {TestTable(spec, test)};
   if (!test.rows.front().observed) {
     section.paragraphs.push_back(fmt::format(

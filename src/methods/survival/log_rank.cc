@@ -49,8 +49,8 @@ struct Moments {
 Moments MomentsOf(Engine& engine, const Task& task, const RiskSets& sets, const Shared& observed) {
   const double most = std::max(task.max_rows(), 2.0);
   const size_t groups = task.spec.num_groups();
-  const Shared& at_risk = sets.stratum_at_risk;
-  const Shared d = mpc::SumOfRows(engine, sets.stratum_events, most);
+  const Shared& at_risk = sets.at_risk;
+  const Shared d = mpc::SumOfRows(engine, sets.events, most);
   const Shared n = mpc::SumOfRows(engine, at_risk, most);
   const Shared of_groups =
       engine.Concatenate(std::vector<Shared>(groups, n), false);  // cells x groups

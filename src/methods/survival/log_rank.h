@@ -2,7 +2,6 @@
 //
 // Method    With d events among n at risk in a cell, n_g of them in group g, p_g = n_g / n and
 //           w = d (n - d) / (n - 1): E_g is the sum of d p_g, V_gh that of w p_g ([g = h] - p_h).
-//           With strata these are cells of each stratum, and all of them add up.
 //           V (O - E vanishes against ones: V 1 = 0) is made definite as V + c 1 1', which changes
 //           U' V^- U not at all, c its mean diagonal over the groups; a group that is never at risk
 //           gets a one on its diagonal. Scaled by the sizes of its diagonal it is

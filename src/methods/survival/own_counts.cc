@@ -35,26 +35,16 @@ Group GroupOfFactors(std::vector<GroupFactor> factors) {
   return group;
 }
 
-std::string WithinText(const Spec& spec) {
-  if (!spec.stratified()) return "";
-  const Strata& strata = spec.strata;
-  if (!strata.factor) return " within holders";
-  return " within levels of " + strata.factor->schema.name + (strata.by_site ? " and holders" : "");
-}
-
 OwnCounts NoCounts(const Spec& spec) {
-  const size_t entries = spec.strata.count * spec.grid.cells * spec.num_groups();
+  const size_t entries = spec.grid.cells * spec.num_groups();
   return {std::vector<Int128>(entries), std::vector<Int128>(entries)};
 }
 
-OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
-                   size_t site) {
+OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows) {
   OwnCounts own = NoCounts(spec);
   const data::Column& outcome = table.Get(spec.outcome.name);
   for (const size_t row : rows) {
-    const size_t level = spec.strata.factor ? CodeOf(*spec.strata.factor, table, row) : 0;
-    const size_t cell = (site * spec.strata.levels() + level) * spec.grid.cells +
-                        spec.grid.Of(outcome.numbers[row]);
+    const size_t cell = spec.grid.Of(outcome.numbers[row]);
     const size_t entry = cell * spec.num_groups() + GroupOfRow(spec, table, row);
     ++(outcome.codes[row] == 1 ? own.events : own.censored)[entry];
   }

@@ -10,7 +10,7 @@
 
 namespace partita::methods::survival {
 
-// (strata cells) x groups each, stratum after stratum.
+// cells x groups each.
 struct OwnCounts {
   std::vector<Int128> events;    // leave with the event
   std::vector<Int128> censored;  // leave without
@@ -18,9 +18,7 @@ struct OwnCounts {
 
 // Of a party without rows.
 OwnCounts NoCounts(const Spec& spec);
-// rows: those that take part; each has a time, an event, a group and a stratum. site: of a holder where
-// holders are strata.
-OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
-                   size_t site = 0);
+// rows: those that take part; each has a time, an event and a group.
+OwnCounts CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows);
 
 }  // namespace partita::methods::survival

@@ -52,13 +52,11 @@ uint64_t PlainCurves::Remaining(size_t report, size_t group) const {
   return Total(group, After(report), spec_.grid.cells, true, true);
 }
 
-std::vector<Observation> PlainCurves::RowsOf(size_t group) const { return Rows(group, {}); }
-
-std::vector<Observation> PlainCurves::Rows(size_t group, std::optional<size_t> stratum) const {
+std::vector<Observation> PlainCurves::RowsOf(size_t group) const {
   std::vector<Observation> rows;
   for (size_t c = 0; c < spec_.grid.cells; ++c) {
     for (const bool event : {true, false}) {
-      rows.insert(rows.end(), Total(group, c, c + 1, event, !event, stratum),
+      rows.insert(rows.end(), Total(group, c, c + 1, event, !event),
                   Observation{spec_.grid.End(c), event});
     }
   }
@@ -66,11 +64,9 @@ std::vector<Observation> PlainCurves::Rows(size_t group, std::optional<size_t> s
 }
 
 stats::survival::LogRank PlainCurves::LogRank() const {
-  std::vector<std::vector<std::vector<Observation>>> strata(spec_.strata.count);
-  for (size_t s = 0; s < strata.size(); ++s) {
-    for (size_t g = 0; g < spec_.num_groups(); ++g) strata[s].push_back(Rows(g, s));
-  }
-  return stats::survival::StratifiedLogRank(strata);
+  std::vector<std::vector<Observation>> groups;
+  for (size_t g = 0; g < spec_.num_groups(); ++g) groups.push_back(RowsOf(g));
+  return stats::survival::LogRankOf(groups);
 }
 
 std::vector<uint64_t> PlainCurves::MedianCells(size_t group) const {
@@ -95,26 +91,23 @@ std::vector<uint64_t> PlainCurves::MedianCells(size_t group) const {
 }
 
 std::vector<uint64_t> PlainCurves::Counted(size_t group, size_t first, size_t last, bool events,
-                                           bool censored, std::optional<size_t> stratum) const {
-  const size_t from = stratum.value_or(0), to = stratum ? from + 1 : spec_.strata.count;
+                                           bool censored) const {
   std::vector<uint64_t> counts;
   for (const OwnCounts& own : own_) {
     uint64_t count = 0;
-    for (size_t s = from; s < to; ++s) {
-      for (size_t c = first; c < last; ++c) {
-        const size_t entry = (s * spec_.grid.cells + c) * spec_.num_groups() + group;
-        if (events) count += static_cast<uint64_t>(own.events[entry]);
-        if (censored) count += static_cast<uint64_t>(own.censored[entry]);
-      }
+    for (size_t c = first; c < last; ++c) {
+      const size_t entry = c * spec_.num_groups() + group;
+      if (events) count += static_cast<uint64_t>(own.events[entry]);
+      if (censored) count += static_cast<uint64_t>(own.censored[entry]);
     }
     counts.push_back(count);
   }
   return counts;
 }
 
-uint64_t PlainCurves::Total(size_t group, size_t first, size_t last, bool events, bool censored,
-                            std::optional<size_t> stratum) const {
-  const std::vector<uint64_t> counts = Counted(group, first, last, events, censored, stratum);
+uint64_t PlainCurves::Total(size_t group, size_t first, size_t last, bool events,
+                            bool censored) const {
+  const std::vector<uint64_t> counts = Counted(group, first, last, events, censored);
   return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
 }
 

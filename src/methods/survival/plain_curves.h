@@ -28,18 +28,15 @@ class PlainCurves {
 
   // The group's rows, with the ends of their cells as times.
   std::vector<stats::survival::Observation> RowsOf(size_t group) const;
-  // Within strata.
   stats::survival::LogRank LogRank() const;
   // The first cells that are at 1/2 or below (medians.h), from 1; 0: none, or withheld.
   std::vector<uint64_t> MedianCells(size_t group) const;
 
  private:
-  // By holder: rows of the group that leave in the cells [first, last), of one stratum or all.
-  std::vector<uint64_t> Counted(size_t group, size_t first, size_t last, bool events, bool censored,
-                                std::optional<size_t> stratum = {}) const;
-  uint64_t Total(size_t group, size_t first, size_t last, bool events, bool censored,
-                 std::optional<size_t> stratum = {}) const;
-  std::vector<stats::survival::Observation> Rows(size_t group, std::optional<size_t> stratum) const;
+  // By holder: rows of the group that leave in the cells [first, last).
+  std::vector<uint64_t> Counted(size_t group, size_t first, size_t last, bool events,
+                                bool censored) const;
+  uint64_t Total(size_t group, size_t first, size_t last, bool events, bool censored) const;
   bool Enough(const std::vector<uint64_t>& by_holder, bool none_passes) const;
   size_t After(size_t report) const { return spec_.report[report] + 1; }
 

@@ -40,9 +40,7 @@ std::string OpenedText(const SurvivalStudy& study) {
       "grid of 2^-{} of that error, at {} {}, and a median with its interval{}",
       study.task.grid_bits, spec.outcome.time_column, ReportText(spec), ByGroup(spec));
   if (spec.group)
-    text += fmt::format(
-        "; of the log-rank test{} observed events, observed less expected, its error, chi-square",
-        WithinText(spec));
+    text += "; of the log-rank test observed events, observed less expected, its error, chi-square";
   return text;
 }
 
@@ -68,7 +66,7 @@ double OpenedBits(const SurvivalStudy& study) {
 
 study::PlanBits BitsOf(const SurvivalStudy& study) {
   const Spec& spec = study.task.spec;
-  // Of time and event; not of strata, without which there are fewer patterns.
+  // Of time and event.
   run::PatternColumns columns = {
       {spec.outcome.name, std::log2(2 * static_cast<double>(spec.grid.cells))}};
   if (spec.group) {
@@ -96,9 +94,7 @@ void SurvivalStudy::Describe(study::Plan& plan) const {
   const std::string& name = Analysis().name;
   const bool incomplete = file.design.missing != study::MissingPolicy::kRefuse;
   plan.analyses.push_back(
-      {name, kProtocol,
-       fmt::format("{}: Kaplan-Meier curves{}", spec.formula,
-                   spec.stratified() ? ", log-rank test" + WithinText(spec) : ""),
+      {name, kProtocol, fmt::format("{}: Kaplan-Meier curves", spec.formula),
        run::RowsText(*this, Analysis().subset,
                      incomplete ? "that have a time, an event and a group" : ""),
        0});
@@ -149,11 +145,6 @@ void SurvivalStudy::Describe(study::Plan& plan) const {
   plan.notes.push_back(fmt::format(
       "Times count in {} cells of {:g}{}; times within a cell are tied.", spec.grid.cells,
       spec.grid.width, spec.outcome.unit.empty() ? "" : " " + spec.outcome.unit));
-  if (spec.stratified()) {
-    plan.notes.push_back(
-        fmt::format("The log-rank test compares groups{}; the curves are of all rows of a group.",
-                    WithinText(spec)));
-  }
   plan.notes.push_back(fmt::format("The curves are also written as {}.", kCurvesFile));
 }
 

@@ -24,15 +24,6 @@ Shared LastRow(Engine& engine, const Shared& value) {
 
 namespace {
 
-// Over all strata.
-Shared Collapsed(Engine& engine, const Task& task, const Shared& value) {
-  const mpc::Shape shape{task.spec.grid.cells, value.shape.cols};
-  Shared sum = engine.Slice(value, 0, 0, shape);
-  for (size_t s = 1; s < task.spec.strata.count; ++s)
-    sum = engine.Add(sum, engine.Slice(value, s * shape.rows, 0, shape));
-  return WithBound(sum, task.max_rows());
-}
-
 // until: left in this cell and those before it.
 Shared AtRisk(Engine& engine, const Shared& until) {
   const std::vector<size_t> last(until.shape.rows, until.shape.rows - 1);
@@ -40,22 +31,10 @@ Shared AtRisk(Engine& engine, const Shared& until) {
                    until.bound);
 }
 
-// left: of every stratum who leaves in each cell.
-Shared AtRiskByStratum(Engine& engine, const Task& task, const Shared& left) {
-  const mpc::Shape shape{task.spec.grid.cells, left.shape.cols};
-  std::vector<Shared> strata;
-  for (size_t s = 0; s < task.spec.strata.count; ++s) {
-    const Shared of_one = engine.Slice(left, s * shape.rows, 0, shape);
-    strata.push_back(
-        AtRisk(engine, WithBound(mpc::CumulativeSums(engine, of_one), task.max_rows())));
-  }
-  return WithBound(engine.Concatenate(strata, true), task.max_rows());
-}
-
 }  // namespace
 
 RiskSets ShareRiskSets(Engine& engine, const Task& task, const OwnCounts& own) {
-  const mpc::Shape shape{task.spec.strata.count * task.spec.grid.cells, task.spec.num_groups()};
+  const mpc::Shape shape{task.spec.grid.cells, task.spec.num_groups()};
   std::vector<mpc::PrivateMatrix> inputs;
   for (const run::RowHolder& holder : task.holders) {
     inputs.push_back(run::SumsOfHolder(engine, holder, shape, 0, 1, own.events));
@@ -64,24 +43,18 @@ RiskSets ShareRiskSets(Engine& engine, const Task& task, const OwnCounts& own) {
   const std::vector<Shared> shared = engine.Input(inputs);
   const double most = task.max_rows();
   RiskSets sets;
-  Shared left, all_left;
+  Shared left;
   for (size_t h = 0; h < task.holders.size(); ++h) {
     const Shared& events = shared[2 * h];
     const Shared all = WithBound(engine.Add(events, shared[2 * h + 1]), most);
     sets.events_until.push_back(
-        WithBound(mpc::CumulativeSums(engine, Collapsed(engine, task, events)), most));
-    sets.left_until.push_back(
-        WithBound(mpc::CumulativeSums(engine, Collapsed(engine, task, all)), most));
-    sets.stratum_events =
-        WithBound(h == 0 ? events : engine.Add(sets.stratum_events, events), most);
-    all_left = WithBound(h == 0 ? all : engine.Add(all_left, all), most);
+        WithBound(mpc::CumulativeSums(engine, WithBound(events, most)), most));
+    sets.left_until.push_back(WithBound(mpc::CumulativeSums(engine, all), most));
+    sets.events = WithBound(h == 0 ? events : engine.Add(sets.events, events), most);
     left = WithBound(h == 0 ? sets.left_until[h] : engine.Add(left, sets.left_until[h]), most);
   }
-  sets.events = Collapsed(engine, task, sets.stratum_events);
   sets.at_risk = AtRisk(engine, left);
   sets.after = WithBound(engine.Subtract(sets.at_risk, sets.events), most);
-  sets.stratum_at_risk =
-      task.spec.strata.count == 1 ? sets.at_risk : AtRiskByStratum(engine, task, all_left);
   return sets;
 }
 

@@ -12,7 +12,7 @@
 
 namespace partita::methods::survival {
 
-// cells x groups each, over all strata.
+// cells x groups each.
 struct RiskSets {
   // By holder, of this cell and those before it: rows with the event, and all that left.
   std::vector<mpc::Shared> events_until, left_until;
@@ -20,8 +20,6 @@ struct RiskSets {
   mpc::Shared events;   // d, in this cell
   mpc::Shared at_risk;  // n: who has not left before this cell
   mpc::Shared after;    // n - d
-  // d and n of the strata, one after the other: (strata cells) x groups.
-  mpc::Shared stratum_events, stratum_at_risk;
 };
 
 // own: at a holder; not used elsewhere.

@@ -98,14 +98,12 @@ void ReadFormula(const TableReader& reader, const StudyFile& study, Spec& spec) 
   RefuseStrata(reader, text, formula);
 }
 
-void RequireGroups(const TableReader& reader, const StudyFile& study, const Spec& spec) {
-  const size_t strata = spec.strata.count * (spec.strata.by_site ? study.parties.size() : 1);
-  if (spec.grid.cells * spec.num_groups() * strata <= kMostEntries) return;
+void RequireGroups(const TableReader& reader, const Spec& spec) {
+  if (spec.grid.cells * spec.num_groups() <= kMostEntries) return;
   reader.Fail(reader.position(),
-              fmt::format("{} cells of time for each of {} groups{} are too many", spec.grid.cells,
-                          spec.num_groups(),
-                          strata > 1 ? fmt::format(" in each of {} strata", strata) : ""),
-              "take wider cells (cell = ...), fewer groups or fewer strata");
+              fmt::format("{} cells of time for each of {} groups are too many", spec.grid.cells,
+                          spec.num_groups()),
+              "take wider cells (cell = ...) or fewer groups");
 }
 
 void ReadReport(const TableReader& reader, Spec& spec) {
@@ -158,7 +156,7 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
   }
   ReadFormula(reader, study, section->spec);
   section->spec.grid = ReadGrid(reader, section->spec.outcome);
-  RequireGroups(reader, study, section->spec);
+  RequireGroups(reader, section->spec);
   ReadReport(reader, section->spec);
   section->spec.confidence = ReadConfidence(reader);
   analysis.protocol = kProtocol;
@@ -245,7 +243,6 @@ study::SectionUses SurvivalSection::Uses() const {
     for (const GroupFactor& factor : spec.group->factors)
       uses.variables.push_back({"the group", factor.source});
   }
-  if (spec.strata.factor) uses.variables.push_back({"the stratum", spec.strata.factor->source});
   return uses;
 }
 

@@ -3,8 +3,7 @@
 // With model = "cox" those of cox/section.h; else curves:
 //
 //   formula      Surv(time, event) ~ group, or ~ 1: columns of a survival variable, a factor; a + b: a
-//                curve for each combination; + strata(a): the log-rank test within its levels,
-//                strata(site): within holders
+//                curve for each combination
 //   report       times at which the curves open
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   confidence   of the intervals; default 0.95
@@ -36,11 +35,11 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis);
 const CoxSpec& CoxSpecOf(const study::AnalysisSpec& analysis);
 
 // Throws kBadInput with place and hint: formulas that are not understood, or with interactions; strata of
-// a single group; columns that are no survival variable; too many groups or cells of time; report times that
+// curves; columns that are no survival variable; too many groups or cells of time; report times that
 // are not ends of cells within the bounds; [analysis.privacy].
 study::SectionReader SurvivalReader();
 
-// Of strata(..) in a formula: at most one factor, and strata(site).
+// Of strata(..) in a model's formula: at most one factor, and strata(site), every holder a stratum.
 struct FormulaStrata {
   std::optional<GroupFactor> factor;
   bool by_site = false;

@@ -28,33 +28,19 @@ struct Group {
 };
 Group GroupOfFactors(std::vector<GroupFactor> factors);
 
-// The word in strata(site): every holder is a stratum.
+// The word in strata(site) of a model: every holder is a stratum.
 inline constexpr char kSite[] = "site";
-
-// Of the log-rank test alone: groups are compared within.
-struct Strata {
-  std::optional<GroupFactor> factor;
-  bool by_site = false;
-  size_t count = 1;  // levels, times holders where these are strata
-
-  size_t levels() const { return factor ? factor->schema.levels.size() : 1; }
-};
 
 struct Spec {
   std::string formula;
   data::ColumnSchema outcome;  // a survival variable
   std::optional<Group> group;
-  Strata strata;
   TimeGrid grid;
   std::vector<size_t> report;  // cells at whose ends the curves open, increasing; at least one
   double confidence = 0.95;
   bool told_to_all = false;  // the curves open to all parties, not to the receiver alone
 
   size_t num_groups() const { return group ? group->schema.levels.size() : 1; }
-  bool stratified() const { return strata.factor || strata.by_site; }
 };
-
-// " within levels of sex and holders"; empty without strata.
-std::string WithinText(const Spec& spec);
 
 }  // namespace partita::methods::survival

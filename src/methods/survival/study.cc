@@ -21,16 +21,11 @@ struct SurvivalRows : run::TakenRows {
   OwnCounts counts;
 };
 
-constexpr run::WholeRowsTexts kTexts{
-    "give every row block to one holder",
-    "rows without a time, an event, a group or a stratum are left out"};
+constexpr run::WholeRowsTexts kTexts{"give every row block to one holder",
+                                     "rows without a time, an event or a group are left out"};
 
-// Groups and stratum.
 std::vector<GroupFactor> FactorsOf(const Spec& spec) {
-  std::vector<GroupFactor> factors;
-  if (spec.group) factors = spec.group->factors;
-  if (spec.strata.factor) factors.push_back(*spec.strata.factor);
-  return factors;
+  return spec.group ? spec.group->factors : std::vector<GroupFactor>();
 }
 
 // In the order of the dictionary.
@@ -74,7 +69,6 @@ SurvivalStudy PrepareSurvivalStudy(study::StudyFile file) {
   RequireUnweighted(study, "leave them out");
   study.used = UsedVariables(study);
   study.task.holders = RowHoldersOf(study, kMostRows);
-  if (study.task.spec.strata.by_site) study.task.spec.strata.count *= study.task.holders.size();
   study.task.to = study.task.spec.told_to_all ? mpc::kEverybody : study.receiver;
   study.task.grid_bits = FinestGrid(
       study, {"survival", "the curves", "take fewer report times or groups"}, [&](int grid_bits) {
@@ -91,18 +85,14 @@ void SurvivalStudy::DeriveColumns(data::Table& table) const {
   data::AddDesignColumns(table, file.dictionary, file.derived, std::span<const std::string>());
 }
 
-size_t SurvivalStudy::Site(size_t party) const {
-  return task.spec.strata.by_site ? SiteOf(task.holders, party) : 0;
-}
-
-std::unique_ptr<run::MethodRows> SurvivalStudy::PrepareRows(size_t party,
+std::unique_ptr<run::MethodRows> SurvivalStudy::PrepareRows(size_t /*party*/,
                                                             const data::Holding& holding,
                                                             run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<SurvivalRows>();
   const std::vector<size_t> taken =
       TakeRows(*this, *holding.table, NeededVariables(task.spec), *rows, counts);
-  rows->counts = CountOwn(task.spec, *holding.table, taken, Site(party));
+  rows->counts = CountOwn(task.spec, *holding.table, taken);
   return rows;
 }
 

@@ -15,8 +15,6 @@ namespace partita::methods::survival {
 struct SurvivalStudy final : run::WholeRowsStudy {
   Task task;  // its grid is the finest from the study file's on with which the release rule holds
 
-  size_t Site(size_t party) const;  // where holders are strata; else 0
-
   run::MethodName Method() const override;
   run::StudySize Size() const override { return {used.size(), 0}; }
   void Describe(study::Plan& plan) const override;

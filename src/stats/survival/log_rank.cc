@@ -32,7 +32,7 @@ void Test(LogRank& test) {
   test.df = static_cast<int>(df);
 }
 
-void AddStratum(const std::vector<std::vector<Observation>>& groups, LogRank& test) {
+void AddGroups(const std::vector<std::vector<Observation>>& groups, LogRank& test) {
   const Eigen::Index k = test.expected.size();
   std::map<double, Leaving> times;
   Eigen::VectorXd at_risk(k);
@@ -67,18 +67,14 @@ void AddStratum(const std::vector<std::vector<Observation>>& groups, LogRank& te
 }  // namespace
 
 LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups) {
-  return StratifiedLogRank({groups});
-}
-
-LogRank StratifiedLogRank(const std::vector<std::vector<std::vector<Observation>>>& strata) {
-  const size_t count = strata.front().size();
+  const size_t count = groups.size();
   const auto k = static_cast<Eigen::Index>(count);
   LogRank test;
   test.rows.assign(count, 0);
   test.observed.assign(count, 0);
   test.expected.setZero(k);
   test.variance.setZero(k, k);
-  for (const auto& groups : strata) AddStratum(groups, test);
+  AddGroups(groups, test);
   Test(test);
   return test;
 }

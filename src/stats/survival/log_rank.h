@@ -20,9 +20,6 @@ struct LogRank {
   int df = 0;                // groups that have rows, less one
 };
 LogRank LogRankOf(const std::vector<std::vector<Observation>>& groups);
-// Groups compared within strata, of which each has all groups, as survdiff(.. + strata(..)): observed and
-// expected events and variances of all strata add up.
-LogRank StratifiedLogRank(const std::vector<std::vector<std::vector<Observation>>>& strata);
 
 // Of a chi-square statistic; 1 for df = 0.
 double ChiSquareTail(double statistic, int df);

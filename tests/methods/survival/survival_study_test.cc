@@ -190,7 +190,7 @@ TEST(SurvivalStudyTest, CurvesOfSeveralFactorsAreThoseOfR) {
   const json result = VeteranResult(wanted, "trt + prior", "replicated", 3);
   EXPECT_EQ(result["group"], "trt, prior");
   EXPECT_EQ(result["curves"][1]["group"], "1, 10");
-  EXPECT_EQ(result["strata"], json::array());
+  EXPECT_FALSE(result.contains("strata"));
   ExpectReal(result, wanted, medians);
   EXPECT_GT(medians, 5u);  // of 12
 }

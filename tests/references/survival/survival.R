@@ -41,14 +41,6 @@ curves <- function(data, file, report) {
 veteran_factors <- transform(veteran, group = paste(trt, prior, sep = ", "))
 stopifnot(all.equal(survfit(Surv(time, status) ~ trt + prior, veteran_factors)$surv,
                     survfit(Surv(time, status) ~ group, veteran_factors)$surv))
-within_strata <- function(data, file, strata) {
-  data$stratum <- data[[strata]]
-  groups <- sort(unique(data$group))
-  test <- survdiff(Surv(time, status) ~ group + strata(stratum), data)
-  object(c(data = paste0("\"", file, "\""), groups = listed(paste0("\"", groups, "\"")), stratum = paste0("\"", strata, "\""),
-           observed = listed(rowSums(test$obs)), expected = listed(number(rowSums(test$exp))),
-           variance = listed(number(as.vector(test$var))), stratified = number(test$chisq)), 2)
-}
 cox <- function(formula, data, file, ties) {
   environment(formula) <- environment()  # where cox.zph looks for the data
   fit <- coxph(formula, data, ties = ties, eps = 1e-12, toler.chol = 1e-14, iter.max = 50)
@@ -77,8 +69,6 @@ fits <- c(
   lung_one = curves(lung_one, "one group of lgpl/lung.csv", c(90, 180, 365, 730)),
   veteran = curves(veteran, "lgpl/veteran.csv", c(30, 90, 180, 365)),
   veteran_factors = curves(veteran_factors, "two factors of lgpl/veteran.csv", c(30, 90, 180, 365)),
-  within_ecog = within_strata(lung, "lgpl/lung.csv", "ph.ecog"),
-  within_cells = within_strata(veteran_factors, "two factors of lgpl/veteran.csv", "celltype"),
   cox_lung_breslow = cox(plain, lung, "lgpl/lung.csv", "breslow"),
   cox_lung_efron = cox(plain, lung, "lgpl/lung.csv", "efron"),
   cox_months_breslow = cox(plain, lung_months, "months of lgpl/lung.csv", "breslow"),

@@ -110,42 +110,6 @@ TEST(SurvivalTwins, LogRankIsThatOfR) {
   EXPECT_EQ(tests, 4u);
 }
 
-TEST(SurvivalTwins, LogRankWithinStrataIsThatOfR) {
-  const json all = References();
-  size_t tests = 0;
-  for (const auto& [name, wanted] : all.items()) {
-    if (!wanted.contains("stratified")) continue;
-    SCOPED_TRACE(name);
-    ++tests;
-    const TextColumns columns = testing::ReadTable(wanted["data"]);
-    const std::vector<std::string>& levels = columns.at(wanted["stratum"]);
-    std::map<std::string, std::vector<std::vector<Observation>>> by_level;
-    const std::vector<std::string> groups = wanted["groups"];
-    for (size_t r = 0; r < levels.size(); ++r) {
-      auto& stratum = by_level[levels[r]];
-      stratum.resize(groups.size());
-      const auto g = static_cast<size_t>(
-          std::find(groups.begin(), groups.end(), columns.at("group")[r]) - groups.begin());
-      stratum[g].push_back({std::stod(columns.at("time")[r]), columns.at("status")[r] == "1"});
-    }
-    std::vector<std::vector<std::vector<Observation>>> strata;
-    for (const auto& [level, stratum] : by_level) strata.push_back(stratum);
-    const LogRank test = StratifiedLogRank(strata);
-    const size_t k = groups.size();
-    EXPECT_EQ(test.df + 1, static_cast<int>(k));
-    for (size_t g = 0; g < k; ++g) {
-      const auto i = static_cast<Eigen::Index>(g);
-      EXPECT_EQ(test.observed[g], wanted["observed"][g].get<uint64_t>());
-      ExpectNear(test.expected[i], wanted["expected"][g], 100);
-      for (size_t h = 0; h < k; ++h)
-        ExpectNear(test.variance(i, static_cast<Eigen::Index>(h)), wanted["variance"][g * k + h],
-                   100);
-    }
-    ExpectNear(test.chi_square, wanted["stratified"], 100);
-  }
-  EXPECT_EQ(tests, 2u);
-}
-
 struct CoxCase {
   std::vector<std::string> covariates;
   std::string stratum;

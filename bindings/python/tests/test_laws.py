@@ -18,7 +18,8 @@ class Laws(unittest.TestCase):
     def test_students_quantiles_are_those_of_r(self) -> None:
         # qt(p, df)
         for probability, df, wanted in ((0.975, 1, 12.7062047361747), (0.975, 7, 2.3646242515927844),
-                                        (0.95, 10, 1.8124611228116756), (0.975, 1296, 1.9617961223537774)):
+                                        (0.95, 10, 1.8124611228116756), (0.975, 1296, 1.9617961223537774),
+                                        (0.9995, 100001, 3.2906240304388978), (0.975, 10**7, 1.9599642217672049)):
             self.assertAlmostEqual(laws.student_quantile(probability, df), wanted, delta=1e-11)
 
     def test_normal(self) -> None:

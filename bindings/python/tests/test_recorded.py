@@ -231,6 +231,10 @@ class Regressions(unittest.TestCase):
         assert mixed.between.value is not None and mixed.within.value is not None
         self.assertAlmostEqual(mixed.between.value / (mixed.between.value + mixed.within.value),
                                mixed.intraclass_correlation.value or 0, delta=1e-3)
+        raw = json.loads(json.dumps(mixed.raw))
+        raw["result"]["log_likelihood"] = None
+        with self.assertRaisesRegex(pt.NotReleasedError, "no log likelihood"):
+            pt.Result(raw).fit.llf
         meta: pt.MetaFit = result("meta").fit
         self.assertEqual(meta.nobs, 5)
         self.assertTrue(0 <= meta.i2 <= 1)

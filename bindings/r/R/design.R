@@ -117,7 +117,7 @@ linear_predictor <- function(terms, estimates, rows, reference = NULL) {
   }
   names <- unique(unlist(lapply(terms, factors_of)))
   columns <- vapply(terms, model_column, numeric(nrow(rows)), rows, names, reference)
-  drop(matrix(columns, nrow(rows)) %*% estimates)
+  as.vector(matrix(columns, nrow(rows), length(terms)) %*% estimates)
 }
 
 predict.partita_coefs <- function(object, newdata, reference = NULL, ...) {

@@ -41,17 +41,22 @@ class MixedFit(CoefficientFit):
     def intraclass_correlation(self) -> Interval:
         return Interval.of(self.body["intraclass_correlation"])
 
+    def _criterion(self, key: str) -> float:
+        if self.body[key] is None:
+            raise NotReleasedError(f"this fit has no {key.replace('_', ' ')}", "it has none if it did not converge")
+        return float(self.body[key])
+
     @property
     def llf(self) -> float:
-        return float(self.body["log_likelihood"])
+        return self._criterion("log_likelihood")
 
     @property
     def aic(self) -> float:
-        return float(self.body["aic"])
+        return self._criterion("aic")
 
     @property
     def bic(self) -> float:
-        return float(self.body["bic"])
+        return self._criterion("bic")
 
     def _facts(self) -> dict[str, Cell]:
         return {"criterion": self.body["criterion"], "observations": self.nobs, "groups": self.ngroups,

@@ -43,6 +43,7 @@ row <- data.frame(age = 70, sex = "male", smoker = 1, ward = factor("surgery"), 
 by_hand <- sum(coef(fit)[c("(Intercept)", "sex.male", "smoker", "ward.surgery")]) + 70 * coef(fit)[["age"]] +
   log(5) * coef(fit)[["log(days)"]] + 2 * coef(fit)[["earlier_stays"]] + coef(fit)[[grep(":", names(coef(fit)))]]
 expect_equal(predict(fit, row), by_hand)
+expect_identical(predict(fit, row[0, ]), numeric())
 expect_equal(predict(fit, row, type = "response"), plogis(by_hand))
 expect_equal(augment(fit, row)$.fitted, by_hand)
 expect_error(predict(fit, row["age"]), "cannot be made", class = "partita_usage")

@@ -14,6 +14,7 @@
 #include "base/date.h"
 #include "base/trim.h"
 #include "data/csv_tokenizer.h"
+#include "data/missing_codes.h"
 #include "data/number_text.h"
 #include "data/source/open_table.h"
 #include "data/suggest.h"
@@ -97,6 +98,7 @@ class ColumnReader {
                const CsvOptions& options)
       : field_index_(field_index),
         event_index_(event_index),
+        missing_codes_(schema, options.decimal),
         decimal_(options.decimal),
         repair_(options.repair) {
     column_.schema = schema;
@@ -117,7 +119,7 @@ class ColumnReader {
                     CsvTokenizer::Text(field, scratch_)};
     if (schema.type == ColumnType::kKey) return AppendKey(cell);
     if (survival) return AppendSurvival(cell);
-    if (IsMissing(cell.text)) return AppendMissing(cell);
+    if (missing_codes_.Has(cell.text)) return AppendMissing(cell);
     if (HasLevels(schema.type)) return AppendLevel(cell);
     schema.type == ColumnType::kDate ? AppendDate(cell) : AppendNumber(cell);
   }
@@ -145,12 +147,6 @@ class ColumnReader {
   }
 
  private:
-  bool IsMissing(std::string_view text) const {
-    if (text.empty()) return true;
-    const auto& codes = column_.schema.missing_codes;
-    return !codes.empty() && std::find(codes.begin(), codes.end(), text) != codes.end();
-  }
-
   void AppendMissing(const Cell& cell) {
     if (check_.missing++ == 0) check_.first_missing = cell.tokenizer.PositionOf(cell.field);
     const ColumnType type = column_.schema.type;
@@ -218,8 +214,8 @@ class ColumnReader {
     const CsvField& field = time.tokenizer.fields()[event_index_];
     const Cell event{time.tokenizer, field, column_.schema.event_column,
                      CsvTokenizer::Text(field, event_scratch_)};
-    if (IsMissing(time.text)) return AppendMissing(time);
-    if (IsMissing(event.text)) return AppendMissing(event);
+    if (missing_codes_.Has(time.text)) return AppendMissing(time);
+    if (missing_codes_.Has(event.text)) return AppendMissing(event);
     const std::optional<double> happened = ParseNumber(event.text, decimal_);
     if (repair_ && ((happened != 0.0 && happened != 1.0) || !ParseNumber(time.text, decimal_)))
       return AppendUnusable(time);
@@ -272,6 +268,7 @@ class ColumnReader {
   Column column_;
   ColumnCheck check_;
   size_t field_index_, event_index_;
+  MissingRule missing_codes_;
   char decimal_;
   bool repair_;
   bool any_ = false;

@@ -10,6 +10,7 @@
 
 #include "base/date.h"
 #include "data/csv_tokenizer.h"
+#include "data/missing_codes.h"
 #include "data/number_text.h"
 #include "data/suggest.h"
 #include "data/utf8.h"
@@ -59,7 +60,8 @@ void AppendColumns(const ColumnSchema& schema, std::vector<ColumnSchema>& column
 // The cells of one column.
 class ColumnChecker {
  public:
-  ColumnChecker(ColumnSchema schema, char decimal) : decimal_(decimal) {
+  ColumnChecker(ColumnSchema schema, char decimal)
+      : missing_codes_(schema, decimal), decimal_(decimal) {
     facts_.schema = std::move(schema);
     facts_.level_counts.resize(facts_.schema.levels.size());
     for (size_t i = 0; i < facts_.schema.levels.size(); ++i)
@@ -73,8 +75,7 @@ class ColumnChecker {
     ++facts_.cells;
     if (!IsUtf8(text)) return not_utf8_.Add(line, text);
     if (facts_.schema.type == ColumnType::kKey) return AddKey(text, line);
-    const auto& codes = facts_.schema.missing_codes;
-    if (text.empty() || std::find(codes.begin(), codes.end(), text) != codes.end()) {
+    if (missing_codes_.Has(text)) {
       ++facts_.missing;
       return missing_.Add(line, text);
     }
@@ -181,6 +182,7 @@ class ColumnChecker {
 
   ColumnFacts facts_;
   std::map<std::string, size_t, std::less<>> level_index_;
+  MissingRule missing_codes_;
   char decimal_;
   Sightings missing_, not_utf8_, outer_space_, unreadable_, not_whole_, out_of_bounds_;
   std::array<uint64_t, kFactors.size()> shifted_inside_{};

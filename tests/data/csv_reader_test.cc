@@ -402,6 +402,27 @@ TEST(CsvReaderTest, ReadsSurvivalFromTwoColumns) {
             "did you mean 'month'");
 }
 
+// As numeric(6,2) of a database writes 999, and 99,5 stands in a frozen table of a study with decimal commas.
+TEST(CsvReaderTest, MissingCodesOfNumbersAreNumbers) {
+  const auto missing = [](ColumnSchema column, const std::string& rows, CsvOptions options = {}) {
+    column.missing_codes = {"999", "-1.0", "99,5", "NA"};
+    const CsvContents contents = Read("x\n" + rows, {{column}}, options);
+    return contents.report.columns[0].missing;
+  };
+  EXPECT_EQ(missing(Numeric("x", 0, 1000), "999.00\n 9.99e2\n999\n-1\n99.5\nNA\n"), 6u);
+  EXPECT_EQ(missing(Numeric("x", 0, 1000), "999.01\n998\n99\n1\n"), 0u);
+  EXPECT_EQ(missing(Integer("x", 0, 1000), "999.0\n+999\n9\n"), 2u);
+  EXPECT_EQ(missing(Numeric("x", 0, 1000), "999,00\n99,50\n-1,000\n1,5\n",
+                    {.separator = ';', .decimal = ','}),
+            3u);
+  // Levels are texts.
+  EXPECT_EQ(missing(Factor("x", {"999.00", "1"}), "999.00\n999\n1\n"), 1u);
+  ColumnSchema time = Survival("os", "x", "died");
+  time.missing_codes = {"999", "9"};
+  EXPECT_THAT(Read("x,died\n999.00,1\n5,9.0\n5,1\n", {{time}}).table.Get("os").codes,
+              ElementsAre(-1, -1, 1));
+}
+
 TEST(CsvReaderTest, MissingCellsPassWhereTheStudyAllowsThem) {
   const CsvContents contents = Read("x\n1\n\"\"\n3\n", kX);
   ExpectError(ErrorCode::kBadData, "column 'x' has 1 cell without a value", "complete",

@@ -158,6 +158,15 @@ TEST(TableCheckTest, MissingCellsAreNotesWhereTheStudyDropsRows) {
               ElementsAre("problem x: the column is empty"));
 }
 
+TEST(TableCheckTest, MissingCodesOfNumbersAreNumbers) {
+  ColumnSchema x = Numeric("x", 0, 1000);
+  x.missing_codes = {"999"};
+  TableCheckOptions options;
+  options.allow_missing = true;
+  EXPECT_THAT(Lines(CheckRows("x\n999.00\n2\n3\n", {{x}, 1}, options)),
+              ElementsAre("note x: 1 missing cell"));
+}
+
 // Also where a column is empty, which is a pattern of its own.
 TEST(TableCheckTest, CountsPatternsOfMissingValuesForTheirOwner) {
   const Schema schema{{Numeric("x"), Numeric("y"), Numeric("z")}, 1};

@@ -260,6 +260,25 @@ void ReadOnce(const fs::path& path, Parse parse, Reading& reading, bool values) 
   }
 }
 
+// The library takes a second data set of a SAS library for rows of the first, or leaves it out.
+void RequireOneDataSet(const fs::path& path) {
+  constexpr size_t kRecordBytes = 80;
+  constexpr std::array<std::string_view, 2> kHeaders = {
+      "HEADER RECORD*******MEMBER  HEADER RECORD!!!!!!!",
+      "HEADER RECORD*******MEMBV8  HEADER RECORD!!!!!!!"};
+  std::ifstream file(path, std::ios::binary);
+  std::array<char, kRecordBytes> record{};
+  int sets = 0;
+  while (file.read(record.data(), record.size())) {
+    const std::string_view text(record.data(), record.size());
+    if (text.starts_with(kHeaders[0]) || text.starts_with(kHeaders[1])) ++sets;
+  }
+  if (sets < 2) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("{}: the transport file has {} data sets", path.string(), sets),
+              "write a file for each of them: in SAS, proc copy with select");
+}
+
 // What the library does not notice. A transport file that ends between two records is whole to everybody.
 void RequireWhole(const fs::path& path, const Reading& reading) {
   std::string why;
@@ -288,6 +307,7 @@ bool IsStatisticsFile(const fs::path& path) { return FormatOf(path) != nullptr; 
 ByteSource OpenStatisticsFile(const fs::path& path, bool labels) {
   Reading reading{Ending(path), labels};
   const Parse parse = FormatOf(path)->parse;
+  if (reading.ending == ".xpt") RequireOneDataSet(path);
   ReadOnce(path, parse, reading, false);
   std::vector<std::string> names;
   for (const Variable& variable : reading.variables) names.push_back(variable.name);

@@ -4,6 +4,7 @@
 #include <readstat.h>
 
 #include <tuple>
+#include <utility>
 
 #include "base/files.h"
 #include "tests/data/expect_error.h"
@@ -106,6 +107,24 @@ TEST(StatisticsFileTest, DatesOfEachProgram) {
   }
 }
 
+// Two rows of one number. version: 5 or 8.
+std::string Transport(uint8_t version) {
+  std::string text;
+  readstat_writer_t* writer = readstat_writer_init();
+  readstat_set_data_writer(writer, Append);
+  readstat_writer_set_file_format_version(writer, version);
+  readstat_variable_t* x = readstat_add_variable(writer, "X", READSTAT_TYPE_DOUBLE, 0);
+  EXPECT_EQ(readstat_begin_writing_xport(writer, &text, 2), READSTAT_OK);
+  for (const double value : {1.0, 2.0}) {
+    readstat_begin_row(writer);
+    readstat_insert_double_value(writer, x, value);
+    readstat_end_row(writer);
+  }
+  EXPECT_EQ(readstat_end_writing(writer), READSTAT_OK);
+  readstat_writer_free(writer);
+  return text;
+}
+
 // Labels that would make two values one, or another number of one.
 TEST(StatisticsFileTest, LabelsThatAreNotDistinctStandBesideTheirValues) {
   const Folder folder;
@@ -145,6 +164,21 @@ TEST(StatisticsFileTest, ShortFilesAreNoShorterTables) {
   unknown.replace(80, 4, "\xff\xff\xff\xff");
   ExpectError(ErrorCode::kBadInput, "how many rows", "",
               [&] { OpenTable(folder.Write("u.sav", unknown)); });
+}
+
+// As `libname xport` writes a library: everything from the second set's header on would be rows of the first.
+TEST(StatisticsFileTest, SeveralDataSetsAreRefused) {
+  const Folder folder;
+  for (const auto& [version, header] : std::vector<std::pair<uint8_t, const char*>>{
+           {5, "HEADER RECORD*******MEMBER  "}, {8, "HEADER RECORD*******MEMBV8  "}}) {
+    SCOPED_TRACE(header);
+    const std::string one = Transport(version);
+    const size_t member = one.find(header);
+    ASSERT_EQ(member % 80, 0u);
+    EXPECT_EQ(AllOf(OpenTable(folder.Write("one.xpt", one))), "X\n1\n2\n");
+    ExpectError(ErrorCode::kBadInput, "has 2 data sets", "a file for each",
+                [&] { OpenTable(folder.Write("two.xpt", one + one.substr(member))); });
+  }
 }
 
 // Cut at every byte, and with bytes changed: an error or a table, nothing else.

@@ -2,6 +2,7 @@
 // of the frozen rows, or of a compressed table, gives what the study of the CSV gives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -12,6 +13,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/paths.h"
 
 namespace partita::testing::sources_test {
 namespace {
@@ -93,6 +95,48 @@ TEST_F(SourcesTest, AFrozenDatabaseGivesWhatTheCsvGives) {
   std::replace(semicolons.begin(), semicolons.end(), ',', ';');
   StudyFolder::Write(folder_.data("south"), semicolons);
   EXPECT_EQ(Estimates("other.json", {"--data", "north=" + frozen}), expected);
+}
+
+// A study of rows that match reads the columns of the matching again from its table.
+TEST_F(SourcesTest, AFrozenTableOfAMatchedStudyKeepsTheColumnsOfTheMatching) {
+  const std::string lists = SourcePath("examples/matched_lists");
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(In("registry.db").c_str(), &connection), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(connection,
+                         "CREATE TABLE t (remark, income, education, persnr, name, geburtsdatum);"
+                         "INSERT INTO t VALUES ('r', 30, 'school', '05419323', 'A', '15.06.1978')",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(connection);
+  StudyFolder::Write(In("registry.toml"), "source = \"sqlite:registry.db\"\ntable = \"t\"\n");
+  std::vector<std::string> freeze = {
+      "data",    "freeze",   In("registry.toml"), "--study",     lists + "/study.toml",
+      "--party", "registry", "--output",          In("r.frozen")};
+  const ProcessResult without = Partita(freeze);
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_THAT(without.err, HasSubstr("--matching FILE"));
+  EXPECT_FALSE(std::filesystem::exists(In("r.frozen")));
+  freeze.insert(freeze.end(), {"--matching", lists + "/matching.toml"});
+  const ProcessResult with = Partita(freeze);
+  EXPECT_EQ(with.exit_code, 0) << with.err;
+  EXPECT_EQ(StudyFolder::Read(In("r.frozen")),
+            "income,education,persnr,name,geburtsdatum\n30,school,05419323,A,15.06.1978\n");
+}
+
+// While an endless query runs; its text comes through a pipe, so that the signal comes when the program reads.
+TEST_F(SourcesTest, ControlCEndsAFreezeAtOnce) {
+  Database();
+  StudyFolder::Write(In("north.toml"),
+                     "source = \"sqlite:north.db\"\nquery = \"q.sql\"\ntimeout_seconds = 60\n");
+  ASSERT_EQ(::mkfifo(In("q.sql").c_str(), 0600), 0);
+  Process freeze(
+      {PartitaProgram(), "data", "freeze", In("north.toml"), "--output", In("n.frozen")});
+  StudyFolder::Write(In("q.sql"),
+                     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+                     "SELECT count(*) AS x FROM c");
+  freeze.Kill(SIGINT);
+  EXPECT_EQ(freeze.Wait().exit_code, 130) << "it waited for the end of the query";
+  EXPECT_FALSE(std::filesystem::exists(In("n.frozen")));
 }
 
 TEST_F(SourcesTest, ACompressedTableGivesWhatItHolds) {

@@ -24,7 +24,27 @@ void HandleSignal(int signal) {
   interrupted = true;
 }
 
+constexpr int kInterruptedExit = 130;
+
+void ExitOnSignal(int) { ::_exit(kInterruptedExit); }
+
+// flags: of the handler; the second Control-C of an orderly end has the default one.
+void HandleInterruption(void (*handler)(int), unsigned flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = static_cast<int>(flags);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 }  // namespace
+
+EndAtOnce::EndAtOnce() {
+  HandleInterruption(ExitOnSignal, 0);
+  if (interrupted && !time_limit_passed) ::_exit(kInterruptedExit);
+}
+
+EndAtOnce::~EndAtOnce() { HandleInterruption(HandleSignal, SA_RESETHAND); }
 
 void PrepareProcess() {
   KeepFreedMemory();

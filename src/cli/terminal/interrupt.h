@@ -10,6 +10,16 @@ namespace partita::cli {
 // core dumps and debuggers of the same user off, since memory holds shares and keys.
 void PrepareProcess();
 
+// While it lives, Control-C and SIGTERM end the process at once, with exit code 130: for work within a
+// library that cannot be interrupted, and that leaves nothing behind.
+class EndAtOnce {
+ public:
+  EndAtOnce();
+  ~EndAtOnce();
+  EndAtOnce(const EndAtOnce&) = delete;
+  EndAtOnce& operator=(const EndAtOnce&) = delete;
+};
+
 // Set by Control-C, SIGTERM or the time limit.
 const std::atomic<bool>& Interrupted();
 

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/files.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
+#include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
 #include "crypto/hash.h"
@@ -14,25 +16,41 @@
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
 #include "methods/prepare_study.h"
+#include "run/matching/matching_file.h"
 
 namespace partita::cli {
 namespace {
 
-constexpr mode_t kOwnRows = 0600;
-
 struct FreezeCommand {
-  std::string source, output, study, party;
+  std::string source, output, study, party, matching;
 };
 
+// Of the party's table, by which its rows are matched: a study of rows that match reads them again.
+std::vector<std::string> KeysOfMatching(const run::Study& study, const FreezeCommand& command) {
+  const data::Partition& partition = study.partition;
+  const std::vector<size_t> held = partition.BlocksOf(run::PartyByName(study, command.party));
+  const bool matched = std::any_of(held.begin(), held.end(),
+                                   [&](size_t block) { return partition.blocks[block].matched; });
+  if (command.matching.empty() && !matched) return {};
+  if (command.matching.empty()) {
+    throw Error(ErrorCode::kUsage,
+                "the study is of rows that match, and its file does not say by which columns",
+                "say --matching FILE, the matching file; match on the frozen file, not on the "
+                "database: the order of its rows is another");
+  }
+  return run::MatchingPartyByName(run::LoadMatchingFile(command.matching), command.party).headers;
+}
+
 // The columns that the study asks of the party's table.
-std::vector<std::string> ColumnsOfStudy(const run::Study& study, const std::string& party) {
+std::vector<std::string> ColumnsOfStudy(const run::Study& study, const FreezeCommand& command) {
   std::vector<std::string> names;
   // A time of survival may be a variable as well.
   const auto add = [&](const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  const data::Schema schema = data::SchemaForParty(
-      study.file.dictionary, study.partition, run::PartyByName(study, party), study.row_columns);
+  const data::Schema schema =
+      data::SchemaForParty(study.file.dictionary, study.partition,
+                           run::PartyByName(study, command.party), study.row_columns);
   for (const data::ColumnSchema& variable : schema.columns) {
     if (variable.type == data::ColumnType::kSurvival) {
       add(variable.time_column);
@@ -41,24 +59,33 @@ std::vector<std::string> ColumnsOfStudy(const run::Study& study, const std::stri
       add(variable.name);
     }
   }
+  for (const std::string& key : KeysOfMatching(study, command)) add(key);
   return names;
 }
 
-int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
-  data::CsvOptions options;
-  std::vector<std::string> names;
+data::FrozenTable ReadRows(const FreezeCommand& command, const std::vector<std::string>& names) {
+  // A query may take an hour within a library, and nothing is written yet.
+  const EndAtOnce when_interrupted;
   const data::OpenedTable table = data::OpenTable(command.source);
+  if (table.is_csv) {
+    throw Error(ErrorCode::kUsage, command.source + " is a CSV file, which stays as it is",
+                "give it to the study as it is");
+  }
+  return data::Freeze(table.bytes, command.source, names, {});
+}
+
+int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
+  std::vector<std::string> names;
   if (!command.study.empty()) {
     const std::unique_ptr<const run::Study> study =
         methods::PrepareStudy(methods::LoadStudyFile(command.study));
-    names = ColumnsOfStudy(*study, command.party);
-    if (table.is_csv) {
-      throw Error(ErrorCode::kUsage, command.source + " is a CSV file, which stays as it is",
-                  "give it to the study as it is, or leave out --study");
-    }
+    names = ColumnsOfStudy(*study, command);
   }
-  const data::FrozenTable frozen = data::Freeze(table.bytes, command.source, names, options);
-  WriteOutput(output, command.output, frozen.csv, kOwnRows, "the frozen table");
+  const data::FrozenTable frozen = ReadRows(command, names);
+  // Somebody may have made it while the query ran.
+  RequireNewFile(command.output, output.force);
+  // A part of it would look like a shorter table.
+  WriteFileAtomically(command.output, frozen.csv);
   const std::string hash = ToHex(crypto::Sha256Of(AsBytes(frozen.csv)));
   PrintResult(output,
               fmt::format("wrote {}: {} rows, {} columns\nSHA-256 {}\n", command.output,
@@ -91,6 +118,10 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
   CLI::Option* study = command->add_option("--study", options->study,
                                            "Keep the columns that this study file asks for");
   study->needs(command->add_option("--party", options->party, "Whose table it is")->needs(study));
+  command
+      ->add_option("--matching", options->matching,
+                   "Of a study of rows that match: the matching file, whose columns are kept, too")
+      ->needs(study);
   command->footer(
       "The rows are sorted, so that the same rows give the same file. It holds the rows as they\n"
       "are: delete it when the study is over.");

@@ -16,13 +16,19 @@ namespace {
 constexpr uint64_t kOtherNumbers = 5;
 
 // Of a model that is not linear: its points, standard errors and log-likelihood.
+// Of all points, the estimates among them.
+double PointBits(const MixedStudy& study) {
+  double bits = 0;
+  for (int point = 0; point <= study.task.spec.steps; ++point)
+    bits += privacy::NumberBits(study.task.num_columns() + 1, GridBitsOf(study.task, point));
+  return bits;
+}
+
 double LaplaceBits(const MixedStudy& study) {
   const Task& task = study.task;
   const uint64_t q = task.num_columns() + 1;
-  double bits = 0;
-  for (int point = 0; point <= task.spec.steps; ++point)
-    bits += privacy::NumberBits(q, GridBitsOf(task, point));
-  return bits + privacy::NumberBits(q + 1, task.grid_bits) + privacy::CountBits(task.max_rows());
+  return PointBits(study) + privacy::NumberBits(q + 1, task.grid_bits) +
+         privacy::CountBits(task.max_rows());
 }
 
 double OpenedBits(const MixedStudy& study) {
@@ -96,12 +102,15 @@ std::string GroupsRule(const MixedStudy& study, uint64_t min_cell) {
 
 std::string TableRule(const MixedStudy& study, const std::string& variable, uint64_t min_cell) {
   return fmt::format(
-      "each count of {}{} is 0 or at least min_cell = {}, also without each holder's "
+      "each count of {}{}{} is 0 or at least min_cell = {}, also without each holder's "
       "own rows",
-      variable, study.CountsGroups() ? " by groups" : "", min_cell);
+      variable, study.task.spec.binary() ? " with one outcome" : "",
+      study.CountsGroups() ? " by groups" : "", min_cell);
 }
 
-study::PlanBits BitsOf(const MixedStudy& study) {
+namespace {
+
+study::PlanBits BitsAgainstTable(const MixedStudy& study, double opened) {
   const bool left_out =
       LeavesRowsOut(study, study.file.design.missing != study::MissingPolicy::kRefuse);
   const run::PatternColumns columns =
@@ -109,7 +118,13 @@ study::PlanBits BitsOf(const MixedStudy& study) {
   // A person's rows count as one.
   std::vector<privacy::UnknownRows> unknown = run::LeastUnknown(study, columns, left_out);
   for (privacy::UnknownRows& part : unknown) part.rows /= study.RowsOfPerson();
-  return run::BitsAgainst(OpenedBits(study), {{unknown, false}}, study.task.grid_bits);
+  return run::BitsAgainst(opened, {{unknown, false}}, study.task.grid_bits);
+}
+
+}  // namespace
+
+study::PlanBits BitsOf(const MixedStudy& study) {
+  return BitsAgainstTable(study, OpenedBits(study));
 }
 
 std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
@@ -215,15 +230,21 @@ std::vector<study::PlanExposure> MixedStudy::Exposures() const {
   exposure.opened = NumFit(task);
   exposure.statistics = NumSums(task.num_columns());
   exposure.level = task.spec.level();
-  if (!task.spec.linear()) {
-    const uint64_t q = task.num_columns() + 1, points = static_cast<uint64_t>(task.spec.steps) + 1;
-    exposure.opened = points * NumOfPoint(task) + NumOfLaplaceFit(task);
-    exposure.statistics = q * (q + 1) / 2 + q + 2;
-  }
   if (!task.spec.by_site())
     exposure.exposes = {fmt::format("the exact number of groups of {}", task.spec.group)};
   exposure.bits = BitsOf(*this);
-  return {exposure};
+  if (task.spec.linear()) return {exposure};
+  // Score and information of one point determine no other point.
+  const uint64_t q = task.num_columns() + 1, points = static_cast<uint64_t>(task.spec.steps) + 1;
+  exposure.statistics = points * (q * (q + 1) / 2 + q + 2);
+  study::PlanExposure path = exposure;
+  path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
+  path.to = "all";
+  path.opened = points * NumOfPoint(task);
+  path.exposes.clear();
+  path.bits = BitsAgainstTable(*this, PointBits(*this));
+  exposure.opened = path.opened + NumOfLaplaceFit(task);
+  return {path, exposure};
 }
 
 }  // namespace partita::methods::mixed

@@ -111,7 +111,9 @@ Regression RegressionOf(const Task& task, const LaplaceFitted& fitted) {
   for (Eigen::Index i = 0; i <= p; ++i) {
     const double scale = i < p ? spec.columns[static_cast<size_t>(i)].scale : 1;
     std::vector<double>& at = regression.path.emplace_back();
-    for (size_t t = 0; t + 1 < fitted.points.size(); ++t) at.push_back(fitted.points[t][i] / scale);
+    // The last one is the estimates, if they are any.
+    const size_t on_the_way = fitted.points.size() - (model.converged ? 1 : 0);
+    for (size_t t = 0; t < on_the_way; ++t) at.push_back(fitted.points[t][i] / scale);
   }
   if (!model.converged) return regression;
   const Eigen::VectorXd& last = fitted.points.back();

@@ -452,6 +452,9 @@ TEST(HiddenRefusalsTest, WhatCannotTakeHiddenRowsIsRefusedByName) {
                                      "function = \"sem\"\nmodel = \"y ~ x\"\nrelease = "
                                      "[\"moments\", {what = \"estimates\", to = \"all\"}]\n"})),
               HasSubstr("tells estimates to others than the receiver"));
+  std::string few_values = StudyText(kAny, {.analysis = Sem("y ~ x + w")});
+  few_values.replace(few_values.find("upper = 3"), 9, "upper = 1");
+  EXPECT_THAT(Refusal(few_values), HasSubstr("could learn which of its rows match"));
   EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x", "group = \"sex\"\n")})),
               HasSubstr("has groups"));
   EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x",

@@ -212,6 +212,7 @@ MleStudy PrepareMleStudy(study::StudyFile file) {
     study.privacy_statement = StatePrivacy(study);
   } else {
     study.checks = PlanDisclosureChecks(study, study.file.disclosure);
+    RequireHiddenChecks(study);
   }
   if (study.privacy) {
     study.releases = PlanMleReleases(study);

@@ -117,4 +117,18 @@ void RequireSupportedHidden(const MleStudy& study) {
   for (const study::AnalysisSpec& spec : study.file.analyses) RequireHiddenAnalysis(study, spec);
 }
 
+void RequireHiddenChecks(const MleStudy& study) {
+  if (!HasHiddenRows(study)) return;
+  for (const DisclosureCheck& check : study.checks) {
+    if (check.variable == "rows") continue;
+    run::Refuse(
+        study, study.file.analyses.front().position,
+        fmt::format("analysis '{}' has the check \"{}\": everybody sees its answer, from "
+                    "which the holder of '{}' could learn which of its rows match, and that "
+                    "is hidden",
+                    check.analysis, check.rule, check.variable),
+        fmt::format("leave out '{}', which has few values, or {}", check.variable, kMatchedIds));
+  }
+}
+
 }  // namespace partita::methods::mle

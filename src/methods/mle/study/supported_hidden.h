@@ -12,4 +12,8 @@ bool HasHiddenRows(const MleStudy& study);
 // Throws kBadInput. Before the models are read.
 void RequireSupportedHidden(const MleStudy& study);
 
+// Refuses checks of anything but the number of rows: a holder knows its cells, so that an answer about few
+// of them is one about whether its rows match. Throws kBadInput. After the checks are planned.
+void RequireHiddenChecks(const MleStudy& study);
+
 }  // namespace partita::methods::mle

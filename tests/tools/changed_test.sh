@@ -44,6 +44,17 @@ touched web/src/report.js report_html_test -- bits_test
 touched bindings/python/src/partita/fit.py python_package_test recorded_results_test -- bits_test words_test
 touched cmake/partita.cmake bits_test schema_test words_test
 touched examples/new_kind.toml bits_test schema_test
+
+# listed FILE LINE SELECTED... -- LEFT...: what LINE at the end of a list of sources or tests selects.
+listed() {
+  local file=$1 line=$2
+  printf '%s' "$line" >>"$clone/$file"
+  shift 2
+  touched "$file" "$@"
+}
+listed tests/mpc/CMakeLists.txt 'partita_test(bits_test bits_test.cc DEPENDS partita_mpc LABELS unit)' bits_test -- schema_test
+listed src/mpc/CMakeLists.txt '    new_source.cc' -- bits_test schema_test
+listed src/mpc/CMakeLists.txt 'target_compile_options(partita_mpc PRIVATE -O3)' bits_test schema_test
 expect 2 "$clone/tools/changed_tests" --since no_such_revision
 expect_output 'no such revision: no_such_revision'
 expect 2 "$clone/tools/changed_tests" --preset no_such_preset

@@ -160,7 +160,7 @@ SkewedEstimates EstimateSkewed(const std::vector<Codes>& tables) {
 
 // Of 200 repetitions at a coverage of 95 % fewer than 172 contain the truth with a probability of
 // 3e-7; at a coverage of 75 % 172 or more do with 1e-4. Seeds are fixed. The least expected count is
-// 6 standard deviations of noise, so that nothing is refused.
+// 8 standard deviations of noise, so that nothing is refused.
 TEST(MarginalIntervals, ContainTheTruthOfManyRareLevels) {
   crypto::Prg source = SeededSource(34);
   blr::Variates variates(source);
@@ -168,7 +168,7 @@ TEST(MarginalIntervals, ContainTheTruthOfManyRareLevels) {
   int share = 0, difference = 0;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const SkewedEstimates estimates =
-        EstimateSkewed(DrawForIntervals(OpenSkewed(12000, variates), 25, source));
+        EstimateSkewed(DrawForIntervals(OpenSkewed(16000, variates), 25, source));
     const auto of_share =
         mixture::CombineSynthetic(estimates.shares, estimates.share_variances, 0.95);
     const auto of_difference =

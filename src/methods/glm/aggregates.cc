@@ -111,11 +111,8 @@ std::vector<double> TotalsInClear(const Task& task, double n, const std::vector<
 
 uint64_t RowsDetermined(const Task& task) {
   const uint64_t points = static_cast<uint64_t>(task.spec.steps) + 1;
-  const uint64_t equations =
-      NumFirstSums(task) + points * NumSums(task) + NumRiskNumbers(task.spec);
-  const uint64_t unknowns = task.spec.columns.size() + (task.spec.robust() ? 1 : 0);
-  const auto most_copies = static_cast<uint64_t>(task.spec.copies() ? task.spec.most_weight : 1);
-  return most_copies * ((equations + unknowns - 1) / unknowns) + task.rows_determined_beside;
+  const uint64_t p = task.num_columns(), of_groups = (NumRiskNumbers(task.spec) + p - 1) / p;
+  return (points * (p + 3) + 1) / 2 + of_groups + task.rows_determined_beside;
 }
 
 uint64_t NumFirstSums(const Task& task) {

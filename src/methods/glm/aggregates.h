@@ -32,9 +32,11 @@ namespace partita::methods::glm {
 
 inline constexpr char kFirstRelease[] = "first-sums", kSumsRelease[] = "sums";
 
-// Rows of continuous covariates that the sums determine in principle, up to their order: every number
-// that opens is an equation for the columns of the rows, and with robust errors for their outcomes.
-// With those of a smaller model; where rows stand for copies, in copies.
+// Rows of continuous covariates that the sums determine in principle, up to their order: T (p + 3) / 2
+// for T points, for so many equations there are for the p numbers of a row; with those of a smaller
+// model. Numbers of risk groups are equations, too. Not counted are the second matrix of robust errors,
+// further equations of a row with several outcomes' parameters, the first sums, and that of frequencies
+// copies are compared with it: the plan says so (plan.cc).
 uint64_t RowsDetermined(const Task& task);
 
 uint64_t NumFirstSums(const Task& task);  // numbers of release `first-sums`

@@ -203,11 +203,14 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "
         "has "
         "them may compute how many rows have each combination of discrete covariates, and of "
-        "continuous ones up to {} rows in principle ({} points of {} columns). {} computes the "
+        "continuous ones up to {} rows in principle ({} points of {} columns{}). {} computes the "
         "points from these sums and sends them to all; with points of its own choice it could "
         "single "
         "out rows.",
         ToldName(*this), RowsDetermined(task), spec.steps + 1, spec.parameters.size(),
+        spec.robust() || HasMoreParameters(spec.law) || spec.copies()
+            ? "; with robust errors, several levels or frequencies more, up to some times as many"
+            : "",
         parties[receiver].name));
   } else {
     plan.assumptions.emplace_back(

@@ -291,10 +291,10 @@ TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
     const std::unique_ptr<const Study> study =
         Prepared(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
     const LocalData local =
-        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+        LoadLocalData(*study, 1, group_->Table(0), crypto::RandomKey(random), progress);
     EXPECT_EQ(local.rows.observed, 60U);
     RowSets sets(RowSetsPath(group_->Table(0)), random);
-    sets.Require(*study, 0, local, group_->Table(0));
+    sets.Require(*study, 1, local, group_->Table(0));
     sets.Record();
   };
   serve();
@@ -303,10 +303,10 @@ TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
     const std::unique_ptr<const Study> study =
         Prepared(StudyText(rows, {.analysis = Sem("y ~ x + z")}));
     const LocalData local =
-        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+        LoadLocalData(*study, 1, group_->Table(0), crypto::RandomKey(random), progress);
     RowSets sets(RowSetsPath(group_->Table(0)), random);
     try {
-      sets.Require(*study, 0, local, group_->Table(0));
+      sets.Require(*study, 1, local, group_->Table(0));
       ADD_FAILURE() << "not refused";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused);
@@ -347,9 +347,9 @@ TEST_F(HiddenStudyTest, AnotherMatchingOfOtherPeopleIsServed) {
     const std::unique_ptr<const Study> study = Prepared(
         StudyText(Hidden(results_[0].record, 200, "exact"), {.analysis = Sem("y ~ x + z")}));
     const LocalData local =
-        LoadLocalData(*study, 0, group_->Table(0), crypto::RandomKey(random), progress);
+        LoadLocalData(*study, 1, group_->Table(0), crypto::RandomKey(random), progress);
     RowSets sets(RowSetsPath(group_->Table(0)), random);
-    EXPECT_NO_THROW(sets.Require(*study, 0, local, group_->Table(0)));
+    EXPECT_NO_THROW(sets.Require(*study, 1, local, group_->Table(0)));
     sets.Record();
   }
 }

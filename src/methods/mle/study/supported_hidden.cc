@@ -113,8 +113,8 @@ void RequireSupportedHidden(const MleStudy& study) {
         "learn whether they match, which is hidden",
         fmt::format("use missing = \"complete\", or {}", kMatchedIds));
   }
-  RequireOutsideReaders(study);
   for (const study::AnalysisSpec& spec : study.file.analyses) RequireHiddenAnalysis(study, spec);
+  RequireOutsideReaders(study);
 }
 
 void RequireHiddenChecks(const MleStudy& study) {

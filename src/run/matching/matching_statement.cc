@@ -93,23 +93,19 @@ std::vector<std::string> HiddenFromPeer(const MatchingFile& file, size_t party) 
 
 std::vector<std::string> NotPreventedOfPositions(const MatchingFile& file) {
   std::vector<std::string> sentences = {
-      "A party that does not follow the protocol can find which of its own rows match, as at level "
-      "matched-ids, and the other does not notice: it sees a smaller number of matches at most. "
-      "Where "
-      "that must not be, let a linker match.",
-      "The minimum binds who follows the protocol. One that does not can find which of its keys "
-      "match "
-      "whatever their number, and the other does not notice. It can also join rows of different "
-      "people.",
-      "Nothing proves that a list is genuine: who lists people of whom it knows whether they are "
-      "in "
-      "the other list, and one more, learns from the number of matches whether that one is.",
-      "Every column of a key can be guessed: who knows the rest of a person's key and lists all "
-      "values "
-      "of one column learns how many of them the other's table has for that person. Name no column "
-      "of "
-      "which that must not become known.",
-      "A party that keeps back its last message leaves the other without a result."};
+      std::string("A party that does not follow the protocol can find which of its own rows match, "
+                  "as at level matched-ids, and the other does not notice: it sees a smaller "
+                  "number of matches at most. Where that must not be, let a linker match."),
+      std::string("The minimum binds who follows the protocol. One that does not can find which of "
+                  "its keys match whatever their number, and the other does not notice. It can "
+                  "also join rows of different people."),
+      std::string("Nothing proves that a list is genuine: who lists people of whom it knows "
+                  "whether they are in the other list, and one more, learns from the number of "
+                  "matches whether that one is."),
+      std::string("Every column of a key can be guessed: who knows the rest of a person's key and "
+                  "lists all values of one column learns how many of them the other's table has "
+                  "for that person. Name no column of which that must not become known."),
+      std::string("A party that keeps back its last message leaves the other without a result.")};
   for (size_t party = 0; party < file.parties.size(); ++party) {
     sentences.push_back(fmt::format(
         "A party that does not follow the protocol can learn in one such run of up to {} people "

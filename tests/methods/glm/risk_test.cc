@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "methods/glm/aggregates.h"
 #include "methods/glm/section.h"
 #include "methods/glm/study.h"
 #include "tests/methods/glm/glm_text.h"

@@ -21,6 +21,7 @@ const crypto::StateKind kRowSetsKind = {
 
 struct TableRecord {
   uint64_t digest = 0;
+  std::vector<uint64_t> as_keys;  // of every cell, as if its column were the key; if asked for
   std::string key, block;
 };
 
@@ -47,13 +48,19 @@ uint64_t FirstBytes(const crypto::Digest& digest) {
   return value;
 }
 
+uint64_t KeyDigest(const crypto::Key& key, const std::string& text) {
+  crypto::Sha256 hash;
+  hash.Field(key.Expose()).Field("key").Field(text);
+  return FirstBytes(hash.Finish());
+}
+
 size_t ColumnOf(const std::vector<std::string>& header, const std::string& name) {
   return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
 }
 
 // The table's records in the order of the file.
 std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::path& data,
-                                     const crypto::Key& key) {
+                                     const crypto::Key& key, bool every_column = false) {
   data::CsvOptions options;
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
@@ -75,17 +82,19 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
       continue;
     }
     TableRecord record;
-    crypto::Sha256 hash;
-    hash.Field(key.Expose());
     if (key_column < texts.size()) {
       record.key = texts[key_column];
-      hash.Field("key").Field(record.key);
+      record.digest = KeyDigest(key, record.key);
     } else {
-      hash.Field("cells");
+      crypto::Sha256 hash;
+      hash.Field(key.Expose()).Field("cells");
       for (const std::string& text : texts) hash.Field(text);
+      record.digest = FirstBytes(hash.Finish());
     }
     if (block_column < texts.size()) record.block = texts[block_column];
-    record.digest = FirstBytes(hash.Finish());
+    if (every_column) {
+      for (const std::string& text : texts) record.as_keys.push_back(KeyDigest(key, text));
+    }
     records.push_back(std::move(record));
   }
   return records;
@@ -136,6 +145,20 @@ std::vector<std::vector<uint64_t>> MatchedDigests(const study::RowMatch& match,
     by_records.push_back(records[row].digest);
   }
   return {by_keys, by_records};
+}
+
+// A study with a key column names rows by it, and which column that was or will be a matching does
+// not know: of hidden rows, the cells of all of them, so that a keyed study of any has one in common.
+std::vector<uint64_t> CellsAsKeys(const Study& study, const LocalData& local,
+                                  const std::filesystem::path& data, const crypto::Key& key) {
+  const std::vector<TableRecord> records = ReadRecords(study, data, key, true);
+  std::vector<uint64_t> digests;
+  for (const uint32_t row : local.matched) {
+    if (row == match::kNoRow) continue;
+    if (row >= records.size()) ThrowTableChanged();
+    digests.insert(digests.end(), records[row].as_keys.begin(), records[row].as_keys.end());
+  }
+  return digests;
 }
 
 // In the order of the holding's table, by every way to name its rows.
@@ -213,8 +236,15 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
       RowDigests& set = asked.emplace_back();
       if (matching_ != 0) set = {kHiddenSet, matching_};
       for (size_t r = 0; r < digests.size(); ++r) {
-        if (chosen[r] != 0) set.push_back(digests[r]);
+        // 0 is of a position without a row.
+        if (chosen[r] != 0 && digests[r] != 0) set.push_back(digests[r]);
       }
+    }
+    if (matching_ != 0) {
+      RowDigests& set = asked.emplace_back(CellsAsKeys(study, local, data, key_));
+      set.insert(set.end(), {kHiddenSet, matching_});
+    }
+    for (RowDigests& set : asked) {
       std::sort(set.begin(), set.end());
       set.erase(std::unique(set.begin(), set.end()), set.end());
     }
@@ -274,19 +304,19 @@ void RowSets::Write() const {
   crypto::WriteState(file_, crypto::EncodeState(kRowSetsKind, {}, content.Take()));
 }
 
-// Of two matchings of which one hides its join nobody knows by how many people the joins differ.
+// Of hidden rows nobody knows by how many people the rows of two studies differ. The sets of one
+// matching have its digest in common.
 void RowSets::RequireComparable(const RowDigests& set, const RowDigests& served) const {
   const bool hidden = IsHiddenSet(set) || IsHiddenSet(served);
-  const bool same = IsHiddenSet(set) && std::binary_search(served.begin(), served.end(), matching_);
-  if (!hidden || same || !HaveCommon(set, served)) return;
+  if (!hidden || set == served || !HaveCommon(set, served)) return;
   throw Error(ErrorCode::kRefused,
-              fmt::format("party {} has served rows of this table in another matching than this "
-                          "study's, and which of them match is hidden: exact results of both could "
-                          "show the people that are in one alone, and how few these are nobody can "
-                          "see",
+              fmt::format("party {} has served other rows of this table, or the same with other "
+                          "cells, and of one of the two studies which rows match is hidden: exact "
+                          "results of both could show the people in which they differ, or whether "
+                          "these match, and how few these are nobody can see",
                           party_),
-              fmt::format("use the matching of before, for all studies of this table; what was "
-                          "served is in {}",
+              fmt::format("ask for the rows that were served, of the same matching and of the same "
+                          "table, cell by cell; what was served is in {}",
                           file_.string()));
 }
 
@@ -296,7 +326,10 @@ void RowSets::RequireApart() const {
   };
   std::vector<const RowDigests*> anew;
   for (const std::vector<RowDigests>& asked : asked_) {
-    if (std::any_of(asked.begin(), asked.end(), was_served)) continue;
+    // Hidden rows are the same if no cell of them has changed.
+    if (matching_ != 0 ? std::all_of(asked.begin(), asked.end(), was_served)
+                       : std::any_of(asked.begin(), asked.end(), was_served))
+      continue;
     for (const RowDigests& set : asked) anew.push_back(&set);
   }
   for (const RowDigests* const set : anew) {

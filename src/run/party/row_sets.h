@@ -13,9 +13,9 @@
 // Rule      A set that differs from a served one by 1 to `least` - 1 rows, in any way to name them, is
 //           refused, to the eyes of its owner only; the same set, in any of them, is served again.
 //           Others learn that this party does not allow the run. Of rows of which nobody knows which
-//           match the holder's own at positions are kept: another set with any row in common is
-//           refused unless it is of the same matching, since nobody can see by how few people the
-//           two joins differ.
+//           match the holder's own at positions are kept, and every cell of them as if it were a key:
+//           any other set with one in common is refused, also of the same matching, and with the
+//           same people and another cell, since nobody can see in how few people the two differ.
 // Recorded  Before the first message of the protocol: a run that ends early has been served. Only
 //           the owner can know that nothing opened, and may delete the file then. Of runs that
 //           begin at once the later one to record is held to what the earlier one serves.

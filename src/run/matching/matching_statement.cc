@@ -141,7 +141,9 @@ std::vector<std::string> HiddenFromHolder(const MatchingFile& file, size_t party
                     "with fewer, that they are fewer",
                     FormatCount(file.minimum)));
   } else {
-    learns.emplace_back("nothing of how many people are in all lists, nor whether anybody is");
+    learns.emplace_back(
+        "nothing of how many people are in all lists before a study of these rows, whose checks "
+        "tell all whether there are as many as it asks for");
   }
   learns.push_back(fmt::format(
       "not which of its own rows match: each gets a position that is drawn out of {}{}, "

@@ -28,15 +28,18 @@ struct TableRecord {
 // What sets of rows begin with of which nobody knows which match: no digest, and then one that stands
 // for their matching.
 constexpr uint64_t kHiddenSet = 1;
+// Also in sets of all cells of such rows: these stand for keys of studies with a key column alone, since
+// rows of different people have many cells in common.
+constexpr uint64_t kCellsAsKeys = 2;
 
-bool IsHiddenSet(const std::vector<uint64_t>& set) {
-  return std::binary_search(set.begin(), set.end(), kHiddenSet);
+bool Has(std::span<const uint64_t> set, uint64_t digest) {
+  return std::binary_search(set.begin(), set.end(), digest);
 }
 
 // Of rows.
 bool HaveCommon(std::span<const uint64_t> a, std::span<const uint64_t> b) {
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j] && a[i] != kHiddenSet) return true;
+    if (a[i] == b[j] && a[i] > kCellsAsKeys) return true;
     a[i] < b[j] ? ++i : ++j;
   }
   return false;
@@ -234,7 +237,10 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     std::vector<RowDigests>& asked = asked_.emplace_back();
     for (const std::vector<uint64_t>& digests : ways) {
       RowDigests& set = asked.emplace_back();
-      if (matching_ != 0) set = {kHiddenSet, matching_};
+      if (matching_ != 0) {
+        set.push_back(kHiddenSet);
+        set.push_back(matching_);
+      }
       for (size_t r = 0; r < digests.size(); ++r) {
         // 0 is of a position without a row.
         if (chosen[r] != 0 && digests[r] != 0) set.push_back(digests[r]);
@@ -242,7 +248,7 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     }
     if (matching_ != 0) {
       RowDigests& set = asked.emplace_back(CellsAsKeys(study, local, data, key_));
-      set.insert(set.end(), {kHiddenSet, matching_});
+      set.insert(set.end(), {kHiddenSet, kCellsAsKeys, matching_});
     }
     for (RowDigests& set : asked) {
       std::sort(set.begin(), set.end());
@@ -307,8 +313,9 @@ void RowSets::Write() const {
 // Of hidden rows nobody knows by how many people the rows of two studies differ. The sets of one
 // matching have its digest in common.
 void RowSets::RequireComparable(const RowDigests& set, const RowDigests& served) const {
-  const bool hidden = IsHiddenSet(set) || IsHiddenSet(served);
-  if (!hidden || set == served || !HaveCommon(set, served)) return;
+  if (!Has(set, kHiddenSet) && !Has(served, kHiddenSet)) return;
+  const bool cells = Has(set, kCellsAsKeys) && Has(served, kCellsAsKeys) && !Has(served, matching_);
+  if (set == served || cells || !HaveCommon(set, served)) return;
   throw Error(ErrorCode::kRefused,
               fmt::format("party {} has served other rows of this table, or the same with other "
                           "cells, and of one of the two studies which rows match is hidden: exact "

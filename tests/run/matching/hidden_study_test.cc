@@ -177,6 +177,29 @@ class HiddenStudyTest : public ::testing::Test {
     }
     return openings;
   }
+  // What clinic's record of served rows says of a study of these rows.
+  void AskClinic(const std::string& rows, bool record) {
+    const std::unique_ptr<const Study> study =
+        Prepared(StudyText(rows, {.analysis = Sem("y ~ x + z")}));
+    crypto::SystemRandom random;
+    SilentProgress progress;
+    const std::filesystem::path table = group_->Table(0);
+    const LocalData local = LoadLocalData(*study, 1, table, crypto::RandomKey(random), progress);
+    EXPECT_EQ(local.rows.observed, 60U);
+    RowSets sets(RowSetsPath(table), random);
+    sets.Require(*study, 1, local, table);
+    if (record) sets.Record();
+  }
+  void Serve(const std::string& rows) { AskClinic(rows, true); }
+  void ExpectNotServed(const std::string& rows) {
+    try {
+      AskClinic(rows, false);
+      ADD_FAILURE() << "not refused";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kRefused);
+      EXPECT_THAT(error.message(), HasSubstr("how few these are nobody can see"));
+    }
+  }
   // Of positions, and of the inner join in equal lists.
   void ExpectTheJoin(const StudyParts& parts) {
     Write(false);
@@ -285,34 +308,8 @@ TEST_F(HiddenStudyTest, AResultOfAnotherLevelCountOrNumberOfPositionsIsRefused) 
 // What opens of rows of few people is their own: the record of served rows has the rows at positions.
 TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
   Match(kExact);
-  crypto::SystemRandom random;
-  SilentProgress progress;
-  const auto serve = [&] {
-    const std::unique_ptr<const Study> study =
-        Prepared(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
-    const LocalData local =
-        LoadLocalData(*study, 1, group_->Table(0), crypto::RandomKey(random), progress);
-    EXPECT_EQ(local.rows.observed, 60U);
-    RowSets sets(RowSetsPath(group_->Table(0)), random);
-    sets.Require(*study, 1, local, group_->Table(0));
-    sets.Record();
-  };
-  serve();
-  serve();
-  const auto expect_refused = [&](const std::string& rows) {
-    const std::unique_ptr<const Study> study =
-        Prepared(StudyText(rows, {.analysis = Sem("y ~ x + z")}));
-    const LocalData local =
-        LoadLocalData(*study, 1, group_->Table(0), crypto::RandomKey(random), progress);
-    RowSets sets(RowSetsPath(group_->Table(0)), random);
-    try {
-      sets.Require(*study, 1, local, group_->Table(0));
-      ADD_FAILURE() << "not refused";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kRefused);
-      EXPECT_THAT(error.message(), HasSubstr("how few these are nobody can see"));
-    }
-  };
+  Serve(rows_);
+  Serve(rows_);
   // The registry has one person fewer, in another matching: clinic's own rows are the same.
   std::string registry;
   for (const Row& row : people_) {
@@ -321,7 +318,29 @@ TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
   std::string fewer = TableOf(people_, 1, false);
   group_->Write(1, fewer.erase(fewer.find(registry), registry.size()));
   results_ = group_->RunAndSave();
-  expect_refused(Hidden(results_[0].record, results_[0].rows.size(), "exact"));
+  ExpectNotServed(Hidden(results_[0].record, results_[0].rows.size(), "exact"));
+}
+
+// One own cell taken out, and the number of complete rows says whether that row matches.
+TEST_F(HiddenStudyTest, AnotherCellIsNotServed) {
+  Match(kExact);
+  Serve(rows_);
+  std::string table = TableOf(people_, 0, false);
+  const size_t line = table.find('\n', table.find('\n') + 1);
+  table[line - 1] = table[line - 1] == '9' ? '8' : '9';
+  group_->Write(0, table);
+  ExpectNotServed(rows_);
+}
+
+// A study that names rows by a key column, of nearly the people of a hidden join, before it and after it.
+TEST_F(HiddenStudyTest, RowsNamedByAKeyAreComparedWithHiddenOnes) {
+  Match(kExact);
+  const std::string keyed = "[[rows]]\nname = \"all\"\ncount = 60\n[table]\nkey = \"id\"\n";
+  Serve(rows_);
+  ExpectNotServed(keyed);
+  std::filesystem::remove(RowSetsPath(group_->Table(0)));
+  Serve(keyed);
+  ExpectNotServed(rows_);
 }
 
 // A list of other people has nothing to do with what was served.

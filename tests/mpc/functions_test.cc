@@ -226,8 +226,8 @@ TEST(FunctionsTest, RoundsAreAsStated) {
       };
       const BoundedAbove exponent[] = {{value.value, 2}};
       const size_t width = BitsFor(
-          {{1, 1}, 41, range.largest * std::numbers::log2e + std::ldexp(1.0, -41) + 41, nullptr});
-      expect(4 * d + 1 + 3 * c + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
+          {{1, 1}, 8, range.largest * std::numbers::log2e + std::ldexp(1.0, -8) + 41, nullptr});
+      expect(3 * d + 4 * c + log(width - 1), [&](Engine& e) { Exponential(e, exponent, kF); });
       expect(normalise, [&](Engine& e) { Normalise(e, list); });
       // Without short mantissas, nothing is cut from so few bits.
       expect(normalise - (c - 1) + 6 * c, [&](Engine& e) { Reciprocal(e, list, kF); });

@@ -35,11 +35,12 @@ double OnGrid(double value, int bits) {
   return std::ldexp(std::floor(std::ldexp(value, bits)), -bits);
 }
 
-PositivePlan PlanFor(double largest, double smallest, double residual) {
+PositivePlan PlanFor(double largest, double smallest, double residual,
+                     int start_bits = kStartBits) {
   PositivePlan plan;
   plan.exponent = static_cast<int>(std::ceil(std::log2(largest)));
   const double u = std::ldexp(largest, -plan.exponent), l = std::ldexp(smallest, -plan.exponent);
-  plan.start = OnGrid(2 / (u + l), kStartBits);
+  plan.start = OnGrid(2 / (u + l), start_bits);
   // On [l, u] residuals lie in [-error, error]; on [0, l] in [-error, 1].
   double error = std::max(std::abs(1 - plan.start * l), std::abs(1 - plan.start * u));
   double bound = plan.start;
@@ -211,6 +212,8 @@ void AddGuessedStep(Engine& engine, GuessedWork& work, size_t at, int fraction_b
 
 // Entry by entry: E at so many bits, and Y at what is left of the ring.
 constexpr int kRangeBits = 52, kRangeProductBits = 122;
+// The first E needs no cut if it has so few bits, as with a start of so few: squared and weighed it fits.
+constexpr int kUncutBits = 57, kShortStartBits = 3;
 constexpr double kLargestRange = 0x1p8;
 
 struct RangeWork {
@@ -219,7 +222,7 @@ struct RangeWork {
   Shared residual, inverse, next_residual, next_inverse;
 };
 
-// 1 - c x, still to be cut, and Y = c.
+// 1 - c x, still to be cut if it has many bits, and Y = c.
 RangeWork BeginRange(Engine& engine, const NumbersInRange& numbers) {
   const auto& [values, largest, smallest] = numbers;
   if (!(smallest > 0) || !(largest >= smallest) || !(largest <= smallest * kLargestRange)) {
@@ -228,12 +231,15 @@ RangeWork BeginRange(Engine& engine, const NumbersInRange& numbers) {
                 "state a smallest number above 0 and a largest of at most 256 times that");
   }
   RangeWork work;
-  work.plan = PlanFor(largest, smallest, kRangeResidual);
+  const int exponent = static_cast<int>(std::ceil(std::log2(largest)));
+  const bool is_short = values.fraction_bits + exponent + kShortStartBits <= kUncutBits;
+  const int start_bits = is_short ? kShortStartBits : kStartBits;
+  work.plan = PlanFor(largest, smallest, kRangeResidual, start_bits);
   const double most = work.plan.bounds.back() * kSlack;
   work.bits =
       kRangeProductBits - kRangeBits - kWeightBits - static_cast<int>(std::ceil(std::log2(most)));
   const Shared scaled = TimesConstant(engine, TimesPowerOfTwo(values, -work.plan.exponent),
-                                      -work.plan.start, kStartBits);
+                                      -work.plan.start, start_bits);
   work.residual = PlusConstant(engine, WithBound(scaled, 1), 1, kSlack);
   return work;
 }
@@ -250,7 +256,9 @@ std::vector<Shared> ReciprocalInRange(Engine& engine, std::span<const NumbersInR
     all.push_back(BeginRange(engine, values));
     steps = std::max(steps, all.back().plan.weights.size());
   }
-  for (RangeWork& work : all) first.Add(work.residual, kRangeBits, kSlack);
+  for (RangeWork& work : all) {
+    if (work.residual.fraction_bits > kUncutBits) first.Add(work.residual, kRangeBits, kSlack);
+  }
   first.Run();
   for (RangeWork& work : all)
     work.inverse = ConstantLike(engine, work.residual, work.plan.start, kStartBits);

@@ -8,8 +8,8 @@
 // Rounds    D = 1 (`dealer`) or 2 (`replicated`), w = BitsFor(x): after Exponential,
 //           D + ceil(log2(w - 1)) + D + 1 for |x|, and 11 + D.
 // Bytes     those of a comparison, of Exponential and about 12 products with their cuts: for
-//           |x| <= 50 at f = 40 the busiest process sends 1020 (`dealer`) or 710 (`replicated`)
-//           per entry; all together 2900 or 2090.
+//           |x| <= 50 at f = 40 the busiest process sends 1050 (`dealer`) or 690 (`replicated`)
+//           per entry; all together 2920 or 2060.
 // Timing    constant in shares; not in shapes and bounds (public). Proved by tests/ctime.
 #pragma once
 

@@ -253,7 +253,7 @@ TEST(InverseTest, RoundsAreStated) {
   EXPECT_EQ(StepsFor(20, 20 * 0x1p-14, 0x1p-8), 9);
   EXPECT_EQ(StepsFor(20, 20 * 0x1p-16, 0x1p-8), 10);
   for (const Setting& setting : {kSettings[0], kSettings[2]}) {
-    for (const double ratio : {1.0, 0x1p10, 0x1p18, 0x1p24}) {
+    for (const double ratio : {1.0, 0x1p5, 0x1p10, 0x1p18, 0x1p24}) {
       const auto steps = static_cast<size_t>(StepsFor(20, 20 / ratio));
       const size_t rounds = PlannedRounds(setting, [&](Engine& engine) {
         const PositiveMatrix list[] = {{Planned({20, 20}, 50, 20), 20, 20 / ratio},
@@ -272,12 +272,16 @@ TEST(InverseTest, RoundsAreStated) {
         SolveFromGuess(engine, std::span(&system, 1), 0x1p-8, kF);
       });
       if (ratio <= 0x1p8) {
-        const size_t numbers = PlannedRounds(setting, [&](Engine& engine) {
-          const NumbersInRange range{Planned({5, 1}, kF, 20), 20, 20 / ratio};
-          ReciprocalInRange(engine, std::span(&range, 1), kF);
-        });
-        const auto range_steps = static_cast<size_t>(StepsFor(20, 20 / ratio, kRangeResidual));
-        EXPECT_EQ(numbers, setting.d() + range_steps * setting.c());
+        // Few bits are not cut first, unless a coarse start takes more steps: that of 1 / 20 itself.
+        for (const int bits : {kF, 55}) {
+          const size_t numbers = PlannedRounds(setting, [&](Engine& engine) {
+            const NumbersInRange range{Planned({5, 1}, bits, 20), 20, 20 / ratio};
+            ReciprocalInRange(engine, std::span(&range, 1), kF);
+          });
+          const auto range_steps = static_cast<size_t>(StepsFor(20, 20 / ratio, kRangeResidual));
+          const size_t first = bits == kF && ratio > 1 ? 0 : setting.d();
+          EXPECT_EQ(numbers, first + range_steps * setting.c()) << bits << ' ' << ratio;
+        }
       }
       EXPECT_EQ(guessed, (1 + static_cast<size_t>(StepsFor(20, 20 / ratio, 0x1p-8))) * setting.c())
           << setting.kind << ' ' << ratio;

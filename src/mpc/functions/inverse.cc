@@ -212,7 +212,8 @@ void AddGuessedStep(Engine& engine, GuessedWork& work, size_t at, int fraction_b
 
 // Entry by entry: E at so many bits, and Y at what is left of the ring.
 constexpr int kRangeBits = 52, kRangeProductBits = 122;
-// The first E needs no cut if it has so few bits, as with a start of so few: squared and weighed it fits.
+// The first E needs no cut if it has so few bits, as with a start of so few: squared and weighed it
+// fits.
 constexpr int kUncutBits = 57, kShortStartBits = 3;
 constexpr double kLargestRange = 0x1p8;
 
@@ -231,10 +232,14 @@ RangeWork BeginRange(Engine& engine, const NumbersInRange& numbers) {
                 "state a smallest number above 0 and a largest of at most 256 times that");
   }
   RangeWork work;
-  const int exponent = static_cast<int>(std::ceil(std::log2(largest)));
-  const bool is_short = values.fraction_bits + exponent + kShortStartBits <= kUncutBits;
-  const int start_bits = is_short ? kShortStartBits : kStartBits;
-  work.plan = PlanFor(largest, smallest, kRangeResidual, start_bits);
+  work.plan = PlanFor(largest, smallest, kRangeResidual);
+  int start_bits = kStartBits;
+  const PositivePlan coarse = PlanFor(largest, smallest, kRangeResidual, kShortStartBits);
+  if (values.fraction_bits + coarse.exponent + kShortStartBits <= kUncutBits &&
+      coarse.weights.size() <= work.plan.weights.size()) {
+    work.plan = coarse;
+    start_bits = kShortStartBits;
+  }
   const double most = work.plan.bounds.back() * kSlack;
   work.bits =
       kRangeProductBits - kRangeBits - kWeightBits - static_cast<int>(std::ceil(std::log2(most)));

@@ -71,7 +71,9 @@ std::vector<Shared> SolveFromGuess(Engine& engine, std::span<const GuessedSystem
 // 1 / x of numbers, entry by entry, in [smallest, largest], both public and above 0, largest at most
 // 2^8 smallest: the same steps, without looking for a leading bit as Reciprocal (reciprocal.h) does.
 // Error: 2^-f + 2^-39.5 relative. Rounds: Cut + StepsFor(largest, smallest, kRangeResidual) products
-// and cuts; for [1, 20] and D = 1 15, where Reciprocal takes 25. Bytes: two products a step.
+// and cuts; for [1, 20] and D = 1 15, where Reciprocal takes 25; without the Cut where x / largest has
+// at most 53 fraction bits, if a start on the grid of 1/8 takes no more steps. Bytes: two products a
+// step.
 inline constexpr double kRangeResidual = 0x1p-40;
 struct NumbersInRange {
   Shared values;

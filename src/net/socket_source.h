@@ -12,7 +12,8 @@ namespace partita::net {
 struct Arrival {
   Socket socket;       // non-blocking; nothing was read from it
   std::string remote;  // its address, for messages
-  bool known = false;  // comes from where a party of ours is: goes after strangers when places run out
+  bool known =
+      false;  // comes from where a party of ours is: goes after strangers when places run out
 };
 
 // Not thread-safe.

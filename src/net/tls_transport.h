@@ -41,7 +41,7 @@ struct TlsOptions {
   // A socket that listens already. Without one, `listen_address`, or else this party's address of
   // the roster, is used.
   std::optional<Listener> listener;
-  std::string listen_address;     // "0.0.0.0:7400" behind a router or in a container
+  std::string listen_address;  // "0.0.0.0:7400" behind a router or in a container
   // Instead of listening: connections that another process accepted. It may close when it likes;
   // then nobody else comes in.
   std::shared_ptr<SocketSource> arrivals;
@@ -51,7 +51,7 @@ struct TlsOptions {
   // Half-open connections kept at a time; when more come, the oldest stranger is dropped. An honest
   // peer needs its place for a few network round trips only. At least 1.
   size_t max_handshakes = 128;
-  LookUp look_up = SystemLookUp;  // of the names in the roster's addresses
+  LookUp look_up = SystemLookUp;                        // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
   // How long to ask again where another process with our certificate is connected. Longer than it
   // takes to notice that a host went down (NoticeLoss).

@@ -142,7 +142,7 @@ TEST(ClientHelloTest, RefusesWhatOursNeverSend) {
     parts.extensions = ExtensionBytes(43, {2, 3, 4, 0});
   });
   for (const std::string& name : {std::string(), std::string("a b"), std::string("a\0b", 3),
-                                 std::string("\xc3\xa4.org"), std::string(256, 'a')}) {
+                                  std::string("\xc3\xa4.org"), std::string(256, 'a')}) {
     refused("name '" + name + "'", [&](HelloParts& parts) {
       parts.extensions = VersionsExtension();
       Append(parts.extensions, NameExtension(name));
@@ -203,9 +203,8 @@ TEST(RouteTest, TagsAreDrawnAndHostsAreNames) {
   EXPECT_EQ(RunOf(RunServerName(first, "10.0.0.1"), "10.0.0.1"), first);
   CheckPortHost("west.example.org");
   CheckPortHost("10.0.0.1");
-  for (const std::string& host :
-       {std::string(), std::string("West"), std::string("a b"), std::string("::1"),
-        std::string("a_b"), std::string(201, 'a')}) {
+  for (const std::string& host : {std::string(), std::string("West"), std::string("a b"),
+                                  std::string("::1"), std::string("a_b"), std::string(201, 'a')}) {
     EXPECT_THROW(CheckPortHost(host), Error) << host;
   }
 }

@@ -61,7 +61,7 @@ inline TlsSession MakeTlsSession() {
   }
   char byte = 0;
   SSL_write(server.get(), "x", 1);
-  SSL_read(client.get(), &byte, 1);  // takes the tickets before it
+  SSL_read(client.get(), &byte, 1);                   // takes the tickets before it
   SSL_set_shutdown(client.get(), SSL_SENT_SHUTDOWN);  // else it is spoilt with the connection
   ERR_clear_error();
   return TlsSession(SSL_get1_session(client.get()), SSL_SESSION_free);

@@ -122,8 +122,8 @@ TEST(HelloLookTest, AnEndBeforeTheHelloIsWholeIsRefused) {
 }
 
 TEST(HelloLookTest, WhatIsNoHelloIsRefusedByItsHead) {
-  for (const Bytes& bytes : {Bytes{'G', 'E', 'T', ' ', '/'}, Bytes{22, 3, 1, 0x10, 0},
-                             Bytes{0, 0, 0, 0, 0}}) {
+  for (const Bytes& bytes :
+       {Bytes{'G', 'E', 'T', ' ', '/'}, Bytes{22, 3, 1, 0x10, 0}, Bytes{0, 0, 0, 0, 0}}) {
     Connection connection;
     SendAll(connection.client, bytes);
     HelloLook look(connection.server.fd());

@@ -97,8 +97,9 @@ TEST(PortRunTest, ThreeNodesRunThroughTheirPorts) {
   for (const size_t i : {0, 1, 2}) {
     const uint64_t expected = 2 - i;
     if (expected == 0) continue;
-    EXPECT_EQ(nodes.ports[i]->WaitFor([&](const auto& now) { return now.passed == expected; }).served,
-              0u);
+    EXPECT_EQ(
+        nodes.ports[i]->WaitFor([&](const auto& now) { return now.passed == expected; }).served,
+        0u);
   }
   ExpectTalk(std::move(transports));
 }
@@ -112,8 +113,7 @@ TEST(PortRunTest, JobsMayStartLate) {
   std::vector<std::thread> threads;
   for (size_t i : {0, 1}) {
     threads.emplace_back([&, i] {
-      transports[i + 1] =
-          net::ConnectTls(std::move(options[i]), Deadline::After(kPatience));
+      transports[i + 1] = net::ConnectTls(std::move(options[i]), Deadline::After(kPatience));
     });
   }
   nodes.ports[0]->WaitFor([](const auto& now) { return now.early == 2; });
@@ -193,8 +193,8 @@ TEST(PortRunTest, TheNodeAnswersHttpsOnTheSamePort) {
   };
   OnePort port(std::move(options));
   {
-    net::HttpsClient client(
-        {"north", port.address(), crypto::Fingerprint(*node_key.certificate)}, {});
+    net::HttpsClient client({"north", port.address(), crypto::Fingerprint(*node_key.certificate)},
+                            {});
     SilentProgress progress;
     net::HttpRequest request;
     request.method = "GET";
@@ -206,9 +206,9 @@ TEST(PortRunTest, TheNodeAnswersHttpsOnTheSamePort) {
     EXPECT_EQ(port.Counts().accepted, 1u);
   }
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, kPatience,
-                               [&] { return counts.served == 1 && counts.being_served == 0; }))
-      << "the place was not given back";
+  EXPECT_TRUE(changed.wait_for(lock, kPatience, [&] {
+    return counts.served == 1 && counts.being_served == 0;
+  })) << "the place was not given back";
 }
 
 }  // namespace

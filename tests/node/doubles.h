@@ -37,8 +37,7 @@ struct Disk {
 class MemoryStore : public Store {
  public:
   // around: called before and after each write; may throw Killed.
-  MemoryStore(Disk& disk, std::function<void()> around)
-      : disk_(disk), around_(std::move(around)) {}
+  MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
 
   Opening Open() override {
     Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}};
@@ -129,8 +128,8 @@ class NamedTrust : public Trust {
   Signature SignMessage(const Message& message) const override { return SignAs(self_, message); }
   static Signature SignAs(const std::string& party, const Message& message) {
     Signature signature{BytesOf(NodeKey(party)), {}};
-    signature.signature = HashSignature(NodeKey(party), kMessageDomain,
-                                        SignedBytes(message, signature.certificate));
+    signature.signature =
+        HashSignature(NodeKey(party), kMessageDomain, SignedBytes(message, signature.certificate));
     return signature;
   }
   bool SignedBySender(const SignedMessage& message) const override {

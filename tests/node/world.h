@@ -266,8 +266,7 @@ class World {
           receipt = receiver.node->Receive(entry.message, now);
           if (receipt == Receipt::kNeedsBody && sender.node != nullptr) {
             const SignedMessage message = DecodeMessage(entry.message);
-            receiver.node->TakeBody(
-                sender.node->FindBody(message.message.fetched->digest).value());
+            receiver.node->TakeBody(sender.node->FindBody(message.message.fetched->digest).value());
             receipt = receiver.node->Receive(entry.message, now);
           }
         });
@@ -294,8 +293,7 @@ class World {
   }
   Ended Sign(Site& s, const StudyId& id, Ended ended) {
     if (s.folders[id].has_key) {
-      ended.signature =
-          HashSignature(KeyOf(s, id), kEndedDomain, EndedFields(id, s.name, ended));
+      ended.signature = HashSignature(KeyOf(s, id), kEndedDomain, EndedFields(id, s.name, ended));
     }
     return ended;
   }
@@ -441,8 +439,7 @@ class World {
     if (folder.attempt == attempt) folder.alive = folder.up = false;
     const bool began = folder.attempt >= attempt;
     folder.attempt = std::max(folder.attempt, attempt);
-    const Ended ended =
-        Say(s, id, attempt, began ? Outcome::kLost : Outcome::kRefused, false);
+    const Ended ended = Say(s, id, attempt, began ? Outcome::kLost : Outcome::kRefused, false);
     Report(s, id, JobEnded{ended});
   }
   void Discard(Site& s, const StudyId& id, uint32_t attempt) {

@@ -38,7 +38,8 @@ Ends RunToTheEnd(World& world, const StudyId& id, const std::string& what) {
     if (ends.opened) {
       EXPECT_TRUE(study.charged) << what << ": " << ends.Text();
     }
-    ends.same = ends.same && study.phase == ends.phase() && study.charged == ends.studies[0].charged;
+    ends.same =
+        ends.same && study.phase == ends.phase() && study.charged == ends.studies[0].charged;
   }
   return ends;
 }
@@ -56,7 +57,6 @@ class Matrix : public ::testing::Test {
     return world.points;
   }
 };
-
 
 TEST_F(Matrix, EveryProcessKilledAtEveryPoint) {
   const uint64_t last = PointsOf({});

@@ -37,8 +37,7 @@ struct Disk {
 class MemoryStore : public Store {
  public:
   // around: called before and after each write; may throw Killed.
-  MemoryStore(Disk& disk, std::function<void()> around)
-      : disk_(disk), around_(std::move(around)) {}
+  MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
 
   Opening Open() override {
     Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}};
@@ -129,8 +128,8 @@ class NamedTrust : public Trust {
   Signature SignMessage(const Message& message) const override { return SignAs(self_, message); }
   static Signature SignAs(const std::string& party, const Message& message) {
     Signature signature{BytesOf(NodeKey(party)), {}};
-    signature.signature = HashSignature(NodeKey(party), kMessageDomain,
-                                        SignedBytes(message, signature.certificate));
+    signature.signature =
+        HashSignature(NodeKey(party), kMessageDomain, SignedBytes(message, signature.certificate));
     return signature;
   }
   bool SignedBySender(const SignedMessage& message) const override {
@@ -182,6 +181,22 @@ class NamedTrust : public Trust {
   std::string self_;
   std::set<std::string> parties_;
 };
+
+// A message as `from` itself would sign it: of a party that deviates, or was set back.
+inline Bytes SignedBy(const std::string& from, const std::string& to, Kind kind,
+                      const StudyId& study, const Bytes& body, uint64_t number, int64_t time) {
+  SignedMessage message;
+  message.message.kind = kind;
+  message.message.from = from;
+  message.message.to = to;
+  message.message.study = study;
+  message.message.incarnation.fill(99);
+  message.message.number = number;
+  message.message.time = time;
+  SetBody(message.message, body);
+  message.signature = NamedTrust::SignAs(from, message.message);
+  return EncodeMessage(message);
+}
 
 // SplitMix64: any bits will do here, the same every time.
 class CountedRandom : public crypto::RandomSource {

@@ -126,9 +126,9 @@ class World {
     return id;
   }
 
-  // Until nothing is left to do, or until.
+  // Until nothing is left to do, or until; what is due then is done.
   void RunUntilQuiet(int64_t until) {
-    while (now <= until) {
+    while (true) {
       while (Act()) {
       }
       std::optional<int64_t> next;
@@ -142,7 +142,12 @@ class World {
         consider(s.node->NextDelivery());
       }
       if (!next.has_value()) return;
-      now = std::max(now + 1, *next);
+      const int64_t then = std::max(now + 1, *next);
+      if (then > until) {
+        now = std::max(now, until);
+        return;
+      }
+      now = then;
     }
   }
 
@@ -270,16 +275,15 @@ class World {
       std::optional<Receipt> receipt;
       const auto fate = options_.fates.find(++deliveries);
       const bool fated = fate != options_.fates.end();
-      const bool lost = chance_.Below(100) < options_.lost_percent ||
-                        (fated && fate->second == Fate::kLost);
+      const bool lost =
+          chance_.Below(100) < options_.lost_percent || (fated && fate->second == Fate::kLost);
       const int copies = chance_.Below(100) < options_.doubled_percent ? 2 : 1;
       for (int copy = 0; copy < copies && !lost; ++copy) {
         Run(receiver, [&] {
           receipt = receiver.node->Receive(entry.message, now);
           if (receipt == Receipt::kNeedsBody && sender.node != nullptr) {
             const SignedMessage message = DecodeMessage(entry.message);
-            receiver.node->TakeBody(
-                sender.node->FindBody(message.message.fetched->digest).value());
+            receiver.node->TakeBody(sender.node->FindBody(message.message.fetched->digest).value());
             receipt = receiver.node->Receive(entry.message, now);
           }
         });
@@ -313,8 +317,7 @@ class World {
   }
   Ended Sign(Site& s, const StudyId& id, Ended ended) {
     if (s.folders[id].has_key) {
-      ended.signature =
-          HashSignature(KeyOf(s, id), kEndedDomain, EndedFields(id, s.name, ended));
+      ended.signature = HashSignature(KeyOf(s, id), kEndedDomain, EndedFields(id, s.name, ended));
     }
     return ended;
   }
@@ -460,8 +463,7 @@ class World {
     if (folder.attempt == attempt) folder.alive = folder.up = false;
     const bool began = folder.attempt >= attempt;
     folder.attempt = std::max(folder.attempt, attempt);
-    const Ended ended =
-        Say(s, id, attempt, began ? Outcome::kLost : Outcome::kRefused, false);
+    const Ended ended = Say(s, id, attempt, began ? Outcome::kLost : Outcome::kRefused, false);
     Report(s, id, JobEnded{ended});
   }
   void Discard(Site& s, const StudyId& id, uint32_t attempt) {

@@ -82,8 +82,8 @@ struct Blow {
   int64_t down_seconds;
 };
 constexpr Blow kBlows[] = {
-    {"node killed, back at once", Harm::kNode, 0}, {"node killed", Harm::kNode, 5},
-    {"node killed for 200 s", Harm::kNode, 200},   {"job killed", Harm::kJob, 5},
+    {"node killed, back at once", Harm::kNode, 0},     {"node killed", Harm::kNode, 5},
+    {"node killed for 200 s", Harm::kNode, 200},       {"job killed", Harm::kJob, 5},
     {"machine lost, back at once", Harm::kMachine, 0}, {"machine lost", Harm::kMachine, 5},
     {"machine lost for 200 s", Harm::kMachine, 200}};
 

@@ -63,8 +63,10 @@ HttpsSession::Completion<Act> HttpsSession::Step(Act act) {
   return {std::make_shared<Turn>(shared_from_this()), std::move(act)};
 }
 
-HttpsSession::HttpsSession(tcp::socket socket, HttpsCore& core, std::shared_ptr<HttpsDoor> door)
-    : core_(core),
+HttpsSession::HttpsSession(tcp::socket socket, HttpsCore& core, std::shared_ptr<HttpsDoor> door,
+                           std::shared_ptr<const void> place)
+    : place_(std::move(place)),
+      core_(core),
       door_(std::move(door)),
       stream_(std::move(socket), *core.tls),
       buffer_(core.limits.header_bytes + kReadBytes) {

@@ -1,0 +1,1 @@
+partita_fuzz(node_message_fuzz node_message_fuzz.cc DEPENDS partita_node)

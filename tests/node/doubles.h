@@ -182,6 +182,22 @@ class NamedTrust : public Trust {
   std::set<std::string> parties_;
 };
 
+// A message as `from` itself would sign it: of a party that deviates, or was set back.
+inline Bytes SignedBy(const std::string& from, const std::string& to, Kind kind,
+                      const StudyId& study, const Bytes& body, uint64_t number, int64_t time) {
+  SignedMessage message;
+  message.message.kind = kind;
+  message.message.from = from;
+  message.message.to = to;
+  message.message.study = study;
+  message.message.incarnation.fill(99);
+  message.message.number = number;
+  message.message.time = time;
+  SetBody(message.message, body);
+  message.signature = NamedTrust::SignAs(from, message.message);
+  return EncodeMessage(message);
+}
+
 // SplitMix64: any bits will do here, the same every time.
 class CountedRandom : public crypto::RandomSource {
  public:

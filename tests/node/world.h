@@ -29,6 +29,9 @@ inline const std::vector<std::string>& ThreeParties() {
 // What happens to the process or processes at a site.
 enum class Harm { kNone, kNode, kJob, kMachine };
 
+// Of one delivery: not at all, its answer lost, or once more after two hours.
+enum class Fate { kLost, kAnswerLost, kTwice };
+
 struct WorldOptions {
   uint64_t seed = 1;
   uint32_t lost_percent = 0;
@@ -36,11 +39,14 @@ struct WorldOptions {
   bool reorder = false;
   bool resumable = false;
   uint32_t job_seconds = 2;
-  // At this point: `harm` to the site whose point it is, or `then`.
-  uint64_t at_point = 0;
-  Harm harm = Harm::kNone;
+  // What strikes the site whose point it is, by number of the point.
+  std::map<uint64_t, Harm> harms;
   int64_t down_seconds = 5;
-  std::function<void()> then;
+  // What happens at this point besides; inside: in the middle of a call of a node.
+  uint64_t at_point = 0;
+  std::function<void(bool inside)> then;
+  // What becomes of the deliveries, by their number from 1.
+  std::map<uint64_t, Fate> fates;
 };
 
 class World {
@@ -91,7 +97,7 @@ class World {
   }
 
   int64_t now = kBegin;
-  uint64_t points = 0;
+  uint64_t points = 0, deliveries = 0;
   // Openings of a study: the attempts that opened something.
   std::map<StudyId, std::set<uint32_t>> openings;
   std::map<StudyId, uint32_t> first_openings;  // how often something opened that had not before
@@ -120,9 +126,9 @@ class World {
     return id;
   }
 
-  // Until nothing is left to do, or until.
+  // Until nothing is left to do, or until; what is due then is done.
   void RunUntilQuiet(int64_t until) {
-    while (now <= until) {
+    while (true) {
       while (Act()) {
       }
       std::optional<int64_t> next;
@@ -136,7 +142,12 @@ class World {
         consider(s.node->NextDelivery());
       }
       if (!next.has_value()) return;
-      now = std::max(now + 1, *next);
+      const int64_t then = std::max(now + 1, *next);
+      if (then > until) {
+        now = std::max(now, until);
+        return;
+      }
+      now = then;
     }
   }
 
@@ -191,22 +202,25 @@ class World {
 
   // A point inside a call of the node.
   void Point(Site& s) {
-    if (!IsPoint()) return;
-    if (options_.then) options_.then();
-    if (options_.harm == Harm::kJob || options_.harm == Harm::kMachine) KillJobs(s);
-    if (options_.harm == Harm::kNode || options_.harm == Harm::kMachine) throw Killed{};
+    const Harm harm = Strike(true);
+    if (harm == Harm::kJob || harm == Harm::kMachine) KillJobs(s);
+    if (harm == Harm::kNode || harm == Harm::kMachine) throw Killed{};
   }
   // A point outside of it. False: the job is gone.
   bool PointOutside(Site& s) {
-    if (!IsPoint()) return true;
-    if (options_.then) options_.then();
-    const bool job = options_.harm == Harm::kJob || options_.harm == Harm::kMachine;
-    const bool node = options_.harm == Harm::kNode || options_.harm == Harm::kMachine;
+    const Harm harm = Strike(false);
+    const bool job = harm == Harm::kJob || harm == Harm::kMachine;
+    const bool node = harm == Harm::kNode || harm == Harm::kMachine;
     if (job) KillJobs(s);
     if (node && s.node != nullptr) Down(s);
     return !job;
   }
-  bool IsPoint() { return ++points == options_.at_point; }
+  Harm Strike(bool inside) {
+    ++points;
+    if (points == options_.at_point && options_.then) options_.then(inside);
+    const auto found = options_.harms.find(points);
+    return found == options_.harms.end() ? Harm::kNone : found->second;
+  }
 
   // One round of what is due now. False if nothing was.
   bool Act() {
@@ -259,7 +273,10 @@ class World {
       if (on_delivery) on_delivery(entry);
       PointOutside(receiver);
       std::optional<Receipt> receipt;
-      const bool lost = chance_.Below(100) < options_.lost_percent;
+      const auto fate = options_.fates.find(++deliveries);
+      const bool fated = fate != options_.fates.end();
+      const bool lost =
+          chance_.Below(100) < options_.lost_percent || (fated && fate->second == Fate::kLost);
       const int copies = chance_.Below(100) < options_.doubled_percent ? 2 : 1;
       for (int copy = 0; copy < copies && !lost; ++copy) {
         Run(receiver, [&] {
@@ -273,7 +290,14 @@ class World {
         if (receiver.node == nullptr) receipt.reset();
       }
       // The answer may get lost, too.
-      if (chance_.Below(100) < options_.lost_percent) receipt.reset();
+      if (chance_.Below(100) < options_.lost_percent ||
+          (fated && fate->second == Fate::kAnswerLost))
+        receipt.reset();
+      if (fated && fate->second == Fate::kTwice) {
+        After(7200, [this, &receiver, bytes = entry.message] {
+          Run(receiver, [&] { receiver.node->Receive(bytes, now); });
+        });
+      }
       PointOutside(sender);
       Run(sender, [&] {
         if (receipt == Receipt::kTaken) {
@@ -399,7 +423,7 @@ class World {
   void Meet(Site& s, const StudyId& id, uint64_t process) {
     Folder& folder = s.folders[id];
     if (!Lives(s, id, process)) return Gone(s, id, process);
-    if (!AllAre(id, folder, [](const Folder& f) { return f.up || f.said.contains(f.attempt); })) {
+    if (!AllAre(id, folder, [](const Folder& f) { return f.up || f.opened.contains(f.attempt); })) {
       if (now >= folder.since + 90) return EndRun(s, id, Outcome::kFailed, false);
       After(3, [this, &s, id, process] { Meet(s, id, process); });
       return;

@@ -75,6 +75,10 @@ void OnOwnWithdrawal(const Run& run, const OwnWithdrawal& event) {
     throw Error(ErrorCode::kRefused, "another party proposed the study",
                 "A steward can take the approval back instead.");
   }
+  if (study.phase == Phase::kProposed && !run.convenes()) {
+    throw Error(ErrorCode::kRefused, "the study file is not checked here yet",
+                "Reject the study when it is.");
+  }
   const Withdraw body{.by_steward = event.by_steward, .reason = event.reason};
   if (!IsPublicLine(body.reason, kMaxPublicReason)) {
     throw Error(ErrorCode::kUsage, "the reason of a withdrawal is not one line",

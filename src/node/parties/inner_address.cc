@@ -53,7 +53,9 @@ bool IsInnerIpv6(const uint8_t* address) {
   if (address[0] >> 5 != 1) return true;
   const bool is_6to4 = address[0] == 0x20 && address[1] == 0x02;
   const bool is_special = address[0] == 0x20 && address[1] == 0x01 && address[2] < 0x02;
-  return is_6to4 || is_special;
+  const bool is_example =
+      address[0] == 0x20 && address[1] == 0x01 && address[2] == 0x0d && address[3] == 0xb8;
+  return is_6to4 || is_special || is_example;
 }
 
 }  // namespace

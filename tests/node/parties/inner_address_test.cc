@@ -42,6 +42,7 @@ TEST(InnerAddressTest, KnowsTheRanges) {
                                  "::ffff:127.0.0.1",
                                  "64:ff9b::a00:1",
                                  "2002:a00:1::1",
+                                 "2001:db8::1",
                                  "2001::1",
                                  "::10.0.0.1"}) {
     EXPECT_TRUE(IsInnerAddress(At(host))) << host;

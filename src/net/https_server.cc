@@ -1,5 +1,6 @@
 #include "net/https_server.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
@@ -24,6 +25,16 @@ using std::chrono::milliseconds;
 
 // After an accept that failed (no descriptors left).
 constexpr milliseconds kAcceptPause{100};
+
+// An owned copy of the socket for asio, which closes it.
+int Duplicate(const Socket& socket) { return fcntl(socket.fd(), F_DUPFD_CLOEXEC, 0); }
+
+tcp FamilyOf(const Socket& socket) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&bound), &size);
+  return bound.ss_family == AF_INET6 ? tcp::v6() : tcp::v4();
+}
 
 // A client's certificate may be unknown here, but not expired, and not of another kind than ours.
 int VerifyAny(X509_STORE_CTX* store, void*) {
@@ -53,12 +64,10 @@ struct HttpsServer::Impl {
     SSL_CTX_set_cert_verify_callback(made.get(), VerifyAny, nullptr);
     SSL_CTX_up_ref(made.get());  // asio owns one reference
     core.tls = std::make_unique<asio::ssl::context>(made.get());
-    sockaddr_storage bound{};
-    socklen_t size = sizeof bound;
-    getsockname(own.socket.fd(), reinterpret_cast<sockaddr*>(&bound), &size);
-    const int descriptor = dup(own.socket.fd());
+    if (!own.socket.valid()) return;
+    const int descriptor = Duplicate(own.socket);
     if (descriptor < 0) throw Error(ErrorCode::kInternal, "no descriptor is left to listen on");
-    acceptor.assign(bound.ss_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor);
+    acceptor.assign(FamilyOf(own.socket), descriptor);
     Accept();
   }
 
@@ -68,7 +77,7 @@ struct HttpsServer::Impl {
                             if (core.stopping || error == asio::error::operation_aborted) return;
                             if (!error) {
                               try {
-                                Begin(std::move(socket));
+                                Begin(std::move(socket), nullptr);
                               } catch (const std::exception&) {
                                 ++core.failures;
                               }
@@ -79,7 +88,21 @@ struct HttpsServer::Impl {
                           });
   }
 
-  void Begin(tcp::socket socket) {
+  void Take(const Socket& socket, std::shared_ptr<const void> place) {
+    const int descriptor = Duplicate(socket);
+    if (descriptor < 0) {
+      ++core.failures;
+      return;
+    }
+    tcp::socket taken(asio::make_strand(core.io));
+    taken.assign(FamilyOf(socket), descriptor);
+    asio::post(acceptor.get_executor(),
+               [this, taken = std::move(taken), place = std::move(place)]() mutable {
+                 if (!core.stopping) Begin(std::move(taken), std::move(place));
+               });
+  }
+
+  void Begin(tcp::socket socket, std::shared_ptr<const void> place) {
     ++core.connections;
     std::shared_ptr<HttpsSession> session;
     {
@@ -88,7 +111,7 @@ struct HttpsServer::Impl {
         ++core.crowded;
         return;
       }
-      session = std::make_shared<HttpsSession>(std::move(socket), core, door);
+      session = std::make_shared<HttpsSession>(std::move(socket), core, door, std::move(place));
       core.sessions[session.get()] = session;
     }
     session->Start();
@@ -128,6 +151,10 @@ HttpsServer::HttpsServer(Listener listener, const crypto::Identity& identity,
 HttpsServer::~HttpsServer() { Stop(milliseconds(0)); }
 
 const std::string& HttpsServer::address() const { return impl_->address; }
+
+void HttpsServer::Take(Socket socket, std::shared_ptr<const void> place) {
+  impl_->Take(socket, std::move(place));
+}
 
 HttpsServerCounts HttpsServer::Counts() const {
   HttpsCore& core = impl_->core;

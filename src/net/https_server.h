@@ -56,7 +56,7 @@ using HttpScreen = std::function<std::optional<HttpResponse>(const HttpRequest&)
 class HttpsServer {
  public:
   // Serves from now on. A handler that throws is answered with 500. Throws kInternal if TLS cannot
-  // be set up.
+  // be set up. A listener without a socket accepts nothing: see Take.
   HttpsServer(Listener listener, const crypto::Identity& identity, const HttpsLimits& limits,
               unsigned threads, HttpHandler handler, HttpScreen screen = {});
   // As Stop with no grace.
@@ -66,6 +66,10 @@ class HttpsServer {
 
   const std::string& address() const;  // "host:port"
   HttpsServerCounts Counts() const;
+
+  // Serves a connection that somebody else accepted, and that nothing was read from. From any thread;
+  // never blocks. `place` is kept for as long as the connection, and may be null.
+  void Take(Socket socket, std::shared_ptr<const void> place);
 
   // Takes no more connections or requests, lets those that were taken be answered for at most
   // `grace`, and ends the threads. Again: no effect.

@@ -63,8 +63,10 @@ HttpsSession::Completion<Act> HttpsSession::Step(Act act) {
   return {std::make_shared<Turn>(shared_from_this()), std::move(act)};
 }
 
-HttpsSession::HttpsSession(tcp::socket socket, HttpsCore& core, std::shared_ptr<HttpsDoor> door)
-    : core_(core),
+HttpsSession::HttpsSession(tcp::socket socket, HttpsCore& core, std::shared_ptr<HttpsDoor> door,
+                           std::shared_ptr<const void> place)
+    : place_(std::move(place)),
+      core_(core),
       door_(std::move(door)),
       stream_(std::move(socket), *core.tls),
       buffer_(core.limits.header_bytes + kReadBytes) {
@@ -107,6 +109,7 @@ void HttpsSession::Answer(uint64_t request, HttpResponse answer) {
 }
 
 void HttpsSession::NotePeer() {
+  connection_ = NameConnection(*stream_.native_handle());
   X509* certificate = SSL_get1_peer_certificate(stream_.native_handle());
   if (certificate == nullptr) return;
   certificate_ = {certificate, X509_free};
@@ -174,6 +177,7 @@ HttpRequest HttpsSession::HeaderOf(const Parser::value_type& message) const {
   request.certificate = certificate_;
   request.fingerprint = fingerprint_;
   request.remote = remote_;
+  request.connection = connection_;
   return request;
 }
 

@@ -54,8 +54,9 @@ struct HttpsDoor {
 // One connection. Everything runs on its strand.
 class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
  public:
+  // place: kept for as long as the session; may be null.
   HttpsSession(boost::asio::ip::tcp::socket socket, HttpsCore& core,
-               std::shared_ptr<HttpsDoor> door);
+               std::shared_ptr<HttpsDoor> door, std::shared_ptr<const void> place);
 
   void Start();
 
@@ -110,6 +111,7 @@ class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
 
   void Close();
 
+  std::shared_ptr<const void> place_;  // given back last
   HttpsCore& core_;
   std::shared_ptr<HttpsDoor> door_;
   Stream stream_;
@@ -117,6 +119,7 @@ class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
   std::optional<Parser> parser_;
   std::shared_ptr<x509_st> certificate_;
   std::string fingerprint_, remote_;
+  ConnectionName connection_{};
   uint64_t request_ = 0;
   bool reading_ = false;
   uint64_t reserved_ = 0;  // of core_.body_bytes

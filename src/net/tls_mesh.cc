@@ -19,15 +19,13 @@ constexpr milliseconds kMeshSlice{200};
 constexpr milliseconds kFirstRetry{10}, kLastRetry{500};
 // How often to look whether a name was found.
 constexpr milliseconds kLookAgain{20};
-// Half-open connections kept at a time; when more come, the oldest is dropped. An honest peer needs
-// its place for a few network round trips only.
-constexpr size_t kMaxIncoming = 128;
 
 // A connection on its way, in either direction.
 struct Attempt {
   PeerCheck check;
   std::unique_ptr<TlsStream> stream;
   std::string remote;
+  bool known = false;  // see Arrival
   SteadyClock::time_point give_up;
   bool handshaken = false;
 };
@@ -68,6 +66,9 @@ class Mesh {
   void DropClosed();
   void Keep(PartyIndex peer, std::unique_ptr<TlsStream> stream);
   void AcceptAll();
+  std::optional<Arrival> NextArrival();
+  void DropIncoming();
+  int arrivals_fd() const;
   void StepIncoming(Attempt& attempt, bool& finished);
   void StepOutgoing(Outgoing& out);
   void StepHandshake(Outgoing& out);
@@ -76,7 +77,8 @@ class Mesh {
   [[noreturn]] void Refuse(const Outgoing& out, const TlsStream& stream,
                            const std::string& problem) const;
   [[noreturn]] void Unreachable() const;
-  std::unique_ptr<TlsStream> NewStream(Socket socket, TlsStream::Side side, PeerCheck& check) const;
+  std::unique_ptr<TlsStream> NewStream(Socket socket, TlsStream::Side side, PeerCheck& check,
+                                       const std::string& server_name = {}) const;
 
   TlsOptions& options_;
   const Deadline deadline_;
@@ -146,7 +148,8 @@ void Mesh::CheckOwnCertificate() const {
 // The party with the highest number connects to all others and accepts nobody.
 void Mesh::StartListening() {
   if (options_.listener) SetNonBlocking(options_.listener->socket);
-  if (options_.self + 1 == options_.roster.size() || options_.listener) return;
+  if (options_.self + 1 == options_.roster.size()) return;
+  if (options_.listener || options_.arrivals != nullptr) return;
   const std::string& text = options_.listen_address.empty() ? options_.roster[options_.self].address
                                                             : options_.listen_address;
   const Address address = ParseAddress(text);
@@ -162,10 +165,10 @@ bool Mesh::Complete() const {
                       [](const auto& stream) { return stream != nullptr && stream->unsent(); });
 }
 
-std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side,
-                                           PeerCheck& check) const {
+std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side, PeerCheck& check,
+                                           const std::string& server_name) const {
   return std::make_unique<TlsStream>(*context_, std::move(socket), side, check,
-                                     options_.records_per_key);
+                                     options_.records_per_key, server_name);
 }
 
 // A party that went away while we wait for others may come again. What it said before is kept until it
@@ -208,24 +211,47 @@ void Mesh::Step() {
   }
 }
 
-void Mesh::AcceptAll() {
-  if (!options_.listener || options_.self + 1 == options_.roster.size()) return;
-  std::string remote;
+// -1 where none come.
+int Mesh::arrivals_fd() const {
+  if (options_.arrivals != nullptr) return options_.arrivals->fd();
+  return options_.listener ? options_.listener->socket.fd() : -1;
+}
+
+// The oldest; one that may be a peer only if all may be.
+void Mesh::DropIncoming() {
+  auto oldest = std::find_if(incoming_.begin(), incoming_.end(),
+                             [](const auto& attempt) { return !attempt->known; });
+  incoming_.erase(oldest != incoming_.end() ? oldest : incoming_.begin());
+}
+
+std::optional<Arrival> Mesh::NextArrival() {
+  if (options_.arrivals != nullptr) return options_.arrivals->Next();
   // Asked first: where no descriptor is left, accept says so even if nobody waits.
   pollfd waiting{options_.listener->socket.fd(), POLLIN, 0};
   while (poll(&waiting, 1, 0) > 0) {
-    Socket socket = Accept(*options_.listener, remote);
-    if (!socket.valid() && IsOutOfDescriptors(errno) && !incoming_.empty()) {
-      incoming_.erase(incoming_.begin());  // whoever came since may be one of us
-      continue;
+    Arrival arrival;
+    arrival.socket = Accept(*options_.listener, arrival.remote);
+    if (arrival.socket.valid()) return arrival;
+    if (!IsOutOfDescriptors(errno) || incoming_.empty()) {
+      RequireDescriptors(errno);
+      return std::nullopt;
     }
-    if (!socket.valid()) return RequireDescriptors(errno);
-    if (incoming_.size() == kMaxIncoming) incoming_.erase(incoming_.begin());
+    DropIncoming();  // whoever came since may be one of us
+  }
+  return std::nullopt;
+}
+
+void Mesh::AcceptAll() {
+  if (arrivals_fd() < 0 || options_.self + 1 == options_.roster.size()) return;
+  while (std::optional<Arrival> arrival = NextArrival()) {
+    if (incoming_.size() >= options_.max_handshakes) DropIncoming();
     auto attempt = std::make_unique<Attempt>();
     attempt->check = {&options_.roster, options_.self + 1, options_.roster.size() - 1, {}, {}};
-    attempt->remote = remote;
+    attempt->remote = arrival->remote;
+    attempt->known = arrival->known;
     attempt->give_up = SteadyClock::now() + options_.handshake_timeout;
-    attempt->stream = NewStream(std::move(socket), TlsStream::Side::kServer, attempt->check);
+    attempt->stream =
+        NewStream(std::move(arrival->socket), TlsStream::Side::kServer, attempt->check);
     incoming_.push_back(std::move(attempt));
   }
 }
@@ -312,7 +338,8 @@ void Mesh::StepOutgoing(Outgoing& out) {
   out.attempt->check = {&options_.roster, out.peer, out.peer, {}, {}};
   out.attempt->give_up = out.give_up;
   out.attempt->stream =
-      NewStream(std::move(out.connecting), TlsStream::Side::kClient, out.attempt->check);
+      NewStream(std::move(out.connecting), TlsStream::Side::kClient, out.attempt->check,
+                options_.server_names.empty() ? "" : options_.server_names.at(out.peer));
   out.connecting = Socket();
   StepHandshake(out);
 }
@@ -400,7 +427,7 @@ void Mesh::WaitForSockets() {
     const int events = POLLIN | (stream.unsent() ? POLLOUT : 0);
     entries.push_back({stream.fd(), static_cast<short>(events), 0});
   };
-  if (options_.listener) entries.push_back({options_.listener->socket.fd(), POLLIN, 0});
+  if (arrivals_fd() >= 0) entries.push_back({arrivals_fd(), POLLIN, 0});
   for (const auto& attempt : incoming_) watch(*attempt->stream);
   for (const Outgoing& out : outgoing_) {
     if (out.attempt != nullptr) {

@@ -194,7 +194,7 @@ std::shared_ptr<ssl_ctx_st> MakeTlsContext(const crypto::Identity& identity) {
 }
 
 TlsStream::TlsStream(ssl_ctx_st& context, Socket socket, Side side, PeerCheck& check,
-                     uint64_t records_per_key)
+                     uint64_t records_per_key, const std::string& server_name)
     : wire_(std::make_unique<TlsWire>()),
       ssl_(SSL_new(&context), SSL_free),
       records_per_key_(records_per_key) {
@@ -205,6 +205,9 @@ TlsStream::TlsStream(ssl_ctx_st& context, Socket socket, Side side, PeerCheck& c
   BIO_set_init(bio, 1);
   SSL_set_bio(ssl_.get(), bio, bio);
   SSL_set_app_data(ssl_.get(), &check);
+  if (!server_name.empty()) {
+    Check(SSL_set_tlsext_host_name(ssl_.get(), server_name.c_str()), "ask for a server name");
+  }
   side == Side::kClient ? SSL_set_connect_state(ssl_.get()) : SSL_set_accept_state(ssl_.get());
 }
 
@@ -307,10 +310,12 @@ Io TlsStream::Read(std::span<uint8_t> out) {
   return {0, true};
 }
 
-crypto::Key TlsStream::ExportSecret() const {
+crypto::Key TlsStream::ExportSecret() const { return ExportKey(kExporterLabel); }
+
+crypto::Key TlsStream::ExportKey(std::string_view label) const {
   crypto::Key secret;
   Check(SSL_export_keying_material(ssl_.get(), secret.Expose().data(), secret.Expose().size(),
-                                   kExporterLabel, sizeof kExporterLabel - 1, nullptr, 0, 0),
+                                   label.data(), label.size(), nullptr, 0, 0),
         "export keying material");
   return secret;
 }

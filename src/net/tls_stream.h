@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "crypto/certificate.h"
 #include "net/roster.h"
@@ -37,9 +38,10 @@ class TlsStream {
   enum class Progress { kDone, kPending, kFailed };
 
   // `check` is borrowed during the handshake. records_per_key: fresh traffic keys after so many
-  // records (RFC 8446, section 5.5 allows 2^24.5 for AES-GCM).
+  // records (RFC 8446, section 5.5 allows 2^24.5 for AES-GCM). server_name: what a client asks for
+  // in the clear (RFC 6066); empty: nothing.
   TlsStream(ssl_ctx_st& context, Socket socket, Side side, PeerCheck& check,
-            uint64_t records_per_key);
+            uint64_t records_per_key, const std::string& server_name = {});
   // Sends what is buffered and a close notification, as far as that is possible at once.
   ~TlsStream();
   TlsStream(const TlsStream&) = delete;
@@ -67,6 +69,8 @@ class TlsStream {
 
   // RFC 8446, section 7.5: the same at both ends, different for every connection.
   crypto::Key ExportSecret() const;
+  // The same for another purpose: independent of it and of those of other labels.
+  crypto::Key ExportKey(std::string_view label) const;
   int fd() const;
   // Handed to and taken from the socket so far.
   WireBytes wire_bytes() const;

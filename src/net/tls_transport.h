@@ -20,6 +20,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/progress.h"
@@ -27,6 +29,7 @@
 #include "net/resolver.h"
 #include "net/roster.h"
 #include "net/socket.h"
+#include "net/socket_source.h"
 #include "net/transport.h"
 
 namespace partita::net {
@@ -38,8 +41,17 @@ struct TlsOptions {
   // A socket that listens already. Without one, `listen_address`, or else this party's address of
   // the roster, is used.
   std::optional<Listener> listener;
-  std::string listen_address;     // "0.0.0.0:7400" behind a router or in a container
-  LookUp look_up = SystemLookUp;  // of the names in the roster's addresses
+  std::string listen_address;  // "0.0.0.0:7400" behind a router or in a container
+  // Instead of listening: connections that another process accepted. It may close when it likes;
+  // then nobody else comes in.
+  std::shared_ptr<SocketSource> arrivals;
+  // By party, the name that its handshake asks for (RFC 6066), by which a service with one port
+  // knows where it belongs. Empty, as a whole or for a party: none.
+  std::vector<std::string> server_names;
+  // Half-open connections kept at a time; when more come, the oldest stranger is dropped. An honest
+  // peer needs its place for a few network round trips only. At least 1.
+  size_t max_handshakes = 128;
+  LookUp look_up = SystemLookUp;                        // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
   // How long to ask again where another process with our certificate is connected. Longer than it
   // takes to notice that a host went down (NoticeLoss).

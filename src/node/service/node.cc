@@ -1,0 +1,332 @@
+#include "node/service/node.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace partita::node {
+namespace {
+
+template <typename... T>
+bool HoldsAny(const Event& event) {
+  return (std::holds_alternative<T>(event) || ...);
+}
+
+bool IsReport(const Event& event) {
+  return HoldsAny<Checked, Committed, JobUp, JobProgress, JobEnded, JobGone, Discarded>(event);
+}
+
+bool IsCommand(const Event& event) {
+  return HoldsAny<OwnApproval, OwnRejection, OwnWithdrawal, Retry>(event);
+}
+
+}  // namespace
+
+Node::Node(const Parts& parts) : parts_(parts) {
+  Opening opening = parts_.store.Open();
+  incarnation_ = opening.incarnation;
+  next_number_ = opening.next_number;
+  stopped_ = opening.stopped;
+  for (Study& study : opening.open) {
+    const StudyId id = study.id;
+    open_.emplace(id, std::move(study));
+  }
+  for (OutboxEntry& entry : opening.outbox) {
+    const uint64_t number = entry.number;
+    outbox_.emplace(number, Sending{std::move(entry)});
+  }
+}
+
+Load Node::LoadBeside(const Study& study, int64_t now) const {
+  Load load;
+  for (const auto& [id, other] : open_) {
+    if (id == study.id) continue;
+    if (HoldsRoom(other, now)) {
+      load.jobs += 1;
+      load.memory_bytes += other.facts.memory_bytes;
+      load.free_at =
+          std::max(load.free_at, IsAttempt(other.phase) ? other.scheduled_at + other.facts.seconds
+                                                        : other.lease_until);
+    }
+    const bool older = std::pair(other.began, id) < std::pair(study.began, study.id);
+    if (older && other.proposer == parts_.self && other.phase == Phase::kAgreed &&
+        other.closed < other.allowed && other.next_try <= now)
+      load.older_waits = true;
+  }
+  return load;
+}
+
+Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) const {
+  return {now,
+          parts_.self,
+          parts_.trust,
+          parts_.random,
+          mail,
+          parts_.limits,
+          study == nullptr ? Load{} : LoadBeside(*study, now),
+          stopped_};
+}
+
+void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
+                 const std::vector<JobRequest>& jobs, int64_t now) {
+  Change change;
+  change.study = study;
+  change.received = std::move(received);
+  for (const Mail::Letter& letter : mail.letters()) {
+    change.send.push_back({letter.number, letter.to, study.id, letter.until, letter.message});
+    if (letter.body.has_value()) change.bodies.push_back(*letter.body);
+  }
+  if (mail.next_number() != next_number_) change.next_number = mail.next_number();
+  parts_.store.Commit(change);
+  // From here on it is durable.
+  next_number_ = mail.next_number();
+  for (OutboxEntry& entry : change.send) {
+    const uint64_t number = entry.number;
+    outbox_[number] = {std::move(entry), now, 0};
+  }
+  if (IsOpen(study)) {
+    open_[study.id] = study;
+  } else {
+    open_.erase(study.id);
+  }
+  for (const JobRequest& job : jobs) parts_.jobs.Start(job, study);
+}
+
+Step Node::Move(Study study, const Event& event, int64_t now,
+                std::optional<ReceivedMessage> received) {
+  Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
+  Context context = MakeContext(&study, mail, now);
+  const Study before = study;
+  Step step = Apply(event, study, context);
+  if (step.answer != Answer::kDone) return step;
+  if (received.has_value() || !mail.letters().empty() || !(study == before)) {
+    Write(study, mail, std::move(received), step.jobs, now);
+  } else {
+    for (const JobRequest& job : step.jobs) parts_.jobs.Start(job, study);
+  }
+  return step;
+}
+
+void Node::Restart(int64_t now) {
+  std::vector<StudyId> ids;
+  for (const auto& entry : open_) ids.push_back(entry.first);
+  for (const StudyId& id : ids) Move(open_.at(id), Restarted{}, now, std::nullopt);
+  Tick(now);
+}
+
+Receipt Node::Refuse(const std::string& why) {
+  if (refusals_.size() >= 100) refusals_.erase(refusals_.begin());
+  refusals_.push_back(why);
+  return Receipt::kRefused;
+}
+
+Receipt Node::Receive(ByteView bytes, int64_t now) {
+  try {
+    const SignedMessage message = DecodeMessage(bytes);
+    const Message& fields = message.message;
+    if (fields.to != parts_.self) return Refuse("a message for another party");
+    if (fields.from == parts_.self || !parts_.trust.Knows(fields.from))
+      return Refuse("a message of somebody who is not on the list of parties");
+    if (!parts_.trust.SignedBySender(message))
+      return Refuse("a message of party " + fields.from + " that it did not sign");
+    return ReceiveChecked(message, bytes, now);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kStorage || error.code() == ErrorCode::kInternal) throw;
+    return Refuse(error.message());
+  }
+}
+
+Receipt Node::ReceiveChecked(const SignedMessage& message, ByteView bytes, int64_t now) {
+  const Message& fields = message.message;
+  ReceivedMessage received{MessageName(message), fields.from,  fields.incarnation,
+                           fields.number,        fields.study, Bytes(bytes.begin(), bytes.end())};
+  if (parts_.store.HasReceived(received.name)) return Receipt::kTaken;
+  if (parts_.store.FindNumber(fields.from, fields.incarnation, fields.number).has_value())
+    return Refuse("party " + fields.from + " used a number twice: it was set back, or lies");
+  if (fields.version != kMessageVersion || !IsKnown(fields.kind)) {
+    SayNotUnderstood(message, std::move(received), now);
+    return Receipt::kTaken;
+  }
+  Bytes body = fields.body;
+  if (fields.fetched.has_value()) {
+    std::optional<Bytes> found = parts_.store.FindBody(fields.fetched->digest);
+    if (!found.has_value()) return Receipt::kNeedsBody;
+    if (found->size() != fields.fetched->size) return Refuse("a body of another size than said");
+    body = std::move(*found);
+  }
+  std::optional<Study> study = Find(fields.study);
+  if (!study.has_value()) {
+    if (fields.kind != Kind::kProposal) return Receipt::kLater;
+    return TakeNewStudy(message, body, std::move(received), now);
+  }
+  const Step step =
+      Move(std::move(*study), Received{message, std::move(body)}, now, std::move(received));
+  if (step.answer == Answer::kRefused) return Refuse(step.refusal);
+  return step.answer == Answer::kDone ? Receipt::kTaken : Receipt::kLater;
+}
+
+Receipt Node::TakeNewStudy(const SignedMessage& message, ByteView body, ReceivedMessage received,
+                           int64_t now) {
+  const std::string& from = message.message.from;
+  const auto open_of_peer = std::count_if(
+      open_.begin(), open_.end(), [&](const auto& entry) { return entry.second.proposer == from; });
+  if (static_cast<size_t>(open_of_peer) >= kMaxOpenPerPeer) return Receipt::kLater;
+  Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
+  Context context = MakeContext(nullptr, mail, now);
+  Step step;
+  const std::optional<Study> study = TakeProposal(message, body, context, step);
+  if (!study.has_value()) return Refuse(step.refusal);
+  Write(*study, mail, std::move(received), step.jobs, now);
+  return Receipt::kTaken;
+}
+
+void Node::SayNotUnderstood(const SignedMessage& message, ReceivedMessage received, int64_t now) {
+  const Message& fields = message.message;
+  Change change;
+  Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
+  // Of an answer to an answer there is no end.
+  if (fields.kind != Kind::kNotUnderstood) {
+    mail.Send(
+        fields.from, Kind::kNotUnderstood, fields.study,
+        Encode(NotUnderstood{received.name, fields.version, static_cast<uint16_t>(fields.kind)}),
+        now + kClosingSeconds);
+    const Mail::Letter& letter = mail.letters().front();
+    change.send.push_back({letter.number, letter.to, fields.study, letter.until, letter.message});
+    change.next_number = mail.next_number();
+  }
+  change.received = std::move(received);
+  parts_.store.Commit(change);
+  next_number_ = mail.next_number();
+  for (OutboxEntry& entry : change.send) outbox_[entry.number] = {entry, now, 0};
+}
+
+void Node::TakeBody(const Bytes& body) {
+  if (body.size() <= kMaxInlineBytes || body.size() > kMaxBodyBytes) {
+    throw Error(ErrorCode::kPeerFault, "a fetched body has a size that is not allowed",
+                "Install the same release of Partita at every node.");
+  }
+  Change change;
+  change.bodies.push_back(body);
+  parts_.store.Commit(change);
+}
+
+void Node::Report(const StudyId& id, const Event& event, int64_t now) {
+  if (!IsReport(event)) throw Error(ErrorCode::kInternal, "a job reports what no job can");
+  std::optional<Study> study = Find(id);
+  if (study.has_value()) Move(std::move(*study), event, now, std::nullopt);
+}
+
+StudyId Node::Propose(const std::string& study_file, int64_t expires, int64_t now) {
+  Nonce nonce{};
+  parts_.random.Fill(nonce);
+  Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
+  Context context = MakeContext(nullptr, mail, now);
+  Step step;
+  const Study study = ProposeStudy(study_file, nonce, expires, context, step);
+  Write(study, mail, std::nullopt, step.jobs, now);
+  return study.id;
+}
+
+void Node::Command(const StudyId& id, const Event& event, int64_t now) {
+  if (!IsCommand(event)) throw Error(ErrorCode::kInternal, "a command that nobody may give");
+  std::optional<Study> study = Find(id);
+  if (!study.has_value())
+    throw Error(ErrorCode::kUsage, "there is no such study at this node", "List the studies.");
+  Move(std::move(*study), event, now, std::nullopt);
+}
+
+void Node::EmergencyStop(int64_t now) {
+  Change change;
+  change.stopped = true;
+  parts_.store.Commit(change);
+  stopped_ = true;
+  std::vector<StudyId> ids;
+  for (const auto& entry : open_) ids.push_back(entry.first);
+  for (const StudyId& id : ids) Move(open_.at(id), node::EmergencyStop{}, now, std::nullopt);
+}
+
+void Node::EndEmergencyStop() {
+  Change change;
+  change.stopped = false;
+  parts_.store.Commit(change);
+  stopped_ = false;
+}
+
+void Node::Tick(int64_t now) {
+  // Oldest first: it may take the room.
+  std::vector<std::pair<int64_t, StudyId>> due;
+  for (const auto& [id, study] : open_) {
+    const std::optional<int64_t> at = WakeAt(study, parts_.self);
+    if (at.has_value() && *at <= now) due.emplace_back(study.began, id);
+  }
+  std::sort(due.begin(), due.end());
+  for (const auto& item : due) {
+    const auto found = open_.find(item.second);
+    if (found != open_.end()) Move(found->second, Timer{}, now, std::nullopt);
+  }
+}
+
+std::optional<int64_t> Node::NextWake() const {
+  std::optional<int64_t> next;
+  for (const auto& entry : open_) {
+    const std::optional<int64_t> at = WakeAt(entry.second, parts_.self);
+    if (at.has_value() && (!next.has_value() || *at < *next)) next = at;
+  }
+  return next;
+}
+
+std::vector<OutboxEntry> Node::Due(int64_t now) {
+  Change change;
+  std::vector<OutboxEntry> due;
+  for (const auto& [number, sending] : outbox_) {
+    if (sending.entry.until <= now) {
+      change.gone.push_back(number);
+    } else if (sending.next <= now) {
+      due.push_back(sending.entry);
+    }
+  }
+  if (!change.gone.empty()) {
+    parts_.store.Commit(change);
+    for (const uint64_t number : change.gone) outbox_.erase(number);
+  }
+  return due;
+}
+
+void Node::Delivered(uint64_t number) {
+  if (!outbox_.contains(number)) return;
+  Change change;
+  change.gone.push_back(number);
+  parts_.store.Commit(change);
+  outbox_.erase(number);
+}
+
+void Node::Failed(uint64_t number, int64_t now) {
+  const auto found = outbox_.find(number);
+  if (found == outbox_.end()) return;
+  Sending& sending = found->second;
+  const int64_t wait =
+      std::min(kLastRetrySeconds, kFirstRetrySeconds << std::min<uint32_t>(sending.tries, 10));
+  sending.tries += 1;
+  // Between the whole wait and half of it.
+  std::array<uint8_t, 2> jitter{};
+  parts_.random.Fill(jitter);
+  const int64_t less = (wait / 2) * (jitter[0] << 8 | jitter[1]) / 65'536;
+  sending.next = now + wait - less;
+}
+
+std::optional<int64_t> Node::NextDelivery() const {
+  std::optional<int64_t> next;
+  for (const auto& entry : outbox_) {
+    const int64_t at = std::min(entry.second.next, entry.second.entry.until);
+    if (!next.has_value() || at < *next) next = at;
+  }
+  return next;
+}
+
+std::optional<Study> Node::Find(const StudyId& id) {
+  const auto found = open_.find(id);
+  if (found != open_.end()) return found->second;
+  return parts_.store.FindStudy(id);
+}
+
+}  // namespace partita::node

@@ -1,0 +1,123 @@
+// A node without its machine: it takes messages, reports of jobs, commands and the time, and moves
+// its studies (study/step.h) in a store (store/store.h). Whoever holds it delivers and starts things.
+//
+// Every call makes at most one transaction per study, and hands out what follows from it only when
+// that is durable: jobs by Jobs::Start, messages by Due. A node that is killed and made anew over
+// the same store goes on by Restart: it sends the same bytes again and asks its jobs anew.
+//
+// Not thread-safe: one thread, or the holder's lock.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crypto/random.h"
+#include "node/store/store.h"
+#include "node/study/step.h"
+#include "node/study/trust.h"
+
+namespace partita::node {
+
+inline constexpr int64_t kFirstRetrySeconds = 1;
+inline constexpr int64_t kLastRetrySeconds = 600;
+inline constexpr size_t kMaxOpenPerPeer = 100;  // studies that one peer proposed
+
+// The jobs of a node: processes of their own that outlive it. Start never blocks and may be asked
+// for the same twice: a job takes a lock on the folder of its study, and refuses an attempt that is
+// not above the one in its own file. What a job finds comes back by Node::Report.
+class Jobs {
+ public:
+  virtual ~Jobs() = default;
+  virtual void Start(const JobRequest& request, const Study& study) = 0;
+};
+
+// What the sender is told.
+enum class Receipt {
+  kTaken,      // durable here, or it was before
+  kLater,      // something else has to come first
+  kRefused,    // it does not count
+  kNeedsBody,  // fetch its body, and give it to TakeBody first
+};
+
+class Node {
+ public:
+  struct Parts {
+    std::string self;  // name of the own party
+    Store& store;
+    const Trust& trust;
+    crypto::RandomSource& random;
+    Jobs& jobs;
+    Limits limits = {};
+  };
+
+  // Reads the store. Nothing is sent or started before Restart.
+  explicit Node(const Parts& parts);
+
+  // After a start: jobs are asked for what may have got lost.
+  void Restart(int64_t now);
+
+  // A message of a peer. Never throws for what a peer sent.
+  Receipt Receive(ByteView bytes, int64_t now);
+  // The body of a message that needs one.
+  void TakeBody(const Bytes& body);
+  std::optional<Bytes> FindBody(const Digest& digest) { return parts_.store.FindBody(digest); }
+
+  // What jobs say, of an event with which jobs report: others are kInternal.
+  void Report(const StudyId& study, const Event& event, int64_t now);
+
+  // Commands of the own people. Throw kUsage, kRefused or kBadInput with a hint.
+  StudyId Propose(const std::string& study_file, int64_t expires, int64_t now);
+  void Command(const StudyId& study, const Event& event, int64_t now);
+  void EmergencyStop(int64_t now);
+  void EndEmergencyStop();
+
+  // Moves what waits for this time. NextWake: when that is due again.
+  void Tick(int64_t now);
+  std::optional<int64_t> NextWake() const;
+
+  // Messages to send now, oldest first; what is useless by now is dropped. Each stays in the outbox
+  // until Delivered says that it was taken, or Failed that it is tried again: 1 s to 10 min later,
+  // with jitter.
+  std::vector<OutboxEntry> Due(int64_t now);
+  void Delivered(uint64_t number);
+  void Failed(uint64_t number, int64_t now);
+  std::optional<int64_t> NextDelivery() const;
+
+  // The newest state; none for a study that is not known here.
+  std::optional<Study> Find(const StudyId& id);
+  const std::map<StudyId, Study>& open() const { return open_; }
+  bool stopped() const { return stopped_; }
+  // Why messages were refused, newest last, for the own log: at most 100.
+  const std::vector<std::string>& refusals() const { return refusals_; }
+
+ private:
+  struct Sending {
+    OutboxEntry entry;
+    int64_t next = 0;
+    uint32_t tries = 0;
+  };
+
+  Load LoadBeside(const Study& study, int64_t now) const;
+  Context MakeContext(const Study* study, Mail& mail, int64_t now) const;
+  // Applies, writes and starts.
+  Step Move(Study study, const Event& event, int64_t now, std::optional<ReceivedMessage> received);
+  void Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
+             const std::vector<JobRequest>& jobs, int64_t now);
+  Receipt ReceiveChecked(const SignedMessage& message, ByteView bytes, int64_t now);
+  Receipt TakeNewStudy(const SignedMessage& message, ByteView body, ReceivedMessage received,
+                       int64_t now);
+  void SayNotUnderstood(const SignedMessage& message, ReceivedMessage received, int64_t now);
+  Receipt Refuse(const std::string& why);
+
+  Parts parts_;
+  Incarnation incarnation_{};
+  uint64_t next_number_ = 1;
+  bool stopped_ = false;
+  std::map<StudyId, Study> open_;
+  std::map<uint64_t, Sending> outbox_;
+  std::vector<std::string> refusals_;
+};
+
+}  // namespace partita::node

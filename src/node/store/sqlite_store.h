@@ -1,0 +1,33 @@
+// The store in one SQLite file: full durability (synchronous = EXTRA), one process at a time, the
+// owner's alone (0600).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "base/sqlite.h"
+#include "crypto/random.h"
+#include "node/store/store.h"
+
+namespace partita::node {
+
+class SqliteStore : public Store {
+ public:
+  // Makes the file if it is not there, with a new incarnation from `random`. Throws kStorage, or
+  // kBadInput for a file of another kind.
+  SqliteStore(const std::filesystem::path& file, crypto::RandomSource& random);
+  ~SqliteStore() override;
+
+  Opening Open() override;
+  void Commit(const Change& change) override;
+  std::optional<Study> FindStudy(const StudyId& id) override;
+  bool HasReceived(const Digest& name) override;
+  std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
+                                   uint64_t number) override;
+  std::optional<Bytes> FindBody(const Digest& digest) override;
+
+ private:
+  sqlite::Database database_;
+};
+
+}  // namespace partita::node

@@ -1,0 +1,70 @@
+// What a node keeps, durable: its studies, what it still has to send, what it has received.
+//
+// One transaction per change: a study moves together with the messages that say so, and nothing is
+// sent or started before that is durable. So a node that is killed at any moment goes on from the
+// last change as if nothing had happened since. Reading never changes anything.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/study/step.h"
+#include "node/study/study.h"
+
+namespace partita::node {
+
+// A message that left the sender's hand only when its receiver has it durably, too.
+struct OutboxEntry {
+  uint64_t number = 0;  // of the message
+  std::string to;
+  StudyId study{};
+  int64_t until = 0;  // then it is dropped
+  Bytes message;      // whole
+};
+
+// A message that was taken: kept as evidence, and so that it has no effect again.
+struct ReceivedMessage {
+  Digest name{};
+  std::string from;
+  Incarnation incarnation{};
+  uint64_t number = 0;
+  StudyId study{};
+  Bytes message;
+};
+
+struct Change {
+  std::optional<Study> study;  // its new state, or a new study
+  std::vector<OutboxEntry> send;
+  std::vector<Bytes> bodies;  // to be fetched here, or fetched from a peer; by their digest
+  std::optional<ReceivedMessage> received;
+  std::vector<uint64_t> gone;           // entries of the outbox that leave it
+  std::optional<uint64_t> next_number;  // of messages
+  std::optional<bool> stopped;          // emergency stop
+};
+
+// What a node needs in memory when it starts: nothing of the studies that are over.
+struct Opening {
+  Incarnation incarnation{};
+  uint64_t next_number = 1;
+  bool stopped = false;
+  std::vector<Study> open;
+  std::vector<OutboxEntry> outbox;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  virtual Opening Open() = 0;
+  // All of it or nothing, and durable when it returns. Throws kStorage.
+  virtual void Commit(const Change& change) = 0;
+  virtual std::optional<Study> FindStudy(const StudyId& id) = 0;
+  virtual bool HasReceived(const Digest& name) = 0;
+  // The name of the message with this number that was taken.
+  virtual std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
+                                           uint64_t number) = 0;
+  virtual std::optional<Bytes> FindBody(const Digest& digest) = 0;
+};
+
+}  // namespace partita::node

@@ -1,0 +1,220 @@
+// Doubles of what a node stands on: a store in memory that can be killed before and after each
+// write, signatures that are hashes, a random source that is a counter.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "crypto/hash.h"
+#include "node/service/node.h"
+#include "node/study/codec.h"
+
+namespace partita::node {
+
+// A SIGKILL: nothing after it happens in that process.
+struct Killed {};
+
+// What a disk holds. Everything goes through the bytes of codec.h.
+struct Disk {
+  Incarnation incarnation{};
+  uint64_t next_number = 1;
+  bool stopped = false;
+  std::map<StudyId, Bytes> studies;
+  std::map<uint64_t, OutboxEntry> outbox;
+  std::map<Digest, ReceivedMessage> received;
+  std::map<std::tuple<std::string, Incarnation, uint64_t>, Digest> numbers;
+  std::map<Digest, Bytes> bodies;
+};
+
+class MemoryStore : public Store {
+ public:
+  // around: called before and after each write; may throw Killed.
+  MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
+
+  Opening Open() override {
+    Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}};
+    for (const auto& [id, bytes] : disk_.studies) {
+      Study study = DecodeStudy(bytes);
+      if (IsOpen(study)) opening.open.push_back(std::move(study));
+    }
+    for (const auto& [number, entry] : disk_.outbox) opening.outbox.push_back(entry);
+    return opening;
+  }
+  void Commit(const Change& change) override {
+    around_();
+    if (change.study) disk_.studies[change.study->id] = EncodeStudy(*change.study);
+    for (const Bytes& body : change.bodies) disk_.bodies[crypto::Sha256Of(body)] = body;
+    for (const OutboxEntry& entry : change.send) {
+      if (!disk_.outbox.emplace(entry.number, entry).second)
+        throw Error(ErrorCode::kInternal, "a number was used twice");
+    }
+    if (change.received) {
+      const ReceivedMessage& message = *change.received;
+      const bool fresh =
+          disk_.received.emplace(message.name, message).second &&
+          disk_.numbers
+              .emplace(std::tuple(message.from, message.incarnation, message.number), message.name)
+              .second;
+      if (!fresh) throw Error(ErrorCode::kInternal, "a message was taken twice");
+    }
+    for (const uint64_t number : change.gone) disk_.outbox.erase(number);
+    if (change.next_number) disk_.next_number = *change.next_number;
+    if (change.stopped) disk_.stopped = *change.stopped;
+    around_();
+  }
+  std::optional<Study> FindStudy(const StudyId& id) override {
+    const auto found = disk_.studies.find(id);
+    if (found == disk_.studies.end()) return std::nullopt;
+    return DecodeStudy(found->second);
+  }
+  bool HasReceived(const Digest& name) override { return disk_.received.contains(name); }
+  std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
+                                   uint64_t number) override {
+    const auto found = disk_.numbers.find(std::tuple(from, incarnation, number));
+    if (found == disk_.numbers.end()) return std::nullopt;
+    return found->second;
+  }
+  std::optional<Bytes> FindBody(const Digest& digest) override {
+    const auto found = disk_.bodies.find(digest);
+    if (found == disk_.bodies.end()) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  Disk& disk_;
+  std::function<void()> around_;
+};
+
+inline Bytes BytesOf(std::string_view text) { return {text.begin(), text.end()}; }
+inline Bytes HashSignature(std::string_view key, std::string_view domain, ByteView fields) {
+  const Digest digest = crypto::Sha256().Field(key).Field(domain).Field(fields).Finish();
+  return {digest.begin(), digest.end()};
+}
+inline std::string NodeKey(const std::string& party) { return "node key of " + party; }
+inline std::string RunKey(const std::string& party) { return "run key of " + party; }
+inline Digest StewardOf(const std::string& party) {
+  return crypto::Sha256Of(AsBytes("steward of " + party));
+}
+
+// "approve|party|agreement|plan|until|signature", or "reject|party|reason|signature".
+inline std::string SignDocument(const std::string& party, const std::string& fields) {
+  return fields + "|" + ToHex(HashSignature("steward of " + party, "document", AsBytes(fields)));
+}
+inline std::string ApprovalText(const std::string& party, const Digest& agreement,
+                                const Digest& plan, int64_t until) {
+  return SignDocument(party, "approve|" + party + "|" + ToHex(agreement) + "|" + ToHex(plan) + "|" +
+                                 std::to_string(until));
+}
+inline std::string RejectionText(const std::string& party, const std::string& reason) {
+  return SignDocument(party, "reject|" + party + "|" + reason);
+}
+
+// Keys are names; a signature is a hash of the name and of what is signed.
+class NamedTrust : public Trust {
+ public:
+  NamedTrust(std::string self, std::set<std::string> parties)
+      : self_(std::move(self)), parties_(std::move(parties)) {}
+
+  bool Knows(const std::string& party) const override { return parties_.contains(party); }
+  Digest Steward(const std::string& party) const override { return StewardOf(party); }
+  Signature SignMessage(const Message& message) const override { return SignAs(self_, message); }
+  static Signature SignAs(const std::string& party, const Message& message) {
+    Signature signature{BytesOf(NodeKey(party)), {}};
+    signature.signature =
+        HashSignature(NodeKey(party), kMessageDomain, SignedBytes(message, signature.certificate));
+    return signature;
+  }
+  bool SignedBySender(const SignedMessage& message) const override {
+    return SignAs(message.message.from, message.message) == message.signature;
+  }
+  bool IsRunCertificate(const std::string& party, ByteView certificate) const override {
+    return std::string(certificate.begin(), certificate.end()).starts_with(RunKey(party));
+  }
+  bool SignedByRunKey(ByteView certificate, std::string_view domain, ByteView fields,
+                      ByteView signature) const override {
+    const std::string key(certificate.begin(), certificate.end());
+    return HashSignature(key, domain, fields) == Bytes(signature.begin(), signature.end());
+  }
+  DocumentFacts ReadDocument(const std::string& text, const std::string& party,
+                             const Digest& steward) const override {
+    const size_t end = text.rfind('|');
+    const auto refuse = [] { throw Error(ErrorCode::kRefused, "no document of that party"); };
+    if (end == std::string::npos || steward != StewardOf(party) ||
+        SignDocument(party, text.substr(0, end)) != text)
+      refuse();
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+      if (c == '|') {
+        parts.emplace_back();
+      } else {
+        parts.back() += c;
+      }
+    }
+    if (parts.at(1) != party) refuse();
+    DocumentFacts facts;
+    facts.approves = parts[0] == "approve";
+    if (!facts.approves) {
+      facts.reason = parts.at(2);
+      return facts;
+    }
+    const auto digest = [](const std::string& hex) {
+      Digest out{};
+      const Bytes bytes = FromHex(hex);
+      std::copy(bytes.begin(), bytes.end(), out.begin());
+      return out;
+    };
+    facts.agreement_hash = digest(parts.at(2));
+    facts.plan_hash = digest(parts.at(3));
+    facts.valid_until = std::stoll(parts.at(4));
+    return facts;
+  }
+
+ private:
+  std::string self_;
+  std::set<std::string> parties_;
+};
+
+// A message as `from` itself would sign it: of a party that deviates, or was set back.
+inline Bytes SignedBy(const std::string& from, const std::string& to, Kind kind,
+                      const StudyId& study, const Bytes& body, uint64_t number, int64_t time) {
+  SignedMessage message;
+  message.message.kind = kind;
+  message.message.from = from;
+  message.message.to = to;
+  message.message.study = study;
+  message.message.incarnation.fill(99);
+  message.message.number = number;
+  message.message.time = time;
+  SetBody(message.message, body);
+  message.signature = NamedTrust::SignAs(from, message.message);
+  return EncodeMessage(message);
+}
+
+// SplitMix64: any bits will do here, the same every time.
+class CountedRandom : public crypto::RandomSource {
+ public:
+  explicit CountedRandom(uint64_t seed) : state_(seed) {}
+  void Fill(std::span<uint8_t> out) override {
+    for (uint8_t& byte : out) byte = static_cast<uint8_t>(Next());
+  }
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  uint64_t Below(uint64_t bound) { return Next() % bound; }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace partita::node

@@ -1,0 +1,232 @@
+// A study agreed and run by three nodes with real keys: node keys, steward keys, run keys.
+#include "node/service/key_trust.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/utc_time.h"
+#include "crypto/signature.h"
+#include "node/service/node.h"
+#include "study/approval/approval.h"
+#include "tests/node/doubles.h"
+
+namespace partita::node::key_trust_test {
+namespace {
+
+const std::vector<std::string> kNames = {"north", "south", "west"};
+
+Digest PrintOf(const crypto::Identity& identity) {
+  return crypto::Sha256Of(crypto::EncodeCertificate(*identity.certificate));
+}
+
+struct Keys {
+  crypto::Identity node, steward, run;
+};
+
+const std::map<std::string, Keys>& AllKeys() {
+  static const std::map<std::string, Keys> all = [] {
+    std::map<std::string, Keys> keys;
+    for (const std::string& name : kNames) {
+      keys[name] = {crypto::MakeIdentity({.name = name}), crypto::MakeIdentity({.name = name}),
+                    crypto::MakeIdentity({.name = name})};
+    }
+    return keys;
+  }();
+  return all;
+}
+
+PartyList ListOf(const std::string& owner) {
+  PartyList list;
+  list.owner = owner;
+  for (const std::string& name : kNames) {
+    if (name == owner) continue;
+    ListedParty& party = list.parties.emplace_back();
+    party.name = name;
+    party.node_key = PrintOf(AllKeys().at(name).node);
+    party.steward_key = PrintOf(AllKeys().at(name).steward);
+  }
+  return list;
+}
+
+KeyTrust::Parts PartsOf(const std::string& name) {
+  return {name, AllKeys().at(name).node, PrintOf(AllKeys().at(name).steward),
+          [name] { return ListOf(name); }, [] { return NowUtc(); }};
+}
+
+SignedMessage MessageOf(const std::string& from, const KeyTrust& trust) {
+  SignedMessage message;
+  message.message.kind = Kind::kStart;
+  message.message.from = from;
+  message.message.to = "south";
+  message.signature = trust.SignMessage(message.message);
+  return message;
+}
+
+TEST(KeyTrust, AMessageCountsBySendersKeyOnly) {
+  const KeyTrust north(PartsOf("north"));
+  const KeyTrust south(PartsOf("south"));
+  const SignedMessage good = MessageOf("north", north);
+  EXPECT_TRUE(south.SignedBySender(good));
+  EXPECT_TRUE(north.SignedBySender(good));  // its own, in a roster
+  SignedMessage changed = good;
+  changed.message.number += 1;
+  EXPECT_FALSE(south.SignedBySender(changed));
+  EXPECT_FALSE(south.SignedBySender(MessageOf("west", north)));  // north as west
+  SignedMessage foreign = good;
+  foreign.signature.certificate = crypto::EncodeCertificate(*AllKeys().at("west").node.certificate);
+  EXPECT_FALSE(south.SignedBySender(foreign));
+  // A node key does not stand for another domain, nor a run key for a node key.
+  KeyTrust::Parts with_run_key = PartsOf("north");
+  with_run_key.node = AllKeys().at("north").run;
+  EXPECT_FALSE(south.SignedBySender(MessageOf("north", KeyTrust(with_run_key))));
+  SignedMessage other_domain = good;
+  other_domain.signature.signature =
+      crypto::Sign(AllKeys().at("north").node, kEndedDomain,
+                   SignedBytes(good.message, good.signature.certificate));
+  EXPECT_FALSE(south.SignedBySender(other_domain));
+  // Revoked: not any more.
+  KeyTrust::Parts revoked = PartsOf("south");
+  revoked.list = [] { return WithRevoked(ListOf("south"), "north", NowUtc()); };
+  EXPECT_FALSE(KeyTrust(revoked).SignedBySender(good));
+}
+
+TEST(KeyTrust, KnowsWhoIsOnTheList) {
+  const KeyTrust south(PartsOf("south"));
+  EXPECT_TRUE(south.Knows("north"));
+  EXPECT_TRUE(south.Knows("south"));
+  EXPECT_FALSE(south.Knows("mallory"));
+  EXPECT_EQ(south.Steward("west"), PrintOf(AllKeys().at("west").steward));
+  EXPECT_EQ(south.Steward("south"), PrintOf(AllKeys().at("south").steward));
+  EXPECT_EQ(south.Steward("mallory"), Digest{});
+}
+
+study::Approval ApprovalOf(const std::string& party, const Digest& agreement, const Digest& plan,
+                           int64_t until) {
+  study::Approval approval;
+  approval.party = party;
+  approval.study = "small";
+  approval.agreement_hash = agreement;
+  approval.plan_hash = plan;
+  approval.approved_at = NowUtc();
+  approval.valid_until = until;
+  approval.software_version = "0.1.0";
+  return approval;
+}
+
+std::string Signed(const study::Approval& approval, const std::string& signer) {
+  return study::RenderApproval(study::SignApproval(approval, AllKeys().at(signer).steward));
+}
+
+TEST(KeyTrust, ADocumentCountsByThatStewardsKeyOnly) {
+  const KeyTrust south(PartsOf("south"));
+  const int64_t until = NowUtc() + 1000;
+  study::Approval approval = ApprovalOf("north", Digest{1}, Digest{2}, until);
+  const Digest steward = south.Steward("north");
+  const DocumentFacts facts = south.ReadDocument(Signed(approval, "north"), "north", steward);
+  EXPECT_TRUE(facts.approves);
+  EXPECT_EQ(facts.agreement_hash, Digest{1});
+  EXPECT_EQ(facts.plan_hash, Digest{2});
+  EXPECT_EQ(facts.valid_until, until);
+  EXPECT_THROW(south.ReadDocument(Signed(approval, "west"), "north", steward), Error);
+  EXPECT_THROW(south.ReadDocument(Signed(approval, "north"), "north", south.Steward("west")),
+               Error);
+  EXPECT_THROW(south.ReadDocument(Signed(approval, "north"), "west", steward), Error);
+  EXPECT_THROW(south.ReadDocument("{}", "north", steward), Error);
+  approval.decision = study::Decision::kReject;
+  approval.reason = "no";
+  EXPECT_FALSE(south.ReadDocument(Signed(approval, "north"), "north", steward).approves);
+}
+
+// Jobs that answer when they are asked, with real run keys.
+struct Site : Jobs {
+  std::string name;
+  Disk disk;
+  std::unique_ptr<KeyTrust> trust;
+  std::unique_ptr<CountedRandom> random;
+  std::unique_ptr<MemoryStore> store;
+  std::unique_ptr<Node> node;
+  std::vector<std::pair<StudyId, JobRequest>> asked;
+
+  void Start(const JobRequest& request, const Study& study) override {
+    asked.emplace_back(study.id, request);
+  }
+};
+
+Ended SignedEnd(const std::string& name, const StudyId& id, uint32_t attempt) {
+  Ended ended;
+  ended.attempt = attempt;
+  ended.outcome = Outcome::kFinished;
+  ended.result.fill(7);
+  ended.signature =
+      crypto::Sign(AllKeys().at(name).run, kEndedDomain, EndedFields(id, name, ended));
+  return ended;
+}
+
+TEST(KeyTrust, AStudyIsAgreedAndRunWithRealKeys) {
+  std::map<std::string, Site> sites;
+  uint64_t seed = 1;
+  int64_t now = NowUtc();
+  for (const std::string& name : kNames) {
+    Site& site = sites[name];
+    site.name = name;
+    site.disk.incarnation.fill(static_cast<uint8_t>(seed));
+    site.trust = std::make_unique<KeyTrust>(PartsOf(name));
+    site.random = std::make_unique<CountedRandom>(seed++);
+    site.store = std::make_unique<MemoryStore>(site.disk, [] {});
+    site.node =
+        std::make_unique<Node>(Node::Parts{name, *site.store, *site.trust, *site.random, site, {}});
+  }
+  const int64_t expires = now + 86'400;
+  const StudyId id = sites["north"].node->Propose("study", expires, now);
+  const auto answer = [&](Site& site, const JobRequest& job) {
+    Node& node = *site.node;
+    if (job.kind == JobKind::kCheck) {
+      Checked checked;
+      checked.facts.parties = kNames;
+      checked.facts.receivers = {"north"};
+      checked.facts.plan_hash = Digest{2};
+      checked.run_certificate = crypto::EncodeCertificate(*AllKeys().at(site.name).run.certificate);
+      checked.address = site.name + ".example:7400";
+      node.Report(id, checked, now);
+    } else if (job.kind == JobKind::kCommit) {
+      node.Report(id, Committed{Digest{1}}, now);
+      node.Command(
+          id, OwnApproval{Signed(ApprovalOf(site.name, Digest{1}, Digest{2}, expires), site.name)},
+          now);
+    } else if (job.kind == JobKind::kRun) {
+      node.Report(id, JobUp{job.attempt}, now);
+      node.Report(id, JobEnded{SignedEnd(site.name, id, job.attempt)}, now);
+    } else if (job.kind == JobKind::kDiscard) {
+      Ended refusal;
+      refusal.attempt = job.attempt;
+      node.Report(id, Discarded{refusal}, now);
+    }
+  };
+  for (int second = 0; second < 60; ++second, ++now) {
+    for (auto& [name, site] : sites) {
+      site.node->Tick(now);
+      const auto asked = std::exchange(site.asked, {});
+      for (const auto& job : asked) answer(site, job.second);
+      for (const OutboxEntry& entry : site.node->Due(now)) {
+        if (sites.at(entry.to).node->Receive(entry.message, now) == Receipt::kTaken) {
+          site.node->Delivered(entry.number);
+        } else {
+          site.node->Failed(entry.number, now);
+        }
+      }
+    }
+  }
+  for (auto& [name, site] : sites) {
+    const std::optional<Study> study = site.node->Find(id);
+    ASSERT_TRUE(study.has_value());
+    EXPECT_EQ(study->phase, Phase::kFinished) << name;
+    EXPECT_TRUE(study->charged);
+    EXPECT_EQ(study->closed, 0u);
+    EXPECT_TRUE(site.node->refusals().empty());
+  }
+}
+
+}  // namespace
+}  // namespace partita::node::key_trust_test

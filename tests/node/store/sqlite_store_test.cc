@@ -1,0 +1,157 @@
+#include "node/store/sqlite_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/node/world.h"
+
+namespace partita::node::sqlite_store_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SqliteStoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "node_store_XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path File() const { return folder_ / "state.sqlite"; }
+
+  fs::path folder_;
+  CountedRandom random_{1};
+};
+
+// Every state that a study passes through at three nodes.
+std::vector<Study> States() {
+  std::vector<Study> states;
+  World world({});
+  StudyId id{};
+  world.on_delivery = [&](const OutboxEntry&) {
+    for (size_t i = 0; i < 3; ++i) {
+      const Study study = world.StudyAt(i, id);
+      if (study.id == id) states.push_back(study);
+    }
+  };
+  id = world.Propose(0);
+  world.RunUntilQuiet(World::kBegin + 3600);
+  for (size_t i = 0; i < 3; ++i) states.push_back(world.StudyAt(i, id));
+  return states;
+}
+
+Change Example(const Study& study) {
+  Change change;
+  change.study = study;
+  change.send = {{7, "south", study.id, 1000, BytesOf("message")}};
+  change.bodies = {BytesOf("body")};
+  change.received =
+      ReceivedMessage{Digest{1}, "west", Incarnation{2}, UINT64_MAX, study.id, BytesOf("received")};
+  change.next_number = 8;
+  return change;
+}
+
+TEST_F(SqliteStoreTest, KeepsEverythingAcrossAStart) {
+  const std::vector<Study> states = States();
+  ASSERT_GT(states.size(), size_t{30});
+  Incarnation incarnation{};
+  {
+    SqliteStore store(File(), random_);
+    incarnation = store.Open().incarnation;
+    for (const Study& study : states) {
+      Change change;
+      change.study = study;
+      store.Commit(change);
+      EXPECT_EQ(store.FindStudy(study.id), study);
+    }
+    Study open = states.front();
+    open.id[0] ^= 1;
+    store.Commit(Example(open));
+  }
+  struct stat status {};
+  ASSERT_EQ(::stat(File().c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  SqliteStore store(File(), random_);
+  const Opening opening = store.Open();
+  EXPECT_EQ(opening.incarnation, incarnation);
+  EXPECT_EQ(opening.next_number, 8u);
+  EXPECT_FALSE(opening.stopped);
+  ASSERT_EQ(opening.open.size(), size_t{1});  // the other is over
+  EXPECT_NE(opening.open[0].id, states.front().id);
+  EXPECT_EQ(store.FindStudy(states.back().id), states.back());
+  ASSERT_EQ(opening.outbox.size(), size_t{1});
+  EXPECT_EQ(opening.outbox[0].message, BytesOf("message"));
+  EXPECT_EQ(opening.outbox[0].until, 1000);
+  EXPECT_TRUE(store.HasReceived(Digest{1}));
+  EXPECT_FALSE(store.HasReceived(Digest{2}));
+  EXPECT_EQ(store.FindNumber("west", Incarnation{2}, UINT64_MAX), Digest{1});
+  EXPECT_EQ(store.FindNumber("west", Incarnation{2}, 1), std::nullopt);
+  EXPECT_EQ(store.FindBody(crypto::Sha256Of(AsBytes("body"))), BytesOf("body"));
+  Change gone;
+  gone.gone = {7};
+  gone.stopped = true;
+  store.Commit(gone);
+  EXPECT_TRUE(store.Open().outbox.empty());
+  EXPECT_TRUE(store.Open().stopped);
+}
+
+TEST_F(SqliteStoreTest, AChangeThatFailsLeavesNothing) {
+  SqliteStore store(File(), random_);
+  Study study = States().front();
+  store.Commit(Example(study));
+  Study other = study;
+  other.id[0] ^= 1;
+  Change change = Example(other);  // with a number and a name that were used
+  change.send[0].number = 8;
+  change.bodies = {BytesOf("another")};
+  change.next_number = 99;
+  EXPECT_THROW(store.Commit(change), Error);
+  EXPECT_EQ(store.FindStudy(other.id), std::nullopt);
+  EXPECT_EQ(store.FindBody(crypto::Sha256Of(AsBytes("another"))), std::nullopt);
+  EXPECT_EQ(store.Open().next_number, 8u);
+  EXPECT_EQ(store.Open().outbox.size(), size_t{1});
+}
+
+TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
+  std::ofstream(File()) << "this is no database, and longer than a header would be: "
+                        << std::string(200, 'x');
+  EXPECT_THROW(SqliteStore(File(), random_), Error);
+  const fs::path other = folder_ / "other.sqlite";
+  {
+    sqlite::Database database(
+        other.string(),
+        {.fail = [](const std::string&, int,
+                    const std::string& reason) { return Error(ErrorCode::kStorage, reason); },
+         .create = true});
+    database.Execute("CREATE TABLE t (x)");
+  }
+  EXPECT_THROW(SqliteStore(other, random_), Error);
+}
+
+TEST_F(SqliteStoreTest, TwoProcessesCannotUseOneFile) {
+  SqliteStore store(File(), random_);
+  EXPECT_THROW(SqliteStore(File(), random_), Error);
+}
+
+TEST_F(SqliteStoreTest, AStudyIsReadBackFromItsBytesOrRefused) {
+  for (const Study& study : States()) {
+    const Bytes bytes = EncodeStudy(study);
+    EXPECT_EQ(DecodeStudy(bytes), study);
+    for (size_t size = 0; size < bytes.size(); size += 7) {
+      try {
+        DecodeStudy(ByteView(bytes).first(size));
+        ADD_FAILURE() << size;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace partita::node::sqlite_store_test

@@ -1,5 +1,7 @@
 // What both ends say once they found the digits right.
 #include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
 
 #include <algorithm>
 
@@ -102,9 +104,17 @@ PairedParty FinishPaired(const PendingPair& pending, ByteView statement, int64_t
   if (said.role != OtherRole(pending.role) || said.hash != pending.hash) {
     FailPaired(ErrorCode::kUntrusted, info.name, "is about another invitation");
   }
-  if (crypto::DecodeCertificate(said.steward_certificate) == nullptr ||
-      said.steward_certificate == pending.peer_certificate) {
+  const auto steward = crypto::DecodeCertificate(said.steward_certificate);
+  if (steward == nullptr ||
+      EVP_PKEY_eq(X509_get0_pubkey(steward.get()), X509_get0_pubkey(peer.get())) == 1) {
     FailPaired(ErrorCode::kPeerFault, info.name, "has no certificate of a steward of its own");
+  }
+  const crypto::CertificateInfo steward_info = crypto::Describe(*steward);
+  const auto steward_problem =
+      crypto::CertificateProblem(*steward, steward_info.name, steward_info.fingerprint);
+  if (steward_problem) {
+    FailPaired(ErrorCode::kUntrusted, info.name,
+               "has a steward's certificate: " + *steward_problem);
   }
   try {
     net::ParseAddress(said.address);

@@ -199,8 +199,9 @@ Bytes Joiner::TakeNonce(ByteView nonce, int64_t now) {
   return {own_nonce_.begin(), own_nonce_.end()};
 }
 
-Comparison Joiner::Compare() const {
+Comparison Joiner::Compare() {
   if (state_ != State::kOpened) OutOfTurn();
+  state_ = State::kDone;  // there is one comparison
   return Comparison(PairingRole::kJoiner, invitation_.number, ends_,
                     PairingHash(invitation_.number, ends_, own_nonce_, inviter_nonce_), began_);
 }

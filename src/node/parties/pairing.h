@@ -142,7 +142,7 @@ class Joiner {
   // The inviter's nonce. Uses the line up, then returns the own nonce to send.
   Bytes TakeNonce(ByteView nonce, int64_t now);
   // After TakeNonce.
-  Comparison Compare() const;
+  Comparison Compare();
 
  private:
   enum class State { kStart, kNonce, kOpened, kDone };

@@ -293,10 +293,23 @@ PartyList WithRevoked(PartyList list, std::string_view name, int64_t now) {
   if (party->revoked_at != 0) return list;
   party->revoked_at = now;
   Revoke(list, party->node_key);
-  // What a stolen key signed counts for nothing.
+  // What a stolen key signed counts for nothing: a successor, and introductions, of those too that it
+  // introduced. Who was introduced by nobody else is not known any more.
   if (party->next_node_key) Revoke(list, *party->next_node_key);
   party->next_node_key.reset();
   party->next_counts_from = 0;
+  std::vector<std::string> gone = {std::string(name)};
+  for (size_t i = 0; i < gone.size(); ++i) {
+    for (ListedParty& other : list.parties) {
+      if (std::erase(other.introducers, gone[i]) > 0 && other.introducers.empty() &&
+          other.known_by == KnownBy::kIntroduction) {
+        gone.push_back(other.name);
+      }
+    }
+  }
+  std::erase_if(list.parties, [&](const ListedParty& other) {
+    return std::find(gone.begin() + 1, gone.end(), other.name) != gone.end();
+  });
   ++list.serial;
   list.made_at = now;
   return list;

@@ -97,6 +97,8 @@ PartyList WithSuccessor(PartyList list, ByteView succession, int64_t now) {
                 fmt::format("the new certificate of {} is not taken: {}", party->name, why),
                 kSuccessionHint);
   };
+  const auto expired = crypto::CertificateProblem(*old_certificate, party->name, ToHex(old_key));
+  if (expired) refuse("the one before is not valid: " + *expired);
   const auto problem = crypto::CertificateProblem(*new_certificate, party->name, ToHex(new_key));
   if (problem) refuse(*problem);
   const bool same_key = EVP_PKEY_eq(X509_get0_pubkey(old_certificate.get()),

@@ -14,17 +14,29 @@ bool IsAmong(const std::vector<std::string>& names, std::string_view name) {
 }  // namespace
 
 std::vector<std::string> OneWith(const PartyList& list, std::string_view party) {
-  std::vector<std::string> one = {std::string(party)};
-  bool grew = true;
-  while (grew) {
-    grew = false;
+  // Who stands apart: a path of introductions leads there that does not come by `party`.
+  std::vector<std::string> apart;
+  for (const ListedParty& other : list.parties) {
+    if (other.known_by == KnownBy::kDigits && other.name != party && other.revoked_at == 0) {
+      apart.push_back(other.name);
+    }
+  }
+  const auto is_apart = [&](const std::string& name) { return IsAmong(apart, name); };
+  for (size_t before = 0; before != apart.size();) {
+    before = apart.size();
     for (const ListedParty& other : list.parties) {
-      if (other.known_by != KnownBy::kIntroduction || IsAmong(one, other.name)) continue;
-      const bool all = std::all_of(other.introducers.begin(), other.introducers.end(),
-                                   [&](const std::string& name) { return IsAmong(one, name); });
-      if (!all) continue;
+      if (other.known_by != KnownBy::kIntroduction || other.name == party || is_apart(other.name)) {
+        continue;
+      }
+      if (std::any_of(other.introducers.begin(), other.introducers.end(), is_apart)) {
+        apart.push_back(other.name);
+      }
+    }
+  }
+  std::vector<std::string> one = {std::string(party)};
+  for (const ListedParty& other : list.parties) {
+    if (other.known_by == KnownBy::kIntroduction && other.name != party && !is_apart(other.name)) {
       one.push_back(other.name);
-      grew = true;
     }
   }
   std::sort(one.begin() + 1, one.end());

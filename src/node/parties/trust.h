@@ -15,7 +15,8 @@
 namespace partita::node {
 
 // The parties of the list that `party` could be, itself first, then in the order of their names: those
-// whose introducers all are among them.
+// to which no path of introductions leads from another one whose digits were compared here. Parties that
+// introduce each other are not independent of who introduced the first of them.
 std::vector<std::string> OneWith(const PartyList& list, std::string_view party);
 
 // Whether the parties named, if they put together what they see, could read a table of somebody else

@@ -73,15 +73,18 @@ void Gate::MakeRoom(const AddressKey& address, Stage stage, Ids& close) {
       keep_older(oldest_stranger, entry);
     }
   }
-  Entry out = inside_.end();
+  const auto drop = [&](Entry out) {
+    close.push_back(out->first);
+    inside_.erase(out);
+  };
   if (same >= per_address) {
-    out = oldest_same;
-  } else if (strangers >= all && !IsKnown(address)) {
-    out = oldest_stranger;
+    // It may be of the other later stage: then this one still has no place.
+    const bool makes_place = oldest_same->second.stage == stage && !IsKnown(address);
+    if (makes_place) --strangers;
+    if (oldest_same == oldest_stranger) oldest_stranger = inside_.end();
+    drop(oldest_same);
   }
-  if (out == inside_.end()) return;
-  close.push_back(out->first);
-  inside_.erase(out);
+  if (strangers >= all && !IsKnown(address)) drop(oldest_stranger);
 }
 
 bool Gate::DropOldest(Ids& close) {

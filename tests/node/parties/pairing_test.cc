@@ -357,6 +357,7 @@ TEST(InBetweenTest, IsFoundByTheDigits) {
   west.Hello(kNow);
   west.TakeNonce(Whole(own), kNow);
   Comparison at_west = west.Compare();
+  EXPECT_EQ(CodeOf([&] { west.Compare(); }), ErrorCode::kPeerFault) << "a second try";
   EXPECT_EQ(CodeOf([&] { at_north.Enter(at_west.Shown(), kNow); }), ErrorCode::kUntrusted);
   EXPECT_EQ(CodeOf([&] { at_west.Enter(at_north.Shown(), kNow); }), ErrorCode::kUntrusted);
   EXPECT_FALSE(at_north.agreed() || at_west.agreed());
@@ -477,6 +478,14 @@ TEST_F(PairedTest, OnlyTheOthersStatementWillDo) {
       BeginPaired(compared.west, IdentityOf("west"), CertificateOf("west"), "west:7400", kNow + 2);
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, lazy.own_statement, kNow + 3); }),
             ErrorCode::kPeerFault);
+  // With a steward's certificate that is not valid any more.
+  const crypto::Identity expired =
+      crypto::MakeIdentity({.name = "west", .days = 1, .start = std::chrono::hours(-48)});
+  const PendingPair old =
+      BeginPaired(compared.west, IdentityOf("west"),
+                  crypto::EncodeCertificate(*expired.certificate), "west:7400", kNow + 2);
+  EXPECT_EQ(CodeOf([&] { FinishPaired(north, old.own_statement, kNow + 3); }),
+            ErrorCode::kUntrusted);
   // Every changed byte, and every shorter piece.
   for (size_t i = 0; i < west.own_statement.size(); ++i) {
     Bytes changed = west.own_statement;

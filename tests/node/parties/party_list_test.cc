@@ -278,6 +278,42 @@ TEST(TrustTest, WhoIsKnownOnlyThroughOneIsOneWithIt) {
   EXPECT_THAT(OneWith(list, "north"), ElementsAre("north"));
 }
 
+// Who introduce each other rest on whoever introduced the first of them.
+TEST(TrustTest, MutualIntroductionsAreNoSecondWord) {
+  PartyList list = WithIntroduced(SouthsList(), "north", IntroductionOf("west"), kNow);
+  PartyList both = WithIntroduced(list, "north", IntroductionOf("lake"), kNow);
+  both = WithIntroduced(both, "lake", IntroductionOf("west"), kNow);
+  both = WithIntroduced(both, "west", IntroductionOf("lake"), kNow);
+  PartyList chain = WithIntroduced(list, "west", IntroductionOf("lake"), kNow);
+  chain = WithIntroduced(chain, "lake", IntroductionOf("west"), kNow);
+  for (const PartyList& mutual : {both, chain}) {
+    EXPECT_THAT(OneWith(mutual, "north"), ElementsAre("north", "lake", "west"));
+    EXPECT_THAT(OneWith(mutual, "east"), ElementsAre("east"));
+    EXPECT_THAT(ReachOfIntroducers(mutual, {"south", "north", "west", "lake"}, ReadByMoreThan(2)),
+                ElementsAre(IntroducerReach{"north", {"lake", "north", "west"}}));
+  }
+  // East's word is one of its own.
+  const PartyList apart = WithIntroduced(both, "east", IntroductionOf("lake"), kNow);
+  EXPECT_THAT(OneWith(apart, "north"), ElementsAre("north"));
+}
+
+// A stolen key's introductions go with it, and so does who is known by nobody else.
+TEST(TrustTest, RevokedIntroducersVouchForNobody) {
+  PartyList list = WithIntroduced(SouthsList(), "north", IntroductionOf("west"), kNow);
+  list = WithIntroduced(list, "west", IntroductionOf("island"), kNow);
+  list = WithIntroduced(list, "north", IntroductionOf("lake"), kNow);
+  list = WithIntroduced(list, "east", IntroductionOf("lake"), kNow);
+  list = WithRevoked(list, "north", kNow + 1);
+  EXPECT_EQ(FindListed(list, "west"), nullptr);
+  EXPECT_EQ(FindListed(list, "island"), nullptr);
+  EXPECT_THAT(OneWith(list, "east"), ElementsAre("east", "lake"));
+  EXPECT_EQ(DecodePartyList(EncodePartyList(list)), list);
+  // They may come again, by somebody else or by digits.
+  EXPECT_TRUE(NodeKeyCounts(
+      *FindListed(WithIntroduced(list, "east", IntroductionOf("west"), kNow + 2), "west"),
+      KeyOf("west"), kNow + 2));
+}
+
 TEST(TrustTest, SaysWhereAnIntroducerCouldReadATable) {
   PartyList list = WithIntroduced(SouthsList(), "north", IntroductionOf("west"), kNow);
   list = WithIntroduced(list, "north", IntroductionOf("lake"), kNow);
@@ -330,6 +366,16 @@ TEST(SuccessionTest, CountsAfterSevenDays) {
   EXPECT_FALSE(NodeKeyCounts(north, KeyOf("north/3"), counts));
   // Sent again, later: the seven days do not begin anew.
   EXPECT_EQ(WithSuccessor(list, document, kNow + kDay), list);
+}
+
+TEST(SuccessionTest, AnExpiredKeyNamesNoSuccessor) {
+  const crypto::Identity old_key =
+      crypto::MakeIdentity({.name = "lake", .days = 1, .start = std::chrono::hours(-48)});
+  PairedParty lake = Paired("lake");
+  lake.node_certificate = crypto::EncodeCertificate(*old_key.certificate);
+  const PartyList list = WithPaired(SouthsList(), lake, kNow);
+  const Bytes document = MakeSuccession(old_key, IdentityOf("lake/2"), kNow);
+  EXPECT_EQ(CodeOf([&] { WithSuccessor(list, document, kNow); }), ErrorCode::kRefused);
 }
 
 TEST(SuccessionTest, OneSuccessorAtATime) {

@@ -142,6 +142,18 @@ TEST_F(GateTest, AnAddressHasThirtyTwoLater) {
   EXPECT_EQ(gate.served() + gate.early(), 32u);
 }
 
+// An address that is full of served ones does not get past a full stage by dropping them.
+TEST_F(GateTest, AFullAddressGetsNoPlaceInAFullStage) {
+  for (size_t i = 0; i < 64; ++i) gate.WaitForJob(Arrive(Stranger(100 + i)), kStart, closed);
+  for (int i = 0; i < 32; ++i) gate.Serve(Arrive(Stranger(7)), kStart, closed);
+  ASSERT_THAT(closed, IsEmpty());
+  for (int i = 0; i < 32; ++i) {
+    gate.WaitForJob(Arrive(Stranger(7)), kStart, closed);
+    EXPECT_EQ(gate.early(), 64u);
+    EXPECT_EQ(gate.served(), static_cast<size_t>(31 - i));
+  }
+}
+
 TEST_F(GateTest, ServedStrangersMakeRoomAndDoNotExpire) {
   GateLimits limits;
   limits.served = 3;

@@ -5,6 +5,8 @@
 // that is durable: jobs by Jobs::Start, messages by Due. A node that is killed and made anew over
 // the same store goes on by Restart: it sends the same bytes again and asks its jobs anew.
 //
+// After an error kStorage it is not certain what is durable: make a new node over the store.
+//
 // Not thread-safe: one thread, or the holder's lock.
 #pragma once
 

@@ -47,6 +47,10 @@ void NodeLoop::Try(const std::function<void()>& what) {
     what();
   } catch (const Error& error) {
     options_.failed(error);
+    if (error.code() != ErrorCode::kStorage) return;
+    // What is durable is not certain any more: only a new node over the store knows.
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
   }
 }
 

@@ -34,7 +34,8 @@ class NodeLoop {
     // The party that the own list has for a node certificate with this fingerprint.
     std::function<std::optional<std::string>(const std::string& fingerprint)> party_of;
     std::function<int64_t()> clock;  // seconds of base/utc_time.h; from any thread
-    // Told what went wrong in a task, for the own log; the loop goes on unless the store failed.
+    // Told what went wrong in a task, for the own log. After kStorage the loop has ended, and the
+    // process should start again.
     std::function<void(const Error&)> failed;
   };
 

@@ -12,8 +12,10 @@ bool HasRoom(const Run& run) {
          load.memory_bytes + run.study.facts.memory_bytes <= limits.memory_bytes;
 }
 
+// Each node counts attempts for itself: each lets a deviating holder, the convener too, test one guess.
 bool MayStart(const Run& run) {
   return !run.context.stopped && !run.study.over.has_value() && HasRoom(run) &&
+         run.study.closed < run.study.allowed &&
          run.context.now < run.study.expires - kLastStartSeconds;
 }
 
@@ -52,7 +54,8 @@ void OnAskSlot(const Run& run, const Message& message, const AskSlot& body) {
     study.lease_until = 0;
     return;
   }
-  if (study.phase != Phase::kAgreed || body.attempt != study.next_attempt() || !MayStart(run))
+  if (study.phase != Phase::kAgreed || body.attempt != study.next_attempt() || !MayStart(run) ||
+      run.context.now < study.next_try)
     return AnswerBusy(run, message.from, message.number);
   study.lease_until = run.context.now + kLeaseSeconds;
   run.Ask(message.from, Kind::kSlot, Encode(Slot{.question = message.number}));

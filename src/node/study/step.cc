@@ -90,9 +90,9 @@ void OnOwnWithdrawal(const Run& run, const OwnWithdrawal& event) {
 
 void OnRetry(const Run& run) {
   Study& study = run.study;
-  if (!run.convenes() || study.phase != Phase::kAgreed || study.closed >= kMostAttempts) {
-    throw Error(ErrorCode::kRefused, "no other attempt can be allowed here",
-                "The node of the party that proposed the study convenes it, 20 attempts at most.");
+  if (study.phase != Phase::kAgreed || study.closed >= kMostAttempts) {
+    throw Error(ErrorCode::kRefused, "no other attempt can be allowed",
+                "A steward of each site allows one more while the study is agreed, 20 at most.");
   }
   study.allowed = std::max(study.allowed, study.next_attempt());
   study.next_try = run.context.now;

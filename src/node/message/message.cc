@@ -174,8 +174,15 @@ SignedMessage DecodeMessage(ByteView bytes) {
   return message;
 }
 
-StudyId StudyIdOf(std::string_view study_file, std::string_view proposer, const Nonce& nonce) {
-  return crypto::Sha256().Field(kIdDomain).Field(study_file).Field(proposer).Field(nonce).Finish();
+StudyId StudyIdOf(std::string_view study_file, std::string_view proposer, const Nonce& nonce,
+                  int64_t expires) {
+  return crypto::Sha256()
+      .Field(kIdDomain)
+      .Field(study_file)
+      .Field(proposer)
+      .Field(nonce)
+      .Field(AsBytes(std::to_string(expires)))
+      .Finish();
 }
 
 }  // namespace partita::node

@@ -111,7 +111,9 @@ Bytes EncodeMessage(const SignedMessage& message);
 // Does not look at the signature. Throws kPeerFault.
 SignedMessage DecodeMessage(ByteView bytes);
 
-// SHA-256 over the study file, who proposes it and 16 random bytes.
-StudyId StudyIdOf(std::string_view study_file, std::string_view proposer, const Nonce& nonce);
+// SHA-256 over the study file, who proposes it, 16 random bytes and its expiry, so that all nodes have
+// the same.
+StudyId StudyIdOf(std::string_view study_file, std::string_view proposer, const Nonce& nonce,
+                  int64_t expires);
 
 }  // namespace partita::node

@@ -119,8 +119,11 @@ void OnStart(const Run& run, const std::string& from, const Start& body, uint64_
   Study& study = run.study;
   if (from != study.proposer) return run.Refuse("a start by another party than the proposer");
   if (!study.over.has_value() && study.phase < Phase::kAgreed) return run.Later();
+  // Only of what was approved here, and not long after it could have been agreed.
   const bool answers = !IsAttempt(study.phase) && study.phase != Phase::kFinished &&
-                       study.phase != Phase::kFailed && !study.parties.empty();
+                       study.phase != Phase::kFailed && !study.parties.empty() &&
+                       study.approvals.contains(run.context.self) &&
+                       run.context.now < study.expires + kClosingSeconds;
   if (body.attempt != study.next_attempt() || !answers) return AnswerBusy(run, from, number);
   if (study.phase == Phase::kAgreed && MayStart(run)) return BeginAttempt(run, body.tag);
   // Refused, as everybody learns from what a job signs: the attempt is closed like any other.

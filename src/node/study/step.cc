@@ -103,8 +103,11 @@ bool IsOfAttempt(const Study& study, uint32_t attempt) {
 }
 
 void OnJobUp(const Run& run, uint32_t attempt) {
-  if (run.study.phase == Phase::kScheduled && attempt == run.study.next_attempt())
-    run.study.phase = Phase::kRunning;
+  if (run.study.phase != Phase::kScheduled || attempt != run.study.next_attempt()) return;
+  run.study.phase = Phase::kRunning;
+  // What was to be stopped while nothing ran yet.
+  if (run.study.over.has_value() || run.context.stopped)
+    run.Job(JobKind::kStop, run.study.next_attempt());
 }
 
 void OnJobGone(const Run& run, uint32_t attempt) {
@@ -276,7 +279,7 @@ Study ProposeStudy(const std::string& file, const Nonce& nonce, int64_t expires,
     throw Error(ErrorCode::kUsage, "a study cannot expire then", "Choose a day within 60 days.");
   }
   Study study;
-  study.id = StudyIdOf(file, context.self, nonce);
+  study.id = StudyIdOf(file, context.self, nonce, expires);
   study.proposer = context.self;
   study.file = file;
   study.nonce = nonce;
@@ -295,7 +298,7 @@ std::optional<Study> TakeProposal(const SignedMessage& message, ByteView body, C
     step.refusal = why;
     return std::nullopt;
   };
-  if (StudyIdOf(proposal.study_file, fields.from, proposal.nonce) != fields.study)
+  if (StudyIdOf(proposal.study_file, fields.from, proposal.nonce, proposal.expires) != fields.study)
     return refuse("a proposal under another id than its own");
   if (proposal.study_file.empty()) return refuse("a proposal of nothing");
   if (proposal.expires <= context.now || proposal.expires > context.now + kMaxStudySeconds)

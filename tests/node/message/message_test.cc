@@ -86,12 +86,13 @@ TEST(Message, WhatCannotBeReadIsNotWritten) {
 }
 
 TEST(Message, TheIdOfAStudyIsOfFileProposerAndNonce) {
-  const StudyId id = StudyIdOf("file", "north", Nonce{1});
-  EXPECT_EQ(StudyIdOf("file", "north", Nonce{1}), id);
-  EXPECT_NE(StudyIdOf("file2", "north", Nonce{1}), id);
-  EXPECT_NE(StudyIdOf("file", "south", Nonce{1}), id);
-  EXPECT_NE(StudyIdOf("file", "north", Nonce{2}), id);
-  EXPECT_NE(StudyIdOf("filenorth", "", Nonce{1}), StudyIdOf("file", "north", Nonce{1}));
+  const StudyId id = StudyIdOf("file", "north", Nonce{1}, 7);
+  EXPECT_EQ(StudyIdOf("file", "north", Nonce{1}, 7), id);
+  EXPECT_NE(StudyIdOf("file2", "north", Nonce{1}, 7), id);
+  EXPECT_NE(StudyIdOf("file", "south", Nonce{1}, 7), id);
+  EXPECT_NE(StudyIdOf("file", "north", Nonce{2}, 7), id);
+  EXPECT_NE(StudyIdOf("file", "north", Nonce{1}, 8), id);
+  EXPECT_NE(StudyIdOf("filenorth", "", Nonce{1}, 7), StudyIdOf("file", "north", Nonce{1}, 7));
 }
 
 }  // namespace

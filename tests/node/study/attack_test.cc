@@ -465,23 +465,32 @@ TEST(Attack, ProposalsThatCountNowhere) {
         SignedBy("west", "south", Kind::kProposal, id, Encode(proposal), ++number, now), now);
   };
   const Proposal good{"file", Nonce{1}, now + 86'400};
-  const StudyId id = StudyIdOf(good.study_file, "west", good.nonce);
-  EXPECT_EQ(propose(good, StudyIdOf(good.study_file, "north", good.nonce)), Receipt::kRefused);
+  const StudyId id = StudyIdOf(good.study_file, "west", good.nonce, good.expires);
+  EXPECT_EQ(propose(good, StudyIdOf(good.study_file, "north", good.nonce, good.expires)),
+            Receipt::kRefused);
   Proposal late = good;
   late.expires = now;
-  EXPECT_EQ(propose(late, id), Receipt::kRefused);
+  const auto id_of = [](const Proposal& proposal) {
+    return StudyIdOf(proposal.study_file, "west", proposal.nonce, proposal.expires);
+  };
+  EXPECT_EQ(propose(late, id_of(late)), Receipt::kRefused);
   late.expires = now + kMaxStudySeconds + 1;
+  EXPECT_EQ(propose(late, id_of(late)), Receipt::kRefused);
+  // The same study with another end, told to one node alone.
+  late.expires = good.expires + 86'400;
   EXPECT_EQ(propose(late, id), Receipt::kRefused);
   EXPECT_EQ(propose(good, id), Receipt::kTaken);
   // Only so many of one peer are open at a time.
   for (size_t i = 1; i < kMaxOpenPerPeer; ++i) {
     Proposal more = good;
     more.nonce[1] = static_cast<uint8_t>(i);
-    EXPECT_EQ(propose(more, StudyIdOf(more.study_file, "west", more.nonce)), Receipt::kTaken);
+    EXPECT_EQ(propose(more, StudyIdOf(more.study_file, "west", more.nonce, more.expires)),
+              Receipt::kTaken);
   }
   Proposal last = good;
   last.nonce[2] = 1;
-  EXPECT_EQ(propose(last, StudyIdOf(last.study_file, "west", last.nonce)), Receipt::kLater);
+  EXPECT_EQ(propose(last, StudyIdOf(last.study_file, "west", last.nonce, last.expires)),
+            Receipt::kLater);
 }
 
 TEST(Attack, BodiesAboveTheLimitAreFetchedByDigest) {

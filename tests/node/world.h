@@ -283,7 +283,8 @@ class World {
           receipt = receiver.node->Receive(entry.message, now);
           if (receipt == Receipt::kNeedsBody && sender.node != nullptr) {
             const SignedMessage message = DecodeMessage(entry.message);
-            receiver.node->TakeBody(sender.node->FindBody(message.message.fetched->digest).value());
+            const Digest digest = message.message.fetched->digest;
+            receiver.node->TakeBody(digest, sender.node->FindBody(digest).value());
             receipt = receiver.node->Receive(entry.message, now);
           }
         });

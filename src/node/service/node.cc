@@ -200,9 +200,10 @@ void Node::SayNotUnderstood(const SignedMessage& message, ReceivedMessage receiv
   for (OutboxEntry& entry : change.send) outbox_[entry.number] = {entry, now, 0};
 }
 
-void Node::TakeBody(const Bytes& body) {
-  if (body.size() <= kMaxInlineBytes || body.size() > kMaxBodyBytes) {
-    throw Error(ErrorCode::kPeerFault, "a fetched body has a size that is not allowed",
+void Node::TakeBody(const Digest& asked, const Bytes& body) {
+  if (body.size() <= kMaxInlineBytes || body.size() > kMaxBodyBytes ||
+      crypto::Sha256Of(body) != asked) {
+    throw Error(ErrorCode::kPeerFault, "a fetched body is not the one that was asked for",
                 "Install the same release of Partita at every node.");
   }
   Change change;
@@ -290,6 +291,11 @@ std::vector<OutboxEntry> Node::Due(int64_t now) {
     for (const uint64_t number : change.gone) outbox_.erase(number);
   }
   return due;
+}
+
+void Node::Sent(uint64_t number, int64_t now) {
+  const auto found = outbox_.find(number);
+  if (found != outbox_.end()) found->second.next = now + kOnItsWaySeconds;
 }
 
 void Node::Delivered(uint64_t number) {

@@ -5,6 +5,8 @@
 // that is durable: jobs by Jobs::Start, messages by Due. A node that is killed and made anew over
 // the same store goes on by Restart: it sends the same bytes again and asks its jobs anew.
 //
+// After an error kStorage it is not certain what is durable: make a new node over the store.
+//
 // Not thread-safe: one thread, or the holder's lock.
 #pragma once
 
@@ -22,6 +24,7 @@ namespace partita::node {
 
 inline constexpr int64_t kFirstRetrySeconds = 1;
 inline constexpr int64_t kLastRetrySeconds = 600;
+inline constexpr int64_t kOnItsWaySeconds = 120;
 inline constexpr size_t kMaxOpenPerPeer = 100;  // studies that one peer proposed
 
 // The jobs of a node: processes of their own that outlive it. Start never blocks and may be asked
@@ -60,8 +63,8 @@ class Node {
 
   // A message of a peer. Never throws for what a peer sent.
   Receipt Receive(ByteView bytes, int64_t now);
-  // The body of a message that needs one.
-  void TakeBody(const Bytes& body);
+  // The body of a message that needs one. Throws kPeerFault unless it is the one that was asked for.
+  void TakeBody(const Digest& asked, const Bytes& body);
   std::optional<Bytes> FindBody(const Digest& digest) { return parts_.store.FindBody(digest); }
 
   // What jobs say, of an event with which jobs report: others are kInternal.
@@ -81,6 +84,8 @@ class Node {
   // until Delivered says that it was taken, or Failed that it is tried again: 1 s to 10 min later,
   // with jitter.
   std::vector<OutboxEntry> Due(int64_t now);
+  // On its way: not due again before Delivered or Failed, or two minutes without either.
+  void Sent(uint64_t number, int64_t now);
   void Delivered(uint64_t number);
   void Failed(uint64_t number, int64_t now);
   std::optional<int64_t> NextDelivery() const;

@@ -45,10 +45,10 @@ DocumentFacts ReadDocumentOf(const Run& run, const std::string& party, const std
   return run.context.trust.ReadDocument(text, party, steward);
 }
 
-// Equal to all others in what it signs.
+// Equal to all others in what it signs; valid until the study expires, and not longer.
 bool SaysTheSame(const Study& study, const DocumentFacts& facts) {
   return facts.approves && facts.agreement_hash == *study.agreement_hash &&
-         facts.plan_hash == study.facts.plan_hash && facts.valid_until >= study.expires;
+         facts.plan_hash == study.facts.plan_hash && facts.valid_until == study.expires;
 }
 
 void AgreeIfAllApproved(const Run& run) {

@@ -96,7 +96,7 @@ enum class JobKind : uint8_t {
   // Ends the attempt whatever it is doing, takes the folder's lock so that it never begins after
   // this, and signs what the folder shows: JobEnded. Without folder or key: JobEnded, not signed.
   kStatus,
-  kStop,     // SIGTERM: JobEnded
+  kStop,     // SIGTERM: JobEnded; a run that was asked for and has not begun does not begin
   kDiscard,  // signs that attempt `attempt` is refused, if it did not begin; then deletes run key
              // and salt: Discarded
 };

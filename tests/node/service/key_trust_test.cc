@@ -11,49 +11,12 @@
 #include "node/service/node.h"
 #include "study/approval/approval.h"
 #include "tests/node/doubles.h"
+#include "tests/node/real_keys.h"
 
 namespace partita::node::key_trust_test {
 namespace {
 
-const std::vector<std::string> kNames = {"north", "south", "west"};
-
-Digest PrintOf(const crypto::Identity& identity) {
-  return crypto::Sha256Of(crypto::EncodeCertificate(*identity.certificate));
-}
-
-struct Keys {
-  crypto::Identity node, steward, run;
-};
-
-const std::map<std::string, Keys>& AllKeys() {
-  static const std::map<std::string, Keys> all = [] {
-    std::map<std::string, Keys> keys;
-    for (const std::string& name : kNames) {
-      keys[name] = {crypto::MakeIdentity({.name = name}), crypto::MakeIdentity({.name = name}),
-                    crypto::MakeIdentity({.name = name})};
-    }
-    return keys;
-  }();
-  return all;
-}
-
-PartyList ListOf(const std::string& owner) {
-  PartyList list;
-  list.owner = owner;
-  for (const std::string& name : kNames) {
-    if (name == owner) continue;
-    ListedParty& party = list.parties.emplace_back();
-    party.name = name;
-    party.node_key = PrintOf(AllKeys().at(name).node);
-    party.steward_key = PrintOf(AllKeys().at(name).steward);
-  }
-  return list;
-}
-
-KeyTrust::Parts PartsOf(const std::string& name) {
-  return {name, AllKeys().at(name).node, PrintOf(AllKeys().at(name).steward),
-          [name] { return ListOf(name); }, [] { return NowUtc(); }};
-}
+using namespace real_keys;  // NOLINT(google-build-using-namespace)
 
 SignedMessage MessageOf(const std::string& from, const KeyTrust& trust) {
   SignedMessage message;
@@ -102,23 +65,6 @@ TEST(KeyTrust, KnowsWhoIsOnTheList) {
   EXPECT_EQ(south.Steward("mallory"), Digest{});
 }
 
-study::Approval ApprovalOf(const std::string& party, const Digest& agreement, const Digest& plan,
-                           int64_t until) {
-  study::Approval approval;
-  approval.party = party;
-  approval.study = "small";
-  approval.agreement_hash = agreement;
-  approval.plan_hash = plan;
-  approval.approved_at = NowUtc();
-  approval.valid_until = until;
-  approval.software_version = "0.1.0";
-  return approval;
-}
-
-std::string Signed(const study::Approval& approval, const std::string& signer) {
-  return study::RenderApproval(study::SignApproval(approval, AllKeys().at(signer).steward));
-}
-
 TEST(KeyTrust, ADocumentCountsByThatStewardsKeyOnly) {
   const KeyTrust south(PartsOf("south"));
   const int64_t until = NowUtc() + 1000;
@@ -153,16 +99,6 @@ struct Site : Jobs {
     asked.emplace_back(study.id, request);
   }
 };
-
-Ended SignedEnd(const std::string& name, const StudyId& id, uint32_t attempt) {
-  Ended ended;
-  ended.attempt = attempt;
-  ended.outcome = Outcome::kFinished;
-  ended.result.fill(7);
-  ended.signature =
-      crypto::Sign(AllKeys().at(name).run, kEndedDomain, EndedFields(id, name, ended));
-  return ended;
-}
 
 TEST(KeyTrust, AStudyIsAgreedAndRunWithRealKeys) {
   std::map<std::string, Site> sites;

@@ -206,6 +206,7 @@ TEST(Attack, ApprovalsOfOtherThings) {
   EXPECT_THROW(own(ApprovalText("south", other, plan, study.expires)), Error);
   EXPECT_THROW(own(ApprovalText("south", agreement, other, study.expires)), Error);
   EXPECT_THROW(own(ApprovalText("south", agreement, plan, study.expires - 1)), Error);
+  EXPECT_THROW(own(ApprovalText("south", agreement, plan, study.expires + 1)), Error);
   EXPECT_THROW(own(ApprovalText("west", agreement, plan, study.expires)), Error);
   EXPECT_THROW(own("nonsense"), Error);
   EXPECT_EQ(scene.At(1), study);
@@ -491,8 +492,11 @@ TEST(Attack, BodiesAboveTheLimitAreFetchedByDigest) {
   scene.world.RunUntilQuiet(scene.world.now + 3600);
   EXPECT_EQ(scene.world.StudyAt(1, id).file.size(), size_t{100'000});
   EXPECT_EQ(scene.world.StudyAt(1, id).phase, Phase::kFinished);
-  EXPECT_THROW(scene.world.node(1).TakeBody(Bytes(kMaxBodyBytes + 1)), Error);
-  EXPECT_THROW(scene.world.node(1).TakeBody(Bytes(kMaxInlineBytes)), Error);
+  for (const size_t size : {kMaxBodyBytes + 1, kMaxInlineBytes}) {
+    const Bytes body(size);
+    EXPECT_THROW(scene.world.node(1).TakeBody(crypto::Sha256Of(body), body), Error);
+  }
+  EXPECT_THROW(scene.world.node(1).TakeBody(Digest{1}, Bytes(kMaxInlineBytes + 1)), Error);
 }
 
 }  // namespace

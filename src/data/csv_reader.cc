@@ -41,8 +41,8 @@ std::string SeparatorHint(std::span<const std::string> header, char separator) {
   if (most == separator) return "";
   return fmt::format(
       "read with the separator '{}' it has one column, but '{}' stands in its header: "
-      "write separator = \"{}\" under [table] in the study file (elsewhere say --separator), or "
-      "write the table with the other one",
+      "say --separator where the command has it, write separator = \"{}\" under [table] in the "
+      "study file where there is one, or write the table with the other one",
       SeparatorName(separator), SeparatorName(most), most == '\t' ? "\\t" : SeparatorName(most));
 }
 

@@ -163,9 +163,9 @@ std::string Factor(const ColumnProfile& column, bool ordered) {
   for (const auto& [value, count] : column.values) {
     if (count >= kRareLevel) continue;
     text +=
-        Own(fmt::format("the level {} stands in {} rows: rare levels can identify people, "
+        Own(fmt::format("the level {} stands in {}: rare levels can identify people, "
                         "merge it with another if nobody else would list it",
-                        Quoted(value), count));
+                        Quoted(value), count == 1 ? "1 row" : fmt::format("{} rows", count)));
   }
   if (levels.size() < 2) {
     text += Own("only one level in this file: list every level that may occur");

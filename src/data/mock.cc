@@ -25,6 +25,8 @@ constexpr uint64_t kMaxMockRows = 100'000'000;
 constexpr double kCommonShare = 0.3, kClusterShare = 0.3;
 // Standard deviations from the middle of the bounds to a bound; beyond them numbers are clipped.
 constexpr double kHalfWidths = 3.5;
+// Integers with so many values at most can be levels of a model's factor(...).
+constexpr double kFewValues = 50;
 
 // Uniform and normal numbers from a keyed stream.
 class MockRandom {
@@ -184,9 +186,18 @@ class MockColumns {
     return nullptr;
   }
 
-  // In the middle of the bounds, clipped to them.
+  // In the middle of the bounds, clipped to them. Of integers with few values every one about as
+  // often, as they may be a factor.
   std::vector<double> InBounds(const ColumnSchema& schema, const std::string& name) {
     std::vector<double> values = Scores(name);
+    const double levels = std::floor(schema.upper) - std::ceil(schema.lower) + 1;
+    if (schema.type == ColumnType::kInteger && levels >= 1 && levels <= kFewValues) {
+      for (double& value : values) {
+        value =
+            std::ceil(schema.lower) + std::min(levels - 1, std::floor(levels * NormalTail(-value)));
+      }
+      return values;
+    }
     const double centre = schema.lower / 2 + schema.upper / 2;
     const double half_width = schema.upper / 2 - schema.lower / 2;
     for (double& value : values) {

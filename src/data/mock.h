@@ -3,7 +3,8 @@
 // No data goes in. Columns, types, bounds, levels, blocks and counts are those of the study; keys
 // are equal at all holders of a shared block, and the rows of every table are in an order of its
 // own. Numbers share one common factor, and the indicators of each cluster one more, so that
-// structural equation models on them converge; they mean nothing else.
+// structural equation models on them converge; they mean nothing else. Integers of 50 values at
+// most take each about as often, as they may be levels of a model.
 //
 // Deterministic: the same study, rows and seed give the same bytes (with the same mathematical
 // library). The seed is for mock data only; nothing secret is ever drawn from it.

@@ -270,6 +270,8 @@ void ColumnChecker::Report(const TableCheckOptions& options, bool allow_constant
       out_of_bounds_);
   const bool modelled =
       std::count(options.patterns_of.begin(), options.patterns_of.end(), schema.name) > 0;
+  const bool counted =
+      std::count(options.counted_of.begin(), options.counted_of.end(), schema.name) > 0;
   if (facts_.cells > 0 && facts_.missing == facts_.cells && !modelled) {
     add(Severity::kProblem, "the column is empty",
         "fill it, or leave the variable out of the study", missing_);
@@ -278,6 +280,7 @@ void ColumnChecker::Report(const TableCheckOptions& options, bool allow_constant
     add(tolerated ? Severity::kNote : Severity::kProblem, Count(missing_.count, "missing cell"),
         key                     ? "give every row its key, or leave out the row"
         : tolerated && modelled ? "their rows count with what they have"
+        : tolerated && counted  ? "they are counted as missing, and their rows stay"
         : tolerated
             ? "their rows will be left out"
             : "the study refuses missing cells: complete them, or leave out the rows if the "
@@ -479,7 +482,17 @@ void TableChecker::ReportRows() {
                            "add its rows, or let the study file not list the block for this party",
                            0,
                            {}});
-    } else if (block.count && *block.count != rows) {
+    } else if (block.hidden || !block.count) {
+      // Of hidden rows `count` are positions: a list has other rows.
+    } else if (block.matched && rows < *block.count) {
+      problems_.push_back({Severity::kProblem,
+                           row_columns_.block,
+                           fmt::format("{} of the block '{}', of which {} matched",
+                                       Count(rows, "row"), block.name, *block.count),
+                           "use the list that was matched: all rows that match are in it",
+                           rows,
+                           {}});
+    } else if (!block.matched && *block.count != rows) {
       problems_.push_back({Severity::kProblem,
                            row_columns_.block,
                            fmt::format("{} of the block '{}', but the study declares {}",

@@ -75,13 +75,16 @@ struct TableCheckOptions {
   // Variables whose patterns of missing values are counted, as a note: rows count with what they
   // have. Empty: incomplete rows are dropped.
   std::vector<std::string> patterns_of;
+  // Variables whose missing cells are counted by themselves: their rows stay.
+  std::vector<std::string> counted_of;
 };
 
 // Checks `source` as the table of `party` (an index into the partition's roster): its columns are
 // there; cells are of their type, within bounds, among the levels; missing cells; constant columns;
 // keys present, without outer spaces, unique within each shared block; blocks known and of their
-// declared size; records as long as the header. Bytes that are no CSV end the list, as a problem
-// with their line. Throws kBadInput as SchemaForParty does, and for files that cannot be read.
+// declared size, or at least of that of a matched one (of a hidden one it says nothing of a list);
+// records as long as the header. Bytes that are no CSV end the list, as a problem with their line.
+// Throws kBadInput as SchemaForParty does, and for files that cannot be read.
 TableCheck CheckTable(const ByteSource& source, std::string source_name, const Schema& dictionary,
                       const Partition& partition, size_t party, const RowColumns& row_columns,
                       const TableCheckOptions& options);

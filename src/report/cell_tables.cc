@@ -7,9 +7,18 @@
 namespace partita::report {
 namespace {
 
-std::string CellText(const TableCell& cell) {
+constexpr char kNoCell[] = "-";  // of a row that a column says nothing of
+
+// A p-value is never 0: doubles end before it does.
+std::string CellText(const CellTable& table, size_t column, const TableCell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return *text;
-  return Number4(std::get<double>(cell));
+  const double number = std::get<double>(cell);
+  return number == 0 && table.columns[column] == "p-value" ? "< 1e-300" : Number4(number);
+}
+
+bool IsNumber(const TableCell& cell) {
+  const auto* text = std::get_if<std::string>(&cell);
+  return text == nullptr || *text == kNoCell;
 }
 
 // Columns without a text in them.
@@ -17,8 +26,7 @@ std::vector<size_t> NumberColumns(const CellTable& table) {
   std::vector<size_t> columns;
   for (size_t c = 0; c < table.columns.size(); ++c) {
     bool numbers = true;
-    for (const std::vector<TableCell>& row : table.rows)
-      numbers = numbers && std::holds_alternative<double>(row.at(c));
+    for (const std::vector<TableCell>& row : table.rows) numbers = numbers && IsNumber(row.at(c));
     if (numbers) columns.push_back(c);
   }
   return columns;
@@ -30,7 +38,7 @@ std::string CellTableText(const CellTable& table) {
   TextTable text{table.columns, NumberColumns(table), {}};
   for (const std::vector<TableCell>& row : table.rows) {
     std::vector<std::string> cells;
-    for (const TableCell& cell : row) cells.push_back(CellText(cell));
+    for (size_t c = 0; c < row.size(); ++c) cells.push_back(CellText(table, c, row[c]));
     text.rows.push_back(std::move(cells));
   }
   return (table.title.empty() ? "" : "\n" + WrapText(table.title + ":", 2)) + RenderTable(text, 2);
@@ -43,7 +51,7 @@ std::string CellTableHtml(const CellTable& table) {
   for (const std::string& column : table.columns) html.header.push_back(Escape(column));
   for (const std::vector<TableCell>& row : table.rows) {
     std::vector<std::string> cells;
-    for (const TableCell& cell : row) cells.push_back(Escape(CellText(cell)));
+    for (size_t c = 0; c < row.size(); ++c) cells.push_back(Escape(CellText(table, c, row[c])));
     html.Add(std::move(cells));
   }
   return RenderHtmlTable(html);

@@ -16,6 +16,7 @@
 #include "report/privacy_html.h"
 #include "report/row_plot.h"
 #include "report/run_summary.h"
+#include "study/plan/document_csv.h"
 
 namespace partita::report {
 namespace {
@@ -114,8 +115,20 @@ std::string RenderDocumentHtml(const Document& document, const study::Plan& plan
   return RenderHtmlPage(page);
 }
 
+std::optional<std::string> EstimatesResult::Csv() const {
+  if (ending() != study::Ending::kConverged) return {};
+  for (const DocumentSection& section : document.sections) {
+    if (!section.tables.empty()) return study::TableCsv(section.tables.front());
+  }
+  return {};
+}
+
 std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json) {
   return std::make_unique<const DocumentResult>(ReadDocument(json));
+}
+
+std::unique_ptr<const Result> ReadEstimatesResult(const nlohmann::ordered_json& json) {
+  return std::make_unique<const EstimatesResult>(ReadDocument(json));
 }
 
 }  // namespace partita::report

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "report/result.h"
@@ -43,7 +44,14 @@ struct DocumentResult : Result {
   const study::Document document;
 };
 
-// Throws what nlohmann-json throws if something is missing or of another type.
+// One whose first table holds the estimates, if it has converged.
+struct EstimatesResult : DocumentResult {
+  using DocumentResult::DocumentResult;
+  std::optional<std::string> Csv() const override;
+};
+
+// Throw what nlohmann-json throws if something is missing or of another type.
 std::unique_ptr<const Result> ReadDocumentResult(const nlohmann::ordered_json& json);
+std::unique_ptr<const Result> ReadEstimatesResult(const nlohmann::ordered_json& json);
 
 }  // namespace partita::report

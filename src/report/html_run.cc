@@ -89,18 +89,21 @@ std::string RowsTable(const RunFacts& facts) {
           hide ? "not shown" : SuppressedCount(excluded.count, facts.min_cell);
       why += Element("div", Escape(excluded.reason + ": " + count));
     }
-    table.Add({Escape(rows.scope),
-               !known  ? "not known here"
-               : hides ? "not shown"
-                       : Escape(SuppressedCount(rows.observed, facts.min_cell)),
-               Escape(SuppressedCount(rows.used, facts.min_cell)),
-               !why.empty() ? why
-               : known      ? "none"
-                            : ""});
+    table.Add(
+        {Escape(rows.scope),
+         !known  ? "not known here"
+         : hides ? "not shown"
+                 : Escape(SuppressedCount(rows.observed, facts.min_cell)),
+         // A declared count, which stands in the plan, less this one would be the small count.
+         hides ? "not shown" : Escape(SuppressedCount(rows.used, facts.min_cell)),
+         !why.empty() ? why
+         : known      ? "none"
+                      : ""});
   }
   return RenderHtmlTable(table) +
          Paragraph("Counts above 0 and below " + FormatCount(facts.min_cell) +
-                       " are suppressed, and with them what would give them away.",
+                       " are suppressed, and with them the numbers of this table that would "
+                       "give them away.",
                    "note");
 }
 

@@ -1,5 +1,7 @@
 #include "report/plan_html.h"
 
+#include <algorithm>
+
 #include "base/text_table.h"
 #include "report/html_page.h"
 #include "report/html_run.h"
@@ -26,11 +28,20 @@ std::string PlannedReleases(const study::Plan& plan) {
 
 std::string Analyses(const study::Plan& plan) {
   if (plan.analyses.empty()) return {};
-  HtmlTable table{
-      "Analyses", {"Analysis", "Model", "Rows", "Protocol", "Free parameters"}, {4}, {}, ""};
+  // Of none where a method has other numbers: counts, curves.
+  const bool parameters =
+      std::any_of(plan.analyses.begin(), plan.analyses.end(),
+                  [](const study::PlanAnalysis& of) { return of.free_parameters > 0; });
+  HtmlTable table{"Analyses", {"Analysis", "Model", "Rows", "Protocol"}, {}, {}, ""};
+  if (parameters) {
+    table.header.push_back("Free parameters");
+    table.numbers = {4};
+  }
   for (const study::PlanAnalysis& analysis : plan.analyses) {
-    table.Add({Escape(analysis.name), Escape(analysis.model), Escape(analysis.rows),
-               Escape(analysis.protocol), FormatCount(analysis.free_parameters)});
+    std::vector<std::string> row = {Escape(analysis.name), Escape(analysis.model),
+                                    Escape(analysis.rows), Escape(analysis.protocol)};
+    if (parameters) row.push_back(FormatCount(analysis.free_parameters));
+    table.Add(std::move(row));
   }
   return RenderHtmlTable(table);
 }

@@ -10,8 +10,10 @@ std::string ReleasesText(const RunFacts& facts) {
   std::string out = "\nReleased:\n";
   for (const ReleaseFacts& release : facts.releases) {
     out += WrapText(release.id + ": " + release.what + "; to " + release.to + ", " +
-                        release.mechanism + ", opened " + FormatCount(release.opened) + " of " +
-                        FormatCount(release.max_count) + " times",
+                        release.mechanism + ", " +
+                        (release.opened == 0 ? "not opened by this party"
+                                             : "opened " + FormatCount(release.opened) + " of " +
+                                                   FormatCount(release.max_count) + " times"),
                     2);
   }
   return out;

@@ -113,6 +113,15 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   const std::string text = StudyFolder::Read(study);
   const size_t record = text.find("record = \"") + 10;
   StudyFolder::Write(study, std::string(text).replace(record, 64, clinic["record"]));
+  for (const std::string& party : parties_) {
+    const ProcessResult check =
+        Partita({"data", "check", Home(party) + "/data.csv", "--study", study, "--party", party});
+    EXPECT_EQ(check.exit_code, 0) << check.out;
+    EXPECT_THAT(Partita({"doctor", "--study", study, "--party", party, "--folder", Home(party),
+                         "--roster", Root() + "/roster.toml"})
+                    .out,
+                HasSubstr(" rows, fits the dictionary"));
+  }
   const std::string result = Root() + "/result.json";
   const ProcessResult run = Partita({"study", "simulate", study, "--output", result});
   ASSERT_EQ(run.exit_code, 0) << run.err;
@@ -160,6 +169,8 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
   const ProcessResult past =
       Partita({"match", "past", "--folder", Home("clinic"), "--format", "json"});
   EXPECT_EQ(Json::parse(past.out)["data"]["matchings"].size(), 1U);
+  EXPECT_THAT(Partita({"match", "past", "--folder", Home("clinic")}).out,
+              HasSubstr("1 matching in the last 365 days, limit 5"));
 
   // Nothing is overwritten, and the approval was for one run.
   const ProcessResult again = Partita(Arguments("run", "clinic", {"--wait", "1s"}));

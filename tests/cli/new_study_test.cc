@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "methods/all.h"
 #include "methods/prepare_study.h"
+#include "run/matching/matched_rows.h"
 #include "run/party/build_plan.h"
 #include "study/plan/plan.h"
 #include "tests/cli/study_folder.h"
@@ -224,6 +225,71 @@ TEST_F(NewStudyTest, TheReceiverIsTheFirstUnlessSaid) {
   EXPECT_EQ(file.dictionary.columns[0].upper, 1.5);
   options_.receiver = "souht";
   ExpectRefused("the receiver 'souht' is no --party");
+}
+
+// Of hidden rows whoever holds some may not get the result: somebody without data does.
+TEST_F(NewStudyTest, TheReceiverOfHiddenRowsHoldsNone) {
+  run::MatchedRows matched;
+  matched.matching = "cohort";
+  matched.party = "north";
+  matched.partners = {"south"};
+  matched.linker = "trust";
+  matched.table_rows = 60;
+  matched.level = match::Level::kHiddenExact;
+  matched.counts = {40};
+  for (uint32_t row = 0; row < 60; ++row) matched.rows.push_back(row);
+  matched.rows.resize(120, match::kNoRow);
+  options_.matched = folder_.path() + "/cohort.matched";
+  run::SaveMatchedRows(matched, options_.matched);
+  // The key of both lists has one name, and is no variable of the analysis.
+  options_.dictionaries = {"north=" + Written("north.toml", Numbers(1, 1) + Numbers(9, 9)),
+                           "south=" + Written("south.toml", Numbers(2, 2) + Numbers(9, 9))};
+  options_.bounds = {"x1,x2=0..10"};
+  options_.said = {{"model", "x1 ~ x2"}};
+  options_.receiver = "analyst";
+  const auto study = methods::PrepareStudy(methods::ParseStudyFile(Text(), "study.toml"));
+  ASSERT_EQ(study->file.parties.size(), 4u);
+  EXPECT_TRUE(study->file.parties[2].receiver);
+  EXPECT_FALSE(study->file.parties[2].holder);
+  EXPECT_EQ(study->file.parties[0].columns, std::vector<std::string>{"x1"});
+  EXPECT_EQ(study->file.dictionary.Find("x9"), nullptr);
+  options_.receiver = "helper";
+  ExpectRefused("'helper' cannot deal randomness and get the result");
+  options_.receiver = "analyst";
+  options_.said = {{"model", "x1 ~ x2 + x9"}};
+  options_.bounds = {"x1,x2,x9=0..10"};
+  ExpectRefused("'x9' is in the dictionaries of two parties");
+}
+
+// Whoever answered would be refused at the end.
+TEST_F(NewStudyTest, AsksForNoPromiseThatTheMethodDoesNotMake) {
+  Dictionary(Numbers(1, 2));
+  const auto questions = [&](const std::string& method) {
+    std::string asked;
+    Interview interview([&](const std::string& question) {
+      asked += question + "\n";
+      return std::optional<std::string>(
+          question.find("holds data") != std::string::npos   ? "north south"
+          : question.find("dictionary") != std::string::npos ? options_.dictionaries[0]
+          : question.find("gets") != std::string::npos       ? "north"
+          : question.find("deals") != std::string::npos      ? "helper"
+          : question.find("Epsilon") != std::string::npos    ? ""
+                                                             : "x1 ~ x2");
+    });
+    NewStudyOptions options;
+    options.file = "s.toml";
+    options.method = method;
+    try {
+      NewStudy(options, interview);
+    } catch (const Error&) {
+      // The answers make no study: the questions are what is looked at.
+    }
+    return asked;
+  };
+  EXPECT_THAT(questions("mle"), HasSubstr("Epsilon"));
+  const std::string glm = questions("glm");
+  EXPECT_THAT(glm, HasSubstr("formula"));
+  EXPECT_THAT(glm, ::testing::Not(HasSubstr("Epsilon")));
 }
 
 TEST_F(NewStudyTest, KeepsTheVariablesThatTheAnalysisNames) {

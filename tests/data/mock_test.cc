@@ -177,6 +177,29 @@ TEST(MockTest, EveryLevelOccurs) {
   }
 }
 
+// Whole numbers may be the levels of a model's factor(...): where there are few, each has its rows;
+// where there are many, they are normal.
+TEST(MockTest, EveryOneOfFewIntegersIsAboutAsOften) {
+  const Schema schema{{Integer("ward", 1, 8), Integer("count", 0, 50)}, 1};
+  MockOptions options;
+  options.rows_per_block = 800;
+  const Table pooled = MakeMockStudy(schema,
+                                     MakePartition({"ward", "count"}, {{"all", {}}},
+                                                   {{"a", 0, {"ward", "count"}, {"all"}}}),
+                                     {}, options)
+                           .pooled;
+  const auto often = [](const std::vector<double>& numbers, double value) {
+    return std::count(numbers.begin(), numbers.end(), value);
+  };
+  // 100 on average with a standard deviation below 10.
+  for (int ward = 1; ward <= 8; ++ward) {
+    EXPECT_GT(often(pooled.Get("ward").numbers, ward), 50) << ward;
+    EXPECT_LT(often(pooled.Get("ward").numbers, ward), 150) << ward;
+  }
+  EXPECT_LT(often(pooled.Get("count").numbers, 0), 10);
+  EXPECT_GT(often(pooled.Get("count").numbers, 25), 20);
+}
+
 // Every row has one of the listed patterns that its block can have: a block without y has no other.
 TEST(MockTest, RowsHaveTheListedPatterns) {
   MockOptions options;

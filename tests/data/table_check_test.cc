@@ -221,6 +221,35 @@ TEST(TableCheckTest, ChecksBlocks) {
               ElementsAre("problem site: the header has no such column"));
 }
 
+// A list that was matched has other rows than the block of the rows that match: never fewer, and of
+// hidden ones `count` says nothing of it.
+TEST(TableCheckTest, MatchedListsHaveOtherRowsThanTheirBlock) {
+  const Schema schema{{Numeric("x")}, 1};
+  const auto lines = [&](uint64_t count, bool hidden) {
+    Partition partition = SharedRows(schema, count);
+    partition.blocks[0].matched = true;
+    partition.blocks[0].hidden = hidden;
+    return Lines(Check("x\n1\n2\n3\n", schema, partition));
+  };
+  EXPECT_THAT(lines(2, false), ElementsAre());
+  EXPECT_THAT(lines(3, false), ElementsAre());
+  EXPECT_THAT(lines(4, false),
+              ElementsAre("problem : 3 rows of the block 'all', of which 4 matched"));
+  EXPECT_THAT(lines(2, true), ElementsAre());
+  EXPECT_THAT(lines(5, true), ElementsAre());
+}
+
+TEST(TableCheckTest, MissingCellsThatAreCountedLeaveNoRowOut) {
+  const Schema schema{{Numeric("x"), Numeric("y")}, 1};
+  TableCheckOptions options;
+  options.allow_missing = true;
+  options.counted_of = {"x"};
+  const TableCheck check = CheckRows("x,y\n1,1\n,\n3,3\n", schema, options);
+  ASSERT_THAT(Lines(check), ElementsAre("note x: 1 missing cell", "note y: 1 missing cell"));
+  EXPECT_THAT(check.problems[0].fix, HasSubstr("their rows stay"));
+  EXPECT_THAT(check.problems[1].fix, HasSubstr("left out"));
+}
+
 TEST(TableCheckTest, SurvivalIsTwoColumns) {
   const Schema schema{{Survival("os")}, 1};
   EXPECT_THAT(Lines(CheckRows("os_time,os_event\n10,1\n20,0\n", schema)), ElementsAre());

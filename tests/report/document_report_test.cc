@@ -72,6 +72,33 @@ TEST(DocumentReportTest, JsonHoldsTheNumbersInFullAndReadsBack) {
   EXPECT_EQ(stored.result->Files().at(0).name, "synthetic.csv");
 }
 
+// The first table, in full; only of a fit that has converged.
+TEST(DocumentReportTest, EstimatesAreATable) {
+  study::Document document = Sample();
+  document.sections.insert(document.sections.begin(), {"Words", {"No table."}, {}, {}});
+  auto& table = document.sections[1].tables[0];
+  table.columns[1] = "weight, or none";
+  table.rows[1][1] = std::numeric_limits<double>::quiet_NaN();
+  const auto csv = [&] {
+    return ReadEstimatesResult(
+               nlohmann::ordered_json::parse(DocumentJson(document, FullPlan(), FullFacts())))
+        ->Csv();
+  };
+  EXPECT_EQ(csv(), "component,\"weight, or none\"\nfirst,0.3333333333333333\nsecond,\n");
+  document.ending = study::Ending::kNotConverged;
+  EXPECT_FALSE(csv());
+}
+
+TEST(DocumentReportTest, NoPValueIsZero) {
+  study::Document document = Sample();
+  document.sections[0].tables[0] = {
+      "Tests", {"term", "z", "p-value"}, {{"a", 0.0, 0.0}, {"b", "-", 0.5}}};
+  const std::string text = DocumentSummary(document, FullPlan(), FullFacts());
+  EXPECT_THAT(text, HasSubstr("a     0  < 1e-300\n"));
+  EXPECT_THAT(text, HasSubstr("b     -       0.5\n"));
+  EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("&lt; 1e-300"));
+}
+
 TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   study::Document document = Sample();
   document.ending = study::Ending::kNotTrained;

@@ -40,6 +40,13 @@ TEST(PlanHtmlTest, SaysWhatIsCheckedAndWhatIsGivenAway) {
   }
 }
 
+TEST(PlanHtmlTest, ParametersAreThoseOfModelsThatHaveThem) {
+  study::Plan plan = FullPlan();
+  EXPECT_THAT(RenderPlanHtml(plan, {}), HasSubstr("Free parameters"));
+  plan.analyses[0].free_parameters = 0;
+  EXPECT_THAT(RenderPlanHtml(plan, {}), Not(HasSubstr("Free parameters")));
+}
+
 TEST(PlanHtmlTest, EscapesEveryText) {
   study::Plan plan = SamplePlan();
   const std::string evil = "<img src=x onerror=alert(1)>";

@@ -37,6 +37,13 @@ Run:
 )");
 }
 
+// A dealer opens nothing, whatever the others open.
+TEST(RunSummaryTest, SaysWhatThisPartyDidNotOpen) {
+  RunFacts facts = SampleFacts();
+  facts.releases[0].opened = 0;
+  EXPECT_THAT(RunSummary(SamplePlan(), facts), HasSubstr("exact, not opened by this party\n"));
+}
+
 TEST(RunSummaryTest, LeavesOutWhatIsNotThere) {
   RunFacts facts;
   facts.party = "south";

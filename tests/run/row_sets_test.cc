@@ -15,6 +15,7 @@ using methods::mle::testing::Design;
 using methods::mle::testing::MakeRows;
 using methods::mle::testing::Row;
 using methods::mle::testing::Split;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // Party q's table in one of the splits.
@@ -42,7 +43,7 @@ class RowSetsTest : public ::testing::Test {
       RequireServable(study, party, Table(), random, progress);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused) << error.message();
-      return error.message();
+      return error.message() + "; " + error.hint();
     }
     return "";
   }
@@ -77,7 +78,8 @@ TEST_F(RowSetsTest, RefusesATableThatDiffersByFewRows) {
   EXPECT_EQ(Serve(whole, Regression(), rows), "");
   EXPECT_EQ(Serve(whole, Regression(), rows), "") << "the same rows again";
   EXPECT_THAT(Serve(whole, Regression(), Without(rows, 1)), HasSubstr("by 1, fewer than 30"));
-  EXPECT_THAT(Serve(whole, Regression(), Without(rows, 29)), HasSubstr("by 29, fewer than 30"));
+  EXPECT_THAT(Serve(whole, Regression(), Without(rows, 29)),
+              AllOf(HasSubstr("by 29, fewer than 30"), HasSubstr("present = true")));
   EXPECT_EQ(Serve(whole, Regression(), Without(rows, 30)), "");
   // Near the second now, though not near the first.
   EXPECT_THAT(Serve(whole, Regression(), Without(rows, 31)), HasSubstr("by 1, fewer than 30"));

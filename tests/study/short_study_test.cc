@@ -52,6 +52,17 @@ TEST(ShortStudyTest, IsReadBackAsMeantAndHasNoDefaults) {
     EXPECT_THAT(text, Not(HasSubstr(left_out))) << left_out;
 }
 
+TEST(ShortStudyTest, AReceiverMayHoldNothing) {
+  ShortStudy example = Example();
+  example.engine = "replicated";
+  example.parties[0].receiver = false;
+  example.parties[2] = {"analyst", false, true, {}, {}};
+  const StudyFile study = ParseStudyFile(ShortStudyText(example), "study.toml");
+  EXPECT_TRUE(study.parties[2].receiver);
+  EXPECT_FALSE(study.parties[2].dealer);
+  EXPECT_FALSE(study.parties[2].holder);
+}
+
 TEST(ShortStudyTest, CommonRowsAndTheFormOfTablesAreSaid) {
   ShortStudy example = Example();
   example.common_rows = 300;

@@ -335,6 +335,11 @@ class Others(unittest.TestCase):
         plan = pt.Plan(json.loads((FOLDER / "plan.json").read_text())["data"])
         self.assertEqual(set(plan.learns()), {"north", "south", "west"})
         self.assertIn("north", str(plan))
+        text = " ".join(str(plan).split())
+        self.assertIn("Gives away:", text)
+        self.assertIn("at most half of the bits of the table of covariates", text)
+        self.assertIn("no bound: the releases are exact", text)
+        self.assertIn("also written as coefficients.csv", text)
         self.assertIn("<table>", plan._repr_html_())
         self.assertEqual(len(plan.hash), 64)
         with self.assertRaises(pt.BadInputError) as caught:

@@ -11,7 +11,7 @@ fit_table.partita_curves <- function(object, ...) {
     cbind(strata = level_name(curve$group), rows_frame(curve$points, columns))
   })
   table <- if (length(frames)) do.call(rbind, frames) else cbind(strata = character(), rows_frame(list(), columns))
-  names(table) <- c("strata", "time", "n.risk", "n.event", "n.censor", "estimate", "std.error", "conf.low", "conf.high")
+  names(table) <- c("strata", "time", "n.after", "n.event", "n.censor", "estimate", "std.error", "conf.low", "conf.high")
   table
 }
 

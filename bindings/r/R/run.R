@@ -28,6 +28,13 @@ print.partita_plan <- function(x, ...) {
     times <- if (release$max_count > 1) paste0(", at most ", release$max_count, " times") else ""
     print_item(paste0(release$id, ", to ", release$to, ", ", release$mechanism, times, ": ", release$what))
   }
+  cat("\nGives away:\n")
+  for (exposure in raw$exposures) {
+    print_item(paste0(exposure$of, ", to ", exposure$to, ": ", paste(c(unlist(exposure$exposes), exposure$bits$meaning), collapse = "; ")))
+  }
+  for (row in raw$privacy) print_item(paste0(row$adversary, ": ", row$loss))
+  for (note in unlist(raw$notes)) print_item(note)
+  cat("\nWhat it rests on: partita study plan, 'Assumptions'\n")
   invisible(x)
 }
 
@@ -145,7 +152,7 @@ data_words <- function(study, data, folder, option = function(party, file) c("--
     if (is.character(file) && length(file) == 1) {
       file <- normalizePath(file, mustWork = FALSE)
     } else {
-      file <- file.path(folder, paste0("table-", i, ".csv"))
+      file <- file.path(folder, paste0(basename(names(data)[i]), ".csv"))
       text <- study_text(study)
       write_table(data[[i]], file, table_key(text, "separator", ","), table_key(text, "decimal", "."),
                   table_key(text, "key", NULL))

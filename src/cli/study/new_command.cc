@@ -184,7 +184,9 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   AddRepeated(command, "--party", study.parties,
               "A party that holds data, once for each; the first gets the result")
       ->delimiter(',');
-  command.add_option("--receiver", study.receiver, "The party that gets the result instead");
+  command.add_option(
+      "--receiver", study.receiver,
+      "The party that gets the result instead; with --matched also one without data");
   command.add_option("--helper", study.helper,
                      "A party that sees no data and deals randomness (engine dealer)");
   command
@@ -201,8 +203,10 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
               "NAMES=A,B: all levels that factors can have, the reference first");
   AddRepeated(command, "--rows", study.rows,
               "PARTY=COUNT: a party's number of rows, made public; COUNT where columns are split");
-  command.add_option("--min-rows", study.min_rows,
-                     "So many rows there surely are in all; fewer open nothing (default: 20)");
+  command.add_option(
+      "--min-rows", study.min_rows,
+      "So many rows there surely are in all; fewer open nothing (glm, describe, survival "
+      "and mixed ask for it; of others 20)");
   command.add_option(
       "--key", study.key,
       "Where columns are split: the column by which rows are brought into one order");

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/trim.h"
@@ -92,19 +93,26 @@ std::vector<ShortParty> AskParties(const NewStudyOptions& options, Interview& in
     parties.push_back({name, true, name == receiver, {}, {}});
     found = found || name == receiver;
   }
-  if (!names.empty() && !found)
-    RefuseWords(fmt::format("the receiver {} is no --party", study::Quote(receiver)),
-                study::KnownNamesHint(receiver, names));
+  if (!names.empty() && !found) {
+    // Of rows that match one without data may get the result, of hidden ones nobody else.
+    if (options.matched.empty())
+      RefuseWords(fmt::format("the receiver {} is no --party", study::Quote(receiver)),
+                  study::KnownNamesHint(receiver, names));
+    parties.push_back({receiver, false, true, {}, {}});
+  }
   const std::string helper =
       interview.Say(options.helper, "--helper",
                     "Who deals randomness and sees no data (nothing: nobody does)", "");
+  if (!helper.empty() && helper == receiver)
+    RefuseWords(fmt::format("{} cannot deal randomness and get the result", study::Quote(helper)),
+                "name another --receiver or --helper");
   if (!helper.empty()) parties.push_back({helper, false, false, {}, {}});
   return parties;
 }
 
 std::string ChooseEngine(const std::vector<ShortParty>& parties) {
   if (parties.empty()) return "";
-  if (!parties.back().holder) return "dealer";
+  if (!parties.back().holder && !parties.back().receiver) return "dealer";
   if (parties.size() == 2) return "ot";
   if (parties.size() == 3) return "replicated";
   if (parties.size() <= 7) return "shamir";
@@ -155,36 +163,6 @@ std::vector<PartyDictionary> AskDictionaries(const NewStudyOptions& options,
   return dictionaries;
 }
 
-// Their variables and the form of the tables; each party's columns where columns are split.
-DictionaryDraft JoinDictionaries(std::vector<PartyDictionary> dictionaries,
-                                 std::vector<ShortParty>& parties) {
-  if (dictionaries.empty()) return {};
-  DictionaryDraft all = dictionaries.front().draft;
-  if (dictionaries.front().party.empty()) return all;
-  all.variables.clear();
-  for (ShortParty& party : parties) {
-    for (PartyDictionary& dictionary : dictionaries) {
-      if (dictionary.party != party.name) continue;
-      const DictionaryDraft& draft = dictionary.draft;
-      if (draft.separator != all.separator || draft.decimal != all.decimal)
-        RefuseWords(fmt::format("the tables of {} and {} have other separators or decimal marks",
-                                dictionaries.front().party, party.name),
-                    "write the tables in one form");
-      if (all.key.empty()) all.key = draft.key;
-      for (const DraftVariable& variable : draft.variables) {
-        const auto same = [&](const DraftVariable& other) { return other.name == variable.name; };
-        if (std::any_of(all.variables.begin(), all.variables.end(), same))
-          RefuseWords(
-              fmt::format("{} is in the dictionaries of two parties", study::Quote(variable.name)),
-              "a column has one holder: take it out of the other's dictionary");
-        all.variables.push_back(variable);
-        party.columns.push_back(variable.name);
-      }
-    }
-  }
-  return all;
-}
-
 // Whether a text names the variable, or one of its columns as in "sex.male".
 bool Names(const std::string& text, const std::string& variable) {
   const auto part = [](char c) {
@@ -198,6 +176,51 @@ bool Names(const std::string& text, const std::string& variable) {
   return false;
 }
 
+bool SaysName(const study::Said& said, const std::string& name) {
+  return std::any_of(said.begin(), said.end(),
+                     [&](const auto& entry) { return Names(entry.second, name); });
+}
+
+// Their variables and the form of the tables; each party's columns where columns are split. What
+// several have and the analysis does not name is left out: the columns that people were matched by
+// have one name everywhere. null: the analysis is of all columns.
+DictionaryDraft JoinDictionaries(std::vector<PartyDictionary> dictionaries, const study::Said* said,
+                                 std::vector<ShortParty>& parties) {
+  if (dictionaries.empty()) return {};
+  DictionaryDraft all = dictionaries.front().draft;
+  if (dictionaries.front().party.empty()) return all;
+  all.variables.clear();
+  const auto in_several = [&](const std::string& name) {
+    return std::count_if(dictionaries.begin(), dictionaries.end(), [&](const PartyDictionary& of) {
+             return std::any_of(of.draft.variables.begin(), of.draft.variables.end(),
+                                [&](const DraftVariable& v) { return v.name == name; });
+           }) > 1;
+  };
+  for (ShortParty& party : parties) {
+    for (PartyDictionary& dictionary : dictionaries) {
+      if (dictionary.party != party.name) continue;
+      const DictionaryDraft& draft = dictionary.draft;
+      if (draft.separator != all.separator || draft.decimal != all.decimal)
+        RefuseWords(fmt::format("the tables of {} and {} have other separators or decimal marks",
+                                dictionaries.front().party, party.name),
+                    "write the tables in one form");
+      if (all.key.empty()) all.key = draft.key;
+      for (const DraftVariable& variable : draft.variables) {
+        if (said != nullptr && !SaysName(*said, variable.name) && in_several(variable.name))
+          continue;
+        const auto same = [&](const DraftVariable& other) { return other.name == variable.name; };
+        if (std::any_of(all.variables.begin(), all.variables.end(), same))
+          RefuseWords(
+              fmt::format("{} is in the dictionaries of two parties", study::Quote(variable.name)),
+              "a column has one holder: take it out of the other's dictionary");
+        all.variables.push_back(variable);
+        party.columns.push_back(variable.name);
+      }
+    }
+  }
+  return all;
+}
+
 std::string WithoutQuotes(const std::string& text) {
   return text.size() >= 2 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
 }
@@ -205,10 +228,7 @@ std::string WithoutQuotes(const std::string& text) {
 // Leaves what the analysis names.
 void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
                std::vector<ShortParty>& parties) {
-  const auto named = [&](const std::string& name) {
-    return std::any_of(said.begin(), said.end(),
-                       [&](const auto& entry) { return Names(entry.second, name); });
-  };
+  const auto named = [&](const std::string& name) { return SaysName(said, name); };
   std::vector<std::string> known;
   std::set<std::string> kept;
   for (const DraftVariable& variable : dictionary.variables) {
@@ -380,9 +400,10 @@ std::string OptionOfKey(std::string key) {
   return fmt::format("--{} ", key);
 }
 
-// [analysis.privacy], if there is to be one.
-void AskPrivacy(bool required, study::Said& said, Interview& interview) {
+// [analysis.privacy], if there is to be one. Not possible: the method refuses it, so nobody is asked.
+void AskPrivacy(bool possible, bool required, study::Said& said, Interview& interview) {
   const std::string delta = study::SaidOr(said, "privacy.delta", "");
+  if (!possible && study::SaidOr(said, "privacy.epsilon", "").empty() && delta.empty()) return;
   const std::string epsilon =
       interview.Say(study::SaidOr(said, "privacy.epsilon", ""), "--epsilon NUMBER",
                     "Epsilon, to promise every person differential privacy (nothing: no promise)",
@@ -401,7 +422,10 @@ void AskPrivacy(bool required, study::Said& said, Interview& interview) {
 // asks for depends on what was said before.
 study::Said AskAnalysis(const methods::Method& method, study::Said said, Interview& interview,
                         ShortStudy& study) {
-  AskPrivacy(method.start(said).is_private, said, interview);
+  const std::vector<study::StudyTemplate> templates = method.templates();
+  const bool possible = std::any_of(templates.begin(), templates.end(),
+                                    [](const study::StudyTemplate& of) { return of.is_private; });
+  AskPrivacy(possible, method.start(said).is_private, said, interview);
   std::set<std::string> written;
   const auto write = [&](const std::string& key, SaidAs as) {
     if (written.insert(key).second && !said[key].empty())
@@ -429,11 +453,12 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   study.name = options.name.empty() ? NameFromFile(options.file) : options.name;
   study.title = options.title;
   study.parties = AskParties(options, interview);
-  study.dictionary =
-      JoinDictionaries(AskDictionaries(options, study.parties, interview), study.parties);
+  std::vector<PartyDictionary> dictionaries = AskDictionaries(options, study.parties, interview);
   const study::Said said = AskAnalysis(method, options.said, interview, study);
   interview.RequireAll();
   const study::AnalysisStart start = method.start(said);
+  study.dictionary =
+      JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &said, study.parties);
   TakeBoundsAndLevels(options, study.dictionary);
   if (!start.uses_all) KeepNamed(said, study.dictionary, study.parties);
   AskBoundsAndLevels(study.dictionary, interview);

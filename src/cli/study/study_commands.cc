@@ -50,9 +50,10 @@ void AddValidate(CLI::App* study, Invocation& invocation) {
         const std::string_view kind = data::PartitionKindName(prepared->partition.kind);
         const run::StudySize size = prepared->Size();
         const std::vector<std::string> warnings = prepared->Warnings();
-        std::string text = fmt::format(
-            "{} is valid: {} parties, {} partition, {} variables, {} free parameters", *file,
-            prepared->parties.size(), kind, size.variables, size.free_parameters);
+        std::string text = fmt::format("{} is valid: {} parties, {} partition, {} variables", *file,
+                                       prepared->parties.size(), kind, size.variables);
+        if (size.free_parameters > 0)  // other methods have counts, curves
+          text += fmt::format(", {} free parameters", size.free_parameters);
         for (const std::string& warning : warnings)
           text += "\n" + WrapText("Warning: " + warning, 0);
         PrintResult(invocation.output, text,
@@ -339,8 +340,12 @@ void AddReport(CLI::App* study, Invocation& invocation) {
         if (!options->csv.empty()) {
           const std::optional<std::string> csv = stored.result->Csv();
           if (!csv) {
-            throw Error(ErrorCode::kUsage, "this result has no table of estimates",
-                        "leave out --csv; result.json holds all numbers");
+            throw Error(ErrorCode::kUsage,
+                        fmt::format("a result of method {} that ended as '{}' has no table of "
+                                    "estimates",
+                                    stored.plan.method, study::EndingName(stored.result->ending())),
+                        "leave out --csv: result.json holds all numbers, and what the run wrote "
+                        "beside it as files stays there");
           }
           WriteFileAtomically(options->csv, *csv);
         }
@@ -355,7 +360,8 @@ void AddReport(CLI::App* study, Invocation& invocation) {
   command->add_option("RESULT", options->file, "A result.json")->required();
   AddNewFile(*command, invocation, "--html", options->html, "Also write it as a page to this file");
   AddNewFile(*command, invocation, "--csv", options->csv,
-             "Also write the estimates as a table to this file");
+             "Also write the estimates as a table to this file: parameters, coefficients, "
+             "points of curves, or Table 1");
   AddNewFile(*command, invocation, "--moments-out", options->moments,
              "Also write the moments that were released to this file");
 }

@@ -119,7 +119,7 @@ std::string OwnRowsText(const run::OwnRows& rows, const data::RepairedCells& cel
   const std::string text = fmt::format(
       "Your own table, told to you alone and kept in no file: {} rows, of which {} are not in the "
       "population, {} are incomplete and {} contribute nothing; {} cells moved to their bounds, {} "
-      "without a usable value",
+      "faulty in another way",
       rows.observed, rows.not_in_population, rows.incomplete, rows.neutral, cells.clamped,
       cells.without_value);
   return text + (cells.where.empty() ? "." : ": " + cells.where + ".");

@@ -22,8 +22,9 @@ constexpr mode_t kRowsMode = 0600;
 Json LinkerJson(const std::string& linker) { return linker.empty() ? Json() : Json(linker); }
 
 std::string PastText(const run::PastMatchings& past, const std::string& partner, int64_t now) {
-  std::string text = fmt::format("{} matchings in the last 365 days, limit {}\n",
-                                 past.NumSince(now, nullptr), past.limit());
+  const auto recent = past.NumSince(now, nullptr);
+  std::string text = fmt::format("{} {} in the last 365 days, limit {}\n", recent,
+                                 recent == 1 ? "matching" : "matchings", past.limit());
   if (!partner.empty()) {
     const run::Partner with{partner, "", 0};
     text += fmt::format("{} of them with {}, limit {}\n", past.NumSince(now, nullptr, with),

@@ -463,7 +463,8 @@ void AddSyntheticReport(CLI::App& synthetic, Invocation& invocation) {
   auto options = std::make_shared<ReportCommand>();
   CLI::App* report = synthetic.add_subcommand(
       "report",
-      "Compare synthetic rows of a model with real rows, for the holder of the real ones");
+      "Compare synthetic rows of a model of method mixture with real rows, for the holder of the "
+      "real ones");
   AddOutputOptions(*report, invocation, "synthetic report");
   report->add_option("model", options->model, "Model file")->required();
   report->add_option("--party", options->party,

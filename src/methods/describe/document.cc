@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "data/csv_writer.h"
 #include "methods/describe/comparison_tables.h"
+#include "study/plan/document_csv.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -138,20 +138,6 @@ class Lines {
   study::DocumentTable table_;
 };
 
-std::string CsvOf(const study::DocumentTable& table) {
-  std::string csv;
-  const auto add = [&](const std::string& field, bool first) {
-    csv += (first ? "" : ",") + data::QuotedField(field, ',');
-  };
-  for (size_t c = 0; c < table.columns.size(); ++c) add(table.columns[c], c == 0);
-  csv += "\n";
-  for (const std::vector<study::DocumentCell>& row : table.rows) {
-    for (size_t c = 0; c < row.size(); ++c) add(std::get<std::string>(row[c]), c == 0);
-    csv += "\n";
-  }
-  return csv;
-}
-
 Json NumberJson(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json SummaryJson(const Summary& summary, const Json& group, bool counted) {
@@ -266,7 +252,7 @@ study::Document TableDocument(const std::string& title, const Spec& spec,
         "than {} rows, of all holders or without one holder's own.",
         min_cell));
   }
-  document.files.push_back({kTableFile, CsvOf(section.tables.front())});
+  document.files.push_back({kTableFile, study::TableCsv(section.tables.front())});
   document.sections.push_back(std::move(section));
   if (auto compared = ComparisonSection(spec, comparisons))
     document.sections.push_back(std::move(*compared));

@@ -102,6 +102,12 @@ std::unique_ptr<run::MethodRows> DescribeStudy::PrepareRows(size_t party,
   return rows;
 }
 
+data::TableCheckOptions DescribeStudy::TableChecks() const {
+  data::TableCheckOptions options = Study::TableChecks();
+  for (const Variable& variable : spec.variables) options.counted_of.push_back(variable.source);
+  return options;
+}
+
 std::unique_ptr<run::MethodRows> DescribeStudy::NoRows() const {
   return std::make_unique<DescribeRows>();
 }

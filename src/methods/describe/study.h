@@ -24,6 +24,7 @@ struct DescribeStudy final : run::WholeRowsStudy {
   std::vector<study::PlanExposure> Exposures() const override;
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
+  data::TableCheckOptions TableChecks() const override;  // missing cells leave no row out
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;

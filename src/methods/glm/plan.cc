@@ -180,10 +180,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
          min_cell, false});
   }
   plan.leakage_level = task.spec.level();
-  plan.privacy.push_back(
-      {"every party but a dealer", "",
-       "no bound: the releases are exact, and nothing limits what they say about one person"});
-  run::AddEngineBounds(*this, plan.privacy);
+  run::AddNoBounds(*this, plan.privacy);
   if (spec.sealed) {
     plan.assumptions.emplace_back(
         "Nothing opens on the way: points, sums of rows and the choice of steps stay on shares. "

@@ -54,9 +54,11 @@ study::DocumentTable DistanceTable(const MarginalsStudy& study, const Choice& ch
   std::vector<size_t> order(study.task.set.tables.size());
   for (size_t t = 0; t < order.size(); ++t) order[t] = t;
   std::ranges::stable_sort(order, [&](size_t s, size_t t) {
-    return choice.distances[s].estimate > choice.distances[t].estimate;
+    return CellError(study.task.set.tables[s], choice.distances[s]) >
+           CellError(study.task.set.tables[t], choice.distances[t]);
   });
   for (size_t i = 0; i < std::min(order.size(), kPairsShown); ++i) {
+    if (choice.distances[order[i]].estimate <= 0) break;  // noise explains all
     const CountTable& one = study.task.set.tables[order[i]];
     table.rows.push_back({PairName(study, one), static_cast<double>(one.cells()),
                           CellError(one, choice.distances[order[i]])});
@@ -90,10 +92,20 @@ study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choic
         "Columns of synthetic rows are independent of each other: under this noise nothing more "
         "can be learned from the tables.");
   }
-  section.paragraphs.emplace_back(
-      "Errors of cells are estimated from the noise's other half, for a fit with more noise than "
-      "the one that rows are drawn from. They are estimates, not bounds.");
-  section.tables = {CandidateTable(choice), DistanceTable(study, choice)};
+  section.tables = {CandidateTable(choice)};
+  study::DocumentTable distances = DistanceTable(study, choice);
+  if (distances.rows.empty()) {
+    section.paragraphs.emplace_back(
+        "Noise explains all differences between the tables and what the generator makes of them.");
+  } else {
+    section.paragraphs.push_back(
+        fmt::format("Errors of cells are estimated from the noise's other half, for a fit with "
+                    "more noise than the one that rows are drawn from. They are estimates, not "
+                    "bounds. At most {} tables are listed, and none whose difference noise "
+                    "explains.",
+                    kPairsShown));
+    section.tables.push_back(std::move(distances));
+  }
   if (!study.rows()) {
     section.paragraphs.push_back(fmt::format(
         "The number of rows is not public; estimated from all tables it is {:.0f}.", choice.rows));
@@ -136,8 +148,7 @@ study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
   const OpenedTables opened = OpenedBy(study, cells);
   const Choice choice = ChooseFor(opened);
   study::Document document;
-  document.title = fmt::format("{} one-way and two-way tables of {} columns",
-                               study.task.set.tables.size(), study.spec.columns.size());
+  document.title = study.file.title.empty() ? "Tables of " + study.file.name : study.file.title;
   document.sections = {GeneratorSection(study, choice), CountSection(study, cells),
                        StatementSection(study)};
   if (!study.spec.impossible.empty()) document.sections.push_back(ImpossibleSection(study, cells));

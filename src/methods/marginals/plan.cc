@@ -51,7 +51,7 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
        rows() ? fmt::format("over all {} rows", *rows())
               : fmt::format("over all rows, whose number is not public (forecast for {})",
                             spec.expected_rows),
-       task.set.num_cells});
+       0});
   plan.leakage_level = run::kNoisedStatistics;
   plan.privacy = run::PlanPrivacyRows(statement);
   plan.privacy_statement = statement;
@@ -60,10 +60,12 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
   plan.notes.insert(plan.notes.end(), forecast.notes.begin(), forecast.notes.end());
   if (!spec.impossible.empty()) {
     plan.notes.push_back(fmt::format(
-        "{} pairs of levels are declared impossible: their counts open with noise like the others, "
-        "and no synthetic row "
+        "{} declared impossible: their counts open with noise like the others, and no synthetic "
+        "row "
         "has one. Such a declaration comes from what the columns mean, never from the rows.",
-        spec.impossible.size()));
+        spec.impossible.size() == 1
+            ? "One pair of levels is"
+            : fmt::format("{} pairs of levels are", spec.impossible.size())));
   }
   if (!spec.targets.empty() && task.lifts.empty()) {
     plan.notes.emplace_back(

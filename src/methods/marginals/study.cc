@@ -169,6 +169,7 @@ std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
       if (spec.utility.test_rows > 0) {
         set_aside.push_back(SetAside(spec.utility, task.blocks[b].name, part.attributes, codes));
         codes = set_aside.back().counted;
+        counts.neutral += spec.utility.test_rows;
       }
       own->blocks[b].codes = std::move(codes);
     }
@@ -176,6 +177,13 @@ std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
   if (!set_aside.empty())
     own->own = std::make_shared<const std::vector<OwnBlock>>(std::move(set_aside));
   return own;
+}
+
+data::TableCheckOptions MarginalsStudy::TableChecks() const {
+  data::TableCheckOptions options = Study::TableChecks();
+  for (const data::ColumnSchema& column : file.dictionary.columns)
+    options.counted_of.push_back(column.name);
+  return options;
 }
 
 std::unique_ptr<run::MethodRows> MarginalsStudy::NoRows() const {

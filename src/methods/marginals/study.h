@@ -32,7 +32,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   std::string NoiseText() const;
 
   run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
-  run::StudySize Size() const override { return {spec.columns.size(), task.set.num_cells}; }
+  run::StudySize Size() const override { return {spec.columns.size(), 0}; }
   bool IsPrivate() const override { return true; }
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
@@ -43,6 +43,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   uint64_t NumbersPerRow() const override;
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
+  data::TableCheckOptions TableChecks() const override;  // missing cells leave no row out
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,

@@ -70,7 +70,7 @@ study::DocumentTable VarianceTable(const Spec& spec, const Regression& regressio
   add("within (residual)", regression.within);
   const Part& icc = regression.correlation;
   table.rows.push_back({"correlation within groups", icc.value, icc.lower.value_or(kNone),
-                        icc.upper.value_or(kNone), kNone});
+                        icc.upper.value_or(kNone), "-"});
   return table;
 }
 

@@ -153,7 +153,7 @@ void MixedStudy::Describe(study::Plan& plan) const {
   plan.analyses.push_back(
       {name, spec.level(), ModelText(spec),
        run::RowsText(*this, Analysis().subset, lacking ? "that lack no variable of it" : ""),
-       task.num_columns()});
+       task.num_parameters()});
   const uint64_t least = LeastRows(task, file.disclosure.min_rows),
                  min_cell = file.disclosure.min_cell;
   plan.checks.push_back({name, "rows", fmt::format("at least {} rows", least), least, false});
@@ -172,10 +172,7 @@ void MixedStudy::Describe(study::Plan& plan) const {
         {name, "rows of sites", SitesRule(min_cell), LeastRowsOfSite(min_cell), false});
   }
   plan.leakage_level = spec.level();
-  plan.privacy.push_back(
-      {"every party but a dealer", "",
-       "no bound: the releases are exact, and nothing limits what they say about one person"});
-  run::AddEngineBounds(*this, plan.privacy);
+  run::AddNoBounds(*this, plan.privacy);
   plan.assumptions.emplace_back(
       spec.linear()
           ? "Nothing opens on the way: sums of rows, of one holder or of all, and the variances "

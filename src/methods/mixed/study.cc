@@ -149,7 +149,7 @@ run::MethodName MixedStudy::Method() const {
   return {kMethodName, kMethodVersion, task.spec.level()};
 }
 
-run::StudySize MixedStudy::Size() const { return {used.size(), task.num_columns()}; }
+run::StudySize MixedStudy::Size() const { return {used.size(), task.num_parameters()}; }
 
 const std::string& MixedStudy::told() const {
   static const std::string all = "all";

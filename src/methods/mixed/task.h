@@ -31,6 +31,9 @@ struct Task {
 
   uint64_t max_rows() const { return run::MostRows(holders); }
   size_t num_columns() const { return spec.columns.size(); }
+  // As the AIC counts them: coefficients, the variance between groups, and of linear models the one
+  // within.
+  size_t num_parameters() const { return num_columns() + (spec.linear() ? 2 : 1); }
   int row_bits() const;                 // 2^row_bits is at least the most rows, and 2
   int LeastLambdaLog2() const;          // of the ladder's first
   std::vector<double> Lambdas() const;  // 0, and the ladder

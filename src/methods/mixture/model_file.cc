@@ -59,7 +59,13 @@ Eigen::ArrayXXd ParseMatrix(const Json& json, size_t columns) {
 }
 
 FittedModel Parse(const Json& json) {
-  if (json.at("format").get<std::string>() != kFormat) RefuseModel("it has another format");
+  const auto format = json.at("format").get<std::string>();
+  if (format.starts_with("partita marginals ")) {
+    throw Error(ErrorCode::kBadInput, "this is a file of method marginals, not a model of mixture",
+                "partita synthetic draw draws from it; to compare its rows with real ones, set "
+                "rows aside in the study: [analysis.utility], docs/marginals.md");
+  }
+  if (format != kFormat) RefuseModel("it has another format");
   FittedModel model;
   model.parties = json.at("parties").get<std::vector<std::string>>();
   model.steps = json.at("steps").get<uint64_t>();

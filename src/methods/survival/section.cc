@@ -177,8 +177,12 @@ const data::ColumnSchema& SurvivalOutcome(const TableReader& reader, study::Posi
                          column.event_column);
   }
   reader.Fail(position, fmt::format("{} is no survival variable of the dictionary", atom.text),
-              known.empty() ? "declare a [[variable]] with type = \"survival\", time and event"
-                            : "write " + known);
+              known.empty()
+                  ? fmt::format("declare it in the dictionary, in the place of the variables '{}' "
+                                "and '{}': a [[variable]] with name, type = \"survival\", time = "
+                                "\"{}\", event = \"{}\", lower and upper",
+                                atom.name, atom.with, atom.name, atom.with)
+                  : "write " + known);
 }
 
 FormulaStrata ReadStrata(const TableReader& reader, const LocatedText& text,

@@ -43,7 +43,10 @@ void CheckData(DoctorContext& context, Findings& findings) {
     const data::TableProblem& first = check.problems.front();
     findings.Problem(
         "table",
-        fmt::format("{} problems or remarks, the first: {}{}", check.problems.size(),
+        fmt::format("{}: {}{}",
+                    check.problems.size() == 1
+                        ? "a problem"
+                        : fmt::format("{} problems or remarks, the first", check.problems.size()),
                     first.column.empty() ? "" : "'" + first.column + "': ", first.what),
         fmt::format("partita data check {} --study {} --party {}", options.data.string(),
                     options.study.string(), options.party));

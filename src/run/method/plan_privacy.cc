@@ -80,6 +80,13 @@ void AddEngineBounds(const Study& study, std::vector<study::PlanPrivacy>& rows) 
   }
 }
 
+void AddNoBounds(const Study& study, std::vector<study::PlanPrivacy>& rows) {
+  rows.push_back(
+      {study.file.engine.name == "dealer" ? "every party but the dealer" : "every party", "",
+       "no bound: the releases are exact, and nothing limits what they say about one person"});
+  AddEngineBounds(study, rows);
+}
+
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement) {
   std::vector<study::PlanPrivacy> rows;
   for (const privacy::StatementRow& row : statement.rows) {

@@ -26,6 +26,9 @@ void AddStudyCaveats(const Study& study, std::string repaired, privacy::Statemen
 // Of exact releases: what the engine lets parties find who pool what they have.
 void AddEngineBounds(const Study& study, std::vector<study::PlanPrivacy>& rows);
 
+// Of exact releases that everybody who computes learns, and what AddEngineBounds adds.
+void AddNoBounds(const Study& study, std::vector<study::PlanPrivacy>& rows);
+
 // One row per adversary; epsilons to four digits, never below the value.
 std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statement);
 

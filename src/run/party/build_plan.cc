@@ -256,7 +256,8 @@ std::string Contribution(const Study& study, size_t party) {
   std::vector<std::string> rows;
   for (size_t b : study.partition.BlocksOf(party)) {
     const data::RowBlock& block = study.partition.blocks[b];
-    rows.push_back(block.count ? fmt::format("{} ({} rows)", block.name, *block.count)
+    rows.push_back(block.count ? fmt::format("{} ({} {})", block.name, *block.count,
+                                             block.hidden ? "positions" : "rows")
                                : block.name);
   }
   return fmt::format("{} of {}", JoinWords(holder->columns), JoinWords(rows));

@@ -349,7 +349,10 @@ void RowSets::RequireApart() const {
           fmt::format("party {} has served rows of this table that differ from those of this study "
                       "by {}, fewer than {}: exact results of both would show these rows",
                       party_, apart, least_),
-          fmt::format("use the same rows as before; what was served is in {}", file_.string()));
+          fmt::format("use the same rows as before: where missing cells leave rows out, let every "
+                      "study of this table say the same [population], subset = [{{variable = ..., "
+                      "present = true}}]; what was served is in {}",
+                      file_.string()));
     }
   }
 }

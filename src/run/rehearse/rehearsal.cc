@@ -81,10 +81,15 @@ RehearsedRun RunOnMockRows(const Study& study, const RehearsalOptions& options,
   const std::vector<std::filesystem::path> tables = WriteMockTables(study, run.mock, folder.path());
   run.ends = SimulateInProcess(study, tables, {}, progress, Keep::kOpenings);
   if (const PartyEnd* cause = RootCause(run.ends)) {
+    std::string hint = cause->error->hint();
+    // What the rows do not allow may only be of made-up ones.
+    if (cause->error->code() == ErrorCode::kRefused)
+      hint +=
+          ". These rows are made up: where the study declares no counts, --rows COUNT makes more";
     throw Error(
         cause->error->code(),
         fmt::format("the rehearsal failed at party {}: {}", cause->party, cause->error->message()),
-        cause->error->hint());
+        hint);
   }
   return run;
 }

@@ -15,8 +15,10 @@ std::string Line(const std::string& key, const std::string& value) {
 }
 
 std::string PartyText(const ShortParty& party, bool common) {
-  std::vector<std::string> roles = {party.holder ? "holder" : "dealer"};
+  std::vector<std::string> roles;
+  if (party.holder) roles.emplace_back("holder");
   if (party.receiver) roles.emplace_back("receiver");
+  if (roles.empty()) roles.emplace_back("dealer");
   std::string text = "\n[[party]]\n" + Line("name", TomlText(party.name));
   text += Line("roles", TomlTexts(roles));
   if (!party.holder) return text;

@@ -15,7 +15,7 @@ namespace partita::study {
 
 struct ShortParty {
   std::string name;
-  bool holder = true, receiver = false;  // no holder: a dealer
+  bool holder = true, receiver = false;  // neither: a dealer
   std::vector<std::string> columns;      // where columns are split
   std::optional<uint64_t> rows;          // of its own, where rows are split: a public number
 };

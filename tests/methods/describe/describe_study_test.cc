@@ -460,6 +460,13 @@ TEST(DescribeStudyTest, TakesTheRowsOfThePopulation) {
   EXPECT_EQ(study->LeastRowsApart(), 260u);
 }
 
+TEST(DescribeStudyTest, MissingCellsAreCountedAndLeaveNoRowOut) {
+  const auto study = Prepare(kDescribeStudy);
+  const auto counted = study->TableChecks().counted_of;
+  EXPECT_THAT(counted, Contains("age"));
+  EXPECT_THAT(counted, Not(Contains("arm")));
+}
+
 TEST(DescribeStudyTest, RefusesMoreRowsThanAreAssumed) {
   const auto study = Prepare(kDescribeStudy);
   data::Holding holding;

@@ -43,6 +43,11 @@ TEST(GlmCommandTest, TheExampleMakesARegression) {
               HasSubstr("term,df,df.residual,statistic,p.value\nward,2,,"));
   EXPECT_THAT(StudyFolder::Read(folder.path() + "/report.html"), HasSubstr("sex.male:smoker"));
 
+  const std::string csv = folder.path() + "/estimates.csv";
+  ASSERT_EQ(Partita({"study", "report", result, "--csv", csv}).exit_code, 0);
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("term,estimate,std. error,z,p-value,"));
+  EXPECT_THAT(StudyFolder::Read(csv), HasSubstr("\nsex.male:smoker,"));
+
   const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
   ASSERT_EQ(report.exit_code, 0) << report.err;
   const auto regression = nlohmann::json::parse(report.out)["data"]["result"];

@@ -27,6 +27,7 @@ nlohmann::json DataOf(const ProcessResult& run) {
 TEST(MarginalsCommandTest, ThePlanSaysWhatOpens) {
   const ProcessResult valid = Partita({"study", "validate", kExample});
   ASSERT_EQ(valid.exit_code, 0) << valid.err;
+  EXPECT_THAT(valid.out, ::testing::EndsWith("6 variables\n"));
   const ProcessResult text = Partita({"study", "plan", kExample});
   ASSERT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("21 one-way and two-way tables of 6 columns"));
@@ -58,6 +59,11 @@ TEST(MarginalsCommandTest, TheExampleRunsAndRowsAreDrawnAgain) {
   const std::string csv = StudyFolder::Read(folder.path() + "/synthetic_2.csv");
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "age,sex,smoking,visits,region,cost");
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 801);
+  const ProcessResult none =
+      Partita({"study", "report", result, "--csv", folder.path() + "/none.csv"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("a result of method marginals that ended as 'converged' has no "
+                                  "table of estimates"));
   const auto report = DataOf(Partita({"study", "report", result, "--format", "json"}));
   EXPECT_EQ(report["result"]["rows"], 800);
   const auto drawn =

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -106,6 +107,37 @@ TEST(MarginalsStudyTest, EveryEngineAndSplit) {
   }
 }
 
+TEST(MarginalsStudyTest, MissingCellsLeaveNoRowOut) {
+  Options options;
+  options.missing = "complete";
+  const auto study = Prepare(MarginalsText(options));
+  EXPECT_THAT(study->TableChecks().counted_of,
+              ::testing::UnorderedElementsAre("income", "visits", "sex", "job"));
+  EXPECT_TRUE(study->TableChecks().allow_missing);
+}
+
+// Most missed first, by the number that is shown, and none whose difference noise explains.
+TEST(MarginalsStudyTest, TablesAreListedByTheErrorOfACell) {
+  Options options;
+  options.analysis = "columns = [\"income\", \"visits\", \"sex\", \"job\"]\n";
+  const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+  const study::Document& document = DocumentOf(outcomes[0]);
+  EXPECT_EQ(document.title, "registry");  // the study's
+  const auto& tables = document.sections[0].tables;
+  if (tables.size() < 2) {  // one in which noise explains everything
+    EXPECT_THAT(document.sections[0].paragraphs.back(), HasSubstr("Noise explains all"));
+    return;
+  }
+  ASSERT_FALSE(tables[1].rows.empty());
+  double before = std::numeric_limits<double>::infinity();
+  for (const auto& row : tables[1].rows) {
+    const double error = std::get<double>(row[2]);
+    EXPECT_LE(error, before);
+    EXPECT_GT(error, 0);
+    before = error;
+  }
+}
+
 // Rows drawn by anybody, again, from the file alone.
 TEST(MarginalsStudyTest, AnybodyDrawsFromTheFile) {
   const Options options;
@@ -144,6 +176,8 @@ TEST(MarginalsStudyTest, HoldersJudgeByRowsSetAside) {
     ASSERT_EQ(outcomes.size(), 3u);
     ExpectPlannedTraffic(outcomes);
     const json result = ResultOf(outcomes[0]);
+    EXPECT_EQ(outcomes[0].rows.observed, 300u);
+    EXPECT_EQ(outcomes[0].rows.neutral, 60u);
     const double blocks = split == Split::kRows ? 2 : 1;
     EXPECT_EQ(result["rows"], 240 * blocks);
     double counted = 0;

@@ -101,6 +101,8 @@ TEST(ModelFileTest, WhatIsNoModelIsRefused) {
   refuse("the model file is not one", "[]");
   refuse("the model file is not one", "{\"format\": 3}");
   refuse("another format", with([](Json& j) { j["format"] = "partita mixture 9"; }));
+  ExpectError(ErrorCode::kBadInput, "a file of method marginals", "[analysis.utility]",
+              [&] { ParseModelJson(with([](Json& j) { j["format"] = "partita marginals 1"; })); });
   refuse("a party that is not there", with([](Json& j) { j["columns"][0]["party"] = 2; }));
   refuse("a party that is not there", with([](Json& j) { j["columns"][0]["party"] = -1; }));
   refuse("'many' is not known", with([](Json& j) { j["columns"][0]["encoding"] = "many"; }));

@@ -84,6 +84,16 @@ TEST(SurvivalSection, EnvelopesAdmitIt) {
   EXPECT_THROW(study::RequireInside(file, envelope), Error);
 }
 
+// A drafted dictionary has two integers.
+TEST(SurvivalSection, SaysHowASurvivalTimeIsDeclared) {
+  study::ExpectMistakes(
+      [](const std::string& text) { Parse(text); }, "s.toml", kSurvivalStudy,
+      {{"type = \"survival\"\ntime = \"days\"\nevent = \"died\"", "type = \"integer\"",
+        "54:", "Surv(days, died) is no survival variable",
+        "in the place of the variables 'days' and 'died': a [[variable]] with name, type = "
+        "\"survival\", time = \"days\", event = \"died\", lower and upper"}});
+}
+
 TEST(SurvivalSection, EveryMistakeHasItsPlaceAndARemedy) {
   const std::string formula = "\"Surv(days, died) ~ arm\"", report = "[20, 40, 60]";
   study::ExpectMistakes(

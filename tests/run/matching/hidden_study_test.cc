@@ -410,6 +410,7 @@ TEST(HiddenPlanTest, SaysWhoKnowsWhat) {
           Contains(HasSubstr("By how many two matchings of a list differ in their joins no "
                              "holder can see")),
           Contains(HasSubstr("In that matching trust saw which rows"))));
+  EXPECT_THAT(plan.parties[1].contributes, HasSubstr("of all (200 positions)"));
   EXPECT_THAT(plan.parties[1].learns,
               AllOf(Contains(HasSubstr("but not at which of them all holders have a row, only how "
                                        "many there are")),

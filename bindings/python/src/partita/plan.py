@@ -12,6 +12,11 @@ def _item(text: str) -> str:
     return fill(text, 110, initial_indent="  - ", subsequent_indent="    ")
 
 
+def _exposes(exposure: Json) -> list[str]:
+    bits = exposure.get("bits")
+    return [*exposure["exposes"], *([bits["meaning"]] if bits else [])]
+
+
 class Plan:
     """`raw` is the plan's JSON (docs/result-json.md)."""
 
@@ -49,8 +54,11 @@ class Plan:
         opens = [_item(f"{of['id']}, to {of['to']}, {of['mechanism']}"
                        + (f", at most {of['max_count']} times" if of["max_count"] > 1 else "") + f": {of['what']}")
                  for of in self.raw["releases"]]
+        away = [_item(f"{of['of']}, to {of['to']}: " + "; ".join(_exposes(of))) for of in self.raw["exposures"]]
+        away += [_item(f"{of['adversary']}: {of['loss']}") for of in self.raw["privacy"]]
+        away += [_item(str(note)) for note in self.raw["notes"]]
         return Page(f"Plan of {self.raw['title'] or self.raw['study']}",
-                    [*parts, "\n".join(["Opens:", *opens]), self.estimates()])
+                    [*parts, "\n".join(["Opens:", *opens]), "\n".join(["Gives away:", *away]), self.estimates()])
 
     def __str__(self) -> str:
         return str(self.page())

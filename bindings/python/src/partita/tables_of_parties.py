@@ -28,11 +28,11 @@ def write_csv(rows: Any, path: Path, separator: str = ",", decimal: str = ".") -
 def table_files(data: Mapping[str, Any], folder: Path, separator: str, decimal: str) -> dict[str, str]:
     """By party the path of its table: paths as they are, rows written into `folder`."""
     files: dict[str, str] = {}
-    for i, (party, table) in enumerate(data.items()):
+    for party, table in data.items():
         if isinstance(table, (str, PathLike)):
             files[party] = str(Path(table).resolve())
             continue
-        path = folder / f"table-{i}.csv"
+        path = folder / f"{Path(party).name}.csv"  # messages name it
         write_csv(table, path, separator, decimal)
         files[party] = str(path)
     return files

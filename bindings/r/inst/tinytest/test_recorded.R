@@ -134,7 +134,7 @@ expect_error(anova(smaller, fit), "same rows")
 
 # Survival, mixed, meta.
 curves <- fit_table(read_result(partita_recorded("survival")))
-expect_equal(names(curves)[1:6], c("strata", "time", "n.risk", "n.event", "n.censor", "estimate"))
+expect_equal(names(curves)[1:6], c("strata", "time", "n.after", "n.event", "n.censor", "estimate"))
 expect_equal(unique(curves$strata), c("control", "treated"))
 cox <- read_result(partita_recorded("cox"))
 expect_equal(as.numeric(logLik(cox)), cox$body$fit$log_likelihood)

@@ -60,6 +60,8 @@ expect_equal(partita_validate(study), character())
 plan <- partita_plan(study, latency = "20ms")
 expect_true(plan$raw$totals$rounds > 10)
 expect_stdout(print(plan), "north")
+expect_stdout(print(plan), "Gives away:")
+expect_stdout(print(plan), "no bound")
 
 seen <- character()
 fit <- withCallingHandlers(

@@ -118,10 +118,7 @@ void CoxStudy::Describe(study::Plan& plan) const {
     plan.checks.push_back({name, spec.outcome.name, TiesText(spec), spec.most_ties, false});
   }
   plan.leakage_level = kCoxProtocol;
-  plan.privacy.push_back(
-      {"every party but a dealer", "",
-       "no bound: the releases are exact, and nothing limits what they say about one person"});
-  run::AddEngineBounds(*this, plan.privacy);
+  run::AddNoBounds(*this, plan.privacy);
   plan.assumptions.emplace_back(
       "Sums of rows, of one holder or of all, open to nobody, nor does who is at risk at any time: "
       "sums by time are persons, as the difference of two of them is who leaves in between. The "

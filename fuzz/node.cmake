@@ -1,1 +1,3 @@
+partita_fuzz(client_hello_fuzz client_hello_fuzz.cc DEPENDS partita_node)
 partita_fuzz(node_message_fuzz node_message_fuzz.cc DEPENDS partita_node)
+partita_fuzz(node_parties_fuzz node_parties_fuzz.cc DEPENDS partita_node)

@@ -7,6 +7,7 @@
 namespace partita::net {
 namespace {
 
+constexpr std::string_view kConnectionLabel = "EXPORTER-partita-https-connection";
 constexpr char kHttpsCipherSuites[] =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 // A chain of one self-signed certificate is all that anybody shows.
@@ -30,6 +31,15 @@ HttpResponse TextResponse(unsigned status, std::string_view text) {
 
 std::string BodyText(const HttpResponse& response) {
   return {response.body.begin(), response.body.end()};
+}
+
+ConnectionName NameConnection(ssl_st& connection) {
+  ConnectionName name{};
+  CheckContext(
+      SSL_export_keying_material(&connection, name.data(), name.size(), kConnectionLabel.data(),
+                                 kConnectionLabel.size(), nullptr, 0, 0),
+      "export keying material");
+  return name;
 }
 
 std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity) {

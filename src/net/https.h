@@ -5,6 +5,7 @@
 // OpenSSL's.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,10 @@ namespace partita::net {
 
 inline constexpr std::string_view kTimeHeader = "Partita-Time";
 
+// Known to the two ends of one connection, and different for every connection (RFC 8446, section
+// 7.5): by it they notice that somebody is in between.
+using ConnectionName = std::array<uint8_t, 32>;
+
 struct HttpRequest {
   std::string method;  // "GET", "POST"
   std::string target;  // "/v1/status"
@@ -32,6 +37,7 @@ struct HttpRequest {
   std::shared_ptr<x509_st> certificate = nullptr;
   std::string fingerprint = {};
   std::string remote = {};  // address, for the log
+  ConnectionName connection = {};
 };
 
 struct HttpResponse {
@@ -40,10 +46,15 @@ struct HttpResponse {
   Bytes body;
   // Seconds after which to try again (503, 429); 0: not said.
   unsigned retry_after = 0;
+  // Client only: the connection that it came by.
+  ConnectionName connection = {};
 };
 
 HttpResponse TextResponse(unsigned status, std::string_view text);
 std::string BodyText(const HttpResponse& response);
+
+// After the handshake. Throws kInternal.
+ConnectionName NameConnection(ssl_st& connection);
 
 // The settings of every TLS context here: TLS 1.3, no tickets, no resumption, no early data, no
 // renegotiation. identity: null for a client that shows none.

@@ -215,6 +215,7 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
       response.status = parser.get().result_int();
       response.content_type = std::string(parser.get()[http::field::content_type]);
       response.body = std::move(parser.get().body());
+      response.connection = NameConnection(*impl_->stream->native_handle());
       if (!keep) impl_->Disconnect();
       return response;
     }

@@ -109,6 +109,7 @@ void HttpsSession::Answer(uint64_t request, HttpResponse answer) {
 }
 
 void HttpsSession::NotePeer() {
+  connection_ = NameConnection(*stream_.native_handle());
   X509* certificate = SSL_get1_peer_certificate(stream_.native_handle());
   if (certificate == nullptr) return;
   certificate_ = {certificate, X509_free};
@@ -176,6 +177,7 @@ HttpRequest HttpsSession::HeaderOf(const Parser::value_type& message) const {
   request.certificate = certificate_;
   request.fingerprint = fingerprint_;
   request.remote = remote_;
+  request.connection = connection_;
   return request;
 }
 

@@ -119,6 +119,7 @@ class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
   std::optional<Parser> parser_;
   std::shared_ptr<x509_st> certificate_;
   std::string fingerprint_, remote_;
+  ConnectionName connection_{};
   uint64_t request_ = 0;
   bool reading_ = false;
   uint64_t reserved_ = 0;  // of core_.body_bytes

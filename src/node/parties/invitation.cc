@@ -18,7 +18,7 @@ constexpr size_t kMaxLineAddress = 255;
 constexpr uint16_t kBookFormat = 1;
 // Far more than a site is ever sent in a week.
 constexpr size_t kMaxLines = 4096;
-constexpr char kAskAgain[] = "Ask for a new invitation; nothing else is lost.";
+constexpr char kAskAgain[] = "Ask for a new invitation.";
 
 Bytes LineCheck(ByteView fields) {
   crypto::Sha256 hash;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "crypto/signature.h"
 
 namespace partita::node {
 namespace {

@@ -44,15 +44,13 @@ inline constexpr uint64_t kDigitValues = 1'000'000;
 inline constexpr size_t kSpokenDigits = 6;
 inline constexpr size_t kPairingHelloBytes = 1 + sizeof(InviteNumber) + sizeof(Digest);
 inline constexpr size_t kPairingNonceBytes = 32;
-// For TlsStream::ExportKey and the like.
-inline constexpr char kPairingExporterLabel[] = "EXPORTER-partita-invitation";
 
 enum class PairingRole : uint8_t { kInviter = 1, kJoiner = 2 };
 
 // What this end sees of the connection.
 struct PairingEnds {
   Bytes inviter_certificate, joiner_certificate;  // DER, of the node keys
-  Digest exporter{};
+  Digest exporter{};  // of the connection: net::ConnectionName, or TlsStream::ExportKey
 };
 
 using PairingNonce = std::array<uint8_t, kPairingNonceBytes>;

@@ -25,8 +25,8 @@ using std::chrono::milliseconds;
 
 // Accepted in one turn, before others are looked at again.
 constexpr int kAcceptTurn = 64;
-// After an accept that failed while nothing could be closed for it.
-constexpr milliseconds kAcceptAgain{100};
+// After an accept that failed while nothing could be closed for it, and after a job that took nothing.
+constexpr milliseconds kAcceptAgain{100}, kPassAgain{10};
 
 // What other threads tell the port's; outlives it for the places that are still kept.
 struct PortMail {
@@ -104,6 +104,7 @@ struct OnePort::Impl {
   }
 
   void Run();
+  void Turn();
   bool TakeMail();
   void WaitForSockets();
   void AcceptAll();
@@ -124,6 +125,7 @@ struct OnePort::Impl {
       ++counts.failures;
       gate.Leave(id);
       waiting.erase(id);
+      served.erase(id);
     }
   }
 
@@ -133,7 +135,7 @@ struct OnePort::Impl {
   std::map<Gate::Id, Waiting> waiting;
   std::map<Gate::Id, net::Socket> served;  // second descriptors, to shut down by
   std::map<RunTag, net::Socket> jobs;
-  SteadyClock::time_point accept_from{};
+  SteadyClock::time_point accept_from{}, pass_from{};
   std::vector<pollfd> polled;
   // What `polled` stands for, after the wake-up and the listener: connections, then jobs.
   std::vector<Gate::Id> polled_connections;
@@ -143,28 +145,38 @@ struct OnePort::Impl {
   std::thread thread;
 };
 
-// One turn: what others said, whose time is up, who waits with a hello, then who is new.
 void OnePort::Impl::Run() {
-  while (TakeMail()) {
-    Close(gate.Expire(SteadyClock::now()), counts.expired);
-    Report();
-    WaitForSockets();
-    const size_t first_job = 2 + polled_connections.size();
-    for (size_t i = 0; i < polled_connections.size(); ++i) {
-      if (polled[2 + i].revents == 0) continue;
-      const Gate::Id id = polled_connections[i];
-      Guarded(id, [&] { Look(id); });
+  for (;;) {
+    try {
+      if (!TakeMail()) return;
+      Turn();
+    } catch (const std::exception&) {  // memory that is not there: others may give some back
+      ++counts.failures;
+      accept_from = SteadyClock::now() + kAcceptAgain;
     }
-    for (size_t i = 0; i < polled_jobs.size(); ++i) {
-      const short events = polled[first_job + i].revents;
-      if ((events & (POLLHUP | POLLERR)) != 0) {
-        jobs.erase(polled_jobs[i]);
-      } else if (events != 0) {
-        PassEarly(polled_jobs[i]);
-      }
-    }
-    if (polled[1].revents != 0) AcceptAll();
   }
+}
+
+// Whose time is up, who waits with a hello, what jobs can take, then who is new.
+void OnePort::Impl::Turn() {
+  Close(gate.Expire(SteadyClock::now()), counts.expired);
+  Report();
+  WaitForSockets();
+  const size_t first_job = 2 + polled_connections.size();
+  for (size_t i = 0; i < polled_connections.size(); ++i) {
+    if (polled[2 + i].revents == 0) continue;
+    const Gate::Id id = polled_connections[i];
+    Guarded(id, [&] { Look(id); });
+  }
+  for (size_t i = 0; i < polled_jobs.size(); ++i) {
+    const short events = polled[first_job + i].revents;
+    if ((events & (POLLHUP | POLLERR)) != 0) {
+      jobs.erase(polled_jobs[i]);
+    } else if (events != 0) {
+      PassEarly(polled_jobs[i]);
+    }
+  }
+  if (polled[1].revents != 0) AcceptAll();
 }
 
 // False once the port is to end.
@@ -191,6 +203,8 @@ void OnePort::Impl::WaitForSockets() {
   std::optional<SteadyClock::time_point> until = gate.NextExpiry();
   const bool accepts = now >= accept_from;
   if (!accepts && (!until || accept_from < *until)) until = accept_from;
+  const bool passes = now >= pass_from;
+  if (!passes && (!until || pass_from < *until)) until = pass_from;
   polled.clear();
   polled_connections.clear();
   polled_jobs.clear();
@@ -205,7 +219,7 @@ void OnePort::Impl::WaitForSockets() {
     polled_connections.push_back(id);
   }
   for (const auto& [run, job] : jobs) {
-    const short events = awaited.contains(run) ? POLLOUT : 0;
+    const short events = passes && awaited.contains(run) ? POLLOUT : 0;
     polled.push_back({job.fd(), events, 0});
     polled_jobs.push_back(run);
   }
@@ -297,6 +311,8 @@ void OnePort::Impl::PassEarly(const RunTag& run) {
     }
     switch (PassSocket(job->second, entry->second.arrival)) {
       case Passing::kBusy:
+        // The system may refuse though the channel is writable.
+        pass_from = SteadyClock::now() + kPassAgain;
         return;
       case Passing::kGone:
         jobs.erase(job);

@@ -455,6 +455,14 @@ TEST_F(PairedTest, OnlyTheOthersStatementWillDo) {
   // The own one, sent back.
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, north.own_statement, kNow + 2); }),
             ErrorCode::kUntrusted);
+  // Of the other site, but in the own role.
+  Comparison turned(PairingRole::kInviter, sites.line.number, compared.west.ends(),
+                    compared.west.hash(), kNow);
+  turned.Enter(compared.west.Shown(), kNow);
+  const PendingPair same_role =
+      BeginPaired(turned, IdentityOf("west"), CertificateOf("west/steward"), "west:7400", kNow + 2);
+  EXPECT_EQ(CodeOf([&] { FinishPaired(north, same_role.own_statement, kNow + 3); }),
+            ErrorCode::kUntrusted);
   // Of another invitation.
   sites.NewLine();
   Compared again = CompareHonestly(sites, 9);

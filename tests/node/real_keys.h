@@ -7,6 +7,7 @@
 
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/message/bodies.h"
 #include "node/service/key_trust.h"
 #include "study/approval/approval.h"
 

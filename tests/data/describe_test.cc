@@ -134,7 +134,7 @@ TEST(DescribeTest, DraftsFactorsInOrderAndPointsOutRareLevels) {
   const std::string draft = DraftDictionary(Profile(text));
   EXPECT_THAT(draft, HasSubstr("type = \"ordered\"\nlevels = [\"none\", \"mild\", \"severe\"]"));
   EXPECT_THAT(draft, HasSubstr("levels = [\"f\", \"m\", \"x\"]"));
-  EXPECT_THAT(draft, HasSubstr("the level \"x\" stands in 1 rows"));
+  EXPECT_THAT(draft, HasSubstr("the level \"x\" stands in 1 row"));
   EXPECT_THAT(draft, Not(HasSubstr("the level \"m\"")));
 }
 

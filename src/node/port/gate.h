@@ -12,11 +12,11 @@
 
 #include <array>
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <vector>
 
 #include "base/clock.h"
@@ -29,7 +29,10 @@ struct AddressKey {
   bool is_ipv6 = false;
   std::array<uint8_t, 8> bytes{};
 
-  auto operator<=>(const AddressKey&) const = default;
+  bool operator==(const AddressKey&) const = default;
+  bool operator<(const AddressKey& other) const {
+    return std::tie(is_ipv6, bytes) < std::tie(other.is_ipv6, other.bytes);
+  }
 };
 
 // Of another family: the key of no address.

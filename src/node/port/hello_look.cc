@@ -34,7 +34,7 @@ HelloLook::State HelloLook::Refuse() {
 }
 
 HelloLook::State HelloLook::Step() {
-  std::array<uint8_t, kMaxHelloBytes> bytes;
+  std::array<uint8_t, kMaxHelloBytes> bytes{};
   while (state_ == State::kWaiting) {
     const ssize_t seen = recv(fd_, bytes.data(), wanted_, MSG_PEEK | MSG_DONTWAIT);
     if (seen < 0 && errno == EINTR) continue;

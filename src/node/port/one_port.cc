@@ -105,6 +105,7 @@ struct OnePort::Impl {
 
   void Run();
   void Turn();
+  bool HasMail();
   bool TakeMail();
   void WaitForSockets();
   void AcceptAll();
@@ -162,6 +163,7 @@ void OnePort::Impl::Turn() {
   Close(gate.Expire(SteadyClock::now()), counts.expired);
   Report();
   WaitForSockets();
+  if (HasMail()) return;  // what was ordered before somebody came counts for him
   const size_t first_job = 2 + polled_connections.size();
   for (size_t i = 0; i < polled_connections.size(); ++i) {
     if (polled[2 + i].revents == 0) continue;
@@ -177,6 +179,11 @@ void OnePort::Impl::Turn() {
     }
   }
   if (polled[1].revents != 0) AcceptAll();
+}
+
+bool OnePort::Impl::HasMail() {
+  const std::lock_guard lock(mail->mutex);
+  return mail->stop || !mail->orders.empty() || !mail->left.empty();
 }
 
 // False once the port is to end.

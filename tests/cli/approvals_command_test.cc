@@ -212,9 +212,10 @@ TEST_F(ApprovalsCommandTest, OfAPrivateStudyTheTableIsChecked) {
   EXPECT_EQ(refused.exit_code, 7) << refused.out;
   EXPECT_THAT(
       refused.err,
-      AllOf(HasSubstr("2 contribute nothing; 1 cells moved to their bounds, 2 faulty in another way"),
-            HasSubstr("column 'x3': 1 cell outside the bounds (first at line 5)"),
-            HasSubstr("--accept-faults")));
+      AllOf(
+          HasSubstr("2 contribute nothing; 1 cells moved to their bounds, 2 faulty in another way"),
+          HasSubstr("column 'x3': 1 cell outside the bounds (first at line 5)"),
+          HasSubstr("--accept-faults")));
   EXPECT_FALSE(std::filesystem::exists(File()));
   const ProcessResult accepted = Partita(Approve({"--yes", "--accept-useless", "--accept-faults"}));
   EXPECT_EQ(accepted.exit_code, 0) << accepted.err;

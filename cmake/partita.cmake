@@ -88,7 +88,7 @@ function(partita_module name)
 endfunction()
 
 # The kinds of tests (see CONTRIBUTING.md). `tests_LABEL` builds the tests of one label.
-set(PARTITA_TEST_LABELS unit parsers net mpc protocol ledger study stat slow)
+set(PARTITA_TEST_LABELS unit ctime parsers net mpc protocol ledger study stat slow)
 # Those that run under a sanitizer; .ci/run names the same ones.
 set(PARTITA_ASAN_LABELS unit parsers net mpc protocol)
 set(PARTITA_TSAN_LABELS net mpc ledger)

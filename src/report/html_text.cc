@@ -21,6 +21,9 @@ std::string Attribute(std::string_view name, std::string_view text) {
   return " " + std::string(name) + "=\"" + Escape(text) + "\"";
 }
 
+// Cells with so much in them keep a width to read in on narrow screens.
+constexpr size_t kSentence = 40;
+
 std::string RenderRow(const HtmlTable& table, const HtmlTable::Row& row, std::string_view cell) {
   if (row.heading) {
     return "<tr><th class=\"group\" scope=\"rowgroup\" colspan=\"" +
@@ -30,7 +33,8 @@ std::string RenderRow(const HtmlTable& table, const HtmlTable::Row& row, std::st
   for (size_t i = 0; i < row.cells.size(); ++i) {
     const bool number =
         std::find(table.numbers.begin(), table.numbers.end(), i) != table.numbers.end();
-    out += Element(cell, row.cells[i], number ? "number" : "");
+    const bool words = !number && row.cells[i].size() > kSentence;
+    out += Element(cell, row.cells[i], number ? "number" : words ? "words" : "");
   }
   return out + "</tr>\n";
 }

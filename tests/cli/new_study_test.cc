@@ -194,6 +194,17 @@ TEST_F(NewStudyTest, IsTheCommentedOneOfAMixture) {
   EXPECT_EQ(PlanOf(Text()), PlanOf(commented));
 }
 
+TEST_F(NewStudyTest, TablesOfMarginalsMayOpenAlone) {
+  Dictionary(
+      "[[variable]]\nname = \"g\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n"
+      "[[variable]]\nname = \"h\"\ntype = \"factor\"\nlevels = [\"c\", \"d\"]\n");
+  options_.method = "marginals";
+  options_.rows = {"200"};
+  options_.said = {{"privacy.epsilon", "3"}, {"privacy.delta", "1e-5"}};
+  EXPECT_EQ(Text().find("synthetic_rows"), std::string::npos);
+  EXPECT_NO_THROW(methods::ParseStudyFile(Text(), "s"));
+}
+
 TEST_F(NewStudyTest, TheEngineFollowsFromTheParties) {
   Dictionary(Numbers(1, 2));
   options_.bounds = {"x1,x2=0..10"};
@@ -317,6 +328,27 @@ TEST_F(NewStudyTest, ASurvivalTimeIsNamedByItsColumns) {
   const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
   ASSERT_EQ(schema.columns.size(), 2u);
   EXPECT_EQ(schema.columns[0].name, "death");
+}
+
+// What `init` and `data describe` draft: the two columns are variables of their own.
+TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
+  Dictionary(
+      "[[variable]]\nname = \"days\"\ntype = \"integer\"\n"
+      "[[variable]]\nname = \"died\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
+      "[[variable]]\nname = \"arm\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n");
+  options_.method = "survival";
+  options_.min_rows = "500";
+  options_.said = {{"formula", "Surv( days , died ) ~ arm"}, {"report", "[10, 50]"}};
+  ExpectRefused("missing: --bounds days=LOWER..UPPER");
+  options_.bounds = {"days=0..100"};
+  const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
+  ASSERT_EQ(schema.columns.size(), 2u);
+  EXPECT_EQ(schema.columns[0].name, "days");
+  EXPECT_EQ(schema.columns[0].type, data::ColumnType::kSurvival);
+  EXPECT_EQ(schema.columns[0].time_column, "days");
+  EXPECT_EQ(schema.columns[0].event_column, "died");
+  options_.said["formula"] = "Surv(days, deceased) ~ arm";
+  ExpectRefused("no survival variable of the dictionary");
 }
 
 TEST_F(NewStudyTest, EverythingThatIsMissingIsNamed) {

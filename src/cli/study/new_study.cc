@@ -7,6 +7,7 @@
 #include <charconv>
 #include <filesystem>
 #include <iterator>
+#include <regex>
 #include <set>
 #include <utility>
 
@@ -329,6 +330,29 @@ void AskBoundsAndLevels(DictionaryDraft& dictionary, Interview& interview) {
   }
 }
 
+// Drafted dictionaries have the two columns of a survival time as variables of their own: where the
+// analysis says Surv(TIME, EVENT) of two such, they become one of the name and the bounds of TIME.
+void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
+                       std::vector<ShortParty>& parties) {
+  static const std::regex kSurv(R"(\bSurv\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\))");
+  std::smatch match;
+  const std::string formula = study::SaidOr(said, "formula", "");
+  if (!std::regex_search(formula, match, kSurv)) return;
+  const std::string time = match[1], event = match[2];
+  const auto find = [&](const std::string& name) {
+    return std::find_if(dictionary.variables.begin(), dictionary.variables.end(),
+                        [&](const DraftVariable& variable) { return variable.name == name; });
+  };
+  const auto times = find(time);
+  if (times == dictionary.variables.end() || find(event) == dictionary.variables.end()) return;
+  times->type = "survival";
+  times->values["time"] = study::TomlText(time);
+  times->values["event"] = study::TomlText(event);
+  std::erase_if(dictionary.variables,
+                [&](const DraftVariable& variable) { return variable.name == event; });
+  for (ShortParty& party : parties) std::erase(party.columns, event);
+}
+
 // ------------------------------------------------------------------------------------------- rows
 
 void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
@@ -459,6 +483,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   const study::AnalysisStart start = method.start(said);
   study.dictionary =
       JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &said, study.parties);
+  JoinSurvivalTimes(said, study.dictionary, study.parties);
   TakeBoundsAndLevels(options, study.dictionary);
   if (!start.uses_all) KeepNamed(said, study.dictionary, study.parties);
   AskBoundsAndLevels(study.dictionary, interview);

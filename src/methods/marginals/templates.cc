@@ -89,7 +89,8 @@ against = "parties"                # also against each of the parties; or "outsi
 study::AnalysisStart Start(const study::Said& said) {
   using study::SaidAs;
   study::AnalysisStart start;
-  start.keys = {{"synthetic_rows", "rows of a synthetic table", {}, SaidAs::kValue},
+  start.keys = {{"synthetic_rows", "rows of a synthetic table; without, the tables open alone", "",
+                 SaidAs::kValue},
                 {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
   start.missing = "complete";
   start.complete_means = "such cells are a level of their own";

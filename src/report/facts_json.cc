@@ -94,7 +94,7 @@ Json RowsJson(const RowFacts& rows) {
   };
   return {{"scope", rows.scope},
           {"observed", rows.observed},
-          {"used", rows.used},
+          {"used", rows.used ? Json(*rows.used) : Json()},
           {"excluded", ListJson(rows.excluded, exclusion)}};
 }
 
@@ -102,7 +102,9 @@ RowFacts ReadRows(const Json& json) {
   const auto exclusion = [](const Json& item) -> ExclusionFacts {
     return {item.at("reason"), item.at("count")};
   };
-  return {json.at("scope"), json.at("observed"), json.at("used"),
+  const Json& used = json.at("used");
+  return {json.at("scope"), json.at("observed"),
+          used.is_null() ? std::optional<uint64_t>() : used.get<uint64_t>(),
           ReadList<ExclusionFacts>(json.at("excluded"), exclusion)};
 }
 

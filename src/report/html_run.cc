@@ -78,8 +78,8 @@ std::string RowsTable(const RunFacts& facts) {
   const std::set<std::string> hidden = HiddenReasons(facts);
   HtmlTable table{"Rows", {"Of", "Observed", "Used", "Excluded, and why"}, {1, 2}, {}, ""};
   for (const RowFacts& rows : facts.rows) {
-    const bool known = rows.observed > 0 || rows.used == 0;
-    bool hides = rows.used > 0 && rows.used < facts.min_cell;
+    const bool known = rows.observed > 0 || rows.used == 0U;
+    bool hides = rows.used.value_or(0) > 0 && *rows.used < facts.min_cell;
     std::string why;
     for (const ExclusionFacts& excluded : rows.excluded) {
       const bool small = excluded.count > 0 && excluded.count < facts.min_cell;
@@ -95,7 +95,9 @@ std::string RowsTable(const RunFacts& facts) {
          : hides ? "not shown"
                  : Escape(SuppressedCount(rows.observed, facts.min_cell)),
          // A declared count, which stands in the plan, less this one would be the small count.
-         hides ? "not shown" : Escape(SuppressedCount(rows.used, facts.min_cell)),
+         hides        ? "not shown"
+         : !rows.used ? "not known here"
+                      : Escape(SuppressedCount(*rows.used, facts.min_cell)),
          !why.empty() ? why
          : known      ? "none"
                       : ""});

@@ -81,7 +81,7 @@ void AddRows(const run::PartyOutcome& outcome, report::RunFacts& facts) {
     report::RowFacts rows;
     rows.scope = outcome.party;
     rows.observed = own.observed;
-    rows.used = own.observed - own.not_in_population - own.incomplete;
+    if (!own.match_is_hidden) rows.used = own.observed - own.not_in_population - own.incomplete;
     if (own.not_in_population > 0)
       rows.excluded.push_back({"not in the population", own.not_in_population});
     if (own.incomplete > 0) rows.excluded.push_back({"a missing value", own.incomplete});

@@ -142,7 +142,7 @@ void AddMatchShow(CLI::App& match, Invocation& invocation) {
                    const run::MatchedRows matched = run::LoadMatchedRows(options->file);
                    if (!options->rows.empty()) {
                      WriteOutput(invocation.output, options->rows, RowsCsv(matched), kRowsMode,
-                                 "the rows that match");
+                                 matched.hidden() ? "the positions of the rows" : "the rows that match");
                    }
                    PrintResult(invocation.output, ShownText(matched),
                                MatchedJson(matched, options->file).dump());

@@ -59,6 +59,7 @@ struct OwnRows {
   // Of a study that promises privacy: rows that are there and contribute nothing; of no other
   // reason.
   uint64_t neutral = 0;
+  bool match_is_hidden = false;  // which of them take part, and how many, is not known here
 };
 
 // What one process keeps of the agreement before the protocol.

@@ -171,6 +171,7 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
       throw Error(ErrorCode::kBadData, path.string() + " has no row with a key",
                   "nothing of it takes part: look at partita match check");
     order = AmongThemselves(matched.rows, matched.table_rows);
+    local.rows.match_is_hidden = matched.hidden();
     local.matched = std::move(matched.rows);
   }
   local.seconds_read = SecondsSince(start);

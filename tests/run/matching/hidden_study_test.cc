@@ -186,6 +186,7 @@ class HiddenStudyTest : public ::testing::Test {
     const std::filesystem::path table = group_->Table(0);
     const LocalData local = LoadLocalData(*study, 1, table, crypto::RandomKey(random), progress);
     EXPECT_EQ(local.rows.observed, 60U);
+    EXPECT_EQ(local.rows.match_is_hidden, rows.find("\"hidden\"") != std::string::npos);
     RowSets sets(RowSetsPath(table), random);
     sets.Require(*study, 1, local, table);
     if (record) sets.Record();

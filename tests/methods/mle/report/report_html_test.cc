@@ -224,6 +224,15 @@ TEST(ReportHtmlTest, SuppressesSmallCountsAndWhatGivesThemAway) {
   EXPECT_THAT(Html({small}, facts), HasSubstr("<dd>fewer than 10</dd>"));
 }
 
+// Of a hidden match: how many of the own rows are in the join nobody knows.
+TEST(ReportHtmlTest, RowsUsedMayBeUnknown) {
+  RunFacts facts = FullFacts();
+  facts.rows = {{"north", 60, std::nullopt, {}}};
+  EXPECT_THAT(Html({SmallResult()}, facts), AllOf(HasSubstr(">60<"), HasSubstr("not known here")));
+  facts.rows[0].used = 60;
+  EXPECT_THAT(Html({SmallResult()}, facts), Not(HasSubstr("not known here")));
+}
+
 TEST(ReportHtmlTest, IsReadableWithoutScripts) {
   const std::string html = Html(ThreeAnalyses());
   EXPECT_THAT(html, HasSubstr("<noscript>"));

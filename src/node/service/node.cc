@@ -23,7 +23,7 @@ bool IsCommand(const Event& event) {
 
 }  // namespace
 
-Node::Node(const Parts& parts) : parts_(parts) {
+Node::Node(const Parts& parts) : parts_(parts), certain_(parts.steady) {
   Opening opening = parts_.store.Open();
   incarnation_ = opening.incarnation;
   next_number_ = opening.next_number;
@@ -71,14 +71,11 @@ Load Node::LoadBeside(const Study& study, int64_t now) const {
   return load;
 }
 
-Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) const {
-  return {now,
-          parts_.self,
-          parts_.trust,
-          parts_.random,
-          mail,
-          parts_.limits,
-          study == nullptr ? Load{} : LoadBeside(*study, now),
+Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) {
+  return {now,           certain_.At(now),
+          parts_.self,   parts_.trust,
+          parts_.random, mail,
+          parts_.limits, study == nullptr ? Load{} : LoadBeside(*study, now),
           stopped_};
 }
 
@@ -296,12 +293,13 @@ std::optional<int64_t> Node::NextWake() const {
 }
 
 std::vector<OutboxEntry> Node::Due(int64_t now) {
+  const int64_t certain = certain_.At(now);
   Change change;
   std::vector<OutboxEntry> due;
   for (auto& [number, sending] : outbox_) {
     // The clock may have been set back.
     sending.next = std::min(sending.next, now + kLastRetrySeconds);
-    if (sending.entry.until <= now) {
+    if (sending.entry.until <= certain) {
       change.gone.push_back(number);
     } else if (sending.next <= now) {
       due.push_back(sending.entry);

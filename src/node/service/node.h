@@ -12,6 +12,7 @@
 // Not thread-safe: one thread, or the holder's lock.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "crypto/random.h"
+#include "node/service/certain_time.h"
 #include "node/store/store.h"
 #include "node/study/step.h"
 #include "node/study/trust.h"
@@ -57,6 +59,8 @@ class Node {
     crypto::RandomSource& random;
     Jobs& jobs;
     Limits limits = {};
+    // Of CertainTime: a test's.
+    std::function<int64_t()> steady = {};
   };
 
   // Reads the store. Nothing is sent or started before Restart.
@@ -111,7 +115,7 @@ class Node {
   };
 
   Load LoadBeside(const Study& study, int64_t now) const;
-  Context MakeContext(const Study* study, Mail& mail, int64_t now) const;
+  Context MakeContext(const Study* study, Mail& mail, int64_t now);
   // Applies, writes and starts.
   Step Move(Study study, const Event& event, int64_t now, std::optional<ReceivedMessage> received);
   void Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
@@ -125,6 +129,7 @@ class Node {
   void Commit(const Change& change);
 
   Parts parts_;
+  CertainTime certain_;
   Incarnation incarnation_{};
   uint64_t next_number_ = 1;
   bool stopped_ = false;

@@ -30,12 +30,7 @@ struct RosterScene : Scene {
     world.site(1).disk.studies[id] = EncodeStudy(study);
     world.site(1).disk.received.clear();
     world.site(1).disk.numbers.clear();
-    world.site(1).node = std::make_unique<Node>(Node::Parts{"south",
-                                                            *world.site(1).store,
-                                                            *world.site(1).trust,
-                                                            *world.site(1).random,
-                                                            world.site(1),
-                                                            {}});
+    world.site(1).node = std::make_unique<Node>(world.PartsOf(world.site(1)));
   }
   // West's offer with something else in it, signed by `signer`.
   void ChangeOfferOfWest(const std::function<void(Offer&)>& change,
@@ -443,8 +438,7 @@ TEST(Attack, ANodeThatWasSetBackUsesItsNumbersTwice) {
   north.disk = old;
   scene.world.now += 1000;
   north.store = std::make_unique<MemoryStore>(north.disk, [] {});
-  north.node = std::make_unique<Node>(
-      Node::Parts{"north", *north.store, *north.trust, *north.random, north, {}});
+  north.node = std::make_unique<Node>(scene.world.PartsOf(north));
   north.node->Propose("another study", scene.world.now + World::kLife, scene.world.now);
   const size_t before = scene.world.node(1).open().size();
   scene.world.RunUntilQuiet(scene.world.now + 100);

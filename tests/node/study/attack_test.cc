@@ -270,6 +270,25 @@ TEST(Attack, AStartWithANumberThatIsNotTheNextOne) {
   EXPECT_THAT(scene.LastRefusal(1), HasSubstr("another party than the proposer"));
 }
 
+TEST(Attack, AStartOfWhatWasNotApprovedHereOrEndedLongAgo) {
+  Scene scene({}, false);
+  scene.RunTo(1, Phase::kSettled);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  scene.world.Command(1, scene.id, OwnRejection{RejectionText("south", "no")});
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  const Study rejected = scene.At(1);
+  ASSERT_EQ(rejected.phase, Phase::kRejected);
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  ExpectUnmoved(rejected, scene.At(1));
+  AgreedScene old;
+  old.world.RunUntilQuiet(World::kBegin + World::kLife + 10);
+  const Study expired = old.At(1);
+  ASSERT_EQ(expired.phase, Phase::kExpired);
+  old.world.now += 2 * kClosingSeconds;
+  EXPECT_EQ(old.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  ExpectUnmoved(expired, old.At(1));
+}
+
 TEST(Attack, TwoStartsOfOneAttempt) {
   AgreedScene scene;
   EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);

@@ -46,6 +46,24 @@ TEST(Silence, AStopThatDiesIsAskedAgain) {
   for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(IsEnd(scene.At(i).phase)) << i;
 }
 
+TEST(Silence, ARunThatComesUpAfterItsWithdrawalIsStopped) {
+  AgreedScene scene;
+  std::vector<JobRequest> jobs;
+  scene.world.job_dies = [&](const std::string& site, const JobRequest& job) {
+    if (site == "south") jobs.push_back(job);
+    return site == "south";
+  };
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  scene.world.Command(1, scene.id, OwnWithdrawal{.by_steward = true, .reason = "consent is gone"});
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  // The stop found no process yet.
+  EXPECT_EQ(jobs, (std::vector<JobRequest>{{JobKind::kRun, 1}, {JobKind::kStop, 1}}));
+  jobs.clear();
+  scene.world.node(1).Report(scene.id, JobUp{1}, scene.world.now);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  EXPECT_EQ(jobs, (std::vector<JobRequest>{{JobKind::kStop, 1}}));
+}
+
 TEST(Silence, ACheckThatOutlivesItsStudyLeavesNoKey) {
   World world({});
   std::vector<JobRequest> jobs;

@@ -35,6 +35,7 @@ void TryBodies(ByteView bytes) {
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeEnded(b)); });
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeWithdraw(b)); });
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeNotUnderstood(b)); });
+  Try(bytes, kFault, [](ByteView b) { return Encode(DecodeRelay(b)); });
 }
 
 }  // namespace

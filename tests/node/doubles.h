@@ -31,7 +31,8 @@ struct Disk {
   std::map<uint64_t, OutboxEntry> outbox;
   std::map<Digest, ReceivedMessage> received;
   std::map<std::tuple<std::string, Incarnation, uint64_t>, Digest> numbers;
-  std::map<Digest, Bytes> bodies;
+  std::map<Digest, std::pair<StudyId, Bytes>> bodies;
+  std::map<std::pair<std::string, int64_t>, uint64_t> taken;
 };
 
 class MemoryStore : public Store {
@@ -55,7 +56,12 @@ class MemoryStore : public Store {
   void Commit(const Change& change) override {
     around_();
     if (change.study) disk_.studies[change.study->id] = EncodeStudy(*change.study);
-    for (const Bytes& body : change.bodies) disk_.bodies[crypto::Sha256Of(body)] = body;
+    for (const Bytes& body : change.bodies)
+      disk_.bodies[crypto::Sha256Of(body)] = {change.study.value().id, body};
+    if (change.study && !IsOpen(*change.study)) {
+      std::erase_if(disk_.bodies,
+                    [&](const auto& body) { return body.second.first == change.study->id; });
+    }
     for (const OutboxEntry& entry : change.send) {
       if (!disk_.outbox.emplace(entry.number, entry).second)
         throw Error(ErrorCode::kInternal, "a number was used twice");
@@ -68,6 +74,7 @@ class MemoryStore : public Store {
               .emplace(std::tuple(message.from, message.incarnation, message.number), message.name)
               .second;
       if (!fresh) throw Error(ErrorCode::kInternal, "a message was taken twice");
+      disk_.taken[{message.from, message.day}] += message.bytes;
     }
     for (const uint64_t number : change.gone) disk_.outbox.erase(number);
     if (change.next_number) disk_.next_number = *change.next_number;
@@ -89,7 +96,11 @@ class MemoryStore : public Store {
   std::optional<Bytes> FindBody(const Digest& digest) override {
     const auto found = disk_.bodies.find(digest);
     if (found == disk_.bodies.end()) return std::nullopt;
-    return found->second;
+    return found->second.second;
+  }
+  uint64_t BytesTaken(const std::string& from, int64_t day) override {
+    const auto found = disk_.taken.find({from, day});
+    return found == disk_.taken.end() ? 0 : found->second;
   }
 
  private:

@@ -76,6 +76,7 @@ class World {
     std::unique_ptr<CountedRandom> random;
     std::unique_ptr<MemoryStore> store;
     std::unique_ptr<Node> node;  // null while it is down
+    int64_t ahead = 0;           // of its clock
     std::map<StudyId, Folder> folders;
 
     void Start(const JobRequest& request, const Study& study) override {
@@ -113,6 +114,12 @@ class World {
 
   Site& site(size_t i) { return sites_.at(i); }
   Node& node(size_t i) { return *sites_.at(i).node; }
+  int64_t Clock(const Site& s) const { return now + s.ahead; }
+  int64_t Clock(size_t i) const { return Clock(sites_.at(i)); }
+  // The time that only goes on is the world's.
+  Node::Parts PartsOf(Site& s) {
+    return {s.name, *s.store, *s.trust, *s.random, s, {}, [this] { return now; }};
+  }
 
   StudyId Propose(size_t i, const std::string& text = "study") {
     StudyId id{};
@@ -120,7 +127,7 @@ class World {
     for (int tries = 0; tries < 3; ++tries) {
       bool done = false;
       Run(sites_[i], [&] {
-        id = sites_[i].node->Propose(text, now + kLife, now);
+        id = sites_[i].node->Propose(text, now + kLife, Clock(i));
         done = true;
       });
       if (done) return id;
@@ -142,8 +149,9 @@ class World {
       if (!actions_.empty()) consider(actions_.begin()->first);
       for (Site& s : sites_) {
         if (s.node == nullptr) continue;
-        consider(s.node->NextWake());
-        consider(s.node->NextDelivery());
+        for (const auto& at : {s.node->NextWake(), s.node->NextDelivery()}) {
+          if (at.has_value()) consider(*at - s.ahead);
+        }
       }
       if (!next.has_value()) return;
       const int64_t then = std::max(now + 1, *next);
@@ -177,7 +185,7 @@ class World {
   void Command(size_t i, const StudyId& id, const Event& event) {
     Run(sites_[i], [&] {
       try {
-        sites_[i].node->Command(id, event, now);
+        sites_[i].node->Command(id, event, Clock(i));
       } catch (const Error& error) {
         if (error.code() != ErrorCode::kRefused && error.code() != ErrorCode::kUsage) throw;
         ++refused_commands;
@@ -216,8 +224,8 @@ class World {
   void Boot(Site& s) {
     if (s.node != nullptr) return;
     s.store = std::make_unique<MemoryStore>(s.disk, [this, &s] { Point(s); });
-    s.node = std::make_unique<Node>(Node::Parts{s.name, *s.store, *s.trust, *s.random, s, {}});
-    Run(s, [&] { s.node->Restart(now); });
+    s.node = std::make_unique<Node>(PartsOf(s));
+    Run(s, [&] { s.node->Restart(Clock(s)); });
   }
 
   // A point inside a call of the node.
@@ -254,9 +262,11 @@ class World {
     for (Site& s : sites_) {
       Run(s, [&] {
         const std::optional<int64_t> wake = s.node->NextWake();
-        if (wake.has_value() && *wake <= now) {
-          s.node->Tick(now);
-          acted = true;
+        if (wake.has_value() && *wake <= Clock(s)) {
+          // One that is due by a clock in doubt changes nothing.
+          const size_t before = points + actions_.size();
+          s.node->Tick(Clock(s));
+          acted = acted || points + actions_.size() != before;
         }
       });
       if (approves) Approve(s);
@@ -282,7 +292,7 @@ class World {
 
   bool Deliver(Site& sender) {
     std::vector<OutboxEntry> due;
-    Run(sender, [&] { due = sender.node->Due(now); });
+    Run(sender, [&] { due = sender.node->Due(Clock(sender)); });
     if (options_.reorder) {
       for (size_t i = due.size(); i > 1; --i) std::swap(due[i - 1], due[chance_.Below(i)]);
     }
@@ -300,12 +310,12 @@ class World {
       const int copies = chance_.Below(100) < options_.doubled_percent ? 2 : 1;
       for (int copy = 0; copy < copies && !lost; ++copy) {
         Run(receiver, [&] {
-          receipt = receiver.node->Receive(entry.message, now);
+          receipt = receiver.node->Receive(entry.message, Clock(receiver));
           if (receipt == Receipt::kNeedsBody && sender.node != nullptr) {
             const SignedMessage message = DecodeMessage(entry.message);
             const Digest digest = message.message.fetched->digest;
             receiver.node->TakeBody(digest, sender.node->FindBody(digest).value());
-            receipt = receiver.node->Receive(entry.message, now);
+            receipt = receiver.node->Receive(entry.message, Clock(receiver));
           }
         });
         if (receiver.node == nullptr) receipt.reset();
@@ -316,7 +326,7 @@ class World {
         receipt.reset();
       if (fated && fate->second == Fate::kTwice) {
         After(7200, [this, &receiver, bytes = entry.message] {
-          Run(receiver, [&] { receiver.node->Receive(bytes, now); });
+          Run(receiver, [&] { receiver.node->Receive(bytes, Clock(receiver)); });
         });
       }
       PointOutside(sender);
@@ -324,7 +334,7 @@ class World {
         if (receipt == Receipt::kTaken) {
           sender.node->Delivered(entry.number);
         } else {
-          sender.node->Failed(entry.number, now);
+          sender.node->Failed(entry.number, Clock(sender));
         }
       });
     }
@@ -343,7 +353,7 @@ class World {
     return ended;
   }
   void Report(Site& s, const StudyId& id, const Event& event) {
-    Run(s, [&] { s.node->Report(id, event, now); });
+    Run(s, [&] { s.node->Report(id, event, Clock(s)); });
   }
   // The first word about an attempt is kept in the folder, then said.
   Ended Say(Site& s, const StudyId& id, uint32_t attempt, Outcome outcome, bool result) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxRosterText = 64 << 10;
 constexpr size_t kMaxPhase = 64;
+constexpr size_t kMaxRelayed = 8 << 10;  // words of an end are much shorter
 
 [[noreturn]] void BodyFault(const std::string& what) {
   throw Error(ErrorCode::kPeerFault, "the body of a message of another node " + what,
@@ -284,6 +285,16 @@ NotUnderstood DecodeNotUnderstood(ByteView bytes) {
     body.kind = reader.U16();
     return body;
   });
+}
+
+Bytes Encode(const Relay& body) {
+  ByteWriter writer;
+  writer.Blob(body.message);
+  return writer.Take();
+}
+
+Relay DecodeRelay(ByteView bytes) {
+  return ReadWhole(bytes, [](ByteReader& reader) { return Relay{reader.Blob(kMaxRelayed)}; });
 }
 
 }  // namespace partita::node

@@ -144,6 +144,13 @@ struct NotUnderstood {
   bool operator==(const NotUnderstood&) const = default;
 };
 
+// A message of a third party, byte for byte: it shows by itself who wrote it.
+struct Relay {
+  Bytes message;
+
+  bool operator==(const Relay&) const = default;
+};
+
 Bytes Encode(const Proposal& body);
 Bytes Encode(const Offer& body);
 Bytes Encode(const RosterFile& body);
@@ -156,6 +163,7 @@ Bytes Encode(const Progress& body);
 Bytes Encode(const Ended& body);
 Bytes Encode(const Withdraw& body);
 Bytes Encode(const NotUnderstood& body);
+Bytes Encode(const Relay& body);
 
 Proposal DecodeProposal(ByteView bytes);
 Offer DecodeOffer(ByteView bytes);
@@ -169,6 +177,7 @@ Progress DecodeProgress(ByteView bytes);
 Ended DecodeEnded(ByteView bytes);
 Withdraw DecodeWithdraw(ByteView bytes);
 NotUnderstood DecodeNotUnderstood(ByteView bytes);
+Relay DecodeRelay(ByteView bytes);
 
 // Whether `text` may stand where a message has a line for people.
 bool IsPublicLine(std::string_view text, size_t max_bytes);

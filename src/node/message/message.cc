@@ -115,6 +115,8 @@ std::string KindName(Kind kind) {
       return "withdraw";
     case Kind::kNotUnderstood:
       return "not-understood";
+    case Kind::kRelay:
+      return "relay";
   }
   return "unknown";
 }

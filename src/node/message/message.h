@@ -55,6 +55,7 @@ enum class Kind : uint16_t {
   kEnded = 11,
   kWithdraw = 12,
   kNotUnderstood = 13,
+  kRelay = 19,
 };
 
 // "slot?", "start", ...; "unknown" for a number that is not of the list.

@@ -21,9 +21,15 @@ bool IsCommand(const Event& event) {
   return HoldsAny<OwnApproval, OwnRejection, OwnWithdrawal, Retry>(event);
 }
 
+// Kept for years, and taken once. The others are of use for a minute, and do no harm again.
+bool IsEvidence(Kind kind) {
+  return kind != Kind::kAskSlot && kind != Kind::kSlot && kind != Kind::kBusy &&
+         kind != Kind::kProgress && kind != Kind::kRelay;
+}
+
 }  // namespace
 
-Node::Node(const Parts& parts) : parts_(parts) {
+Node::Node(const Parts& parts) : parts_(parts), certain_(parts.steady) {
   Opening opening = parts_.store.Open();
   incarnation_ = opening.incarnation;
   next_number_ = opening.next_number;
@@ -71,19 +77,16 @@ Load Node::LoadBeside(const Study& study, int64_t now) const {
   return load;
 }
 
-Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) const {
-  return {now,
-          parts_.self,
-          parts_.trust,
-          parts_.random,
-          mail,
-          parts_.limits,
-          study == nullptr ? Load{} : LoadBeside(*study, now),
+Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) {
+  return {now,           certain_.At(now),
+          parts_.self,   parts_.trust,
+          parts_.random, mail,
+          parts_.limits, study == nullptr ? Load{} : LoadBeside(*study, now),
           stopped_};
 }
 
 void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
-                 const std::vector<JobRequest>& jobs, int64_t now) {
+                 const std::vector<JobRequest>& jobs, int64_t now, const Bytes& fetched) {
   if (DecodeStudy(EncodeStudy(study)) != study)
     throw Error(ErrorCode::kInternal, "the state of a study would not be read back as it is");
   Change change;
@@ -93,6 +96,7 @@ void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMes
     change.send.push_back({letter.number, letter.to, study.id, letter.until, letter.message});
     if (letter.body.has_value()) change.bodies.push_back(*letter.body);
   }
+  if (!fetched.empty()) change.bodies.push_back(fetched);
   if (mail.next_number() != next_number_) change.next_number = mail.next_number();
   Commit(change);
   // From here on it is durable.
@@ -110,7 +114,7 @@ void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMes
 }
 
 Step Node::Move(Study study, const Event& event, int64_t now,
-                std::optional<ReceivedMessage> received) {
+                std::optional<ReceivedMessage> received, const Bytes& fetched) {
   RequireSound();
   Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
   Context context = MakeContext(&study, mail, now);
@@ -118,7 +122,7 @@ Step Node::Move(Study study, const Event& event, int64_t now,
   Step step = Apply(event, study, context);
   if (step.answer != Answer::kDone) return step;
   if (received.has_value() || !mail.letters().empty() || !(study == before)) {
-    Write(study, mail, std::move(received), step.jobs, now);
+    Write(study, mail, std::move(received), step.jobs, now, fetched);
   } else {
     for (const JobRequest& job : step.jobs) parts_.jobs.Start(job, study);
   }
@@ -156,30 +160,48 @@ Receipt Node::Receive(ByteView bytes, int64_t now) {
 
 Receipt Node::ReceiveChecked(const SignedMessage& message, ByteView bytes, int64_t now) {
   const Message& fields = message.message;
-  ReceivedMessage received{MessageName(message), fields.from,  fields.incarnation,
-                           fields.number,        fields.study, Bytes(bytes.begin(), bytes.end())};
-  if (parts_.store.HasReceived(received.name)) return Receipt::kTaken;
-  if (parts_.store.FindNumber(fields.from, fields.incarnation, fields.number).has_value())
-    return Refuse("party " + fields.from + " used a number twice: it was set back, or lies");
-  if (fields.version != kMessageVersion || !IsKnown(fields.kind)) {
-    SayNotUnderstood(message, std::move(received), now);
+  const bool understood = fields.version == kMessageVersion && IsKnown(fields.kind);
+  std::optional<ReceivedMessage> received;
+  if (!understood || IsEvidence(fields.kind)) {
+    received =
+        ReceivedMessage{MessageName(message), fields.from,  fields.incarnation,
+                        fields.number,        fields.study, Bytes(bytes.begin(), bytes.end()),
+                        now / 86'400,         bytes.size()};
+    if (parts_.store.HasReceived(received->name)) return Receipt::kTaken;
+    if (parts_.store.FindNumber(fields.from, fields.incarnation, fields.number).has_value())
+      return Refuse("party " + fields.from + " used a number twice: it was set back, or lies");
+    if (understood && fields.fetched.has_value()) received->bytes += fields.fetched->size;
+    if (parts_.store.BytesTaken(fields.from, received->day) + received->bytes > kMaxBytesPerPeerDay)
+      return Receipt::kLater;
+  }
+  if (!understood) {
+    SayNotUnderstood(message, std::move(*received), now);
     return Receipt::kTaken;
   }
-  Bytes body = fields.body;
-  if (fields.fetched.has_value()) {
-    std::optional<Bytes> found = parts_.store.FindBody(fields.fetched->digest);
-    if (!found.has_value()) return Receipt::kNeedsBody;
-    if (found->size() != fields.fetched->size) return Refuse("a body of another size than said");
-    body = std::move(*found);
-  }
+  if (!fields.fetched.has_value()) return TakeChecked(message, std::move(received), {}, now);
+  if (fields.kind != Kind::kProposal && fields.kind != Kind::kRoster)
+    return Refuse("a message that has to be fetched, of a kind that is short");
+  Wanted& wanted = wanted_[fields.from];
+  if (wanted.body != *fields.fetched) wanted = {*fields.fetched, std::nullopt};
+  if (!wanted.bytes.has_value()) return Receipt::kNeedsBody;
+  auto entry = wanted_.extract(fields.from);
+  const Receipt receipt = TakeChecked(message, std::move(received), *entry.mapped().bytes, now);
+  if (receipt == Receipt::kLater) wanted_.insert(std::move(entry));
+  return receipt;
+}
+
+Receipt Node::TakeChecked(const SignedMessage& message, std::optional<ReceivedMessage> received,
+                          const Bytes& fetched, int64_t now) {
+  const Message& fields = message.message;
+  const Bytes& body = fields.fetched.has_value() ? fetched : fields.body;
   if (set_apart_.contains(fields.study)) return Receipt::kLater;
   std::optional<Study> study = Find(fields.study);
   if (!study.has_value()) {
     if (fields.kind != Kind::kProposal) return Receipt::kLater;
-    return TakeNewStudy(message, body, std::move(received), now);
+    return TakeNewStudy(message, body, std::move(received.value()), now);
   }
   const Step step =
-      Move(std::move(*study), Received{message, std::move(body)}, now, std::move(received));
+      Move(std::move(*study), Received{message, body}, now, std::move(received), fetched);
   if (step.answer == Answer::kRefused) return Refuse(step.refusal);
   return step.answer == Answer::kDone ? Receipt::kTaken : Receipt::kLater;
 }
@@ -195,7 +217,9 @@ Receipt Node::TakeNewStudy(const SignedMessage& message, ByteView body, Received
   Step step;
   const std::optional<Study> study = TakeProposal(message, body, context, step);
   if (!study.has_value()) return Refuse(step.refusal);
-  Write(*study, mail, std::move(received), step.jobs, now);
+  const Bytes fetched =
+      message.message.fetched.has_value() ? Bytes(body.begin(), body.end()) : Bytes();
+  Write(*study, mail, std::move(received), step.jobs, now, fetched);
   return Receipt::kTaken;
 }
 
@@ -220,14 +244,18 @@ void Node::SayNotUnderstood(const SignedMessage& message, ReceivedMessage receiv
 }
 
 void Node::TakeBody(const Digest& asked, const Bytes& body) {
-  if (body.size() <= kMaxInlineBytes || body.size() > kMaxBodyBytes ||
-      crypto::Sha256Of(body) != asked) {
-    throw Error(ErrorCode::kPeerFault, "a fetched body is not the one that was asked for",
+  const BodyDigest found{crypto::Sha256Of(body), body.size()};
+  bool wanted_by_any = false;
+  for (auto& entry : wanted_) {
+    Wanted& wanted = entry.second;
+    if (found.digest != asked || wanted.body != found) continue;
+    wanted.bytes = body;
+    wanted_by_any = true;
+  }
+  if (!wanted_by_any) {
+    throw Error(ErrorCode::kPeerFault, "a fetched body is not one that was asked for",
                 "Install the same release of Partita at every node.");
   }
-  Change change;
-  change.bodies.push_back(body);
-  Commit(change);
 }
 
 void Node::Report(const StudyId& id, const Event& event, int64_t now) {
@@ -296,12 +324,13 @@ std::optional<int64_t> Node::NextWake() const {
 }
 
 std::vector<OutboxEntry> Node::Due(int64_t now) {
+  const int64_t certain = certain_.At(now);
   Change change;
   std::vector<OutboxEntry> due;
   for (auto& [number, sending] : outbox_) {
     // The clock may have been set back.
     sending.next = std::min(sending.next, now + kLastRetrySeconds);
-    if (sending.entry.until <= now) {
+    if (sending.entry.until <= certain) {
       change.gone.push_back(number);
     } else if (sending.next <= now) {
       due.push_back(sending.entry);

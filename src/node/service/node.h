@@ -12,6 +12,7 @@
 // Not thread-safe: one thread, or the holder's lock.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "crypto/random.h"
+#include "node/service/certain_time.h"
 #include "node/store/store.h"
 #include "node/study/step.h"
 #include "node/study/trust.h"
@@ -29,6 +31,8 @@ inline constexpr int64_t kFirstRetrySeconds = 1;
 inline constexpr int64_t kLastRetrySeconds = 600;
 inline constexpr int64_t kOnItsWaySeconds = 120;
 inline constexpr size_t kMaxOpenPerPeer = 100;  // studies that one peer proposed
+// What one peer may make this node keep in a day; beyond it, it is told to come later.
+inline constexpr uint64_t kMaxBytesPerPeerDay = uint64_t{64} << 20;
 
 // The jobs of a node: processes of their own that outlive it. Start never blocks and may be asked
 // for the same twice, a minute later if it said nothing: what is still at work is not begun again; a
@@ -57,6 +61,8 @@ class Node {
     crypto::RandomSource& random;
     Jobs& jobs;
     Limits limits = {};
+    // Of CertainTime: a test's.
+    std::function<int64_t()> steady = {};
   };
 
   // Reads the store. Nothing is sent or started before Restart.
@@ -67,7 +73,8 @@ class Node {
 
   // A message of a peer. Never throws for what a peer sent.
   Receipt Receive(ByteView bytes, int64_t now);
-  // The body of a message that needs one. Throws kPeerFault unless it is the one that was asked for.
+  // The body that the last message of some peer needs. It is kept in memory until that message comes
+  // again. Throws kPeerFault unless it has the digest and the size of that message.
   void TakeBody(const Digest& asked, const Bytes& body);
   std::optional<Bytes> FindBody(const Digest& digest) { return parts_.store.FindBody(digest); }
 
@@ -104,6 +111,11 @@ class Node {
   const std::vector<std::string>& refusals() const { return refusals_; }
 
  private:
+  // The body that the last message of a peer needs.
+  struct Wanted {
+    BodyDigest body;
+    std::optional<Bytes> bytes;
+  };
   struct Sending {
     OutboxEntry entry;
     int64_t next = 0;
@@ -111,12 +123,15 @@ class Node {
   };
 
   Load LoadBeside(const Study& study, int64_t now) const;
-  Context MakeContext(const Study* study, Mail& mail, int64_t now) const;
+  Context MakeContext(const Study* study, Mail& mail, int64_t now);
   // Applies, writes and starts.
-  Step Move(Study study, const Event& event, int64_t now, std::optional<ReceivedMessage> received);
+  Step Move(Study study, const Event& event, int64_t now, std::optional<ReceivedMessage> received,
+            const Bytes& fetched = {});
   void Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
-             const std::vector<JobRequest>& jobs, int64_t now);
+             const std::vector<JobRequest>& jobs, int64_t now, const Bytes& fetched = {});
   Receipt ReceiveChecked(const SignedMessage& message, ByteView bytes, int64_t now);
+  Receipt TakeChecked(const SignedMessage& message, std::optional<ReceivedMessage> received,
+                      const Bytes& fetched, int64_t now);
   Receipt TakeNewStudy(const SignedMessage& message, ByteView body, ReceivedMessage received,
                        int64_t now);
   void SayNotUnderstood(const SignedMessage& message, ReceivedMessage received, int64_t now);
@@ -125,6 +140,7 @@ class Node {
   void Commit(const Change& change);
 
   Parts parts_;
+  CertainTime certain_;
   Incarnation incarnation_{};
   uint64_t next_number_ = 1;
   bool stopped_ = false;
@@ -132,6 +148,7 @@ class Node {
   std::map<StudyId, Study> open_;
   std::set<StudyId> set_apart_;
   std::map<uint64_t, Sending> outbox_;
+  std::map<std::string, Wanted> wanted_;
   std::vector<std::string> refusals_;
 };
 

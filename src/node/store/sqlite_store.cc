@@ -15,7 +15,7 @@ namespace {
 
 // "PNOD", so that no other program's database passes for a node's; and the version of the tables.
 constexpr int64_t kApplicationId = 0x504e4f44;
-constexpr int64_t kTablesVersion = 1;
+constexpr int64_t kTablesVersion = 2;
 
 using sqlite::Statement;
 using sqlite::Transaction;
@@ -33,7 +33,13 @@ CREATE TABLE outbox (
 CREATE TABLE received (
   name BLOB PRIMARY KEY, sender TEXT NOT NULL, incarnation BLOB NOT NULL, number BLOB NOT NULL,
   study BLOB NOT NULL, message BLOB NOT NULL, UNIQUE (sender, incarnation, number)) STRICT;
-CREATE TABLE body (digest BLOB PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE taken (
+  sender TEXT NOT NULL, day INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  PRIMARY KEY (sender, day)) STRICT;
+CREATE TABLE body (
+  digest BLOB NOT NULL, study BLOB NOT NULL, bytes BLOB NOT NULL,
+  PRIMARY KEY (digest, study)) STRICT;
+CREATE INDEX body_study ON body (study);
 )";
 
 Error StoreFailure(const std::string& /*file*/, int result_code, const std::string& reason) {
@@ -164,8 +170,15 @@ void SqliteStore::Commit(const Change& change) {
   }
   for (const Bytes& body : change.bodies) {
     const Digest digest = crypto::Sha256Of(body);
-    Statement put(database_, "INSERT OR IGNORE INTO body VALUES (?, ?)");
-    put.Bind(1, ByteView(digest)).Bind(2, ByteView(body)).Step();
+    Statement put(database_, "INSERT OR IGNORE INTO body VALUES (?, ?, ?)");
+    put.Bind(1, ByteView(digest))
+        .Bind(2, ByteView(change.study.value().id))
+        .Bind(3, ByteView(body))
+        .Step();
+  }
+  if (change.study.has_value() && !IsOpen(*change.study)) {
+    Statement remove(database_, "DELETE FROM body WHERE study = ?");
+    remove.Bind(1, ByteView(change.study->id)).Step();
   }
   for (const OutboxEntry& entry : change.send) {
     Statement put(database_, "INSERT INTO outbox VALUES (?, ?, ?, ?, ?)");
@@ -186,6 +199,13 @@ void SqliteStore::Commit(const Change& change) {
         .Bind(4, ByteView(number))
         .Bind(5, ByteView(received.study))
         .Bind(6, ByteView(received.message))
+        .Step();
+    Statement count(database_,
+                    "INSERT INTO taken VALUES (?, ?, ?) "
+                    "ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes");
+    count.Bind(1, received.from)
+        .Bind(2, received.day)
+        .Bind(3, static_cast<int64_t>(received.bytes))
         .Step();
   }
   for (const uint64_t number : change.gone) {
@@ -230,6 +250,12 @@ std::optional<Bytes> SqliteStore::FindBody(const Digest& digest) {
   find.Bind(1, ByteView(digest));
   if (!find.Step()) return std::nullopt;
   return Owned(find.Blob(0));
+}
+
+uint64_t SqliteStore::BytesTaken(const std::string& from, int64_t day) {
+  Statement find(database_, "SELECT bytes FROM taken WHERE sender = ? AND day = ?");
+  find.Bind(1, from).Bind(2, day);
+  return find.Step() ? static_cast<uint64_t>(find.Integer(0)) : 0;
 }
 
 }  // namespace partita::node

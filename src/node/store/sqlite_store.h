@@ -25,6 +25,7 @@ class SqliteStore : public Store {
   std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
                                    uint64_t number) override;
   std::optional<Bytes> FindBody(const Digest& digest) override;
+  uint64_t BytesTaken(const std::string& from, int64_t day) override;
 
  private:
   sqlite::Database database_;

@@ -31,12 +31,15 @@ struct ReceivedMessage {
   uint64_t number = 0;
   StudyId study{};
   Bytes message;
+  int64_t day = 0;     // since 1970, when it was taken
+  uint64_t bytes = 0;  // of it and of its body
 };
 
 struct Change {
   std::optional<Study> study;  // its new state, or a new study
   std::vector<OutboxEntry> send;
-  std::vector<Bytes> bodies;  // to be fetched here, or fetched from a peer; by their digest
+  // Of messages of `study`, to be fetched here or fetched: by their digest, until it is over.
+  std::vector<Bytes> bodies;
   std::optional<ReceivedMessage> received;
   std::vector<uint64_t> gone;           // entries of the outbox that leave it
   std::optional<uint64_t> next_number;  // of messages
@@ -67,6 +70,8 @@ class Store {
   virtual std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
                                            uint64_t number) = 0;
   virtual std::optional<Bytes> FindBody(const Digest& digest) = 0;
+  // Of the messages of this sender that were taken that day.
+  virtual uint64_t BytesTaken(const std::string& from, int64_t day) = 0;
 };
 
 }  // namespace partita::node

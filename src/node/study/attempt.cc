@@ -6,6 +6,23 @@
 namespace partita::node {
 namespace {
 
+void KeepWord(Study& study, uint32_t attempt, const std::string& from, const Bytes& message) {
+  if (study.words.attempt != attempt) {
+    study.words_before = std::move(study.words);
+    study.words = {attempt, {}};
+  }
+  study.words.messages.try_emplace(from, message);
+}
+
+void RelayWords(const Run& run, const std::string& to, uint32_t attempt) {
+  for (const Words* words : {&run.study.words, &run.study.words_before}) {
+    if (words->attempt != attempt) continue;
+    for (const auto& [party, message] : words->messages) {
+      if (party != to) run.Ask(to, Kind::kRelay, Encode(Relay{message}));
+    }
+  }
+}
+
 // What a party said, or, without the run key's signature, that anything may have happened.
 Ended Believed(const Run& run, const std::string& from, const Ended& said) {
   const Study& study = run.study;
@@ -47,7 +64,7 @@ void GoOn(const Run& run, bool nothing_opened) {
   if (nothing_opened && study.closed == 1) pause = 60;
   if (nothing_opened && study.closed == 2) pause = 300;
   study.next_try = run.context.now + pause;
-  if (run.context.now >= study.expires)
+  if (run.context.certain >= study.expires)
     EndStudy(run, Phase::kExpired, {"", "it was not run before its expiry"});
 }
 
@@ -119,20 +136,55 @@ void SayEnded(const Run& run, const Ended& said) {
     return;
   BeginClosing(run);
   run.Tell(Kind::kEnded, Encode(ended));
+  KeepWord(study, ended.attempt, run.context.self, run.context.mail.letters().back().message);
+  study.next_try = run.context.now + kWordsSeconds;
   CloseIfAllSaid(run);
 }
 
-void OnEnded(const Run& run, const std::string& from, const Ended& body) {
+namespace {
+
+// asks: it came from the party itself.
+void TakeWord(const Run& run, const SignedMessage& message, const Ended& body, bool asks) {
   Study& study = run.study;
+  const std::string& from = message.message.from;
   if (study.parties.empty() && IsEnd(study.phase)) return;
   if (study.parties.empty()) return run.Later();
-  if (body.attempt < study.next_attempt()) return;
-  if (body.attempt > study.next_attempt()) return run.Later();
-  if (study.phase < Phase::kAgreed) return run.Later();
-  const Ended& said = study.ended.try_emplace(from, Believed(run, from, body)).first->second;
+  if (body.attempt < study.next_attempt() || study.ended.contains(from)) {
+    if (asks && body.attempt <= study.next_attempt()) RelayWords(run, from, body.attempt);
+    return;
+  }
+  if (body.attempt > study.next_attempt() || study.phase < Phase::kAgreed) return run.Later();
+  const Ended& said = study.ended[from] = Believed(run, from, body);
+  KeepWord(study, body.attempt, from, EncodeMessage(message));
   // The start that it answers did not come here, and may never come: so as if it had come too late.
   if (!said.signature.empty() && AnswersStart(run)) return RefuseStart(run);
   CloseIfAllSaid(run);
+}
+
+}  // namespace
+
+void OnEnded(const Run& run, const SignedMessage& message, const Ended& body) {
+  TakeWord(run, message, body, true);
+}
+
+void OnRelay(const Run& run, const Relay& body) {
+  const SignedMessage word = DecodeMessage(body.message);
+  const Message& fields = word.message;
+  if (fields.kind != Kind::kEnded || fields.version != kMessageVersion ||
+      fields.study != run.study.id || !IsPartyOf(run.study, fields.from) ||
+      !run.context.trust.SignedBySender(word))
+    return run.Refuse("a relayed message that is no word of a party about this study");
+  if (fields.from != run.context.self) TakeWord(run, word, DecodeEnded(fields.body), false);
+}
+
+void AskForWords(const Run& run) {
+  Study& study = run.study;
+  const auto own = study.ended.find(run.context.self);
+  if (study.phase != Phase::kClosing || own == study.ended.end()) return;
+  study.next_try = run.context.now + kWordsSeconds;
+  for (const RosterParty& party : study.parties) {
+    if (party.name != run.context.self) run.Ask(party.name, Kind::kEnded, Encode(own->second));
+  }
 }
 
 void CloseIfAllSaid(const Run& run) {

@@ -8,7 +8,7 @@
 namespace partita::node {
 namespace {
 
-constexpr uint16_t kStudyFormat = 1;
+constexpr uint16_t kStudyFormat = 2;
 constexpr uint64_t kMost = uint64_t{64} << 20;  // of any field: the store is the own node's
 
 // One list of fields for writing and reading, so that the two cannot differ.
@@ -183,6 +183,12 @@ void Fields(Io& io, Asking& v) {
 }
 
 template <typename Io>
+void Fields(Io& io, Words& v) {
+  io(v.attempt);
+  Map(io, v.messages);
+}
+
+template <typename Io>
 void Fields(Io& io, Study& v) {
   io(v.id);
   io(v.proposer);
@@ -208,6 +214,8 @@ void Fields(Io& io, Study& v) {
   io(v.scheduled_at);
   io(v.closing_at);
   Map(io, v.ended);
+  Fields(io, v.words);
+  Fields(io, v.words_before);
   Maybe(io, v.refusal);
   io(v.discarded);
   Map(io, v.progress);

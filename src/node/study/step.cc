@@ -56,12 +56,14 @@ void OnMessage(const Run& run, const Received& event) {
     case Kind::kProgress:
       return OnProgress(run, from, DecodeProgress(event.body));
     case Kind::kEnded:
-      return OnEnded(run, from, DecodeEnded(event.body));
+      return OnEnded(run, event.message, DecodeEnded(event.body));
     case Kind::kWithdraw:
       return OnWithdraw(run, from, DecodeWithdraw(event.body));
     case Kind::kNotUnderstood:
       DecodeNotUnderstood(event.body);
       return;
+    case Kind::kRelay:
+      return OnRelay(run, DecodeRelay(event.body));
   }
 }
 
@@ -162,7 +164,7 @@ void OnTimer(const Run& run) {
       if (now < study.scheduled_at + kJobUpSeconds) return;
       return BeginClosing(run);
     case Phase::kClosing:
-      if (now >= ClosingDeadline(study)) {
+      if (run.context.certain >= ClosingDeadline(study)) {
         study.charged = true;
         study.closed += 1;
         study.ending = {"", "not every party said how the attempt ended; it is charged"};
@@ -172,9 +174,12 @@ void OnTimer(const Run& run) {
     default:
       break;
   }
-  if (!IsAttempt(study.phase) && !IsEnd(study.phase) && now >= study.expires)
+  if (!IsAttempt(study.phase) && !IsEnd(study.phase) && run.context.certain >= study.expires)
     return EndStudy(run, Phase::kExpired, {"", "it was not run before its expiry"});
-  if (now >= study.next_try) AskAwaitedJob(run);
+  if (now >= study.next_try) {
+    AskAwaitedJob(run);
+    AskForWords(run);
+  }
   if (study.phase != Phase::kAgreed || !run.convenes()) return;
   if (study.asking.has_value()) {
     if (now >= study.asking->since + kAskSeconds) DropSlots(run, 0);
@@ -347,7 +352,8 @@ std::optional<int64_t> WakeAt(const Study& study, const std::string& self) {
   const auto consider = [&](int64_t time) { at = at.has_value() ? std::min(*at, time) : time; };
   if (study.phase == Phase::kClosing) consider(ClosingDeadline(study));
   if (study.phase <= Phase::kAgreed) consider(study.expires);
-  if (AwaitedJob(study, self).has_value()) consider(study.next_try);
+  if (study.phase == Phase::kClosing || AwaitedJob(study, self).has_value())
+    consider(study.next_try);
   if (study.phase == Phase::kAgreed && study.proposer == self) {
     if (study.asking.has_value()) {
       consider(study.asking->since + kAskSeconds);

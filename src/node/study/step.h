@@ -78,7 +78,8 @@ struct Load {
 };
 
 struct Context {
-  int64_t now = 0;  // seconds of base/utc_time.h
+  int64_t now = 0;      // seconds of base/utc_time.h
+  int64_t certain = 0;  // not later than now: what ends a study for good waits for it
   std::string self;
   const Trust& trust;
   crypto::RandomSource& random;

@@ -66,7 +66,10 @@ void DropSlots(const Run& run, int64_t not_before);
 void BeginAttempt(const Run& run, const Tag& tag);
 void BeginClosing(const Run& run);
 void SayEnded(const Run& run, const Ended& said);
-void OnEnded(const Run& run, const std::string& from, const Ended& body);
+// message: whole. Whoever says it again lacks words of others: they are relayed.
+void OnEnded(const Run& run, const SignedMessage& message, const Ended& body);
+void OnRelay(const Run& run, const Relay& body);
+void AskForWords(const Run& run);
 void CloseIfAllSaid(const Run& run);
 // Now if no attempt is open, else when it closes.
 void EndStudy(const Run& run, Phase phase, const Ending& ending);

@@ -21,6 +21,7 @@ inline constexpr int64_t kAskSeconds = 30;         // for all answers to the que
 inline constexpr int64_t kJobUpSeconds = 60;       // from start to a job that is up
 inline constexpr int64_t kLastStartSeconds = 300;  // before the expiry
 inline constexpr int64_t kStatusSeconds = 60;      // until a job that says nothing is asked again
+inline constexpr int64_t kWordsSeconds = 600;  // until words that are missing are asked for again
 inline constexpr int64_t kLongestWaitSeconds = 1200;  // of `next_try`
 // Runs are not cut off by the expiry: what one says may come so much later than its own end.
 inline constexpr int64_t kClosingSeconds = 86'400;
@@ -79,6 +80,14 @@ struct Ending {
   bool operator==(const Ending&) const = default;
 };
 
+// Whole messages `ended` about one attempt, by party.
+struct Words {
+  uint32_t attempt = 0;
+  std::map<std::string, Bytes> messages;
+
+  bool operator==(const Words&) const = default;
+};
+
 // The convener's open question for slots.
 struct Asking {
   int64_t since = 0;
@@ -118,6 +127,7 @@ struct Study {
   int64_t scheduled_at = 0;
   int64_t closing_at = 0;
   std::map<std::string, Ended> ended;  // of attempt closed + 1, by party
+  Words words, words_before;           // of the last two attempts, for whoever lacks one
   std::optional<Ended> refusal;  // of attempt closed + 1, signed before the run key was deleted
   bool discarded = false;        // run key and salt are deleted
   std::map<std::string, Progress> progress;  // what parties last said

@@ -54,6 +54,7 @@ std::vector<Case> Cases() {
        [](ByteView b) { return Encode(DecodeWithdraw(b)); }},
       {"not-understood", Encode(NotUnderstood{Digest{1}, 2, 15}),
        [](ByteView b) { return Encode(DecodeNotUnderstood(b)); }},
+      {"relay", Encode(Relay{{1, 2, 3}}), [](ByteView b) { return Encode(DecodeRelay(b)); }},
   };
 }
 

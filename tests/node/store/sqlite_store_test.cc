@@ -51,8 +51,8 @@ Change Example(const Study& study) {
   change.study = study;
   change.send = {{7, "south", study.id, 1000, BytesOf("message")}};
   change.bodies = {BytesOf("body")};
-  change.received =
-      ReceivedMessage{Digest{1}, "west", Incarnation{2}, UINT64_MAX, study.id, BytesOf("received")};
+  change.received = ReceivedMessage{
+      Digest{1}, "west", Incarnation{2}, UINT64_MAX, study.id, BytesOf("received"), 20'000, 300};
   change.next_number = 8;
   return change;
 }
@@ -93,6 +93,20 @@ TEST_F(SqliteStoreTest, KeepsEverythingAcrossAStart) {
   EXPECT_EQ(store.FindNumber("west", Incarnation{2}, UINT64_MAX), Digest{1});
   EXPECT_EQ(store.FindNumber("west", Incarnation{2}, 1), std::nullopt);
   EXPECT_EQ(store.FindBody(crypto::Sha256Of(AsBytes("body"))), BytesOf("body"));
+  EXPECT_EQ(store.BytesTaken("west", 20'000), 300u);
+  EXPECT_EQ(store.BytesTaken("west", 20'001), 0u);
+  EXPECT_EQ(store.BytesTaken("south", 20'000), 0u);
+  // Bodies go with their study.
+  Change over;
+  over.study = opening.open[0];
+  over.study->phase = Phase::kWithdrawn;
+  over.study->discarded = true;
+  over.received = Example(opening.open[0]).received;
+  over.received->name = Digest{3};
+  over.received->number = 1;
+  store.Commit(over);
+  EXPECT_EQ(store.FindBody(crypto::Sha256Of(AsBytes("body"))), std::nullopt);
+  EXPECT_EQ(store.BytesTaken("west", 20'000), 600u);
   Change gone;
   gone.gone = {7};
   gone.stopped = true;

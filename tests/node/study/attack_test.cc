@@ -30,12 +30,7 @@ struct RosterScene : Scene {
     world.site(1).disk.studies[id] = EncodeStudy(study);
     world.site(1).disk.received.clear();
     world.site(1).disk.numbers.clear();
-    world.site(1).node = std::make_unique<Node>(Node::Parts{"south",
-                                                            *world.site(1).store,
-                                                            *world.site(1).trust,
-                                                            *world.site(1).random,
-                                                            world.site(1),
-                                                            {}});
+    world.site(1).node = std::make_unique<Node>(world.PartsOf(world.site(1)));
   }
   // West's offer with something else in it, signed by `signer`.
   void ChangeOfferOfWest(const std::function<void(Offer&)>& change,
@@ -275,6 +270,25 @@ TEST(Attack, AStartWithANumberThatIsNotTheNextOne) {
   EXPECT_THAT(scene.LastRefusal(1), HasSubstr("another party than the proposer"));
 }
 
+TEST(Attack, AStartOfWhatWasNotApprovedHereOrEndedLongAgo) {
+  Scene scene({}, false);
+  scene.RunTo(1, Phase::kSettled);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  scene.world.Command(1, scene.id, OwnRejection{RejectionText("south", "no")});
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  const Study rejected = scene.At(1);
+  ASSERT_EQ(rejected.phase, Phase::kRejected);
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  ExpectUnmoved(rejected, scene.At(1));
+  AgreedScene old;
+  old.world.RunUntilQuiet(World::kBegin + World::kLife + 10);
+  const Study expired = old.At(1);
+  ASSERT_EQ(expired.phase, Phase::kExpired);
+  old.world.now += 2 * kClosingSeconds;
+  EXPECT_EQ(old.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  ExpectUnmoved(expired, old.At(1));
+}
+
 TEST(Attack, TwoStartsOfOneAttempt) {
   AgreedScene scene;
   EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
@@ -443,8 +457,7 @@ TEST(Attack, ANodeThatWasSetBackUsesItsNumbersTwice) {
   north.disk = old;
   scene.world.now += 1000;
   north.store = std::make_unique<MemoryStore>(north.disk, [] {});
-  north.node = std::make_unique<Node>(
-      Node::Parts{"north", *north.store, *north.trust, *north.random, north, {}});
+  north.node = std::make_unique<Node>(scene.world.PartsOf(north));
   north.node->Propose("another study", scene.world.now + World::kLife, scene.world.now);
   const size_t before = scene.world.node(1).open().size();
   scene.world.RunUntilQuiet(scene.world.now + 100);
@@ -523,6 +536,60 @@ TEST(Attack, BodiesAboveTheLimitAreFetchedByDigest) {
     EXPECT_THROW(scene.world.node(1).TakeBody(crypto::Sha256Of(body), body), Error);
   }
   EXPECT_THROW(scene.world.node(1).TakeBody(Digest{1}, Bytes(kMaxInlineBytes + 1)), Error);
+  // Of studies that are over nothing is left.
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.world.site(i).disk.bodies.empty());
+}
+
+TEST(Attack, BodiesThatNoMessageNeedsAreNotKept) {
+  AgreedScene scene;
+  Node& south = scene.world.node(1);
+  const Bytes body(100'000, 'x');
+  const Digest digest = crypto::Sha256Of(body);
+  EXPECT_THROW(south.TakeBody(digest, body), Error);
+  // Only proposals and rosters are long.
+  for (const Kind kind : {Kind::kEnded, Kind::kApproval, Kind::kOffer, Kind::kProgress})
+    EXPECT_EQ(scene.Send("west", 1, kind, body), Receipt::kRefused);
+  EXPECT_THROW(south.TakeBody(digest, body), Error);
+  // Asked for, it is in memory only until its message counts.
+  const Bytes message =
+      SignedBy("west", "south", Kind::kProposal, StudyId{7}, body, 50, scene.world.now);
+  EXPECT_EQ(south.Receive(message, scene.world.now), Receipt::kNeedsBody);
+  EXPECT_THROW(south.TakeBody(digest, Bytes(100'000, 'y')), Error);
+  south.TakeBody(digest, body);
+  EXPECT_TRUE(scene.world.site(1).disk.bodies.empty());
+  EXPECT_EQ(south.Receive(message, scene.world.now), Receipt::kRefused);
+  EXPECT_TRUE(scene.world.site(1).disk.bodies.empty());
+  EXPECT_THROW(south.TakeBody(digest, body), Error);
+}
+
+TEST(Attack, APeerMakesANodeKeepSoMuchADay) {
+  AgreedScene scene;
+  const Disk& disk = scene.world.site(1).disk;
+  const Bytes large(60'000, 'x');
+  size_t taken = 0;
+  while (scene.Send("west", 1, static_cast<Kind>(15), large) == Receipt::kTaken) ++taken;
+  EXPECT_GT(taken, kMaxBytesPerPeerDay / 61'000);
+  uint64_t kept = 0;
+  for (const auto& [name, message] : disk.received)
+    kept += message.from == "west" ? message.message.size() : 0;
+  EXPECT_LE(kept, kMaxBytesPerPeerDay);
+  // Others are not held up by it, nor it the day after.
+  EXPECT_EQ(scene.Send("north", 1, static_cast<Kind>(15), large), Receipt::kTaken);
+  scene.world.now += 86'400;
+  EXPECT_EQ(scene.Send("west", 1, static_cast<Kind>(15), large), Receipt::kTaken);
+}
+
+TEST(Attack, QuestionsAndProgressAreNotKept) {
+  Scene scene;
+  scene.world.RunUntilQuiet(World::kBegin + 3600);
+  ASSERT_EQ(scene.At(1).phase, Phase::kFinished);
+  std::set<Kind> kept;
+  for (size_t i = 0; i < 3; ++i) {
+    for (const auto& [name, message] : scene.world.site(i).disk.received)
+      kept.insert(DecodeMessage(message.message).message.kind);
+  }
+  EXPECT_EQ(kept, (std::set<Kind>{Kind::kProposal, Kind::kOffer, Kind::kRoster, Kind::kApproval,
+                                  Kind::kStart, Kind::kEnded}));
 }
 
 }  // namespace

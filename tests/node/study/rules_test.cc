@@ -185,8 +185,7 @@ TEST(Rules, TheOutboxWaitsBetweenOneSecondAndTenMinutes) {
   for (size_t i = 1; i < 3; ++i) world.site(i).node.reset();
   const StudyId id = world.Propose(0);
   world.RunUntilQuiet(World::kBegin + 3);  // validated: proposals wait for peers that are down
-  north.node = std::make_unique<Node>(
-      Node::Parts{"north", *north.store, *north.trust, *north.random, north, {}});
+  north.node = std::make_unique<Node>(world.PartsOf(north));
   const std::vector<OutboxEntry> due = north.node->Due(world.now + 100'000);
   ASSERT_FALSE(due.empty());
   const uint64_t number = due.front().number;
@@ -207,7 +206,8 @@ TEST(Rules, TheOutboxWaitsBetweenOneSecondAndTenMinutes) {
   }
   EXPECT_GT(longest, 300);
   // It stays until it is taken, or useless.
-  EXPECT_TRUE(north.node->Due(kEnd + kClosingSeconds + 10).empty());
+  world.now = kEnd + kClosingSeconds + 10;
+  EXPECT_TRUE(north.node->Due(world.now).empty());
   EXPECT_TRUE(north.disk.outbox.empty());
   EXPECT_EQ(world.StudyAt(0, id).phase, Phase::kValidated);
 }

@@ -46,6 +46,24 @@ TEST(Silence, AStopThatDiesIsAskedAgain) {
   for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(IsEnd(scene.At(i).phase)) << i;
 }
 
+TEST(Silence, ARunThatComesUpAfterItsWithdrawalIsStopped) {
+  AgreedScene scene;
+  std::vector<JobRequest> jobs;
+  scene.world.job_dies = [&](const std::string& site, const JobRequest& job) {
+    if (site == "south") jobs.push_back(job);
+    return site == "south";
+  };
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  scene.world.Command(1, scene.id, OwnWithdrawal{.by_steward = true, .reason = "consent is gone"});
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  // The stop found no process yet.
+  EXPECT_EQ(jobs, (std::vector<JobRequest>{{JobKind::kRun, 1}, {JobKind::kStop, 1}}));
+  jobs.clear();
+  scene.world.node(1).Report(scene.id, JobUp{1}, scene.world.now);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  EXPECT_EQ(jobs, (std::vector<JobRequest>{{JobKind::kStop, 1}}));
+}
+
 TEST(Silence, ACheckThatOutlivesItsStudyLeavesNoKey) {
   World world({});
   std::vector<JobRequest> jobs;
@@ -253,6 +271,109 @@ TEST(Silence, AClockThatIsSetBackHoldsUpNothing) {
     for (size_t i = 0; i < 3; ++i)
       EXPECT_EQ(scene.At(i).phase, Phase::kFinished) << PhaseName(phase) << i;
   }
+}
+
+// ---- Words that reach some only, clocks that leap ahead ------------------------------------------
+
+TEST(Silence, WordsThatWereToldToOneAloneAreRelayedToWhoLacksThem) {
+  for (const std::string& from : ThreeParties()) {
+    for (const std::string& to : ThreeParties()) {
+      if (from == to) continue;
+      Scene scene;
+      int relayed = 0;
+      scene.world.loses = [&](const OutboxEntry& entry) {
+        const Message message = DecodeMessage(entry.message).message;
+        relayed += message.kind == Kind::kRelay ? 1 : 0;
+        return message.kind == Kind::kEnded && message.from == from && entry.to == to;
+      };
+      scene.world.RunUntilQuiet(World::kBegin + 3600);
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(scene.At(i).phase, Phase::kFinished) << from << " to " << to;
+      EXPECT_GE(relayed, 1);
+      EXPECT_LE(relayed, 6);
+    }
+  }
+}
+
+TEST(Silence, RelaysOfOtherThingsDoNotCount) {
+  AgreedScene scene;
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  const Study before = scene.At(1);
+  Ended ended;
+  ended.attempt = 1;
+  const int64_t now = scene.world.now;
+  const auto relay = [&](const Bytes& message) {
+    return scene.Send("north", 1, Kind::kRelay, Encode(Relay{message}));
+  };
+  StudyId other = scene.id;
+  other[0] ^= 1;
+  Bytes changed = SignedBy("west", "north", Kind::kEnded, scene.id, Encode(ended), 9, now);
+  changed.back() ^= 1;
+  EXPECT_EQ(relay(changed), Receipt::kRefused);
+  EXPECT_EQ(relay(SignedBy("west", "north", Kind::kEnded, other, Encode(ended), 9, now)),
+            Receipt::kRefused);
+  EXPECT_EQ(relay(SignedBy("west", "north", Kind::kStart, scene.id, Encode(Start{1, {2}}), 9, now)),
+            Receipt::kRefused);
+  EXPECT_EQ(relay(SignedBy("mallory", "north", Kind::kEnded, scene.id, Encode(ended), 9, now)),
+            Receipt::kRefused);
+  EXPECT_EQ(relay(Bytes(100, 7)), Receipt::kRefused);
+  ExpectUnmoved(before, scene.At(1));
+  EXPECT_EQ(relay(SignedBy("west", "north", Kind::kEnded, scene.id, Encode(ended), 9, now)),
+            Receipt::kTaken);
+  EXPECT_TRUE(scene.At(1).ended.contains("west"));
+}
+
+TEST(Silence, AClockThatLeapsAMonthAheadForAMinuteEndsNothing) {
+  for (const Phase phase : {Phase::kValidated, Phase::kApproved, Phase::kClosing}) {
+    for (size_t who = 0; who < 3; ++who) {
+      Scene scene({}, phase != Phase::kValidated);
+      // What has to be in the outbox while the clock is wrong.
+      bool cut = true;
+      scene.world.loses = [&](const OutboxEntry&) { return cut && scene.At(0).phase >= phase; };
+      for (int i = 0; i < 200 && scene.At(0).phase < phase; ++i)
+        scene.world.RunUntilQuiet(scene.world.now + 1);
+      ASSERT_GE(scene.At(0).phase, phase);
+      scene.world.RunUntilQuiet(scene.world.now + 30);
+      const Study before = scene.At(who);
+      ASSERT_FALSE(IsEnd(before.phase));
+      const size_t waiting = scene.world.site(who).disk.outbox.size();
+      scene.world.site(who).ahead = 30 * 86'400;
+      scene.world.RunUntilQuiet(scene.world.now + 60);
+      EXPECT_FALSE(IsEnd(scene.At(who).phase)) << PhaseName(scene.At(who).phase);
+      // Questions of a minute may go, nothing else.
+      EXPECT_GE(scene.world.site(who).disk.outbox.size() + 2, waiting);
+      scene.world.site(who).ahead = 0;
+      cut = false;
+      scene.world.approves = true;
+      for (int i = 0; i < 200; ++i) {
+        for (size_t node = 0; node < 3; ++node) scene.world.node(node).Tick(scene.world.now);
+        scene.world.RunUntilQuiet(scene.world.now + 60);
+      }
+      for (size_t i = 0; i < 3; ++i)
+        EXPECT_EQ(scene.At(i).phase, Phase::kFinished) << PhaseName(phase) << " " << who;
+    }
+  }
+}
+
+TEST(Silence, ALeapOfTheClockCountsAfterADay) {
+  int64_t steady = 0;
+  CertainTime time([&] { return steady; });
+  EXPECT_EQ(time.At(1000), 1000);
+  steady = 100;
+  EXPECT_EQ(time.At(1100 + kClockSlackSeconds), 1100 + kClockSlackSeconds);  // set right
+  const int64_t month = 30 * 86'400;
+  const int64_t right = 1100 + kClockSlackSeconds;
+  for (const int64_t later : {int64_t{0}, int64_t{1000}, kClockDoubtSeconds - 1}) {
+    steady = 100 + later;
+    EXPECT_EQ(time.At(right + month + later), right + later);
+  }
+  steady = 100 + kClockDoubtSeconds;
+  EXPECT_EQ(time.At(right + month + kClockDoubtSeconds), right + month + kClockDoubtSeconds);
+  EXPECT_EQ(time.At(5), 5);  // back
+  EXPECT_EQ(time.At(month), 5);
+  EXPECT_EQ(time.At(6), 6);  // it was a moment: the doubt begins anew
+  steady += kClockDoubtSeconds;
+  EXPECT_EQ(time.At(2 * month), 6 + kClockDoubtSeconds);
 }
 
 }  // namespace

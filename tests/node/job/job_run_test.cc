@@ -8,6 +8,7 @@
 #include "methods/prepare_study.h"
 #include "node/job/door.h"
 #include "node/study/closing_rule.h"
+#include "privacy/ledger/sqlite_ledger.h"
 #include "run/party/facts.h"
 #include "run/simulate/simulate.h"
 #include "tests/node/job/job_world.h"
@@ -81,6 +82,8 @@ TEST(JobRunTest, FromStudyFileToResult) {
     EXPECT_TRUE(ended.may_have_opened);
     EXPECT_TRUE(world.Signed(site, ended)) << name;
     EXPECT_EQ(ended.result != Digest{}, name == "north");
+    const StudyFolder folder(site.settings, site.study.id);
+    EXPECT_EQ(folder.Attempt().opened, name != "helper") << name;
     ends.push_back({name == "north", ended});
   }
   EXPECT_EQ(CloseAttempt(ends, false), Closed::kFinished);
@@ -144,6 +147,62 @@ TEST(JobRunTest, AStudyThatIsNotValidHereIsRefusedInPublicWords) {
   World gone(good);
   std::filesystem::remove(gone.at("south").settings.catalogue["pupils"].data);
   EXPECT_EQ(refusal(gone), "this node cannot check it now");
+}
+
+// A ledger with one account, which counts exact results or refuses them.
+void KeepLedger(Site& site, privacy::ledger::ExactRule exact) {
+  namespace ledger = privacy::ledger;
+  site.settings.ledger = site.settings.studies.parent_path() / "ledger.sqlite";
+  ledger::LedgerOptions options;
+  options.file = site.settings.ledger;
+  ledger::SqliteLedger::Create(options);
+  ledger::Policy policy;
+  policy.table = "pupils";
+  policy.outside = {privacy::Adjacency::kReplace, "1", "1e-6", "0"};
+  policy.exact = exact;
+  if (exact == ledger::ExactRule::kCounted) policy.max_exact = 3;
+  crypto::SystemRandom random;
+  ledger::SqliteLedger(options).OpenAccount(policy, random, {"operator", NowUtc()});
+}
+
+TEST(JobRunTest, AStudyThatTheLedgerRefusesIsNotValidHere) {
+  World world;
+  KeepLedger(world.at("south"), privacy::ledger::ExactRule::kRefused);
+  const Said said = World::Do(world.at("south"), JobKind::kCheck, 0);
+  ASSERT_NE(said.Last<Checked>(), nullptr);
+  EXPECT_EQ(said.Last<Checked>()->refusal, "the budget of its table does not allow it");
+}
+
+// Charged once, and countersigned by the peers with the keys that the roster pins for the run: those of
+// the approvals are the stewards'.
+TEST(JobRunTest, ReceiptsAreOfTheRunKeys) {
+  World world;
+  for (const char* name : {"north", "south"})
+    KeepLedger(world.at(name), privacy::ledger::ExactRule::kCounted);
+  world.Check();
+  world.Approve();
+  world.Schedule(10);
+  const auto said = world.Run(1);
+  for (const auto& [name, of] : said)
+    EXPECT_EQ(EndOf(of).outcome, Outcome::kFinished) << World::Problem(world.at(name));
+  for (const std::string name : {"north", "south"}) {
+    const std::string peer = name == "north" ? "south" : "north";
+    privacy::ledger::LedgerOptions options;
+    options.file = world.at(name).settings.ledger;
+    privacy::ledger::SqliteLedger book(options);
+    book.Verify();
+    size_t receipts = 0, spent = 0;
+    for (const privacy::ledger::Entry& entry : book.Entries("pupils")) {
+      spent += std::holds_alternative<privacy::ledger::Spent>(entry.body) ? 1 : 0;
+      const auto* receipt = std::get_if<privacy::ledger::Countersigned>(&entry.body);
+      if (receipt == nullptr) continue;
+      ++receipts;
+      EXPECT_EQ(receipt->peer, peer);
+      EXPECT_EQ(receipt->certificate, world.RunCertificate(peer));
+    }
+    EXPECT_EQ(receipts, 1u);
+    EXPECT_EQ(spent, 1u);
+  }
 }
 
 // ---- attacks: nothing is read, nothing opens, and the refusal is signed.
@@ -229,7 +288,7 @@ TEST(JobRunTest, AnOlderListOfPartiesIsRefused) {
   world.Check();
   world.Approve();
   World::WriteList(south, old);
-  ExpectRefused(world, south, "older");
+  ExpectRefused(world, south, "a newer one was signed");
 }
 
 TEST(JobRunTest, AnAttemptThatIsNotAboveTheFoldersIsNotRun) {

@@ -222,15 +222,17 @@ class World {
     const fs::path file = FolderOf(site) / "problem.txt";
     return fs::exists(file) ? ReadFile(file, 1 << 20, "the problem") : "";
   }
+  Bytes RunCertificate(const std::string& name) {
+    for (const RosterParty& party : at(name).study.parties) {
+      if (party.name == name) return party.run_certificate;
+    }
+    return {};
+  }
   // Whether the run key of the site's offer signed this.
   bool Signed(const Site& site, const Ended& ended) {
-    for (const RosterParty& party : site.study.parties) {
-      if (party.name != site.name) continue;
-      return TrustOf(site.name).SignedByRunKey(party.run_certificate, kEndedDomain,
-                                               EndedFields(site.study.id, site.name, ended),
-                                               ended.signature);
-    }
-    return false;
+    return TrustOf(site.name).SignedByRunKey(RunCertificate(site.name), kEndedDomain,
+                                             EndedFields(site.study.id, site.name, ended),
+                                             ended.signature);
   }
 
  private:

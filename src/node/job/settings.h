@@ -1,0 +1,33 @@
+// What the configuration of a node gives to its jobs. Paths are root's or the job's; none of them
+// comes from a study, a peer or the daemon's state.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace partita::node {
+
+struct JobTable {
+  std::filesystem::path data;
+  std::string account;  // its name in the ledger; empty: the only one
+};
+
+struct JobSettings {
+  std::string self;  // name of the own party
+  // A folder STUDY_ID (64 hexadecimal digits) for each study is made in it, mode 0700.
+  std::filesystem::path studies;
+  std::map<std::string, JobTable> catalogue;  // by the name of the table
+  std::filesystem::path ledger;               // empty: this party keeps none
+  // PEM certificates of the own stewards, one after the other, at least one. Owned by root, or by the
+  // user of the job, and written by nobody else.
+  std::filesystem::path stewards;
+  std::filesystem::path parties;           // the signer's list: EncodeSignedList
+  std::filesystem::path node_certificate;  // PEM, of the own node key, which jobs do not have
+  // "host:port" under which the offer says that this node is reached; the host is OnePortOptions::host.
+  std::string address;
+  std::chrono::milliseconds connect_timeout{60'000};  // for the other parties of a run to come up
+};
+
+}  // namespace partita::node

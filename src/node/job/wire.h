@@ -1,0 +1,76 @@
+// What passes between the daemon and one job: an order, then reports until the job closes.
+//
+// One connected Unix stream socket per job (MakeJobChannel, or what systemd accepted). Each way, frames:
+// length u32, then so many canonical bytes (base/bytes.h).
+//   order   version u8 (1), kind u8 (JobKind), attempt u32, study blob (study/codec.h). Once, by the
+//           daemon, first. TAG is the study's. With the order of a run comes one descriptor, by SCM_RIGHTS
+//           on its first byte: the job's end of a pair of which OnePort::Expect has the other
+//           (port/pass_socket.h). So the connections of a run have a channel of their own, and
+//           nothing that arrives there can be taken for an order.
+//   report  version u8 (1), kind u8, study (32 bytes), fields of that event, draft (string). Any number
+//           of JobUp and JobProgress, then one last word: Checked, Committed, JobEnded, JobGone or
+//           Discarded. A channel that ends without one is a job that is gone: the daemon says JobGone.
+//
+// Reading is strict: kPeerFault for anything but the bytes that writing gives. A job that cannot reach
+// its daemon any more goes on: what it found lies in the folder of the study, signed.
+//
+// What reports hold is public, but for `draft`, which is for the own stewards. No paths, counts of rows
+// or texts of libraries.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "net/socket.h"
+#include "node/study/step.h"
+
+namespace partita::node {
+
+// A study holds every document of up to 64 parties.
+inline constexpr size_t kMaxOrderBytes = size_t{32} << 20;
+inline constexpr size_t kMaxReportBytes = 64 << 10;
+inline constexpr std::chrono::seconds kOrderWait{
+    30};  // for a frame of which a part has come, or an order
+
+struct JobOrder {
+  JobRequest request;
+  Study study;
+};
+
+struct JobReport {
+  StudyId study{};
+  Event event = JobGone{};  // one with which jobs report
+  // With Committed: the approval as it is to be signed (RenderApproval without a signature), valid
+  // until the study expires. Its commitment is of the frozen table. Else empty.
+  std::string draft;
+};
+
+// Throws kInternal for a kind or event that is not of a job.
+Bytes Encode(const JobOrder& order);
+JobOrder DecodeJobOrder(ByteView bytes);
+Bytes Encode(const JobReport& report);
+JobReport DecodeJobReport(ByteView bytes);
+// Whether nothing follows a report of this event.
+bool IsLastWord(const Event& event);
+
+// Daemon's end, job's end.
+std::pair<net::Socket, net::Socket> MakeJobChannel();
+
+// arrivals: the job's end of the pair of a run; invalid for other kinds. Waits while the job reads.
+// Throws kUnreachable if the job is gone or takes nothing for kOrderWait.
+void SendOrder(const net::Socket& channel, const JobOrder& order, const net::Socket& arrivals);
+struct ReceivedOrder {
+  JobOrder order;
+  net::Socket arrivals;  // invalid if none came
+};
+// Throws kUnreachable if none comes in time, kPeerFault.
+ReceivedOrder ReceiveOrder(const net::Socket& channel);
+
+// False if the daemon is gone, or takes nothing for kOrderWait.
+bool SendReport(const net::Socket& channel, const JobReport& report);
+// Waits for the next; none at the end of the channel. Throws kPeerFault.
+std::optional<JobReport> ReceiveReport(const net::Socket& channel);
+
+}  // namespace partita::node

@@ -1,0 +1,151 @@
+// The bytes between a daemon and its jobs: strict both ways.
+#include "node/job/wire.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+
+#include "node/port/pass_socket.h"
+
+namespace partita::node::job_wire_test {
+namespace {
+
+std::vector<JobReport> Reports() {
+  Checked checked;
+  checked.facts.parties = {"north", "south"};
+  checked.facts.receivers = {"north"};
+  checked.facts.resumable = true;
+  checked.facts.memory_bytes = uint64_t{5} << 40;
+  checked.facts.seconds = 77;
+  checked.facts.plan_hash.fill(4);
+  checked.run_certificate = {1, 2, 3};
+  checked.address = "north.example.org:7400";
+  Checked refused;
+  refused.refusal = "this party has no part in it";
+  Ended ended;
+  ended.attempt = 3;
+  ended.outcome = Outcome::kFinished;
+  ended.result.fill(9);
+  ended.signature = {5, 5};
+  StudyId id{};
+  id.fill(1);
+  Digest agreement{};
+  agreement.fill(2);
+  return {{id, checked, ""},
+          {id, refused, ""},
+          {id, Committed{agreement}, "{\"draft\": 1}\n"},
+          {id, JobUp{2}, ""},
+          {id, JobProgress{{2, "moments", 400}}, ""},
+          {id, JobEnded{ended}, ""},
+          {id, JobGone{UINT32_MAX}, ""},
+          {id, Discarded{ended}, ""}};
+}
+
+JobOrder Order(JobKind kind) {
+  JobOrder order;
+  order.request = {kind, 7};
+  order.study.file = "partita = 1\n";
+  order.study.id.fill(3);
+  order.study.tag.fill(8);
+  order.study.offers["north"] = {1, 2, 3};
+  return order;
+}
+
+std::optional<ErrorCode> CodeOf(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return std::nullopt;
+}
+
+TEST(JobWireTest, ReportsAndOrdersComeBack) {
+  for (const JobReport& report : Reports()) {
+    const Bytes bytes = Encode(report);
+    const JobReport back = DecodeJobReport(bytes);
+    EXPECT_EQ(back.study, report.study);
+    EXPECT_EQ(back.event.index(), report.event.index());
+    EXPECT_EQ(back.draft, report.draft);
+    EXPECT_EQ(Encode(back), bytes);
+  }
+  for (const JobKind kind : {JobKind::kCheck, JobKind::kRun, JobKind::kDiscard}) {
+    const JobOrder back = DecodeJobOrder(Encode(Order(kind)));
+    EXPECT_EQ(back.request, Order(kind).request);
+    EXPECT_EQ(back.study, Order(kind).study);
+  }
+  EXPECT_EQ(CodeOf([] { Encode(JobReport{{}, Timer{}, {}}); }), ErrorCode::kInternal);
+}
+
+// Every prefix, an additional byte, and every byte changed: refused, or other bytes of the same form.
+TEST(JobWireTest, NothingButWhatWasWrittenIsRead) {
+  std::vector<std::pair<Bytes, bool>> all;
+  for (const JobReport& report : Reports()) all.emplace_back(Encode(report), true);
+  all.emplace_back(Encode(Order(JobKind::kRun)), false);
+  for (const auto& [bytes, is_report] : all) {
+    const auto again = [report = is_report](const Bytes& read) {
+      return report ? Encode(DecodeJobReport(read)) : Encode(DecodeJobOrder(read));
+    };
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      const Bytes cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_EQ(CodeOf([&] { again(cut); }), ErrorCode::kPeerFault) << size;
+    }
+    Bytes longer = bytes;
+    longer.push_back(0);
+    EXPECT_EQ(CodeOf([&] { again(longer); }), ErrorCode::kPeerFault);
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      for (const uint8_t flip : std::array<uint8_t, 3>{0x01, 0x80, 0xff}) {
+        Bytes changed = bytes;
+        changed[i] = static_cast<uint8_t>(changed[i] ^ flip);
+        Bytes written;
+        const auto code = CodeOf([&] { written = again(changed); });
+        if (code) {
+          EXPECT_EQ(*code, ErrorCode::kPeerFault) << i;
+        } else {
+          EXPECT_EQ(written, changed) << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(JobWireTest, AnOrderBringsTheSocketOfItsRun) {
+  auto [daemon, job] = MakeJobChannel();
+  auto [port_end, job_end] = MakeSocketPair();
+  SendOrder(daemon, Order(JobKind::kRun), job_end);
+  const ReceivedOrder received = ReceiveOrder(job);
+  EXPECT_EQ(received.order.study, Order(JobKind::kRun).study);
+  ASSERT_TRUE(received.arrivals.valid());
+  job_end = net::Socket();
+  port_end = net::Socket();
+  const auto source = PassedSockets(net::Socket(::dup(received.arrivals.fd())));
+  EXPECT_FALSE(source->Next().has_value());
+  EXPECT_EQ(source->fd(), -1) << "it is not the other end of the pair";
+
+  SendOrder(daemon, Order(JobKind::kCheck), net::Socket());
+  EXPECT_FALSE(ReceiveOrder(job).arrivals.valid());
+}
+
+TEST(JobWireTest, AChannelThatEndsIsSeen) {
+  auto [daemon, job] = MakeJobChannel();
+  EXPECT_TRUE(SendReport(job, Reports().front()));
+  job = net::Socket();
+  EXPECT_TRUE(ReceiveReport(daemon).has_value());
+  EXPECT_FALSE(ReceiveReport(daemon).has_value());
+  EXPECT_FALSE(SendReport(daemon, Reports().front()));
+  auto [other, broken] = MakeJobChannel();
+  const Bytes half = {9, 0, 0, 0, 1};
+  ASSERT_EQ(::send(broken.fd(), half.data(), half.size(), 0), 5);
+  broken = net::Socket();
+  EXPECT_EQ(CodeOf([end = &other] { ReceiveReport(*end); }), ErrorCode::kPeerFault);
+  auto [third, huge] = MakeJobChannel();
+  const Bytes length = {0xff, 0xff, 0xff, 0xff};
+  ASSERT_EQ(::send(huge.fd(), length.data(), length.size(), 0), 4);
+  EXPECT_EQ(CodeOf([end = &third] { ReceiveReport(*end); }), ErrorCode::kPeerFault);
+}
+
+}  // namespace
+}  // namespace partita::node::job_wire_test

@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kMaxFileBytes = size_t{1} << 20;
 constexpr mode_t kRosterMode = 0644;  // no secret
-constexpr std::array<std::string_view, 3> kKeys = {"name", "address", "fingerprint"};
+constexpr std::array<std::string_view, 4> kKeys = {"name", "address", "fingerprint", "steward"};
 
 [[noreturn]] void Bad(std::string_view file, const toml::source_region& where,
                       const std::string& message, const std::string& hint) {
@@ -92,14 +92,18 @@ RosterEntry ParseEntry(const toml::table& entry, std::string_view file) {
   } catch (const Error& error) {
     Bad(file, entry.get("address")->source(), error.message(), error.hint());
   }
-  const std::string text = TextOf(entry, "fingerprint", file);
-  const std::optional<std::string> fingerprint = crypto::NormalFingerprint(text);
-  if (!fingerprint) {
-    Bad(file, entry.get("fingerprint")->source(),
-        fmt::format("the fingerprint of party {} is not 64 hexadecimal digits", party.name),
-        fmt::format("Ask {} for the output of 'partita cert show'.", party.name));
-  }
-  party.fingerprint = *fingerprint;
+  const auto fingerprint_of = [&](std::string_view key) {
+    const std::optional<std::string> fingerprint =
+        crypto::NormalFingerprint(TextOf(entry, key, file));
+    if (!fingerprint) {
+      Bad(file, entry.get(key)->source(),
+          fmt::format("the {} of party {} is not 64 hexadecimal digits", key, party.name),
+          fmt::format("Ask {} for the output of 'partita cert show'.", party.name));
+    }
+    return *fingerprint;
+  };
+  party.fingerprint = fingerprint_of("fingerprint");
+  if (entry.contains("steward")) party.steward = fingerprint_of("steward");
   return party;
 }
 
@@ -117,6 +121,12 @@ void RefuseRepeats(const Roster& roster, const toml::table& entry, std::string_v
     if (other.fingerprint == last.fingerprint) {
       refuse("fingerprint", last.fingerprint.substr(0, 16) + "...", other.name);
     }
+    // A key speaks for one party.
+    if (last.fingerprint == other.steward)
+      refuse("fingerprint", last.fingerprint.substr(0, 16) + "...", other.name);
+    if (!last.steward.empty() &&
+        (last.steward == other.steward || last.steward == other.fingerprint))
+      refuse("steward", last.steward.substr(0, 16) + "...", other.name);
   }
 }
 
@@ -225,6 +235,7 @@ std::string FormatRoster(const Roster& roster) {
   for (const RosterEntry& party : roster) {
     text += fmt::format("\n[[party]]\nname = {}\naddress = {}\nfingerprint = {}\n",
                         Quoted(party.name), Quoted(party.address), Quoted(party.fingerprint));
+    if (!party.steward.empty()) text += fmt::format("steward = {}\n", Quoted(party.steward));
   }
   return text;
 }
@@ -258,6 +269,11 @@ std::vector<std::string> Names(const Roster& roster) {
   std::vector<std::string> names;
   for (const RosterEntry& party : roster) names.push_back(party.name);
   return names;
+}
+
+bool NamesStewards(const Roster& roster) {
+  return std::any_of(roster.begin(), roster.end(),
+                     [](const RosterEntry& party) { return !party.steward.empty(); });
 }
 
 }  // namespace partita::net

@@ -4,6 +4,8 @@
 //   name = "north"
 //   address = "north.example.org:7400"
 //   fingerprint = "3f8a..."              # SHA-256 of its certificate, compared out of band
+//   steward = "91c0..."                  # optional: of the certificate whose key approves for it;
+//                                        # without it, the key of its certificate approves
 //
 // The order of the parties is their numbering. The same file at every party; it holds no secret.
 #pragma once
@@ -21,8 +23,9 @@ inline constexpr size_t kMaxParties = 64;
 
 struct RosterEntry {
   std::string name;
-  std::string address;      // "host:port" or "[2001:db8::1]:port"
-  std::string fingerprint;  // 64 lower-case hexadecimal digits
+  std::string address;       // "host:port" or "[2001:db8::1]:port"
+  std::string fingerprint;   // 64 lower-case hexadecimal digits
+  std::string steward = {};  // the same; empty: none is named
 
   bool operator==(const RosterEntry&) const = default;
 };
@@ -48,6 +51,8 @@ void SaveRoster(const Roster& roster, const std::filesystem::path& file);
 // Throws kBadInput with a hint if there is no party of that name.
 PartyIndex FindParty(const Roster& roster, std::string_view name);
 std::vector<std::string> Names(const Roster& roster);
+// Whether any party has a steward of its own.
+bool NamesStewards(const Roster& roster);
 
 // Throws kBadInput unless `text` is "host:port" with a port of 1 to 65535.
 Address ParseAddress(std::string_view text);

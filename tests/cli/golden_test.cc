@@ -21,7 +21,7 @@
 #include <sstream>
 #include <thread>
 
-#include "cli/terminal/facts.h"
+#include "run/party/facts.h"
 #include "crypto/hash.h"
 #include "crypto/prg.h"
 #include "methods/prepare_study.h"

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "base/files.h"
-#include "cli/terminal/facts.h"
+#include "run/party/facts.h"
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/output.h"
 #include "report/result_json.h"

@@ -52,9 +52,10 @@ class Signed : public Approvals {
     terms_ = terms;
     const std::string text = ReadApprovalFile(sources_.document, party_);
     if (study::IsEnvelope(text)) {
+      RequireNoSteward(party);
       OpenEnvelope(text, study, sources_.fingerprints[party]);
     } else {
-      OpenApproval(text, study.parties[party].holder, sources_.fingerprints[party]);
+      OpenApproval(text, study.parties[party].holder, Signer(party));
     }
   }
 
@@ -92,10 +93,24 @@ class Signed : public Approvals {
   }
 
   void RequireSigner(size_t party, const study::SignedApproval& document) const override {
-    study::RequireSigned(document, names_[party], sources_.fingerprints[party]);
+    study::RequireSigned(document, names_[party], Signer(party));
   }
 
  private:
+  const std::string& Signer(size_t party) const {
+    const std::vector<std::string>& stewards = sources_.stewards;
+    return stewards.empty() || stewards[party].empty() ? sources_.fingerprints[party]
+                                                       : stewards[party];
+  }
+
+  void RequireNoSteward(size_t party) const {
+    if (Signer(party) == sources_.fingerprints[party]) return;
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("party {} has a steward, and an envelope does not count for it", party_),
+        "Let the steward approve this study itself.");
+  }
+
   void OpenApproval(const std::string& text, bool holder, const std::string& fingerprint) {
     approval_ = study::ParseApproval(text, sources_.document.string());
     study::RequireSigned(approval_, party_, fingerprint);
@@ -188,7 +203,8 @@ std::unique_ptr<Approvals> UnsignedApprovals(crypto::RandomSource& random) {
 }
 
 study::StudyIdentity StudyIdentityOf(const Study& study,
-                                     const std::vector<std::string>& fingerprints) {
+                                     const std::vector<std::string>& fingerprints,
+                                     const std::vector<std::string>& stewards) {
   study::StudyIdentity identity;
   identity.wire_version = net::kWireVersion;
   const MethodName method = study.Method();
@@ -203,6 +219,7 @@ study::StudyIdentity StudyIdentityOf(const Study& study,
           data::SchemaForParty(study.file.dictionary, study.partition, i, study.row_columns));
     }
     party.fingerprint = fingerprints.empty() ? "" : fingerprints[i];
+    party.steward = stewards.empty() ? "" : stewards[i];
     identity.parties.push_back(std::move(party));
   }
   return identity;

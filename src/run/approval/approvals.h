@@ -28,9 +28,11 @@ class RunLedger;
 
 inline constexpr char kApprovalsPhase[] = "approvals";
 
-// fingerprints: by channel index; none where there is no TLS.
+// fingerprints: by channel index; none where there is no TLS. stewards: the same, of a roster that names
+// any, and empty for a party that has none.
 study::StudyIdentity StudyIdentityOf(const Study& study,
-                                     const std::vector<std::string>& fingerprints);
+                                     const std::vector<std::string>& fingerprints,
+                                     const std::vector<std::string>& stewards = {});
 // What every approval of this study has to say.
 study::ApprovalTerms TermsOf(const Study& study, const study::StudyIdentity& identity,
                              const study::Plan& plan);
@@ -66,8 +68,12 @@ struct ApprovalSources {
   std::filesystem::path document;  // approval or envelope; approval_files.h says what is beside it
   crypto::Identity identity;       // signs approvals under an envelope
   std::vector<std::string> fingerprints;  // of the roster, by channel index
+  // Whose approvals count instead, by channel index; empty, as a whole or for a party: the above. An
+  // envelope counts for no party that has a steward: the key of the run cannot approve for it.
+  std::vector<std::string> stewards = {};
 };
-// The deployed kind: signed by the keys of the roster's certificates, without exception.
+// The deployed kind: signed by the keys of the roster's certificates, its stewards' where it names them,
+// without exception.
 std::unique_ptr<Approvals> SignedApprovals(ApprovalSources sources);
 
 // For parties that are threads of one process, which have no certificates: everybody approves,

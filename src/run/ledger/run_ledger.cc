@@ -184,7 +184,7 @@ void RunLedger::Describe(LedgerOutcome& outcome) {
 
 std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledger,
                                          const RunIdentity& run,
-                                         const std::vector<study::SignedApproval>& approvals) {
+                                         const std::vector<Bytes>& certificates) {
   channel.BeginPhase(kLedgerPhase);
   const size_t self = channel.self(), count = channel.num_parties();
   ShownAccount own;
@@ -213,7 +213,7 @@ std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledge
   for (size_t peer = 0; own.account && peer < count; ++peer) {
     if (peer == self || IsZero(signatures[peer])) continue;
     accounts[peer].countersigned = ledger->Countersign(
-        *own.head, accounts[peer].party, approvals[peer].signature.certificate,
+        *own.head, accounts[peer].party, certificates[peer],
         privacy::ledger::DecodeSignature(signatures[peer], accounts[peer].party));
   }
   return accounts;

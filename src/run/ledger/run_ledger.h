@@ -127,11 +127,11 @@ class RunLedger {
   uint64_t covered_by_ = 0;  // the spent reservation of an earlier attempt; 0: none
 };
 
-// The phase. ledger: null: this party keeps none. approvals: of all parties, by channel index, for
-// their certificates. Returns what everybody showed.
+// The phase. ledger: null: this party keeps none. certificates: DER, by channel index, of the keys with
+// which the parties sign receipts. Returns what everybody showed.
 std::vector<PeerAccount> ExchangeLedgers(net::Channel& channel, RunLedger* ledger,
                                          const RunIdentity& run,
-                                         const std::vector<study::SignedApproval>& approvals);
+                                         const std::vector<Bytes>& certificates);
 
 // Before this party says that it may be opened: spends the reservation and counts the run against
 // this party's approval (Approvals::Spend). Counts openings.

@@ -42,6 +42,12 @@ net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file)
 net::Roster RosterOf(const std::vector<std::string>& names, const std::filesystem::path& file,
                      std::string_view kind) {
   const net::Roster all = net::LoadRoster(file);
+  if (net::NamesStewards(all)) {
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("{} names stewards, with which only nodes run a {}", file.string(), kind),
+        "leave the lines 'steward' out: then the key of each party's certificate approves");
+  }
   net::Roster roster;
   for (const std::string& name : names) {
     const auto entry =

@@ -42,7 +42,7 @@ std::unique_ptr<net::Transport> DelayIfAsked(std::unique_ptr<net::Transport> tra
                                              const net::LinkModel& link);
 
 // The roster's entries in the order of the channel. Throws kBadInput if a party of the study has
-// none.
+// none, kUsage if the roster names stewards: whoever runs then needs the certificates too.
 net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file);
 // The same of parties of these names; kind: "study" or "matching", for messages.
 net::Roster RosterOf(const std::vector<std::string>& names, const std::filesystem::path& file,

@@ -142,6 +142,20 @@ bool HoldersGoOn(const Study& study, const std::vector<PeerAccount>& parties) {
   return all;
 }
 
+// Of the keys of the roster: of a roster without stewards those that approve.
+std::vector<Bytes> ReceiptCertificates(const PartyInput& input,
+                                       const std::vector<study::SignedApproval>& approvals) {
+  if (!input.stewards.empty()) {
+    if (input.certificates.size() != approvals.size())
+      throw Error(ErrorCode::kInternal, "a roster names stewards, and certificates are missing");
+    return input.certificates;
+  }
+  std::vector<Bytes> certificates;
+  for (const study::SignedApproval& approval : approvals)
+    certificates.push_back(approval.signature.certificate);
+  return certificates;
+}
+
 // Connects, says hello and runs the protocol. If anything fails after the hello, a table that
 // failed its checks beforehand included, the peers are told that this party stops.
 std::unique_ptr<MethodResult> ConnectAndRun(
@@ -168,8 +182,9 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     if (problem) throw Error(problem->own);
     outcome.approvals = ExchangeApprovals(channel, study, terms, own, commitments, approvals);
     outcome.disclosure = study::StrictestDisclosure(terms.disclosure, outcome.approvals);
-    outcome.ledger.parties = ExchangeLedgers(
-        channel, ledger, {session.run_id, hello.study_hash, goes_on}, outcome.approvals);
+    outcome.ledger.parties =
+        ExchangeLedgers(channel, ledger, {session.run_id, hello.study_hash, goes_on},
+                        ReceiptCertificates(input, outcome.approvals));
     bool continues = goes_on;
     if (!study.parties[channel.self()].holder) {
       continues = HoldersGoOn(study, outcome.ledger.parties);
@@ -204,7 +219,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   outcome.party = study.parties[input.party].name;
   outcome.is_private = study.IsPrivate();
   outcome.plan = BuildPlan(study);
-  const study::StudyIdentity identity = StudyIdentityOf(study, input.fingerprints);
+  const study::StudyIdentity identity = StudyIdentityOf(study, input.fingerprints, input.stewards);
   const study::ApprovalTerms terms = TermsOf(study, identity, outcome.plan);
   input.approvals->Open(study, input.party, terms);
   net::HelloInput hello;

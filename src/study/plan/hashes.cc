@@ -1,5 +1,7 @@
 #include "study/plan/hashes.h"
 
+#include <algorithm>
+
 namespace partita::study {
 namespace {
 
@@ -21,6 +23,13 @@ void WriteIdentity(const StudyIdentity& identity, ByteWriter& writer) {
     writer.Blob(party.schema);
     writer.String(party.fingerprint);
   }
+  // What follows otherwise is a commitment of 32 bytes, or nothing.
+  const bool stewards =
+      std::any_of(identity.parties.begin(), identity.parties.end(),
+                  [](const PartyIdentity& party) { return !party.steward.empty(); });
+  if (!stewards) return;
+  writer.String("stewards");
+  for (const PartyIdentity& party : identity.parties) writer.String(party.steward);
 }
 
 }  // namespace

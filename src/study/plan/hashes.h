@@ -22,6 +22,8 @@ struct PartyIdentity {
   std::string name;
   Digest schema{};          // of its table's schema; zero for a party that holds nothing
   std::string fingerprint;  // of its certificate, from the roster; empty where there is no TLS
+  // Of the certificate whose key approves for it, where the roster names one; empty: the one above.
+  std::string steward = {};
 };
 
 struct StudyIdentity {
@@ -32,7 +34,8 @@ struct StudyIdentity {
   std::vector<PartyIdentity> parties;
 };
 
-// Without the commitments: compared in the hello.
+// Without the commitments: compared in the hello. Of a roster without stewards the same as before there
+// were any.
 Digest AgreementHash(const StudyIdentity& identity);
 
 // With one snapshot commitment per party in roster order (zero for a party that holds nothing).

@@ -4,8 +4,8 @@
 #include "report/run_facts.h"
 #include "run/party/party.h"
 
-namespace partita::cli {
+namespace partita::run {
 
-report::RunFacts FactsOf(const run::PartyOutcome& outcome);
+report::RunFacts FactsOf(const PartyOutcome& outcome);
 
-}  // namespace partita::cli
+}  // namespace partita::run

@@ -1,4 +1,4 @@
-#include "cli/terminal/facts.h"
+#include "run/party/facts.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -13,14 +13,14 @@
 #include "crypto/hash.h"
 #include "privacy/rounded_text.h"
 
-namespace partita::cli {
+namespace partita::run {
 namespace {
 
 std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // Local work, in the order of the run: the fit comes last.
-void AddStepFacts(const run::PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
-  for (const run::LocalStep& step : outcome.local_steps) {
+void AddStepFacts(const PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
+  for (const LocalStep& step : outcome.local_steps) {
     if ((step.name == "fit") != fit) continue;
     report::PhaseFacts phase;
     phase.phase = step.name;
@@ -29,7 +29,7 @@ void AddStepFacts(const run::PartyOutcome& outcome, bool fit, report::RunFacts& 
   }
 }
 
-void AddTraffic(const run::PartyOutcome& outcome, report::RunFacts& facts) {
+void AddTraffic(const PartyOutcome& outcome, report::RunFacts& facts) {
   for (const net::PhaseTraffic& traffic : outcome.traffic) {
     report::PhaseFacts phase;
     phase.phase = traffic.phase;
@@ -47,16 +47,16 @@ void AddTraffic(const run::PartyOutcome& outcome, report::RunFacts& facts) {
   }
 }
 
-void AddReleases(const run::PartyOutcome& outcome, report::RunFacts& facts) {
+void AddReleases(const PartyOutcome& outcome, report::RunFacts& facts) {
   for (const mpc::CountingReleaseGate::Count& count : outcome.releases) {
     facts.releases.push_back({count.release.id, count.release.what, count.release.to,
                               count.release.mechanism, count.release.max_count, count.opened});
   }
-  for (const run::CheckOutcome& check : outcome.checks)
+  for (const CheckOutcome& check : outcome.checks)
     facts.disclosure.push_back({check.variable, check.rule, check.passed});
 }
 
-void AddApprovals(const run::PartyOutcome& outcome, report::RunFacts& facts) {
+void AddApprovals(const PartyOutcome& outcome, report::RunFacts& facts) {
   for (const study::SignedApproval& document : outcome.approvals) {
     const study::Approval& approval = document.approval;
     report::ApprovalFacts fact;
@@ -75,8 +75,8 @@ void AddApprovals(const run::PartyOutcome& outcome, report::RunFacts& facts) {
 
 // This party's own rows by reason, and all rows that took part. Of a private study the own numbers
 // are exact functions of the rows: shown on the owner's terminal (OwnRowsText), and in no file.
-void AddRows(const run::PartyOutcome& outcome, report::RunFacts& facts) {
-  const run::OwnRows& own = outcome.rows;
+void AddRows(const PartyOutcome& outcome, report::RunFacts& facts) {
+  const OwnRows& own = outcome.rows;
   if (own.observed > 0 && !outcome.is_private) {
     report::RowFacts rows;
     rows.scope = outcome.party;
@@ -87,7 +87,7 @@ void AddRows(const run::PartyOutcome& outcome, report::RunFacts& facts) {
     if (own.incomplete > 0) rows.excluded.push_back({"a missing value", own.incomplete});
     facts.rows.push_back(std::move(rows));
   }
-  for (const run::UsedRows& used : outcome.used) {
+  for (const UsedRows& used : outcome.used) {
     report::RowFacts rows;
     rows.scope = outcome.used.size() == 1 ? "all" : "all, analysis " + used.analysis;
     rows.used = used.rows;
@@ -95,8 +95,8 @@ void AddRows(const run::PartyOutcome& outcome, report::RunFacts& facts) {
   }
 }
 
-void AddVariables(const run::PartyOutcome& outcome, report::RunFacts& facts) {
-  for (const run::VariableSummary& variable : outcome.variables) {
+void AddVariables(const PartyOutcome& outcome, report::RunFacts& facts) {
+  for (const VariableSummary& variable : outcome.variables) {
     facts.variables.push_back({variable.name, variable.type, variable.unit, variable.held_by,
                                variable.lower, variable.upper, variable.num_rows, variable.mean,
                                variable.sd});
@@ -131,12 +131,12 @@ bool Holds(const study::Plan& plan, const std::string& party) {
   return false;
 }
 
-std::string OwnAccount(const run::LedgerOutcome& outcome) {
+std::string OwnAccount(const LedgerOutcome& outcome) {
   const privacy::ledger::Standing& standing = *outcome.standing;
   std::string text = fmt::format("Ledger of this party: table {}, entry {}", standing.policy.table,
                                  outcome.reservation);
   std::vector<std::string> signers;
-  for (const run::PeerAccount& peer : outcome.parties) {
+  for (const PeerAccount& peer : outcome.parties) {
     if (peer.countersigned) signers.push_back(peer.party);
   }
   text += signers.empty() ? ", countersigned by nobody"
@@ -149,10 +149,10 @@ std::string OwnAccount(const run::LedgerOutcome& outcome) {
 }
 
 // Rule R-j: what was released before qualifies what is stated now.
-void AddLedger(const run::PartyOutcome& outcome, report::RunFacts& facts) {
+void AddLedger(const PartyOutcome& outcome, report::RunFacts& facts) {
   bool any = false;
-  for (const run::PeerAccount& account : outcome.ledger.parties) any = any || account.kept;
-  for (const run::PeerAccount& account : outcome.ledger.parties) {
+  for (const PeerAccount& account : outcome.ledger.parties) any = any || account.kept;
+  for (const PeerAccount& account : outcome.ledger.parties) {
     if (!any || !Holds(outcome.plan, account.party)) continue;
     if (!account.kept) {
       facts.privacy.push_back(fmt::format(
@@ -169,7 +169,7 @@ void AddLedger(const run::PartyOutcome& outcome, report::RunFacts& facts) {
 
 // The plan's numbers for this machine against what this party counted. Bytes of links that it does
 // not see are in neither.
-void AddPrediction(const run::PartyOutcome& outcome, report::RunFacts& facts) {
+void AddPrediction(const PartyOutcome& outcome, report::RunFacts& facts) {
   if (outcome.plan.predictions.empty()) return;
   report::PredictionFacts prediction;
   prediction.predicted.seconds = outcome.plan.predictions.front().seconds;
@@ -190,7 +190,7 @@ void AddPrediction(const run::PartyOutcome& outcome, report::RunFacts& facts) {
 
 }  // namespace
 
-report::RunFacts FactsOf(const run::PartyOutcome& outcome) {
+report::RunFacts FactsOf(const PartyOutcome& outcome) {
   report::RunFacts facts;
   facts.party = outcome.party;
   facts.agreement_hash = outcome.agreement_hash;
@@ -217,4 +217,4 @@ report::RunFacts FactsOf(const run::PartyOutcome& outcome) {
   return facts;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::run

@@ -1,0 +1,220 @@
+// `check` and `commit`: what happens to a study before anybody approves it.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/utc_time.h"
+#include "base/version.h"
+#include "crypto/signature.h"
+#include "data/csv_reader.h"
+#include "data/snapshot.h"
+#include "node/job/documents.h"
+#include "node/job/door.h"
+#include "node/job/kinds.h"
+#include "privacy/ledger/sqlite_ledger.h"
+#include "run/approval/approval_files.h"
+#include "run/ledger/ledger_charges.h"
+#include "run/ledger/open_ledger.h"
+#include "run/method/useful.h"
+#include "run/party/local_data.h"
+#include "run/party/row_sets.h"
+#include "study/plan/hashes.h"
+
+namespace partita::node {
+namespace {
+
+constexpr char kCannotCheck[] = "this node cannot check it now";
+constexpr char kDraftFile[] = "draft.json";
+constexpr size_t kMaxDraftBytes = size_t{1} << 20;
+
+void RequireLock(const JobWork& work) {
+  if (WaitForLock(work.folder, kFolderPatience)) return;
+  throw Error(ErrorCode::kTimeout, "another job of this study goes on",
+              "Look at the jobs of this machine.");
+}
+
+bool IsHolder(const Prepared& prepared) { return prepared.study->parties[prepared.party].holder; }
+
+// Whether the table has every column that the study reads of this party. What stands in its rows does
+// not matter here.
+bool HasColumns(const Prepared& prepared, const JobTable& table) {
+  const run::Study& study = *prepared.study;
+  data::CsvOptions options;
+  options.separator = study.file.table.separator;
+  options.decimal = study.file.table.decimal;
+  options.repair = true;
+  try {
+    data::ReadCsvFile(table.data,
+                      data::SchemaForParty(study.file.dictionary, study.partition, prepared.party,
+                                           study.row_columns),
+                      options);
+    return true;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kBadData) return false;
+    throw;
+  }
+}
+
+// The one table of the catalogue that has the columns.
+std::string FindTable(const JobSettings& settings, const Prepared& prepared) {
+  std::string found;
+  for (const auto& [name, table] : settings.catalogue) {
+    if (!HasColumns(prepared, table)) continue;
+    if (!found.empty()) throw NotHere("more than one table here has the columns that it asks for");
+    found = name;
+  }
+  if (found.empty()) throw NotHere("no table here has the columns that it asks for");
+  return found;
+}
+
+void RequireBudget(const JobSettings& settings, const Prepared& prepared, const JobTable& table) {
+  const run::Study& study = *prepared.study;
+  if (settings.ledger.empty()) {
+    if (study.IsPrivate()) throw NotHere("no privacy ledger is kept here");
+    return;
+  }
+  if (study.releases.empty()) return;
+  try {
+    privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
+    const privacy::ledger::Standing standing =
+        book.StandingOf(run::ChosenTable(book, {settings.ledger, table.account}));
+    book.Price(run::ChargesOf(study, standing.policy));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBudget && error.code() != ErrorCode::kRefused) throw;
+    throw NotHere("the budget of its table does not allow it");
+  }
+}
+
+void RequireWorth(const Prepared& prepared) {
+  try {
+    run::RequireUseful(*prepared.study, false);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused) throw;
+    throw NotHere("its result would hardly be useful");
+  }
+}
+
+Facts FactsOf(const Prepared& prepared) {
+  const run::Study& study = *prepared.study;
+  Facts facts;
+  for (const study::Party& party : study.file.parties) facts.parties.push_back(party.name);
+  facts.receivers = {study.parties[study.receiver].name};
+  // Methods whose parties first agree where to go on.
+  facts.resumable = study.CostOfAgreement().has_value();
+  // As the doctor counts, but by the declared numbers of rows, which are public.
+  uint64_t rows = 0;
+  for (const data::RowBlock& block : study.partition.blocks)
+    rows += block.count.value_or(run::kMaxUndeclaredRows / study.partition.blocks.size());
+  facts.memory_bytes = 64'000'000 + rows * (8 * study.file.dictionary.columns.size() + 64 +
+                                            3 * 16 * study.NumbersPerRow());
+  double seconds = 0;
+  for (const study::PlanPrediction& prediction : prepared.plan.predictions)
+    seconds = std::max(seconds, prediction.seconds);
+  facts.seconds = static_cast<uint32_t>(std::clamp(std::ceil(seconds), 1.0, 4e9));
+  facts.plan_hash = study::PlanHash(prepared.plan);
+  return facts;
+}
+
+Checked CheckedStudy(const JobWork& work) {
+  const JobSettings& settings = work.settings;
+  const Prepared prepared = [&] {
+    try {
+      return Prepare(settings, work.study().file);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      work.folder.NoteProblem(error.message() + "; " + error.hint());
+      throw NotHere("its study file is not valid in this release of Partita");
+    }
+  }();
+  RequireWorth(prepared);
+  if (IsHolder(prepared)) {
+    const std::string table = FindTable(settings, prepared);
+    RequireBudget(settings, prepared, settings.catalogue.at(table));
+    work.folder.BindTable(table);
+  }
+  Checked checked;
+  checked.facts = FactsOf(prepared);
+  checked.run_certificate =
+      crypto::EncodeCertificate(*work.folder.MakeRunKey(work.study().expires).certificate);
+  checked.address = settings.address;
+  return checked;
+}
+
+// The approval as the steward signs it. The commitment hides the table (data/snapshot.h).
+study::Approval DraftOf(const JobWork& work, const Documents& documents,
+                        const crypto::Digest& commitment, crypto::RandomSource& random) {
+  study::Approval approval;
+  approval.party = work.settings.self;
+  approval.study = documents.terms.study;
+  approval.agreement_hash = documents.terms.agreement_hash;
+  approval.plan_hash = documents.terms.plan_hash;
+  approval.disclosure = documents.terms.disclosure;
+  approval.commitment = commitment;
+  random.Fill(approval.nonce);
+  approval.approved_at = NowUtc();
+  approval.valid_until = work.study().expires;
+  approval.software_version = kVersion;
+  return approval;
+}
+
+// Reads the table as the run will: what would stop there stops here. Durable on return.
+study::Approval Commit(const JobWork& work, const Prepared& prepared, const Documents& documents) {
+  crypto::SystemRandom random;
+  if (!IsHolder(prepared)) return DraftOf(work, documents, {}, random);
+  const auto table = work.settings.catalogue.find(work.folder.Table());
+  if (table == work.settings.catalogue.end()) {
+    throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more",
+                "Put it back, or withdraw the study.");
+  }
+  const std::filesystem::path& data = table->second.data;
+  SilentProgress progress;
+  run::RequireOwnersResult(*prepared.study, prepared.party, data);
+  run::RequireServable(*prepared.study, prepared.party, data, random, progress);
+  const crypto::Key salt = crypto::RandomKey(random);
+  const run::LocalData local =
+      run::LoadLocalData(*prepared.study, prepared.party, data, salt, progress);
+  const study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
+  WriteFileAtomically(run::SecretPath(work.folder.File("approval.json")).string(),
+                      study::RenderSecret({draft.party, draft.commitment, salt}));
+  return draft;
+}
+
+}  // namespace
+
+JobReport CheckStudy(JobWork& work) {
+  RequireLock(work);
+  Checked checked;
+  try {
+    checked = CheckedStudy(work);
+  } catch (const NotHere& refusal) {
+    checked.refusal = refusal.message();
+  } catch (const Error& error) {
+    work.folder.NoteProblem(error.message() + "; " + error.hint());
+    checked.refusal = kCannotCheck;
+  }
+  return work.Report(checked);
+}
+
+JobReport CommitTable(JobWork& work) {
+  RequireLock(work);
+  const Prepared prepared = Prepare(work.settings, work.study().file);
+  const Documents documents = VerifyDocuments(work.settings, work.study(), prepared, work.folder);
+  const std::filesystem::path file = work.folder.File(kDraftFile);
+  std::string draft;
+  if (std::filesystem::exists(file)) {
+    draft = ReadFile(file, kMaxDraftBytes, "the draft of an approval");
+    const study::Approval before = study::ParseApproval(draft, "the draft").approval;
+    if (before.agreement_hash != documents.terms.agreement_hash) draft.clear();
+  }
+  if (draft.empty()) {
+    draft = study::RenderApproval({Commit(work, prepared, documents), {}});
+    WriteFileAtomically(file.string(), draft);
+  }
+  JobReport report = work.Report(Committed{documents.terms.agreement_hash});
+  report.draft = draft;
+  return report;
+}
+
+}  // namespace partita::node

@@ -1,0 +1,59 @@
+// A study's documents, verified again by the job that acts on them: from their bytes, by what root and
+// the signer gave to this site, and by nothing that the daemon or another node says of them.
+//
+// So a made-up roster reads nothing: run keys and stewards come from offers, each signed by a node key of
+// the signer's list of parties; the own run key is the one in the study's folder; the own steward is
+// one of root's file, whatever the roster says.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "net/roster.h"
+#include "node/job/folder.h"
+#include "node/job/settings.h"
+#include "node/study/study.h"
+#include "run/method/study.h"
+#include "study/approval/approval.h"
+#include "study/plan/plan.h"
+
+namespace partita::node {
+
+// Why a study is not valid here, in words that every party may read: of a fixed list, without paths,
+// counts or what a library said.
+class NotHere : public Error {
+ public:
+  explicit NotHere(const std::string& reason) : Error(ErrorCode::kRefused, reason) {}
+};
+
+// A study file as it is run here.
+struct Prepared {
+  std::unique_ptr<const run::Study> study;
+  study::Plan plan;
+  size_t party = 0;  // channel index of the own
+};
+// Throws kBadInput for a file that is none of this release; NotHere if the own party has no part, or
+// if nodes cannot run such a study.
+Prepared Prepare(const JobSettings& settings, const std::string& study_file);
+
+// By channel index.
+struct Documents {
+  net::Roster roster;  // with stewards
+  std::vector<std::string> fingerprints, stewards;
+  std::vector<Bytes> certificates;  // DER, of the run keys
+  study::ApprovalTerms terms;       // what every approval has to say
+};
+
+// Of a study that is settled; `study.offers` holds the offer of every party. Throws kRefused or
+// kPeerFault saying what does not fit, kBadInput for a list or file of the own site that cannot be
+// used.
+Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
+                          const StudyFolder& folder);
+
+// The own approval: signed by a key of the stewards' file, approving these terms now. Throws kRefused.
+void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
+                        const Prepared& prepared, const std::string& approval);
+
+}  // namespace partita::node

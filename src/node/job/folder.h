@@ -1,0 +1,80 @@
+// What jobs keep of one study, each file written whole and durable before anything that relies on it:
+//
+//   lock                   held by the one job that works here
+//   control                the door of a run (door.h)
+//   attempt                the newest attempt that may ever have begun, and the mark `opened`: set before
+//                          this party does anything without which nobody can open anything of it
+//   ended                  what was signed of that attempt
+//   run.cert.pem run.key.pem   the run key
+//   table                  the name of the table that is bound
+//   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
+//   state/                 what an interrupted run goes on from
+//   result.json report.html    at a receiver, with the method's files
+//   problem.txt            what went wrong, for the own people
+//
+// Damaged files throw kBadInput: then nothing here can be signed, and a job is as one without a
+// folder.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "crypto/certificate.h"
+#include "net/socket.h"
+#include "node/job/settings.h"
+#include "node/message/bodies.h"
+
+namespace partita::node {
+
+struct AttemptRecord {
+  uint32_t attempt = 0;  // 0: none yet
+  bool opened = false;
+};
+
+class StudyFolder {
+ public:
+  // Makes it, for its owner alone. Throws kUsage.
+  StudyFolder(const JobSettings& settings, const StudyId& study);
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path File(const std::string& name) const { return path_ / name; }
+
+  // Everything below but reading needs the lock. It is given back with this object, or by the kernel.
+  bool TryLock();
+  bool locked() const { return lock_.valid(); }
+
+  AttemptRecord Attempt() const;
+  // Throws kRefused unless it is above the one that is kept.
+  void BeginAttempt(uint32_t attempt);
+  // Of the attempt that is kept.
+  void MarkOpened();
+
+  // What was signed of this attempt.
+  std::optional<Ended> FindEnded(uint32_t attempt) const;
+  // Signed with the run key; without one, not signed, and then it may have opened. The first word
+  // of an attempt stays: returns that.
+  Ended Conclude(Ended ended);
+
+  // None after Discard, or if it was never made.
+  std::optional<crypto::Identity> RunKey() const;
+  // The one that is there, or a new one, valid until `until`.
+  crypto::Identity MakeRunKey(int64_t until);
+  // Run key, salt and what a run goes on from are gone.
+  void Discard();
+
+  std::string Table() const;  // empty: none is bound
+  void BindTable(const std::string& name);
+
+  // For the own people. Never throws.
+  void NoteProblem(const std::string& text) const noexcept;
+
+ private:
+  std::filesystem::path path_;
+  std::string self_;
+  StudyId study_{};
+  net::Socket lock_;
+};
+
+}  // namespace partita::node

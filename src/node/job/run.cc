@@ -1,0 +1,304 @@
+// `run`, `attach`, `status`, `stop`, `discard`: one attempt of a study.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/progress.h"
+#include "net/tls_transport.h"
+#include "node/job/documents.h"
+#include "node/job/door.h"
+#include "node/job/kinds.h"
+#include "node/port/pass_socket.h"
+#include "node/port/route.h"
+#include "report/result_json.h"
+#include "run/approval/approval_files.h"
+#include "run/approval/approval_uses.h"
+#include "run/party/facts.h"
+#include "run/party/join.h"
+#include "run/party/local_data.h"
+#include "run/party/party.h"
+#include "run/party/row_sets.h"
+
+namespace partita::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::seconds kProgressPause{1};
+constexpr uint64_t kReportBytes = uint64_t{8} << 20;  // of result.json and its page, below
+constexpr size_t kMaxShownPhase = 64;
+
+// Tells the daemon and whoever attached; stops where somebody asks for it.
+class ReportedProgress : public partita::Progress {
+ public:
+  ReportedProgress(const JobWork& work, RunDoor& door, const std::atomic<bool>& stop)
+      : work_(work), door_(door), stop_(stop) {}
+
+  void Phase(std::string_view name) override {
+    phase_ = name.substr(0, kMaxShownPhase);
+    if (!IsPublicLine(phase_, kMaxShownPhase)) phase_ = "running";
+    Step(0, 1);
+  }
+  void Step(uint64_t done, uint64_t total) override {
+    if (told_ && SteadyClock::now() < *told_ + kProgressPause) return;
+    told_ = SteadyClock::now();
+    node::Progress progress;
+    progress.attempt = work_.attempt();
+    progress.phase = phase_;
+    if (total > 0) {
+      const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+      progress.done_per_mille = static_cast<uint16_t>(share * 1000);
+    }
+    Tell(JobProgress{progress});
+  }
+  void CheckCancelled() override {
+    if (stop_ || work_.stopped)
+      throw Error(ErrorCode::kCancelled, "the run was stopped at this party");
+  }
+  void Tell(Event event) {
+    const JobReport report = work_.Report(std::move(event));
+    door_.Tell(report);
+    SendReport(work_.channel, report);  // a daemon that is gone attaches later
+  }
+
+ private:
+  const JobWork& work_;
+  RunDoor& door_;
+  const std::atomic<bool>& stop_;
+  std::string phase_ = "begin";
+  std::optional<SteadyClock::time_point> told_;
+};
+
+// The signed approval, and the mark before anything is spent on it.
+class MarkedApprovals : public run::Approvals {
+ public:
+  MarkedApprovals(StudyFolder& folder, std::unique_ptr<run::Approvals> approvals)
+      : folder_(folder), approvals_(std::move(approvals)) {}
+
+  void Open(const run::Study& study, size_t party, const study::ApprovalTerms& terms) override {
+    approvals_->Open(study, party, terms);
+  }
+  const crypto::Key& salt() const override { return approvals_->salt(); }
+  void RequireRunLeft(run::RunLedger* ledger, bool goes_on) override {
+    approvals_->RequireRunLeft(ledger, goes_on);
+  }
+  study::SignedApproval Show(const crypto::Digest& commitment) override {
+    return approvals_->Show(commitment);
+  }
+  void Spend(run::RunLedger* ledger, const run::ApprovedRun& run) override {
+    folder_.MarkOpened();
+    approvals_->Spend(ledger, run);
+  }
+  void RequireSigner(size_t party, const study::SignedApproval& document) const override {
+    approvals_->RequireSigner(party, document);
+  }
+
+ private:
+  StudyFolder& folder_;
+  std::unique_ptr<run::Approvals> approvals_;
+};
+
+// What is verified before any row is read.
+struct Allowed {
+  Prepared prepared;
+  Documents documents;
+  JobTable table;  // of a holder
+  crypto::Identity run_key;
+  fs::path approval;
+};
+
+Allowed RequireAllowed(const JobWork& work) {
+  const Study& study = work.study();
+  Allowed allowed;
+  allowed.prepared = Prepare(work.settings, study.file);
+  allowed.documents = VerifyDocuments(work.settings, study, allowed.prepared, work.folder);
+  const auto own = study.approvals.find(work.settings.self);
+  if (own == study.approvals.end())
+    throw Error(ErrorCode::kRefused, "this party has not approved the study");
+  RequireOwnApproval(work.settings, allowed.documents, allowed.prepared, own->second);
+  allowed.run_key = *work.folder.RunKey();
+  allowed.approval = work.folder.File("approval.json");
+  if (!fs::exists(allowed.approval)) {
+    run::StartApprovalUses(run::UsesPath(allowed.approval),
+                           study::ParseApproval(own->second, "the own approval").approval);
+    WriteFileAtomically(allowed.approval.string(), own->second);
+  } else if (run::ReadApprovalFile(allowed.approval, work.settings.self) != own->second) {
+    throw Error(ErrorCode::kRefused, "this party approved the study by another document before");
+  }
+  const run::Study& prepared = *allowed.prepared.study;
+  if (prepared.parties[allowed.prepared.party].holder) {
+    const auto table = work.settings.catalogue.find(work.folder.Table());
+    if (table == work.settings.catalogue.end())
+      throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more");
+    allowed.table = table->second;
+    if (prepared.IsPrivate() && work.settings.ledger.empty())
+      throw Error(ErrorCode::kRefused, "the study is private, and no ledger is kept here");
+  }
+  if (!work.arrivals.valid())
+    throw Error(ErrorCode::kRefused, "the order of the run has no channel for connections");
+  return allowed;
+}
+
+// The result in the folder; its digest. Zero where this party gets none.
+Digest KeepResult(const StudyFolder& folder, const run::PartyOutcome& outcome) {
+  if (outcome.result == nullptr) return {};
+  const report::RunFacts facts = run::FactsOf(outcome);
+  const std::string json = outcome.result->Json(outcome.plan, facts);
+  WriteFileAtomically(folder.File("report.html").string(),
+                      outcome.result->Html(outcome.plan, facts));
+  for (const study::DocumentFile& file : outcome.result->Files())
+    WriteFileAtomically(folder.File(file.name).string(), file.contents);
+  WriteFileAtomically(folder.File("result.json").string(), json);
+  return crypto::Sha256Of(AsBytes(json));
+}
+
+net::TlsOptions TlsOf(JobWork& work, const Allowed& allowed) {
+  net::TlsOptions tls;
+  tls.identity = allowed.run_key;
+  tls.roster = allowed.documents.roster;
+  tls.self = allowed.prepared.party;
+  tls.max_handshakes = 16;
+  for (const net::RosterEntry& party : tls.roster)
+    tls.server_names.push_back(
+        RunServerName(work.study().tag, net::ParseAddress(party.address).host));
+  tls.arrivals = PassedSockets(std::move(work.arrivals));
+  return tls;
+}
+
+run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProgress& progress) {
+  const run::Study& study = *allowed.prepared.study;
+  run::PartyInput input;
+  input.party = allowed.prepared.party;
+  input.data = allowed.table.data;
+  input.fingerprints = allowed.documents.fingerprints;
+  input.stewards = allowed.documents.stewards;
+  input.certificates = allowed.documents.certificates;
+  MarkedApprovals approvals(
+      work.folder, run::SignedApprovals(
+                       {allowed.approval, allowed.run_key, input.fingerprints, input.stewards}));
+  input.approvals = &approvals;
+  std::optional<run::RunLedger> ledger;
+  if (!work.settings.ledger.empty()) {
+    input.ledger = &ledger.emplace(run::LedgerOptions{work.settings.ledger, allowed.table.account},
+                                   allowed.run_key);
+  }
+  input.state = work.folder.File("state");
+  if (!input.data.empty()) {
+    run::RequireOwnersResult(study, input.party, input.data);
+    input.row_sets = run::RowSetsPath(input.data);
+  }
+  std::optional<RoomOnDisk> room;
+  if (input.party == study.receiver) {
+    room.emplace(work.folder.File("result.json").string(), kReportBytes + study.FileBytes());
+    input.write = [&](const study::DocumentFile& file) {
+      try {
+        WriteFileAtomically(work.folder.File(file.name).string(), file.contents);
+      } catch (const Error& error) {
+        work.folder.NoteProblem(error.message());
+      }
+    };
+  }
+  net::TlsOptions tls = TlsOf(work, allowed);
+  const run::Connector connect = [&](bool only_to_stop) {
+    const std::chrono::milliseconds wait =
+        only_to_stop
+            ? std::min<std::chrono::milliseconds>(work.settings.connect_timeout, run::kWaitToStop)
+            : work.settings.connect_timeout;
+    return net::ConnectTls(std::move(tls), Deadline::After(wait), &progress);
+  };
+  crypto::SystemRandom random;
+  return run::RunParty(study, input, connect, random, progress);
+}
+
+Ended Attempted(JobWork& work, RunDoor& door, const std::atomic<bool>& stop) {
+  Ended ended;
+  ended.attempt = work.attempt();
+  ended.outcome = Outcome::kRefused;
+  ReportedProgress progress(work, door, stop);
+  try {
+    progress.CheckCancelled();
+    const Allowed allowed = RequireAllowed(work);
+    ended.outcome = Outcome::kFailed;
+    progress.Tell(JobUp{work.attempt()});
+    const run::PartyOutcome outcome = RunAllowed(work, allowed, progress);
+    ended.result = KeepResult(work.folder, outcome);
+    ended.outcome = Outcome::kFinished;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kCancelled) ended.outcome = Outcome::kCancelled;
+    work.folder.NoteProblem(error.message() + "; " + error.hint());
+  } catch (const std::exception& error) {
+    work.folder.NoteProblem(error.what());
+  }
+  // A dealer never says that anything may be opened; that it finished says that the others could.
+  ended.may_have_opened = ended.outcome == Outcome::kFinished || work.folder.Attempt().opened;
+  return ended;
+}
+
+// Reports of the run as they come, until its last word; none if there is no run, or it is gone.
+std::optional<JobReport> Follow(const JobWork& work) {
+  const net::Socket visitor = KnockAt(work.folder, kDoorAttach);
+  while (visitor.valid()) {
+    std::optional<JobReport> report = ReceiveReport(visitor);
+    if (!report) break;
+    if (IsLastWord(report->event)) return report;
+    SendReport(work.channel, *report);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Ended WordOn(const JobWork& work) {
+  Ended ended;
+  ended.attempt = work.attempt();
+  const AttemptRecord record = work.folder.Attempt();
+  if (record.attempt > ended.attempt) return ended;  // not of now: nothing is signed twice
+  if (record.attempt < ended.attempt) {
+    work.folder.BeginAttempt(ended.attempt);
+    ended.outcome = Outcome::kRefused;
+    ended.may_have_opened = false;
+  } else {
+    ended.outcome = Outcome::kLost;
+    ended.may_have_opened = record.opened;
+  }
+  return work.folder.Conclude(ended);
+}
+
+JobReport RunAttempt(JobWork& work) {
+  if (!work.folder.TryLock()) {
+    if (auto report = Follow(work)) return *std::move(report);
+    if (!WaitForLock(work.folder, kFolderPatience)) return work.Report(JobGone{work.attempt()});
+  }
+  if (work.folder.Attempt().attempt >= work.attempt()) return work.Report(JobEnded{WordOn(work)});
+  work.folder.BeginAttempt(work.attempt());
+  std::atomic<bool> stop = false;
+  RunDoor door(work.folder, stop);
+  const Ended ended = work.folder.Conclude(Attempted(work, door, stop));
+  JobReport report = work.Report(JobEnded{ended});
+  door.Tell(report);
+  return report;
+}
+
+JobReport AttachToRun(JobWork& work) {
+  if (auto report = Follow(work)) return *std::move(report);
+  if (const auto ended = work.folder.FindEnded(work.attempt()))
+    return work.Report(JobEnded{*ended});
+  return work.Report(JobGone{work.attempt()});
+}
+
+JobReport EndAttempt(JobWork& work) {
+  EndRunAndLock(work.folder, kFolderPatience);
+  return work.Report(JobEnded{WordOn(work)});
+}
+
+JobReport DiscardStudy(JobWork& work) {
+  EndRunAndLock(work.folder, kFolderPatience);
+  const Ended refusal = WordOn(work);
+  work.folder.Discard();
+  return work.Report(Discarded{refusal});
+}
+
+}  // namespace partita::node

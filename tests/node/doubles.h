@@ -40,10 +40,14 @@ class MemoryStore : public Store {
   MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
 
   Opening Open() override {
-    Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}};
+    Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}, {}};
     for (const auto& [id, bytes] : disk_.studies) {
-      Study study = DecodeStudy(bytes);
-      if (IsOpen(study)) opening.open.push_back(std::move(study));
+      try {
+        Study study = DecodeStudy(bytes);
+        if (IsOpen(study)) opening.open.push_back(std::move(study));
+      } catch (const Error&) {
+        opening.set_apart.push_back(id);
+      }
     }
     for (const auto& [number, entry] : disk_.outbox) opening.outbox.push_back(entry);
     return opening;
@@ -104,7 +108,7 @@ inline Digest StewardOf(const std::string& party) {
   return crypto::Sha256Of(AsBytes("steward of " + party));
 }
 
-// "approve|party|agreement|plan|until|signature", or "reject|party|reason|signature".
+// "approve|party|agreement|plan|until|signature", or "reject|party|agreement|plan|reason|signature".
 inline std::string SignDocument(const std::string& party, const std::string& fields) {
   return fields + "|" + ToHex(HashSignature("steward of " + party, "document", AsBytes(fields)));
 }
@@ -113,8 +117,11 @@ inline std::string ApprovalText(const std::string& party, const Digest& agreemen
   return SignDocument(party, "approve|" + party + "|" + ToHex(agreement) + "|" + ToHex(plan) + "|" +
                                  std::to_string(until));
 }
-inline std::string RejectionText(const std::string& party, const std::string& reason) {
-  return SignDocument(party, "reject|" + party + "|" + reason);
+inline Digest PlanOfAll() { return crypto::Sha256Of(AsBytes("plan")); }
+inline std::string RejectionText(const std::string& party, const std::string& reason,
+                                 const Digest& agreement = {}, const Digest& plan = PlanOfAll()) {
+  return SignDocument(
+      party, "reject|" + party + "|" + ToHex(agreement) + "|" + ToHex(plan) + "|" + reason);
 }
 
 // Keys are names; a signature is a hash of the name and of what is signed.
@@ -124,6 +131,7 @@ class NamedTrust : public Trust {
       : self_(std::move(self)), parties_(std::move(parties)) {}
 
   bool Knows(const std::string& party) const override { return parties_.contains(party); }
+  void Revoke(const std::string& party) { parties_.erase(party); }
   Digest Steward(const std::string& party) const override { return StewardOf(party); }
   Signature SignMessage(const Message& message) const override { return SignAs(self_, message); }
   static Signature SignAs(const std::string& party, const Message& message) {
@@ -147,7 +155,7 @@ class NamedTrust : public Trust {
                              const Digest& steward) const override {
     const size_t end = text.rfind('|');
     const auto refuse = [] { throw Error(ErrorCode::kRefused, "no document of that party"); };
-    if (end == std::string::npos || steward != StewardOf(party) ||
+    if (end == std::string::npos || steward != StewardOf(party) || !Knows(party) ||
         SignDocument(party, text.substr(0, end)) != text)
       refuse();
     std::vector<std::string> parts(1);
@@ -161,10 +169,6 @@ class NamedTrust : public Trust {
     if (parts.at(1) != party) refuse();
     DocumentFacts facts;
     facts.approves = parts[0] == "approve";
-    if (!facts.approves) {
-      facts.reason = parts.at(2);
-      return facts;
-    }
     const auto digest = [](const std::string& hex) {
       Digest out{};
       const Bytes bytes = FromHex(hex);
@@ -173,7 +177,11 @@ class NamedTrust : public Trust {
     };
     facts.agreement_hash = digest(parts.at(2));
     facts.plan_hash = digest(parts.at(3));
-    facts.valid_until = std::stoll(parts.at(4));
+    if (facts.approves) {
+      facts.valid_until = std::stoll(parts.at(4));
+    } else {
+      facts.reason = parts.at(4);
+    }
     return facts;
   }
 

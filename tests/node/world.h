@@ -106,6 +106,10 @@ class World {
   bool approves = true;
   // Sees every delivery, before it happens.
   std::function<void(const OutboxEntry&)> on_delivery;
+  // Which deliveries are lost, beside the chances above.
+  std::function<bool(const OutboxEntry&)> loses;
+  // Sees every job when it begins; whether it dies there.
+  std::function<bool(const std::string& site, const JobRequest&)> job_dies;
 
   Site& site(size_t i) { return sites_.at(i); }
   Node& node(size_t i) { return *sites_.at(i).node; }
@@ -191,6 +195,22 @@ class World {
     After(options_.down_seconds, [this, &s] { Boot(s); });
   }
   void KillNode(size_t i) { Down(sites_.at(i)); }
+  // All clocks; what is under way goes on as if nothing had happened.
+  void SetBack(int64_t seconds) {
+    now -= seconds;
+    std::multimap<int64_t, std::function<void()>> actions;
+    for (auto& [at, action] : actions_) actions.emplace(at - seconds, std::move(action));
+    actions_ = std::move(actions);
+    for (Site& s : sites_) {
+      for (auto& [id, folder] : s.folders) folder.since -= seconds;
+    }
+  }
+  // Another process over the same disk.
+  void Again(size_t i) {
+    Site& s = sites_.at(i);
+    s.node.reset();
+    Boot(s);
+  }
 
  private:
   void Boot(Site& s) {
@@ -275,8 +295,8 @@ class World {
       std::optional<Receipt> receipt;
       const auto fate = options_.fates.find(++deliveries);
       const bool fated = fate != options_.fates.end();
-      const bool lost =
-          chance_.Below(100) < options_.lost_percent || (fated && fate->second == Fate::kLost);
+      const bool lost = chance_.Below(100) < options_.lost_percent ||
+                        (fated && fate->second == Fate::kLost) || (loses && loses(entry));
       const int copies = chance_.Below(100) < options_.doubled_percent ? 2 : 1;
       for (int copy = 0; copy < copies && !lost; ++copy) {
         Run(receiver, [&] {
@@ -347,6 +367,7 @@ class World {
     const uint32_t attempt = request.attempt;
     const Tag tag = study.tag;
     After(1, [this, &s, id, attempt, tag, kind = request.kind] {
+      if (job_dies && job_dies(s.name, {kind, attempt})) return;
       switch (kind) {
         case JobKind::kCheck:
           return Check(s, id);
@@ -375,7 +396,7 @@ class World {
     checked.facts.resumable = options_.resumable;
     checked.facts.memory_bytes = 1000;
     checked.facts.seconds = options_.job_seconds;
-    checked.facts.plan_hash = crypto::Sha256Of(AsBytes("plan"));
+    checked.facts.plan_hash = PlanOfAll();
     checked.run_certificate = BytesOf(KeyOf(s, id));
     checked.address = s.name + ".example:7400";
     Report(s, id, checked);

@@ -7,7 +7,10 @@
 namespace partita::node {
 
 bool KeyTrust::Knows(const std::string& party) const {
-  return party == parts_.self || FindListed(parts_.list(), party) != nullptr;
+  if (party == parts_.self) return true;
+  const PartyList list = parts_.list();
+  const ListedParty* listed = FindListed(list, party);
+  return listed != nullptr && listed->revoked_at == 0;
 }
 
 Digest KeyTrust::Steward(const std::string& party) const {
@@ -23,6 +26,13 @@ bool KeyTrust::NodeKeyIsOf(const std::string& party, const Digest& fingerprint) 
   const PartyList list = parts_.list();
   const ListedParty* listed = FindListed(list, party);
   return listed != nullptr && NodeKeyCounts(*listed, fingerprint, parts_.now());
+}
+
+bool KeyTrust::StewardKeyIsOf(const std::string& party, const Digest& fingerprint) const {
+  if (party == parts_.self) return fingerprint == parts_.steward;
+  const PartyList list = parts_.list();
+  const ListedParty* listed = FindListed(list, party);
+  return listed != nullptr && StewardKeyCounts(*listed, fingerprint);
 }
 
 Signature KeyTrust::SignMessage(const Message& message) const {
@@ -59,6 +69,10 @@ bool KeyTrust::SignedByRunKey(ByteView certificate, std::string_view domain, Byt
 
 DocumentFacts KeyTrust::ReadDocument(const std::string& text, const std::string& party,
                                      const Digest& steward) const {
+  if (!StewardKeyIsOf(party, steward)) {
+    throw Error(ErrorCode::kRefused, "the steward's key of party " + party + " does not count",
+                "Pair with that party again if its keys were revoked.");
+  }
   const study::SignedApproval document =
       study::ParseApproval(text, "the document of party " + party);
   study::RequireSigned(document, party, ToHex(steward));

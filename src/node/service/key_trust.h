@@ -37,6 +37,7 @@ class KeyTrust : public Trust {
 
  private:
   bool NodeKeyIsOf(const std::string& party, const Digest& fingerprint) const;
+  bool StewardKeyIsOf(const std::string& party, const Digest& fingerprint) const;
 
   Parts parts_;
 };

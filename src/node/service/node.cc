@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "node/study/codec.h"
 
 namespace partita::node {
 namespace {
@@ -27,6 +28,7 @@ Node::Node(const Parts& parts) : parts_(parts) {
   incarnation_ = opening.incarnation;
   next_number_ = opening.next_number;
   stopped_ = opening.stopped;
+  set_apart_ = {opening.set_apart.begin(), opening.set_apart.end()};
   for (Study& study : opening.open) {
     const StudyId id = study.id;
     open_.emplace(id, std::move(study));
@@ -35,6 +37,19 @@ Node::Node(const Parts& parts) : parts_(parts) {
     const uint64_t number = entry.number;
     outbox_.emplace(number, Sending{std::move(entry)});
   }
+}
+
+void Node::RequireSound() const {
+  if (sound_) return;
+  throw Error(ErrorCode::kStorage, "an earlier change of the node may not be on the disk",
+              "Check the disk and start the node again.");
+}
+
+void Node::Commit(const Change& change) {
+  RequireSound();
+  sound_ = false;
+  parts_.store.Commit(change);
+  sound_ = true;
 }
 
 Load Node::LoadBeside(const Study& study, int64_t now) const {
@@ -69,6 +84,8 @@ Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) const {
 
 void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
                  const std::vector<JobRequest>& jobs, int64_t now) {
+  if (DecodeStudy(EncodeStudy(study)) != study)
+    throw Error(ErrorCode::kInternal, "the state of a study would not be read back as it is");
   Change change;
   change.study = study;
   change.received = std::move(received);
@@ -77,7 +94,7 @@ void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMes
     if (letter.body.has_value()) change.bodies.push_back(*letter.body);
   }
   if (mail.next_number() != next_number_) change.next_number = mail.next_number();
-  parts_.store.Commit(change);
+  Commit(change);
   // From here on it is durable.
   next_number_ = mail.next_number();
   for (OutboxEntry& entry : change.send) {
@@ -94,6 +111,7 @@ void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMes
 
 Step Node::Move(Study study, const Event& event, int64_t now,
                 std::optional<ReceivedMessage> received) {
+  RequireSound();
   Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
   Context context = MakeContext(&study, mail, now);
   const Study before = study;
@@ -154,6 +172,7 @@ Receipt Node::ReceiveChecked(const SignedMessage& message, ByteView bytes, int64
     if (found->size() != fields.fetched->size) return Refuse("a body of another size than said");
     body = std::move(*found);
   }
+  if (set_apart_.contains(fields.study)) return Receipt::kLater;
   std::optional<Study> study = Find(fields.study);
   if (!study.has_value()) {
     if (fields.kind != Kind::kProposal) return Receipt::kLater;
@@ -195,7 +214,7 @@ void Node::SayNotUnderstood(const SignedMessage& message, ReceivedMessage receiv
     change.next_number = mail.next_number();
   }
   change.received = std::move(received);
-  parts_.store.Commit(change);
+  Commit(change);
   next_number_ = mail.next_number();
   for (OutboxEntry& entry : change.send) outbox_[entry.number] = {entry, now, 0};
 }
@@ -208,7 +227,7 @@ void Node::TakeBody(const Digest& asked, const Bytes& body) {
   }
   Change change;
   change.bodies.push_back(body);
-  parts_.store.Commit(change);
+  Commit(change);
 }
 
 void Node::Report(const StudyId& id, const Event& event, int64_t now) {
@@ -239,7 +258,7 @@ void Node::Command(const StudyId& id, const Event& event, int64_t now) {
 void Node::EmergencyStop(int64_t now) {
   Change change;
   change.stopped = true;
-  parts_.store.Commit(change);
+  Commit(change);
   stopped_ = true;
   std::vector<StudyId> ids;
   for (const auto& entry : open_) ids.push_back(entry.first);
@@ -249,7 +268,7 @@ void Node::EmergencyStop(int64_t now) {
 void Node::EndEmergencyStop() {
   Change change;
   change.stopped = false;
-  parts_.store.Commit(change);
+  Commit(change);
   stopped_ = false;
 }
 
@@ -258,7 +277,7 @@ void Node::Tick(int64_t now) {
   std::vector<std::pair<int64_t, StudyId>> due;
   for (const auto& [id, study] : open_) {
     const std::optional<int64_t> at = WakeAt(study, parts_.self);
-    if (at.has_value() && *at <= now) due.emplace_back(study.began, id);
+    if ((at.has_value() && *at <= now) || IsSetBack(study, now)) due.emplace_back(study.began, id);
   }
   std::sort(due.begin(), due.end());
   for (const auto& item : due) {
@@ -279,7 +298,9 @@ std::optional<int64_t> Node::NextWake() const {
 std::vector<OutboxEntry> Node::Due(int64_t now) {
   Change change;
   std::vector<OutboxEntry> due;
-  for (const auto& [number, sending] : outbox_) {
+  for (auto& [number, sending] : outbox_) {
+    // The clock may have been set back.
+    sending.next = std::min(sending.next, now + kLastRetrySeconds);
     if (sending.entry.until <= now) {
       change.gone.push_back(number);
     } else if (sending.next <= now) {
@@ -287,7 +308,7 @@ std::vector<OutboxEntry> Node::Due(int64_t now) {
     }
   }
   if (!change.gone.empty()) {
-    parts_.store.Commit(change);
+    Commit(change);
     for (const uint64_t number : change.gone) outbox_.erase(number);
   }
   return due;
@@ -302,7 +323,7 @@ void Node::Delivered(uint64_t number) {
   if (!outbox_.contains(number)) return;
   Change change;
   change.gone.push_back(number);
-  parts_.store.Commit(change);
+  Commit(change);
   outbox_.erase(number);
 }
 
@@ -332,6 +353,7 @@ std::optional<int64_t> Node::NextDelivery() const {
 std::optional<Study> Node::Find(const StudyId& id) {
   const auto found = open_.find(id);
   if (found != open_.end()) return found->second;
+  if (set_apart_.contains(id)) return std::nullopt;
   return parts_.store.FindStudy(id);
 }
 

@@ -5,13 +5,16 @@
 // that is durable: jobs by Jobs::Start, messages by Due. A node that is killed and made anew over
 // the same store goes on by Restart: it sends the same bytes again and asks its jobs anew.
 //
-// After an error kStorage it is not certain what is durable: make a new node over the store.
+// After an error of the store it is not certain what is durable: the node refuses everything (kStorage)
+// until a new one is made over the store. A study whose state cannot be read is set apart: the others
+// go on, and its messages are told to come later.
 //
 // Not thread-safe: one thread, or the holder's lock.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,8 +31,9 @@ inline constexpr int64_t kOnItsWaySeconds = 120;
 inline constexpr size_t kMaxOpenPerPeer = 100;  // studies that one peer proposed
 
 // The jobs of a node: processes of their own that outlive it. Start never blocks and may be asked
-// for the same twice: a job takes a lock on the folder of its study, and refuses an attempt that is
-// not above the one in its own file. What a job finds comes back by Node::Report.
+// for the same twice, a minute later if it said nothing: what is still at work is not begun again; a
+// job takes a lock on the folder of its study, and refuses an attempt that is not above the one in its
+// own file. What a job finds comes back by Node::Report.
 class Jobs {
  public:
   virtual ~Jobs() = default;
@@ -94,6 +98,8 @@ class Node {
   std::optional<Study> Find(const StudyId& id);
   const std::map<StudyId, Study>& open() const { return open_; }
   bool stopped() const { return stopped_; }
+  // Open studies whose state in the store cannot be read.
+  const std::set<StudyId>& set_apart() const { return set_apart_; }
   // Why messages were refused, newest last, for the own log: at most 100.
   const std::vector<std::string>& refusals() const { return refusals_; }
 
@@ -115,12 +121,16 @@ class Node {
                        int64_t now);
   void SayNotUnderstood(const SignedMessage& message, ReceivedMessage received, int64_t now);
   Receipt Refuse(const std::string& why);
+  void RequireSound() const;
+  void Commit(const Change& change);
 
   Parts parts_;
   Incarnation incarnation_{};
   uint64_t next_number_ = 1;
   bool stopped_ = false;
+  bool sound_ = true;  // every write so far is known to be durable
   std::map<StudyId, Study> open_;
+  std::set<StudyId> set_apart_;
   std::map<uint64_t, Sending> outbox_;
   std::vector<std::string> refusals_;
 };

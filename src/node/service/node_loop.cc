@@ -76,8 +76,7 @@ void NodeLoop::Round() {
   }
   for (const Task& task : tasks) Try([&] { task(node_, options_.clock()); });
   const int64_t now = options_.clock();
-  const std::optional<int64_t> wake = node_.NextWake();
-  if (wake.has_value() && *wake <= now) node_.Tick(now);
+  node_.Tick(now);
   SendDue(now);
 }
 

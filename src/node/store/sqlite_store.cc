@@ -116,6 +116,9 @@ SqliteStore::SqliteStore(const std::filesystem::path& file, crypto::RandomSource
   database_.Execute("PRAGMA trusted_schema = OFF");
   RequirePragma(database_, "PRAGMA synchronous", "3");
   MakeNodeTables(database_, random);
+  // Reading alone would share the file with another process until the first write.
+  database_.Execute("BEGIN EXCLUSIVE");
+  database_.Execute("COMMIT");
 }
 
 SqliteStore::~SqliteStore() = default;
@@ -130,8 +133,16 @@ Opening SqliteStore::Open() {
   opening.incarnation = ReadFixed<16>(node, 0);
   opening.next_number = static_cast<uint64_t>(node.Integer(1));
   opening.stopped = node.Integer(2) != 0;
-  Statement studies(database_, "SELECT state FROM study WHERE is_open = 1 ORDER BY id");
-  while (studies.Step()) opening.open.push_back(DecodeStudy(studies.Blob(0)));
+  Statement studies(database_, "SELECT id, state FROM study WHERE is_open = 1 ORDER BY id");
+  while (studies.Step()) {
+    const StudyId id = ReadFixed<32>(studies, 0);
+    try {
+      opening.open.push_back(DecodeStudy(studies.Blob(1)));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+      opening.set_apart.push_back(id);
+    }
+  }
   Statement outbox(database_,
                    "SELECT number, receiver, study, useful, message FROM outbox ORDER BY number");
   while (outbox.Step()) {

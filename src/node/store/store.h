@@ -50,6 +50,8 @@ struct Opening {
   bool stopped = false;
   std::vector<Study> open;
   std::vector<OutboxEntry> outbox;
+  // Open, and their state cannot be read: they rest until a person looks at them.
+  std::vector<StudyId> set_apart;
 };
 
 class Store {

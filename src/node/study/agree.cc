@@ -17,6 +17,7 @@ void Settle(const Run& run, const RosterFile& roster) {
   study.parties = CheckRoster(study, roster, run.context.self, run.context.trust);
   study.roster = roster.text;
   study.phase = Phase::kSettled;
+  study.next_try = run.context.now + kStatusSeconds;
   run.Job(JobKind::kCommit);
 }
 
@@ -51,13 +52,31 @@ bool SaysTheSame(const Study& study, const DocumentFacts& facts) {
          facts.plan_hash == study.facts.plan_hash && facts.valid_until == study.expires;
 }
 
+// Before the table is frozen at its site a rejection has no agreement hash.
+bool RejectsThis(const Study& study, const DocumentFacts& facts) {
+  const bool early = facts.agreement_hash == Digest{} || !study.agreement_hash.has_value();
+  return !facts.approves && facts.plan_hash == study.facts.plan_hash &&
+         (early || facts.agreement_hash == *study.agreement_hash);
+}
+
+// An approval that was taken may count no more: its key is revoked, or too old by now. That is not the
+// fault of whoever approves after it.
+bool StillSaysTheSame(const Run& run, const std::string& party, const std::string& text) {
+  try {
+    return SaysTheSame(run.study, ReadDocumentOf(run, party, text));
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused && error.code() != ErrorCode::kBadInput) throw;
+    return false;
+  }
+}
+
 void AgreeIfAllApproved(const Run& run) {
   Study& study = run.study;
   if (study.phase != Phase::kApproved) return;
   for (const RosterParty& party : study.parties) {
     const auto found = study.approvals.find(party.name);
     if (found == study.approvals.end()) return;
-    if (!SaysTheSame(study, ReadDocumentOf(run, party.name, found->second))) return;
+    if (!StillSaysTheSame(run, party.name, found->second)) return;
   }
   study.phase = Phase::kAgreed;
   study.next_try = run.context.now;
@@ -67,8 +86,18 @@ void AgreeIfAllApproved(const Run& run) {
 
 void OnChecked(const Run& run, const Checked& event) {
   Study& study = run.study;
+  if (IsEnd(study.phase) && event.refusal.empty()) {
+    // It was still at work when the study ended: the run key that it made is deleted, too.
+    study.discarded = false;
+    study.next_try = run.context.now + kStatusSeconds;
+    return run.Job(JobKind::kDiscard, study.next_attempt());
+  }
   if (study.phase != Phase::kProposed) return;
   Offer offer;
+  offer.run_certificate = event.run_certificate;
+  offer.steward = run.context.trust.Steward(run.context.self);
+  offer.address = event.address;
+  offer.plan_hash = event.facts.plan_hash;
   std::string refusal = event.refusal;
   const std::vector<std::string>& names = event.facts.parties;
   const auto is_party = [&](const std::string& name) {
@@ -84,17 +113,15 @@ void OnChecked(const Run& run, const Checked& event) {
     if (event.facts.memory_bytes > run.context.limits.memory_bytes ||
         event.facts.seconds > run.context.limits.seconds)
       refusal = "its run is larger than this node may do";
+    if (refusal.empty() && !IsReadable(offer, DecodeOffer)) refusal = "it is not valid here";
   }
   if (!refusal.empty()) {
+    offer = {};
     offer.refusal = IsPublicLine(refusal, kMaxPublicReason) ? refusal : "it is not valid here";
     if (!run.convenes()) run.Tell(study.proposer, Kind::kOffer, Encode(offer));
     return NotHere(run, run.context.self, offer.refusal);
   }
   study.facts = event.facts;
-  offer.run_certificate = event.run_certificate;
-  offer.steward = run.context.trust.Steward(run.context.self);
-  offer.address = event.address;
-  offer.plan_hash = event.facts.plan_hash;
   study.own_offer = run.context.mail.Send(study.proposer, Kind::kOffer, study.id, Encode(offer),
                                           UsefulUntil(study, run.context.now));
   study.phase = Phase::kValidated;
@@ -135,7 +162,9 @@ void OnRoster(const Run& run, const std::string& from, const RosterFile& body) {
 }
 
 void OnCommitted(const Run& run, const Committed& event) {
-  if (run.study.phase == Phase::kSettled) run.study.agreement_hash = event.agreement_hash;
+  // The first: a page may show it already.
+  if (run.study.phase == Phase::kSettled && !run.study.agreement_hash.has_value())
+    run.study.agreement_hash = event.agreement_hash;
 }
 
 void OnOwnApproval(const Run& run, const std::string& text) {
@@ -158,8 +187,10 @@ void OnOwnRejection(const Run& run, const std::string& text) {
   if (study.phase != Phase::kValidated && study.phase != Phase::kSettled)
     DoesNotFit(run, "it cannot be rejected", "Withdraw the approval instead, if there is one.");
   const DocumentFacts facts = ReadDocumentOf(run, run.context.self, text);
-  if (facts.approves)
-    throw Error(ErrorCode::kRefused, "the document approves", "Sign a rejection.");
+  if (!RejectsThis(study, facts)) {
+    throw Error(ErrorCode::kRefused, "the document does not reject this study and its plan",
+                "Sign a rejection of this study.");
+  }
   run.Tell(Kind::kRejection, Encode(Document{text}));
   EndStudy(run, Phase::kRejected, {run.context.self, facts.reason});
 }
@@ -182,6 +213,7 @@ void OnRejection(const Run& run, const std::string& from, const Document& body) 
   const DocumentFacts facts = ReadDocumentOf(run, from, body.text);
   if (facts.approves || study.approvals.contains(from) || IsAttempt(study.phase))
     return run.Refuse("a rejection of what was approved before");
+  if (!RejectsThis(study, facts)) return run.Refuse("a rejection of another study or plan");
   EndStudy(run, Phase::kRejected, {from, facts.reason});
 }
 

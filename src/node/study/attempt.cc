@@ -62,7 +62,7 @@ void Finish(const Run& run, Phase phase) {
   study.phase = phase;
   study.asking.reset();
   study.lease_until = 0;
-  study.next_try = run.context.now;
+  study.next_try = run.context.now + kStatusSeconds;
   run.Job(JobKind::kDiscard, study.next_attempt());
 }
 
@@ -72,10 +72,18 @@ void EndStudy(const Run& run, Phase phase, const Ending& ending) {
   study.ending = ending;
   study.over = phase;
   if (IsAttempt(study.phase)) {
-    if (study.phase != Phase::kClosing) run.Job(JobKind::kStop, study.next_attempt());
-    return;
+    if (study.phase == Phase::kClosing) return;
+    study.next_try = run.context.now + kStatusSeconds;
+    return run.Job(JobKind::kStop, study.next_attempt());
   }
   Finish(run, phase);
+}
+
+Ended AsRead(const Ended& said) {
+  if (IsReadable(said, DecodeEnded)) return said;
+  Ended unsaid;
+  unsaid.attempt = said.attempt;
+  return unsaid;
 }
 
 void BeginAttempt(const Run& run, const Tag& tag) {
@@ -102,8 +110,9 @@ void BeginClosing(const Run& run) {
   study.next_try = run.context.now + kStatusSeconds;
 }
 
-void SayEnded(const Run& run, const Ended& ended) {
+void SayEnded(const Run& run, const Ended& said) {
   Study& study = run.study;
+  const Ended ended = AsRead(said);
   if (!IsAttempt(study.phase) || ended.attempt != study.next_attempt()) return;
   // The first word counts here and everywhere.
   if (!study.ended.try_emplace(run.context.self, Believed(run, run.context.self, ended)).second)
@@ -119,7 +128,10 @@ void OnEnded(const Run& run, const std::string& from, const Ended& body) {
   if (study.parties.empty()) return run.Later();
   if (body.attempt < study.next_attempt()) return;
   if (body.attempt > study.next_attempt()) return run.Later();
-  study.ended.try_emplace(from, Believed(run, from, body));
+  if (study.phase < Phase::kAgreed) return run.Later();
+  const Ended& said = study.ended.try_emplace(from, Believed(run, from, body)).first->second;
+  // The start that it answers did not come here, and may never come: so as if it had come too late.
+  if (!said.signature.empty() && AnswersStart(run)) return RefuseStart(run);
   CloseIfAllSaid(run);
 }
 

@@ -14,7 +14,11 @@ bool HasRoom(const Run& run) {
 
 // Each node counts attempts for itself: each lets a deviating holder, the convener too, test one guess.
 bool MayStart(const Run& run) {
-  return !run.context.stopped && !run.study.over.has_value() && HasRoom(run) &&
+  const std::vector<RosterParty>& parties = run.study.parties;
+  const bool known = std::all_of(parties.begin(), parties.end(), [&](const RosterParty& party) {
+    return run.context.trust.Knows(party.name);
+  });
+  return known && !run.context.stopped && !run.study.over.has_value() && HasRoom(run) &&
          run.study.closed < run.study.allowed &&
          run.context.now < run.study.expires - kLastStartSeconds;
 }
@@ -44,6 +48,29 @@ int64_t BackOff(const Run& run) {
 }
 
 }  // namespace
+
+bool AnswersStart(const Run& run) {
+  const Study& study = run.study;
+  // Only of what was approved here, and not long after it could have been agreed.
+  const bool waits =
+      study.phase == Phase::kAgreed ||
+      (IsEnd(study.phase) && study.phase != Phase::kFinished && study.phase != Phase::kFailed);
+  return waits && !study.parties.empty() && study.approvals.contains(run.context.self) &&
+         run.context.now < study.expires + kClosingSeconds;
+}
+
+// Everybody learns it from what a job signs: the attempt is closed like any other.
+void RefuseStart(const Run& run) {
+  Study& study = run.study;
+  study.scheduled_at = run.context.now;
+  study.progress.clear();
+  if (study.phase == Phase::kAgreed) return BeginClosing(run);
+  study.phase = Phase::kClosing;
+  study.closing_at = run.context.now;
+  study.next_try = run.context.now + kStatusSeconds;
+  if (study.refusal.has_value()) return SayEnded(run, *study.refusal);
+  run.Job(JobKind::kDiscard, study.next_attempt());
+}
 
 void OnAskSlot(const Run& run, const Message& message, const AskSlot& body) {
   Study& study = run.study;
@@ -119,23 +146,13 @@ void OnStart(const Run& run, const std::string& from, const Start& body, uint64_
   Study& study = run.study;
   if (from != study.proposer) return run.Refuse("a start by another party than the proposer");
   if (!study.over.has_value() && study.phase < Phase::kAgreed) return run.Later();
-  // Only of what was approved here, and not long after it could have been agreed.
-  const bool answers = !IsAttempt(study.phase) && study.phase != Phase::kFinished &&
-                       study.phase != Phase::kFailed && !study.parties.empty() &&
-                       study.approvals.contains(run.context.self) &&
-                       run.context.now < study.expires + kClosingSeconds;
-  if (body.attempt != study.next_attempt() || !answers) return AnswerBusy(run, from, number);
-  if (study.phase == Phase::kAgreed && MayStart(run)) return BeginAttempt(run, body.tag);
-  // Refused, as everybody learns from what a job signs: the attempt is closed like any other.
+  if (body.attempt != study.next_attempt() || !AnswersStart(run))
+    return AnswerBusy(run, from, number);
+  // Whoever said how its part ended has no job any more: nothing is to be joined.
+  if (study.phase == Phase::kAgreed && study.ended.empty() && MayStart(run))
+    return BeginAttempt(run, body.tag);
   study.tag = body.tag;
-  study.scheduled_at = run.context.now;
-  study.progress.clear();
-  if (study.phase == Phase::kAgreed) return BeginClosing(run);
-  study.phase = Phase::kClosing;
-  study.closing_at = run.context.now;
-  study.next_try = run.context.now + kStatusSeconds;
-  if (study.refusal.has_value()) return SayEnded(run, *study.refusal);
-  run.Job(JobKind::kDiscard, study.next_attempt());
+  RefuseStart(run);
 }
 
 }  // namespace partita::node

@@ -98,6 +98,28 @@ void OnRetry(const Run& run) {
   study.next_try = run.context.now;
 }
 
+// The job whose word the study waits for, if it does.
+std::optional<JobRequest> AwaitedJob(const Study& study, const std::string& self) {
+  const JobKind ends = study.discarded ? JobKind::kDiscard : JobKind::kStatus;
+  if (study.phase == Phase::kProposed) return JobRequest{JobKind::kCheck, 0};
+  if (study.phase == Phase::kSettled && !study.agreement_hash.has_value())
+    return JobRequest{JobKind::kCommit, 0};
+  if (study.phase == Phase::kRunning && study.over.has_value())
+    return JobRequest{JobKind::kStop, study.next_attempt()};
+  if (study.phase == Phase::kClosing && !study.ended.contains(self))
+    return JobRequest{ends, study.next_attempt()};
+  if (IsEnd(study.phase) && !study.discarded)
+    return JobRequest{JobKind::kDiscard, study.next_attempt()};
+  return std::nullopt;
+}
+
+void AskAwaitedJob(const Run& run) {
+  const std::optional<JobRequest> job = AwaitedJob(run.study, run.context.self);
+  if (!job.has_value()) return;
+  run.study.next_try = run.context.now + kStatusSeconds;
+  run.step.jobs.push_back(*job);
+}
+
 bool IsOfAttempt(const Study& study, uint32_t attempt) {
   return IsAttempt(study.phase) && attempt == study.next_attempt();
 }
@@ -117,6 +139,7 @@ void OnJobGone(const Run& run, uint32_t attempt) {
 void OnJobProgress(const Run& run, const Progress& progress) {
   Study& study = run.study;
   if (!IsOfAttempt(study, progress.attempt) || study.phase == Phase::kClosing) return;
+  if (!IsReadable(progress, DecodeProgress)) return;
   study.progress[run.context.self] = progress;
   for (const RosterParty& party : study.parties) {
     if (party.name != run.context.self) run.Ask(party.name, Kind::kProgress, Encode(progress));
@@ -128,7 +151,7 @@ void OnDiscarded(const Run& run, const Ended& refusal) {
   study.discarded = true;
   if (refusal.attempt != study.next_attempt()) return;
   if (study.phase == Phase::kClosing) return SayEnded(run, refusal);
-  study.refusal = refusal;
+  if (!study.refusal.has_value()) study.refusal = AsRead(refusal);
 }
 
 void OnTimer(const Run& run) {
@@ -138,8 +161,6 @@ void OnTimer(const Run& run) {
     case Phase::kScheduled:
       if (now < study.scheduled_at + kJobUpSeconds) return;
       return BeginClosing(run);
-    case Phase::kRunning:
-      return;
     case Phase::kClosing:
       if (now >= ClosingDeadline(study)) {
         study.charged = true;
@@ -147,15 +168,13 @@ void OnTimer(const Run& run) {
         study.ending = {"", "not every party said how the attempt ended; it is charged"};
         return Finish(run, Phase::kFailed);
       }
-      if (study.ended.contains(run.context.self) || now < study.next_try) return;
-      study.next_try = now + kStatusSeconds;
-      return run.Job(study.discarded ? JobKind::kDiscard : JobKind::kStatus, study.next_attempt());
+      break;
     default:
       break;
   }
-  if (IsEnd(study.phase)) return;
-  if (now >= study.expires)
+  if (!IsAttempt(study.phase) && !IsEnd(study.phase) && now >= study.expires)
     return EndStudy(run, Phase::kExpired, {"", "it was not run before its expiry"});
+  if (now >= study.next_try) AskAwaitedJob(run);
   if (study.phase != Phase::kAgreed || !run.convenes()) return;
   if (study.asking.has_value()) {
     if (now >= study.asking->since + kAskSeconds) DropSlots(run, 0);
@@ -167,24 +186,17 @@ void OnTimer(const Run& run) {
 // What a start of the node does anew: jobs whose reports may be lost.
 void OnRestarted(const Run& run) {
   const Study& study = run.study;
-  switch (study.phase) {
-    case Phase::kProposed:
-      return run.Job(JobKind::kCheck);
-    case Phase::kSettled:
-      return run.Job(JobKind::kCommit);
-    case Phase::kScheduled:
-    case Phase::kRunning:
-      run.Job(JobKind::kAttach, study.next_attempt());
-      if (study.over.has_value() || run.context.stopped)
-        run.Job(JobKind::kStop, study.next_attempt());
-      return;
-    case Phase::kClosing:
-      if (!study.ended.contains(run.context.self))
-        run.Job(study.discarded ? JobKind::kDiscard : JobKind::kStatus, study.next_attempt());
-      return;
-    default:
-      if (IsEnd(study.phase) && !study.discarded) run.Job(JobKind::kDiscard, study.next_attempt());
-  }
+  if (study.phase != Phase::kScheduled && study.phase != Phase::kRunning) return AskAwaitedJob(run);
+  run.Job(JobKind::kAttach, study.next_attempt());
+  if (study.over.has_value() || run.context.stopped) run.Job(JobKind::kStop, study.next_attempt());
+}
+
+void FitTimes(Study& study, int64_t now) {
+  study.next_try = std::min(study.next_try, now + kLongestWaitSeconds);
+  study.lease_until = std::min(study.lease_until, now + kLeaseSeconds);
+  study.scheduled_at = std::min(study.scheduled_at, now);
+  study.closing_at = std::min(study.closing_at, now);
+  if (study.asking.has_value()) study.asking->since = std::min(study.asking->since, now);
 }
 
 void OnEmergencyStop(const Run& run) {
@@ -285,6 +297,7 @@ Study ProposeStudy(const std::string& file, const Nonce& nonce, int64_t expires,
   study.nonce = nonce;
   study.expires = expires;
   study.began = context.now;
+  study.next_try = context.now + kStatusSeconds;
   step.jobs.push_back({JobKind::kCheck, 0});
   return study;
 }
@@ -310,6 +323,7 @@ std::optional<Study> TakeProposal(const SignedMessage& message, ByteView body, C
   study.nonce = proposal.nonce;
   study.expires = proposal.expires;
   study.began = context.now;
+  study.next_try = context.now + kStatusSeconds;
   step.jobs.push_back({JobKind::kCheck, 0});
   return study;
 }
@@ -317,6 +331,7 @@ std::optional<Study> TakeProposal(const SignedMessage& message, ByteView body, C
 Step Apply(const Event& event, Study& study, Context& context) {
   Step step;
   Study moved = study;
+  FitTimes(moved, context.now);
   std::visit(Dispatch{Run{moved, context, step}}, event);
   if (step.answer == Answer::kDone) {
     study = std::move(moved);
@@ -327,28 +342,26 @@ Step Apply(const Event& event, Study& study, Context& context) {
 }
 
 std::optional<int64_t> WakeAt(const Study& study, const std::string& self) {
-  switch (study.phase) {
-    case Phase::kScheduled:
-      return study.scheduled_at + kJobUpSeconds;
-    case Phase::kClosing: {
-      const int64_t deadline = ClosingDeadline(study);
-      return study.ended.contains(self) ? deadline : std::min(deadline, study.next_try);
-    }
-    case Phase::kRunning:
-      return std::nullopt;
-    default:
-      break;
-  }
-  if (IsEnd(study.phase)) return std::nullopt;
-  int64_t at = study.expires;
+  if (study.phase == Phase::kScheduled) return study.scheduled_at + kJobUpSeconds;
+  std::optional<int64_t> at;
+  const auto consider = [&](int64_t time) { at = at.has_value() ? std::min(*at, time) : time; };
+  if (study.phase == Phase::kClosing) consider(ClosingDeadline(study));
+  if (study.phase <= Phase::kAgreed) consider(study.expires);
+  if (AwaitedJob(study, self).has_value()) consider(study.next_try);
   if (study.phase == Phase::kAgreed && study.proposer == self) {
     if (study.asking.has_value()) {
-      at = std::min(at, study.asking->since + kAskSeconds);
+      consider(study.asking->since + kAskSeconds);
     } else if (study.closed < study.allowed) {
-      at = std::min(at, study.next_try);
+      consider(study.next_try);
     }
   }
   return at;
+}
+
+bool IsSetBack(const Study& study, int64_t now) {
+  return study.next_try > now + kLongestWaitSeconds || study.lease_until > now + kLeaseSeconds ||
+         study.scheduled_at > now || study.closing_at > now ||
+         (study.asking.has_value() && study.asking->since > now);
 }
 
 bool IsOpen(const Study& study) { return !IsEnd(study.phase) || !study.discarded; }

@@ -137,6 +137,9 @@ Step Apply(const Event& event, Study& study, Context& context);
 std::optional<int64_t> WakeAt(const Study& study, const std::string& self);
 // Whether the node has something to do for it, after a start too.
 bool IsOpen(const Study& study);
+// Whether the clock was set back since: then its times are cut to what they can be at `now`, so that
+// nothing waits for the old time. Apply does it first.
+bool IsSetBack(const Study& study, int64_t now);
 // Until when its messages are of use.
 int64_t UsefulUntil(const Study& study, int64_t now);
 // Whether it holds a place on this machine.

@@ -1,6 +1,7 @@
 // The steps of a study by what they are about. Private to step.cc and to each other.
 #pragma once
 
+#include "base/error.h"
 #include "node/study/step.h"
 
 namespace partita::node {
@@ -27,6 +28,19 @@ struct Run {
 
 bool IsPartyOf(const Study& study, const std::string& party);
 
+// Whether what a job reports will be read again as it is. A job may have been taken over by what it
+// reads; what nobody could read must be neither stored nor sent.
+template <typename Body>
+bool IsReadable(const Body& body, Body (*decode)(ByteView)) {
+  try {
+    return decode(Encode(body)) == body;
+  } catch (const Error&) {
+    return false;
+  }
+}
+// Else that anything may have happened.
+Ended AsRead(const Ended& said);
+
 // agree.cc: from the proposal to the agreement.
 void OnChecked(const Run& run, const Checked& event);
 void OnOffer(const Run& run, const SignedMessage& message);
@@ -42,13 +56,16 @@ void OnAskSlot(const Run& run, const Message& message, const AskSlot& body);
 void OnSlot(const Run& run, const std::string& from, const Slot& body);
 void OnBusy(const Run& run, const std::string& from, const Busy& body);
 void OnStart(const Run& run, const std::string& from, const Start& body, uint64_t number);
+// Whether a start of the next attempt gets a signed word from here; and that word, "refused".
+bool AnswersStart(const Run& run);
+void RefuseStart(const Run& run);
 void TrySlots(const Run& run);
 void DropSlots(const Run& run, int64_t not_before);
 
 // attempt.cc: an attempt, from start to close, and what ends a study.
 void BeginAttempt(const Run& run, const Tag& tag);
 void BeginClosing(const Run& run);
-void SayEnded(const Run& run, const Ended& ended);
+void SayEnded(const Run& run, const Ended& said);
 void OnEnded(const Run& run, const std::string& from, const Ended& body);
 void CloseIfAllSaid(const Run& run);
 // Now if no attempt is open, else when it closes.

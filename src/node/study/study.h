@@ -21,6 +21,7 @@ inline constexpr int64_t kAskSeconds = 30;         // for all answers to the que
 inline constexpr int64_t kJobUpSeconds = 60;       // from start to a job that is up
 inline constexpr int64_t kLastStartSeconds = 300;  // before the expiry
 inline constexpr int64_t kStatusSeconds = 60;      // until a job that says nothing is asked again
+inline constexpr int64_t kLongestWaitSeconds = 1200;  // of `next_try`
 // Runs are not cut off by the expiry: what one says may come so much later than its own end.
 inline constexpr int64_t kClosingSeconds = 86'400;
 inline constexpr uint32_t kOwnAttempts = 3;    // by itself

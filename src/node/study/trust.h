@@ -21,7 +21,7 @@ class Trust {
  public:
   virtual ~Trust() = default;
 
-  // Whether the own list has this party. The own node is on it.
+  // Whether the own list has this party, and its keys are not revoked. The own node is on it.
   virtual bool Knows(const std::string& party) const = 0;
   // The fingerprint of the party's steward key on the own list.
   virtual Digest Steward(const std::string& party) const = 0;
@@ -33,7 +33,8 @@ class Trust {
   virtual bool IsRunCertificate(const std::string& party, ByteView certificate) const = 0;
   virtual bool SignedByRunKey(ByteView certificate, std::string_view domain, ByteView fields,
                               ByteView signature) const = 0;
-  // Throws kRefused or kBadInput unless the document is the party's and signed by that steward key.
+  // Throws kRefused or kBadInput unless the document is the party's and signed by that steward key,
+  // which the own list still has.
   virtual DocumentFacts ReadDocument(const std::string& text, const std::string& party,
                                      const Digest& steward) const = 0;
 };

@@ -85,6 +85,25 @@ TEST(KeyTrust, ADocumentCountsByThatStewardsKeyOnly) {
   EXPECT_FALSE(south.ReadDocument(Signed(approval, "north"), "north", steward).approves);
 }
 
+TEST(KeyTrust, ARevokedPartyAndItsStewardDoNotCount) {
+  const KeyTrust before(PartsOf("south"));
+  KeyTrust::Parts parts = PartsOf("south");
+  parts.list = [] { return WithRevoked(ListOf("south"), "north", NowUtc()); };
+  const KeyTrust after(parts);
+  const Digest steward = before.Steward("north");
+  const std::string text =
+      Signed(ApprovalOf("north", Digest{1}, Digest{2}, NowUtc() + 1000), "north");
+  EXPECT_TRUE(before.Knows("north"));
+  EXPECT_TRUE(before.ReadDocument(text, "north", steward).approves);
+  EXPECT_FALSE(after.Knows("north"));
+  EXPECT_TRUE(after.Knows("west"));
+  EXPECT_THROW(after.ReadDocument(text, "north", steward), Error);
+  // The own party is on no list.
+  const std::string own =
+      Signed(ApprovalOf("south", Digest{1}, Digest{2}, NowUtc() + 1000), "south");
+  EXPECT_TRUE(after.ReadDocument(own, "south", after.Steward("south")).approves);
+}
+
 // Jobs that answer when they are asked, with real run keys.
 struct Site : Jobs {
   std::string name;

@@ -129,6 +129,32 @@ TEST_F(SqliteStoreTest, StudiesThatAreOverAreNotReadAtTheStart) {
   RecordProperty("milliseconds", static_cast<int>(1000 * SecondsSince(began)));
 }
 
+TEST_F(SqliteStoreTest, AStudyThatCannotBeReadIsSetApart) {
+  Study sick = States().front();
+  Study well = sick;
+  well.id[0] ^= 1;
+  {
+    SqliteStore store(File(), random_);
+    for (const Study& study : {sick, well}) {
+      Change change;
+      change.study = study;
+      store.Commit(change);
+    }
+  }
+  {
+    sqlite::Database database(File().string(),
+                              {.fail = [](const std::string&, int, const std::string& reason) {
+                                return Error(ErrorCode::kStorage, reason);
+                              }});
+    sqlite::Statement cut(database, "UPDATE study SET state = substr(state, 1, 50) WHERE id = ?");
+    cut.Bind(1, ByteView(sick.id)).Step();
+  }
+  SqliteStore store(File(), random_);
+  const Opening opening = store.Open();
+  EXPECT_EQ(opening.open, std::vector<Study>{well});
+  EXPECT_EQ(opening.set_apart, std::vector<StudyId>{sick.id});
+}
+
 TEST_F(SqliteStoreTest, AChangeThatFailsLeavesNothing) {
   SqliteStore store(File(), random_);
   Study study = States().front();
@@ -163,6 +189,11 @@ TEST_F(SqliteStoreTest, OtherFilesAreRefused) {
 }
 
 TEST_F(SqliteStoreTest, TwoProcessesCannotUseOneFile) {
+  {
+    const SqliteStore store(File(), random_);
+    EXPECT_THROW(SqliteStore(File(), random_), Error);
+  }
+  // With a file that is there already, neither has written yet.
   SqliteStore store(File(), random_);
   EXPECT_THROW(SqliteStore(File(), random_), Error);
 }

@@ -2,61 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/node/world.h"
+#include "tests/node/scene.h"
 
 namespace partita::node::attack_test {
 namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-// North's study up to some phase, with every message that was sent.
-struct Scene {
-  World world;
-  StudyId id{};
-  std::vector<OutboxEntry> sent;
-  uint64_t number = 1000;
-
-  explicit Scene(WorldOptions options = {}, bool approves = true) : world(std::move(options)) {
-    world.approves = approves;
-    world.on_delivery = [this](const OutboxEntry& entry) { sent.push_back(entry); };
-    id = world.Propose(0);
-  }
-  Study At(size_t i) { return world.StudyAt(i, id); }
-  // Stops as soon as node i is there.
-  void RunTo(size_t i, Phase phase) {
-    for (int seconds = 0; seconds < 300 && At(i).phase < phase; ++seconds) {
-      world.RunUntilQuiet(world.now);
-      if (At(i).phase < phase) world.now += 1;
-    }
-    ASSERT_EQ(At(i).phase, phase);
-  }
-  Receipt Send(const std::string& from, size_t to, Kind kind, const Bytes& body) {
-    return world.node(to).Receive(
-        SignedBy(from, ThreeParties()[to], kind, id, body, ++number, world.now), world.now);
-  }
-  std::string LastRefusal(size_t i) { return world.node(i).refusals().back(); }
-  // The first message of a kind to a party.
-  SignedMessage Sent(Kind kind, const std::string& to) {
-    for (const OutboxEntry& entry : sent) {
-      const SignedMessage message = DecodeMessage(entry.message);
-      if (message.message.kind == kind && entry.to == to) return message;
-    }
-    ADD_FAILURE() << "no " << KindName(kind) << " to " << to;
-    return {};
-  }
-};
-
-void ExpectUnmoved(const Study& before, const Study& after) { EXPECT_EQ(before, after); }
-
-struct AgreedScene : Scene {
-  // All have agreed, and north, which is stopped, asks for no slots.
-  AgreedScene() {
-    world.node(0).EmergencyStop(world.now);
-    world.RunUntilQuiet(world.now + 60);
-    EXPECT_EQ(At(1).phase, Phase::kAgreed);
-  }
-};
 
 // ---- Rosters ------------------------------------------------------------------------------------
 
@@ -253,6 +205,56 @@ TEST(Attack, ARejectionEndsItEverywhereAndAfterAnApprovalItDoesNot) {
       Receipt::kRefused);
 }
 
+TEST(Attack, ARejectionOfSomethingElse) {
+  Scene scene({}, false);
+  scene.RunTo(1, Phase::kSettled);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  const Study before = scene.At(1);
+  const Digest agreement = *before.agreement_hash;
+  Digest other = agreement;
+  other[3] ^= 1;
+  const auto rejection = [](const Digest& hash, const Digest& plan) {
+    return RejectionText("west", "not this", hash, plan);
+  };
+  for (const std::string& text : {rejection(agreement, other), rejection(other, PlanOfAll())}) {
+    EXPECT_EQ(scene.Send("west", 1, Kind::kRejection, Encode(Document{text})), Receipt::kRefused);
+    EXPECT_THAT(scene.LastRefusal(1), HasSubstr("another study"));
+    EXPECT_THROW(
+        scene.world.node(1).Command(
+            scene.id, OwnRejection{RejectionText("south", "no", agreement, other)}, before.expires),
+        Error);
+    ExpectUnmoved(before, scene.At(1));
+  }
+  EXPECT_EQ(
+      scene.Send("west", 1, Kind::kRejection, Encode(Document{rejection(agreement, PlanOfAll())})),
+      Receipt::kTaken);
+  EXPECT_EQ(scene.At(1).phase, Phase::kRejected);
+}
+
+TEST(Attack, ARevokedPartyAgreesToNothingAndStartsNothing) {
+  AgreedScene agreed;
+  agreed.world.site(1).trust->Revoke("west");
+  EXPECT_EQ(agreed.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  EXPECT_EQ(agreed.At(1).phase, Phase::kClosing);  // refused, by signed word
+  Scene scene({}, false);
+  scene.RunTo(1, Phase::kSettled);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  const Study study = scene.At(1);
+  const auto approval = [&](const std::string& party) {
+    return ApprovalText(party, *study.agreement_hash, PlanOfAll(), study.expires);
+  };
+  const int64_t now = scene.world.now;
+  EXPECT_EQ(scene.Send("west", 1, Kind::kApproval, Encode(Document{approval("west")})),
+            Receipt::kTaken);
+  scene.world.site(1).trust->Revoke("west");
+  // Neither the own approval nor north's is refused for what west's key has become.
+  scene.world.node(1).Command(scene.id, OwnApproval{approval("south")}, now);
+  EXPECT_EQ(scene.Send("north", 1, Kind::kApproval, Encode(Document{approval("north")})),
+            Receipt::kTaken);
+  EXPECT_EQ(scene.At(1).phase, Phase::kApproved);
+  EXPECT_EQ(scene.At(1).approvals.size(), size_t{3});
+}
+
 // ---- Starts -------------------------------------------------------------------------------------
 
 TEST(Attack, AStartWithANumberThatIsNotTheNextOne) {
@@ -290,10 +292,14 @@ TEST(Attack, AStartNearTheExpiryIsRefusedBySignedWord) {
   EXPECT_EQ(scene.At(1).phase, Phase::kClosing);
   scene.world.After(1, [] {});
   scene.world.RunUntilQuiet(scene.world.now + 2);
-  const Ended own = scene.At(1).ended.at("south");
+  // It goes around: the others refuse the attempt that they have not heard of, and it is closed.
+  const SignedMessage said = scene.Sent(Kind::kEnded, "west");
+  EXPECT_EQ(said.message.from, "south");
+  const Ended own = DecodeEnded(said.message.body);
   EXPECT_EQ(own.outcome, Outcome::kRefused);
   EXPECT_FALSE(own.may_have_opened);
   EXPECT_FALSE(own.signature.empty());
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(scene.At(i).closed, 1u);
 }
 
 TEST(Attack, WhatOneSaysWithoutTheRunKeyMayHaveOpened) {
@@ -313,6 +319,17 @@ TEST(Attack, WhatOneSaysWithoutTheRunKeyMayHaveOpened) {
                                   EndedFields(scene.id, "west", ended));
   EXPECT_EQ(scene.Send("west", 1, Kind::kEnded, Encode(ended)), Receipt::kTaken);
   EXPECT_EQ(scene.At(1).ended.at("west"), believed);
+}
+
+TEST(Attack, AStartAfterSomebodySaidHowItsPartEnded) {
+  AgreedScene scene;
+  Ended ended;
+  ended.attempt = 1;
+  EXPECT_EQ(scene.Send("west", 1, Kind::kEnded, Encode(ended)), Receipt::kTaken);
+  EXPECT_EQ(scene.At(1).phase,
+            Phase::kAgreed);  // not signed by the run key: anybody's daemon says so
+  EXPECT_EQ(scene.Send("north", 1, Kind::kStart, Encode(Start{1, {1}})), Receipt::kTaken);
+  EXPECT_EQ(scene.At(1).phase, Phase::kClosing);
 }
 
 // ---- Messages -----------------------------------------------------------------------------------

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/hex.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "study/approval/approval.h"
 
 namespace partita::node {
 namespace {
@@ -143,17 +145,6 @@ void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
   }
 }
 
-void Control::KeepDraft(const StudyId& study, const std::string& draft) {
-  const std::lock_guard lock(mutex_);
-  drafts_[study] = draft;
-}
-
-std::string Control::Draft(const StudyId& study) {
-  const std::lock_guard lock(mutex_);
-  const auto found = drafts_.find(study);
-  return found == drafts_.end() ? "" : found->second;
-}
-
 std::string Control::Answer(const std::string& text) {
   RequestFields request(text);
   const std::string& what = request.what();
@@ -226,6 +217,7 @@ std::string Control::Answer(const std::string& text) {
                           {"state", PairingStateName(parts_.desk.Look(pairing.number).state)}});
     }
     answer = {{"list", ToHex(EncodePartyList(list))},
+              {"document", ToHex(parts_.keeper.Document())},
               {"addresses", addresses},
               {"waiting", waiting},
               {"pairings", pairings}};
@@ -280,8 +272,20 @@ std::string Control::Answer(const std::string& text) {
     answer["roster"] = study->roster;
     answer["plan_hash"] = ToHex(study->facts.plan_hash);
     answer["agreement_hash"] = study->agreement_hash ? ToHex(*study->agreement_hash) : "";
-    answer["draft"] = Draft(id);
-    answer["folder"] = (parts_.run / ToHex(id)).string();
+    Answered parties = Answered::array();
+    for (const RosterParty& party : study->parties) {
+      parties.push_back({{"name", party.name},
+                         {"fingerprint", ToHex(crypto::Sha256Of(party.run_certificate))},
+                         {"steward", ToHex(party.steward)}});
+    }
+    answer["roster_parties"] = parties;
+    const std::filesystem::path folder = parts_.run / ToHex(id);
+    // Of the job that froze the table.
+    const std::filesystem::path draft = folder / "draft.json";
+    answer["draft"] = std::filesystem::exists(draft)
+                          ? ReadFile(draft, study::kApprovalBytes, "the draft of an approval")
+                          : "";
+    answer["folder"] = std::filesystem::absolute(folder).string();
   } else if (what == "propose") {
     const std::string file = request.Text("file");
     const int64_t days = request.Number("days");

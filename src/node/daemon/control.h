@@ -7,7 +7,7 @@
 //   pairing      number                  state, name, shown, role, hash, party, reach
 //   digits       number, digits
 //   sign-pairing number, certificate, signature
-//   parties                              list, addresses, waiting, pairings
+//   parties                              list, document, addresses, waiting, pairings
 //   take-list    document                a list signed by the steward
 //   stop
 //   go-on-text                           text that the steward signs
@@ -56,17 +56,12 @@ class Control {
   // From any thread. Throws Error.
   std::string Answer(const std::string& request);
 
-  // The draft of an approval that the job `commit` made: shown to the steward only.
-  void KeepDraft(const StudyId& study, const std::string& draft);
-
  private:
   // Does it on the loop's thread, and waits.
   void OnLoop(const std::function<void(Node& node, int64_t now)>& task);
-  std::string Draft(const StudyId& study);
 
   Parts parts_;
   std::mutex mutex_;
-  std::map<StudyId, std::string> drafts_;
   Bytes go_on_;  // what the steward has to sign; used once
 };
 

@@ -113,7 +113,6 @@ struct Daemon::Impl {
   }
 
   void Take(const JobReport& report) {
-    if (!report.draft.empty()) control.KeepDraft(report.study, report.draft);
     loop.Do([report](Node& moved, int64_t now) { moved.Report(report.study, report.event, now); });
   }
 

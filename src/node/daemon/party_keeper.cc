@@ -124,6 +124,7 @@ PartyKeeper::PartyKeeper(fs::path folder, std::string owner, std::vector<Digest>
     RequireSignedList(document, list_.owner, stewards_, {});
     list_ = document.list;
     mark_ = MarkOf(list_);
+    document_ = bytes;
   }
   ReadEntries(folder_ / "addresses", [&](ByteReader& reader) {
     const std::string party = reader.String(crypto::kMaxPartyName);
@@ -142,10 +143,16 @@ PartyList PartyKeeper::List() const {
   return list_;
 }
 
+Bytes PartyKeeper::Document() const {
+  const std::lock_guard lock(mutex_);
+  return document_;
+}
+
 void PartyKeeper::Take(const SignedPartyList& document) {
   const std::lock_guard lock(mutex_);
   RequireSignedList(document, list_.owner, stewards_, mark_);
-  WriteKept(folder_ / "parties", EncodeSignedList(document));
+  document_ = EncodeSignedList(document);
+  WriteKept(folder_ / "parties", document_);
   list_ = document.list;
   mark_ = MarkOf(list_);
   // The pairing itself stays for a while: the other site may not have heard the last word.

@@ -54,6 +54,8 @@ class PartyKeeper {
   PartyKeeper(std::filesystem::path folder, std::string owner, std::vector<Digest> stewards);
 
   PartyList List() const;  // without parties where none was signed yet
+  // The bytes of the signed list; empty where none was signed yet.
+  Bytes Document() const;
   // What a steward signed; the addresses of who is new on it come from the pairing or introduction. Throws
   // as RequireSignedList.
   void Take(const SignedPartyList& document);
@@ -84,6 +86,7 @@ class PartyKeeper {
   mutable std::mutex mutex_;
   PartyList list_;
   ListMark mark_;
+  Bytes document_;
   std::map<std::string, std::string> addresses_;
   std::vector<KeptPairing> pairings_;
   std::vector<Introduced> waiting_;

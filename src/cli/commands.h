@@ -58,6 +58,13 @@ void AddBenchCommand(CLI::App& app, Invocation& invocation);
 void AddRegressionCommands(CLI::App& app, Invocation& invocation);
 void AddSemCommands(CLI::App& app, Invocation& invocation);
 void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
+void AddNodeCommands(CLI::App& app, Invocation& invocation);
+// invite, join, compare, parties, accept, revoke: below `node`.
+void AddPairingCommands(CLI::App& node, Invocation& invocation);
+// studies, approve, reject, withdraw: below `node`.
+void AddNodeStudyCommands(CLI::App& node, Invocation& invocation);
+// run, list, follow, withdraw: below `study`, at a node.
+void AddStudyAtCommands(CLI::App& study, Invocation& invocation);
 // Commands of `study`.
 void AddNewCommand(CLI::App& study, Invocation& invocation);
 void AddRehearseCommand(CLI::App& study, Invocation& invocation);

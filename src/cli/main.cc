@@ -92,6 +92,7 @@ int Main(int argc, char** argv) {
   AddAuditCommands(app, invocation);
   AddRegressionCommands(app, invocation);
   papers::AddReproduceCommand(app, invocation);
+  AddNodeCommands(app, invocation);
   AddCollectionCommands(app, invocation);
   AddComputeCommand(app, invocation);
   AddComputeWorkerCommand(app, invocation);

@@ -46,8 +46,9 @@ struct HttpResponse {
   Bytes body;
   // Seconds after which to try again (503, 429); 0: not said.
   unsigned retry_after = 0;
-  // Client only: the connection that it came by.
+  // Client only: the connection that it came by, and the certificate that the server proved to hold.
   ConnectionName connection = {};
+  std::shared_ptr<x509_st> certificate = nullptr;
 };
 
 HttpResponse TextResponse(unsigned status, std::string_view text);

@@ -41,8 +41,10 @@ struct Pin {
 int VerifyPin(X509_STORE_CTX* store, void* argument) {
   auto* pin = static_cast<Pin*>(argument);
   try {
-    const auto problem = crypto::CertificateProblem(*X509_STORE_CTX_get0_cert(store),
-                                                    pin->peer.name, pin->peer.fingerprint);
+    const X509& shown = *X509_STORE_CTX_get0_cert(store);
+    std::string name = pin->peer.name;
+    if (name.empty()) name = crypto::Describe(shown).name;
+    const auto problem = crypto::CertificateProblem(shown, name, pin->peer.fingerprint);
     pin->problem = problem.value_or("");
   } catch (const std::exception& error) {  // must not cross OpenSSL's frames
     pin->problem = error.what();
@@ -216,6 +218,7 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
       response.content_type = std::string(parser.get()[http::field::content_type]);
       response.body = std::move(parser.get().body());
       response.connection = NameConnection(*impl_->stream->native_handle());
+      response.certificate = {SSL_get1_peer_certificate(impl_->stream->native_handle()), X509_free};
       if (!keep) impl_->Disconnect();
       return response;
     }

@@ -10,7 +10,7 @@
 namespace partita::net {
 
 struct HttpsPeer {
-  std::string name;         // in its certificate
+  std::string name;         // in its certificate; empty: of any party
   std::string address;      // "host:port"
   std::string fingerprint;  // of its certificate
 };

@@ -382,6 +382,7 @@ void AddStudyCommands(CLI::App& app, Invocation& invocation) {
   AddRefitCommand(*study, invocation);
   AddApprovalCommands(*study, invocation);
   AddBundleCommands(*study, invocation);
+  AddStudyAtCommands(*study, invocation);
 }
 
 }  // namespace partita::cli

@@ -86,7 +86,7 @@ PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewar
   }
   const std::string text = ReadFile(settings.parties, kMaxOwnFileBytes, "the list of parties");
   const SignedPartyList document = DecodeSignedList(AsBytes(text));
-  RequireSignedList(document, settings.self, stewards, least);
+  RequireSignedList(document, settings.self, stewards, {least, {}});
   if (document.list.serial > least) {
     ByteWriter writer;
     writer.U64(document.list.serial);

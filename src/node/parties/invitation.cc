@@ -58,21 +58,34 @@ std::array<uint8_t, kSize> TakeArray(ByteReader& reader) {
   return array;
 }
 
-// Lines whose time is over are forgotten.
+bool IsOpenLine(const InvitationBook::Line& line, int64_t now) {
+  return !line.used && line.expires >= now &&
+         line.expires <= now + kInvitationSeconds + kInvitationSkewSeconds;
+}
+
+// Lines whose time is over are forgotten, unless they were used: a clock may be set back.
 InvitationBook LoadLines(InvitationStore& store, int64_t now) {
   InvitationBook book = store.Load();
-  std::erase_if(book.lines,
-                [now](const auto& line) { return line.expires + kInvitationSkewSeconds < now; });
+  const auto is_over = [now](const auto& line) {
+    return line.expires + kInvitationSkewSeconds < now;
+  };
+  std::erase_if(book.lines, [&](const auto& line) { return !line.used && is_over(line); });
+  while (book.lines.size() >= kMaxLines) {
+    const auto oldest = std::find_if(book.lines.begin(), book.lines.end(), is_over);
+    if (oldest == book.lines.end()) break;
+    book.lines.erase(oldest);
+  }
   return book;
 }
 
 InvitationBook::Line& RequireLine(InvitationBook& book, const InviteNumber& number, int64_t now) {
   const auto line = std::find_if(book.lines.begin(), book.lines.end(),
                                  [&](const auto& entry) { return entry.number == number; });
-  if (line == book.lines.end() || line->expires < now) {
+  if (line != book.lines.end() && line->used)
+    throw Error(ErrorCode::kRefused, "the invitation was used already", kAskAgain);
+  if (line == book.lines.end() || !IsOpenLine(*line, now)) {
     throw Error(ErrorCode::kRefused, "the invitation is not known here, or has expired", kAskAgain);
   }
-  if (line->used) throw Error(ErrorCode::kRefused, "the invitation was used already", kAskAgain);
   return *line;
 }
 
@@ -146,16 +159,16 @@ InvitationBook DecodeInvitations(ByteView bytes) {
 size_t OpenInvitations(const InvitationBook& book, int64_t now) {
   return static_cast<size_t>(
       std::count_if(book.lines.begin(), book.lines.end(),
-                    [now](const auto& line) { return !line.used && line.expires >= now; }));
+                    [now](const auto& line) { return IsOpenLine(line, now); }));
 }
 
 Invitation Invite(InvitationStore& store, const std::string& address, const Digest& fingerprint,
                   crypto::RandomSource& random, int64_t now) {
   CheckLineAddress(address);
   InvitationBook book = LoadLines(store, now);
-  if (OpenInvitations(book, now) >= kMaxOpenInvitations) {
+  if (book.lines.size() >= kMaxLines || OpenInvitations(book, now) >= kMaxOpenInvitations) {
     throw Error(ErrorCode::kRefused,
-                fmt::format("{} invitations are open already", kMaxOpenInvitations),
+                fmt::format("{} invitations are open already", OpenInvitations(book, now)),
                 "Wait until one was used, or has expired after 7 days.");
   }
   Invitation invitation;

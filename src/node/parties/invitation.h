@@ -56,7 +56,9 @@ struct InvitationBook {
 
     bool operator==(const Line&) const = default;
   };
-  std::vector<Line> lines;  // used ones too, until they expire: that they were used must be known
+  // Used ones too, long after they expired: that they were used must be known where the clock was set
+  // back. Of more than 4096 the oldest used ones are forgotten.
+  std::vector<Line> lines;
 
   bool operator==(const InvitationBook&) const = default;
 };
@@ -84,7 +86,7 @@ size_t OpenInvitations(const InvitationBook& book, int64_t now);
 void Accept(InvitationStore& store, const Invitation& invitation, int64_t now);
 
 // Uses up the line, durably, before anything that depends on it is sent. Throws kRefused unless it is
-// open at `now`: of two that come at once, one. Not thread-safe: one caller at a time for a store.
+// open at `now`, and for no longer than lines are (one made while the clock was ahead is not): of two that come at once, one. Not thread-safe: one caller at a time for a store.
 void UseUp(InvitationStore& store, const InviteNumber& number, int64_t now);
 // Throws as UseUp would, and changes nothing.
 void RequireOpen(InvitationStore& store, const InviteNumber& number, int64_t now);

@@ -44,24 +44,41 @@ PairingRole OtherRole(PairingRole role) {
 
 }  // namespace
 
+StewardWord SignPaired(PairingRole role, const Digest& hash, const crypto::Identity& steward,
+                       const std::string& address) {
+  StewardWord word;
+  word.certificate = crypto::EncodeCertificate(*steward.certificate);
+  word.signature = crypto::Sign(steward, kPairedStewardDomain,
+                                PairedBytes({role, hash, word.certificate, address}));
+  return word;
+}
+
 PendingPair BeginPaired(const Comparison& comparison, const crypto::Identity& identity,
-                        const Bytes& steward_certificate, const std::string& address, int64_t now) {
+                        const StewardWord& steward, const std::string& address, int64_t now) {
   if (!comparison.agreed()) {
     throw Error(ErrorCode::kInternal, "the digits of an invitation were not compared");
   }
   const bool is_inviter = comparison.role() == PairingRole::kInviter;
   const PairingEnds& ends = comparison.ends();
   net::ParseAddress(address);
+  const Bytes fields =
+      PairedBytes({comparison.role(), comparison.hash(), steward.certificate, address});
+  const auto certificate = crypto::DecodeCertificate(steward.certificate);
+  if (certificate == nullptr ||
+      !crypto::VerifySignature(*certificate, kPairedStewardDomain, fields, steward.signature)) {
+    throw Error(ErrorCode::kBadInput, "the steward's key did not sign this pairing",
+                "Sign with the key of the certificate that the node has for its steward.");
+  }
   PendingPair pending;
   pending.role = comparison.role();
   pending.hash = comparison.hash();
   pending.peer_certificate = is_inviter ? ends.joiner_certificate : ends.inviter_certificate;
   pending.agreed_at = now;
-  const Bytes fields =
-      PairedBytes({comparison.role(), comparison.hash(), steward_certificate, address});
   ByteWriter writer;
   writer.Blob(fields);
-  writer.Blob(crypto::Sign(identity, kPairedDomain, fields));
+  writer.Blob(steward.signature);
+  const Bytes own = crypto::Sign(identity, kPairedDomain, writer.bytes());
+  writer.Blob(own);
   pending.own_statement = writer.Take();
   return pending;
 }
@@ -82,9 +99,11 @@ PairedParty FinishPaired(const PendingPair& pending, ByteView statement, int64_t
   }
   ByteReader reader(statement);
   const Bytes fields = reader.Blob(kMaxPairedBytes);
+  const Bytes steward_signature = reader.Blob(crypto::kMaxSignatureBytes);
+  const ByteView signed_part = statement.first(statement.size() - reader.remaining());
   const Bytes signature = reader.Blob(crypto::kMaxSignatureBytes);
   reader.ExpectEnd();
-  if (!crypto::VerifySignature(*peer, kPairedDomain, fields, signature)) {
+  if (!crypto::VerifySignature(*peer, kPairedDomain, signed_part, signature)) {
     FailPaired(ErrorCode::kUntrusted, info.name, "is not signed with its key");
   }
   const auto problem = crypto::CertificateProblem(*peer, info.name, info.fingerprint);
@@ -111,10 +130,13 @@ PairedParty FinishPaired(const PendingPair& pending, ByteView statement, int64_t
   }
   const crypto::CertificateInfo steward_info = crypto::Describe(*steward);
   const auto steward_problem =
-      crypto::CertificateProblem(*steward, steward_info.name, steward_info.fingerprint);
+      crypto::CertificateProblem(*steward, info.name, steward_info.fingerprint);
   if (steward_problem) {
     FailPaired(ErrorCode::kUntrusted, info.name,
                "has a steward's certificate: " + *steward_problem);
+  }
+  if (!crypto::VerifySignature(*steward, kPairedStewardDomain, fields, steward_signature)) {
+    FailPaired(ErrorCode::kUntrusted, info.name, "is not signed with the key of its steward");
   }
   try {
     net::ParseAddress(said.address);

@@ -7,7 +7,8 @@
 //   both                h = SHA-256(label, number, certificates, nonce_J, nonce_I, exporter)
 //   people              the first six digits of h from the inviter's page to the joiner's, the
 //                       second six the other way round
-//   both ways           `paired`: h, role, steward certificate, address, signed by the node key
+//   both ways           `paired`: h, role, steward certificate, address, signed by the steward key,
+//                       which so proves that it is held, and by the node key
 //
 // "certificates" are the node certificates of both as this end sees them, and the exporter is of its
 // own TLS connection (RFC 8446, section 7.5), so that somebody in between, who has two
@@ -162,9 +163,12 @@ struct PairedParty {
   Bytes node_certificate, steward_certificate;
   std::string address;
   int64_t compared_at = 0;
+
+  bool operator==(const PairedParty&) const = default;
 };
 
 inline constexpr char kPairedDomain[] = "partita node paired 1";
+inline constexpr char kPairedStewardDomain[] = "partita node paired, steward 1";
 inline constexpr size_t kMaxPairedBytes = 4096;
 
 // From the right digits to a party that counts. A plain value for the store: a node that stops in
@@ -174,22 +178,31 @@ struct PendingPair {
   Digest hash{};
   Bytes peer_certificate;
   int64_t agreed_at = 0;
-  // To send, again until the other's is here: version, role, h, steward certificate, address, and the
-  // node key's signature.
+  // To send, again until the other's is here: blobs of the fields (version, role, h, steward
+  // certificate, address), of the steward key's signature over them and of the node key's over both.
   Bytes own_statement;
 
   bool operator==(const PendingPair&) const = default;
 };
 
-// Throws kInternal unless the digits agreed. steward_certificate, address: the own ones; identity:
-// the own node key, whose certificate was one of the ends.
+// What the steward key says of a pairing: the process that has the key signs, and sees what it signs.
+struct StewardWord {
+  Bytes certificate;  // DER
+  Bytes signature;
+};
+StewardWord SignPaired(PairingRole role, const Digest& hash, const crypto::Identity& steward,
+                       const std::string& address);
+
+// Throws kInternal unless the digits agreed, kBadInput unless `steward` signed this role, hash and
+// address. address: the own one; identity: the own node key, whose certificate was one of the ends.
 PendingPair BeginPaired(const Comparison& comparison, const crypto::Identity& identity,
-                        const Bytes& steward_certificate, const std::string& address, int64_t now);
+                        const StewardWord& steward, const std::string& address, int64_t now);
 // Whether it is to be forgotten: an hour without the other's statement, or a clock that went back.
 bool IsForgotten(const PendingPair& pending, int64_t now);
 // The other's statement. Throws kTimeout if it is to be forgotten, kUntrusted unless it is signed by
-// the key whose digits were compared, for the same h and the other role, kPeerFault if it is
-// malformed.
+// the key whose digits were compared, for the same h and the other role, and by the steward key that it
+// names, whose certificate is made out to the same party and valid now; kPeerFault if it is malformed, or
+// if that key is the node key.
 PairedParty FinishPaired(const PendingPair& pending, ByteView statement, int64_t now);
 
 }  // namespace partita::node

@@ -152,6 +152,7 @@ Bytes EncodePartyList(const PartyList& list) {
   for (const ListedParty& party : list.parties) WriteListed(party, writer);
   writer.U32(static_cast<uint32_t>(list.revoked_keys.size()));
   for (const Digest& key : list.revoked_keys) writer.Raw(key);
+  if (writer.bytes().size() > kMaxListBytes) FailList("it is too long");
   return writer.Take();
 }
 
@@ -178,6 +179,10 @@ PartyList DecodePartyList(ByteView bytes) {
   return list;
 }
 
+ListMark MarkOf(const PartyList& list) {
+  return {list.serial, crypto::Sha256Of(EncodePartyList(list))};
+}
+
 SignedPartyList SignPartyList(const PartyList& list, const crypto::Identity& steward) {
   SignedPartyList document;
   document.list = list;
@@ -188,7 +193,7 @@ SignedPartyList SignPartyList(const PartyList& list, const crypto::Identity& ste
 }
 
 void RequireSignedList(const SignedPartyList& document, std::string_view owner,
-                       const std::vector<Digest>& stewards, uint64_t least_serial) {
+                       const std::vector<Digest>& stewards, const ListMark& last) {
   const Digest signer = crypto::Sha256Of(document.certificate);
   if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end()) {
     RefuseList(ErrorCode::kUntrusted, "it is not signed by a steward of this site");
@@ -203,8 +208,12 @@ void RequireSignedList(const SignedPartyList& document, std::string_view owner,
   if (document.list.owner != owner) {
     RefuseList(ErrorCode::kUntrusted, "it is that of " + document.list.owner);
   }
-  if (document.list.serial < least_serial) {
+  if (document.list.serial < last.serial) {
     RefuseList(ErrorCode::kUntrusted, "a newer one was signed");
+  }
+  const bool is_another = last.digest != Digest{} && MarkOf(document.list).digest != last.digest;
+  if (document.list.serial == last.serial && is_another) {
+    RefuseList(ErrorCode::kUntrusted, "another one of the same serial was signed");
   }
 }
 

@@ -56,6 +56,7 @@ struct PartyList {
 
 // Throws kBadInput unless the list keeps to its rules.
 void CheckPartyList(const PartyList& list);
+// Throws kBadInput, too, for a list of more than 1 MiB, which nobody would take.
 Bytes EncodePartyList(const PartyList& list);
 // Throws kBadInput for anything but what EncodePartyList writes.
 PartyList DecodePartyList(ByteView bytes);
@@ -67,10 +68,19 @@ struct SignedPartyList {
 };
 
 SignedPartyList SignPartyList(const PartyList& list, const crypto::Identity& steward);
+// By which list a signer or a job took last: what it has to keep.
+struct ListMark {
+  uint64_t serial = 0;
+  Digest digest{};  // of EncodePartyList; zero: none was taken yet
+
+  bool operator==(const ListMark&) const = default;
+};
+ListMark MarkOf(const PartyList& list);
+
 // Throws kUntrusted unless one of the own stewards (fingerprints; root's, in practice) signed it, and
-// it is the list of `owner`, and not older than `least_serial`.
+// it is the list of `owner`, and the last one or newer: of one serial there is one list.
 void RequireSignedList(const SignedPartyList& document, std::string_view owner,
-                       const std::vector<Digest>& stewards, uint64_t least_serial);
+                       const std::vector<Digest>& stewards, const ListMark& last);
 Bytes EncodeSignedList(const SignedPartyList& document);
 // Throws kBadInput. The signature is not looked at.
 SignedPartyList DecodeSignedList(ByteView bytes);

@@ -16,6 +16,9 @@ void Settle(const Run& run, const RosterFile& roster) {
   Study& study = run.study;
   study.parties = CheckRoster(study, roster, run.context.self, run.context.trust);
   study.roster = roster.text;
+  // Jobs verify them again.
+  for (size_t i = 0; i < study.parties.size(); ++i)
+    study.offers[study.parties[i].name] = roster.offers[i];
   study.phase = Phase::kSettled;
   study.next_try = run.context.now + kStatusSeconds;
   run.Job(JobKind::kCommit);

@@ -11,6 +11,11 @@
 namespace partita::node::pairing_test {
 namespace {
 
+StewardWord WordFor(const Comparison& comparison, const std::string& steward,
+                    const std::string& address) {
+  return SignPaired(comparison.role(), comparison.hash(), IdentityOf(steward), address);
+}
+
 TEST(PairingTest, HonestSitesAgreeOnBothNumbers) {
   TwoSites sites;
   Compared compared = CompareHonestly(sites);
@@ -93,7 +98,8 @@ TEST(PairingTest, DigitsAreComparedOnce) {
   EXPECT_EQ(CodeOf([&] { compared.north.Enter(right, kNow); }), ErrorCode::kRefused);
   EXPECT_FALSE(compared.north.agreed());
   EXPECT_EQ(CodeOf([&] {
-              BeginPaired(compared.north, IdentityOf("north"), CertificateOf("north/steward"),
+              BeginPaired(compared.north, IdentityOf("north"),
+                          WordFor(compared.north, "north/steward", "north.example.org:7400"),
                           "north.example.org:7400", kNow);
             }),
             ErrorCode::kInternal);
@@ -418,6 +424,28 @@ TEST(InBetweenTest, BreakingOffGetsHimOneTry) {
 
 // ---- `paired`. ----------------------------------------------------------------------------------
 
+// Statements as a node would make them that names a certificate whose key it does not have.
+TEST(StewardWordTest, ACertificateAloneIsNoWord) {
+  TwoSites sites;
+  Compared compared = CompareHonestly(sites);
+  compared.west.Enter(compared.north.Shown(), kNow);
+  StewardWord word = WordFor(compared.west, "west/steward", "west:7400");
+  EXPECT_FALSE(CodeOf([&] {
+                 BeginPaired(compared.west, IdentityOf("west"), word, "west:7400", kNow);
+               }).has_value());
+  const StewardWord own = WordFor(compared.west, "west", "west:7400");
+  word.signature = own.signature;  // by the node key, for the steward's certificate
+  EXPECT_EQ(
+      CodeOf([&] { BeginPaired(compared.west, IdentityOf("west"), word, "west:7400", kNow); }),
+      ErrorCode::kBadInput);
+  // And for another address.
+  EXPECT_EQ(CodeOf([&] {
+              BeginPaired(compared.west, IdentityOf("west"),
+                          WordFor(compared.west, "west/steward", "west:7401"), "west:7400", kNow);
+            }),
+            ErrorCode::kBadInput);
+}
+
 struct PairedTest : testing::Test {
   TwoSites sites;
   Compared compared = CompareHonestly(sites);
@@ -426,9 +454,11 @@ struct PairedTest : testing::Test {
   PairedTest() {
     compared.north.Enter(compared.west.Shown(), kNow);
     compared.west.Enter(compared.north.Shown(), kNow);
-    north = BeginPaired(compared.north, IdentityOf("north"), CertificateOf("north/steward"),
+    north = BeginPaired(compared.north, IdentityOf("north"),
+                        WordFor(compared.north, "north/steward", "north.example.org:7400"),
                         "north.example.org:7400", kNow + 1);
-    west = BeginPaired(compared.west, IdentityOf("west"), CertificateOf("west/steward"),
+    west = BeginPaired(compared.west, IdentityOf("west"),
+                       WordFor(compared.west, "west/steward", "west.example.org:7400"),
                        "west.example.org:7400", kNow + 2);
   }
 };
@@ -461,7 +491,8 @@ TEST_F(PairedTest, OnlyTheOthersStatementWillDo) {
                     compared.west.hash(), kNow);
   turned.Enter(compared.west.Shown(), kNow);
   const PendingPair same_role =
-      BeginPaired(turned, IdentityOf("west"), CertificateOf("west/steward"), "west:7400", kNow + 2);
+      BeginPaired(turned, IdentityOf("west"), WordFor(turned, "west/steward", "west:7400"),
+                  "west:7400", kNow + 2);
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, same_role.own_statement, kNow + 3); }),
             ErrorCode::kUntrusted);
   // Of another invitation.
@@ -469,13 +500,15 @@ TEST_F(PairedTest, OnlyTheOthersStatementWillDo) {
   Compared again = CompareHonestly(sites, 9);
   again.north.Enter(again.west.Shown(), kNow);
   again.west.Enter(again.north.Shown(), kNow);
-  const PendingPair other = BeginPaired(again.west, IdentityOf("west"),
-                                        CertificateOf("west/steward"), "west:7400", kNow + 2);
+  const PendingPair other =
+      BeginPaired(again.west, IdentityOf("west"), WordFor(again.west, "west/steward", "west:7400"),
+                  "west:7400", kNow + 2);
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, other.own_statement, kNow + 3); }),
             ErrorCode::kUntrusted);
   // With the node's certificate as the steward's.
   const PendingPair lazy =
-      BeginPaired(compared.west, IdentityOf("west"), CertificateOf("west"), "west:7400", kNow + 2);
+      BeginPaired(compared.west, IdentityOf("west"), WordFor(compared.west, "west", "west:7400"),
+                  "west:7400", kNow + 2);
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, lazy.own_statement, kNow + 3); }),
             ErrorCode::kPeerFault);
   // With a steward's certificate that is not valid any more.
@@ -483,9 +516,25 @@ TEST_F(PairedTest, OnlyTheOthersStatementWillDo) {
       crypto::MakeIdentity({.name = "west", .days = 1, .start = std::chrono::hours(-48)});
   const PendingPair old =
       BeginPaired(compared.west, IdentityOf("west"),
-                  crypto::EncodeCertificate(*expired.certificate), "west:7400", kNow + 2);
+                  SignPaired(PairingRole::kJoiner, compared.west.hash(), expired, "west:7400"),
+                  "west:7400", kNow + 2);
   EXPECT_EQ(CodeOf([&] { FinishPaired(north, old.own_statement, kNow + 3); }),
             ErrorCode::kUntrusted);
+  // With a steward's certificate of another site, whose key signs.
+  const PendingPair foreign =
+      BeginPaired(compared.west, IdentityOf("west"),
+                  WordFor(compared.west, "lake/steward", "west:7400"), "west:7400", kNow + 2);
+  EXPECT_EQ(CodeOf([&] { FinishPaired(north, foreign.own_statement, kNow + 3); }),
+            ErrorCode::kUntrusted);
+  // With the certificate of a steward who did not sign: the daemon of west alone makes this.
+  ByteReader parts(west.own_statement);
+  const Bytes fields = parts.Blob(kMaxPairedBytes);
+  ByteWriter forged;
+  forged.Blob(fields);
+  forged.Blob(crypto::Sign(IdentityOf("west"), kPairedStewardDomain, fields));
+  const Bytes by_node = crypto::Sign(IdentityOf("west"), kPairedDomain, forged.bytes());
+  forged.Blob(by_node);
+  EXPECT_EQ(CodeOf([&] { FinishPaired(north, forged.bytes(), kNow + 3); }), ErrorCode::kUntrusted);
   // Every changed byte, and every shorter piece.
   for (size_t i = 0; i < west.own_statement.size(); ++i) {
     Bytes changed = west.own_statement;

@@ -97,11 +97,23 @@ TEST(PartyListTest, CountsSignedByAnOwnSteward) {
   const std::vector<Digest> stewards = {KeyOf("south/steward")};
   const SignedPartyList document = DecodeSignedList(EncodeSignedList(SignPartyList(list, steward)));
   EXPECT_EQ(document.list, list);
-  RequireSignedList(document, "south", stewards, list.serial);
+  RequireSignedList(document, "south", stewards, MarkOf(list));
+  RequireSignedList(document, "south", stewards, {});
   auto refused = [&](const SignedPartyList& other, std::string_view owner, uint64_t serial) {
-    EXPECT_EQ(CodeOf([&] { RequireSignedList(other, owner, stewards, serial); }),
+    EXPECT_EQ(CodeOf([&] {
+                RequireSignedList(other, owner, stewards, {serial, {}});
+              }),
               ErrorCode::kUntrusted);
   };
+  // Another list of the same serial, as a signer that was set back makes it.
+  PartyList twin = list;
+  twin.made_at += 1;
+  EXPECT_EQ(CodeOf([&] {
+              RequireSignedList(SignPartyList(twin, steward), "south", stewards, MarkOf(list));
+            }),
+            ErrorCode::kUntrusted);
+  twin.serial += 1;
+  RequireSignedList(SignPartyList(twin, steward), "south", stewards, MarkOf(list));
   refused(document, "north", 0);
   refused(document, "south", list.serial + 1);  // an older list, played back
   refused(SignPartyList(list, IdentityOf("north/steward")), "south", 0);

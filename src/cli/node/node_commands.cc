@@ -1,0 +1,218 @@
+// partita node init | steward | serve | job | status | stop | go-on
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/node/node_terminal.h"
+#include "cli/terminal/interrupt.h"
+#include "crypto/passphrase_key.h"
+#include "crypto/signature.h"
+#include "node/daemon/control.h"
+#include "node/daemon/daemon.h"
+#include "node/job/job.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+int PrintMessage(const OutputOptions& output, const std::string& text) {
+  PrintResult(output, text, Json{{"message", text}}.dump());
+  return kDone;
+}
+
+void MakeSteward(const NodeOptions& options) {
+  const node::NodeFolder folder(options.at);
+  const node::NodeConfig config = LoadNodeConfig(folder);
+  if (fs::exists(config.stewards)) {
+    throw Error(ErrorCode::kUsage, config.name + " has a steward already",
+                "a new one is for all other sites to compare again: move the file away first");
+  }
+  const fs::path home = options.steward;
+  fs::create_directories(home);
+  ::chmod(home.c_str(), 0700);
+  const crypto::Identity identity = crypto::MakeIdentity({.name = config.name});
+  SavePassphraseIdentity(identity, home / "steward.pem", home / "steward.key",
+                         AskPassphrase(options, true));
+  RegisterSteward(folder, *identity.certificate);
+}
+
+struct InitNodeOptions {
+  std::string folder, name, address;
+  NodeOptions steward;
+};
+
+void AddNodeInit(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<InitNodeOptions>();
+  options->steward.steward.clear();
+  CLI::App* command = AddCommand(
+      node, "init", "node init", "Make the folder of this site's node: key, node.toml, state",
+      invocation, [&invocation, options] {
+        InitNodeFolder(node::NodeFolder(options->folder), options->name, options->address);
+        options->steward.at = options->folder;
+        const bool has_steward = !options->steward.steward.empty();
+        if (has_steward) MakeSteward(options->steward);
+        return PrintMessage(
+            invocation.output,
+            fmt::format("node {} is in {}: look at node.toml, then {}", options->name,
+                        options->folder,
+                        has_steward ? "start it with 'partita node serve'"
+                                    : "make a steward's key with 'partita node steward'"));
+      });
+  command->add_option("FOLDER", options->folder, "Where the node is to be")->required();
+  command->add_option("--name", options->name, "The site's name, as in study files")->required();
+  command->add_option("--address", options->address, "HOST:PORT by which other nodes reach it")
+      ->required();
+  command->add_option("--steward", options->steward.steward,
+                      "Also make the steward's key, in this folder, which is the steward's own");
+  command
+      ->add_option("--passphrase-fd", options->steward.passphrase_fd,
+                   "Read the passphrase from this descriptor instead of asking")
+      ->check(CLI::Range(0, 1023));
+}
+
+void AddSteward(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* command = AddCommand(
+      node, "steward", "node steward",
+      "Make the steward's key under a passphrase, and give its certificate to the node", invocation,
+      [&invocation, options] {
+        MakeSteward(*options);
+        return PrintMessage(invocation.output,
+                            fmt::format("the steward's key is in {}: keep it there, the node never "
+                                        "needs it",
+                                        options->steward));
+      });
+  command->add_option("FOLDER", options->steward, "The steward's own folder")->required();
+  AddAt(command, *options);
+  command
+      ->add_option("--passphrase-fd", options->passphrase_fd,
+                   "Read the passphrase from this descriptor instead of asking")
+      ->check(CLI::Range(0, 1023));
+}
+
+int Serve(const std::string& folder) {
+  node::DaemonOptions options{node::NodeFolder(folder), {}, {}};
+  options.log = [mutex = std::make_shared<std::mutex>()](const std::string& line) {
+    const std::lock_guard lock(*mutex);
+    std::cerr << line << std::endl;
+  };
+  options.job_program = {fs::read_symlink("/proc/self/exe").string(), "node", "job", "--at",
+                         fs::absolute(folder).string()};
+  const node::Daemon daemon(options);
+  while (!Interrupted() && !daemon.failed())
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  if (daemon.failed())
+    throw Error(ErrorCode::kStorage, "the node cannot write its state", "start it again");
+  return kDone;
+}
+
+void AddServe(CLI::App* node, Invocation& invocation) {
+  auto folder = std::make_shared<std::string>(".");
+  CLI::App* command =
+      AddCommand(node, "serve", "node serve",
+                 "Serve until stopped: other nodes, studies, runs. Its log is JSON lines on "
+                 "standard error",
+                 invocation, [folder] { return Serve(*folder); });
+  command->add_option("FOLDER", *folder, "The folder of the node")->capture_default_str();
+}
+
+int RunNodeJob(const std::string& at) {
+  const node::NodeFolder folder(at);
+  const node::NodeConfig config = LoadNodeConfig(folder);
+  node::JobSettings settings;
+  settings.self = config.name;
+  settings.studies = folder.run();
+  for (const node::CatalogueTable& table : config.tables)
+    settings.catalogue[table.name] = {table.data, ""};
+  settings.stewards = config.stewards;
+  settings.parties = folder.state() / "parties";
+  settings.node_certificate = folder.certificate();
+  settings.address = config.address;
+  return node::RunJob(settings, net::Socket(3), &Interrupted());
+}
+
+void AddJob(CLI::App* node, Invocation& invocation) {
+  auto at = std::make_shared<std::string>(".");
+  CLI::App* command =
+      AddCommand(node, "job", "node job",
+                 "One job of a node that serves, which starts it: its orders come by descriptor 3",
+                 invocation, [at] { return RunNodeJob(*at); });
+  command->add_option("--at", *at, "The folder of the node")->capture_default_str();
+}
+
+void AddStatus(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* command = AddCommand(
+      node, "status", "node status", "Show how the node that serves here is", invocation,
+      [&invocation, options] {
+        const Json status = AskNode(*options, {{"do", "status"}});
+        PrintResult(
+            invocation.output,
+            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
+                        "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
+                        "fingerprint  {}",
+                        status.at("name").get<std::string>(),
+                        status.at("address").get<std::string>(),
+                        status.at("stopped").get<bool>() ? "stopped: nothing starts" : "serving",
+                        status.at("open_studies").get<int>(), status.at("parties").get<int>(),
+                        status.at("waiting_introductions").get<int>(),
+                        status.at("open_invitations").get<int>(),
+                        status.at("fingerprint").get<std::string>()),
+            status.dump());
+        return kDone;
+      });
+  AddAt(command, *options);
+}
+
+void AddStopAndGoOn(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* stop =
+      AddCommand(node, "stop", "node stop", "Emergency stop: end what runs here, and start nothing",
+                 invocation, [&invocation, options] {
+                   AskNode(*options, {{"do", "stop"}});
+                   return PrintMessage(invocation.output,
+                                       "stopped: nothing starts until a steward says "
+                                       "'partita node go-on'");
+                 });
+  AddAt(stop, *options);
+  auto going = std::make_shared<NodeOptions>();
+  CLI::App* go_on = AddCommand(
+      node, "go-on", "node go-on", "End an emergency stop: the steward signs it", invocation,
+      [&invocation, going] {
+        const crypto::Identity steward = LoadStewardKey(*going);
+        const Bytes text =
+            FromHex(AskNode(*going, {{"do", "go-on-text"}}).at("text").get<std::string>());
+        AskNode(*going, {{"do", "go-on"},
+                         {"certificate", ToHex(crypto::EncodeCertificate(*steward.certificate))},
+                         {"signature", ToHex(crypto::Sign(steward, node::kGoOnDomain, text))}});
+        return PrintMessage(invocation.output, "the node goes on");
+      });
+  AddAt(go_on, *going);
+  AddStewardKey(go_on, *going);
+}
+
+}  // namespace
+
+void AddNodeCommands(CLI::App& app, Invocation& invocation) {
+  CLI::App* node = app.add_subcommand(
+      "node", "Run this site's node, and decide what it may do (docs/node-guide.md)");
+  node->require_subcommand(1);
+  AddNodeInit(node, invocation);
+  AddSteward(node, invocation);
+  AddServe(node, invocation);
+  AddStatus(node, invocation);
+  AddPairingCommands(*node, invocation);
+  AddNodeStudyCommands(*node, invocation);
+  AddStopAndGoOn(node, invocation);
+  AddJob(node, invocation);
+}
+
+}  // namespace partita::cli

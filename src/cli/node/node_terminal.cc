@@ -1,0 +1,156 @@
+#include "cli/node/node_terminal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/terminal/interrupt.h"
+#include "crypto/passphrase_key.h"
+#include "node/daemon/control_socket.h"
+#include "node/daemon/node_folder.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kAskPatience{90'000};
+
+fs::path ControlPath(const std::string& at) {
+  struct stat status {};
+  const bool is_socket = ::stat(at.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+  return is_socket ? fs::path(at) : node::NodeFolder(at).control();
+}
+
+std::string LineFrom(int fd) {
+  std::string line;
+  char letter = 0;
+  while (line.size() <= crypto::kMaxPassphrase && ::read(fd, &letter, 1) == 1 && letter != '\n')
+    line.push_back(letter);
+  return line;
+}
+
+// Typed and not shown.
+std::string HiddenLine(const std::string& question) {
+  const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+  termios shown{};
+  if (terminal < 0 || ::tcgetattr(terminal, &shown) != 0) {
+    if (terminal >= 0) ::close(terminal);
+    throw Error(ErrorCode::kUsage, "there is no terminal at which to ask for the passphrase",
+                "give it by a descriptor: --passphrase-fd 3 3<FILE");
+  }
+  termios hidden = shown;
+  hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  ::tcsetattr(terminal, TCSAFLUSH, &hidden);
+  std::cerr << question << std::flush;
+  std::string line = LineFrom(terminal);
+  ::tcsetattr(terminal, TCSAFLUSH, &shown);
+  ::close(terminal);
+  std::cerr << "\n";
+  return line;
+}
+
+}  // namespace
+
+void AddAt(CLI::App* command, NodeOptions& options) {
+  command->add_option("--at", options.at, "The folder of the node, or its control.sock")
+      ->capture_default_str();
+}
+
+void AddStewardKey(CLI::App* command, NodeOptions& options) {
+  command->add_option("--steward", options.steward, "The folder of the steward's key")
+      ->capture_default_str();
+  command
+      ->add_option("--passphrase-fd", options.passphrase_fd,
+                   "Read the passphrase from this descriptor instead of asking")
+      ->check(CLI::Range(0, 1023));
+}
+
+Json AskNode(const NodeOptions& options, const Json& request) {
+  return Json::parse(node::AskControl(ControlPath(options.at), request.dump(), kAskPatience));
+}
+
+std::string AskPassphrase(const NodeOptions& options, bool is_new) {
+  if (options.passphrase_fd >= 0) return LineFrom(options.passphrase_fd);
+  std::string passphrase =
+      HiddenLine(is_new ? "New passphrase of the steward: " : "Passphrase of the steward: ");
+  if (is_new && HiddenLine("Again: ") != passphrase)
+    throw Error(ErrorCode::kUsage, "the two passphrases differ", "try again");
+  return passphrase;
+}
+
+crypto::Identity LoadStewardKey(const NodeOptions& options) {
+  const fs::path folder = options.steward;
+  if (!fs::exists(folder / "steward.key")) {
+    throw Error(ErrorCode::kUsage, fmt::format("there is no steward's key in {}", folder.string()),
+                "name its folder with --steward");
+  }
+  return crypto::LoadPassphraseIdentity(folder / "steward.pem", folder / "steward.key",
+                                        AskPassphrase(options, false));
+}
+
+std::string AskLine(const std::string& question) {
+  std::cerr << question << std::flush;
+  std::string line;
+  if (!std::getline(std::cin, line))
+    throw Error(ErrorCode::kUsage, "nothing was typed", "run the command at a terminal");
+  return line;
+}
+
+node::PartyList ListOf(const Json& parties) {
+  return node::DecodePartyList(FromHex(parties.at("list").get<std::string>()));
+}
+
+node::PartyList SignedListOf(const NodeOptions& options, const Json& parties,
+                             const crypto::Identity& steward) {
+  node::ListMark mark;
+  const fs::path file = fs::path(options.steward) / "parties.mark";
+  if (fs::exists(file)) {
+    const std::string text = ReadFile(file, 64, "the mark of the list of parties");
+    ByteReader reader(AsBytes(text));
+    mark.serial = reader.U64();
+    const ByteView digest = reader.Raw(mark.digest.size());
+    std::copy(digest.begin(), digest.end(), mark.digest.begin());
+  }
+  const std::string owner = crypto::Describe(*steward.certificate).name;
+  const Bytes document = FromHex(parties.at("document").get<std::string>());
+  if (document.empty() && mark == node::ListMark()) {
+    node::PartyList first;
+    first.owner = owner;
+    return first;
+  }
+  const node::SignedPartyList list = node::DecodeSignedList(document);
+  RequireSignedList(list, owner,
+                    {crypto::Sha256Of(crypto::EncodeCertificate(*steward.certificate))}, mark);
+  return list.list;
+}
+
+void GiveList(const NodeOptions& options, const node::PartyList& list,
+              const crypto::Identity& steward) {
+  const node::ListMark mark = MarkOf(list);
+  AskNode(options, {{"do", "take-list"},
+                    {"document", ToHex(EncodeSignedList(SignPartyList(list, steward)))}});
+  ByteWriter writer;
+  writer.U64(mark.serial);
+  writer.Raw(mark.digest);
+  const Bytes& bytes = writer.bytes();
+  WriteFileAtomically((fs::path(options.steward) / "parties.mark").string(),
+                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+void WaitAMoment(const std::string& hint) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted", hint);
+}
+
+}  // namespace partita::cli

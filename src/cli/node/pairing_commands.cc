@@ -1,0 +1,283 @@
+// partita node invite | join | compare | parties | accept | revoke
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/utc_time.h"
+#include "cli/commands.h"
+#include "cli/node/node_terminal.h"
+#include "node/parties/introduction.h"
+#include "node/parties/pairing.h"
+
+namespace partita::cli {
+namespace {
+
+constexpr char kCompareLater[] = "come back with: partita node compare NAME";
+
+struct PairOptions {
+  NodeOptions node;
+  std::string name, line;
+  bool only_line = false;
+};
+
+Json LookAt(const PairOptions& options, const std::string& number) {
+  return AskNode(options.node, {{"do", "pairing"}, {"number", number}});
+}
+
+// Until the pairing is in another state than `state`.
+Json WaitBeyond(const PairOptions& options, const std::string& number, const std::string& state) {
+  while (true) {
+    Json look = LookAt(options, number);
+    if (look.at("state") != state) return look;
+    WaitAMoment(kCompareLater);
+  }
+}
+
+node::PairedParty PartyOf(const Json& look) {
+  const Json& said = look.at("party");
+  node::PairedParty party;
+  party.name = said.at("name");
+  party.node_certificate = FromHex(said.at("node_certificate").get<std::string>());
+  party.steward_certificate = FromHex(said.at("steward_certificate").get<std::string>());
+  party.address = said.at("address");
+  party.compared_at = said.at("compared_at");
+  return party;
+}
+
+void CompareDigits(const PairOptions& options, const std::string& number, const Json& look) {
+  const std::string shown = look.at("shown");
+  std::cerr << fmt::format(
+      "Call {} at a number that you knew before; never type digits for somebody who calls you.\n"
+      "Tell them:  {} {}\n",
+      look.at("name").get<std::string>(), shown.substr(0, 3), shown.substr(3));
+  while (true) {
+    try {
+      AskNode(
+          options.node,
+          {{"do", "digits"}, {"number", number}, {"digits", AskLine("Type what they tell you: ")}});
+      return;
+    } catch (const Error& error) {
+      // A slip of the keyboard is no try.
+      if (error.message() != "six digits are needed") throw;
+      std::cerr << error.message() << "\n";
+    }
+  }
+}
+
+// From wherever the pairing is to a party on the list.
+int Compare(const OutputOptions& output, const PairOptions& options, const std::string& number) {
+  Json look = WaitBeyond(options, number, "open");
+  if (look.at("state") == "digits") {
+    CompareDigits(options, number, look);
+    look = LookAt(options, number);
+  }
+  const crypto::Identity steward = LoadStewardKey(options.node);
+  if (look.at("state") == "sign") {
+    node::Digest hash{};
+    const Bytes said = FromHex(look.at("hash").get<std::string>());
+    std::copy_n(said.begin(), std::min(said.size(), hash.size()), hash.begin());
+    const std::string address = AskNode(options.node, {{"do", "status"}}).at("address");
+    const node::StewardWord word = node::SignPaired(
+        static_cast<node::PairingRole>(look.at("role").get<int>()), hash, steward, address);
+    AskNode(options.node, {{"do", "sign-pairing"},
+                           {"number", number},
+                           {"certificate", ToHex(word.certificate)},
+                           {"signature", ToHex(word.signature)}});
+    look = LookAt(options, number);
+  }
+  if (look.at("state") == "waiting") {
+    PrintNote(output, fmt::format("waiting for {}", look.at("name").get<std::string>()));
+    look = WaitBeyond(options, number, "waiting");
+  }
+  if (look.at("state") != "met") {
+    throw Error(ErrorCode::kRefused, "the pairing is over: digits differed, or it took too long",
+                "invite again");
+  }
+  const node::PairedParty party = PartyOf(look);
+  GiveList(
+      options.node,
+      WithPaired(SignedListOf(options.node, AskNode(options.node, {{"do", "parties"}}), steward),
+                 party, NowUtc()),
+      steward);
+  const std::string text =
+      fmt::format("{} at {} is a party of this site now", party.name, party.address);
+  PrintResult(output, text, Json{{"message", text}}.dump());
+  return kDone;
+}
+
+void AddPairOptions(CLI::App* command, const std::shared_ptr<PairOptions>& options) {
+  AddAt(command, options->node);
+  AddStewardKey(command, options->node);
+}
+
+void AddInvite(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<PairOptions>();
+  CLI::App* command = AddCommand(
+      &parent, "invite", "node invite",
+      "Invite a site: prints a line to send it, waits for it, and compares digits", invocation,
+      [&invocation, options] {
+        const Json made = AskNode(options->node, {{"do", "invite"}, {"name", options->name}});
+        const std::string line = made.at("line");
+        if (options->only_line) {
+          PrintResult(invocation.output, line, Json{{"message", line}}.dump());
+          return static_cast<int>(kDone);
+        }
+        (invocation.output.json() ? std::cerr : std::cout) << line << std::endl;
+        PrintNote(invocation.output,
+                  fmt::format("send this line to {}, by mail; it works once, until {}. Waiting "
+                              "(Control-C: {})",
+                              options->name, made.at("expires").get<std::string>(), kCompareLater));
+        return Compare(invocation.output, *options, made.at("number"));
+      });
+  command->add_option("NAME", options->name, "The name of the site, as in study files")->required();
+  command->add_flag("--only-line", options->only_line, "Print the line and do not wait");
+  AddPairOptions(command, options);
+}
+
+void AddJoin(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<PairOptions>();
+  CLI::App* command = AddCommand(
+      &parent, "join", "node join", "Take the invitation of another site, and compare digits",
+      invocation, [&invocation, options] {
+        const Json made = AskNode(options->node, {{"do", "join"}, {"line", options->line}});
+        return Compare(invocation.output, *options, made.at("number"));
+      });
+  command->add_option("LINE", options->line, "The line that the other site sent")->required();
+  AddPairOptions(command, options);
+}
+
+void AddCompare(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<PairOptions>();
+  CLI::App* command =
+      AddCommand(&parent, "compare", "node compare", "Come back to an invitation: compare digits",
+                 invocation, [&invocation, options] {
+                   const Json parties = AskNode(options->node, {{"do", "parties"}});
+                   for (const Json& pairing : parties.at("pairings")) {
+                     if (pairing.at("name") == options->name && pairing.at("state") != "over")
+                       return Compare(invocation.output, *options, pairing.at("number"));
+                   }
+                   throw Error(ErrorCode::kUsage,
+                               fmt::format("no invitation of {} is under way", options->name),
+                               "partita node invite NAME");
+                 });
+  command->add_option("NAME", options->name, "The name of the site")->required();
+  AddPairOptions(command, options);
+}
+
+std::string HowKnown(const node::ListedParty& party) {
+  if (party.revoked_at != 0) return "revoked on " + FormatUtc(party.revoked_at);
+  if (party.known_by == node::KnownBy::kDigits)
+    return "digits compared on " + FormatUtc(party.known_at);
+  return fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
+}
+
+node::Introduction IntroductionIn(const Json& entry) {
+  return node::DecodeIntroduction(FromHex(entry.at("introduction").get<std::string>()));
+}
+
+void AddParties(CLI::App& parent, Invocation& invocation) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* command = AddCommand(
+      &parent, "parties", "node parties",
+      "Show the parties of this site, how they are known, and who was introduced", invocation,
+      [&invocation, options] {
+        const Json said = AskNode(*options, {{"do", "parties"}});
+        Json parties = Json::array(), waiting = Json::array();
+        std::string text;
+        for (const node::ListedParty& party : ListOf(said).parties) {
+          const std::string address = said.at("addresses").at(party.name);
+          parties.push_back({{"name", party.name},
+                             {"address", address},
+                             {"known", HowKnown(party)},
+                             {"node_key", ToHex(party.node_key)},
+                             {"steward_key", ToHex(party.steward_key)}});
+          text += fmt::format("{:<16} {:<28} {}\n", party.name, address, HowKnown(party));
+        }
+        for (const Json& entry : said.at("waiting")) {
+          const node::Introduction introduction = IntroductionIn(entry);
+          const std::string introducer = entry.at("introducer");
+          waiting.push_back({{"name", introduction.name},
+                             {"address", introduction.address},
+                             {"introducer", introducer}});
+          text +=
+              fmt::format("{:<16} {:<28} {} introduces it: partita node accept {}\n",
+                          introduction.name, introduction.address, introducer, introduction.name);
+        }
+        PrintResult(invocation.output, text.empty() ? "no parties yet" : text,
+                    Json{{"parties", parties}, {"waiting", waiting}}.dump());
+        return kDone;
+      });
+  AddAt(command, *options);
+}
+
+int Accept(const OutputOptions& output, const PairOptions& options) {
+  const Json said = AskNode(options.node, {{"do", "parties"}});
+  const crypto::Identity steward = LoadStewardKey(options.node);
+  node::PartyList list = SignedListOf(options.node, said, steward);
+  const uint64_t before = list.serial;
+  const int64_t now = NowUtc();
+  std::string introducers;
+  for (const Json& entry : said.at("waiting")) {
+    const node::Introduction introduction = IntroductionIn(entry);
+    if (introduction.name != options.name) continue;
+    const std::string introducer = entry.at("introducer");
+    PrintNote(output, fmt::format("{} introduces {} at {}, node key {}, digits compared on {}",
+                                  introducer, introduction.name, introduction.address,
+                                  ToHex(introduction.node_key).substr(0, 16),
+                                  FormatUtc(introduction.compared_at)));
+    list = WithIntroduced(list, introducer, introduction, now);
+    introducers += (introducers.empty() ? "" : ", ") + introducer;
+  }
+  if (list.serial == before) {
+    throw Error(ErrorCode::kUsage, fmt::format("nobody introduced {}", options.name),
+                "partita node parties shows who was introduced");
+  }
+  if (!output.yes &&
+      AskLine(fmt::format("Accept {} on the word of {}? It may be {} itself, under a "
+                          "second key. Type yes: ",
+                          options.name, introducers, introducers)) != "yes")
+    throw Error(ErrorCode::kRefused, "not accepted; nothing was signed");
+  GiveList(options.node, list, steward);
+  const std::string text =
+      fmt::format("{} is a party of this site now, on the word of {}", options.name, introducers);
+  PrintResult(output, text, Json{{"message", text}}.dump());
+  return kDone;
+}
+
+void AddAcceptAndRevoke(CLI::App& parent, Invocation& invocation) {
+  auto accepting = std::make_shared<PairOptions>();
+  CLI::App* accept =
+      AddCommand(&parent, "accept", "node accept",
+                 "Accept a site that another one introduced: the steward signs", invocation,
+                 [&invocation, accepting] { return Accept(invocation.output, *accepting); });
+  accept->add_option("NAME", accepting->name, "The site")->required();
+  AddPairOptions(accept, accepting);
+  auto revoking = std::make_shared<PairOptions>();
+  CLI::App* revoke =
+      AddCommand(&parent, "revoke", "node revoke",
+                 "A site's key was stolen: neither it nor what it signed counts any more",
+                 invocation, [&invocation, revoking] {
+                   const crypto::Identity steward = LoadStewardKey(revoking->node);
+                   const node::PartyList list = SignedListOf(
+                       revoking->node, AskNode(revoking->node, {{"do", "parties"}}), steward);
+                   GiveList(revoking->node, WithRevoked(list, revoking->name, NowUtc()), steward);
+                   const std::string text = revoking->name + " is revoked";
+                   PrintResult(invocation.output, text, Json{{"message", text}}.dump());
+                   return kDone;
+                 });
+  revoke->add_option("NAME", revoking->name, "The site")->required();
+  AddPairOptions(revoke, revoking);
+}
+
+}  // namespace
+
+void AddPairingCommands(CLI::App& node, Invocation& invocation) {
+  AddInvite(node, invocation);
+  AddJoin(node, invocation);
+  AddCompare(node, invocation);
+  AddParties(node, invocation);
+  AddAcceptAndRevoke(node, invocation);
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,328 @@
+#include "node/daemon/control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/hex.h"
+#include "base/utc_time.h"
+#include "crypto/signature.h"
+#include "study/approval/approval.h"
+
+namespace partita::node {
+namespace {
+
+using Answered = nlohmann::ordered_json;
+
+constexpr int64_t kDaySeconds = 86'400;
+constexpr std::chrono::seconds kLoopPatience{60};
+
+class RequestFields {
+ public:
+  explicit RequestFields(const std::string& text)
+      : object_(nlohmann::json::parse(text, nullptr, false)) {
+    if (!object_.is_object()) Fail("a request is a JSON object");
+    what_ = Text("do");
+  }
+
+  const std::string& what() const { return what_; }
+  std::string Text(const char* field) {
+    taken_ += 1;
+    if (!object_.contains(field) || !object_[field].is_string())
+      Fail(fmt::format("the text '{}' is missing", field));
+    return object_[field].get<std::string>();
+  }
+  int64_t Number(const char* field) {
+    taken_ += 1;
+    if (!object_.contains(field) || !object_[field].is_number_integer())
+      Fail(fmt::format("the number '{}' is missing", field));
+    return object_[field].get<int64_t>();
+  }
+  Bytes Raw(const char* field) { return FromHex(Text(field)); }
+  template <class Array>
+  Array Fixed(const char* field) {
+    Array array{};
+    if (!FromHex(Text(field), array)) Fail(fmt::format("'{}' has another length", field));
+    return array;
+  }
+  // Nothing may be there that was not asked for.
+  void End() const {
+    if (object_.size() != taken_) Fail("there are fields that nobody knows");
+  }
+
+ private:
+  [[noreturn]] static void Fail(const std::string& what) {
+    throw Error(ErrorCode::kUsage, "the node does not understand the request: " + what,
+                "Use the same version of Partita for the command and for the node.");
+  }
+
+  nlohmann::json object_;
+  std::string what_;
+  size_t taken_ = 0;
+};
+
+Answered PartyJson(const PairedParty& party) {
+  return {{"name", party.name},
+          {"node_certificate", ToHex(party.node_certificate)},
+          {"steward_certificate", ToHex(party.steward_certificate)},
+          {"address", party.address},
+          {"compared_at", party.compared_at}};
+}
+
+std::string OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFinished:
+      return "finished";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kRefused:
+      return "refused";
+    case Outcome::kCancelled:
+      return "cancelled";
+    case Outcome::kLost:
+      return "lost";
+  }
+  return "lost";
+}
+
+Answered StudyJson(const Study& study) {
+  Answered approved = Answered::array(), progress = Answered::array(), ended = Answered::array();
+  for (const auto& entry : study.approvals) approved.push_back(entry.first);
+  for (const auto& entry : study.progress) {
+    progress.push_back({{"party", entry.first},
+                        {"phase", entry.second.phase},
+                        {"done_per_mille", entry.second.done_per_mille}});
+  }
+  for (const auto& entry : study.ended) {
+    ended.push_back({{"party", entry.first},
+                     {"outcome", OutcomeName(entry.second.outcome)},
+                     {"may_have_opened", entry.second.may_have_opened}});
+  }
+  return {{"study", ToHex(study.id)},
+          {"proposer", study.proposer},
+          {"state", PhaseName(study.phase)},
+          {"is_over", IsEnd(study.phase)},
+          {"parties", study.facts.parties},
+          {"receivers", study.facts.receivers},
+          {"approved", approved},
+          {"attempt", study.closed + (IsAttempt(study.phase) ? 1U : 0U)},
+          {"charged", study.charged},
+          {"progress", progress},
+          {"ended", ended},
+          {"who", study.ending.who},
+          {"reason", study.ending.what},
+          {"began", FormatUtc(study.began)},
+          {"expires", FormatUtc(study.expires)}};
+}
+
+}  // namespace
+
+void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
+  auto done = std::make_shared<std::promise<void>>();
+  std::future<void> waiting = done->get_future();
+  parts_.loop.Do([task, done](Node& node, int64_t now) {
+    try {
+      task(node, now);
+      done->set_value();
+    } catch (const Error& error) {
+      done->set_exception(std::current_exception());
+      if (error.code() == ErrorCode::kStorage) throw;
+    }
+  });
+  // A task that is dropped breaks its promise.
+  done.reset();
+  if (waiting.wait_for(kLoopPatience) != std::future_status::ready)
+    throw Error(ErrorCode::kTimeout, "the node is busy", "Try again.");
+  try {
+    waiting.get();
+  } catch (const std::future_error&) {
+    throw Error(ErrorCode::kUnreachable, "the node is about to stop", "Start it again.");
+  }
+}
+
+std::string Control::Answer(const std::string& text) {
+  RequestFields request(text);
+  const std::string& what = request.what();
+  const int64_t now = NowUtc();
+  Answered answer = Answered::object();
+  if (what == "status") {
+    request.End();
+    size_t open = 0;
+    bool stopped = false;
+    OnLoop([&](Node& node, int64_t) {
+      open = node.open().size();
+      stopped = node.stopped();
+    });
+    answer = {{"name", parts_.config.name},
+              {"address", parts_.config.address},
+              {"fingerprint", crypto::Fingerprint(*parts_.identity.certificate)},
+              {"steward", ToHex(parts_.steward)},
+              {"stopped", stopped},
+              {"open_studies", open},
+              {"parties", parts_.keeper.List().parties.size()},
+              {"waiting_introductions", parts_.keeper.Waiting().size()},
+              {"open_invitations", OpenInvitations(parts_.own_lines.Load(), now)}};
+  } else if (what == "invite") {
+    const std::string name = request.Text("name");
+    request.End();
+    const Invitation line = parts_.desk.MakeLine(name);
+    answer = {{"line", FormatInvitation(line)},
+              {"number", ToHex(line.number)},
+              {"expires", FormatUtc(line.expires)}};
+  } else if (what == "join") {
+    const std::string line = request.Text("line");
+    request.End();
+    answer = {{"number", ToHex(parts_.desk.Join(line))}};
+  } else if (what == "pairing") {
+    const auto number = request.Fixed<InviteNumber>("number");
+    request.End();
+    const PairingView view = parts_.desk.Look(number);
+    answer = {
+        {"state", PairingStateName(view.state)}, {"name", view.name},        {"shown", view.shown},
+        {"role", static_cast<int>(view.role)},   {"hash", ToHex(view.hash)}, {"reach", view.reach}};
+    if (view.met) answer["party"] = PartyJson(*view.met);
+  } else if (what == "digits") {
+    const auto number = request.Fixed<InviteNumber>("number");
+    const std::string digits = request.Text("digits");
+    request.End();
+    parts_.desk.Enter(number, digits);
+  } else if (what == "sign-pairing") {
+    const auto number = request.Fixed<InviteNumber>("number");
+    StewardWord word{request.Raw("certificate"), request.Raw("signature")};
+    request.End();
+    if (crypto::Sha256Of(word.certificate) != parts_.steward) {
+      throw Error(ErrorCode::kRefused, "this is not the key of the site's steward",
+                  "Name the folder of the steward's key.");
+    }
+    parts_.desk.Sign(number, word);
+  } else if (what == "parties") {
+    request.End();
+    const PartyList list = parts_.keeper.List();
+    Answered addresses = Answered::object(), waiting = Answered::array();
+    for (const ListedParty& party : list.parties)
+      addresses[party.name] = parts_.keeper.AddressOf(party.name).value_or("");
+    for (const Introduced& entry : parts_.keeper.Waiting()) {
+      waiting.push_back({{"introducer", entry.introducer},
+                         {"introduction", ToHex(EncodeIntroduction(entry.introduction))}});
+    }
+    Answered pairings = Answered::array();
+    for (const KeptPairing& pairing : parts_.keeper.Pairings()) {
+      pairings.push_back({{"number", ToHex(pairing.number)},
+                          {"name", pairing.name},
+                          {"state", PairingStateName(parts_.desk.Look(pairing.number).state)}});
+    }
+    answer = {{"list", ToHex(EncodePartyList(list))},
+              {"document", ToHex(parts_.keeper.Document())},
+              {"addresses", addresses},
+              {"waiting", waiting},
+              {"pairings", pairings}};
+  } else if (what == "take-list") {
+    const Bytes document = request.Raw("document");
+    request.End();
+    parts_.keeper.Take(DecodeSignedList(document));
+    parts_.log.Write("list-signed",
+                     {{"serial", static_cast<int64_t>(parts_.keeper.List().serial)}});
+  } else if (what == "stop") {
+    request.End();
+    OnLoop([](Node& node, int64_t then) { node.EmergencyStop(then); });
+    parts_.log.Write("emergency-stop");
+  } else if (what == "go-on-text") {
+    request.End();
+    const std::lock_guard lock(mutex_);
+    go_on_.assign(32, 0);
+    parts_.random.Fill(go_on_);
+    answer = {{"text", ToHex(go_on_)}};
+  } else if (what == "go-on") {
+    const Bytes der = request.Raw("certificate"), signature = request.Raw("signature");
+    request.End();
+    Bytes asked;
+    {
+      const std::lock_guard lock(mutex_);
+      asked.swap(go_on_);
+    }
+    const auto certificate = crypto::DecodeCertificate(der);
+    if (asked.empty() || certificate == nullptr || crypto::Sha256Of(der) != parts_.steward ||
+        !crypto::VerifySignature(*certificate, kGoOnDomain, asked, signature)) {
+      throw Error(ErrorCode::kRefused, "only the site's steward lets a stopped node go on",
+                  "Name the folder of the steward's key.");
+    }
+    OnLoop([](Node& node, int64_t) { node.EndEmergencyStop(); });
+    parts_.log.Write("goes-on");
+  } else if (what == "studies") {
+    request.End();
+    Answered studies = Answered::array();
+    OnLoop([&](Node& node, int64_t) {
+      for (const auto& entry : node.open()) studies.push_back(StudyJson(entry.second));
+    });
+    answer = {{"studies", studies}};
+  } else if (what == "study") {
+    const auto id = request.Fixed<StudyId>("study");
+    request.End();
+    std::optional<Study> study;
+    OnLoop([&](Node& node, int64_t) { study = node.Find(id); });
+    if (!study)
+      throw Error(ErrorCode::kUsage, "there is no such study at this node", "List the studies.");
+    answer = StudyJson(*study);
+    answer["file"] = study->file;
+    answer["roster"] = study->roster;
+    answer["plan_hash"] = ToHex(study->facts.plan_hash);
+    answer["agreement_hash"] = study->agreement_hash ? ToHex(*study->agreement_hash) : "";
+    Answered parties = Answered::array();
+    for (const RosterParty& party : study->parties) {
+      parties.push_back({{"name", party.name},
+                         {"fingerprint", ToHex(crypto::Sha256Of(party.run_certificate))},
+                         {"steward", ToHex(party.steward)}});
+    }
+    answer["roster_parties"] = parties;
+    const std::filesystem::path folder = parts_.run / ToHex(id);
+    // Of the job that froze the table.
+    const std::filesystem::path draft = folder / "draft.json";
+    answer["draft"] = std::filesystem::exists(draft)
+                          ? ReadFile(draft, study::kApprovalBytes, "the draft of an approval")
+                          : "";
+    answer["folder"] = std::filesystem::absolute(folder).string();
+  } else if (what == "propose") {
+    const std::string file = request.Text("file");
+    const int64_t days = request.Number("days");
+    request.End();
+    if (days < 1 || days > kMaxStudySeconds / kDaySeconds)
+      throw Error(ErrorCode::kUsage, "a study is open for 1 to 60 days", "--days 14");
+    StudyId id{};
+    OnLoop([&](Node& node, int64_t then) {
+      id = node.Propose(file, then + days * kDaySeconds, then);
+    });
+    answer = {{"study", ToHex(id)}};
+  } else if (what == "decide") {
+    const auto id = request.Fixed<StudyId>("study");
+    const std::string document = request.Text("document");
+    const std::string decision = request.Text("decision");
+    request.End();
+    OnLoop([&](Node& node, int64_t then) {
+      if (decision == "approve") {
+        node.Command(id, OwnApproval{document}, then);
+      } else {
+        node.Command(id, OwnRejection{document}, then);
+      }
+    });
+  } else if (what == "withdraw") {
+    const auto id = request.Fixed<StudyId>("study");
+    const std::string reason = request.Text("reason");
+    request.End();
+    OnLoop([&](Node& node, int64_t then) {
+      const std::optional<Study> study = node.Find(id);
+      const bool own = study && study->proposer == parts_.config.name;
+      node.Command(id, OwnWithdrawal{!own, reason}, then);
+    });
+  } else {
+    throw Error(ErrorCode::kUsage, "the node knows no request of this kind",
+                "Use the same version of Partita for the command and for the node.");
+  }
+  return answer.dump(-1, ' ', false, Answered::error_handler_t::replace);
+}
+
+}  // namespace partita::node

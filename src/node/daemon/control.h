@@ -1,0 +1,68 @@
+// What the own people may ask a node: JSON objects with "do" and the fields of that request, strict; the
+// answers are JSON objects, too. Bytes are hexadecimal digits.
+//
+//   status                               name, address, studies, parties
+//   invite       name                    line, number
+//   join         line                    number (connects)
+//   pairing      number                  state, name, shown, role, hash, party, reach
+//   digits       number, digits
+//   sign-pairing number, certificate, signature
+//   parties                              list, document, addresses, waiting, pairings
+//   take-list    document                a list signed by the steward
+//   stop
+//   go-on-text                           text that the steward signs
+//   go-on        certificate, signature
+//   studies
+//   study        study                   all of one, with its file, roster and draft
+//   propose      file, days              study
+//   decide       study, decision, document         an approval or rejection signed by the steward
+//   withdraw     study, reason
+//
+// Errors are of the one type; kUsage for a request that is none.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "crypto/random.h"
+#include "node/daemon/node_folder.h"
+#include "node/daemon/pairing_desk.h"
+#include "node/daemon/party_keeper.h"
+#include "node/service/node_loop.h"
+
+namespace partita::node {
+
+inline constexpr char kGoOnDomain[] = "partita node go on 1";
+
+class Control {
+ public:
+  struct Parts {
+    const NodeConfig& config;
+    const crypto::Identity& identity;
+    Digest steward{};  // fingerprint of the own one
+    NodeLoop& loop;
+    PartyKeeper& keeper;
+    PairingDesk& desk;
+    InvitationStore& own_lines;
+    crypto::RandomSource& random;
+    const Log& log;
+    std::filesystem::path run;  // folders of studies
+  };
+
+  explicit Control(Parts parts) : parts_(std::move(parts)) {}
+
+  // From any thread. Throws Error.
+  std::string Answer(const std::string& request);
+
+ private:
+  // Does it on the loop's thread, and waits.
+  void OnLoop(const std::function<void(Node& node, int64_t now)>& task);
+
+  Parts parts_;
+  std::mutex mutex_;
+  Bytes go_on_;  // what the steward has to sign; used once
+};
+
+}  // namespace partita::node

@@ -1,0 +1,233 @@
+#include "node/daemon/control_socket.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/clock.h"
+#include "net/socket.h"
+
+namespace partita::node {
+namespace {
+
+namespace fs = std::filesystem;
+using ControlJson = nlohmann::ordered_json;
+
+constexpr int kMostAsking = 16;
+constexpr std::chrono::milliseconds kRequestWait{30'000};
+
+sockaddr_un ControlAddress(const fs::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.size() >= sizeof address.sun_path) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("the path {} is too long for a socket ({} characters at most)", text,
+                            sizeof address.sun_path - 1),
+                "Give the node a folder with a shorter path.");
+  }
+  std::memcpy(address.sun_path, text.data(), text.size());
+  return address;
+}
+
+// False at the end of time, or of the connection.
+bool ControlWait(int fd, short events, Deadline deadline) {
+  pollfd waiting{fd, events, 0};
+  while (true) {
+    const auto left = deadline.remaining();
+    if (left <= std::chrono::milliseconds(0)) return false;
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready > 0) return true;
+    if (ready == 0 || errno != EINTR) return false;
+  }
+}
+
+bool ControlRead(int fd, void* to, size_t size, Deadline deadline) {
+  auto* bytes = static_cast<char*>(to);
+  while (size > 0) {
+    if (!ControlWait(fd, POLLIN, deadline)) return false;
+    const ssize_t got = ::recv(fd, bytes, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool ControlWrite(int fd, const void* from, size_t size, Deadline deadline) {
+  const auto* bytes = static_cast<const char*>(from);
+  while (size > 0) {
+    if (!ControlWait(fd, POLLOUT, deadline)) return false;
+    const ssize_t sent = ::send(fd, bytes, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool ReadControlFrame(int fd, std::string& text, Deadline deadline) {
+  uint8_t head[4];
+  if (!ControlRead(fd, head, sizeof head, deadline)) return false;
+  const size_t size = head[0] | head[1] << 8 | head[2] << 16 | static_cast<size_t>(head[3]) << 24;
+  if (size > kMaxControlBytes) return false;
+  text.resize(size);
+  return ControlRead(fd, text.data(), size, deadline);
+}
+
+bool WriteControlFrame(int fd, const std::string& text, Deadline deadline) {
+  const auto size = static_cast<uint32_t>(text.size());
+  const uint8_t head[4] = {static_cast<uint8_t>(size), static_cast<uint8_t>(size >> 8),
+                           static_cast<uint8_t>(size >> 16), static_cast<uint8_t>(size >> 24)};
+  return ControlWrite(fd, head, sizeof head, deadline) &&
+         ControlWrite(fd, text.data(), text.size(), deadline);
+}
+
+std::string ErrorText(const Error& error) {
+  return ControlJson{
+      {"error", ErrorCodeName(error.code())}, {"message", error.message()}, {"hint", error.hint()}}
+      .dump(-1, ' ', false, ControlJson::error_handler_t::replace);
+}
+
+ErrorCode CodeNamed(const std::string& name) {
+  for (int code = 0; code <= static_cast<int>(ErrorCode::kInternal); ++code) {
+    if (ErrorCodeName(static_cast<ErrorCode>(code)) == name) return static_cast<ErrorCode>(code);
+  }
+  return ErrorCode::kInternal;
+}
+
+uid_t UserOf(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return static_cast<uid_t>(-1);
+  return peer.uid;
+}
+
+}  // namespace
+
+bool MayControl(uid_t user, uid_t owner) { return user == owner || user == 0; }
+
+struct ControlSocket::Impl {
+  fs::path path;
+  Handler handler;
+  std::function<void(uid_t)> refused;
+  net::Socket listener;
+  std::atomic<bool> stopping{false};
+  std::mutex mutex;
+  std::condition_variable ended;
+  int asking = 0;
+  std::thread thread;
+
+  void Listen() {
+    const sockaddr_un address = ControlAddress(path);
+    listener = net::Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ::unlink(path.c_str());
+    // The mask, so that nobody else can connect for a moment.
+    const mode_t mask = ::umask(0177);
+    const int bound =
+        ::bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    ::umask(mask);
+    if (!listener.valid() || bound != 0 || ::listen(listener.fd(), kMostAsking) != 0) {
+      throw Error(ErrorCode::kUsage, fmt::format("cannot make the socket {}", path.string()),
+                  "Check who owns the folder.");
+    }
+  }
+
+  void Accept() {
+    while (!stopping) {
+      pollfd waiting{listener.fd(), POLLIN, 0};
+      if (::poll(&waiting, 1, 100) <= 0) continue;
+      net::Socket connection(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!connection.valid()) continue;
+      const uid_t user = UserOf(connection.fd());
+      if (!MayControl(user, ::geteuid())) {
+        refused(user);
+        continue;
+      }
+      std::unique_lock lock(mutex);
+      if (asking >= kMostAsking) continue;
+      asking += 1;
+      lock.unlock();
+      const int fd = ::dup(connection.fd());
+      std::thread([this, fd] {
+        Serve(net::Socket(fd));
+        const std::lock_guard guard(mutex);
+        asking -= 1;
+        ended.notify_all();
+      }).detach();
+    }
+  }
+
+  void Serve(const net::Socket& connection) {
+    std::string request, answer;
+    if (!ReadControlFrame(connection.fd(), request, Deadline::After(kRequestWait))) return;
+    try {
+      answer = handler(request);
+    } catch (const Error& error) {
+      answer = ErrorText(error);
+    } catch (const std::exception& error) {
+      answer = ErrorText(Error(ErrorCode::kInternal, error.what(), "please report this"));
+    }
+    WriteControlFrame(connection.fd(), answer, Deadline::After(kRequestWait));
+  }
+};
+
+ControlSocket::ControlSocket(const fs::path& path, Handler handler,
+                             std::function<void(uid_t)> refused)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  impl_->handler = std::move(handler);
+  impl_->refused = std::move(refused);
+  impl_->Listen();
+  impl_->thread = std::thread([this] { impl_->Accept(); });
+}
+
+ControlSocket::~ControlSocket() {
+  impl_->stopping = true;
+  impl_->thread.join();
+  ::unlink(impl_->path.c_str());
+  std::unique_lock lock(impl_->mutex);
+  impl_->ended.wait(lock, [this] { return impl_->asking == 0; });
+}
+
+std::string AskControl(const fs::path& path, const std::string& request,
+                       std::chrono::milliseconds timeout) {
+  const Deadline deadline = Deadline::After(timeout);
+  const sockaddr_un address = ControlAddress(path);
+  const net::Socket connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!connection.valid() || ::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address),
+                                       sizeof address) != 0) {
+    throw Error(ErrorCode::kUnreachable,
+                fmt::format("no node serves in {}", path.parent_path().string()),
+                "Start it: partita node serve. Or name its folder with --at.");
+  }
+  std::string answer;
+  if (!WriteControlFrame(connection.fd(), request, deadline) ||
+      !ReadControlFrame(connection.fd(), answer, deadline)) {
+    throw Error(deadline.passed() ? ErrorCode::kTimeout : ErrorCode::kUnreachable,
+                "the node did not answer",
+                "It answers to the user who runs it only, and to root; or it is about to stop.");
+  }
+  const ControlJson said = ControlJson::parse(answer, nullptr, false);
+  if (!said.is_object())
+    throw Error(ErrorCode::kInternal, "the node answered what is no answer", "please report this");
+  if (said.contains("error")) {
+    throw Error(CodeNamed(said.value("error", "")), said.value("message", ""),
+                said.value("hint", ""));
+  }
+  return answer;
+}
+
+}  // namespace partita::node

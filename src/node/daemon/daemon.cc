@@ -1,0 +1,281 @@
+#include "node/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "base/error.h"
+#include "base/utc_time.h"
+#include "crypto/signature.h"
+#include "net/https_server.h"
+#include "net/roster.h"
+#include "node/daemon/control.h"
+#include "node/daemon/control_socket.h"
+#include "node/daemon/job_processes.h"
+#include "node/daemon/pairing_desk.h"
+#include "node/daemon/party_keeper.h"
+#include "node/parties/introduction.h"
+#include "node/port/one_port.h"
+#include "node/service/key_trust.h"
+#include "node/service/node_loop.h"
+#include "node/store/sqlite_store.h"
+
+namespace partita::node {
+namespace {
+
+constexpr std::string_view kIntroductionsPath = "/peer/v1/introductions";
+constexpr auto kErrandEvery = std::chrono::milliseconds(500);
+constexpr auto kStopGrace = std::chrono::milliseconds(2000);
+constexpr std::chrono::milliseconds kIntroducePatience{5'000};
+
+// One daemon a folder.
+net::Socket LockFolder(const NodeFolder& folder) {
+  const std::string file = (folder.state() / "lock").string();
+  net::Socket lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) {
+    throw Error(ErrorCode::kUsage, fmt::format("cannot write in {}", folder.state().string()),
+                "Run as the user who owns the node's folder.");
+  }
+  if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("a node serves in {} already", folder.path().string()),
+                "Stop it first.");
+  }
+  return lock;
+}
+
+net::HttpsLimits ServerLimits() {
+  net::HttpsLimits limits;
+  limits.body_bytes = kMaxBodyBytes;
+  limits.all_body_bytes = uint64_t{64} << 20;
+  limits.connections = 300;
+  return limits;
+}
+
+}  // namespace
+
+struct Daemon::Impl {
+  explicit Impl(DaemonOptions given)
+      : options(std::move(given)),
+        log(options.log),
+        config(LoadNodeConfig(options.folder)),
+        lock(LockFolder(options.folder)),
+        identity(crypto::LoadIdentity(options.folder.certificate(), options.folder.key())),
+        steward(crypto::Sha256Of(crypto::EncodeCertificate(*LoadSteward(config)))),
+        own_lines(options.folder.state() / "lines"),
+        sent_lines(options.folder.state() / "lines-sent"),
+        keeper(options.folder.state(), config.name, {steward}),
+        desk({identity, config.address, config.inner_hosts, keeper, own_lines, sent_lines, random,
+              log, NowUtc}),
+        store(options.folder.state() / "node.sqlite", random),
+        trust({config.name, identity, steward, [this] { return keeper.List(); }, NowUtc}),
+        jobs({options.job_program, [this](const JobReport& report) { Take(report); },
+              [this](const Tag& tag, net::Socket end) { port->Expect(tag, std::move(end)); },
+              [this](const Tag& tag) { port->Forget(tag); }, log}),
+        node({config.name, store, trust, random, jobs, config.limits}),
+        loop(node, LoopOptions()),
+        control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
+                 options.folder.run()}) {}
+
+  NodeLoop::Options LoopOptions() {
+    NodeLoop::Options result;
+    result.identity = identity;
+    result.peer = [this](const std::string& party) { return PeerOf(party); };
+    result.party_of = [this](const std::string& fingerprint) {
+      return keeper.PartyOf(fingerprint, NowUtc());
+    };
+    result.clock = NowUtc;
+    result.failed = [this](const Error& error) {
+      log.Write(error, "node");
+      if (error.code() == ErrorCode::kStorage) has_failed = true;
+    };
+    return result;
+  }
+
+  // None where it cannot be reached now: it is tried again.
+  std::optional<net::HttpsPeer> PeerOf(const std::string& party) {
+    const auto address = keeper.AddressOf(party);
+    const auto key = keeper.NodeKeyOf(party, NowUtc());
+    if (!address || !key) return std::nullopt;
+    try {
+      return net::HttpsPeer{party, CallableAddress(*address, config.inner_hosts), *key};
+    } catch (const Error& error) {
+      log.Write(error, "calling " + party);
+      return std::nullopt;
+    }
+  }
+
+  void Take(const JobReport& report) {
+    loop.Do([report](Node& moved, int64_t now) { moved.Report(report.study, report.event, now); });
+  }
+
+  std::optional<net::HttpResponse> Screen(const net::HttpRequest& request) {
+    if (request.target.starts_with(kPairPath)) {
+      if (!request.fingerprint.empty() && desk.TakesStrangers()) return std::nullopt;
+      return net::TextResponse(403, "refused");
+    }
+    if (request.target == kIntroductionsPath) {
+      if (keeper.PartyOf(request.fingerprint, NowUtc())) return std::nullopt;
+      return net::TextResponse(403, "refused");
+    }
+    return loop.Screen(request);
+  }
+
+  void Answer(const net::HttpRequest& request, const net::HttpReply& reply) {
+    // Requests without a body were not screened.
+    if (auto refusal = Screen(request)) return reply(*refusal);
+    if (request.target.starts_with(kPairPath)) return reply(desk.Answer(request));
+    if (request.target == kIntroductionsPath) return reply(TakeIntroduction(request));
+    loop.Answer(request, reply);
+  }
+
+  net::HttpResponse TakeIntroduction(const net::HttpRequest& request) {
+    const auto party = keeper.PartyOf(request.fingerprint, NowUtc());
+    if (!party) return net::TextResponse(403, "refused");
+    try {
+      const Introduction introduction = DecodeIntroduction(request.body);
+      if (keeper.Offer(*party, introduction))
+        log.Write("introduction", {{"introducer", *party}, {"party", introduction.name}});
+      return net::TextResponse(200, "taken");
+    } catch (const Error& error) {
+      // Known by digits here already, for instance: nothing to be sent again.
+      return net::TextResponse(403, "refused");
+    }
+  }
+
+  // Tells every party of the others whose digits were compared here, once while this process lives.
+  void Introduce() {
+    const PartyList list = keeper.List();
+    for (const ListedParty& to : list.parties) {
+      for (const ListedParty& of : list.parties) {
+        if (to.name == of.name || to.revoked_at != 0 || of.revoked_at != 0 ||
+            of.known_by != KnownBy::kDigits)
+          continue;
+        const Bytes body = EncodeIntroduction(
+            MakeIntroduction(list, of.name, keeper.AddressOf(of.name).value_or("")));
+        const auto told_now = std::pair(to.name, body);
+        const auto peer = told.contains(told_now) ? std::nullopt : PeerOf(to.name);
+        if (!peer) continue;
+        try {
+          net::HttpsClient client(*peer, identity);
+          net::HttpRequest request;
+          request.method = "POST";
+          request.target = std::string(kIntroductionsPath);
+          request.body = body;
+          SilentProgress progress;
+          const net::HttpResponse response =
+              client.Send(request, kIntroducePatience, 1000, progress);
+          // A party whose steward has not listed this site yet says 403 as well: it is asked again.
+          if (response.status == 200) told.insert(told_now);
+        } catch (const Error& error) {
+          log.Write(error, "introducing " + of.name + " to " + to.name);
+        }
+      }
+    }
+  }
+
+  void RunErrands() {
+    int rounds = 0;
+    while (true) {
+      {
+        std::unique_lock guard(errands_mutex);
+        errands_changed.wait_for(guard, kErrandEvery, [this] { return stopping; });
+        if (stopping) return;
+      }
+      try {
+        desk.Deliver();
+        if (++rounds % 4 == 0) Introduce();
+      } catch (const Error& error) {
+        log.Write(error, "errands");
+      }
+    }
+  }
+
+  void Serve() {
+    server = std::make_unique<net::HttpsServer>(
+        net::Listener(), identity, ServerLimits(), 2,
+        [this](const net::HttpRequest& request, const net::HttpReply& reply) {
+          Answer(request, reply);
+        },
+        [this](const net::HttpRequest& request) { return Screen(request); });
+    OnePortOptions port_options;
+    const net::Address listen = net::ParseAddress(config.listen);
+    port_options.listener = net::Listen(listen.host, listen.port);
+    port_options.host = net::ParseAddress(config.address).host;
+    port_options.serve = [this](net::Arrival arrival, std::shared_ptr<const void> place) {
+      server->Take(std::move(arrival.socket), std::move(place));
+    };
+    port = std::make_unique<OnePort>(std::move(port_options));
+    loop.Start();
+    errands = std::thread([this] { RunErrands(); });
+    socket = std::make_unique<ControlSocket>(
+        options.folder.control(),
+        [this](const std::string& request) { return control.Answer(request); },
+        [this](uid_t user) {
+          log.Write("control-refused", {{"user", int64_t{user}}});
+        });
+    log.Write("serving", {{"name", config.name}, {"address", port->address()}});
+  }
+
+  void Stop() {
+    socket.reset();
+    {
+      const std::lock_guard guard(errands_mutex);
+      stopping = true;
+      errands_changed.notify_all();
+    }
+    if (errands.joinable()) errands.join();
+    if (server) server->Stop(kStopGrace);
+    loop.Stop();
+    log.Write("stopped");
+  }
+
+  DaemonOptions options;
+  Log log;
+  NodeConfig config;
+  net::Socket lock;
+  crypto::SystemRandom random;
+  crypto::Identity identity;
+  Digest steward;
+  FileInvitations own_lines, sent_lines;
+  PartyKeeper keeper;
+  PairingDesk desk;
+  SqliteStore store;
+  KeyTrust trust;
+  std::unique_ptr<net::HttpsServer> server;
+  std::unique_ptr<OnePort> port;  // before jobs, which tell it
+  JobProcesses jobs;
+  Node node;
+  NodeLoop loop;
+  Control control;
+  std::unique_ptr<ControlSocket> socket;
+  std::set<std::pair<std::string, Bytes>> told;  // the errands' thread only
+  std::mutex errands_mutex;
+  std::condition_variable errands_changed;
+  bool stopping = false;
+  std::atomic<bool> has_failed{false};
+  std::thread errands;
+};
+
+Daemon::Daemon(DaemonOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  try {
+    impl_->Serve();
+  } catch (...) {
+    impl_->Stop();
+    throw;
+  }
+}
+
+Daemon::~Daemon() { impl_->Stop(); }
+
+const std::string& Daemon::address() const { return impl_->port->address(); }
+bool Daemon::failed() const { return impl_->has_failed; }
+
+}  // namespace partita::node

@@ -1,0 +1,153 @@
+#include "node/daemon/job_processes.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/error.h"
+#include "node/port/pass_socket.h"
+
+extern char** environ;
+
+namespace partita::node {
+namespace {
+
+constexpr int kJobChannel = 3;
+
+// Zero if the system has no process left.
+pid_t SpawnJob(const std::vector<std::string>& program, int channel) {
+  std::vector<char*> arguments;
+  for (const std::string& word : program) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // dup2 of a descriptor onto itself clears nothing: descriptors of this process close themselves.
+  posix_spawn_file_actions_adddup2(&actions, channel, kJobChannel);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // Not ended by a Control-C at the daemon's terminal.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return failed == 0 ? pid : 0;
+}
+
+}  // namespace
+
+struct JobProcesses::Child {
+  pid_t pid = 0;
+  StudyId study{};
+  JobRequest request;
+  net::Socket channel;
+  std::atomic<bool> ended{false};
+  std::thread thread;
+};
+
+JobProcesses::~JobProcesses() {
+  std::vector<std::shared_ptr<Child>> children;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    children.swap(children_);
+  }
+  for (const auto& child : children) ::shutdown(child->channel.fd(), SHUT_RDWR);
+  for (const auto& child : children) child->thread.join();
+}
+
+void JobProcesses::Start(const JobRequest& request, const Study& study) {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  std::erase_if(children_, [](const std::shared_ptr<Child>& child) {
+    if (!child->ended) return false;
+    child->thread.join();
+    return true;
+  });
+  bool is_there = false;
+  for (const auto& child : children_) {
+    if (child->ended || child->study != study.id) continue;
+    // The job that runs is told; the one that is asked to stop waits for it at the lock of the folder.
+    const bool runs =
+        child->request.kind == JobKind::kRun || child->request.kind == JobKind::kAttach;
+    if (request.kind == JobKind::kStop && runs) ::kill(child->pid, SIGTERM);
+    if (child->request == request) is_there = true;
+  }
+  if (is_there) return;
+  auto [ours, theirs] = MakeJobChannel();
+  // Not 3 itself, which the copy is to become.
+  const net::Socket high(::fcntl(theirs.fd(), F_DUPFD_CLOEXEC, kJobChannel + 1));
+  auto child = std::make_shared<Child>();
+  child->study = study.id;
+  child->request = request;
+  child->channel = std::move(ours);
+  child->pid = SpawnJob(options_.program, high.fd());
+  theirs = net::Socket();
+  options_.log.Write("job", {{"kind", JobKindName(request.kind)},
+                             {"study", ToHex(study.id)},
+                             {"attempt", int64_t{request.attempt}},
+                             {"pid", int64_t{child->pid}}});
+  child->thread = std::thread([this, child, order = JobOrder{request, study}]() mutable {
+    Listen(child, std::move(order));
+    child->ended = true;
+  });
+  children_.push_back(child);
+}
+
+void JobProcesses::Listen(const std::shared_ptr<Child>& child, JobOrder order) {
+  const bool runs = order.request.kind == JobKind::kRun;
+  bool last = false;
+  try {
+    net::Socket arrivals;
+    if (runs) {
+      auto [port, job] = MakeSocketPair();
+      options_.expect(order.study.tag, std::move(port));
+      arrivals = std::move(job);
+    }
+    if (child->pid == 0) throw Error(ErrorCode::kInternal, "the system starts no process");
+    SendOrder(child->channel, order, arrivals);
+    arrivals = net::Socket();
+    while (const std::optional<JobReport> report = ReceiveReport(child->channel)) {
+      if (report->study != order.study.id) break;
+      last = IsLastWord(report->event);
+      options_.report(*report);
+      if (last) break;
+    }
+  } catch (const Error& error) {
+    options_.log.Write(error, "job " + JobKindName(order.request.kind));
+  }
+  if (runs) options_.forget(order.study.tag);
+  {
+    const std::lock_guard lock(mutex_);
+    // The job goes on, and so does its study.
+    if (stopping_) return;
+  }
+  if (child->pid != 0) {
+    int status = 0;
+    while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
+    if (!last)
+      options_.log.Write("job-gone", {{"kind", JobKindName(order.request.kind)},
+                                      {"study", ToHex(order.study.id)},
+                                      {"status", int64_t{status}}});
+  }
+  if (!last) ReportGone(order);
+}
+
+void JobProcesses::ReportGone(const JobOrder& order) {
+  JobReport gone;
+  gone.study = order.study.id;
+  gone.event = JobGone{order.request.attempt};
+  options_.report(gone);
+}
+
+}  // namespace partita::node

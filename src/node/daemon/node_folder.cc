@@ -1,0 +1,211 @@
+#include "node/daemon/node_folder.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+#include <openssl/x509.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "net/roster.h"
+#include "node/parties/inner_address.h"
+#include "node/port/route.h"
+#include "study/file/sections.h"
+#include "study/file/text.h"
+#include "study/file/toml_reader.h"
+
+namespace partita::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kMaxConfigBytes = 1 << 20;
+constexpr size_t kMaxCatalogue = 1000;
+constexpr int64_t kConfigFormat = 1;
+
+constexpr char kConfigText[] =
+    R"(# What this site decides for its node. `partita node serve` reads it when it starts.
+partita_node = 1
+name = "{name}"
+
+# Where the nodes of other sites reach this one, and, if that is another, where to listen.
+address = "{address}"
+# listen = "0.0.0.0:7400"
+
+# Other sites say where they are. Hosts inside of this network are called only if they stand here.
+inner_hosts = [{inner}]
+
+# The certificate of the site's steward (`partita node steward`). The key stays with the steward.
+stewards = "stewards.pem"
+
+[limits]
+jobs = 1                 # runs at a time
+memory_gib = 4           # of all of them
+longest_run_hours = 24
+
+# Tables that studies may use: one of these parts for each.
+# [[table]]
+# name = "asthma"
+# data = "/srv/tables/asthma.csv"
+)";
+
+std::string FileText(const fs::path& file) { return file.string(); }
+
+void CheckConfigAddress(const study::TableReader& reader, const study::LocatedText& text,
+                        const std::string& key) {
+  try {
+    net::ParseAddress(text.value);
+  } catch (const Error& error) {
+    reader.Fail(text.position, fmt::format("'{}' is no address: {}", key, error.message()),
+                fmt::format("{} = \"west.example.org:7400\"", key));
+  }
+}
+
+int64_t Within(const study::TableReader& reader, const std::string& key, int64_t otherwise,
+               int64_t most) {
+  const auto number = reader.OptionalInteger(key);
+  if (!number) return otherwise;
+  if (number->value >= 1 && number->value <= most) return number->value;
+  reader.Fail(number->position, fmt::format("'{}' is not from 1 to {}", key, most),
+              fmt::format("{} = {}", key, otherwise));
+}
+
+void ReadLimits(const study::TableReader& root, Limits& limits) {
+  const auto reader = root.OptionalTable("limits", {"jobs", "memory_gib", "longest_run_hours"});
+  if (!reader) return;
+  limits.jobs = static_cast<uint32_t>(Within(*reader, "jobs", limits.jobs, 64));
+  limits.memory_bytes =
+      static_cast<uint64_t>(
+          Within(*reader, "memory_gib", static_cast<int64_t>(limits.memory_bytes >> 30), 4096))
+      << 30;
+  limits.seconds = static_cast<uint32_t>(
+      Within(*reader, "longest_run_hours", limits.seconds / 3600, 24 * 30) * 3600);
+}
+
+void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
+  for (const study::TableReader& reader : root.Tables("table", {"name", "data"})) {
+    const study::LocatedText name = reader.Text("name", "name = \"asthma\"");
+    if (!crypto::IsPartyName(name.value)) {
+      reader.Fail(name.position, "'name' is no name of a table: " + study::Quote(name.value),
+                  "use 1 to 32 small letters, digits and '-', a letter or digit first");
+    }
+    for (const CatalogueTable& other : config.tables) {
+      if (other.name == name.value)
+        reader.Fail(name.position, "two tables are called " + name.value, "give each its own name");
+    }
+    std::string data = reader.Text("data", "data = \"/srv/tables/asthma.csv\"").value;
+    // What is no address of a database is a file.
+    if (data.find("://") == std::string::npos) data = (folder / data).string();
+    config.tables.push_back({name.value, data});
+    if (config.tables.size() > kMaxCatalogue)
+      reader.Fail(name.position, "too many tables", "a node keeps at most 1000");
+  }
+}
+
+}  // namespace
+
+NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
+  const std::string file = FileText(NodeFolder(folder).config());
+  const toml::table tree = study::ParseToml(text, file);
+  const study::TableReader root(
+      file, tree, "node.toml",
+      {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "limits", "table"});
+  study::CheckFormat(root, "partita_node", kConfigFormat);
+  NodeConfig config;
+  const study::LocatedText name = root.Text("name", "name = \"west\"");
+  if (!crypto::IsPartyName(name.value))
+    root.Fail(name.position, "'name' is no name of a party: " + study::Quote(name.value),
+              crypto::kPartyNameHint);
+  config.name = name.value;
+  const study::LocatedText address = root.Text("address", "address = \"west.example.org:7400\"");
+  CheckConfigAddress(root, address, "address");
+  config.address = address.value;
+  try {
+    CheckPortHost(net::ParseAddress(config.address).host);
+  } catch (const Error& error) {
+    root.Fail(address.position, error.message(), error.hint());
+  }
+  config.listen = config.address;
+  if (const auto listen = root.OptionalText("listen")) {
+    CheckConfigAddress(root, *listen, "listen");
+    config.listen = listen->value;
+  }
+  if (const auto hosts = root.OptionalTexts("inner_hosts")) {
+    for (const study::LocatedText& host : *hosts) config.inner_hosts.push_back(host.value);
+  }
+  config.stewards = folder / root.Text("stewards", "stewards = \"stewards.pem\"").value;
+  ReadLimits(root, config.limits);
+  ReadCatalogue(root, folder, config);
+  return config;
+}
+
+NodeConfig LoadNodeConfig(const NodeFolder& folder) {
+  return ParseNodeConfig(ReadFile(folder.config(), kMaxConfigBytes, "the node's file",
+                                  "name the folder of a node; 'partita node init' makes one"),
+                         folder.path());
+}
+
+void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address) {
+  if (!crypto::IsPartyName(name)) {
+    throw Error(ErrorCode::kUsage, fmt::format("{} is no name of a site", study::Quote(name)),
+                crypto::kPartyNameHint);
+  }
+  const std::string host = net::ParseAddress(address).host;
+  CheckPortHost(host);
+  if (fs::exists(folder.config()) || fs::exists(folder.key())) {
+    throw Error(ErrorCode::kUsage, fmt::format("there is a node in {}", folder.path().string()),
+                "Choose another folder.");
+  }
+  fs::create_directories(folder.path());
+  for (const fs::path& path : {folder.path(), folder.state(), folder.run()}) {
+    fs::create_directories(path);
+    if (::chmod(path.c_str(), 0700) != 0) {
+      throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),
+                  "Choose a folder of your own.");
+    }
+  }
+  // A node whose own address is an inner one has neighbours there.
+  const std::vector<net::Endpoint> endpoints =
+      net::NumericEndpoints(host, net::ParseAddress(address).port);
+  const bool inner = host == "localhost" || (!endpoints.empty() && IsInnerAddress(endpoints[0]));
+  crypto::SaveIdentity(crypto::MakeIdentity({.name = name}), folder.certificate(), folder.key());
+  WriteNewFile(
+      folder.config(),
+      fmt::format(fmt::runtime(kConfigText), fmt::arg("name", name), fmt::arg("address", address),
+                  fmt::arg("inner", inner ? fmt::format("\"{}\"", host) : "")),
+      0600, "the node's file");
+}
+
+std::shared_ptr<x509_st> LoadSteward(const NodeConfig& config) {
+  if (!fs::exists(config.stewards)) {
+    throw Error(ErrorCode::kUsage, "this node has no steward yet: nobody could approve a study",
+                "Make the steward's key: partita node steward");
+  }
+  const std::string text = ReadFile(config.stewards, 64 << 10, "the steward's certificate");
+  const std::string begin = "-----BEGIN CERTIFICATE-----";
+  const size_t first = text.find(begin);
+  const bool one = first != std::string::npos && text.find(begin, first + 1) == std::string::npos;
+  std::shared_ptr<x509_st> certificate = one ? crypto::ParseCertificate(text) : nullptr;
+  if (certificate == nullptr || crypto::Describe(*certificate).name != config.name) {
+    throw Error(ErrorCode::kBadInput,
+                fmt::format("{} does not hold one certificate of a steward of {}",
+                            config.stewards.string(), config.name),
+                "A node has one steward, whose certificate is made out to the site's name.");
+  }
+  return certificate;
+}
+
+void RegisterSteward(const NodeFolder& folder, const x509_st& certificate) {
+  const NodeConfig config = LoadNodeConfig(folder);
+  const auto own = crypto::LoadCertificate(folder.certificate());
+  if (crypto::Describe(certificate).name != config.name ||
+      EVP_PKEY_eq(X509_get0_pubkey(&certificate), X509_get0_pubkey(own.get())) == 1) {
+    throw Error(ErrorCode::kBadInput, "this is no certificate of a steward of " + config.name,
+                "Make one with 'partita node steward'.");
+  }
+  WriteNewFile(config.stewards, crypto::FormatCertificate(certificate), 0600,
+               "the steward's certificate",
+               "the node has a steward already: a new one is for all other sites to compare again");
+}
+
+}  // namespace partita::node

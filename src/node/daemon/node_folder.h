@@ -1,0 +1,76 @@
+// The folder of one node: what `partita node init` makes and `partita node serve` works in.
+//
+//   node.toml      what the site decides: name, address, tables, limits, stewards
+//   cert.pem       the node key, by which other nodes know this one
+//   key.pem        (0600)
+//   stewards.pem   the certificate of the site's steward; its key is elsewhere, never here
+//   state/         (0700) what the node knows: studies, parties, invitations
+//   run/           (0700) folders of studies, the jobs' own
+//   control.sock   (0600) while the node serves: the own people's commands
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "crypto/certificate.h"
+#include "node/study/step.h"
+
+namespace partita::node {
+
+struct CatalogueTable {
+  std::string name;
+  std::string data;  // a file, or what else data/source reads
+
+  bool operator==(const CatalogueTable&) const = default;
+};
+
+struct NodeConfig {
+  std::string name;
+  std::string address;                   // "host:port" as other nodes reach this one
+  std::string listen;                    // "host:port" on this machine
+  std::vector<std::string> inner_hosts;  // hosts inside of the own network that peers may be at
+  std::vector<CatalogueTable> tables;
+  Limits limits;
+  std::filesystem::path stewards;  // a file of PEM certificates
+
+  bool operator==(const NodeConfig& other) const {
+    return name == other.name && address == other.address && listen == other.listen &&
+           inner_hosts == other.inner_hosts && tables == other.tables && stewards == other.stewards;
+  }
+};
+
+class NodeFolder {
+ public:
+  explicit NodeFolder(std::filesystem::path path) : path_(std::move(path)) {}
+
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path config() const { return path_ / "node.toml"; }
+  std::filesystem::path certificate() const { return path_ / "cert.pem"; }
+  std::filesystem::path key() const { return path_ / "key.pem"; }
+  std::filesystem::path state() const { return path_ / "state"; }
+  std::filesystem::path run() const { return path_ / "run"; }
+  std::filesystem::path control() const { return path_ / "control.sock"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Strict: unknown or missing keys, addresses and names that are none are kBadInput with file, line and
+// column. folder: relative paths are in it.
+NodeConfig ParseNodeConfig(const std::string& text, const std::filesystem::path& folder);
+NodeConfig LoadNodeConfig(const NodeFolder& folder);
+
+// Makes the folder with a node key of two years. Throws kUsage if a node is there, or for a name or an
+// address that is none; what was made before an error stays, and is refused the next time.
+void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address);
+
+// The certificate of the site's steward. Throws kBadInput unless there is exactly one in the file and
+// it is made out to the site's name, kUsage if the file is not there yet.
+std::shared_ptr<x509_st> LoadSteward(const NodeConfig& config);
+// Writes the file. Throws kUsage if it is there, kBadInput for a certificate of another name, or over
+// the node's own key.
+void RegisterSteward(const NodeFolder& folder, const x509_st& certificate);
+
+}  // namespace partita::node

@@ -232,7 +232,6 @@ Ended Attempted(JobWork& work, RunDoor& door, const std::atomic<bool>& stop) {
   } catch (const std::exception& error) {
     work.folder.NoteProblem(error.what());
   }
-  // A dealer never says that anything may be opened; that it finished says that the others could.
   ended.may_have_opened = ended.outcome == Outcome::kFinished || work.folder.Attempt().opened;
   return ended;
 }

@@ -233,6 +233,7 @@ struct Daemon::Impl {
     }
     if (errands.joinable()) errands.join();
     if (server) server->Stop(kStopGrace);
+    jobs.Stop();  // what they report goes to the loop
     loop.Stop();
     log.Write("stopped");
   }

@@ -55,7 +55,7 @@ struct JobProcesses::Child {
   std::thread thread;
 };
 
-JobProcesses::~JobProcesses() {
+void JobProcesses::Stop() {
   std::vector<std::shared_ptr<Child>> children;
   {
     const std::lock_guard lock(mutex_);

@@ -32,8 +32,10 @@ class JobProcesses : public Jobs {
   };
 
   explicit JobProcesses(Options options) : options_(std::move(options)) {}
-  // Leaves jobs alone; waits for the threads that listen to them.
-  ~JobProcesses() override;
+  ~JobProcesses() override { Stop(); }
+
+  // Leaves jobs alone; after it nothing is reported or started. Again: no effect.
+  void Stop();
 
   void Start(const JobRequest& request, const Study& study) override;
 

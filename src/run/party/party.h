@@ -29,13 +29,13 @@ struct PartyInput {
   std::filesystem::path data;  // the table; holders only
   std::vector<std::string>
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
+  Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
+  RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
   // Of a roster that names stewards, both by channel index, else empty: their fingerprints, and the
   // certificates (DER) behind `fingerprints`, whose keys sign receipts of ledgers, since those of the
   // approvals are the stewards' then.
   std::vector<std::string> stewards = {};
   std::vector<Bytes> certificates = {};
-  Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
-  RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
   bool accept_useless = false;              // RunInput::accept_useless

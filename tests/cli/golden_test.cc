@@ -21,7 +21,6 @@
 #include <sstream>
 #include <thread>
 
-#include "run/party/facts.h"
 #include "crypto/hash.h"
 #include "crypto/prg.h"
 #include "methods/prepare_study.h"
@@ -29,6 +28,7 @@
 #include "report/result_json.h"
 #include "report/run_summary.h"
 #include "run/party/build_plan.h"
+#include "run/party/facts.h"
 #include "run/party/party.h"
 #include "tests/paths.h"
 

@@ -9,11 +9,11 @@
 #include <optional>
 
 #include "base/files.h"
-#include "run/party/facts.h"
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/output.h"
 #include "report/result_json.h"
 #include "report/run_summary.h"
+#include "run/party/facts.h"
 
 namespace partita::cli {
 std::string ReportFile(const std::string& result_file) {

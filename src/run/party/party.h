@@ -29,11 +29,6 @@ struct PartyInput {
   std::filesystem::path data;  // the table; holders only
   std::vector<std::string>
       fingerprints;  // of the certificates, by channel index; empty strings without TLS
-  // Of a roster that names stewards, both by channel index, else empty: their fingerprints, and the
-  // certificates (DER) behind `fingerprints`, whose keys sign receipts of ledgers, since those of the
-  // approvals are the stewards' then.
-  std::vector<std::string> stewards = {};
-  std::vector<Bytes> certificates = {};
   Approvals* approvals = nullptr;  // this party's own, and how the others' are verified; borrowed
   RunLedger* ledger = nullptr;     // null: this party keeps none; borrowed
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
@@ -44,6 +39,11 @@ struct PartyInput {
   // written.
   std::function<void(const study::DocumentFile&)> write = nullptr;
   Keep keep = Keep::kResult;  // kOpenings: of a rehearsal, on made-up rows
+  // Of a roster that names stewards, both by channel index, else empty: their fingerprints, and the
+  // certificates (DER) behind `fingerprints`, whose keys sign receipts of ledgers, since those of the
+  // approvals are the stewards' then.
+  std::vector<std::string> stewards = {};
+  std::vector<Bytes> certificates = {};
 };
 
 // Makes the connection; called once the party's own table has been read and checked.

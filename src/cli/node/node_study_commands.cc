@@ -116,15 +116,17 @@ ForSteward ReadForSteward(const Json& said, const node::PartyList& list) {
   ForSteward read;
   read.study = methods::PrepareStudy(methods::ParseStudyFile(file, "the study"));
   read.plan = run::BuildPlan(*read.study);
-  std::vector<std::string> fingerprints, stewards;
-  for (const study::Party& party : read.study->file.parties) {
-    for (const Json& entry : said.at("roster_parties")) {
-      if (entry.at("name") != party.name) continue;
-      fingerprints.push_back(entry.at("fingerprint"));
-      stewards.push_back(entry.at("steward"));
+  if (!roster.empty()) {
+    // The text that the code is of, not what the daemon says is in it.
+    const net::Roster named = net::ParseRoster(roster, "the roster");
+    std::vector<std::string> fingerprints, stewards;
+    for (const study::Party& party : read.study->file.parties) {
+      const net::RosterEntry& entry = named.at(FindParty(named, party.name));
+      fingerprints.push_back(entry.fingerprint);
+      stewards.push_back(entry.steward);
       const node::ListedParty* listed = FindListed(list, party.name);
       const bool own = party.name == list.owner;
-      if (!own && (listed == nullptr || ToHex(listed->steward_key) != stewards.back() ||
+      if (!own && (listed == nullptr || ToHex(listed->steward_key) != entry.steward ||
                    listed->revoked_at != 0)) {
         throw Error(ErrorCode::kUntrusted,
                     fmt::format("the roster names another steward of {} than the signed list of "
@@ -133,8 +135,6 @@ ForSteward ReadForSteward(const Json& said, const node::PartyList& list) {
                     "Compare the parties by telephone before anything else.");
       }
     }
-  }
-  if (!fingerprints.empty()) {
     read.terms = run::TermsOf(*read.study,
                               run::StudyIdentityOf(*read.study, fingerprints, stewards), read.plan);
   }
@@ -173,6 +173,13 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
   const study::Approval approval =
       study::ParseApproval(draft, "the draft of the approval").approval;
   RequireApproves(approval, list.owner, read.terms, NowUtc());
+  // The draft comes by the daemon: what the terms do not fix may not be more than one study's run.
+  if (approval.runs != 1 || approval.envelope != study::Digest{} ||
+      FormatUtc(approval.valid_until) > said.at("expires").get<std::string>()) {
+    throw Error(ErrorCode::kUntrusted,
+                "the draft of the approval is for more than one run, or longer than the study waits",
+                "this node does not do what it should: look at its log, and at who can write there");
+  }
   run::RequireUseful(*read.study, options.accept_useless);
   Confirm(
       output,

@@ -1,0 +1,78 @@
+// The control socket: whose it is, what comes back, what strangers and slow callers get.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "net/socket.h"
+#include "node/daemon/control_socket.h"
+#include "tests/node/parties/sites.h"
+
+namespace partita::node::control_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kAWhile{20'000};
+
+struct ControlSocketTest : testing::Test {
+  fs::path path = fs::path(testing::TempDir()) / ("control" + std::to_string(::getpid()));
+  ControlSocket socket{path,
+                       [](const std::string& request) -> std::string {
+                         if (request == "\"refuse\"")
+                           throw Error(ErrorCode::kRefused, "not this", "ask for another");
+                         return "{\"echo\":" + request + "}";
+                       },
+                       [](uid_t) {}};
+};
+
+TEST_F(ControlSocketTest, AnswersItsOwner) {
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(AskControl(path, "7", kAWhile), "{\"echo\":7}");
+  const std::string large = "\"" + std::string(1 << 20, 'x') + "\"";
+  EXPECT_EQ(AskControl(path, large, kAWhile).size(), large.size() + 9);
+}
+
+TEST_F(ControlSocketTest, ErrorsComeBackAsTheyWereThrown) {
+  try {
+    AskControl(path, "\"refuse\"", kAWhile);
+    FAIL() << "it was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_EQ(error.message(), "not this");
+    EXPECT_EQ(error.hint(), "ask for another");
+  }
+  EXPECT_EQ(CodeOf([&] { AskControl(path.string() + "-none", "7", kAWhile); }),
+            ErrorCode::kUnreachable);
+  EXPECT_EQ(CodeOf([&] { AskControl("/tmp/" + std::string(200, 'x'), "7", kAWhile); }),
+            ErrorCode::kUsage);
+}
+
+// A frame that says 4 GiB is closed; the next caller is answered.
+TEST_F(ControlSocketTest, AFrameThatIsTooLongIsClosed) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  const net::Socket raw(::socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(::connect(raw.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::send(raw.fd(), "\xff\xff\xff\xff", 4, 0), 4);
+  char byte = 0;
+  EXPECT_EQ(::recv(raw.fd(), &byte, 1, 0), 0);
+  EXPECT_EQ(AskControl(path, "8", kAWhile), "{\"echo\":8}");
+}
+
+TEST(MayControlTest, TheOwnerAndRootOnly) {
+  EXPECT_TRUE(MayControl(1000, 1000));
+  EXPECT_TRUE(MayControl(0, 1000));
+  EXPECT_FALSE(MayControl(1001, 1000));
+  EXPECT_FALSE(MayControl(1000, 0));
+  EXPECT_FALSE(MayControl(static_cast<uid_t>(-1), 1000));
+}
+
+}  // namespace
+}  // namespace partita::node::control_test

@@ -1,0 +1,191 @@
+// node.toml, the folder that init makes, the steward's key, and what is kept of other sites.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "base/files.h"
+#include "crypto/passphrase_key.h"
+#include "node/daemon/node_folder.h"
+#include "node/daemon/party_keeper.h"
+#include "tests/node/parties/sites.h"
+
+namespace partita::node::folder_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kPhrase[] = "several words of a steward";
+
+struct NodeFolderTest : testing::Test {
+  fs::path home = fs::path(testing::TempDir()) / ("node" + std::to_string(::getpid()));
+  NodeFolder folder{home / "west"};
+
+  NodeFolderTest() {
+    fs::remove_all(home);
+    fs::create_directories(home);
+    InitNodeFolder(folder, "west", "127.0.0.1:7400");
+  }
+  ~NodeFolderTest() override { fs::remove_all(home); }
+
+  std::string Text() const { return ReadFile(folder.config(), 1 << 16, "node.toml"); }
+  std::string ErrorOf(const std::string& from, const std::string& to) const {
+    std::string text = Text();
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+      ParseNodeConfig(text, folder.path());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      EXPECT_FALSE(error.hint().empty());
+      return error.message();
+    }
+    return "none";
+  }
+};
+
+unsigned ModeOf(const fs::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 0777;
+}
+
+TEST_F(NodeFolderTest, IsTheOwnersAlone) {
+  EXPECT_EQ(ModeOf(folder.path()), 0700u);
+  EXPECT_EQ(ModeOf(folder.state()), 0700u);
+  EXPECT_EQ(ModeOf(folder.key()), 0600u);
+  EXPECT_EQ(ModeOf(folder.config()), 0600u);
+  const NodeConfig config = LoadNodeConfig(folder);
+  EXPECT_EQ(config.name, "west");
+  EXPECT_EQ(config.listen, "127.0.0.1:7400");
+  EXPECT_EQ(config.inner_hosts, std::vector<std::string>{"127.0.0.1"});
+  EXPECT_EQ(CodeOf([&] { InitNodeFolder(folder, "west", "127.0.0.1:7400"); }), ErrorCode::kUsage);
+}
+
+TEST_F(NodeFolderTest, MistakesAreNamed) {
+  EXPECT_NE(ErrorOf("jobs = 1 ", "jobs = 0 ").find("'jobs' is not from 1 to 64"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("jobs = 1 ", "jobz = 1 ").find("jobz"), std::string::npos);
+  EXPECT_NE(ErrorOf("name = \"west\"", "name = \"West\"").find("'name' is no name"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("address = \"127.0.0.1:7400\"", "address = \"west\"").find("'address'"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("partita_node = 1", "partita_node = 2"), "none");
+  EXPECT_NE(ErrorOf("partita_node = 1", "partita_node = ").find("node.toml:"), std::string::npos);
+  const std::string table = "\n[[table]]\nname = \"a\"\ndata = \"a.csv\"\n";
+  EXPECT_NE(ErrorOf("# [[table]]", table + table + "# ").find("two tables are called a"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("# [[table]]", "\n[[table]]\nname = \"a\"\n# ").find("data"),
+            std::string::npos);
+}
+
+TEST_F(NodeFolderTest, AStewardIsOfThisSiteAndHasAKeyOfItsOwn) {
+  const NodeConfig config = LoadNodeConfig(folder);
+  EXPECT_EQ(CodeOf([&] { LoadSteward(config); }), ErrorCode::kUsage);
+  EXPECT_EQ(CodeOf([&] { RegisterSteward(folder, *IdentityOf("north/steward").certificate); }),
+            ErrorCode::kBadInput);
+  EXPECT_EQ(
+      CodeOf([&] { RegisterSteward(folder, *crypto::LoadCertificate(folder.certificate())); }),
+      ErrorCode::kBadInput);
+  RegisterSteward(folder, *IdentityOf("west/steward").certificate);
+  EXPECT_EQ(crypto::EncodeCertificate(*LoadSteward(config)), CertificateOf("west/steward"));
+  EXPECT_EQ(CodeOf([&] { RegisterSteward(folder, *IdentityOf("west/2").certificate); }),
+            ErrorCode::kUsage);
+}
+
+TEST_F(NodeFolderTest, AKeyUnderAPassphraseOpensWithItAlone) {
+  const fs::path certificate = home / "steward.pem", key = home / "steward.key";
+  EXPECT_EQ(CodeOf([&] {
+              crypto::SavePassphraseIdentity(IdentityOf("west/steward"), certificate, key, "short");
+            }),
+            ErrorCode::kUsage);
+  crypto::SavePassphraseIdentity(IdentityOf("west/steward"), certificate, key, kPhrase);
+  EXPECT_EQ(ModeOf(key), 0600u);
+  const crypto::Identity loaded = crypto::LoadPassphraseIdentity(certificate, key, kPhrase);
+  const Bytes text = {1, 2, 3};
+  EXPECT_TRUE(crypto::VerifySignature(*IdentityOf("west/steward").certificate, "test", text,
+                                      crypto::Sign(loaded, "test", text)));
+  EXPECT_EQ(CodeOf([&] { crypto::LoadPassphraseIdentity(certificate, key, "several words"); }),
+            ErrorCode::kRefused);
+  // Where runs read keys, it is none.
+  EXPECT_EQ(CodeOf([&] { crypto::LoadIdentity(certificate, key); }), ErrorCode::kBadInput);
+  // And a key under no passphrase is none of a steward.
+  EXPECT_EQ(
+      CodeOf([&] { crypto::LoadPassphraseIdentity(folder.certificate(), folder.key(), kPhrase); }),
+      ErrorCode::kBadInput);
+}
+
+TEST_F(NodeFolderTest, LinesThatWereUsedStayUsedAfterAStart) {
+  crypto::Prg random = net::TestRandom(3);
+  InviteNumber number{};
+  {
+    FileInvitations store(folder.state() / "lines");
+    number = Invite(store, "west:7400", KeyOf("west"), random, kNow).number;
+    UseUp(store, number, kNow);
+  }
+  FileInvitations again(folder.state() / "lines");
+  EXPECT_EQ(CodeOf([&] { UseUp(again, number, kNow); }), ErrorCode::kRefused);
+  // Also where the clock was a month ahead in between.
+  Invite(again, "west:7400", KeyOf("west"), random, kNow + 31 * 86'400);
+  EXPECT_EQ(CodeOf([&] { UseUp(again, number, kNow); }), ErrorCode::kRefused);
+  EXPECT_EQ(again.Load().lines.size(), 2u);
+  // A line of that time is not open now, and blocks nothing.
+  EXPECT_EQ(OpenInvitations(again.Load(), kNow), 0u);
+}
+
+TEST_F(NodeFolderTest, PartiesAndPairingsAreKept) {
+  const std::vector<Digest> stewards = {KeyOf("west/steward")};
+  KeptPairing pairing;
+  pairing.number = {1, 2, 3};
+  pairing.name = "north";
+  pairing.address = "north.example.org:7400";
+  pairing.expires = kNow + 3600;
+  PendingPair& pending = pairing.pending.emplace();
+  pending.role = PairingRole::kJoiner;
+  pending.peer_certificate = CertificateOf("north");
+  pending.agreed_at = kNow;
+  pending.own_statement = {9};
+  pairing.met = PairedParty{"north", CertificateOf("north"), CertificateOf("north/steward"),
+                            "north.example.org:7400", kNow};
+  PartyList list;
+  list.owner = "west";
+  {
+    PartyKeeper keeper(folder.state(), "west", stewards);
+    EXPECT_TRUE(keeper.Document().empty());
+    keeper.Keep(pairing, kNow);
+    list = WithPaired(list, *pairing.met, kNow);
+    EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(list, IdentityOf("north/steward"))); }),
+              ErrorCode::kUntrusted);
+    keeper.Take(SignPartyList(list, IdentityOf("west/steward")));
+  }
+  PartyKeeper keeper(folder.state(), "west", stewards);
+  EXPECT_EQ(keeper.List(), list);
+  EXPECT_EQ(keeper.AddressOf("north"), "north.example.org:7400");
+  ASSERT_EQ(keeper.Pairings().size(), 1u);
+  EXPECT_EQ(keeper.Pairings().front(), pairing);
+  EXPECT_EQ(keeper.PartyOf(ToHex(KeyOf("north")), kNow), "north");
+  EXPECT_EQ(keeper.PartyOf(ToHex(KeyOf("lake")), kNow), std::nullopt);
+  // Another list of the same serial.
+  PartyList twin = list;
+  twin.made_at += 1;
+  EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(twin, IdentityOf("west/steward"))); }),
+            ErrorCode::kUntrusted);
+  // What north says of lake waits, once, over a start, until it is accepted.
+  const Introduction lake{"lake", KeyOf("lake"), KeyOf("lake/steward"), "lake:7400", kNow};
+  EXPECT_TRUE(keeper.Offer("north", lake));
+  EXPECT_FALSE(keeper.Offer("north", lake));
+  EXPECT_EQ(CodeOf([&] { keeper.Offer("south", lake); }), ErrorCode::kRefused);
+  PartyKeeper third(folder.state(), "west", stewards);
+  ASSERT_EQ(third.Waiting().size(), 1u);
+  third.Take(SignPartyList(WithIntroduced(list, "north", lake, kNow), IdentityOf("west/steward")));
+  EXPECT_TRUE(third.Waiting().empty());
+  EXPECT_EQ(third.AddressOf("lake"), "lake:7400");
+  // Revoked: nobody calls it, and nobody is it.
+  third.Take(SignPartyList(WithRevoked(third.List(), "north", kNow), IdentityOf("west/steward")));
+  EXPECT_EQ(third.PartyOf(ToHex(KeyOf("north")), kNow), std::nullopt);
+  EXPECT_EQ(third.NodeKeyOf("north", kNow), std::nullopt);
+}
+
+}  // namespace
+}  // namespace partita::node::folder_test

@@ -1,0 +1,197 @@
+#!/usr/bin/env bash
+# nodes_test.sh SOURCES BUILD: three real nodes on loopback, as their people drive them: a site joins
+# by digits, another by introduction, one study from proposal to result with a node killed in the
+# middle, and what strangers and mistakes get. Prints what differs and exits with 1.
+set -euo pipefail
+partita=$2/bin/partita
+example=$1/examples/three_factor/horizontal
+work=$(mktemp -d)
+cd "$work"
+declare -A pid port
+commands=0
+
+finish() {
+  for name in "${!pid[@]}"; do kill "${pid[$name]}" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "nodes_test: $*" >&2
+  for log in *.log; do echo "== $log" >&2; tail -n 6 "$log" >&2; done
+  exit 1
+}
+# Waits until a command succeeds, 30 s at most.
+until_true() {
+  local what=$1
+  shift
+  for _ in $(seq 300); do
+    if "$@" >/dev/null 2>&1; then return 0; fi
+    sleep 0.1
+  done
+  fail "$what did not come"
+}
+expect_error() {  # WORDS COMMAND...: fails, and says so
+  local words=$1
+  shift
+  if "$@" >out 2>err; then fail "this went well: $*"; fi
+  grep -qF -- "$words" err || fail "'$words' is not in: $(cat err)"
+}
+counted() {
+  commands=$((commands + 1))
+  "$@"
+}
+free_port() {
+  perl -MIO::Socket::INET -e \
+    'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'
+}
+serve() {
+  "$partita" node serve "$1" 2>>"$1.log" &
+  pid[$1]=$!
+  until_true "node $1" "$partita" node status --at "$1"
+}
+phrase() { echo 'several words of a steward'; }
+as_steward() {  # COMMAND NAME ARGUMENT...: of the steward of site NAME
+  local command=$1 name=$2
+  shift 2
+  "$partita" node "$command" "$@" --at "$name" --steward "$name-steward" --passphrase-fd 3 3< <(phrase)
+}
+joins() {  # INVITER JOINER: by two terminals and a telephone
+  local line
+  line=$("$partita" node invite "$2" --at "$1" --only-line)
+  rm -f typed1 typed2 out1 out2 err1 err2
+  mkfifo typed1 typed2
+  as_steward compare "$1" "$2" <typed1 >out1 2>err1 &
+  local first=$!
+  as_steward join "$2" "$line" <typed2 >out2 2>err2 &
+  local second=$!
+  exec 8>typed1 9>typed2
+  until_true 'the digits of the inviter' grep -q 'Tell them' err1
+  until_true 'the digits of the joiner' grep -q 'Tell them' err2
+  if [ "${3:-}" = wrong ]; then
+    # A slip is no try; other digits are the only one.
+    echo 12345 >&8
+    until_true 'a second question' grep -q 'six digits are needed' err1
+    local shown
+    shown=$(sed -n 's/^.*Tell them: *//p' err2 | tr -d ' ')
+    printf '%06d\n' $(((10#$shown + 1) % 1000000)) >&8
+    if wait "$first"; then fail 'wrong digits paired'; fi
+    grep -q 'somebody in between' err1 || fail "wrong digits: $(cat err1)"
+    kill "$second"
+    wait "$second" || true
+    exec 8>&- 9>&-
+    return
+  fi
+  sed -n 's/^.*Tell them: *//p' err1 >&9
+  sed -n 's/^.*Tell them: *//p' err2 >&8
+  wait "$first" || fail "$1 did not pair: $(cat err1)"
+  wait "$second" || fail "$2 did not pair: $(cat err2)"
+  exec 8>&- 9>&-
+}
+
+for name in north west south; do
+  port[$name]=$(free_port)
+  counted "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" \
+    --steward $name-steward --passphrase-fd 3 3< <(phrase) >/dev/null
+  printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\n' "$example" $name >>$name/node.toml
+  for file in key.pem node.toml; do
+    [ "$(stat -c %a $name/$file)" = 600 ] || fail "$file is not its owner's alone"
+  done
+  [ "$(stat -c %a $name/state)" = 700 ] || fail 'the state is not its owners alone'
+  serve $name
+  [ "$(stat -c %a $name/control.sock)" = 600 ] || fail 'the control socket is open'
+  [ ! -e $name/steward.key ] || fail 'the steward has its key in the folder of the node'
+done
+
+# Mistakes.
+expect_error 'a node serves in north already' "$partita" node serve north
+expect_error 'there is a node in north' "$partita" node init north --name north --address a.example:1
+cp -r north broken && rm -f broken/control.sock
+sed -i 's/^jobs = 1 /jobz = 1 /' broken/node.toml
+expect_error 'node.toml:' "$partita" node serve broken
+sed -i 's/^jobz = 1 /jobs = 0 /' broken/node.toml
+expect_error "'jobs' is not from 1 to 64" "$partita" node serve broken
+sed -i 's/^jobs = 0 /jobs = 1 /; s/^address = .*/address = "nowhere"/' broken/node.toml
+expect_error "'address' is no address" "$partita" node serve broken
+expect_error 'this is not an invitation' as_steward join west partita-invite-1-abc
+expect_error 'the passphrase is wrong' "$partita" node go-on --at west --steward west-steward \
+  --passphrase-fd 3 3< <(echo 'some other words')
+expect_error 'no node serves' "$partita" node status --at north-steward
+
+# Digits that differ use the line up; a new one pairs.
+joins north west wrong
+joins north west
+joins north south
+until_true 'the introduction of south' sh -c "'$partita' node parties --at west | grep -q 'accept south'"
+until_true 'the introduction of west' sh -c "'$partita' node parties --at south | grep -q 'accept west'"
+as_steward accept west south --yes >/dev/null 2>&1
+as_steward accept south west --yes >/dev/null 2>&1
+"$partita" node parties --at west | grep -q 'south .*introduced by north' || fail 'south is not listed'
+
+# Strangers at the port: bytes that are no hello, silence.
+exec 7<>"/dev/tcp/127.0.0.1/${port[north]}"
+echo 'GET / HTTP/1.0' >&7
+exec 6<>"/dev/tcp/127.0.0.1/${port[north]}"
+
+# A file that is no study goes nowhere.
+echo 'partita = 1' >bad.toml
+expect_error 'bad.toml' "$partita" study run bad.toml --at north --yes
+
+# One study: three holders with rows of their own.
+sed '/^# Hands out/,/^$/d; s/^name = "dealer"/name = "replicated"/' "$example/study.toml" >study.toml
+before=$commands
+counted "$partita" study run study.toml --at north --output results --yes >run.out 2>run.err &
+running=$!
+commands=$((commands + 1))  # of the subshell
+[ $((commands - before)) = 1 ] || fail 'the analyst needs more than one command'
+waits() { "$partita" node studies --at "$1" | grep -q settled; }
+for name in north west south; do until_true "the study at $name" waits $name; done
+as_steward approve north three-factor-rows --yes >plan.txt
+grep -q '^code  ' plan.txt || fail 'no code to compare'
+# A machine loses its power in the middle.
+kill -KILL "${pid[south]}"
+wait "${pid[south]}" 2>/dev/null || true
+as_steward approve west three-factor-rows --yes >west-plan.txt
+serve south
+as_steward approve south three-factor-rows --yes >/dev/null
+[ "$(grep '^code' plan.txt)" = "$(grep '^code' west-plan.txt)" ] || fail 'two codes of one plan'
+wait "$running" || fail "the study failed: $(tail -n 3 run.err)"
+grep -q '"status"' results/result.json || fail 'no result'
+[ -s results/report.html ] || fail 'no report'
+
+# A study that a steward rejects, and one that its proposer withdraws.
+sed 's/^name = "three-factor-rows"/name = "second"/' study.toml >second.toml
+"$partita" study run second.toml --at north --yes >second.out 2>second.err &
+running=$!
+until_true 'the second study' waits west
+as_steward reject west second --reason 'no ethics reference' >/dev/null
+if wait "$running"; then fail 'a rejected study ended well'; fi
+grep -q 'no ethics reference' second.err || fail "the reason is missing: $(tail -n 2 second.err)"
+sed 's/^name = "three-factor-rows"/name = "third"/' study.toml >third.toml
+"$partita" study run third.toml --at north --yes >third.out 2>third.err &
+running=$!
+until_true 'the third study' waits west
+"$partita" study withdraw third --at north --reason 'a slip' >/dev/null
+if wait "$running"; then fail 'a withdrawn study ended well'; fi
+grep -q 'withdrawn' third.err || fail "not withdrawn: $(tail -n 2 third.err)"
+
+# Emergency stop: the steward lets it go on, nobody else.
+"$partita" node stop --at north >/dev/null
+"$partita" node status --at north | grep -q 'stopped: nothing starts' || fail 'not stopped'
+expect_error "only the site's steward" "$partita" node go-on --at north --steward west-steward \
+  --passphrase-fd 3 3< <(phrase)
+as_steward go-on north >/dev/null
+"$partita" node status --at north | grep -q 'state        serving' || fail 'it does not go on'
+
+as_steward revoke west north >/dev/null
+"$partita" node parties --at west | grep -q 'north .*revoked on' || fail 'north is not revoked'
+"$partita" node parties --at west | grep -q south && fail 'south came from north alone'
+
+# An orderly end.
+kill -TERM "${pid[north]}"
+wait "${pid[north]}" || fail 'north did not end well'
+unset 'pid[north]'
+tail -n 1 north.log | grep -q '"event":"stopped"' || fail 'no last line in the log'
+grep -v '^{"time":"[0-9T:Z-]*","event":"' north.log && fail 'a line of the log is none'
+grep -rq 'several words' north west south ./*.log && fail 'the passphrase was written down'
+exit 0

@@ -21,7 +21,8 @@ RosterParty PartyOf(const CheckedOffer& offer) {
 std::string RosterText(const std::vector<RosterParty>& parties) {
   net::Roster roster;
   for (const RosterParty& party : parties) {
-    roster.push_back({party.name, party.address, ToHex(crypto::Sha256Of(party.run_certificate))});
+    roster.push_back({party.name, party.address, ToHex(crypto::Sha256Of(party.run_certificate)),
+                      ToHex(party.steward)});
   }
   return net::FormatRoster(roster);
 }

@@ -47,9 +47,9 @@ struct ExclusionFacts {
 
 // Rows that were there, that took part, and why the others did not.
 struct RowFacts {
-  std::string scope;                // party name, or "all"
-  uint64_t observed = 0;          // 0 although some were used: not known here
-  std::optional<uint64_t> used;   // not known where which rows match is hidden
+  std::string scope;             // party name, or "all"
+  uint64_t observed = 0;         // 0 although some were used: not known here
+  std::optional<uint64_t> used;  // not known where which rows match is hidden
   std::vector<ExclusionFacts> excluded;
 };
 

@@ -176,9 +176,10 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
   // The draft comes by the daemon: what the terms do not fix may not be more than one study's run.
   if (approval.runs != 1 || approval.envelope != study::Digest{} ||
       FormatUtc(approval.valid_until) > said.at("expires").get<std::string>()) {
-    throw Error(ErrorCode::kUntrusted,
-                "the draft of the approval is for more than one run, or longer than the study waits",
-                "this node does not do what it should: look at its log, and at who can write there");
+    throw Error(
+        ErrorCode::kUntrusted,
+        "the draft of the approval is for more than one run, or longer than the study waits",
+        "this node does not do what it should: look at its log, and at who can write there");
   }
   run::RequireUseful(*read.study, options.accept_useless);
   Confirm(

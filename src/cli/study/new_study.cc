@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/trim.h"
+#include "data/schema.h"
 #include "methods/all.h"
 #include "run/matching/matched_rows.h"
 #include "study/file/text.h"
@@ -345,7 +346,7 @@ void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
   };
   const auto times = find(time);
   if (times == dictionary.variables.end() || find(event) == dictionary.variables.end()) return;
-  times->type = "survival";
+  times->type = data::ColumnTypeName(data::ColumnType::kSurvival);
   times->values["time"] = study::TomlText(time);
   times->values["event"] = study::TomlText(event);
   std::erase_if(dictionary.variables,

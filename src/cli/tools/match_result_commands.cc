@@ -135,19 +135,19 @@ void AddMatchShow(CLI::App& match, Invocation& invocation) {
     std::string file, rows;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      AddCommand(&match, "show", "match show", "Show the result of a matching to its owner",
-                 invocation, [&invocation, options] {
-                   run::RequireOwnersResult(options->file);
-                   const run::MatchedRows matched = run::LoadMatchedRows(options->file);
-                   if (!options->rows.empty()) {
-                     WriteOutput(invocation.output, options->rows, RowsCsv(matched), kRowsMode,
-                                 matched.hidden() ? "the positions of the rows" : "the rows that match");
-                   }
-                   PrintResult(invocation.output, ShownText(matched),
-                               MatchedJson(matched, options->file).dump());
-                   return kDone;
-                 });
+  CLI::App* command = AddCommand(
+      &match, "show", "match show", "Show the result of a matching to its owner", invocation,
+      [&invocation, options] {
+        run::RequireOwnersResult(options->file);
+        const run::MatchedRows matched = run::LoadMatchedRows(options->file);
+        if (!options->rows.empty()) {
+          WriteOutput(invocation.output, options->rows, RowsCsv(matched), kRowsMode,
+                      matched.hidden() ? "the positions of the rows" : "the rows that match");
+        }
+        PrintResult(invocation.output, ShownText(matched),
+                    MatchedJson(matched, options->file).dump());
+        return kDone;
+      });
   command->add_option("FILE", options->file, "NAME.matched, of partita match run")->required();
   AddNewFile(*command, invocation, "--rows", options->rows,
              "Write which rows of the table match, in the common order, or at which positions rows "

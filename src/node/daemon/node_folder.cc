@@ -35,7 +35,7 @@ address = "{address}"
 # Other sites say where they are. Hosts inside of this network are called only if they stand here.
 inner_hosts = [{inner}]
 
-# The certificate of the site's steward (`partita node steward`). The key stays with the steward.
+# The certificate of the site's steward (`partita node steward`). Its key is not needed here.
 stewards = "stewards.pem"
 
 [limits]

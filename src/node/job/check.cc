@@ -8,7 +8,7 @@
 #include "base/utc_time.h"
 #include "base/version.h"
 #include "crypto/signature.h"
-#include "data/csv_reader.h"
+#include "data/csv_header.h"
 #include "data/snapshot.h"
 #include "node/job/documents.h"
 #include "node/job/door.h"
@@ -37,19 +37,18 @@ void RequireLock(const JobWork& work) {
 
 bool IsHolder(const Prepared& prepared) { return prepared.study->parties[prepared.party].holder; }
 
-// Whether the table has every column that the study reads of this party. What stands in its rows does
-// not matter here.
+// Whether the table has every column that the study reads of this party. No row is looked at: the answer
+// goes to the proposer, who chose the columns, before anybody here has seen the study.
 bool HasColumns(const Prepared& prepared, const JobTable& table) {
   const run::Study& study = *prepared.study;
   data::CsvOptions options;
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
-  options.repair = true;
   try {
-    data::ReadCsvFile(table.data,
-                      data::SchemaForParty(study.file.dictionary, study.partition, prepared.party,
-                                           study.row_columns),
-                      options);
+    data::RequireColumns(table.data,
+                         data::SchemaForParty(study.file.dictionary, study.partition,
+                                              prepared.party, study.row_columns),
+                         options);
     return true;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kBadData) return false;
@@ -119,6 +118,9 @@ Facts FactsOf(const Prepared& prepared) {
 
 Checked CheckedStudy(const JobWork& work) {
   const JobSettings& settings = work.settings;
+  RequireStudy(work.study());
+  if (work.study().expires > NowUtc() + kMaxStudySeconds)
+    throw Error(ErrorCode::kRefused, "the study expires later than any may");
   const Prepared prepared = [&] {
     try {
       return Prepare(settings, work.study().file);
@@ -214,6 +216,7 @@ JobReport CommitTable(JobWork& work) {
   }
   JobReport report = work.Report(Committed{documents.terms.agreement_hash});
   report.draft = draft;
+  report.table = work.folder.Table();
   return report;
 }
 

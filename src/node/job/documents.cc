@@ -115,6 +115,12 @@ const RosterParty& PartyOf(const std::vector<RosterParty>& parties, const std::s
 
 }  // namespace
 
+void RequireStudy(const Study& study) {
+  if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) != study.id)
+    RefuseDocuments("the study is not the one that its number stands for");
+  if (study.expires <= NowUtc()) RefuseDocuments("the study has expired");
+}
+
 Prepared Prepare(const JobSettings& settings, const std::string& study_file) {
   Prepared prepared;
   prepared.study = methods::PrepareStudy(methods::ParseStudyFile(study_file, "study.toml"));
@@ -132,9 +138,7 @@ Prepared Prepare(const JobSettings& settings, const std::string& study_file) {
 
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder) {
-  if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) != study.id)
-    RefuseDocuments("the study is not the one that its number stands for");
-  if (study.expires <= NowUtc()) RefuseDocuments("the study has expired");
+  RequireStudy(study);
 
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
   const PartyList list = OwnList(settings, stewards);
@@ -183,7 +187,7 @@ Documents VerifyDocuments(const JobSettings& settings, const Study& study, const
 }
 
 void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
-                        const Prepared& prepared, const std::string& approval) {
+                        const Prepared& prepared, const Study& study, const std::string& approval) {
   const study::SignedApproval document = study::ParseApproval(approval, "the own approval");
   const Digest signer = crypto::Sha256Of(document.signature.certificate);
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
@@ -191,6 +195,11 @@ void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
     RefuseDocuments("the own approval is not signed by a key of the stewards' file");
   study::RequireSigned(document, settings.self, documents.stewards[prepared.party]);
   study::RequireApproves(document.approval, settings.self, documents.terms, NowUtc());
+  if (document.approval.runs != 1) RefuseDocuments("the own approval is for more than one run");
+  if (document.approval.valid_until > study.expires)
+    RefuseDocuments("the own approval is valid longer than the study");
+  if (document.approval.envelope != Digest{})
+    RefuseDocuments("the own approval was made under an envelope");
 }
 
 }  // namespace partita::node

@@ -28,6 +28,10 @@ class NotHere : public Error {
   explicit NotHere(const std::string& reason) : Error(ErrorCode::kRefused, reason) {}
 };
 
+// Throws kRefused unless the study is the one that its number stands for, and has not expired. First in
+// every job that binds, commits or runs: all else that a job says of a study hangs on its number.
+void RequireStudy(const Study& study);
+
 // A study file as it is run here.
 struct Prepared {
   std::unique_ptr<const run::Study> study;
@@ -52,8 +56,10 @@ struct Documents {
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder);
 
-// The own approval: signed by a key of the stewards' file, approving these terms now. Throws kRefused.
+// The own approval: signed by a key of the stewards' file, approving these terms now, for one run, no longer
+// than until the study expires, and by itself, not by an envelope. The draft came to the signer by the
+// daemon, which may have changed it. Throws kRefused.
 void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
-                        const Prepared& prepared, const std::string& approval);
+                        const Prepared& prepared, const Study& study, const std::string& approval);
 
 }  // namespace partita::node

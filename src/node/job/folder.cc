@@ -88,6 +88,10 @@ AttemptRecord StudyFolder::Attempt() const {
 }
 
 void StudyFolder::BeginAttempt(uint32_t attempt) {
+  if (!CanBegin(attempt)) {
+    throw Error(ErrorCode::kRefused, "no study has an attempt of this number",
+                "End the study at every party and propose it anew.");
+  }
   if (attempt <= Attempt().attempt) {
     throw Error(ErrorCode::kRefused, "an attempt of the study with this number has begun before",
                 "Nothing is run twice: see how that one ended.");
@@ -165,6 +169,12 @@ std::string StudyFolder::Table() const {
 }
 
 void StudyFolder::BindTable(const std::string& name) {
+  const std::string bound = Table();
+  if (bound == name) return;
+  if (!bound.empty()) {
+    throw Error(ErrorCode::kRefused, "the study is bound to another table of the catalogue",
+                "Withdraw the study and propose it anew.");
+  }
   WriteFileAtomically(File("table").string(), name);
   SyncFolder(path_);
 }

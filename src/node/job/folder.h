@@ -25,6 +25,7 @@
 #include "net/socket.h"
 #include "node/job/settings.h"
 #include "node/message/bodies.h"
+#include "node/study/study.h"
 
 namespace partita::node {
 
@@ -46,7 +47,9 @@ class StudyFolder {
   bool locked() const { return lock_.valid(); }
 
   AttemptRecord Attempt() const;
-  // Throws kRefused unless it is above the one that is kept.
+  static bool CanBegin(uint32_t attempt) { return attempt >= 1 && attempt <= kMostAttempts; }
+  // Throws kRefused unless it is above the one that is kept, and from 1 to kMostAttempts: what peers
+  // could learn by runs that end before anything opens is bounded here, not by the daemon.
   void BeginAttempt(uint32_t attempt);
   // Of the attempt that is kept.
   void MarkOpened();
@@ -65,6 +68,7 @@ class StudyFolder {
   void Discard();
 
   std::string Table() const;  // empty: none is bound
+  // The first name stays: throws kRefused for another.
   void BindTable(const std::string& name);
 
   // For the own people. Never throws.

@@ -40,8 +40,8 @@ JobReport AttachToRun(JobWork& work);
 JobReport EndAttempt(JobWork& work);
 JobReport DiscardStudy(JobWork& work);
 
-// What the folder shows of the attempt, signed; one that never began is refused for good. Needs the
-// lock.
+// What the folder shows of the attempt, signed; one that never began is refused for good. Not signed, and
+// nothing is written, for a number that no attempt may have. Needs the lock.
 Ended WordOn(const JobWork& work);
 
 }  // namespace partita::node

@@ -118,7 +118,7 @@ Allowed RequireAllowed(const JobWork& work) {
   const auto own = study.approvals.find(work.settings.self);
   if (own == study.approvals.end())
     throw Error(ErrorCode::kRefused, "this party has not approved the study");
-  RequireOwnApproval(work.settings, allowed.documents, allowed.prepared, own->second);
+  RequireOwnApproval(work.settings, allowed.documents, allowed.prepared, study, own->second);
   allowed.run_key = *work.folder.RunKey();
   allowed.approval = work.folder.File("approval.json");
   if (!fs::exists(allowed.approval)) {
@@ -253,6 +253,7 @@ std::optional<JobReport> Follow(const JobWork& work) {
 Ended WordOn(const JobWork& work) {
   Ended ended;
   ended.attempt = work.attempt();
+  if (!StudyFolder::CanBegin(ended.attempt)) return ended;
   const AttemptRecord record = work.folder.Attempt();
   if (record.attempt > ended.attempt) return ended;  // not of now: nothing is signed twice
   if (record.attempt < ended.attempt) {
@@ -271,10 +272,11 @@ JobReport RunAttempt(JobWork& work) {
     if (auto report = Follow(work)) return *std::move(report);
     if (!WaitForLock(work.folder, kFolderPatience)) return work.Report(JobGone{work.attempt()});
   }
-  if (work.folder.Attempt().attempt >= work.attempt()) return work.Report(JobEnded{WordOn(work)});
-  work.folder.BeginAttempt(work.attempt());
+  if (!StudyFolder::CanBegin(work.attempt()) || work.folder.Attempt().attempt >= work.attempt())
+    return work.Report(JobEnded{WordOn(work)});
   std::atomic<bool> stop = false;
-  RunDoor door(work.folder, stop);
+  RunDoor door(work.folder, stop);  // first: who attaches to an attempt that has begun finds it
+  work.folder.BeginAttempt(work.attempt());
   const Ended ended = work.folder.Conclude(Attempted(work, door, stop));
   JobReport report = work.Report(JobEnded{ended});
   door.Tell(report);

@@ -22,6 +22,7 @@ namespace {
 constexpr uint8_t kWireVersion = 1;
 constexpr size_t kMaxNames = kMaxParties;
 constexpr size_t kLengthBytes = 4;
+constexpr size_t kMaxTableName = 4096;
 
 // Numbers on the wire, of the daemon and the jobs of one installation.
 enum class ReportKind : uint8_t {
@@ -300,6 +301,7 @@ Bytes Encode(const JobReport& report) {
   writer.Raw(report.study);
   writer.Raw(fields.bytes());
   writer.String(report.draft);
+  writer.String(report.table);
   return writer.Take();
 }
 
@@ -311,7 +313,9 @@ JobReport DecodeJobReport(ByteView bytes) {
   report.study = ReadDigest(reader);
   report.event = ReadEvent(static_cast<ReportKind>(kind), reader);
   report.draft = reader.String(kMaxDocumentBytes);
-  if (!report.draft.empty() && !std::holds_alternative<Committed>(report.event))
+  report.table = ReadLine(reader, kMaxTableName);
+  if (!(report.draft.empty() && report.table.empty()) &&
+      !std::holds_alternative<Committed>(report.event))
     WireFault("has a draft where none belongs");
   reader.ExpectEnd();
   return report;

@@ -48,9 +48,9 @@ const Ended& EndOf(const Said& said) {
   return ended->ended;
 }
 
-void ExpectRefused(World& world, Site& site, const std::string& why) {
+void ExpectRefused(World& world, Site& site, const std::string& why, uint32_t attempt = 1) {
   world.Schedule(9);
-  const Said said = World::Do(site, JobKind::kRun, 1);
+  const Said said = World::Do(site, JobKind::kRun, attempt);
   EXPECT_EQ(said.exit_code, 0);
   const Ended& ended = EndOf(said);
   EXPECT_EQ(ended.outcome, Outcome::kRefused);
@@ -263,6 +263,32 @@ TEST(JobRunTest, AnApprovalByAnotherKeyIsRefused) {
   south.study.approvals["south"] = study::RenderApproval(
       study::SignApproval(own.approval, crypto::MakeIdentity({.name = "south"})));
   ExpectRefused(world, south, "not signed by a key of the stewards' file");
+}
+
+// The draft passes the daemon, which may have asked for more than one run of this study.
+TEST(JobRunTest, AnApprovalForMoreThanThisRunIsRefused) {
+  World world;
+  world.Check();
+  world.Approve();
+  Site& south = world.at("south");
+  const study::Approval own =
+      study::ParseApproval(south.study.approvals["south"], "approval").approval;
+  const auto sign = [&](const study::Approval& approval) {
+    south.study.approvals["south"] =
+        study::RenderApproval(study::SignApproval(approval, south.steward));
+  };
+  study::Approval twice = own;
+  twice.runs = 2;
+  sign(twice);
+  ExpectRefused(world, south, "for more than one run");
+  study::Approval longer = own;
+  longer.valid_until = south.study.expires + 1;
+  sign(longer);
+  ExpectRefused(world, south, "valid longer than the study", 2);
+  study::Approval under = own;
+  under.envelope.fill(1);
+  sign(under);
+  ExpectRefused(world, south, "under an envelope", 3);
 }
 
 TEST(JobRunTest, AnApprovalOfAnotherTableIsRefused) {

@@ -36,7 +36,7 @@ std::vector<JobReport> Reports() {
   agreement.fill(2);
   return {{id, checked, ""},
           {id, refused, ""},
-          {id, Committed{agreement}, "{\"draft\": 1}\n"},
+          {id, Committed{agreement}, "{\"draft\": 1}\n", "pupils"},
           {id, JobUp{2}, ""},
           {id, JobProgress{{2, "moments", 400}}, ""},
           {id, JobEnded{ended}, ""},
@@ -70,6 +70,7 @@ TEST(JobWireTest, ReportsAndOrdersComeBack) {
     EXPECT_EQ(back.study, report.study);
     EXPECT_EQ(back.event.index(), report.event.index());
     EXPECT_EQ(back.draft, report.draft);
+    EXPECT_EQ(back.table, report.table);
     EXPECT_EQ(Encode(back), bytes);
   }
   for (const JobKind kind : {JobKind::kCheck, JobKind::kRun, JobKind::kDiscard}) {

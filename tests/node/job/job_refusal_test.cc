@@ -1,0 +1,186 @@
+// What jobs refuse a daemon that lies, and what the answers to a proposal do not tell.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/job/folder.h"
+#include "tests/node/job/job_world.h"
+
+namespace partita::node::job_refusal_test {
+namespace {
+
+using job_world::Said;
+using job_world::Site;
+using job_world::World;
+using ::testing::HasSubstr;
+
+std::string Example(const std::string& of) {
+  return ReadFile(SourcePath("examples/three_factor/" + of + "/study.toml"), 1 << 20, "the study");
+}
+
+// Without `part`, which stands there once.
+std::string Without(std::string text, const std::string& part) {
+  const size_t at = text.find(part);
+  if (at == std::string::npos) throw Error(ErrorCode::kInternal, "not there: " + part);
+  return text.erase(at, part.size());
+}
+
+// The example without its last column.
+std::string EightColumns() {
+  return Without(Without(Example("horizontal"),
+                         "[[variable]]\nname = \"x9\"\ntype = \"numeric\"\nlower = -10\n"
+                         "upper = 20\nunit = \"points\"\n"),
+                 " + x9");
+}
+
+void SetId(Study& study) {
+  study.id = StudyIdOf(study.file, study.proposer, study.nonce, study.expires);
+}
+
+std::string RefusalOf(const Said& said) {
+  const Checked* checked = said.Last<Checked>();
+  if (checked == nullptr) throw Error(ErrorCode::kInternal, "a job did not say what it found");
+  EXPECT_EQ(checked->run_certificate.empty(), !checked->refusal.empty());
+  return checked->refusal;
+}
+
+bool HasFile(const Site& site, const std::string& name) {
+  return std::filesystem::exists(World::FolderOf(site) / name);
+}
+
+// ---- the study is what its number stands for
+
+TEST(JobRefusalTest, NoOtherFileNamesTheTableOfAStudy) {
+  World world(EightColumns());
+  Site& south = world.at("south");
+  const std::filesystem::path nine = south.settings.catalogue["pupils"].data;
+  const std::filesystem::path eight = nine.parent_path() / "eight.csv";
+  WriteFileAtomically(eight.string(), "x1,x2,x3,x4,x5,x6,x7,x8\n1,2,3,4,5,6,7,8\n");
+  south.settings.catalogue["eight"] = {eight, ""};
+  const std::string two = "more than one table here has the columns that it asks for";
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), two);
+  // The same number with a file that only one of the tables fits.
+  south.study.file = Example("horizontal");
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "this node cannot check it now");
+  EXPECT_THAT(World::Problem(south), HasSubstr("not the one that its number stands for"));
+  EXPECT_FALSE(HasFile(south, "table"));
+  EXPECT_FALSE(HasFile(south, "run.key.pem"));
+  SetId(south.study);
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
+  const StudyFolder folder(south.settings, south.study.id);
+  EXPECT_EQ(folder.Table(), "pupils");
+}
+
+TEST(JobRefusalTest, ATableThatIsBoundStays) {
+  World world;
+  Site& south = world.at("south");
+  ASSERT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
+  south.settings.catalogue["richer"] = south.settings.catalogue["pupils"];
+  south.settings.catalogue.erase("pupils");
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "this node cannot check it now");
+  EXPECT_THAT(World::Problem(south), HasSubstr("bound to another table"));
+  const StudyFolder folder(south.settings, south.study.id);
+  EXPECT_EQ(folder.Table(), "pupils");
+}
+
+TEST(JobRefusalTest, AStudyExpiresWithinSixtyDays) {
+  World world;
+  Site& south = world.at("south");
+  for (const int64_t expires :
+       {NowUtc() - 1, NowUtc() + kMaxStudySeconds + 3600, INT64_MAX, INT64_MIN}) {
+    south.study.expires = expires;
+    SetId(south.study);
+    EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "this node cannot check it now");
+    EXPECT_FALSE(HasFile(south, "run.key.pem"));
+  }
+  south.study.expires = NowUtc() + kMaxStudySeconds - 3600;
+  SetId(south.study);
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
+}
+
+// The name of the table is for the own steward, beside the draft.
+TEST(JobRefusalTest, CommitNamesTheTable) {
+  World world;
+  world.Check();
+  EXPECT_EQ(World::Do(world.at("south"), JobKind::kCommit, 0).reports.back().table, "pupils");
+  EXPECT_EQ(World::Do(world.at("helper"), JobKind::kCommit, 0).reports.back().table, "");
+}
+
+// ---- attempts
+
+TEST(JobRefusalTest, NoStudyHasMoreAttemptsThanTwenty) {
+  World world;
+  world.Check();
+  world.Approve();
+  world.Schedule(3);
+  Site& south = world.at("south");
+  const auto kept = [&] { return StudyFolder(south.settings, south.study.id).Attempt().attempt; };
+  for (const uint32_t attempt : {uint32_t{0}, kMostAttempts + 1, UINT32_MAX}) {
+    for (const JobKind kind : {JobKind::kRun, JobKind::kStatus, JobKind::kStop}) {
+      const Said said = World::Do(south, kind, attempt);
+      EXPECT_EQ(said.reports.size(), 1u) << "it said that it is up";
+      ASSERT_NE(said.Last<JobEnded>(), nullptr);
+      EXPECT_TRUE(said.Last<JobEnded>()->ended.signature.empty());
+      EXPECT_TRUE(said.Last<JobEnded>()->ended.may_have_opened);
+    }
+    EXPECT_EQ(kept(), 0u);
+    EXPECT_FALSE(HasFile(south, "attempt"));
+  }
+  StudyFolder folder(south.settings, south.study.id);
+  EXPECT_THROW(folder.BeginAttempt(kMostAttempts + 1), Error);
+  EXPECT_THROW(folder.BeginAttempt(0), Error);
+  for (uint32_t attempt = 1; attempt <= kMostAttempts; ++attempt) {
+    const Said said = World::Do(south, JobKind::kStatus, attempt);
+    ASSERT_NE(said.Last<JobEnded>(), nullptr);
+    EXPECT_TRUE(world.Signed(south, said.Last<JobEnded>()->ended)) << attempt;
+    EXPECT_EQ(kept(), attempt);
+  }
+}
+
+// After twenty attempts a node asks for the end of attempt 21: keys and salt go, and nothing is signed.
+TEST(JobRefusalTest, AfterTheLastAttemptTheStudyIsDiscarded) {
+  World world;
+  world.Check();
+  world.Approve();
+  Site& south = world.at("south");
+  const Said said = World::Do(south, JobKind::kDiscard, kMostAttempts + 1);
+  ASSERT_NE(said.Last<Discarded>(), nullptr);
+  EXPECT_TRUE(said.Last<Discarded>()->refusal.signature.empty());
+  EXPECT_FALSE(HasFile(south, "run.key.pem"));
+  EXPECT_FALSE(HasFile(south, "approval.secret.json"));
+}
+
+// ---- a proposal reads no rows
+
+// The proposer chooses the columns, the key among them: whatever stands in the rows, the answer is the
+// same, byte for byte.
+TEST(JobRefusalTest, TheAnswerToAProposalTellsNothingOfRows) {
+  World world(Example("complex"));
+  Site& south = world.at("south");
+  const auto answer = [&](const std::string& rows) {
+    WriteFileAtomically(south.settings.catalogue["pupils"].data.string(), "id,x1,x2,x3\n" + rows);
+    const Said said = World::Do(south, JobKind::kCheck, 0);
+    EXPECT_EQ(RefusalOf(said), "");
+    return Encode(said.reports.back());
+  };
+  const Bytes good = answer("p1,1,2,3\n");
+  for (const char* rows :
+       {",1,2,3\n", "p1 ,1,2,3\n", "\xff,1,2,3\n", "p1,1,2,3\n\np2,1,2,3\n", "p\"1,1,2,3\n",
+        "p1,1\n", "p1,,x,900\n", "\"p1", "p1,1,2,3\np1,1,2,3\n", ""})
+    EXPECT_EQ(answer(rows), good) << rows;
+}
+
+// What is wrong in the table is said to its owner, before anything is approved.
+TEST(JobRefusalTest, TheOwnerHearsOfItsRowsAtCommit) {
+  World world;
+  Site& south = world.at("south");
+  WriteFileAtomically(south.settings.catalogue["pupils"].data.string(),
+                      "x1,x2,x3,x4,x5,x6,x7,x8,x9\n1,,3,4,5,6,7,8,9\n");
+  world.Check();
+  const Said said = World::Do(south, JobKind::kCommit, 0);
+  EXPECT_TRUE(said.reports.empty());
+  EXPECT_THAT(World::Problem(south), HasSubstr("x2"));
+  EXPECT_FALSE(HasFile(south, "approval.secret.json"));
+}
+
+}  // namespace
+}  // namespace partita::node::job_refusal_test

@@ -182,14 +182,17 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
         "this node does not do what it should: look at its log, and at who can write there");
   }
   run::RequireUseful(*read.study, options.accept_useless);
-  Confirm(
-      output,
-      fmt::format("{}\nproposed by   {}\nstudy         {}\nvalid until   {}\n"
-                  "code          {}\n\nCompare the code with the other stewards, by telephone.\n\n",
-                  study::RenderPlanText(read.plan, study::DefaultNetworks()),
-                  said.at("proposer").get<std::string>(), approval.study,
-                  FormatUtc(approval.valid_until), read.code),
-      fmt::format("Approve this study as steward of {}?", list.owner), "partita study plan STUDY");
+  const std::string table = said.at("table");
+  Confirm(output,
+          fmt::format("{}\nproposed by   {}\nstudy         {}\ntable         {}\n"
+                      "valid until   {}\ncode          {}\n\nCompare the code with the other "
+                      "stewards, by telephone.\n\n",
+                      study::RenderPlanText(read.plan, study::DefaultNetworks()),
+                      said.at("proposer").get<std::string>(), approval.study,
+                      table.empty() ? "none: this site brings no data" : table,
+                      FormatUtc(approval.valid_until), read.code),
+          fmt::format("Approve this study as steward of {}?", list.owner),
+          "partita study plan STUDY");
   Decide(options.node, said, "approve", study::SignApproval(approval, steward));
   const std::string text = fmt::format("{} approves the study '{}'", list.owner, approval.study);
   PrintResult(output, text, Json{{"message", text}}.dump());

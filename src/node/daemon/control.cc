@@ -285,6 +285,9 @@ std::string Control::Answer(const std::string& text) {
     answer["draft"] = std::filesystem::exists(draft)
                           ? ReadFile(draft, study::kApprovalBytes, "the draft of an approval")
                           : "";
+    const std::filesystem::path table = folder / "table";
+    answer["table"] =
+        std::filesystem::exists(table) ? ReadFile(table, 4096, "the name of a table") : "";
     answer["folder"] = std::filesystem::absolute(folder).string();
   } else if (what == "propose") {
     const std::string file = request.Text("file");

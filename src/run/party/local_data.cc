@@ -171,7 +171,6 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
       throw Error(ErrorCode::kBadData, path.string() + " has no row with a key",
                   "nothing of it takes part: look at partita match check");
     order = AmongThemselves(matched.rows, matched.table_rows);
-    local.rows.match_is_hidden = matched.hidden();
     local.matched = std::move(matched.rows);
   }
   local.seconds_read = SecondsSince(start);
@@ -180,6 +179,7 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   local.row_order = match::RowOrderDigests(study.partition, local.holding, matched.common);
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   local.method = study.PrepareRows(party, local.holding, local.rows);
+  local.rows.match_is_hidden = of_block.match != nullptr && matched.hidden();
   return local;
 }
 

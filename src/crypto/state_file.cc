@@ -56,8 +56,14 @@ void WriteState(const std::filesystem::path& file, ByteView bytes) {
 }
 
 std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
-  std::error_code none;
-  if (!std::filesystem::exists(file, none)) return std::nullopt;
+  std::error_code failed;
+  const bool exists = std::filesystem::exists(file, failed);
+  if (failed) {
+    throw Error(ErrorCode::kStorage,
+                fmt::format("cannot look for {}: {}", file.string(), failed.message()),
+                "look at the disk, and at who may read the folder");
+  }
+  if (!exists) return std::nullopt;
   return ReadSecretFile(file, kMaxFileBytes, kind.name);
 }
 

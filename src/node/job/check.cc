@@ -119,6 +119,7 @@ Facts FactsOf(const Prepared& prepared) {
 Checked CheckedStudy(const JobWork& work) {
   const JobSettings& settings = work.settings;
   RequireStudy(work.study());
+  work.folder.RequireKept();
   if (work.study().expires > NowUtc() + kMaxStudySeconds)
     throw Error(ErrorCode::kRefused, "the study expires later than any may");
   const Prepared prepared = [&] {

@@ -139,6 +139,7 @@ Prepared Prepare(const JobSettings& settings, const std::string& study_file) {
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder) {
   RequireStudy(study);
+  folder.RequireKept();
 
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
   const PartyList list = OwnList(settings, stewards);

@@ -47,14 +47,18 @@ struct DoorAddress {
 void Kill(const net::Socket& visitor) {
   ucred runs{};
   socklen_t size = sizeof runs;
-  if (::getsockopt(visitor.fd(), SOL_SOCKET, SO_PEERCRED, &runs, &size) == 0 &&
-      runs.pid != ::getpid())
+  if (::getsockopt(visitor.fd(), SOL_SOCKET, SO_PEERCRED, &runs, &size) == 0 && runs.pid > 1 &&
+      runs.pid != ::getpid())  // 0: of another namespace, and then the own group
     ::kill(runs.pid, SIGKILL);
 }
 
 bool IsReadable(int fd, milliseconds patience) {
-  pollfd waiting{fd, POLLIN, 0};
-  return ::poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
+  const Deadline deadline = Deadline::After(patience);
+  while (true) {
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -34,8 +35,10 @@ const crypto::StateKind& EndedKind() {
   return kind;
 }
 
-void MakeFolder(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return;
+// Whether it was not there.
+bool MakeFolder(const fs::path& path) {
+  if (::mkdir(path.c_str(), 0700) == 0) return true;
+  if (errno == EEXIST) return false;
   throw Error(ErrorCode::kUsage,
               "cannot make the folder " + path.string() + ": " + std::strerror(errno),
               "Check that the job's user may write to the folder of studies.");
@@ -60,7 +63,7 @@ void SyncFolder(const fs::path& path) {
 
 StudyFolder::StudyFolder(const JobSettings& settings, const StudyId& study)
     : path_(settings.studies / ToHex(study)), self_(settings.self), study_(study) {
-  MakeFolder(path_);
+  if (MakeFolder(path_)) SyncFolder(settings.studies);
 }
 
 bool StudyFolder::TryLock() {
@@ -100,6 +103,7 @@ void StudyFolder::BeginAttempt(uint32_t attempt) {
   writer.U32(attempt);
   writer.U8(0);
   crypto::WriteState(File("attempt"), crypto::EncodeState(AttemptKind(), study_, writer.bytes()));
+  SyncFolder(path_);
 }
 
 void StudyFolder::MarkOpened() {
@@ -109,6 +113,7 @@ void StudyFolder::MarkOpened() {
   writer.U32(record.attempt);
   writer.U8(1);
   crypto::WriteState(File("attempt"), crypto::EncodeState(AttemptKind(), study_, writer.bytes()));
+  SyncFolder(path_);
 }
 
 std::optional<Ended> StudyFolder::FindEnded(uint32_t attempt) const {
@@ -132,6 +137,7 @@ Ended StudyFolder::Conclude(Ended ended) {
   }
   ended.signature = crypto::Sign(*key, kEndedDomain, EndedFields(study_, self_, ended));
   crypto::WriteState(File("ended"), crypto::EncodeState(EndedKind(), study_, Encode(ended)));
+  SyncFolder(path_);
   return ended;
 }
 
@@ -157,10 +163,23 @@ crypto::Identity StudyFolder::MakeRunKey(int64_t until) {
 }
 
 void StudyFolder::Discard() {
-  Remove(File("run.key.pem"));
-  Remove(File("approval.secret.json"));
-  Remove(File("state"));
+  WriteFileAtomically(File("discarded").string(), "");
   SyncFolder(path_);
+  // With the temporary files beside them (base/files.h), whose names begin alike.
+  std::vector<fs::path> secrets = {File("state")};
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("run.key.pem") || name.starts_with("approval.secret.json"))
+      secrets.push_back(entry.path());
+  }
+  for (const fs::path& file : secrets) Remove(file);
+  SyncFolder(path_);
+}
+
+void StudyFolder::RequireKept() const {
+  if (!fs::exists(File("discarded"))) return;
+  throw Error(ErrorCode::kRefused, "the study has ended here, and its keys are deleted",
+              "Propose the study anew.");
 }
 
 std::string StudyFolder::Table() const {

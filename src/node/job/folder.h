@@ -9,6 +9,7 @@
 //   table                  the name of the table that is bound
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from
+//   discarded              there once the end of the study has begun to delete key and salt
 //   result.json report.html    at a receiver, with the method's files
 //   problem.txt            what went wrong, for the own people
 //
@@ -64,8 +65,11 @@ class StudyFolder {
   std::optional<crypto::Identity> RunKey() const;
   // The one that is there, or a new one, valid until `until`.
   crypto::Identity MakeRunKey(int64_t until);
-  // Run key, salt and what a run goes on from are gone.
+  // Run key, salt and what a run goes on from are gone, also what a job left that was killed while it
+  // wrote them; and nothing of the study is checked, committed or run here any more.
   void Discard();
+  // Throws kRefused after Discard has begun.
+  void RequireKept() const;
 
   std::string Table() const;  // empty: none is bound
   // The first name stays: throws kRefused for another.

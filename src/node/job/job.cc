@@ -58,12 +58,13 @@ int RunJob(const JobSettings& settings, net::Socket channel, const std::atomic<b
   std::optional<ReceivedOrder> received;
   try {
     received = ReceiveOrder(channel);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return 2;
   }
   const JobOrder& order = received->order;
   std::optional<JobReport> last;
   std::optional<StudyFolder> folder;
+  bool heard = true;
   try {
     folder.emplace(settings, order.study.id);
     JobWork work{settings,
@@ -73,13 +74,16 @@ int RunJob(const JobSettings& settings, net::Socket channel, const std::atomic<b
                  std::move(received->arrivals),
                  stop == nullptr ? kNever : *stop};
     last = Do(work);
+    heard = work.heard;
   } catch (const std::exception& error) {
     const auto* own = dynamic_cast<const Error*>(&error);
     if (folder)
       folder->NoteProblem(own == nullptr ? error.what() : own->message() + "; " + own->hint());
     if (auto event = WithoutFolder(order.request)) last = JobReport{order.study.id, *event, {}};
   }
-  return last && SendReport(channel, *last) ? 0 : 1;
+  folder
+      .reset();  // durable is what there is to say: whoever waits for the lock does not wait for the daemon
+  return last && heard && SendReport(channel, *last) ? 0 : 1;
 }
 
 }  // namespace partita::node

@@ -21,10 +21,14 @@ struct JobWork {
   const net::Socket& channel;
   net::Socket arrivals;              // of a run
   const std::atomic<bool>& stopped;  // SIGTERM
+  // Whether the daemon has taken every report so far. After one that it did not nothing more is sent: a
+  // part of that may be on its way, and a run does not wait for the daemon again and again.
+  bool heard = true;
 
   const Study& study() const { return order.study; }
   uint32_t attempt() const { return order.request.attempt; }
   JobReport Report(Event event) const { return {study().id, std::move(event), {}}; }
+  void Send(const JobReport& report) { heard = heard && SendReport(channel, report); }
 };
 
 // `check`: parses and prices the study file, binds the own table, makes the run key. Never throws for

@@ -34,7 +34,7 @@ constexpr size_t kMaxShownPhase = 64;
 // Tells the daemon and whoever attached; stops where somebody asks for it.
 class ReportedProgress : public partita::Progress {
  public:
-  ReportedProgress(const JobWork& work, RunDoor& door, const std::atomic<bool>& stop)
+  ReportedProgress(JobWork& work, RunDoor& door, const std::atomic<bool>& stop)
       : work_(work), door_(door), stop_(stop) {}
 
   void Phase(std::string_view name) override {
@@ -61,11 +61,11 @@ class ReportedProgress : public partita::Progress {
   void Tell(Event event) {
     const JobReport report = work_.Report(std::move(event));
     door_.Tell(report);
-    SendReport(work_.channel, report);  // a daemon that is gone attaches later
+    work_.Send(report);  // a daemon that is gone attaches later
   }
 
  private:
-  const JobWork& work_;
+  JobWork& work_;
   RunDoor& door_;
   const std::atomic<bool>& stop_;
   std::string phase_ = "begin";
@@ -237,13 +237,13 @@ Ended Attempted(JobWork& work, RunDoor& door, const std::atomic<bool>& stop) {
 }
 
 // Reports of the run as they come, until its last word; none if there is no run, or it is gone.
-std::optional<JobReport> Follow(const JobWork& work) {
+std::optional<JobReport> Follow(JobWork& work) {
   const net::Socket visitor = KnockAt(work.folder, kDoorAttach);
   while (visitor.valid()) {
     std::optional<JobReport> report = ReceiveReport(visitor);
     if (!report) break;
     if (IsLastWord(report->event)) return report;
-    SendReport(work.channel, *report);
+    work.Send(*report);
   }
   return std::nullopt;
 }

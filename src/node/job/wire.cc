@@ -238,11 +238,11 @@ size_t ReceiveSome(const net::Socket& channel, std::span<uint8_t> into, net::Soc
 }
 
 // Fills `into`; false at the end of the channel before its first byte. A frame that breaks off is a
-// fault.
+// fault. Descriptors count with the first bytes only.
 bool ReceiveAll(const net::Socket& channel, std::span<uint8_t> into, net::Socket* passed) {
   size_t done = 0;
   while (done < into.size()) {
-    const size_t got = ReceiveSome(channel, into.subspan(done), passed);
+    const size_t got = ReceiveSome(channel, into.subspan(done), done == 0 ? passed : nullptr);
     if (got == 0 && done == 0) return false;
     if (got == 0) WireFault("broke off");
     done += got;
@@ -258,7 +258,7 @@ std::optional<Bytes> ReceiveFrame(const net::Socket& channel, size_t max_bytes,
   const uint32_t size = reader.U32();
   if (size == 0 || size > max_bytes) WireFault("is empty or too long");
   Bytes body(size);
-  if (!ReceiveAll(channel, body, passed)) WireFault("broke off");
+  if (!ReceiveAll(channel, body, nullptr)) WireFault("broke off");
   return body;
 }
 
@@ -348,6 +348,8 @@ ReceivedOrder ReceiveOrder(const net::Socket& channel) {
                 "Jobs are started by the node; see its log.");
   }
   received.order = DecodeJobOrder(*frame);
+  if (received.arrivals.valid() && received.order.request.kind != JobKind::kRun)
+    WireFault("brings a socket with an order that is not of a run");
   return received;
 }
 

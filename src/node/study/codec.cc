@@ -106,8 +106,12 @@ void Field(Io& io, T& v) {
 template <typename Io, typename T>
 void List(Io& io, std::vector<T>& list) {
   const uint64_t count = io.Count(list.size());
-  if constexpr (Io::kReads) list.resize(count);
-  for (T& item : list) Field(io, item);
+  if constexpr (Io::kReads) {
+    // One by one: a count that lies ends at the end of the bytes, not in memory for so many.
+    for (uint64_t i = 0; i < count; ++i) Field(io, list.emplace_back());
+  } else {
+    for (T& item : list) Field(io, item);
+  }
 }
 
 template <typename Io, typename T>

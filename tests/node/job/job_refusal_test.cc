@@ -149,6 +149,33 @@ TEST(JobRefusalTest, AfterTheLastAttemptTheStudyIsDiscarded) {
   EXPECT_FALSE(HasFile(south, "approval.secret.json"));
 }
 
+// A job that was killed between writing the salt and giving it its name left it under another one.
+TEST(JobRefusalTest, NothingOfAnEndedStudyComesBack) {
+  World world;
+  world.Check();
+  world.Approve();
+  Site& south = world.at("south");
+  const std::filesystem::path folder = World::FolderOf(south);
+  WriteFileAtomically((folder / "approval.secret.json.abcdef").string(), "salt");
+  WriteFileAtomically((folder / "run.key.pem.abcdef").string(), "key");
+  ASSERT_NE(World::Do(south, JobKind::kDiscard, 1).Last<Discarded>(), nullptr);
+  const auto secrets = [&] {
+    size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      count += name.find("secret") != std::string::npos || name.find("key") != std::string::npos;
+    }
+    return count;
+  };
+  EXPECT_EQ(secrets(), 0u);
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "this node cannot check it now");
+  EXPECT_THAT(World::Problem(south), HasSubstr("its keys are deleted"));
+  EXPECT_TRUE(World::Do(south, JobKind::kCommit, 0).reports.empty());
+  world.Schedule(4);
+  EXPECT_NE(World::Do(south, JobKind::kRun, 2).Last<JobEnded>()->ended.outcome, Outcome::kFinished);
+  EXPECT_EQ(secrets(), 0u);
+}
+
 // ---- a proposal reads no rows
 
 // The proposer chooses the columns, the key among them: whatever stands in the rows, the answer is the

@@ -2,13 +2,16 @@
 #include "node/job/wire.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
 #include "node/port/pass_socket.h"
+#include "node/study/codec.h"
 
 namespace partita::node::job_wire_test {
 namespace {
@@ -128,6 +131,36 @@ TEST(JobWireTest, AnOrderBringsTheSocketOfItsRun) {
 
   SendOrder(daemon, Order(JobKind::kCheck), net::Socket());
   EXPECT_FALSE(ReceiveOrder(job).arrivals.valid());
+  // With an order of another kind, or behind its first bytes, none is taken.
+  auto [other_end, passed] = MakeSocketPair();
+  SendOrder(daemon, Order(JobKind::kCheck), passed);
+  EXPECT_EQ(CodeOf([end = &job] { ReceiveOrder(*end); }), ErrorCode::kPeerFault);
+}
+
+// A list that says it has as many parties as bytes follow: refused where the bytes end, not after memory
+// for so many was taken.
+TEST(JobWireTest, ACountThatLiesTakesNoMemory) {
+  const auto peak = [] {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss >> 10;  // MiB
+  };
+  Study study;
+  study.own_offer.assign(size_t{4} << 20, 0xff);
+  const Bytes good = EncodeStudy(study);
+  const Bytes empty = EncodeStudy(Study{});
+  // `facts.parties` is the first list, and its count the first byte that differs with a party in it.
+  Study one;
+  one.facts.parties = {""};
+  const Bytes with_one = EncodeStudy(one);
+  const size_t at = static_cast<size_t>(
+      std::mismatch(empty.begin(), empty.end(), with_one.begin()).first - empty.begin());
+  Bytes lying = good;
+  for (size_t i = 0; i < 8; ++i)
+    lying[at + i] = static_cast<uint8_t>((uint64_t{4} << 20) >> (8 * i));
+  const long before = peak();
+  EXPECT_EQ(CodeOf([&] { DecodeStudy(lying); }), ErrorCode::kBadInput);
+  EXPECT_LT(peak() - before, 64);
 }
 
 TEST(JobWireTest, AChannelThatEndsIsSeen) {

@@ -199,7 +199,7 @@ TEST_F(NewStudyTest, TablesOfMarginalsMayOpenAlone) {
       "[[variable]]\nname = \"g\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n"
       "[[variable]]\nname = \"h\"\ntype = \"factor\"\nlevels = [\"c\", \"d\"]\n");
   options_.method = "marginals";
-  options_.rows = {"200"};
+  options_.rows = {"north=200", "south=200"};
   options_.said = {{"privacy.epsilon", "3"}, {"privacy.delta", "1e-5"}};
   EXPECT_EQ(Text().find("synthetic_rows"), std::string::npos);
   EXPECT_NO_THROW(methods::ParseStudyFile(Text(), "s"));
@@ -339,11 +339,11 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   options_.method = "survival";
   options_.min_rows = "500";
   options_.said = {{"formula", "Surv( days , died ) ~ arm"}, {"report", "[10, 50]"}};
-  ExpectRefused("missing: --bounds days=LOWER..UPPER");
-  options_.bounds = {"days=0..100"};
+  ExpectRefused("missing: --bounds days_died=LOWER..UPPER");
+  options_.bounds = {"days_died=0..100"};
   const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
   ASSERT_EQ(schema.columns.size(), 2u);
-  EXPECT_EQ(schema.columns[0].name, "days");
+  EXPECT_EQ(schema.columns[0].name, "days_died");
   EXPECT_EQ(schema.columns[0].type, data::ColumnType::kSurvival);
   EXPECT_EQ(schema.columns[0].time_column, "days");
   EXPECT_EQ(schema.columns[0].event_column, "died");

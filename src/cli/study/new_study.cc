@@ -332,7 +332,7 @@ void AskBoundsAndLevels(DictionaryDraft& dictionary, Interview& interview) {
 }
 
 // Drafted dictionaries have the two columns of a survival time as variables of their own: where the
-// analysis says Surv(TIME, EVENT) of two such, they become one of the name and the bounds of TIME.
+// analysis says Surv(TIME, EVENT) of two such, they become the variable TIME_EVENT with TIME's bounds.
 void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
                        std::vector<ShortParty>& parties) {
   static const std::regex kSurv(R"(\bSurv\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\))");
@@ -347,11 +347,15 @@ void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
   const auto times = find(time);
   if (times == dictionary.variables.end() || find(event) == dictionary.variables.end()) return;
   times->type = data::ColumnTypeName(data::ColumnType::kSurvival);
+  times->name = time + "_" + event;
   times->values["time"] = study::TomlText(time);
   times->values["event"] = study::TomlText(event);
   std::erase_if(dictionary.variables,
                 [&](const DraftVariable& variable) { return variable.name == event; });
-  for (ShortParty& party : parties) std::erase(party.columns, event);
+  for (ShortParty& party : parties) {
+    std::erase(party.columns, event);
+    std::replace(party.columns.begin(), party.columns.end(), time, time + "_" + event);
+  }
 }
 
 // ------------------------------------------------------------------------------------------- rows

@@ -23,9 +23,7 @@ using PassphraseBio = std::unique_ptr<BIO, void (*)(BIO*)>;
 
 constexpr uint64_t kScryptN = 1 << 14, kScryptR = 8, kScryptP = 5;
 constexpr char kPassphraseExists[] =
-    "choose another folder, or move the old key away if you are sure that nobody knows it: nothing "
-    "is "
-    "overwritten";
+    "choose another folder, or move the old key away first: nothing is overwritten";
 
 void CheckPassphrase(std::string_view passphrase) {
   if (passphrase.size() >= kMinPassphrase && passphrase.size() <= kMaxPassphrase) return;

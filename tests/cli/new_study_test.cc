@@ -200,6 +200,7 @@ TEST_F(NewStudyTest, TablesOfMarginalsMayOpenAlone) {
       "[[variable]]\nname = \"h\"\ntype = \"factor\"\nlevels = [\"c\", \"d\"]\n");
   options_.method = "marginals";
   options_.rows = {"north=200", "south=200"};
+  options_.missing = "";
   options_.said = {{"privacy.epsilon", "3"}, {"privacy.delta", "1e-5"}};
   EXPECT_EQ(Text().find("synthetic_rows"), std::string::npos);
   EXPECT_NO_THROW(methods::ParseStudyFile(Text(), "s"));
@@ -348,6 +349,7 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   EXPECT_EQ(schema.columns[0].time_column, "days");
   EXPECT_EQ(schema.columns[0].event_column, "died");
   options_.said["formula"] = "Surv(days, deceased) ~ arm";
+  options_.bounds = {"days=0..100"};
   ExpectRefused("no survival variable of the dictionary");
 }
 

@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "cli/terminal/interrupt.h"
 #include "crypto/passphrase_key.h"
+#include "crypto/signature.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/node_folder.h"
 

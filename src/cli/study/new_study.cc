@@ -347,14 +347,15 @@ void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
   const auto times = find(time);
   if (times == dictionary.variables.end() || find(event) == dictionary.variables.end()) return;
   times->type = data::ColumnTypeName(data::ColumnType::kSurvival);
-  times->name = time + "_" + event;
+  const std::string name = fmt::format("{}_{}", time, event);
+  times->name = name;
   times->values["time"] = study::TomlText(time);
   times->values["event"] = study::TomlText(event);
   std::erase_if(dictionary.variables,
                 [&](const DraftVariable& variable) { return variable.name == event; });
   for (ShortParty& party : parties) {
     std::erase(party.columns, event);
-    std::replace(party.columns.begin(), party.columns.end(), time, time + "_" + event);
+    std::replace(party.columns.begin(), party.columns.end(), time, name);
   }
 }
 

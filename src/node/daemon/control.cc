@@ -52,7 +52,7 @@ class RequestFields {
   }
   // Nothing may be there that was not asked for.
   void End() const {
-    if (object_.size() != taken_) Fail("there are fields that nobody knows");
+    if (object_.size() != taken_) Fail("there are fields that are not known");
   }
 
  private:

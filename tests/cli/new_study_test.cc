@@ -350,7 +350,7 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   EXPECT_EQ(schema.columns[0].event_column, "died");
   options_.said["formula"] = "Surv(days, deceased) ~ arm";
   options_.bounds = {"days=0..100"};
-  ExpectRefused("no survival variable of the dictionary");
+  EXPECT_THROW(methods::ParseStudyFile(Text(), "s"), Error) << "deceased is no column";
 }
 
 TEST_F(NewStudyTest, EverythingThatIsMissingIsNamed) {

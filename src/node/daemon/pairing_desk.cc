@@ -103,7 +103,7 @@ Invitation PairingDesk::MakeLine(const std::string& name) {
     throw Error(ErrorCode::kRefused, "this is no name of another site", crypto::kPartyNameHint);
   }
   const std::lock_guard lock(mutex_);
-  const Invitation line =
+  Invitation line =
       Invite(parts_.own_lines, parts_.address,
              crypto::Sha256Of(crypto::EncodeCertificate(*parts_.identity.certificate)),
              parts_.random, parts_.clock());

@@ -178,7 +178,7 @@ study::Approval Commit(const JobWork& work, const Prepared& prepared, const Docu
   const crypto::Key salt = crypto::RandomKey(random);
   const run::LocalData local =
       run::LoadLocalData(*prepared.study, prepared.party, data, salt, progress);
-  const study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
+  study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
   WriteFileAtomically(run::SecretPath(work.folder.File("approval.json")).string(),
                       study::RenderSecret({draft.party, draft.commitment, salt}));
   return draft;

@@ -142,7 +142,7 @@ Documents VerifyDocuments(const JobSettings& settings, const Study& study, const
   folder.RequireKept();
 
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
-  const PartyList list = OwnList(settings, stewards);
+  PartyList list = OwnList(settings, stewards);
   KeyTrust::Parts parts;
   parts.self = settings.self;
   parts.node.certificate = crypto::LoadCertificate(settings.node_certificate);

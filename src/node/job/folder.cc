@@ -156,7 +156,7 @@ crypto::Identity StudyFolder::MakeRunKey(int64_t until) {
   request.name = self_;
   // A run that has begun is not cut off by the expiry, and what it says later is signed, too.
   request.days = static_cast<int>(std::max<int64_t>(0, until - NowUtc()) / kDay + 3);
-  const crypto::Identity key = crypto::MakeIdentity(request);
+  crypto::Identity key = crypto::MakeIdentity(request);
   crypto::SaveIdentity(key, File("run.cert.pem"), File("run.key.pem"));
   SyncFolder(path_);
   return key;

@@ -83,6 +83,7 @@ void AgreeIfAllApproved(const Run& run) {
   }
   study.phase = Phase::kAgreed;
   study.next_try = run.context.now;
+  AnswerAskedSlot(run);
 }
 
 }  // namespace

@@ -78,6 +78,7 @@ void Finish(const Run& run, Phase phase) {
   Study& study = run.study;
   study.phase = phase;
   study.asking.reset();
+  study.asked.reset();
   study.lease_until = 0;
   study.next_try = run.context.now + kStatusSeconds;
   run.Job(JobKind::kDiscard, study.next_attempt());

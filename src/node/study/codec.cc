@@ -81,6 +81,8 @@ template <typename Io>
 void Fields(Io& io, Progress& v);
 template <typename Io>
 void Fields(Io& io, Asking& v);
+template <typename Io>
+void Fields(Io& io, AskedSlot& v);
 
 template <typename Io>
 void Field(Io& io, Ended& v) {
@@ -92,6 +94,10 @@ void Field(Io& io, Progress& v) {
 }
 template <typename Io>
 void Field(Io& io, Asking& v) {
+  Fields(io, v);
+}
+template <typename Io>
+void Field(Io& io, AskedSlot& v) {
   Fields(io, v);
 }
 template <typename Io>
@@ -187,6 +193,13 @@ void Fields(Io& io, Asking& v) {
 }
 
 template <typename Io>
+void Fields(Io& io, AskedSlot& v) {
+  io(v.question);
+  io(v.attempt);
+  io(v.at);
+}
+
+template <typename Io>
 void Fields(Io& io, Words& v) {
   io(v.attempt);
   Map(io, v.messages);
@@ -227,6 +240,7 @@ void Fields(Io& io, Study& v) {
   io(v.next_try);
   io(v.tries);
   Maybe(io, v.asking);
+  Maybe(io, v.asked);
 }
 
 }  // namespace

@@ -47,6 +47,15 @@ int64_t BackOff(const Run& run) {
                  RandomBelow(run.context.random, static_cast<uint64_t>(widest - 5 + 1)));
 }
 
+void AnswerQuestion(const Run& run, const AskedSlot& asked) {
+  Study& study = run.study;
+  if (study.phase != Phase::kAgreed || asked.attempt != study.next_attempt() || !MayStart(run) ||
+      run.context.now < study.next_try)
+    return AnswerBusy(run, study.proposer, asked.question);
+  study.lease_until = run.context.now + kLeaseSeconds;
+  run.Ask(study.proposer, Kind::kSlot, Encode(Slot{.question = asked.question}));
+}
+
 }  // namespace
 
 bool AnswersStart(const Run& run) {
@@ -79,13 +88,22 @@ void OnAskSlot(const Run& run, const Message& message, const AskSlot& body) {
   if (message.time + kLeaseSeconds + kLastStartSeconds < run.context.now) return;
   if (body.seconds == 0) {
     study.lease_until = 0;
+    study.asked.reset();
     return;
   }
-  if (study.phase != Phase::kAgreed || body.attempt != study.next_attempt() || !MayStart(run) ||
-      run.context.now < study.next_try)
-    return AnswerBusy(run, message.from, message.number);
-  study.lease_until = run.context.now + kLeaseSeconds;
-  run.Ask(message.from, Kind::kSlot, Encode(Slot{.question = message.number}));
+  const AskedSlot asked{message.number, body.attempt, run.context.now};
+  // The proposer has an approval already that is on its way to here: a "busy" would cost a minute.
+  if (study.phase < Phase::kAgreed) {
+    study.asked = asked;
+    return;
+  }
+  AnswerQuestion(run, asked);
+}
+
+void AnswerAskedSlot(const Run& run) {
+  const std::optional<AskedSlot> asked = run.study.asked;
+  run.study.asked.reset();
+  if (asked.has_value() && run.context.now <= asked->at + kAskSeconds) AnswerQuestion(run, *asked);
 }
 
 void DropSlots(const Run& run, int64_t not_before) {

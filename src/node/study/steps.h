@@ -53,6 +53,8 @@ void OnRejection(const Run& run, const std::string& from, const Document& body);
 
 // schedule.cc: slots and starts.
 void OnAskSlot(const Run& run, const Message& message, const AskSlot& body);
+// Of a study that has just been agreed: to the question that came before, if it is still of use.
+void AnswerAskedSlot(const Run& run);
 void OnSlot(const Run& run, const std::string& from, const Slot& body);
 void OnBusy(const Run& run, const std::string& from, const Busy& body);
 void OnStart(const Run& run, const std::string& from, const Start& body, uint64_t number);

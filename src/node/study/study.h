@@ -97,6 +97,15 @@ struct Asking {
   bool operator==(const Asking&) const = default;
 };
 
+// The proposer's question for a slot that came before the last approval did.
+struct AskedSlot {
+  uint64_t question = 0;
+  uint32_t attempt = 0;
+  int64_t at = 0;
+
+  bool operator==(const AskedSlot&) const = default;
+};
+
 struct Study {
   // Of the proposal.
   StudyId id{};
@@ -137,6 +146,7 @@ struct Study {
   int64_t next_try = 0;     // of what waits for a time: a question, a silent job
   uint32_t tries = 0;       // questions that were answered no, in a row
   std::optional<Asking> asking;
+  std::optional<AskedSlot> asked;
 
   bool operator==(const Study&) const = default;
 

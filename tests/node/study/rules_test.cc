@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/node/world.h"
+#include <algorithm>
+
+#include "tests/node/scene.h"
 
 namespace partita::node::rules_test {
 namespace {
@@ -176,6 +178,54 @@ TEST(Rules, AHundredStudiesQueuedAtThreeNodesAllRun) {
   EXPECT_EQ(world.most_jobs_at_a_site, 1u);
   RecordProperty("simulated_seconds", static_cast<int>(last - World::kBegin));
   EXPECT_LT(last - World::kBegin, 86'400);
+}
+
+// West's approval reaches north, which convenes, before it reaches south: a "busy" of south would cost a minute.
+TEST(Rules, AQuestionThatComesBeforeTheLastApprovalIsAnsweredWithIt) {
+  Scene scene;
+  int lost = 0, questions = 0;
+  scene.world.loses = [&](const OutboxEntry& entry) {
+    const Message message = DecodeMessage(entry.message).message;
+    if (message.kind == Kind::kAskSlot && entry.to == "south") questions += 1;
+    const bool late =
+        message.kind == Kind::kApproval && message.from == "west" && entry.to == "south";
+    return late && lost++ < 2;
+  };
+  scene.RunTo(0, Phase::kAgreed);
+  const int64_t agreed = scene.world.now;
+  EXPECT_EQ(scene.At(1).phase, Phase::kApproved);
+  scene.RunTo(1, Phase::kFinished);
+  EXPECT_EQ(lost, 3);
+  EXPECT_EQ(questions, 1);
+  EXPECT_LT(scene.world.now - agreed, 15);
+  EXPECT_FALSE(scene.At(1).asked.has_value());
+}
+
+// Such a question is of use for as long as the convener waits, and of a node that has room only.
+TEST(Rules, AQuestionThatCameTooLongAgoOrToAStoppedNodeGetsNoSlot) {
+  for (const bool stopped : {false, true}) {
+    Scene scene;
+    scene.world.loses = [&](const OutboxEntry& entry) {
+      const Message message = DecodeMessage(entry.message).message;
+      return message.kind == Kind::kApproval && message.from == "west" && entry.to == "south";
+    };
+    scene.RunTo(0, Phase::kAgreed);
+    scene.world.RunUntilQuiet(scene.world.now + 2);
+    ASSERT_TRUE(scene.At(1).asked.has_value());
+    if (stopped) {
+      scene.world.node(1).EmergencyStop(scene.world.now);
+    } else {
+      scene.world.now += kAskSeconds + 1;
+    }
+    const auto late = std::find_if(scene.sent.begin(), scene.sent.end(), [](const OutboxEntry& e) {
+      const Message message = DecodeMessage(e.message).message;
+      return message.kind == Kind::kApproval && message.from == "west" && e.to == "south";
+    });
+    ASSERT_NE(late, scene.sent.end());
+    EXPECT_EQ(scene.world.node(1).Receive(late->message, scene.world.now), Receipt::kTaken);
+    EXPECT_EQ(scene.At(1).phase, Phase::kAgreed);
+    EXPECT_EQ(scene.At(1).lease_until, 0);
+  }
 }
 
 // The text of the outbox's waits: 1 s, doubling, to 10 min, between half and the whole.

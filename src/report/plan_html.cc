@@ -197,7 +197,7 @@ std::string Correlations(const study::Plan& plan) {
   if (plan.correlations.empty()) return {};
   HtmlTable table{
       "Correlated randomness that the computation uses up", {"Kind", "Count"}, {1}, {}, ""};
-  for (const study::PlanCorrelation& correlation : plan.correlations) {
+  for (const study::PlanCorrelation& correlation : study::ShownCorrelations(plan)) {
     table.Add({Escape(correlation.name), FormatCount(correlation.count)});
   }
   return RenderHtmlTable(table);

@@ -70,6 +70,7 @@ TEST(DictionaryDraftTest, SaysWhereItIsWrong) {
   ExpectRefused("[[variable]]\nname = \"2x\"\ntype = \"numeric\"\n", "draft.toml:2:8");
   ExpectRefused("[[variable]]\nname = \"x\"\n", "type");
   ExpectRefused("name = ", "draft.toml:1");
+  ExpectRefused("age,sex\n30,f\n", "draft.toml is no dictionary");
   ExpectRefused("[table]\nseparator = \";\"\n", "variable");
 }
 

@@ -93,6 +93,20 @@ Notes
 )");
 }
 
+TEST(PlanTest, ManyShapesOfCorrelationsAreShownByKind) {
+  Plan plan;
+  for (int i = 1; i <= 12; ++i)
+    plan.correlations.push_back({"pairwise masks, " + std::to_string(i) + " x 1", 2});
+  EXPECT_EQ(ShownCorrelations(plan).size(), size_t{12});
+  plan.correlations.push_back({"triple, matrix product, 3 x 3 and 3 x 1", 5});
+  const std::vector<PlanCorrelation> shown = ShownCorrelations(plan);
+  ASSERT_EQ(shown.size(), size_t{2});
+  EXPECT_EQ(shown[0].name, "pairwise masks (12 shapes)");
+  EXPECT_EQ(shown[0].count, 24u);
+  EXPECT_EQ(shown[1].name, "triple, matrix product (1 shape)");
+  EXPECT_EQ(shown[1].count, 5u);
+}
+
 TEST(PlanTest, RendersTheContract) {
   const std::string text = RenderPlanText(report::FullPlan(), {});
   EXPECT_THAT(text, HasSubstr(R"(

@@ -12,11 +12,13 @@
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "cli/study/approve.h"
+#include "cli/terminal/new_file.h"
 #include "crypto/random.h"
 #include "methods/all.h"
 #include "methods/prepare_study.h"
 #include "net/roster.h"
 #include "node/parties/base32.h"
+#include "report/result_json.h"
 #include "run/approval/approvals.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
@@ -247,24 +249,62 @@ void SayNews(const OutputOptions& output, const Json& before, const Json& now) {
                                     names.size(), now.at("parties").size()));
     }
   }
-  if (!before.is_null() && before.at("progress") == now.at("progress")) return;
+  if (now.at("is_over").get<bool>()) return;
+  const Json said = before.is_null() ? Json::array() : before.at("progress");
   for (const Json& entry : now.at("progress")) {
+    if (std::find(said.begin(), said.end(), entry) != said.end()) continue;
     PrintNote(output, fmt::format("{}: {}, {} %", entry.at("party").get<std::string>(),
                                   entry.at("phase").get<std::string>(),
                                   entry.at("done_per_mille").get<int>() / 10));
   }
 }
 
-// The files of a result, copied. Empty if this site receives none.
-std::string CopyResult(const Json& study, const std::string& output) {
-  const fs::path from = study.at("folder").get<std::string>();
-  if (output.empty() || !fs::exists(from / "result.json")) return "";
-  fs::create_directories(output);
-  for (const char* name : {"result.json", "report.html"}) {
-    if (fs::exists(from / name))
-      fs::copy_file(from / name, fs::path(output) / name, fs::copy_options::overwrite_existing);
+// Before anything is proposed or waited for.
+void RequireNewResults(const OutputOptions& output, const std::string& folder) {
+  if (folder.empty()) return;
+  for (const char* name : {"result.json", "report.html"})
+    RequireNewFile(fs::path(folder) / name, output.force);
+}
+
+// The files of a result, copied; the names that they have now, result.json first. None if this site receives
+// none, or is to keep them where they are.
+std::vector<std::string> CopyResult(const OutputOptions& output, const Json& study,
+                                    const std::string& folder) {
+  const fs::path from = study.at("results").get<std::string>();
+  if (folder.empty() || !fs::exists(from / "result.json")) return {};
+  std::vector<std::string> written = {(fs::path(folder) / "result.json").string()};
+  for (const fs::directory_entry& file : fs::directory_iterator(from)) {
+    const fs::path copy = fs::path(folder) / file.path().filename();
+    RequireNewFile(copy, output.force);
+    fs::copy_file(file.path(), copy, fs::copy_options::overwrite_existing);
+    if (copy.filename() != "result.json") written.push_back(copy.string());
   }
-  return (fs::path(output) / "result.json").string();
+  std::sort(written.begin() + 1, written.end());
+  return written;
+}
+
+// What the receiver of a finished study is shown, as by partita study join.
+int ShowResult(const OutputOptions& output, const Json& study, const std::string& folder) {
+  const std::string name = study.at("name");
+  Json data = Shown(study);
+  const fs::path kept = fs::path(study.at("results").get<std::string>()) / "result.json";
+  const std::vector<std::string> written = CopyResult(output, study, folder);
+  data["result"] = written.empty() ? "" : written.front();
+  if (!fs::exists(kept)) {
+    PrintResult(output, fmt::format("the study '{}' is finished; its result went to others", name),
+                data.dump());
+    return kDone;
+  }
+  const report::StoredResult stored = report::LoadResultJson(kept.string(), methods::ReadResult);
+  const study::Ending ending = stored.result->ending();
+  const bool converged = ending == study::Ending::kConverged;
+  PrintResult(output, stored.result->Text(stored.plan, stored.facts), data.dump(),
+              converged ? "done" : std::string(study::EndingName(ending)));
+  for (const std::string& file : written) PrintNote(output, fmt::format("written to {}", file));
+  if (written.empty())
+    PrintNote(output, fmt::format("to have its files: partita study follow {} --output FOLDER",
+                                  study.at("study").get<std::string>()));
+  return converged ? kDone : kNotConverged;
 }
 
 int Follow(const OutputOptions& output, const NodeStudyOptions& options, const std::string& id) {
@@ -277,25 +317,20 @@ int Follow(const OutputOptions& output, const NodeStudyOptions& options, const s
     WaitAMoment(fmt::format("the study goes on: partita study follow {}", id));
   }
   const std::string state = before.at("state"), reason = Waiting(before);
-  if (state != "finished") {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("the study '{}' is {}{}{}", before.at("name").get<std::string>(), state,
-                            reason.empty() ? "" : ": ", reason),
-                before.at("charged").get<bool>()
-                    ? "something may have been opened, so it counts as done"
-                    : "nothing was opened; it can be proposed again as a new study");
-  }
-  Json data = Shown(before);
-  data["result"] = CopyResult(before, options.output);
-  const std::string file = data.at("result");
-  PrintResult(output,
-              fmt::format("the study '{}' is finished{}{}", before.at("name").get<std::string>(),
-                          file.empty() ? "" : ": ", file),
-              data.dump());
-  return kDone;
+  if (state == "finished") return ShowResult(output, before, options.output);
+  const std::string problem = before.at("problem");
+  if (!problem.empty()) PrintNote(output, "at this site: " + problem);
+  throw Error(ErrorCode::kRefused,
+              fmt::format("the study '{}' {} {}{}{}", before.at("name").get<std::string>(),
+                          state == "failed" || state == "expired" ? "has" : "is", state,
+                          reason.empty() ? "" : ": ", reason),
+              before.at("charged").get<bool>()
+                  ? "something may have been opened, so it counts as done"
+                  : "nothing was opened; it can be proposed again as a new study");
 }
 
 int RunAt(const OutputOptions& output, const NodeStudyOptions& options) {
+  RequireNewResults(output, options.output);
   const study::StudyFile file = methods::LoadStudyFile(options.file);
   const std::string text = ReadFile(options.file, study::kMaxStudyFileBytes, "the study file");
   const std::unique_ptr<const run::Study> prepared = methods::PrepareStudy(file);
@@ -342,6 +377,7 @@ void AddList(CLI::App& parent, Invocation& invocation, const std::string& name,
 }
 
 int FollowNamed(const OutputOptions& output, const NodeStudyOptions& options) {
+  RequireNewResults(output, options.output);
   return Follow(output, options, FindStudy(options.node, options.study).at("study"));
 }
 
@@ -376,7 +412,8 @@ void AddStudyAtCommands(CLI::App& study, Invocation& invocation) {
       invocation, [&invocation, running] { return RunAt(invocation.output, *running); });
   run->add_option("STUDY", running->file, "The study file")->required();
   AddAt(run, running->node);
-  run->add_option("--output", running->output, "The folder for result.json and report.html");
+  run->add_option("--output", running->output, "The folder for the files of the result");
+  AddForce(*run, invocation);
   run->add_option("--days", running->days, "Until when it may be approved and run")
       ->check(CLI::Range(1, 60))
       ->capture_default_str();
@@ -386,7 +423,8 @@ void AddStudyAtCommands(CLI::App& study, Invocation& invocation) {
   CLI::App* follow = AddOnStudy(study, invocation, "follow", "study follow",
                                 "Follow a study that was proposed at a node, to its result",
                                 following, FollowNamed);
-  follow->add_option("--output", following->output, "The folder for result.json and report.html");
+  follow->add_option("--output", following->output, "The folder for the files of the result");
+  AddForce(*follow, invocation);
   auto withdrawing = std::make_shared<NodeStudyOptions>();
   AddReason(AddOnStudy(study, invocation, "withdraw", "study withdraw",
                        "Withdraw a study that was proposed at a node", withdrawing, Withdraw),

@@ -143,8 +143,10 @@ int WriteShort(const OutputOptions& output, NewCommand command) {
   if (!drafted.taken.empty())
     said += fmt::format("\nNot said, and taken:\n  {}\n", fmt::join(drafted.taken, "\n  "));
   for (const std::string& warning : warnings) said += WrapText("Warning: " + warning, 0);
-  said += fmt::format("\nNext: partita study plan {}, then partita study bundle {} --card ...",
-                      file, file);
+  said += fmt::format(
+      "\nNext: partita study plan {}, then partita study bundle {} --card ..., or where the "
+      "institutions have nodes partita study run {}",
+      file, file, file);
   PrintResult(
       output, said,
       nlohmann::ordered_json{{"file", file}, {"taken", drafted.taken}, {"warnings", warnings}}

@@ -20,6 +20,7 @@ namespace {
 using Answered = nlohmann::ordered_json;
 
 constexpr int64_t kDaySeconds = 86'400;
+constexpr uint64_t kMaxProblemBytes = 1 << 20;
 constexpr std::chrono::seconds kLoopPatience{60};
 
 class RequestFields {
@@ -288,7 +289,11 @@ std::string Control::Answer(const std::string& text) {
     const std::filesystem::path table = folder / "table";
     answer["table"] =
         std::filesystem::exists(table) ? ReadFile(table, 4096, "the name of a table") : "";
-    answer["folder"] = std::filesystem::absolute(folder).string();
+    // Of the job that ran it here.
+    const std::filesystem::path problem = folder / "problem.txt";
+    answer["problem"] =
+        std::filesystem::exists(problem) ? ReadFile(problem, kMaxProblemBytes, "a problem") : "";
+    answer["results"] = std::filesystem::absolute(folder / "result").string();
   } else if (what == "propose") {
     const std::string file = request.Text("file");
     const int64_t days = request.Number("days");

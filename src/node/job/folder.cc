@@ -198,6 +198,11 @@ void StudyFolder::BindTable(const std::string& name) {
   SyncFolder(path_);
 }
 
+std::string StudyFolder::Result(const std::string& name) const {
+  MakeFolder(path_ / "result");
+  return path_ / "result" / name;
+}
+
 void StudyFolder::NoteProblem(const std::string& text) const noexcept {
   try {
     WriteFileAtomically(File("problem.txt").string(), text + "\n");

@@ -10,7 +10,7 @@
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from
 //   discarded              there once the end of the study has begun to delete key and salt
-//   result.json report.html    at a receiver, with the method's files
+//   result/                result.json, report.html and the method's files, at who gets a result
 //   problem.txt            what went wrong, for the own people
 //
 // Damaged files throw kBadInput: then nothing here can be signed, and a job is as one without a
@@ -42,6 +42,8 @@ class StudyFolder {
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path File(const std::string& name) const { return path_ / name; }
+  // Makes the folder of results.
+  std::string Result(const std::string& name) const;
 
   // Everything below but reading needs the lock. It is given back with this object, or by the kernel.
   bool TryLock();

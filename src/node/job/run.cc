@@ -37,22 +37,27 @@ class ReportedProgress : public partita::Progress {
   ReportedProgress(JobWork& work, RunDoor& door, const std::atomic<bool>& stop)
       : work_(work), door_(door), stop_(stop) {}
 
+  // Of the plan: from now on shares are of the whole run, by its rounds.
+  void Expect(std::vector<study::PlanPhase> phases) { phases_ = std::move(phases); }
+
   void Phase(std::string_view name) override {
     phase_ = name.substr(0, kMaxShownPhase);
+    for (size_t i = next_; i < phases_.size(); ++i) {
+      if (phases_[i].name != name) continue;
+      while (next_ < i) rounds_before_ += phases_[next_++].rounds;
+      break;
+    }
     if (!IsPublicLine(phase_, kMaxShownPhase)) phase_ = "running";
     Step(0, 1);
   }
   void Step(uint64_t done, uint64_t total) override {
     if (told_ && SteadyClock::now() < *told_ + kProgressPause) return;
     told_ = SteadyClock::now();
-    node::Progress progress;
-    progress.attempt = work_.attempt();
-    progress.phase = phase_;
-    if (total > 0) {
-      const double share = static_cast<double>(std::min(done, total)) / static_cast<double>(total);
-      progress.done_per_mille = static_cast<uint16_t>(share * 1000);
-    }
-    Tell(JobProgress{progress});
+    const double share =
+        total == 0 ? 0 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
+    Tell(JobProgress{{.attempt = work_.attempt(),
+                      .phase = phase_,
+                      .done_per_mille = static_cast<uint16_t>(1000 * ShareOfRun(share))}});
   }
   void CheckCancelled() override {
     if (stop_ || work_.stopped)
@@ -65,10 +70,21 @@ class ReportedProgress : public partita::Progress {
   }
 
  private:
+  double ShareOfRun(double share_of_phase) const {
+    const uint64_t all = study::Totals(phases_).rounds;
+    if (all == 0) return share_of_phase;
+    const bool in_plan = next_ < phases_.size() && phases_[next_].name == phase_;
+    const double now = in_plan ? share_of_phase * static_cast<double>(phases_[next_].rounds) : 0;
+    return (static_cast<double>(rounds_before_) + now) / static_cast<double>(all);
+  }
+
   JobWork& work_;
   RunDoor& door_;
   const std::atomic<bool>& stop_;
   std::string phase_ = "begin";
+  std::vector<study::PlanPhase> phases_;
+  size_t next_ = 0;  // of phases_: the one that goes on, or is to come
+  uint64_t rounds_before_ = 0;
   std::optional<SteadyClock::time_point> told_;
 };
 
@@ -147,11 +163,10 @@ Digest KeepResult(const StudyFolder& folder, const run::PartyOutcome& outcome) {
   if (outcome.result == nullptr) return {};
   const report::RunFacts facts = run::FactsOf(outcome);
   const std::string json = outcome.result->Json(outcome.plan, facts);
-  WriteFileAtomically(folder.File("report.html").string(),
-                      outcome.result->Html(outcome.plan, facts));
+  WriteFileAtomically(folder.Result("report.html"), outcome.result->Html(outcome.plan, facts));
   for (const study::DocumentFile& file : outcome.result->Files())
-    WriteFileAtomically(folder.File(file.name).string(), file.contents);
-  WriteFileAtomically(folder.File("result.json").string(), json);
+    WriteFileAtomically(folder.Result(file.name), file.contents);
+  WriteFileAtomically(folder.Result("result.json"), json);
   return crypto::Sha256Of(AsBytes(json));
 }
 
@@ -192,10 +207,10 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
   }
   std::optional<RoomOnDisk> room;
   if (input.party == study.receiver) {
-    room.emplace(work.folder.File("result.json").string(), kReportBytes + study.FileBytes());
+    room.emplace(work.folder.Result("result.json"), kReportBytes + study.FileBytes());
     input.write = [&](const study::DocumentFile& file) {
       try {
-        WriteFileAtomically(work.folder.File(file.name).string(), file.contents);
+        WriteFileAtomically(work.folder.Result(file.name), file.contents);
       } catch (const Error& error) {
         work.folder.NoteProblem(error.message());
       }
@@ -222,6 +237,7 @@ Ended Attempted(JobWork& work, RunDoor& door, const std::atomic<bool>& stop) {
     progress.CheckCancelled();
     const Allowed allowed = RequireAllowed(work);
     ended.outcome = Outcome::kFailed;
+    progress.Expect(allowed.prepared.plan.phases);
     progress.Tell(JobUp{work.attempt()});
     const run::PartyOutcome outcome = RunAllowed(work, allowed, progress);
     ended.result = KeepResult(work.folder, outcome);

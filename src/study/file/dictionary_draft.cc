@@ -43,6 +43,11 @@ bool LacksBounds(const DraftVariable& variable) {
 }
 
 DictionaryDraft ParseDictionaryDraft(const std::string& text, const std::string& file_name) {
+  // A table, or what a command printed for people.
+  if (text.find_first_of("[=") == std::string::npos) {
+    throw Error(ErrorCode::kBadInput, file_name + " is no dictionary",
+                "partita data describe TABLE --draft --output FILE writes one");
+  }
   const toml::table tree = ParseToml(text, file_name);
   const TableReader root(file_name, tree, "the dictionary", kStudyKeys);
   DictionaryDraft draft;

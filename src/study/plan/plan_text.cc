@@ -167,7 +167,7 @@ std::string Messages(const Plan& plan) {
 std::string Correlations(const Plan& plan) {
   if (plan.correlations.empty()) return {};
   TextTable table{{"kind", "count"}, {1}, {}};
-  for (const PlanCorrelation& correlation : plan.correlations) {
+  for (const PlanCorrelation& correlation : ShownCorrelations(plan)) {
     table.rows.push_back({correlation.name, FormatCount(correlation.count)});
   }
   return Section("Correlated randomness") + RenderTable(table, 2);

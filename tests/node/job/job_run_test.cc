@@ -89,11 +89,11 @@ TEST(JobRunTest, FromStudyFileToResult) {
   EXPECT_EQ(CloseAttempt(ends, false), Closed::kFinished);
 
   const std::filesystem::path folder = World::FolderOf(world.at("north"));
-  const std::string json = ReadFile(folder / "result.json", 64 << 20, "the result");
+  const std::string json = ReadFile(folder / "result" / "result.json", 64 << 20, "the result");
   EXPECT_EQ(crypto::Sha256Of(AsBytes(json)), EndOf(said.at("north")).result);
   EXPECT_EQ(Analyses(json), PlainResult());
-  EXPECT_TRUE(std::filesystem::exists(folder / "report.html"));
-  EXPECT_FALSE(std::filesystem::exists(World::FolderOf(world.at("south")) / "result.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "result" / "report.html"));
+  EXPECT_FALSE(std::filesystem::exists(World::FolderOf(world.at("south")) / "result"));
 
   // Nothing is run twice: the same word again, byte for byte.
   for (const JobKind kind : {JobKind::kRun, JobKind::kAttach, JobKind::kStatus, JobKind::kStop})

@@ -2,9 +2,12 @@
 // who has neither passphrase nor the right user.
 #include "node/sign/signer.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <map>
 #include <memory>
@@ -45,8 +48,8 @@ class SignerTest : public testing::Test {
     SignerConfig config;
     config.site = "south";
     config.ended = south.settings.ended;
-    south.steward = SignerFolder::Make(home, config, *south.node.certificate,
-                                       *south.jobs.certificate, kPhrase);
+    south.steward =
+        SignerFolder::Make(home, config, *south.node.certificate, *south.jobs.certificate, kPhrase);
     WriteFileAtomically(south.settings.stewards.string(),
                         crypto::FormatCertificate(*south.steward.certificate));
     list = Bytes();
@@ -66,21 +69,26 @@ class SignerTest : public testing::Test {
     const Study& study = south.study;
     TestJson offers = TestJson::object();
     for (const auto& [party, offer] : study.offers) offers[party] = ToHex(offer);
-    return {{"study", ToHex(study.id)},     {"proposer", study.proposer},
-            {"nonce", ToHex(study.nonce)},  {"expires", study.expires},
-            {"file", study.file},           {"roster", study.roster},
-            {"own_offer", ToHex(study.own_offer)}, {"offers", offers},
-            {"statement", ToHex(statement)}, {"draft", draft}};
+    return {{"study", ToHex(study.id)},
+            {"proposer", study.proposer},
+            {"nonce", ToHex(study.nonce)},
+            {"expires", study.expires},
+            {"file", study.file},
+            {"roster", study.roster},
+            {"own_offer", ToHex(study.own_offer)},
+            {"offers", offers},
+            {"statement", ToHex(statement)},
+            {"draft", draft}};
   }
   TestJson Request(const std::string& what) const {
     return {{"do", what}, {"documents", Documents()}, {"list", ToHex(list)}};
   }
   TestJson Ask(const TestJson& request) { return TestJson::parse(signer->Answer(request.dump())); }
   TestJson Show() { return Ask(Request("study")); }
-  TestJson ApproveRequest(const std::string& phrase = kPhrase) {
+  TestJson ApproveRequest() {
     TestJson request = Request("approve");
     request["code"] = Show().at("code");
-    request["passphrase"] = phrase;
+    request["passphrase"] = kPhrase;
     return request;
   }
   std::string Refusal(const TestJson& request) {
@@ -192,7 +200,8 @@ TEST_F(SignerTest, ARosterWithAForeignRunKeyIsRefused) {
       crypto::EncodeCertificate(*crypto::MakeIdentity({.name = "west"}).certificate);
   world.PutOffer("west", offer);
   world.Settle();
-  ExpectRefused(Refusal(Request("study")), "not signed by the key that the own list of parties has");
+  ExpectRefused(Refusal(Request("study")),
+                "not signed by the key that the own list of parties has");
 }
 
 TEST_F(SignerTest, ARosterWithAForeignStewardIsRefused) {
@@ -245,7 +254,8 @@ TEST_F(SignerTest, ACommitStatementOfAnotherTableIsRefused) {
   ExpectRefused(said(renamed), "not signed by the key of this site's jobs");
   // Signed again, by a key of the daemon's.
   const crypto::Identity daemon = crypto::MakeIdentity({.name = "south"});
-  ExpectRefused(said(SignCommit(real.statement, daemon)), "not signed by the key of this site's jobs");
+  ExpectRefused(said(SignCommit(real.statement, daemon)),
+                "not signed by the key of this site's jobs");
   ExpectRefused(said(SignCommit(real.statement, south.node)), "not signed by the key of this site");
   // The job's own words, about another study, another draft, or another table than the draft's.
   CommitStatement other = real.statement;
@@ -305,7 +315,10 @@ TEST_F(SignerTest, OnlyTheStudyThatWasSeenIsSigned) {
 // ---- the passphrase
 
 TEST_F(SignerTest, WrongPassphrasesWaitLongerAndLonger) {
-  const TestJson wrong = ApproveRequest("some other words"), right = ApproveRequest();
+  const auto go_on = [](const std::string& phrase) {
+    return TestJson{{"do", "go-on"}, {"text", std::string(64, '0')}, {"passphrase", phrase}};
+  };
+  const TestJson wrong = go_on("some other words"), right = go_on(kPhrase);
   const auto wait = [&] { return Ask({{"do", "status"}}).at("wait_seconds").get<int64_t>(); };
   EXPECT_EQ(wait(), 0);
   for (const int64_t expected : {0, 0, 1, 2, 4, 8, 16, 30, 30, 30}) {
@@ -359,7 +372,8 @@ TEST_F(SignerTest, OnlyTheWebProcessAndTheOwnUserMayAsk) {
   // With such users the kernel lets anybody connect, so what SO_PEERCRED says decides.
   const auto mode = [&](const std::vector<uid_t>& users) {
     const std::filesystem::path path = home / "s";
-    const ControlSocket socket(path, [](const std::string&) { return "{}"; }, [](uid_t) {}, users);
+    const ControlSocket socket(
+        path, [](const std::string&) { return "{}"; }, [](uid_t) {}, users);
     struct stat status {};
     ::stat(path.c_str(), &status);
     return status.st_mode & 0777;
@@ -371,7 +385,8 @@ TEST_F(SignerTest, OnlyTheWebProcessAndTheOwnUserMayAsk) {
 // ---- withdrawals
 
 TEST_F(SignerTest, WhatIsTakenBackIsNeitherSignedNorRun) {
-  TestJson request = {{"do", "withdraw"}, {"documents", Documents()}, {"passphrase", "wrong words"}};
+  TestJson request = {
+      {"do", "withdraw"}, {"documents", Documents()}, {"passphrase", "wrong words"}};
   EXPECT_THAT(Refusal(request), HasSubstr("the passphrase is wrong"));
   EXPECT_TRUE(Show().at("can_approve").get<bool>());
   request["passphrase"] = kPhrase;
@@ -397,17 +412,16 @@ TEST_F(SignerTest, WhatIsTakenBackIsNeitherSignedNorRun) {
 TEST_F(SignerTest, AnOlderListIsNotTakenAndTheNewestIsKept) {
   const Bytes first = list;
   EXPECT_EQ(Ask({{"do", "parties"}, {"list", ToHex(list)}}).at("parties").size(), 3u);
-  const TestJson revoked = Ask({{"do", "revoke"},
-                                {"name", "west"},
-                                {"list", ToHex(list)},
-                                {"passphrase", kPhrase}});
+  const TestJson revoked =
+      Ask({{"do", "revoke"}, {"name", "west"}, {"list", ToHex(list)}, {"passphrase", kPhrase}});
   // A daemon that shows the list of before, or none.
   for (const Bytes& shown : {first, Bytes()}) {
     const TestJson said = Ask({{"do", "parties"}, {"list", ToHex(shown)}});
     EXPECT_EQ(said.at("document"), revoked.at("document"));
     EXPECT_NE(said.at("parties").at(2).at("revoked_at"), "");
   }
-  ExpectRefused(Refusal(Request("study")), "not signed by the key that the own list of parties has");
+  ExpectRefused(Refusal(Request("study")),
+                "not signed by the key that the own list of parties has");
   std::filesystem::remove(home / "parties");
   EXPECT_THAT(Refusal({{"do", "parties"}, {"list", ToHex(first)}}), HasSubstr("untrusted: "));
   EXPECT_THAT(Refusal({{"do", "parties"}, {"list", ""}}),
@@ -430,8 +444,8 @@ PairedParty East(const crypto::Identity& node, const crypto::Identity& steward, 
 TEST_F(SignerTest, OneUnlockedHourIsForOnePairing) {
   Digest hash{};
   hash.fill(3);
-  const PairedParty east = East(crypto::MakeIdentity({.name = "east"}),
-                                crypto::MakeIdentity({.name = "east"}), now);
+  const PairedParty east =
+      East(crypto::MakeIdentity({.name = "east"}), crypto::MakeIdentity({.name = "east"}), now);
   const auto pair = [&] {
     return Ask({{"do", "pairing"},
                 {"name", "east"},
@@ -469,7 +483,7 @@ TEST_F(SignerTest, OneUnlockedHourIsForOnePairing) {
   EXPECT_NO_THROW(RequireSignedList(made, "south", {PrintOf(south.steward)}, {}));
   ASSERT_NE(FindListed(made.list, "east"), nullptr);
   EXPECT_THAT(Refusal(add("east", hash)), HasSubstr(missing)) << "once";
-  TestJson bad = {{"do", "pairing"}, {"name", "east"},     {"role", 257},
+  TestJson bad = {{"do", "pairing"},     {"name", "east"},   {"role", 257},
                   {"hash", ToHex(hash)}, {"address", "a:1"}, {"passphrase", kPhrase}};
   EXPECT_THAT(Refusal(bad), HasSubstr("usage: a pairing has no such role"));
 }
@@ -481,17 +495,16 @@ TEST_F(SignerTest, IntroducedPartiesAreAcceptedByName) {
   lake.steward_key.fill(9);
   lake.address = "lake.example.org:7400";
   lake.compared_at = now - 60;
-  TestJson request = {{"do", "accept"},
-                      {"name", "lake"},
-                      {"introductions",
-                       {{{"introducer", "north"},
-                         {"introduction", ToHex(EncodeIntroduction(lake))}}}},
-                      {"list", ToHex(list)},
-                      {"passphrase", kPhrase}};
+  TestJson request = {
+      {"do", "accept"},
+      {"name", "lake"},
+      {"introductions",
+       {{{"introducer", "north"}, {"introduction", ToHex(EncodeIntroduction(lake))}}}},
+      {"list", ToHex(list)},
+      {"passphrase", kPhrase}};
   const TestJson said = Ask(request);
   EXPECT_EQ(said.at("introducers"), TestJson({"north"}));
-  const SignedPartyList made =
-      DecodeSignedList(FromHex(said.at("document").get<std::string>()));
+  const SignedPartyList made = DecodeSignedList(FromHex(said.at("document").get<std::string>()));
   ASSERT_NE(FindListed(made.list, "lake"), nullptr);
   EXPECT_EQ(FindListed(made.list, "lake")->introducers, std::vector<std::string>{"north"});
   request["name"] = "pond";
@@ -501,8 +514,7 @@ TEST_F(SignerTest, IntroducedPartiesAreAcceptedByName) {
 TEST_F(SignerTest, AStoppedNodeGoesOnByTheStewardsWord) {
   Digest text{};
   text.fill(5);
-  const TestJson word =
-      Ask({{"do", "go-on"}, {"text", ToHex(text)}, {"passphrase", kPhrase}});
+  const TestJson word = Ask({{"do", "go-on"}, {"text", ToHex(text)}, {"passphrase", kPhrase}});
   EXPECT_TRUE(crypto::VerifySignature(*south.steward.certificate, kGoOnDomain, text,
                                       FromHex(word.at("signature").get<std::string>())));
   EXPECT_THAT(Refusal({{"do", "go-on"}, {"text", "ab"}, {"passphrase", kPhrase}}),
@@ -542,6 +554,21 @@ TEST_F(SignerTest, WhatTheChildSaysComesBackAsItWas) {
               HasSubstr("internal: the process that reads studies"));
   EXPECT_THAT(ErrorOf([&] { ReadInChild({"/nowhere/reader"})(order); }),
               HasSubstr("internal: the process that reads studies"));
+}
+
+TEST(StudyReaderTest, TheChildOpensNothing) {
+  const auto opens = [] {
+    const int file = ::open("/etc/passwd", O_RDONLY);
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    return file >= 0 || socket >= 0;
+  };
+  EXPECT_TRUE(opens());
+  EXPECT_EXIT(
+      {
+        LockReaderIn();
+        ::_exit(opens() ? 1 : 7);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 // ---- bytes
@@ -600,7 +627,9 @@ TEST(EndedListTest, ForgetsWhatHasExpiredAndNothingElse) {
   EXPECT_TRUE(IsEnded(list, two));
   EXPECT_EQ(list.studies.size(), 1u);
   list.studies.assign(kMaxEndedStudies, {one, kThen + 90'000});
-  EXPECT_THAT(ErrorOf([&] { WithEnded(list, {two, kThen + 90'000}, kThen); }),
+  EXPECT_THAT(ErrorOf([&] {
+                WithEnded(list, {two, kThen + 90'000}, kThen);
+              }),
               HasSubstr("refused: the list of ended approvals is full"));
 }
 

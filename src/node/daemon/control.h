@@ -13,7 +13,7 @@
 //   go-on-text                           text that the steward signs
 //   go-on        certificate, signature
 //   studies
-//   study        study                   all of one, with its file, roster and draft
+//   study        study                   all of one, and `documents`: what the signer takes (sign/signer.h)
 //   propose      file, days              study
 //   decide       study, decision, document         an approval or rejection signed by the steward
 //   withdraw     study, reason

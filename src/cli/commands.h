@@ -63,6 +63,8 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation);
 void AddPairingCommands(CLI::App& node, Invocation& invocation);
 // studies, approve, reject, withdraw: below `node`.
 void AddNodeStudyCommands(CLI::App& node, Invocation& invocation);
+// web, setup-code: below `node`.
+void AddNodeWebCommands(CLI::App& node, Invocation& invocation);
 // run, list, follow, withdraw: below `study`, at a node.
 void AddStudyAtCommands(CLI::App& study, Invocation& invocation);
 // Commands of `study`.

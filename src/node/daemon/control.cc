@@ -13,6 +13,8 @@
 #include "base/hex.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/daemon/request_fields.h"
+#include "node/job/statement.h"
 #include "study/approval/approval.h"
 
 namespace partita::node {
@@ -22,50 +24,6 @@ using Answered = nlohmann::ordered_json;
 
 constexpr int64_t kDaySeconds = 86'400;
 constexpr std::chrono::seconds kLoopPatience{60};
-
-class RequestFields {
- public:
-  explicit RequestFields(const std::string& text)
-      : object_(nlohmann::json::parse(text, nullptr, false)) {
-    if (!object_.is_object()) Fail("a request is a JSON object");
-    what_ = Text("do");
-  }
-
-  const std::string& what() const { return what_; }
-  std::string Text(const char* field) {
-    taken_ += 1;
-    if (!object_.contains(field) || !object_[field].is_string())
-      Fail(fmt::format("the text '{}' is missing", field));
-    return object_[field].get<std::string>();
-  }
-  int64_t Number(const char* field) {
-    taken_ += 1;
-    if (!object_.contains(field) || !object_[field].is_number_integer())
-      Fail(fmt::format("the number '{}' is missing", field));
-    return object_[field].get<int64_t>();
-  }
-  Bytes Raw(const char* field) { return FromHex(Text(field)); }
-  template <class Array>
-  Array Fixed(const char* field) {
-    Array array{};
-    if (!FromHex(Text(field), array)) Fail(fmt::format("'{}' has another length", field));
-    return array;
-  }
-  // Nothing may be there that was not asked for.
-  void End() const {
-    if (object_.size() != taken_) Fail("there are fields that are not known");
-  }
-
- private:
-  [[noreturn]] static void Fail(const std::string& what) {
-    throw Error(ErrorCode::kUsage, "the node does not understand the request: " + what,
-                "Use the same version of Partita for the command and for the node.");
-  }
-
-  nlohmann::json object_;
-  std::string what_;
-  size_t taken_ = 0;
-};
 
 Answered PartyJson(const PairedParty& party) {
   return {{"name", party.name},
@@ -121,6 +79,29 @@ Answered StudyJson(const Study& study) {
           {"expires", FormatUtc(study.expires)}};
 }
 
+// Empty if there is none.
+std::string FileOfStudy(const std::filesystem::path& file, size_t max_bytes) {
+  return std::filesystem::exists(file) ? ReadFile(file, max_bytes, "a file of the study") : "";
+}
+
+// What the steward's signer needs (node/sign), byte for byte.
+Answered DocumentsJson(const Study& study, const std::filesystem::path& folder) {
+  Answered offers = Answered::object();
+  for (const auto& [party, offer] : study.offers) offers[party] = ToHex(offer);
+  return {{"study", ToHex(study.id)},
+          {"proposer", study.proposer},
+          {"nonce", ToHex(study.nonce)},
+          {"expires", study.expires},
+          {"file", study.file},
+          {"roster", study.roster},
+          {"own_offer", ToHex(study.own_offer)},
+          {"offers", offers},
+          // Of the job that froze the table.
+          {"statement", ToHex(AsBytes(FileOfStudy(folder / "statement", kMaxStatementBytes)))},
+          {"draft", FileOfStudy(folder / "draft.json", study::kApprovalBytes)}};
+}
+
+constexpr size_t kMaxTableNameBytes = 4096;
 constexpr size_t kMostListed = 100;
 constexpr size_t kResultPiece = size_t{2} << 20;
 
@@ -184,7 +165,7 @@ void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
 }
 
 std::string Control::Answer(const std::string& text) {
-  RequestFields request(text);
+  RequestFields request(text, "node");
   const std::string& what = request.what();
   const int64_t now = NowUtc();
   Answered answer = Answered::object();
@@ -354,14 +335,8 @@ std::string Control::Answer(const std::string& text) {
     answer["roster_parties"] = parties;
     const std::filesystem::path folder = parts_.run / ToHex(id);
     AddFilesOf(folder, answer);
-    // Of the job that froze the table.
-    const std::filesystem::path draft = folder / "draft.json";
-    answer["draft"] = std::filesystem::exists(draft)
-                          ? ReadFile(draft, study::kApprovalBytes, "the draft of an approval")
-                          : "";
-    const std::filesystem::path table = folder / "table";
-    answer["table"] =
-        std::filesystem::exists(table) ? ReadFile(table, 4096, "the name of a table") : "";
+    answer["table"] = FileOfStudy(folder / "table", kMaxTableNameBytes);
+    answer["documents"] = DocumentsJson(*study, folder);
     answer["folder"] = std::filesystem::absolute(folder).string();
   } else if (what == "propose") {
     const std::string file = request.Text("file");

@@ -290,9 +290,13 @@ std::string Control::Answer(const std::string& text) {
     Answered studies = Answered::array();
     std::string next;
     OnLoop([&](Node& node, int64_t) {
-      if (which != "over" && before == 0) {
+      if (before == 0) {
+        // One that is over is kept with the open ones until its run key is deleted.
         std::vector<const Study*> open;
-        for (const auto& entry : node.open()) open.push_back(&entry.second);
+        for (const auto& entry : node.open()) {
+          if (which == "all" || IsEnd(entry.second.phase) == (which == "over"))
+            open.push_back(&entry.second);
+        }
         std::sort(open.begin(), open.end(), [](const Study* a, const Study* b) {
           return std::pair(b->began, b->id) < std::pair(a->began, a->id);
         });

@@ -60,19 +60,16 @@ net::HttpResponse Problem(unsigned status, const std::string& code, const std::s
 }
 
 std::string WithoutPaths(const std::string& text) {
-  const auto begins_word = [](char before) {
-    return before == ' ' || before == '\'' || before == '"' || before == '(' || before == ':' ||
-           before == '=';
-  };
+  constexpr std::string_view kBefore = " \n\t'\"([<:=", kAfter = " \n\t'\")]>,;";
   std::string clean;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_path = text[i] == '/' && (i == 0 || begins_word(text[i - 1])) &&
+    const bool is_path = text[i] == '/' && (i == 0 || kBefore.find(text[i - 1]) != std::string_view::npos) &&
                          i + 1 < text.size() && text[i + 1] != ' ';
     if (!is_path) {
       clean += text[i];
       continue;
     }
-    const size_t end = std::min(text.find_first_of(" '\"),;", i), text.size());
+    const size_t end = std::min(text.find_first_of(kAfter, i), text.size());
     clean += "(a file of this site)";
     i = end - 1;
   }

@@ -9,6 +9,7 @@
 #include "crypto/random.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/daemon.h"
+#include "node/store/sqlite_store.h"
 #include "tests/node/web/web_host.h"
 
 namespace partita::node::web::daemon_test {
@@ -23,10 +24,11 @@ class WebAtDaemonTest : public ::testing::Test {
   WebAtDaemonTest() {
     fs::remove_all(home_);
     fs::create_directories(home_);
-    InitNodeFolder(folder_, "north", "127.0.0.1:0");
+    // A port that is free now.
+    const std::string address = net::Listen("127.0.0.1", "0").address;
+    InitNodeFolder(folder_, "north", address);
     RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
-    daemon_ = std::make_unique<Daemon>(
-        DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
+    Serve();
     const fs::path socket = folder_.control();
     for (const char* what : {"status", "list", "study", "parties", "invite", "join", "propose",
                              "withdraw", "stop", "result", "studies", "pairing", "digits"}) {
@@ -42,6 +44,11 @@ class WebAtDaemonTest : public ::testing::Test {
   ~WebAtDaemonTest() override {
     daemon_.reset();
     fs::remove_all(home_);
+  }
+
+  void Serve() {
+    daemon_ = std::make_unique<Daemon>(
+        DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
   }
 
   TestJson Checked(const std::string& method, const std::string& path, const WebAnswer& answer,
@@ -87,13 +94,25 @@ TEST_F(WebAtDaemonTest, AStudyFromItsProposalToItsEnd) {
 
 // Pages of those that ended last, without a gap and without one twice.
 TEST_F(WebAtDaemonTest, EndedStudiesComeByPages) {
+  const std::string open =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  daemon_.reset();
   std::vector<std::string> ended;
-  for (int i = 0; i < 5; ++i) {
-    const std::string id =
-        analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
-    ASSERT_EQ(analyst_.Post(kApi + "/studies/" + id + "/withdraw", {{"reason", "x"}}).status, 200U);
-    ended.insert(ended.begin(), id);
+  {
+    crypto::SystemRandom random;
+    SqliteStore store(folder_.state() / "node.sqlite", random);
+    Study study = store.Open().open.at(0);
+    study.phase = Phase::kFinished;
+    study.discarded = true;
+    for (uint8_t i = 1; i <= 5; ++i) {
+      study.id.fill(i);
+      Change change;
+      change.study = study;
+      store.Commit(change);
+      ended.insert(ended.begin(), ToHex(study.id));
+    }
   }
+  Serve();
   std::vector<std::string> seen;
   std::string after;
   int pages = 0;
@@ -104,6 +123,9 @@ TEST_F(WebAtDaemonTest, EndedStudiesComeByPages) {
     ++pages;
   } while (!after.empty() && pages < 10);
   EXPECT_EQ(seen, ended);
+  const TestJson all = analyst_.Get(kApi + "/studies?limit=2").json();
+  EXPECT_EQ(all.at("studies").size(), 3U);
+  EXPECT_EQ(all.at("studies").at(0).at("study"), open);
   EXPECT_EQ(pages, 3);
   EXPECT_EQ(analyst_.Get(kApi + "/studies?after=99999999999999999999").status, 404U);
 }

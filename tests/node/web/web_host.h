@@ -193,6 +193,9 @@ class WebHost {
     return text;
   }
 
+  // What node and signer answer unless a test says otherwise.
+  void AnswerAsANode();
+
   AskDouble node, signer;
   std::atomic<int64_t> now{kWebNow};
 
@@ -201,8 +204,6 @@ class WebHost {
       {"/licences.txt", "text/plain", "\"tag2\"", "licences"}};
 
  private:
-  void AnswerAsANode();
-
   std::filesystem::path folder_;
   crypto::SystemRandom random_;
   mutable std::mutex mutex_;

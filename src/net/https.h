@@ -66,10 +66,12 @@ struct HttpResponse {
 // A header's name as it is kept.
 std::string SmallLetters(std::string_view name);
 // What stands there; none if the header is not there, or more than once. name: in small letters.
-std::optional<std::string> HeaderValue(const std::vector<HttpHeader>& headers, std::string_view name);
+std::optional<std::string> HeaderValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name);
 // The value of a cookie (RFC 6265, section 4.2.1), without the quotation marks that it may have; none if
 // it is not there, or more than once.
-std::optional<std::string> CookieValue(const std::vector<HttpHeader>& headers, std::string_view name);
+std::optional<std::string> CookieValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name);
 
 HttpResponse TextResponse(unsigned status, std::string_view text);
 std::string BodyText(const HttpResponse& response);

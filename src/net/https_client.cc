@@ -218,7 +218,8 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
       response.status = parser.get().result_int();
       response.content_type = std::string(parser.get()[http::field::content_type]);
       for (const auto& field : parser.get())
-        response.headers.push_back({SmallLetters(std::string(field.name_string())), std::string(field.value())});
+        response.headers.push_back(
+            {SmallLetters(std::string(field.name_string())), std::string(field.value())});
       response.body = std::move(parser.get().body());
       response.connection = NameConnection(*impl_->stream->native_handle());
       response.certificate = {SSL_get1_peer_certificate(impl_->stream->native_handle()), X509_free};

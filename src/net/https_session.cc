@@ -179,7 +179,8 @@ HttpRequest HttpsSession::HeaderOf(const Parser::value_type& message) const {
   request.remote = remote_;
   request.connection = connection_;
   for (const auto& field : message) {
-    request.headers.push_back({SmallLetters(std::string(field.name_string())), std::string(field.value())});
+    request.headers.push_back(
+        {SmallLetters(std::string(field.name_string())), std::string(field.value())});
   }
   return request;
 }

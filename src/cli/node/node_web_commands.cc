@@ -93,8 +93,7 @@ void AddWeb(CLI::App& node, Invocation& invocation) {
       "JSON lines on standard error",
       invocation, [options] { return ServePages(*options); });
   AddState(command, options);
-  command->add_option("--listen", options->listen, "HOST:PORT for browsers")
-      ->capture_default_str();
+  command->add_option("--listen", options->listen, "HOST:PORT for browsers")->capture_default_str();
   command->add_option("--sign", options->sign,
                       "The socket of the site's signer (partita node sign); without it stewards "
                       "decide at the terminal");

@@ -40,9 +40,9 @@ net::HttpResponse Welcome(Site& site, const Call& call, const std::string& name,
 }
 
 net::HttpResponse HasToWait(int64_t seconds) {
-  net::HttpResponse response = Problem(
-      429, "too-many", fmt::format("too many wrong passwords: wait {} s", seconds),
-      "Whoever forgot a password asks a steward or operator of the site for a new one.");
+  net::HttpResponse response =
+      Problem(429, "too-many", fmt::format("too many wrong passwords: wait {} s", seconds),
+              "Whoever forgot a password asks a steward or operator of the site for a new one.");
   response.retry_after = static_cast<unsigned>(seconds);
   return response;
 }
@@ -59,9 +59,8 @@ Role RoleField(Fields& fields) {
 }  // namespace
 
 net::HttpResponse LookAtSetUp(Site& site, const Call& call) {
-  return JsonAnswer({{"needed", site.accounts.IsEmpty()},
-                     {"here", call.is_here},
-                     {"node", site.Name()}});
+  return JsonAnswer(
+      {{"needed", site.accounts.IsEmpty()}, {"here", call.is_here}, {"node", site.Name()}});
 }
 
 net::HttpResponse SetUp(Site& site, const Call& call) {
@@ -87,12 +86,12 @@ net::HttpResponse SetUp(Site& site, const Call& call) {
 
 net::HttpResponse LogIn(Site& site, const Call& call) {
   Fields fields(call.request.body);
-  const std::string name = fields.Text("name", 64), password = fields.Text("password", kMaxPassword);
+  const std::string name = fields.Text("name", 64),
+                    password = fields.Text("password", kMaxPassword);
   fields.End();
   // A browser that logged in before waits for its own mistakes alone.
   const std::string browser = BrowserTokenOf(call.request).value_or("");
-  const bool is_known =
-      !browser.empty() && site.accounts.KnowsBrowser(name, browser, call.now);
+  const bool is_known = !browser.empty() && site.accounts.KnowsBrowser(name, browser, call.now);
   const std::string by_address = is_known ? "browser " + browser : call.remote;
   const std::string by_account = is_known ? "browser " + browser : "account " + name;
   const int64_t wait = site.delay.Begin(by_address, by_account, call.now);

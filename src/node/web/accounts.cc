@@ -212,8 +212,7 @@ bool AccountStore::KnowsBrowser(const std::string& name, const std::string& toke
                                 int64_t now) const {
   const crypto::Digest digest = BrowserDigest(token);
   const std::lock_guard lock(mutex_);
-  Statement find(database_,
-                 "SELECT 1 FROM browser WHERE token = ? AND account = ? AND until > ?");
+  Statement find(database_, "SELECT 1 FROM browser WHERE token = ? AND account = ? AND until > ?");
   return find.Bind(1, ByteView(digest)).Bind(2, name).Bind(3, now).Step();
 }
 

@@ -63,7 +63,8 @@ std::string WithoutPaths(const std::string& text) {
   constexpr std::string_view kBefore = " \n\t'\"([<:=", kAfter = " \n\t'\")]>,;";
   std::string clean;
   for (size_t i = 0; i < text.size(); ++i) {
-    const bool is_path = text[i] == '/' && (i == 0 || kBefore.find(text[i - 1]) != std::string_view::npos) &&
+    const bool is_path = text[i] == '/' &&
+                         (i == 0 || kBefore.find(text[i - 1]) != std::string_view::npos) &&
                          i + 1 < text.size() && text[i + 1] != ' ';
     if (!is_path) {
       clean += text[i];

@@ -12,8 +12,8 @@ constexpr std::string_view kSessionCookie = "__Host-partita";
 constexpr std::string_view kBrowserCookie = "__Host-partita-browser";
 
 net::HttpHeader Cookie(std::string_view name, const std::string& value, const std::string& age) {
-  return {"Set-Cookie", std::string(name) + "=" + value +
-                            "; Path=/; Secure; HttpOnly; SameSite=Strict" + age};
+  return {"Set-Cookie",
+          std::string(name) + "=" + value + "; Path=/; Secure; HttpOnly; SameSite=Strict" + age};
 }
 
 std::optional<std::string> TokenIn(const net::HttpRequest& request, std::string_view name) {

@@ -52,7 +52,8 @@ std::optional<int64_t> Fields::IntegerIf(const char* name, int64_t low, int64_t 
   if (found == object_->end()) return std::nullopt;
   taken_ += 1;
   // Above the largest signed number there is another kind.
-  if (!found->is_number_integer() || (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX))
+  if (!found->is_number_integer() ||
+      (found->is_number_unsigned() && found->get<uint64_t>() > INT64_MAX))
     FailFields(fmt::format("'{}' is no whole number", name));
   const auto number = found->get<int64_t>();
   if (number < low || number > high)

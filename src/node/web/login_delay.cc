@@ -26,7 +26,8 @@ int64_t LoginDelay::WaitOf(const Book& book, const std::string& key, int64_t now
 
 void LoginDelay::Note(Book& book, const std::string& key, int64_t now) {
   if (book.size() >= kMostKept) {
-    std::erase_if(book, [&](const auto& entry) { return now >= entry.second.last + kForgetSeconds; });
+    std::erase_if(book,
+                  [&](const auto& entry) { return now >= entry.second.last + kForgetSeconds; });
   }
   if (book.size() >= kMostKept && !book.contains(key)) {
     book.erase(std::min_element(book.begin(), book.end(), [](const auto& a, const auto& b) {
@@ -41,8 +42,7 @@ void LoginDelay::Note(Book& book, const std::string& key, int64_t now) {
 
 int64_t LoginDelay::Begin(const std::string& address, const std::string& account, int64_t now) {
   const std::lock_guard lock(mutex_);
-  const int64_t wait =
-      std::max(WaitOf(addresses_, address, now), WaitOf(accounts_, account, now));
+  const int64_t wait = std::max(WaitOf(addresses_, address, now), WaitOf(accounts_, account, now));
   if (wait > 0) return wait;
   Note(addresses_, address, now);
   Note(accounts_, account, now);

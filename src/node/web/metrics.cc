@@ -36,8 +36,8 @@ std::string MetricsText(const Site& site, const WebCounts& counts) {
     text +=
         "# HELP partita_node_studies Open studies by state.\n"
         "# TYPE partita_node_studies gauge\n";
-    for (const char* state : {"proposed", "validated", "settled", "approved", "agreed",
-                              "scheduled", "running", "closing"})
+    for (const char* state : {"proposed", "validated", "settled", "approved", "agreed", "scheduled",
+                              "running", "closing"})
       text += fmt::format("partita_node_studies{{state=\"{}\"}} {}\n", state, states[state]);
   } catch (const Error&) {
     is_up = false;
@@ -54,8 +54,7 @@ std::string MetricsText(const Site& site, const WebCounts& counts) {
          server.crowded);
   Metric(text, "web_requests_total", "counter", "Requests.", server.requests);
   Metric(text, "web_requests_slow_total", "counter", "Closed: not in time.", server.slow);
-  Metric(text, "web_requests_oversized_total", "counter", "Refused: too large.",
-         server.oversized);
+  Metric(text, "web_requests_oversized_total", "counter", "Refused: too large.", server.oversized);
   return text;
 }
 

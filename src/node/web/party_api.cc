@@ -59,11 +59,15 @@ WebJson PairingSaid(const Site& site, const std::string& number) {
 }
 
 WebJson PairingJson(const Site& site, const std::string& number, const WebJson& said) {
-  WebJson json = {{"number", number}, {"state", said.at("state")}, {"listed", false},
-                  {"name", said.at("name")},
-                  {"role", said.at("role") == static_cast<int>(PairingRole::kInviter) ? "inviter"
-                                                                                     : "joiner"},
-                  {"shown", said.at("shown")}, {"reach", said.at("reach")}, {"party", nullptr}};
+  WebJson json = {
+      {"number", number},
+      {"state", said.at("state")},
+      {"listed", false},
+      {"name", said.at("name")},
+      {"role", said.at("role") == static_cast<int>(PairingRole::kInviter) ? "inviter" : "joiner"},
+      {"shown", said.at("shown")},
+      {"reach", said.at("reach")},
+      {"party", nullptr}};
   if (!said.contains("party")) return json;
   const WebJson& party = said.at("party");
   const std::string node_key = FingerprintOf(party.at("node_certificate"));
@@ -136,9 +140,8 @@ net::HttpResponse InviteSite(Site& site, const Call& call) {
   const std::string name = fields.Text("name", 64);
   fields.End();
   const WebJson made = site.AskNode({{"do", "invite"}, {"name", name}});
-  return JsonAnswer({{"line", made.at("line")},
-                     {"number", made.at("number")},
-                     {"expires", made.at("expires")}});
+  return JsonAnswer(
+      {{"line", made.at("line")}, {"number", made.at("number")}, {"expires", made.at("expires")}});
 }
 
 net::HttpResponse JoinSite(Site& site, const Call& call) {
@@ -165,8 +168,7 @@ net::HttpResponse EnterDigits(Site& site, const Call& call) {
 
 net::HttpResponse ConfirmPairing(Site& site, const Call& call) {
   Fields fields(call.request.body);
-  const std::optional<std::string> passphrase =
-      fields.TextIf("passphrase", kMaxPassphraseBytes);
+  const std::optional<std::string> passphrase = fields.TextIf("passphrase", kMaxPassphraseBytes);
   fields.End();
   const std::string& number = call.parts.at(0);
   const WebJson said = PairingSaid(site, number);

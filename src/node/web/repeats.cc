@@ -13,9 +13,9 @@ constexpr size_t kMostRepeats = 256;
 
 bool IsRepeatKey(const std::string& key) {
   return key.size() >= 16 && key.size() <= 64 && std::all_of(key.begin(), key.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_';
-  });
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_';
+         });
 }
 
 std::optional<net::HttpResponse> Repeats::Begin(const std::string& account, const std::string& key,

@@ -46,10 +46,10 @@ constexpr Route kRoutes[] = {
      RejectStudy},
     {"POST", "/api/v1/studies/{study}/withdraw", kStewards | kAnalysts, Effort::kHeavy, kSmallBody,
      "", WithdrawStudy},
-    {"GET", "/api/v1/studies/{study}/report.html", kStewards | kAnalysts | kAuditors,
-     Effort::kAsks, 0, "", ShowReport},
-    {"GET", "/api/v1/studies/{study}/result.json", kStewards | kAnalysts | kAuditors,
-     Effort::kAsks, 0, "", ShowResult},
+    {"GET", "/api/v1/studies/{study}/report.html", kStewards | kAnalysts | kAuditors, Effort::kAsks,
+     0, "", ShowReport},
+    {"GET", "/api/v1/studies/{study}/result.json", kStewards | kAnalysts | kAuditors, Effort::kAsks,
+     0, "", ShowResult},
     {"GET", "/api/v1/parties", kAllRoles, Effort::kAsks, 0, "", ListParties},
     {"POST", "/api/v1/invitations", kKeep, Effort::kAsks, kSmallBody, "", InviteSite},
     {"POST", "/api/v1/pairings", kKeep, Effort::kAsks, kSmallBody, "", JoinSite},
@@ -66,15 +66,15 @@ constexpr Route kRoutes[] = {
 
 bool IsPlain(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '.' || c == '-' || c == '_';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_';
   });
 }
 
 bool IsHexOf(std::string_view text, size_t digits) {
   return text.size() == digits && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
 }
 
 std::string_view NextPart(std::string_view& path) {

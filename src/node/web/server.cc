@@ -64,8 +64,9 @@ bool IsSame(const std::string& given, const std::string& wanted) {
 }
 
 bool IsJson(const std::string& content_type) {
-  const std::string_view type = Trim(
-      std::string_view(content_type).substr(0, std::min(content_type.find(';'), content_type.size())));
+  const std::string_view type =
+      Trim(std::string_view(content_type)
+               .substr(0, std::min(content_type.find(';'), content_type.size())));
   return net::SmallLetters(std::string(type)) == "application/json";
 }
 
@@ -145,7 +146,8 @@ struct WebServer::Impl {
     for (const PageAsset& asset : options.pages) {
       if (asset.path != path) continue;
       const bool is_known = Header(request, "if-none-match") == asset.etag;
-      net::HttpResponse response = net::TextResponse(is_known ? 304 : 200, is_known ? "" : asset.bytes);
+      net::HttpResponse response =
+          net::TextResponse(is_known ? 304 : 200, is_known ? "" : asset.bytes);
       response.content_type = std::string(asset.type);
       response.headers.push_back({"Content-Security-Policy", std::string(options.page_policy)});
       response.headers.push_back({"ETag", std::string(asset.etag)});
@@ -195,12 +197,12 @@ struct WebServer::Impl {
       // Long polls are the page's, not a person's.
       const bool is_person = route.effort != Effort::kWaits;
       admitted.session = sessions.Find(admitted.token, options.clock(), is_person);
-      if (!admitted.session)
-        return Problem(401, "login-needed", "nobody is logged in", "Log in.");
+      if (!admitted.session) return Problem(401, "login-needed", "nobody is logged in", "Log in.");
       if ((route.roles & RoleBit(admitted.session->role)) == 0) {
-        return Problem(403, "not-allowed",
-                       "an account of role " + RoleName(admitted.session->role) + " may not do this",
-                       "Ask somebody of the site who may.");
+        return Problem(
+            403, "not-allowed",
+            "an account of role " + RoleName(admitted.session->role) + " may not do this",
+            "Ask somebody of the site who may.");
       }
     }
     if (route.method != "GET") {
@@ -301,19 +303,13 @@ struct WebServer::Impl {
     const Route& route = *admitted.route;
     if (route.effort == Effort::kMetrics) {
       net::HttpResponse response = net::TextResponse(
-          200, MetricsText(site, {Counts(), logins, logins_failed,
-                                  sessions.Count(options.clock())}));
+          200,
+          MetricsText(site, {Counts(), logins, logins_failed, sessions.Count(options.clock())}));
       response.content_type = "text/plain; version=0.0.4";
       return response;
     }
-    Call call{request,
-              admitted.parts,
-              admitted.query,
-              AddressOfRemote(request.remote),
-              IsHere(request),
-              admitted.token,
-              admitted.session,
-              options.clock()};
+    Call call{request,         admitted.parts, admitted.query,   AddressOfRemote(request.remote),
+              IsHere(request), admitted.token, admitted.session, options.clock()};
     net::HttpResponse response;
     try {
       response = route.answer(site, call);
@@ -341,8 +337,8 @@ struct WebServer::Impl {
     waiter.known = value("after");
     const std::string wait = value("wait");
     const bool is_number = wait.size() <= 2 && std::all_of(wait.begin(), wait.end(), [](char c) {
-      return c >= '0' && c <= '9';
-    });
+                             return c >= '0' && c <= '9';
+                           });
     const std::chrono::seconds patience(is_number && !wait.empty() ? std::stoi(wait) : 25);
     if (!is_number || patience > kLongestPoll) {
       net::HttpResponse refusal =

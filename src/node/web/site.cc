@@ -11,9 +11,9 @@ namespace {
 constexpr size_t kMostNames = 4096;
 
 WebJson Asked(const Ask& ask, const WebJson& request, std::chrono::milliseconds patience) {
-  WebJson said = WebJson::parse(
-      ask(request.dump(-1, ' ', false, WebJson::error_handler_t::replace), patience), nullptr,
-      false);
+  WebJson said =
+      WebJson::parse(ask(request.dump(-1, ' ', false, WebJson::error_handler_t::replace), patience),
+                     nullptr, false);
   if (!said.is_object())
     throw Error(ErrorCode::kInternal, "what was asked gave no answer", "please report this");
   return said;

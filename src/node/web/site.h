@@ -56,8 +56,7 @@ struct Site {
   std::map<std::string, std::string> confirmed = {};
   std::string own_name = {};
 
-  WebJson AskNode(const WebJson& request,
-                  std::chrono::milliseconds patience = kNodePatience) const;
+  WebJson AskNode(const WebJson& request, std::chrono::milliseconds patience = kNodePatience) const;
   // Throws kRefused where there is no signer.
   WebJson AskSigner(const WebJson& request) const;
   // The site's name; empty while the node does not answer.
@@ -69,10 +68,10 @@ struct Call {
   const net::HttpRequest& request;
   std::vector<std::string> parts;  // of the path, where the route has {names}
   std::map<std::string, std::string> query;
-  std::string remote;                // address without a port
-  bool is_here = false;              // from this machine, not by a proxy
-  std::string token;                 // of the session
-  std::optional<Session> session;    // of routes that are not for anyone
+  std::string remote;              // address without a port
+  bool is_here = false;            // from this machine, not by a proxy
+  std::string token;               // of the session
+  std::optional<Session> session;  // of routes that are not for anyone
   int64_t now = 0;
 };
 

@@ -28,10 +28,11 @@ WebJson StudySaid(const Site& site, const std::string& id) {
 WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const std::string& own) {
   const std::vector<std::string> approved = said.at("approved");
   const bool has_own = std::find(approved.begin(), approved.end(), own) != approved.end();
-  const bool waits =
-      said.at("state") == "settled" && said.at("has_draft").get<bool>() && !has_own;
-  WebJson json = {{"study", said.at("study")}, {"name", names.name},
-                  {"title", names.title},      {"proposer", said.at("proposer")},
+  const bool waits = said.at("state") == "settled" && said.at("has_draft").get<bool>() && !has_own;
+  WebJson json = {{"study", said.at("study")},
+                  {"name", names.name},
+                  {"title", names.title},
+                  {"proposer", said.at("proposer")},
                   {"own", said.at("proposer") == own}};
   for (const char* key : {"state", "is_over", "parties", "receivers", "approved"})
     json[key] = said.at(key);
@@ -134,8 +135,9 @@ WebJson StudyNow(Site& site, const std::string& study) {
 }
 
 WebJson NodeNow(Site& site) {
-  const WebJson all = {site.AskNode({{"do", "status"}}), site.AskNode({{"do", "parties"}}),
-                       site.AskNode({{"do", "list"}, {"which", "open"}, {"after", ""}, {"limit", 1}})};
+  const WebJson all = {
+      site.AskNode({{"do", "status"}}), site.AskNode({{"do", "parties"}}),
+      site.AskNode({{"do", "list"}, {"which", "open"}, {"after", ""}, {"limit", 1}})};
   return {{"tag", TagOf(all)}};
 }
 
@@ -171,8 +173,9 @@ net::HttpResponse CheckStudy(Site&, const Call& call) {
   Fields fields(call.request.body);
   const std::string text = fields.Text("file", study::kMaxStudyFileBytes);
   fields.End();
-  WebJson json = {{"valid", false}, {"problem", nullptr}, {"name", ""}, {"title", ""},
-                  {"warnings", WebJson::array()}, {"plan", nullptr}, {"plan_text", ""}};
+  WebJson json = {{"valid", false}, {"problem", nullptr},           {"name", ""},
+                  {"title", ""},    {"warnings", WebJson::array()}, {"plan", nullptr},
+                  {"plan_text", ""}};
   try {
     study::StudyFile file = methods::ParseStudyFile(text, "the study");
     json["name"] = file.name;
@@ -272,8 +275,7 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
   const std::string& id = call.parts.at(0);
   Fields fields(call.request.body);
   const std::string reason = ReasonField(fields);
-  const std::optional<std::string> passphrase =
-      fields.TextIf("passphrase", kMaxPassphraseBytes);
+  const std::optional<std::string> passphrase = fields.TextIf("passphrase", kMaxPassphraseBytes);
   fields.End();
   const WebJson said = StudySaid(site, id);
   const bool is_steward = call.session->role == Role::kSteward;
@@ -283,9 +285,8 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
   }
   // The signer's list first: from then on no job runs it, whatever becomes of the node.
   if (passphrase) {
-    site.AskSigner({{"do", "withdraw"},
-                    {"documents", said.at("documents")},
-                    {"passphrase", *passphrase}});
+    site.AskSigner(
+        {{"do", "withdraw"}, {"documents", said.at("documents")}, {"passphrase", *passphrase}});
   }
   site.AskNode({{"do", "withdraw"}, {"study", id}, {"reason", reason}});
   return StudyAnswer(site, id);
@@ -296,9 +297,9 @@ net::HttpResponse ShowReport(Site& site, const Call& call) {
   response.body = ResultFile(site, call.parts.at(0), "report.html");
   response.content_type = "text/html; charset=utf-8";
   // Peers' numbers and words: a page of its own, without this server's rights.
-  response.headers.push_back({"Content-Security-Policy",
-                              "sandbox allow-scripts; frame-ancestors 'none'; " +
-                                  std::string(report::web_assets::Policy())});
+  response.headers.push_back(
+      {"Content-Security-Policy", "sandbox allow-scripts; frame-ancestors 'none'; " +
+                                      std::string(report::web_assets::Policy())});
   return response;
 }
 

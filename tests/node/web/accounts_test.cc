@@ -1,4 +1,6 @@
 // Accounts, sessions, delays and repeats: what keeps strangers out, by a clock that the test sets.
+#include "node/web/accounts.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,7 +12,6 @@
 #include "base/error.h"
 #include "crypto/password.h"
 #include "crypto/random.h"
-#include "node/web/accounts.h"
 #include "node/web/answers.h"
 #include "node/web/login_delay.h"
 #include "node/web/repeats.h"
@@ -65,7 +66,8 @@ TEST_F(AccountsTest, PasswordsAreHashedAndChecked) {
 TEST_F(AccountsTest, NamesAndPasswordsHaveRules) {
   AccountStore store(file_, random_);
   for (const char* name : {"", "Anna", "1a", "a b", "a/b", "ann\xc3\xa4", "-a"})
-    EXPECT_EQ(CodeOf([&] { store.Add(name, Role::kSteward, kGood, 0); }), ErrorCode::kUsage) << name;
+    EXPECT_EQ(CodeOf([&] { store.Add(name, Role::kSteward, kGood, 0); }), ErrorCode::kUsage)
+        << name;
   EXPECT_FALSE(IsAccountName(std::string(33, 'a')));
   EXPECT_TRUE(IsAccountName("a.b-c_d1"));
   for (const std::string& password : {std::string(11, 'x'), std::string(257, 'x')})
@@ -270,7 +272,8 @@ TEST(RepeatsTest, AnswersAlikeAndOnce) {
   repeats.End("anna", key, net::TextResponse(422, "refused"));
   EXPECT_FALSE(repeats.Begin("anna", key, one, 602).has_value()) << "to be tried again";
   EXPECT_TRUE(IsRepeatKey("12345678-1234-1234-1234-123456789abc"));
-  for (const std::string& bad : {std::string(15, 'a'), std::string(65, 'a'), std::string("a b c d e f g h i")})
+  for (const std::string& bad :
+       {std::string(15, 'a'), std::string(65, 'a'), std::string("a b c d e f g h i")})
     EXPECT_FALSE(IsRepeatKey(bad));
 }
 

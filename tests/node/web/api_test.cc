@@ -55,8 +55,8 @@ class ApiTest : public ::testing::Test {
     if (answer.status != 204) {
       EXPECT_EQ(Api().Errors(method, path, answer.status, answer.json()), "") << answer.body;
     }
-    for (const std::string& secret : {std::string("/srv/secret"), std::string("secret draft"),
-                                      kPassphrase, kPassword})
+    for (const std::string& secret :
+         {std::string("/srv/secret"), std::string("secret draft"), kPassphrase, kPassword})
       EXPECT_THAT(answer.body, Not(HasSubstr(secret))) << path;
     return answer;
   }
@@ -84,14 +84,19 @@ TEST_F(ApiTest, SessionsAndAccounts) {
           analyst_.Post(kBase + "/session", {{"name", "analyst"}, {"password", "wrong one here"}}),
           401);
   const std::string accounts = kBase + "/accounts";
-  Checked("POST", accounts, operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"},
-                                                      {"password", kPassword}}));
-  Checked("POST", accounts, operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"},
-                                                      {"password", kPassword}}), 409);
-  Checked("POST", accounts, operator_.Post(accounts, {{"name", "carl"}, {"role", "king"},
-                                                      {"password", kPassword}}), 400);
-  Checked("POST", accounts, operator_.Post(accounts, {{"name", "carl"}, {"role", "auditor"},
-                                                      {"password", "short"}}), 400);
+  Checked(
+      "POST", accounts,
+      operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"}, {"password", kPassword}}));
+  Checked(
+      "POST", accounts,
+      operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"}, {"password", kPassword}}),
+      409);
+  Checked("POST", accounts,
+          operator_.Post(accounts, {{"name", "carl"}, {"role", "king"}, {"password", kPassword}}),
+          400);
+  Checked("POST", accounts,
+          operator_.Post(accounts, {{"name", "carl"}, {"role", "auditor"}, {"password", "short"}}),
+          400);
   const TestJson list = Checked("GET", accounts, steward_.Get(accounts)).json();
   EXPECT_EQ(list.at("accounts").size(), 4U);
   EXPECT_THAT(list.dump(), Not(HasSubstr("argon2")));
@@ -112,8 +117,8 @@ TEST_F(ApiTest, PasswordsAreChangedByThoseWhoMay) {
   Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}}), 409);
   Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}, {"current", "wrong"}}),
           409);
-  Checked("POST", path,
-          analyst_.Post(of("analyst"), {{"password", fresh}, {"current", kPassword}}), 204);
+  Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}, {"current", kPassword}}),
+          204);
   EXPECT_EQ(analyst_.Get(kBase + "/session").status, 200U);
   EXPECT_EQ(elsewhere.Get(kBase + "/session").status, 401U) << "other sessions ended";
   Checked("POST", path, operator_.Post(of("analyst"), {{"password", "one by the operator"}}), 204);
@@ -124,14 +129,16 @@ TEST_F(ApiTest, PasswordsAreChangedByThoseWhoMay) {
 
 TEST_F(ApiTest, Node) {
   Checked("GET", kBase + "/node", analyst_.Get(kBase + "/node"));
-  Checked("POST", kBase + "/node/stop", operator_.Post(kBase + "/node/stop", TestJson::object()), 204);
+  Checked("POST", kBase + "/node/stop", operator_.Post(kBase + "/node/stop", TestJson::object()),
+          204);
   EXPECT_EQ(host_.node.Asked("stop").size(), 1U);
   Checked("POST", kBase + "/node/stop", operator_.Post(kBase + "/node/stop", {{"x", 1}}), 400);
   EXPECT_EQ(host_.node.Asked("stop").size(), 1U);
   Checked("POST", kBase + "/node/go-on",
           steward_.Post(kBase + "/node/go-on", {{"passphrase", kPassphrase}}), 204);
-  EXPECT_EQ(host_.signer.Asked("go-on"),
-            (std::vector<TestJson>{{{"do", "go-on"}, {"text", "00ff"}, {"passphrase", kPassphrase}}}));
+  EXPECT_EQ(
+      host_.signer.Asked("go-on"),
+      (std::vector<TestJson>{{{"do", "go-on"}, {"text", "00ff"}, {"passphrase", kPassphrase}}}));
   EXPECT_EQ(host_.node.Asked("go-on"),
             (std::vector<TestJson>{{{"do", "go-on"}, {"certificate", "ce"}, {"signature", "51"}}}));
 }
@@ -139,8 +146,9 @@ TEST_F(ApiTest, Node) {
 TEST_F(ApiTest, StudiesAreListedAndShown) {
   const TestJson page =
       Checked("GET", kBase + "/studies", analyst_.Get(kBase + "/studies?state=all&limit=7")).json();
-  EXPECT_EQ(host_.node.Asked("list"),
-            (std::vector<TestJson>{{{"do", "list"}, {"which", "all"}, {"after", ""}, {"limit", 7}}}));
+  EXPECT_EQ(
+      host_.node.Asked("list"),
+      (std::vector<TestJson>{{{"do", "list"}, {"which", "all"}, {"after", ""}, {"limit", 7}}}));
   EXPECT_EQ(page.at("next"), "17");
   const TestJson& study = page.at("studies").at(0);
   EXPECT_EQ(study.at("name"), "three-factor-rows");
@@ -151,8 +159,8 @@ TEST_F(ApiTest, StudiesAreListedAndShown) {
   const size_t asked = host_.node.Asked("study").size();
   analyst_.Get(kBase + "/studies?after=17");
   EXPECT_EQ(host_.node.Asked("study").size(), asked);
-  for (const char* bad : {"?state=none", "?limit=0", "?limit=101", "?limit=x", "?limit=",
-                          "?limit=18446744073709551616"})
+  for (const char* bad : {"?state=none", "?limit=0", "?limit=101", "?limit=x",
+                          "?limit=", "?limit=18446744073709551616"})
     EXPECT_EQ(analyst_.Get(kBase + "/studies" + bad).status, 404U) << bad;
 
   const TestJson one = Checked("GET", kBase + "/studies/{study}", analyst_.Get(kStudyPath)).json();
@@ -181,9 +189,9 @@ TEST_F(ApiTest, HostileFilesHaveNoName) {
   said["study"] = std::string(64, '7');
   said["file"] = "name = \"<script>alert(1)</script>\"\n[[[";
   host_.node.Say("study", said);
-  const TestJson one =
-      Checked("GET", kBase + "/studies/{study}", analyst_.Get(kBase + "/studies/" + std::string(64, '7')))
-          .json();
+  const TestJson one = Checked("GET", kBase + "/studies/{study}",
+                               analyst_.Get(kBase + "/studies/" + std::string(64, '7')))
+                           .json();
   EXPECT_EQ(one.at("name"), "");
 }
 
@@ -201,7 +209,8 @@ TEST_F(ApiTest, TextsAreCheckedAndProposed) {
   EXPECT_EQ(bad.at("problem").at("code"), "bad-input");
   EXPECT_THAT(bad.at("problem").at("message").get<std::string>(), HasSubstr("the study:2:11: "));
   for (const char* none : {"", "\x01", "[[[[[[["})
-    EXPECT_EQ(Checked("POST", path, analyst_.Post(path, {{"file", none}})).json().at("valid"), false);
+    EXPECT_EQ(Checked("POST", path, analyst_.Post(path, {{"file", none}})).json().at("valid"),
+              false);
   Checked("POST", path, analyst_.Post(path, {{"file", std::string((1 << 20) + 1, '#')}}), 400);
   EXPECT_TRUE(host_.node.Asked("propose").empty());
 
@@ -239,11 +248,12 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
       Checked("GET", path + "/for-steward", steward_.Get(kStudyPath + "/for-steward")).json();
   EXPECT_EQ(screen.at("code"), "abcdefghijklmnopqrstuvwxy");
   EXPECT_EQ(host_.signer.Asked("study"),
-            (std::vector<TestJson>{{{"do", "study"},
-                                    {"documents", StudyWhole().at("documents")},
-                                    {"list", "d0c0"}}}));
-  const TestJson form = {{"code", "abcdefghijklmnopqrstuvwxy"}, {"passphrase", kPassphrase},
-                         {"min_cell", 10}, {"valid_until", "2027-01-20"}};
+            (std::vector<TestJson>{
+                {{"do", "study"}, {"documents", StudyWhole().at("documents")}, {"list", "d0c0"}}}));
+  const TestJson form = {{"code", "abcdefghijklmnopqrstuvwxy"},
+                         {"passphrase", kPassphrase},
+                         {"min_cell", 10},
+                         {"valid_until", "2027-01-20"}};
   Checked("POST", path + "/approve", steward_.Post(kStudyPath + "/approve", form));
   EXPECT_EQ(host_.signer.Asked("approve"),
             (std::vector<TestJson>{{{"do", "approve"},
@@ -253,9 +263,10 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
                                     {"passphrase", kPassphrase},
                                     {"min_cell", 10},
                                     {"valid_until", "2027-01-20T23:59:59Z"}}}));
-  EXPECT_EQ(host_.node.Asked("decide"),
-            (std::vector<TestJson>{{{"do", "decide"}, {"study", kStudyId}, {"decision", "approve"},
-                                    {"document", "5160"}}}));
+  EXPECT_EQ(
+      host_.node.Asked("decide"),
+      (std::vector<TestJson>{
+          {{"do", "decide"}, {"study", kStudyId}, {"decision", "approve"}, {"document", "5160"}}}));
   // The passphrase goes to the signer alone.
   for (const char* what : {"study", "parties", "decide", "status"}) {
     for (const TestJson& asked : host_.node.Asked(what))
@@ -271,15 +282,17 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
   EXPECT_EQ(host_.node.Asked("decide").at(1).at("decision"), "reject");
   EXPECT_EQ(host_.signer.Asked("reject").at(0).at("reason"), "no ethics reference");
   for (const char* reason : {"", "two\nlines", "\x7f"}) {
-    Checked("POST", path + "/reject",
-            steward_.Post(kStudyPath + "/reject", {{"reason", reason}, {"passphrase", kPassphrase}}),
-            400);
+    Checked(
+        "POST", path + "/reject",
+        steward_.Post(kStudyPath + "/reject", {{"reason", reason}, {"passphrase", kPassphrase}}),
+        400);
   }
   // What the signer says no to comes back as it said it, and nothing is decided.
   host_.signer.Say("approve", [](const TestJson&) -> TestJson {
     throw Error(ErrorCode::kRefused, "the passphrase is wrong", "Type it again.");
   });
-  const WebAnswer no = Checked("POST", path + "/approve", steward_.Post(kStudyPath + "/approve", form), 409);
+  const WebAnswer no =
+      Checked("POST", path + "/approve", steward_.Post(kStudyPath + "/approve", form), 409);
   EXPECT_EQ(no.json().at("message"), "the passphrase is wrong");
   EXPECT_EQ(host_.node.Asked("decide").size(), 2U);
 }
@@ -324,16 +337,19 @@ TEST_F(ApiTest, ReportsStandInASandbox) {
 }
 
 TEST_F(ApiTest, Parties) {
-  const TestJson parties = Checked("GET", kBase + "/parties", analyst_.Get(kBase + "/parties")).json();
+  const TestJson parties =
+      Checked("GET", kBase + "/parties", analyst_.Get(kBase + "/parties")).json();
   EXPECT_EQ(parties.at("parties").at(0).at("known"), "digits");
   EXPECT_EQ(parties.at("parties").at(0).at("address"), "south.example:7400");
   EXPECT_EQ(parties.at("waiting").at(0).at("name"), "west");
   EXPECT_EQ(parties.at("pairings").at(0).at("state"), "digits");
-  Checked("POST", kBase + "/invitations", operator_.Post(kBase + "/invitations", {{"name", "east"}}));
+  Checked("POST", kBase + "/invitations",
+          operator_.Post(kBase + "/invitations", {{"name", "east"}}));
   Checked("POST", kBase + "/pairings", operator_.Post(kBase + "/pairings", {{"line", "a line"}}));
   const std::string one = kBase + "/pairings/{pairing}";
   EXPECT_EQ(Checked("GET", one, operator_.Get(kPairingPath)).json().at("shown"), "123456");
-  Checked("POST", one + "/digits", operator_.Post(kPairingPath + "/digits", {{"digits", "654 321"}}));
+  Checked("POST", one + "/digits",
+          operator_.Post(kPairingPath + "/digits", {{"digits", "654 321"}}));
   EXPECT_EQ(host_.node.Asked("digits").at(0).at("digits"), "654321");
   for (const std::string& what : {std::string("accept"), std::string("revoke")}) {
     Checked("POST", kBase + "/parties/{party}/" + what,
@@ -352,7 +368,9 @@ TEST_F(ApiTest, APairingIsConfirmedTwice) {
   Checked("POST", path, steward_.Post(own, TestJson::object()), 409);
   Checked("POST", path, steward_.Post(own, {{"passphrase", kPassphrase}}));
   EXPECT_EQ(host_.signer.Asked("pairing"),
-            (std::vector<TestJson>{{{"do", "pairing"}, {"name", "east"}, {"role", 1},
+            (std::vector<TestJson>{{{"do", "pairing"},
+                                    {"name", "east"},
+                                    {"role", 1},
                                     {"hash", std::string(64, '8')},
                                     {"address", "north.example:7400"},
                                     {"passphrase", kPassphrase}}}));
@@ -361,7 +379,8 @@ TEST_F(ApiTest, APairingIsConfirmedTwice) {
   TestJson met = PairingSaid("met");
   met["hash"] = std::string(64, '0');
   host_.node.Say("pairing", met);
-  const TestJson shown = Checked("GET", kBase + "/pairings/{pairing}", steward_.Get(kPairingPath)).json();
+  const TestJson shown =
+      Checked("GET", kBase + "/pairings/{pairing}", steward_.Get(kPairingPath)).json();
   EXPECT_EQ(shown.at("listed"), false);
   EXPECT_EQ(shown.at("party").at("name"), "east");
   Checked("POST", path, steward_.Post(own, TestJson::object()));
@@ -401,8 +420,7 @@ TEST_F(ApiTest, EventsEndWithTheSession) {
   Browser own(host_);
   own.cookies = analyst_.cookies;
   const size_t before = host_.node.Asked("study").size();
-  std::thread page(
-      [&] { status = own.Get(kStudyPath + "/events?wait=25&after=" + tag).status; });
+  std::thread page([&] { status = own.Get(kStudyPath + "/events?wait=25&after=" + tag).status; });
   while (host_.node.Asked("study").size() == before) std::this_thread::yield();
   EXPECT_EQ(analyst_.Delete(kBase + "/session").status, 204U);
   host_.node.Say("study", StudyWhole("running"));
@@ -412,14 +430,16 @@ TEST_F(ApiTest, EventsEndWithTheSession) {
 
 TEST_F(ApiTest, NothingOfThisMachineShows) {
   const std::vector<Error> errors = {
-      Error(ErrorCode::kUnreachable, "no node serves in /srv/secret/folder", "Start it in /srv/secret"),
+      Error(ErrorCode::kUnreachable, "no node serves in /srv/secret/folder",
+            "Start it in /srv/secret"),
       Error(ErrorCode::kInternal, "bug at /srv/secret/source.cc", "x"),
       Error(ErrorCode::kStorage, "cannot write /srv/secret/state", "x"),
       Error(ErrorCode::kBadInput, "'/srv/secret/draft.json' is damaged", "look at /srv/secret"),
       Error(ErrorCode::kTimeout, "the node is busy", "Try again.")};
   for (const Error& error : errors) {
     const auto fail = [error](const TestJson&) -> TestJson { throw error; };
-    for (const char* what : {"status", "study", "list", "parties", "pairing"}) host_.node.Say(what, fail);
+    for (const char* what : {"status", "study", "list", "parties", "pairing"})
+      host_.node.Say(what, fail);
     for (const char* path : {"/node", "/studies", "/parties"}) {
       const WebAnswer answer = analyst_.Get(kBase + path);
       EXPECT_GE(answer.status, 409U) << answer.body;

@@ -1,5 +1,7 @@
 // The API against a real node over its control socket: what one asks is what the other understands. The node's
 // jobs are a program that fails, so a proposed study stays where it is.
+#include "node/daemon/daemon.h"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,7 +10,6 @@
 #include "base/utc_time.h"
 #include "crypto/random.h"
 #include "node/daemon/control_socket.h"
-#include "node/daemon/daemon.h"
 #include "node/store/sqlite_store.h"
 #include "tests/node/web/web_host.h"
 
@@ -47,8 +48,8 @@ class WebAtDaemonTest : public ::testing::Test {
   }
 
   void Serve() {
-    daemon_ = std::make_unique<Daemon>(
-        DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
+    daemon_ =
+        std::make_unique<Daemon>(DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
   }
 
   TestJson Checked(const std::string& method, const std::string& path, const WebAnswer& answer,
@@ -67,8 +68,9 @@ class WebAtDaemonTest : public ::testing::Test {
 };
 
 TEST_F(WebAtDaemonTest, AStudyFromItsProposalToItsEnd) {
-  const TestJson made = Checked("POST", kApi + "/studies",
-                                analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}));
+  const TestJson made =
+      Checked("POST", kApi + "/studies",
+              analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}));
   const std::string id = made.at("study"), path = kApi + "/studies/" + id;
   const TestJson open =
       Checked("GET", kApi + "/studies", analyst_.Get(kApi + "/studies?state=open"));
@@ -159,10 +161,12 @@ TEST_F(WebAtDaemonTest, PartiesAndTheNode) {
   EXPECT_EQ(parties.at("pairings").at(0).at("number"), line.at("number"));
   EXPECT_EQ(parties.at("pairings").at(0).at("state"), "open");
   const std::string pairing = kApi + "/pairings/" + line.at("number").get<std::string>();
-  EXPECT_EQ(Checked("GET", kApi + "/pairings/{pairing}", operator_.Get(pairing)).at("name"), "west");
+  EXPECT_EQ(Checked("GET", kApi + "/pairings/{pairing}", operator_.Get(pairing)).at("name"),
+            "west");
   Checked("POST", kApi + "/pairings/{pairing}/digits",
           operator_.Post(pairing + "/digits", {{"digits", "123456"}}), 400);
-  Checked("POST", kApi + "/pairings", operator_.Post(kApi + "/pairings", {{"line", "no line"}}), 422);
+  Checked("POST", kApi + "/pairings", operator_.Post(kApi + "/pairings", {{"line", "no line"}}),
+          422);
   EXPECT_NE(operator_.Get(kApi + "/events?after=" + tag).json().at("tag"), tag);
   EXPECT_EQ(operator_.Post(kApi + "/node/stop", TestJson::object()).status, 204U);
   EXPECT_EQ(operator_.Get(kApi + "/node").json().at("stopped"), true);

@@ -1,11 +1,12 @@
 // The table of routes: openapi.json says the same, and nothing else has an address.
+#include "node/web/routes.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "node/web/fields.h"
-#include "node/web/routes.h"
 #include "tests/node/web/web_host.h"
 
 namespace partita::node::web::routes_test {

@@ -2,7 +2,6 @@
 // from another site, without the token, as no JSON, too large; sessions, delays, set-up, idle connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -53,7 +52,8 @@ class ServerTest : public ::testing::Test {
   static WebHost& host() { return *host_; }
   static Browser& As(Role role) { return *browsers_.at(role); }
 
-  static constexpr Role kRoles[] = {Role::kSteward, Role::kAnalyst, Role::kOperator, Role::kAuditor};
+  static constexpr Role kRoles[] = {Role::kSteward, Role::kAnalyst, Role::kOperator,
+                                    Role::kAuditor};
 
  private:
   static inline WebHost* host_ = nullptr;
@@ -92,7 +92,8 @@ TEST_F(ServerTest, EveryRouteWantsItsRole) {
   }
   EXPECT_GT(refused, 40);
   // Nothing of it reached the node or the signer.
-  for (const char* what : {"decide", "withdraw", "stop", "take-list", "propose", "invite", "approve"}) {
+  for (const char* what :
+       {"decide", "withdraw", "stop", "take-list", "propose", "invite", "approve"}) {
     EXPECT_TRUE(host().node.Asked(what).empty()) << what;
     EXPECT_TRUE(host().signer.Asked(what).empty()) << what;
   }
@@ -144,8 +145,8 @@ TEST_F(ServerTest, KnowsItsOwnNamesOnly) {
     return browser.Send("GET", "/api/v1/node", "", {{"Host", named}}).status;
   };
   const std::string port = host().address().substr(host().address().rfind(':'));
-  for (const std::string& own : {"localhost" + port, "127.0.0.1" + port, "[::1]" + port,
-                                 std::string("node.north.example")})
+  for (const std::string& own :
+       {"localhost" + port, "127.0.0.1" + port, "[::1]" + port, std::string("node.north.example")})
     EXPECT_EQ(status(own), 200U) << own;
   for (const std::string& other : {std::string("evil.example"), "evil.example" + port,
                                    std::string("node.north.example.evil.example")})
@@ -162,7 +163,8 @@ TEST_F(ServerTest, BodiesAreBoundedByRoute) {
   Browser& steward = As(Role::kSteward);
   const std::string large = "{\"x\":\"" + std::string(9000, 'x') + "\"}";
   for (const Route& route : Routes()) {
-    if (route.method == "GET" || (route.roles != kAnyone && (route.roles & kStewards) == 0)) continue;
+    if (route.method == "GET" || (route.roles != kAnyone && (route.roles & kStewards) == 0))
+      continue;
     if (route.body_bytes > large.size()) continue;
     const WebAnswer answer = steward.Send(std::string(route.method), PathOf(route), large);
     EXPECT_EQ(answer.status, 413U) << route.method << " " << route.path;
@@ -198,7 +200,8 @@ TEST_F(ServerTest, PagesCarryTheirPolicy) {
   // All else may do nothing in a browser, and is kept nowhere.
   for (const char* path : {"/api/v1/openapi.json", "/api/v1/node", "/nothing", "/healthz"}) {
     const WebAnswer answer = stranger.Get(path);
-    EXPECT_EQ(answer.Header("content-security-policy"), "default-src 'none'; frame-ancestors 'none'")
+    EXPECT_EQ(answer.Header("content-security-policy"),
+              "default-src 'none'; frame-ancestors 'none'")
         << path;
     EXPECT_EQ(answer.Header("cache-control"), "no-store") << path;
     EXPECT_EQ(answer.Header("x-frame-options"), "DENY") << path;
@@ -283,8 +286,7 @@ TEST_F(OwnServerTest, WrongPasswordsWait) {
   host_.accounts().Add("anna", Role::kSteward, kPassword, kWebNow);
   Browser attacker(host_), known(host_);
   ASSERT_EQ(known.LogIn("anna").status, 200U);
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(attacker.LogIn("anna", "not this password").status, 401U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(attacker.LogIn("anna", "not this password").status, 401U);
   // A right one waits, too: nothing is looked at.
   const WebAnswer waits = attacker.LogIn("anna");
   EXPECT_EQ(waits.status, 429U);
@@ -314,12 +316,15 @@ TEST_F(OwnServerTest, TheFirstAccountIsMadeHereAndOnce) {
   Browser browser(host_);
   EXPECT_EQ(browser.Get("/api/v1/setup").json(),
             (TestJson{{"needed", true}, {"here", true}, {"node", "north"}}));
-  TestJson form = {{"code", "aaaa-aaaa-aaaa-aaaa"}, {"name", "anna"}, {"role", "steward"},
+  TestJson form = {{"code", "aaaa-aaaa-aaaa-aaaa"},
+                   {"name", "anna"},
+                   {"role", "steward"},
                    {"password", kPassword}};
   EXPECT_EQ(browser.Post("/api/v1/setup", form).status, 409U);
   form["code"] = host_.accounts().MakeSetUpCode(kWebNow);
   // By a proxy on this machine it may be anybody.
-  for (const char* proxy : {"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-User"}) {
+  for (const char* proxy :
+       {"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-User"}) {
     EXPECT_EQ(browser.Send("POST", "/api/v1/setup", form.dump(), {{proxy, "198.51.100.7"}}).status,
               403U)
         << proxy;
@@ -342,8 +347,8 @@ TEST_F(OwnServerTest, WrongCodesWait) {
   const std::string code = host_.accounts().MakeSetUpCode(kWebNow);
   const auto post = [&](const std::string& typed) {
     return browser
-        .Post("/api/v1/setup", {{"code", typed}, {"name", "anna"}, {"role", "operator"},
-                                {"password", kPassword}})
+        .Post("/api/v1/setup",
+              {{"code", typed}, {"name", "anna"}, {"role", "operator"}, {"password", kPassword}})
         .status;
   };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(post("aaaa-aaaa-aaaa-aaaa"), 409U);
@@ -366,7 +371,8 @@ TEST_F(OwnServerTest, MetricsAreThisMachinesAndWithoutNames) {
   EXPECT_THAT(answer.body, HasSubstr("\npartita_web_sessions 1\n"));
   for (const char* name : {"north", "south", "anna", "three-factor", kStudyId.c_str()})
     EXPECT_THAT(answer.body, Not(HasSubstr(name)));
-  EXPECT_EQ(browser.Send("GET", "/metrics", "", {{"X-Forwarded-For", "198.51.100.7"}}).status, 404U);
+  EXPECT_EQ(browser.Send("GET", "/metrics", "", {{"X-Forwarded-For", "198.51.100.7"}}).status,
+            404U);
   EXPECT_EQ(browser.Get("/healthz").body, "ok\n");
   EXPECT_EQ(browser.Get("/readyz").status, 200U);
   host_.node.Say("status", [](const TestJson&) -> TestJson {

@@ -73,7 +73,8 @@ class OpenApi {
     const TestJson& responses = operation.at("responses");
     const std::string code = std::to_string(status);
     TestJson response = responses.contains(code) ? responses.at(code) : responses.at("default");
-    if (response.contains("$ref")) response = document_.at("components").at("responses").at("Problem");
+    if (response.contains("$ref"))
+      response = document_.at("components").at("responses").at("Problem");
     return Check(response.at("content").at("application/json").at("schema"), body);
   }
   std::string Check(const TestJson& schema, const TestJson& body) {
@@ -285,26 +286,27 @@ class Browser {
 // A study as the node says it: settled, and not decided here yet.
 inline TestJson StudySaid(const std::string& state = "settled") {
   const bool is_over = state == "finished";
-  return {{"study", kStudyId},
-          {"proposer", "north"},
-          {"state", state},
-          {"is_over", is_over},
-          {"parties", {"north", "south", "west", "helper"}},
-          {"receivers", {"north"}},
-          {"approved", TestJson::array({"south"})},
-          {"attempt", 0},
-          {"charged", false},
-          {"progress",
-           TestJson::array({{{"party", "south"}, {"phase", "moments"}, {"done_per_mille", 400}}})},
-          {"ended", TestJson::array(
-                        {{{"party", "south"}, {"outcome", "finished"}, {"may_have_opened", true}}})},
-          {"who", ""},
-          {"reason", ""},
-          {"began", "2027-01-15T08:00:00Z"},
-          {"expires", "2027-01-29T08:00:00Z"},
-          {"has_draft", true},
-          {"has_report", is_over},
-          {"has_result", is_over}};
+  return {
+      {"study", kStudyId},
+      {"proposer", "north"},
+      {"state", state},
+      {"is_over", is_over},
+      {"parties", {"north", "south", "west", "helper"}},
+      {"receivers", {"north"}},
+      {"approved", TestJson::array({"south"})},
+      {"attempt", 0},
+      {"charged", false},
+      {"progress",
+       TestJson::array({{{"party", "south"}, {"phase", "moments"}, {"done_per_mille", 400}}})},
+      {"ended",
+       TestJson::array({{{"party", "south"}, {"outcome", "finished"}, {"may_have_opened", true}}})},
+      {"who", ""},
+      {"reason", ""},
+      {"began", "2027-01-15T08:00:00Z"},
+      {"expires", "2027-01-29T08:00:00Z"},
+      {"has_draft", true},
+      {"has_report", is_over},
+      {"has_result", is_over}};
 }
 
 inline std::string StudyText() {
@@ -318,8 +320,9 @@ inline TestJson StudyWhole(const std::string& state = "settled") {
   said["roster"] = "roster text";
   said["plan_hash"] = std::string(64, '1');
   said["agreement_hash"] = "";
-  said["roster_parties"] = TestJson::array(
-      {{{"name", "north"}, {"fingerprint", std::string(64, '2')}, {"steward", std::string(64, '3')}}});
+  said["roster_parties"] = TestJson::array({{{"name", "north"},
+                                             {"fingerprint", std::string(64, '2')},
+                                             {"steward", std::string(64, '3')}}});
   said["draft"] = "secret draft";
   said["table"] = "pupils";
   said["folder"] = "/srv/secret/folder";
@@ -349,55 +352,79 @@ inline TestJson PartiesSaid() {
           {"addresses", {{"south", "south.example:7400"}}},
           {"waiting", TestJson::array({{{"introducer", "south"},
                                         {"introduction", ToHex(EncodeIntroduction(west))}}})},
-          {"pairings", TestJson::array(
-                           {{{"number", kPairingNumber}, {"name", "east"}, {"state", "digits"}}})}};
+          {"pairings",
+           TestJson::array({{{"number", kPairingNumber}, {"name", "east"}, {"state", "digits"}}})}};
 }
 
 inline TestJson PairingSaid(const std::string& state) {
-  TestJson said = {{"state", state}, {"name", "east"},
+  TestJson said = {{"state", state},
+                   {"name", "east"},
                    {"shown", state == "digits" ? "123456" : ""},
-                   {"role", 1}, {"hash", std::string(64, '8')}, {"reach", ""}};
+                   {"role", 1},
+                   {"hash", std::string(64, '8')},
+                   {"reach", ""}};
   if (state == "met") {
-    said["party"] = {{"name", "east"}, {"node_certificate", "aa"}, {"steward_certificate", "bb"},
-                     {"address", "east.example:7400"}, {"compared_at", kWebNow}};
+    said["party"] = {{"name", "east"},
+                     {"node_certificate", "aa"},
+                     {"steward_certificate", "bb"},
+                     {"address", "east.example:7400"},
+                     {"compared_at", kWebNow}};
   }
   return said;
 }
 
 inline void WebHost::AnswerAsANode() {
-  node.Say("status", {{"name", "north"}, {"address", "north.example:7400"},
-                      {"fingerprint", std::string(64, '9')}, {"steward", std::string(64, '3')},
-                      {"stopped", false}, {"open_studies", 1}, {"parties", 1},
-                      {"waiting_introductions", 1}, {"open_invitations", 0}});
+  node.Say("status", {{"name", "north"},
+                      {"address", "north.example:7400"},
+                      {"fingerprint", std::string(64, '9')},
+                      {"steward", std::string(64, '3')},
+                      {"stopped", false},
+                      {"open_studies", 1},
+                      {"parties", 1},
+                      {"waiting_introductions", 1},
+                      {"open_invitations", 0}});
   node.Say("studies", {{"studies", TestJson::array({StudySaid()})}});
   node.Say("list", {{"studies", TestJson::array({StudySaid()})}, {"next", "17"}});
   node.Say("study", StudyWhole());
   node.Say("parties", PartiesSaid());
   node.Say("pairing", PairingSaid("digits"));
-  node.Say("invite", {{"line", "partita-invite-1 x"}, {"number", kPairingNumber},
+  node.Say("invite", {{"line", "partita-invite-1 x"},
+                      {"number", kPairingNumber},
                       {"expires", "2027-01-22T08:00:00Z"}});
   node.Say("join", {{"number", kPairingNumber}});
   node.Say("propose", {{"study", kStudyId}});
   node.Say("go-on-text", {{"text", "00ff"}});
   node.Say("result", [](const TestJson& request) -> TestJson {
     // Two pieces.
-    const std::string whole = request.at("name") == "report.html" ? "<!doctype html>" : "{\"a\": 1}";
+    const std::string whole =
+        request.at("name") == "report.html" ? "<!doctype html>" : "{\"a\": 1}";
     const size_t offset = request.at("offset"), end = offset == 0 ? 4 : whole.size();
     return {{"size", whole.size()}, {"bytes", ToHex(AsBytes(whole.substr(offset, end - offset)))}};
   });
-  for (const char* quiet : {"digits", "sign-pairing", "take-list", "stop", "go-on", "decide",
-                            "withdraw"})
+  for (const char* quiet :
+       {"digits", "sign-pairing", "take-list", "stop", "go-on", "decide", "withdraw"})
     node.Say(quiet, TestJson::object());
-  signer.Say("study", {{"study", kStudyId}, {"name", "three-factor-rows"}, {"title", "t"},
-                       {"site", "north"}, {"proposer", "north"},
-                       {"expires", "2027-01-29T08:00:00Z"}, {"settled", true},
-                       {"code", "abcdefghijklmnopqrstuvwxy"}, {"plan_text", "plan"},
-                       {"plan", {{"schema_version", 2}}}, {"min_cell", 5}, {"useless", ""},
+  signer.Say("study", {{"study", kStudyId},
+                       {"name", "three-factor-rows"},
+                       {"title", "t"},
+                       {"site", "north"},
+                       {"proposer", "north"},
+                       {"expires", "2027-01-29T08:00:00Z"},
+                       {"settled", true},
+                       {"code", "abcdefghijklmnopqrstuvwxy"},
+                       {"plan_text", "plan"},
+                       {"plan", {{"schema_version", 2}}},
+                       {"min_cell", 5},
+                       {"useless", ""},
                        {"trust", TestJson::array({"north could read your table here"})},
                        {"parties", TestJson::array({{{"name", "south"}, {"known", "digits"}}})},
-                       {"can_approve", true}, {"why_not", ""},
-                       {"table", {{"name", "pupils"}, {"digest", std::string(64, 'c')},
-                                  {"rows", 156}, {"missing_cells", 0}}},
+                       {"can_approve", true},
+                       {"why_not", ""},
+                       {"table",
+                        {{"name", "pupils"},
+                         {"digest", std::string(64, 'c')},
+                         {"rows", 156},
+                         {"missing_cells", 0}}},
                        {"valid_until", "2027-01-29T08:00:00Z"}});
   for (const char* document : {"approve", "reject", "accept", "revoke", "add"})
     signer.Say(document, {{"document", "5160"}});

@@ -65,6 +65,8 @@ void AddPairingCommands(CLI::App& node, Invocation& invocation);
 void AddNodeSignCommands(CLI::App& node, Invocation& invocation);
 // studies, approve, reject, withdraw: below `node`.
 void AddNodeStudyCommands(CLI::App& node, Invocation& invocation);
+// web, setup-code: below `node`.
+void AddNodeWebCommands(CLI::App& node, Invocation& invocation);
 // run, list, follow, withdraw: below `study`, at a node.
 void AddStudyAtCommands(CLI::App& study, Invocation& invocation);
 // Commands of `study`.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -99,6 +100,44 @@ Answered DocumentsJson(const Study& study, const std::filesystem::path& folder) 
           // Of the job that froze the table.
           {"statement", ToHex(AsBytes(FileOfStudy(folder / "statement", kMaxStatementBytes)))},
           {"draft", FileOfStudy(folder / "draft.json", study::kApprovalBytes)}};
+}
+
+constexpr size_t kMaxTableNameBytes = 4096;
+constexpr size_t kMostListed = 100;
+constexpr size_t kResultPiece = size_t{2} << 20;
+
+// What a study's folder has for people.
+void AddFilesOf(const std::filesystem::path& folder, Answered& json) {
+  json["has_draft"] = std::filesystem::exists(folder / "draft.json");
+  json["has_report"] = std::filesystem::exists(folder / "result" / "report.html");
+  json["has_result"] = std::filesystem::exists(folder / "result" / "result.json");
+}
+
+int64_t CursorOf(const std::string& text) {
+  int64_t cursor = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9' || cursor > INT64_MAX / 10 - 1)
+      throw Error(ErrorCode::kUsage, "the list has no such page", "Begin with its first page.");
+    cursor = cursor * 10 + (digit - '0');
+  }
+  return cursor;
+}
+
+// A piece of a file, and the size of all of it.
+Answered ReadPiece(const std::filesystem::path& file, int64_t offset) {
+  const auto no_file = [] {
+    throw Error(ErrorCode::kUsage, "this study has no such result at this site",
+                "Its receivers have it, once it is finished.");
+  };
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) no_file();
+  const auto size = static_cast<int64_t>(stream.tellg());
+  if (size < 0 || offset < 0 || offset > size) no_file();
+  const int64_t length = std::min(size - offset, static_cast<int64_t>(kResultPiece));
+  Bytes bytes(static_cast<size_t>(length));
+  stream.seekg(offset);
+  if (!stream.read(reinterpret_cast<char*>(bytes.data()), length)) no_file();
+  return {{"size", size}, {"bytes", ToHex(bytes)}};
 }
 
 }  // namespace
@@ -241,6 +280,45 @@ std::string Control::Answer(const std::string& text) {
       for (const auto& entry : node.open()) studies.push_back(StudyJson(entry.second));
     });
     answer = {{"studies", studies}};
+  } else if (what == "list") {
+    const std::string which = request.Text("which"), after = request.Text("after");
+    const int64_t limit = request.Number("limit");
+    request.End();
+    if (limit < 1 || limit > static_cast<int64_t>(kMostListed) ||
+        (which != "open" && which != "over" && which != "all"))
+      throw Error(ErrorCode::kUsage, "there is no such list of studies", "open, over or all");
+    const int64_t before = CursorOf(after);
+    Answered studies = Answered::array();
+    std::string next;
+    OnLoop([&](Node& node, int64_t) {
+      if (before == 0) {
+        // One that is over is kept with the open ones until its run key is deleted.
+        std::vector<const Study*> open;
+        for (const auto& entry : node.open()) {
+          if (which == "all" || IsEnd(entry.second.phase) == (which == "over"))
+            open.push_back(&entry.second);
+        }
+        std::sort(open.begin(), open.end(), [](const Study* a, const Study* b) {
+          return std::pair(b->began, b->id) < std::pair(a->began, a->id);
+        });
+        for (const Study* study : open) studies.push_back(StudyJson(*study));
+      }
+      if (which == "open") return;
+      const OverPage page = node.FindOver(before, static_cast<size_t>(limit));
+      for (const Study& study : page.studies) studies.push_back(StudyJson(study));
+      if (page.next != 0) next = std::to_string(page.next);
+    });
+    for (Answered& study : studies)
+      AddFilesOf(parts_.run / study.at("study").get<std::string>(), study);
+    answer = {{"studies", studies}, {"next", next}};
+  } else if (what == "result") {
+    const auto id = request.Fixed<StudyId>("study");
+    const std::string name = request.Text("name");
+    const int64_t offset = request.Number("offset");
+    request.End();
+    if (name != "report.html" && name != "result.json")
+      throw Error(ErrorCode::kUsage, "a result has no such file", "report.html or result.json");
+    answer = ReadPiece(parts_.run / ToHex(id) / "result" / name, offset);
   } else if (what == "study") {
     const auto id = request.Fixed<StudyId>("study");
     request.End();
@@ -261,6 +339,8 @@ std::string Control::Answer(const std::string& text) {
     }
     answer["roster_parties"] = parties;
     const std::filesystem::path folder = parts_.run / ToHex(id);
+    AddFilesOf(folder, answer);
+    answer["table"] = FileOfStudy(folder / "table", kMaxTableNameBytes);
     answer["documents"] = DocumentsJson(*study, folder);
     // Of the job that ran it here.
     const std::filesystem::path problem = folder / "problem.txt";

@@ -43,7 +43,7 @@ export function useNews(active: boolean, onLost: (lost: boolean) => void): strin
           if (stop.signal.aborted || currentEntry().kind !== "in") return;
           if (error instanceof Problem && error.code === "unreachable") onLost(true);
           await pause(wait);
-          wait = Math.min(30, wait * 2);
+          wait = Math.min(5, wait * 2);
         }
       }
     };

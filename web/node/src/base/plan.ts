@@ -19,7 +19,7 @@ export interface Plan {
   exposures: Array<{of: string; to: string; exposes: string[]}>;
   privacy: Array<{adversary: string; adjacency: string; loss: string}>;
   privacy_statement: null | {
-    rows: Array<{epsilon: "infinite" | {lower: number; upper: number}}>;
+    rows: Array<{epsilon: "infinite" | {lower: number; upper: number}; delta?: number}>;
     caveats: string[];
   };
   assumptions: string[];
@@ -37,16 +37,22 @@ export function planOf(value: Record<string, unknown> | null): Plan | null {
   return value as unknown as Plan;
 }
 
-// Those who may learn about a person without a limit, and the largest epsilon of the others.
-export function limitsOf(plan: Plan): {exact: boolean; epsilon: number | null; unlimited: boolean} {
+export interface Limits {
+  exact: boolean; // nothing limits what is learned
+  bound: string; // the largest epsilon, with its delta; empty: none
+  unlimited: boolean; // not for everybody
+}
+
+export function limitsOf(plan: Plan): Limits {
   const rows = plan.privacy_statement?.rows ?? [];
-  let epsilon: number | null = null;
-  let unlimited = false;
-  for (const row of rows) {
-    if (row.epsilon === "infinite") unlimited = true;
-    else epsilon = Math.max(epsilon ?? 0, row.epsilon.upper);
+  let bound = "";
+  let largest = -1;
+  for (const {epsilon, delta} of rows) {
+    if (epsilon === "infinite" || epsilon.upper <= largest) continue;
+    largest = epsilon.upper;
+    bound = `epsilon is at most ${Number(largest.toPrecision(3))}${delta ? ` at delta ${delta}` : ""}`;
   }
-  return {exact: rows.length === 0, epsilon, unlimited};
+  return {exact: rows.length === 0, bound, unlimited: rows.some(({epsilon}) => epsilon === "infinite")};
 }
 
 // What the method does, for people who do not know it by name.

@@ -22,7 +22,7 @@ export function setEntry(next: Entry): void {
 
 export function onEntry(listener: () => void): () => void {
   listeners.add(listener);
-  return () => listeners.delete(listener);
+  return () => void listeners.delete(listener);
 }
 
 export const csrf = (): string => (entry.kind === "in" ? entry.session.csrf : "");

@@ -46,6 +46,10 @@ export function timeText(utc: string): string {
   return Number.isNaN(time.getTime()) ? plain(utc) : kMinute.format(time);
 }
 
+// Times within words of the node.
+export const withDays = (text: string): string =>
+  text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, dayText);
+
 // "in 3 days", "2 hours ago"
 export function fromNow(utc: string, now: number): string {
   const seconds = Math.round((new Date(utc).getTime() - now) / 1000);

@@ -68,6 +68,7 @@ export function StudiesPage({role}: {role: Role}) {
                 : "No study has these words."
               : `${shown.length} shown${next ? ", there are more" : ""}`}
           </p>
+          <h2 class="unseen">Studies found</h2>
           <ul class="cards">
             {shown.map((study) => (
               <StudyCard key={study.study} study={study} />

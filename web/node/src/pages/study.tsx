@@ -4,11 +4,11 @@ import {useState} from "preact/hooks";
 import {get, post} from "../base/api";
 import {useAction, useLoaded} from "../base/live";
 import {may} from "../base/roles";
-import {firstUpper, listOf, plain, sentence} from "../base/text";
+import {listOf, plain, sentence, withDays} from "../base/text";
 import type {Check, Role, Session, StewardScreen, Study} from "../base/types";
 import {Area, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
-import {PlanView} from "../parts/plan";
+import {contributionOf, PlanView} from "../parts/plan";
 import {nameOf, stands} from "../parts/study_words";
 import {Fingerprint, Listing, PlanCode, Said, StateTag, When} from "../parts/words";
 import {Decide} from "./decide";
@@ -44,7 +44,7 @@ function Trust({screen}: {screen: StewardScreen}) {
     <div class="notice danger" role="region" aria-label="Warnings">
       <strong>Before you decide</strong>
       {screen.trust.map((warning) => (
-        <p key={warning}>{sentence(warning)}</p>
+        <p key={warning}>{sentence(withDays(warning))}</p>
       ))}
     </div>
   );
@@ -89,7 +89,7 @@ function Parties({study, screen, own}: {study: Study; screen: StewardScreen | nu
                   {name === own && <span class="faint"> (this site)</span>}
                 </th>
                 <td>{state(name)}</td>
-                {screen && <td>{name === own ? "" : <Said text={known.get(name) ?? "not known"} />}</td>}
+                {screen && <td>{name === own ? "" : <Said text={withDays(known.get(name) ?? "not known")} />}</td>}
               </tr>
             ))}
           </tbody>
@@ -118,28 +118,42 @@ function Parties({study, screen, own}: {study: Study; screen: StewardScreen | nu
   );
 }
 
-function OwnTable({screen}: {screen: StewardScreen}) {
+function Asker({study, screen}: {study: Study; screen: StewardScreen | null}) {
+  if (study.own) return <>this site</>;
+  const known = screen?.parties.find((one) => one.name === study.proposer)?.known;
+  return (
+    <>
+      <Said text={study.proposer} />
+      {known && <span class="faint"> ({withDays(plain(known))})</span>}
+    </>
+  );
+}
+
+function OwnTable({screen, own}: {screen: StewardScreen; own: string}) {
+  const {table} = screen;
   return (
     <section>
-      <h2>This site's table</h2>
-      {screen.table === null ? (
-        <p>This site brings no data, or its table is not frozen yet.</p>
-      ) : (
-        <dl class="facts">
-          <dt>Table</dt>
-          <dd>
-            <Said text={screen.table.name} />
-          </dd>
-          <dt>Rows</dt>
-          <dd>{screen.table.rows ?? "not told"}</dd>
-          <dt>Missing cells</dt>
-          <dd>{screen.table.missing_cells ?? "not told"}</dd>
-          <dt>Its state is fixed as</dt>
-          <dd>
-            <Fingerprint value={screen.table.digest} />
-          </dd>
-        </dl>
-      )}
+      <h2>What this site gives</h2>
+      <dl class="facts">
+        <dt>Variables</dt>
+        <dd>
+          <Said text={contributionOf(screen.plan, own)} or="none" />
+        </dd>
+        <dt>Table</dt>
+        <dd>{table ? <Said text={table.name} /> : "none, or it is not frozen yet"}</dd>
+        {table && (
+          <>
+            <dt>Rows</dt>
+            <dd>{table.rows ?? "not told"}</dd>
+            <dt>Missing cells</dt>
+            <dd>{table.missing_cells ?? "not told"}</dd>
+            <dt>Frozen as</dt>
+            <dd>
+              <Fingerprint value={table.digest} />
+            </dd>
+          </>
+        )}
+      </dl>
     </section>
   );
 }
@@ -286,8 +300,15 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
       <Result study={study} role={role} />
       <div class="columns">
         <div>
-          {plan && <PlanView plan={plan} text={planText} own={own} />}
-          {screen && <OwnTable screen={screen} />}
+          {plan && (
+            <PlanView
+              plan={plan}
+              text={planText}
+              own={own}
+              asker={<Asker study={study} screen={screen} />}
+              table={screen && <OwnTable screen={screen} own={own} />}
+            />
+          )}
           <Parties study={study} screen={screen} own={own} />
           <Texts study={study} planText={planText} />
         </div>
@@ -346,7 +367,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
               study={study}
               screen={screen}
               signer={session.signer}
-              onDone={(changed) => done(`${firstUpper(stands(changed))}`)(changed)}
+              onDone={(changed) => done(stands(changed))(changed)}
             />
           )}
           {withdraws && (

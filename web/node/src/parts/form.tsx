@@ -2,7 +2,8 @@
 import type {ComponentChildren} from "preact";
 import {useEffect, useId, useRef, useState} from "preact/hooks";
 import type {Problem} from "../base/api";
-import {plain, sentence} from "../base/text";
+import {currentEntry, onEntry} from "../base/session";
+import {sentence} from "../base/text";
 
 interface FieldProps {
   label: string;
@@ -119,16 +120,21 @@ export function Choice<T extends string>(props: {
   );
 }
 
-// The passphrase of the steward's key. Neither the page nor the browser keeps it.
-export const PassphraseField = (props: {value: string; onInput: (value: string) => void}) => (
-  <Field
-    label="Passphrase of the steward's key"
-    type="password"
-    autoComplete="off"
-    required
-    {...props}
-  />
-);
+// The passphrase of the steward's key. Neither the page nor the browser keeps it; it does not outlive the
+// session in which it was typed.
+export function PassphraseField(props: {value: string; onInput: (value: string) => void}) {
+  const {onInput} = props;
+  useEffect(
+    () =>
+      onEntry(() => {
+        if (currentEntry().kind !== "in") onInput("");
+      }),
+    [onInput]
+  );
+  return (
+    <Field label="Passphrase of the steward's key" type="password" autoComplete="off" required {...props} />
+  );
+}
 
 export function ProblemBox({problem}: {problem: Problem | null}) {
   if (!problem) return null;
@@ -142,9 +148,6 @@ export function ProblemBox({problem}: {problem: Problem | null}) {
     </div>
   );
 }
-
-// A message of several lines that is no problem of a request.
-export const Hint = ({text}: {text: string}) => <>{plain(text)}</>;
 
 export function Submit(props: {busy: boolean; children: ComponentChildren; tone?: "main" | "danger"}) {
   return (

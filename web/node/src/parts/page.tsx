@@ -1,18 +1,19 @@
 // The head of a page: its title gets the focus when somebody comes here, so that a screen reader says it.
-import type {ComponentChildren} from "preact";
+import {createContext, type ComponentChildren} from "preact";
 import {useContext, useEffect, useRef} from "preact/hooks";
-import {createContext} from "preact";
 import type {Problem} from "../base/api";
 import {plain} from "../base/text";
 import {ProblemBox} from "./form";
 
 export const Site = createContext("");
 
+// Whoever opens the page begins at its top, with the link past the bar.
+let opened = false;
+
 export function Head(props: {
   title: string;
   kicker?: ComponentChildren;
   children?: ComponentChildren;
-  focus?: boolean;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
   const site = useContext(Site);
@@ -21,7 +22,8 @@ export function Head(props: {
     document.title = site ? `${title} - Partita at ${site}` : `${title} - Partita`;
   }, [title, site]);
   useEffect(() => {
-    if (props.focus !== false) heading.current?.focus({preventScroll: true});
+    if (opened) heading.current?.focus({preventScroll: true});
+    opened = true;
     scrollTo({top: 0, behavior: "instant"});
   }, []);
   return (

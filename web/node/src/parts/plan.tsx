@@ -1,5 +1,6 @@
 // A plan in words: the question, what each site gives, what opens to whom and how exactly, what is checked
 // before, whom the guarantees trust.
+import type {ComponentChildren} from "preact";
 import {limitsOf, methodWords, planOf, type Plan} from "../base/plan";
 import {count, listOf, plain, sentence} from "../base/text";
 import {Listing, Said, Tag} from "./words";
@@ -7,11 +8,17 @@ import {Listing, Said, Tag} from "./words";
 const roleWord = (role: string): string =>
   ({holder: "brings rows", receiver: "gets the result", dealer: "helps, without data"})[role] ?? role;
 
-function Question({plan}: {plan: Plan}) {
+function Question({plan, asker}: {plan: Plan; asker: ComponentChildren}) {
   return (
     <section>
       <h2>What is asked</h2>
       <dl class="facts">
+        {asker && (
+          <>
+            <dt>Who asks</dt>
+            <dd>{asker}</dd>
+          </>
+        )}
         <dt>Method</dt>
         <dd>
           {methodWords(plan.method)} <span class="faint">({plan.method})</span>
@@ -122,23 +129,19 @@ function Opens({plan}: {plan: Plan}) {
 }
 
 function Limits({plan}: {plan: Plan}) {
-  const {exact, epsilon, unlimited} = limitsOf(plan);
+  const {exact, bound, unlimited} = limitsOf(plan);
   return (
     <section>
       <h2>What may be learned about one person</h2>
       {exact ? (
         <p class="notice warn">
           <strong>The results are exact.</strong>
-          Nothing limits what they say about one person; the checks below are what protects small groups.
+          Nothing limits what they say about one person; only the checks below guard small groups.
         </p>
       ) : (
         <p class="notice">
-          <strong>
-            {epsilon === null
-              ? "Noise is added, without a bound for anybody of this list."
-              : `Noise limits it: epsilon is at most ${Number(epsilon.toPrecision(3))}.`}
-          </strong>
-          {unlimited && "Not for everybody: see who has no bound."}
+          <strong>{bound ? `Noise limits it: ${bound}.` : "Noise is added, but limits it for nobody."}</strong>
+          {bound && unlimited && "Not for everybody: the table says for whom there is no bound."}
         </p>
       )}
       <div class="table" tabIndex={0} role="region" aria-label="What may be learned about one person">
@@ -203,23 +206,38 @@ function Trusts({plan}: {plan: Plan}) {
   );
 }
 
-export function PlanView(props: {plan: Record<string, unknown> | null; text: string; own: string}) {
+// What the own site brings, by the plan.
+export const contributionOf = (plan: Record<string, unknown> | null, own: string): string =>
+  planOf(plan)?.parties.find((party) => party.name === own)?.contributes ?? "";
+
+// `asker`: who proposed it; `table`: what is known of this site's own table.
+export function PlanView(props: {
+  plan: Record<string, unknown> | null;
+  text: string;
+  own: string;
+  asker?: ComponentChildren;
+  table?: ComponentChildren;
+}) {
   const plan = planOf(props.plan);
   if (!plan) {
     return (
-      <section>
-        <h2>Plan</h2>
-        <Listing text={props.text} label="The plan" />
-      </section>
+      <>
+        {props.table}
+        <section>
+          <h2>Plan</h2>
+          <Listing text={props.text} label="The plan" />
+        </section>
+      </>
     );
   }
   return (
     <>
-      <Question plan={plan} />
+      <Question plan={plan} asker={props.asker} />
+      {props.table}
       <Opens plan={plan} />
       <Limits plan={plan} />
-      <Gives plan={plan} own={props.own} />
       <Checks plan={plan} />
+      <Gives plan={plan} own={props.own} />
       <Trusts plan={plan} />
     </>
   );

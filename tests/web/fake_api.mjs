@@ -39,15 +39,15 @@ export function newState() {
   };
 }
 
-export function startFake(openapi, assets) {
-  const state = newState();
+// Compiled once, by their place in the document.
+const ajv = new Ajv({strict: false});
+const validators = new Map();
+
+export function startFake(openapi, assets, changes = {}) {
+  const state = {...newState(), ...changes};
   const faults = [];
   const waiters = new Set();
-  const ajv = new Ajv({strict: false});
-  ajv.addSchema(openapi, "api");
-
-  // Compiled once: by its place in the document.
-  const validators = new Map();
+  if (!ajv.getSchema("api")) ajv.addSchema(openapi, "api");
   function hold(what, pointer, value) {
     if (!validators.has(pointer)) validators.set(pointer, ajv.compile({$ref: `api#${pointer}`}));
     const validate = validators.get(pointer);

@@ -5,10 +5,10 @@ import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {readFileSync} from "node:fs";
 import {join} from "node:path";
-import {after, before, test} from "node:test";
+import {after, before, describe, test} from "node:test";
 import {typesOf} from "../../web/node/types.mjs";
 import {look, openPage, startBrowser} from "./browser.mjs";
-import {checkOf, newState, refusal, startFake} from "./fake_api.mjs";
+import {checkOf, refusal, startFake} from "./fake_api.mjs";
 import {
   code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
 } from "./samples.mjs";
@@ -17,57 +17,57 @@ const folder = process.env.PARTITA_PAGES_FOLDER;
 const read = (file) => readFileSync(join(root, file), "utf8");
 const openapi = JSON.parse(read("src/node/web/openapi.json"));
 
-let browser, fake;
+let browser, assets;
 before(async () => {
   const bundle = join(folder, "pages.json");
   execFileSync("node", [join(root, "web/node/build.mjs"), bundle]);
-  fake = await startFake(openapi, JSON.parse(readFileSync(bundle, "utf8")));
+  assets = JSON.parse(readFileSync(bundle, "utf8"));
   browser = await startBrowser();
 });
-after(async () => {
-  await browser?.close();
-  fake?.stop();
-});
+after(() => browser?.close());
 
 // A journey: a node of its own, a browser window of its own; nothing may be refused or thrown on the way.
-const journey = (name, walk, changes = {}, options = {}) =>
+const journey = (name, walk, changes = {}) =>
   test(name, async () => {
-    Object.assign(fake.state, newState(), changes);
-    fake.faults.length = 0;
-    const window = await openPage(browser, fake.address, options);
-    const {page} = window;
+    const fake = await startFake(openapi, assets, changes);
+    const window = await openPage(browser, fake.address);
+    const {page, context} = window;
     const faults = [];
     try {
       await walk({
         ...window,
+        fake,
         state: fake.state,
+        asked: () => fake.state.log.map(({what}) => what),
         see: async (what) => faults.push(...(await look(page, what))),
-        visit: async (fragment) => {
-          await page.goto(`/#/${fragment}`);
-        },
-        loginAs: (role) => login(page, role)
+        visit: (fragment) => page.goto(`/#/${fragment}`),
+        // As if the login of before still held; the login itself is a journey of its own.
+        loginAs: async (role) => {
+          await page.goto("/licences.txt");
+          await page.evaluate(
+            (body) =>
+              fetch("/api/v1/session", {method: "POST", headers: {"Content-Type": "application/json"}, body}).then(
+                () => null
+              ),
+            JSON.stringify({name: role, password})
+          );
+          await page.goto("/");
+          await heading(page, "Inbox");
+        }
       });
     } finally {
-      await window.context.close();
+      await context.close();
+      fake.stop();
     }
     assert.deepEqual(faults, []);
     assert.deepEqual(window.complaints, []);
     assert.deepEqual(fake.faults, []);
   });
 
-async function login(page, name, word = password) {
-  await page.goto("/");
-  await page.getByRole("textbox", {name: "Account"}).fill(name);
-  await page.getByLabel("Password").fill(word);
-  await page.getByRole("button", {name: "Log in"}).click();
-  await heading(page, "Inbox");
-}
-
 const heading = (page, name) => page.getByRole("heading", {level: 1, name}).waitFor();
 const button = (page, name) => page.getByRole("button", {name, exact: true});
 const shown = (page, text) => page.getByText(text).first().waitFor();
 const secret = (page) => page.getByLabel("Passphrase of the steward's key");
-const asked = () => fake.state.log.map(({what}) => what);
 
 test("types and roles of the pages are those of openapi.json", () => {
   assert.equal(read("web/node/src/base/types.ts"), typesOf(openapi));
@@ -105,9 +105,10 @@ test("the sources pass tsc with strict rules", () => {
   execFileSync("node", [join(root, "web/node_modules/typescript/bin/tsc"), "-p", join(root, "web/node")], {stdio: "pipe"});
 });
 
+describe("journeys", {concurrency: 3}, () => {
 journey(
   "set-up from this machine",
-  async ({page, see, state}) => {
+  async ({asked, page, see, state}) => {
     await page.goto("/");
     await heading(page, "Set up");
     await see("setup");
@@ -289,7 +290,7 @@ journey(
   {signer: false, studies: [study("settled")]}
 );
 
-journey("a study is checked while it is typed, and proposed once", async ({page, loginAs, state, see, visit}) => {
+journey("a study is checked while it is typed, and proposed once", async ({fake, page, loginAs, state, see, visit}) => {
   const proposed = study("proposed");
   state.propose = (file) => ({...proposed, file});
   await loginAs("analyst");
@@ -332,7 +333,7 @@ journey("a study is checked while it is typed, and proposed once", async ({page,
   assert.equal(state.studies[0].state, "withdrawn");
 });
 
-journey("a session that ends keeps what was typed, for the same person only", async ({page, loginAs, state, see, visit}) => {
+journey("a session that ends keeps what was typed, for the same person only", async ({fake, page, loginAs, state, see, visit}) => {
   state.propose = (file) => study("proposed", {file});
   await loginAs("analyst");
   await visit("studies/new");
@@ -365,7 +366,7 @@ journey("a session that ends keeps what was typed, for the same person only", as
 
 journey(
   "a passphrase does not outlive the session",
-  async ({page, loginAs, state, visit}) => {
+  async ({fake, page, loginAs, state, visit}) => {
     await loginAs("steward");
     await visit(`studies/${state.studies[0].study}`);
     await secret(page).fill(passphrase);
@@ -416,7 +417,7 @@ journey("the inviter: line, digits, the steward's word, the list", async ({page,
   assert.deepEqual(state.log.at(-1).body, {});
 });
 
-journey("the joiner: a line that is none, digits that differ, a signer that forgot", async ({page, loginAs, state, see, visit}) => {
+journey("the joiner: a line that is none, digits that differ, a signer that forgot", async ({fake, page, loginAs, state, see, visit}) => {
   await loginAs("steward");
   await visit("parties");
   await page.getByLabel("The line that the other site sent").fill("hello");
@@ -449,7 +450,7 @@ journey("the joiner: a line that is none, digits that differ, a signer that forg
 
 journey(
   "introductions are accepted and parties revoked with the passphrase",
-  async ({page, loginAs, state, see, visit}) => {
+  async ({asked, page, loginAs, state, see, visit}) => {
     await loginAs("steward");
     await shown(page, "north introduces it.");
     await visit("parties");
@@ -804,7 +805,7 @@ journey(
   {studies: [study("settled")]}
 );
 
-journey("a node that stops answering says so, and comes back by itself", async ({page, loginAs, state, see, visit}) => {
+journey("a node that stops answering says so, and comes back by itself", async ({fake, page, loginAs, state, see, visit}) => {
   await loginAs("auditor");
   await visit("studies");
   await shown(page, "No study is open.");
@@ -818,4 +819,5 @@ journey("a node that stops answering says so, and comes back by itself", async (
   await button(page, "Try again").click();
   await shown(page, "2 parties");
   await page.getByText("This page tries again by itself").waitFor({state: "hidden", timeout: 10_000});
+});
 });

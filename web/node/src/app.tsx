@@ -1,4 +1,4 @@
-import {useContext, useEffect, useState} from "preact/hooks";
+import {useEffect, useState} from "preact/hooks";
 import {call, Problem} from "./base/api";
 import {LogIn, News, useLoaded, useNews} from "./base/live";
 import {may} from "./base/roles";
@@ -39,7 +39,10 @@ async function begin(): Promise<void> {
 
 function useEntry(): Entry {
   const [entry, show] = useState(currentEntry());
-  useEffect(() => onEntry(() => show(currentEntry())), []);
+  useEffect(() => {
+    show(currentEntry());
+    return onEntry(() => show(currentEntry()));
+  }, []);
   return entry;
 }
 
@@ -90,7 +93,6 @@ function Page({place, session}: {place: Place; session: Session}) {
 function Framed({session, place, lost}: {session: Session; place: Place; lost: boolean}) {
   // Counted for the bar; a problem shows in the pages themselves.
   const waits = useLoaded("waits", loadWaits).value;
-  useContext(News);
   return (
     <Frame session={session} place={place} lost={lost} waits={waits ? countOf(waits, session.role) : 0}>
       <Page key={place.page} place={place} session={session} />

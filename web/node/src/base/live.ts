@@ -30,7 +30,8 @@ export function useNews(active: boolean, onLost: (lost: boolean) => void): strin
           continue;
         }
         try {
-          const path = known ? `/events?after=${encodeURIComponent(known)}` : "/events";
+          // After a failure an answer at once says that the node is back.
+          const path = known && wait === 1 ? `/events?after=${encodeURIComponent(known)}` : "/events";
           const started = Date.now();
           const news = (await get<Tag>(path, stop.signal)).tag;
           onLost(false);

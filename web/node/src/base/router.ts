@@ -43,6 +43,7 @@ export function useFragment(): string {
   useEffect(() => {
     const changed = () => setFragment(location.hash);
     addEventListener("hashchange", changed);
+    changed(); // it may have changed since the page was drawn
     return () => removeEventListener("hashchange", changed);
   }, []);
   return fragment;

@@ -1,6 +1,7 @@
 // The pages of a node in a real browser, against a made-up node that is held to openapi.json: the journeys of
 // stewards, analysts and operators, every page in every state, whatever peers may write.
-// node pages_test.mjs FOLDER: works in FOLDER. PARTITA_SHOTS=FOLDER keeps pictures, to look at.
+// Works in the folder PARTITA_PAGES_FOLDER; PARTITA_PAGES_BUNDLE names a bundle that is there already, and
+// PARTITA_SHOTS a folder for pictures, to look at.
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {readFileSync} from "node:fs";
@@ -9,6 +10,7 @@ import {after, before, describe, test} from "node:test";
 import {typesOf} from "../../web/node/types.mjs";
 import {look, openPage, startBrowser} from "./browser.mjs";
 import {checkOf, refusal, startFake} from "./fake_api.mjs";
+import {kBugs, sourceOf} from "./planted_bugs.mjs";
 import {
   code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
 } from "./samples.mjs";
@@ -19,12 +21,17 @@ const openapi = JSON.parse(read("src/node/web/openapi.json"));
 
 let browser, assets;
 before(async () => {
-  const bundle = join(folder, "pages.json");
-  execFileSync("node", [join(root, "web/node/build.mjs"), bundle]);
+  const bundle = process.env.PARTITA_PAGES_BUNDLE ?? join(folder, "pages.json");
+  if (!process.env.PARTITA_PAGES_BUNDLE) execFileSync("node", [join(root, "web/node/build.mjs"), bundle]);
   assets = JSON.parse(readFileSync(bundle, "utf8"));
   browser = await startBrowser();
 });
 after(() => browser?.close());
+
+const kDark = new Set([
+  "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
+  "accounts", "node-stopped", "studies-all", "study-finished"
+]);
 
 // A journey: a node of its own, a browser window of its own; nothing may be refused or thrown on the way.
 const journey = (name, walk, changes = {}) =>
@@ -39,7 +46,7 @@ const journey = (name, walk, changes = {}) =>
         fake,
         state: fake.state,
         asked: () => fake.state.log.map(({what}) => what),
-        see: async (what) => faults.push(...(await look(page, what))),
+        see: async (what) => faults.push(...(await look(page, what, kDark.has(what)))),
         visit: (fragment) => page.goto(`/#/${fragment}`),
         // As if the login of before still held; the login itself is a journey of its own.
         loginAs: async (role) => {
@@ -101,6 +108,12 @@ test("types and roles of the pages are those of openapi.json", () => {
   }
 });
 
+test("planted bugs still apply", () => {
+  for (const bug of kBugs) {
+    assert.equal(readFileSync(sourceOf(bug), "utf8").split(bug.from).length, 2, `${bug.name}: its text is not there once`);
+  }
+});
+
 test("the sources pass tsc with strict rules", () => {
   execFileSync("node", [join(root, "web/node_modules/typescript/bin/tsc"), "-p", join(root, "web/node")], {stdio: "pipe"});
 });
@@ -122,7 +135,7 @@ journey(
     await page.getByLabel("The password again").fill(password);
     await button(page, "Make the account").click();
     await shown(page, "The set-up code is wrong or old.");
-    await shown(page, "Partita node setup-code prints a new one.");
+    await shown(page, "partita node setup-code prints a new one.");
     await see("setup-refused");
     await page.getByLabel("Set-up code").fill(setupCode);
     await button(page, "Make the account").click();

@@ -27,9 +27,10 @@ export function groups(text: string, size: number): string[] {
 
 export const firstUpper = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-// A message of the API as a sentence.
+// A message of the API as a sentence; one that begins with a command is left as it is typed.
 export function sentence(text: string): string {
-  const said = firstUpper(plain(text).trim());
+  const words = plain(text).trim();
+  const said = words.startsWith("partita ") ? words : firstUpper(words);
   return said === "" || /[.!?:]$/.test(said) ? said : `${said}.`;
 }
 

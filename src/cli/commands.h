@@ -61,8 +61,12 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 void AddNodeCommands(CLI::App& app, Invocation& invocation);
 // invite, join, compare, parties, accept, revoke: below `node`.
 void AddPairingCommands(CLI::App& node, Invocation& invocation);
+// sign, and the process that it reads studies in: below `node`.
+void AddNodeSignCommands(CLI::App& node, Invocation& invocation);
 // studies, approve, reject, withdraw: below `node`.
 void AddNodeStudyCommands(CLI::App& node, Invocation& invocation);
+// web, setup-code: below `node`.
+void AddNodeWebCommands(CLI::App& node, Invocation& invocation);
 // run, list, follow, withdraw: below `study`, at a node.
 void AddStudyAtCommands(CLI::App& study, Invocation& invocation);
 // Commands of `study`.

@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/trim.h"
 
 namespace partita::net {
 namespace {
@@ -20,6 +26,47 @@ void CheckContext(long result, const char* what) {
 }
 
 }  // namespace
+
+std::string SmallLetters(std::string_view name) {
+  std::string small(name);
+  for (char& letter : small) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return small;
+}
+
+std::optional<std::string> HeaderValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name) {
+  std::optional<std::string> value;
+  for (const HttpHeader& header : headers) {
+    if (header.name != name) continue;
+    if (value) return std::nullopt;
+    value = header.value;
+  }
+  return value;
+}
+
+std::optional<std::string> CookieValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name) {
+  std::optional<std::string> value;
+  for (const HttpHeader& header : headers) {
+    if (header.name != "cookie") continue;
+    std::string_view rest = header.value;
+    while (!rest.empty()) {
+      const size_t end = std::min(rest.find(';'), rest.size());
+      const std::string_view pair = Trim(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      const size_t equals = pair.find('=');
+      if (equals == std::string_view::npos || pair.substr(0, equals) != name) continue;
+      if (value) return std::nullopt;
+      std::string_view text = pair.substr(equals + 1);
+      if (text.size() >= 2 && text.front() == '"' && text.back() == '"')
+        text = text.substr(1, text.size() - 2);
+      value = std::string(text);
+    }
+  }
+  return value;
+}
 
 HttpResponse TextResponse(unsigned status, std::string_view text) {
   const ByteView bytes = AsBytes(text);
@@ -60,6 +107,42 @@ std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity) {
     CheckContext(SSL_CTX_use_certificate(raw, identity->certificate.get()), "use the certificate");
     CheckContext(SSL_CTX_use_PrivateKey(raw, identity->key.get()), "use the private key");
   }
+  return context;
+}
+
+std::shared_ptr<ssl_ctx_st> MakeBrowserContext(const std::string& chain_pem,
+                                               const std::string& key_pem) {
+  using Text = std::unique_ptr<BIO, int (*)(BIO*)>;
+  const auto reader = [](const std::string& text) {
+    return Text(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
+  };
+  const auto fail = [](const char* what) {
+    ERR_clear_error();
+    throw Error(ErrorCode::kBadInput, fmt::format("{} for browsers {}", what, "cannot be used"),
+                "Give PEM: the certificate first, then those of who issued it; the key without a "
+                "passphrase.");
+  };
+  std::shared_ptr<ssl_ctx_st> context = MakeHttpsContext(nullptr);
+  const Text chain = reader(chain_pem), key = reader(key_pem);
+  const auto next = [&chain] {
+    return std::unique_ptr<X509, void (*)(X509*)>(
+        PEM_read_bio_X509(chain.get(), nullptr, nullptr, nullptr), X509_free);
+  };
+  const auto own = next();
+  if (own == nullptr || SSL_CTX_use_certificate(context.get(), own.get()) != 1)
+    fail("the certificate");
+  while (const auto issuer = next()) {
+    CheckContext(SSL_CTX_add1_chain_cert(context.get(), issuer.get()), "use a chain");
+  }
+  ERR_clear_error();  // the end of the text
+  // A key under a passphrase would ask for it at the terminal.
+  const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> secret(
+      PEM_read_bio_PrivateKey(
+          key.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr),
+      EVP_PKEY_free);
+  if (secret == nullptr || SSL_CTX_use_PrivateKey(context.get(), secret.get()) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1)
+    fail("the key of the certificate");
   return context;
 }
 

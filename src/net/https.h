@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bytes.h"
 #include "crypto/certificate.h"
@@ -25,6 +26,13 @@ inline constexpr std::string_view kTimeHeader = "Partita-Time";
 // 7.5): by it they notice that somebody is in between.
 using ConnectionName = std::array<uint8_t, 32>;
 
+struct HttpHeader {
+  std::string name;  // in small letters, of what came
+  std::string value;
+
+  bool operator==(const HttpHeader&) const = default;
+};
+
 struct HttpRequest {
   std::string method;  // "GET", "POST"
   std::string target;  // "/v1/status"
@@ -38,6 +46,8 @@ struct HttpRequest {
   std::string fingerprint = {};
   std::string remote = {};  // address, for the log
   ConnectionName connection = {};
+  // As they came; a client sends them beside its own, or instead of those that have their names.
+  std::vector<HttpHeader> headers = {};
 };
 
 struct HttpResponse {
@@ -49,7 +59,19 @@ struct HttpResponse {
   // Client only: the connection that it came by, and the certificate that the server proved to hold.
   ConnectionName connection = {};
   std::shared_ptr<x509_st> certificate = nullptr;
+  // Beside those of the fields above; what a client got, all of them.
+  std::vector<HttpHeader> headers = {};
 };
+
+// A header's name as it is kept.
+std::string SmallLetters(std::string_view name);
+// What stands there; none if the header is not there, or more than once. name: in small letters.
+std::optional<std::string> HeaderValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name);
+// The value of a cookie (RFC 6265, section 4.2.1), without the quotation marks that it may have; none if
+// it is not there, or more than once.
+std::optional<std::string> CookieValue(const std::vector<HttpHeader>& headers,
+                                       std::string_view name);
 
 HttpResponse TextResponse(unsigned status, std::string_view text);
 std::string BodyText(const HttpResponse& response);
@@ -60,5 +82,9 @@ ConnectionName NameConnection(ssl_st& connection);
 // The settings of every TLS context here: TLS 1.3, no tickets, no resumption, no early data, no
 // renegotiation. identity: null for a client that shows none.
 std::shared_ptr<ssl_ctx_st> MakeHttpsContext(const crypto::Identity* identity);
+// The same for browsers: certificates as PEM, the own one first, then those of who issued it. Clients are
+// not asked for theirs. Throws kBadInput for text that is none, or a key of another certificate.
+std::shared_ptr<ssl_ctx_st> MakeBrowserContext(const std::string& chain_pem,
+                                               const std::string& key_pem);
 
 }  // namespace partita::net

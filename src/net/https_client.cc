@@ -199,6 +199,7 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
   message.set(http::field::host, impl_->pin.peer.address);
   if (!request.bearer.empty()) message.set(http::field::authorization, "Bearer " + request.bearer);
   if (!request.time.empty()) message.set(std::string(kTimeHeader), request.time);
+  for (const HttpHeader& header : request.headers) message.set(header.name, header.value);
   message.body() = request.body;
   message.prepare_payload();
   try {
@@ -216,6 +217,9 @@ HttpResponse HttpsClient::Send(const HttpRequest& request, std::chrono::millisec
       HttpResponse response;
       response.status = parser.get().result_int();
       response.content_type = std::string(parser.get()[http::field::content_type]);
+      for (const auto& field : parser.get())
+        response.headers.push_back(
+            {SmallLetters(std::string(field.name_string())), std::string(field.value())});
       response.body = std::move(parser.get().body());
       response.connection = NameConnection(*impl_->stream->native_handle());
       response.certificate = {SSL_get1_peer_certificate(impl_->stream->native_handle()), X509_free};

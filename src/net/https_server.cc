@@ -49,21 +49,26 @@ int VerifyAny(X509_STORE_CTX* store, void*) {
   return good ? 1 : 0;
 }
 
+// Of parties: who shows a certificate proves to hold it.
+std::shared_ptr<ssl_ctx_st> MakePartyContext(const crypto::Identity& identity) {
+  std::shared_ptr<ssl_ctx_st> context = MakeHttpsContext(&identity);
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context.get(), VerifyAny, nullptr);
+  return context;
+}
+
 }  // namespace
 
 struct HttpsServer::Impl {
-  Impl(Listener own, const crypto::Identity& identity, const HttpsLimits& limits,
+  Impl(Listener own, const std::shared_ptr<ssl_ctx_st>& tls, const HttpsLimits& limits,
        HttpHandler handler, HttpScreen screen)
       : address(std::move(own.address)),
         core(limits, std::move(handler), std::move(screen)),
         guard(asio::make_work_guard(core.io)),
         acceptor(asio::make_strand(core.io)),
         pause(acceptor.get_executor()) {
-    const std::shared_ptr<ssl_ctx_st> made = MakeHttpsContext(&identity);
-    SSL_CTX_set_verify(made.get(), SSL_VERIFY_PEER, nullptr);
-    SSL_CTX_set_cert_verify_callback(made.get(), VerifyAny, nullptr);
-    SSL_CTX_up_ref(made.get());  // asio owns one reference
-    core.tls = std::make_unique<asio::ssl::context>(made.get());
+    SSL_CTX_up_ref(tls.get());  // asio owns one reference
+    core.tls = std::make_unique<asio::ssl::context>(tls.get());
     if (!own.socket.valid()) return;
     const int descriptor = Duplicate(own.socket);
     if (descriptor < 0) throw Error(ErrorCode::kInternal, "no descriptor is left to listen on");
@@ -141,7 +146,13 @@ struct HttpsServer::Impl {
 HttpsServer::HttpsServer(Listener listener, const crypto::Identity& identity,
                          const HttpsLimits& limits, unsigned threads, HttpHandler handler,
                          HttpScreen screen)
-    : impl_(std::make_unique<Impl>(std::move(listener), identity, limits, std::move(handler),
+    : HttpsServer(std::move(listener), MakePartyContext(identity), limits, threads,
+                  std::move(handler), std::move(screen)) {}
+
+HttpsServer::HttpsServer(Listener listener, const std::shared_ptr<ssl_ctx_st>& tls,
+                         const HttpsLimits& limits, unsigned threads, HttpHandler handler,
+                         HttpScreen screen)
+    : impl_(std::make_unique<Impl>(std::move(listener), tls, limits, std::move(handler),
                                    std::move(screen))) {
   for (unsigned i = 0; i < threads; ++i) {
     impl_->threads.emplace_back([impl = impl_.get()] { impl->Serve(); });

@@ -59,6 +59,9 @@ class HttpsServer {
   // be set up. A listener without a socket accepts nothing: see Take.
   HttpsServer(Listener listener, const crypto::Identity& identity, const HttpsLimits& limits,
               unsigned threads, HttpHandler handler, HttpScreen screen = {});
+  // With settings of TLS that somebody else made (MakeBrowserContext).
+  HttpsServer(Listener listener, const std::shared_ptr<ssl_ctx_st>& tls, const HttpsLimits& limits,
+              unsigned threads, HttpHandler handler, HttpScreen screen = {});
   // As Stop with no grace.
   ~HttpsServer();
   HttpsServer(const HttpsServer&) = delete;

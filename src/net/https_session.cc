@@ -178,6 +178,10 @@ HttpRequest HttpsSession::HeaderOf(const Parser::value_type& message) const {
   request.fingerprint = fingerprint_;
   request.remote = remote_;
   request.connection = connection_;
+  for (const auto& field : message) {
+    request.headers.push_back(
+        {SmallLetters(std::string(field.name_string())), std::string(field.value())});
+  }
   return request;
 }
 
@@ -207,6 +211,7 @@ void HttpsSession::Write(HttpResponse answer, bool keep) {
   if (answer.retry_after > 0) {
     response->set(http::field::retry_after, std::to_string(answer.retry_after));
   }
+  for (const HttpHeader& header : answer.headers) response->insert(header.name, header.value);
   response->body() = std::move(answer.body);
   response->keep_alive(keep);
   response->prepare_payload();

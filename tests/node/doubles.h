@@ -86,6 +86,21 @@ class MemoryStore : public Store {
     if (found == disk_.studies.end()) return std::nullopt;
     return DecodeStudy(found->second);
   }
+  // By number, the highest first: nothing here knows which ended first.
+  OverPage FindOver(int64_t before, size_t limit) override {
+    OverPage page;
+    int64_t at = 0;
+    for (auto entry = disk_.studies.rbegin(); entry != disk_.studies.rend(); ++entry) {
+      Study study = DecodeStudy(entry->second);
+      if (IsOpen(study) || ++at <= before) continue;
+      if (page.studies.size() == limit) {
+        page.next = at - 1;
+        break;
+      }
+      page.studies.push_back(std::move(study));
+    }
+    return page;
+  }
   bool HasReceived(const Digest& name) override { return disk_.received.contains(name); }
   std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
                                    uint64_t number) override {

@@ -12,11 +12,10 @@
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "cli/terminal/interrupt.h"
-#include "crypto/passphrase_key.h"
-#include "crypto/signature.h"
-#include "node/daemon/control.h"
+#include "crypto/certificate.h"
 #include "node/daemon/daemon.h"
 #include "node/job/job.h"
+#include "node/sign/signer_folder.h"
 
 namespace partita::cli {
 namespace {
@@ -35,12 +34,12 @@ void MakeSteward(const NodeOptions& options) {
     throw Error(ErrorCode::kUsage, config.name + " has a steward already",
                 "a new one is for all other sites to compare again: move the file away first");
   }
-  const fs::path home = options.steward;
-  fs::create_directories(home);
-  ::chmod(home.c_str(), 0700);
-  const crypto::Identity identity = crypto::MakeIdentity({.name = config.name});
-  SavePassphraseIdentity(identity, home / "steward.pem", home / "steward.key",
-                         AskPassphrase(options, true));
+  node::SignerConfig signer;
+  signer.site = config.name;
+  signer.ended = config.ended;
+  const crypto::Identity identity = node::SignerFolder::Make(
+      options.steward, signer, *crypto::LoadCertificate(folder.certificate()),
+      *crypto::LoadCertificate(folder.job_certificate()), AskPassphrase(options, true));
   RegisterSteward(folder, *identity.certificate);
 }
 
@@ -135,6 +134,9 @@ int RunNodeJob(const std::string& at) {
   settings.stewards = config.stewards;
   settings.parties = folder.state() / "parties";
   settings.node_certificate = folder.certificate();
+  settings.job_certificate = folder.job_certificate();
+  settings.job_key = folder.job_key();
+  settings.ended = config.ended;
   settings.address = config.address;
   return node::RunJob(settings, net::Socket(3), &Interrupted());
 }
@@ -187,12 +189,12 @@ void AddStopAndGoOn(CLI::App* node, Invocation& invocation) {
   CLI::App* go_on = AddCommand(
       node, "go-on", "node go-on", "End an emergency stop: the steward signs it", invocation,
       [&invocation, going] {
-        const crypto::Identity steward = LoadStewardKey(*going);
-        const Bytes text =
-            FromHex(AskNode(*going, {{"do", "go-on-text"}}).at("text").get<std::string>());
+        SignerAccess signer(*going);
+        const Json word = signer.Sign(
+            {{"do", "go-on"}, {"text", AskNode(*going, {{"do", "go-on-text"}}).at("text")}});
         AskNode(*going, {{"do", "go-on"},
-                         {"certificate", ToHex(crypto::EncodeCertificate(*steward.certificate))},
-                         {"signature", ToHex(crypto::Sign(steward, node::kGoOnDomain, text))}});
+                         {"certificate", word.at("certificate")},
+                         {"signature", word.at("signature")}});
         return PrintMessage(invocation.output, "the node goes on");
       });
   AddAt(go_on, *going);
@@ -211,8 +213,10 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddStatus(node, invocation);
   AddPairingCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
+  AddNodeWebCommands(*node, invocation);
   AddStopAndGoOn(node, invocation);
   AddJob(node, invocation);
+  AddNodeSignCommands(*node, invocation);
 }
 
 }  // namespace partita::cli

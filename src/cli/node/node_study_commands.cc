@@ -8,20 +8,13 @@
 
 #include "base/files.h"
 #include "base/utc_time.h"
-#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "cli/study/approve.h"
-#include "crypto/random.h"
 #include "methods/all.h"
 #include "methods/prepare_study.h"
-#include "net/roster.h"
-#include "node/parties/base32.h"
-#include "run/approval/approvals.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
-#include "run/party/join.h"
-#include "study/approval/approval.h"
 #include "study/plan/plan.h"
 
 namespace partita::cli {
@@ -32,6 +25,8 @@ namespace fs = std::filesystem;
 struct NodeStudyOptions {
   NodeOptions node;
   std::string study, output, reason, file;
+  std::string until;
+  std::optional<int64_t> min_cell;
   int64_t days = 14;
   bool accept_useless = false;
 };
@@ -103,129 +98,90 @@ int ListStudies(const OutputOptions& output, const NodeOptions& options) {
   return kDone;
 }
 
-// What a steward signs about, from the exact bytes.
-struct ForSteward {
-  std::unique_ptr<const run::Study> study;
-  study::Plan plan;
-  study::ApprovalTerms terms;  // without a roster: no agreement yet
-  std::string code;            // to be compared by telephone
-};
-
-ForSteward ReadForSteward(const Json& said, const node::PartyList& list) {
-  const std::string file = said.at("file"), roster = said.at("roster");
-  ForSteward read;
-  read.study = methods::PrepareStudy(methods::ParseStudyFile(file, "the study"));
-  read.plan = run::BuildPlan(*read.study);
-  if (!roster.empty()) {
-    // The text that the code is of, not what the daemon says is in it.
-    const net::Roster named = net::ParseRoster(roster, "the roster");
-    std::vector<std::string> fingerprints, stewards;
-    for (const study::Party& party : read.study->file.parties) {
-      const net::RosterEntry& entry = named.at(FindParty(named, party.name));
-      fingerprints.push_back(entry.fingerprint);
-      stewards.push_back(entry.steward);
-      const node::ListedParty* listed = FindListed(list, party.name);
-      const bool own = party.name == list.owner;
-      if (!own && (listed == nullptr || ToHex(listed->steward_key) != entry.steward ||
-                   listed->revoked_at != 0)) {
-        throw Error(ErrorCode::kUntrusted,
-                    fmt::format("the roster names another steward of {} than the signed list of "
-                                "parties",
-                                party.name),
-                    "Compare the parties by telephone before anything else.");
-      }
-    }
-    read.terms = run::TermsOf(*read.study,
-                              run::StudyIdentityOf(*read.study, fingerprints, stewards), read.plan);
-  }
-  crypto::Sha256 hash;
-  const crypto::Digest code = hash.Field("partita plan code 1")
-                                  .Field(file)
-                                  .Field(roster)
-                                  .Field(study::PlanHash(read.plan))
-                                  .Finish();
-  read.code = node::ToBase32(code).substr(0, 25);
-  return read;
+// What the signer takes of a study.
+Json ForSigner(const std::string& what, const NodeOptions& options, const Json& said) {
+  return {{"do", what}, {"documents", said.at("documents")}, {"list", ListDocument(options)}};
 }
 
 void Decide(const NodeOptions& options, const Json& said, const std::string& decision,
-            const study::SignedApproval& document) {
+            const Json& signed_word) {
   AskNode(options, {{"do", "decide"},
                     {"study", said.at("study")},
                     {"decision", decision},
-                    {"document", study::RenderApproval(document)}});
+                    {"document", signed_word.at("document")}});
+}
+
+// What the signer computed, for the steward to read.
+std::string StewardsPage(const Json& shown) {
+  std::string page;
+  for (const Json& warning : shown.at("trust")) page += warning.get<std::string>() + "\n\n";
+  const Json& table = shown.at("table");
+  return page +
+         fmt::format(
+             "{}\nproposed by   {}\nstudy         {}\ntable         {}\nvalid until   {}\n"
+             "code          {}\n\nCompare the code with the other stewards, by telephone.\n\n",
+             shown.at("plan_text").get<std::string>(), shown.at("proposer").get<std::string>(),
+             shown.at("name").get<std::string>(),
+             table.is_null()
+                 ? "none: this site brings no data"
+                 : fmt::format("{}, {} rows, {} missing cells", table.at("name").get<std::string>(),
+                               table.at("rows").get<uint64_t>(),
+                               table.at("missing_cells").get<uint64_t>()),
+             shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>());
 }
 
 int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
   const Json said = FindStudy(options.node, options.study);
-  const std::string draft = said.at("draft");
-  if (said.at("state") != "settled" || draft.empty()) {
-    throw Error(
-        ErrorCode::kRefused,
-        fmt::format("the study is {}: there is nothing to approve here {}",
-                    said.at("state").get<std::string>(), draft.empty() ? "yet" : "any more"),
-        "partita node studies shows what waits");
+  if (said.at("state") != "settled") {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("the study is {}: there is nothing to approve here any more, or yet",
+                            said.at("state").get<std::string>()),
+                "partita node studies shows what waits");
   }
-  const crypto::Identity steward = LoadStewardKey(options.node);
-  const node::PartyList list =
-      SignedListOf(options.node, AskNode(options.node, {{"do", "parties"}}), steward);
-  const ForSteward read = ReadForSteward(said, list);
-  const study::Approval approval =
-      study::ParseApproval(draft, "the draft of the approval").approval;
-  RequireApproves(approval, list.owner, read.terms, NowUtc());
-  // The draft comes by the daemon: what the terms do not fix may not be more than one study's run.
-  if (approval.runs != 1 || approval.envelope != study::Digest{} ||
-      FormatUtc(approval.valid_until) > said.at("expires").get<std::string>()) {
-    throw Error(
-        ErrorCode::kUntrusted,
-        "the draft of the approval is for more than one run, or longer than the study waits",
-        "this node does not do what it should: look at its log, and at who can write there");
+  SignerAccess signer(options.node);
+  const Json shown = signer.Ask(ForSigner("study", options.node, said));
+  if (!shown.at("can_approve").get<bool>()) {
+    throw Error(ErrorCode::kRefused,
+                "there is nothing to approve: " + shown.at("why_not").get<std::string>(),
+                "partita node studies shows what waits");
   }
-  run::RequireUseful(*read.study, options.accept_useless);
-  const std::string table = said.at("table");
-  Confirm(output,
-          fmt::format("{}\nproposed by   {}\nstudy         {}\ntable         {}\n"
-                      "valid until   {}\ncode          {}\n\nCompare the code with the other "
-                      "stewards, by telephone.\n\n",
-                      study::RenderPlanText(read.plan, study::DefaultNetworks()),
-                      said.at("proposer").get<std::string>(), approval.study,
-                      table.empty() ? "none: this site brings no data" : table,
-                      FormatUtc(approval.valid_until), read.code),
-          fmt::format("Approve this study as steward of {}?", list.owner),
+  if (const std::string useless = shown.at("useless"); !useless.empty() && !options.accept_useless)
+    throw Error(ErrorCode::kRefused, useless, "--accept-useless approves it all the same");
+  Confirm(output, StewardsPage(shown),
+          fmt::format("Approve this study as steward of {}?", shown.at("site").get<std::string>()),
           "partita study plan STUDY");
-  Decide(options.node, said, "approve", study::SignApproval(approval, steward));
-  const std::string text = fmt::format("{} approves the study '{}'", list.owner, approval.study);
+  Json request = ForSigner("approve", options.node, said);
+  request["code"] = shown.at("code");
+  if (options.min_cell) request["min_cell"] = *options.min_cell;
+  if (!options.until.empty()) request["valid_until"] = FormatUtc(UntilOf(options.until));
+  if (options.accept_useless) request["accept_useless"] = true;
+  Decide(options.node, said, "approve", signer.Sign(request));
+  const std::string text =
+      fmt::format("{} approves the study '{}'", shown.at("site").get<std::string>(),
+                  shown.at("name").get<std::string>());
   PrintResult(output, text, Json{{"message", text}}.dump());
   return kDone;
 }
 
 int Reject(const OutputOptions& output, const NodeStudyOptions& options) {
   const Json said = FindStudy(options.node, options.study);
-  const crypto::Identity steward = LoadStewardKey(options.node);
-  const node::PartyList list =
-      SignedListOf(options.node, AskNode(options.node, {{"do", "parties"}}), steward);
-  const ForSteward read = ReadForSteward(said, list);
-  study::Approval rejection;
-  rejection.party = list.owner;
-  rejection.decision = study::Decision::kReject;
-  rejection.reason = options.reason;
-  rejection.study = read.study->file.name;
-  rejection.agreement_hash = read.terms.agreement_hash;
-  rejection.plan_hash = study::PlanHash(read.plan);
-  rejection.disclosure = read.study->file.disclosure;
-  crypto::SystemRandom random;
-  random.Fill(rejection.nonce);
-  rejection.approved_at = NowUtc();
-  rejection.valid_until = NowUtc() + study::kApprovalSeconds;
-  rejection.software_version = std::string(kVersion);
-  Decide(options.node, said, "reject", study::SignApproval(rejection, steward));
-  const std::string text = fmt::format("{} rejects the study '{}'", list.owner, rejection.study);
+  Json request = ForSigner("reject", options.node, said);
+  request["reason"] = options.reason;
+  SignerAccess signer(options.node);
+  Decide(options.node, said, "reject", signer.Sign(request));
+  const std::string text =
+      fmt::format("the study '{}' is rejected", said.at("name").get<std::string>());
   PrintResult(output, text, Json{{"message", text}}.dump());
   return kDone;
 }
 
 int Withdraw(const OutputOptions& output, const NodeStudyOptions& options) {
   const Json said = FindStudy(options.node, options.study);
+  // First where no daemon can keep it back.
+  if (!options.node.steward.empty() || !options.node.sign.empty()) {
+    SignerAccess signer(options.node);
+    signer.Sign({{"do", "withdraw"}, {"documents", said.at("documents")}});
+  }
   AskNode(options.node,
           {{"do", "withdraw"}, {"study", said.at("study")}, {"reason", options.reason}});
   const std::string text =
@@ -356,6 +312,10 @@ void AddNodeStudyCommands(CLI::App& node, Invocation& invocation) {
       approving, Approve);
   AddStewardKey(approve, approving->node);
   AddUseless(approve, approving);
+  approve->add_option("--min-cell", approving->min_cell,
+                      "The least count of people that may open, stricter than the study's");
+  approve->add_option("--until", approving->until,
+                      "Until when it holds (YYYY-MM-DD); else until the study expires");
   auto rejecting = std::make_shared<NodeStudyOptions>();
   CLI::App* reject = AddOnStudy(
       node, invocation, "reject", "node reject",
@@ -363,9 +323,13 @@ void AddNodeStudyCommands(CLI::App& node, Invocation& invocation) {
   AddReason(reject, rejecting);
   AddStewardKey(reject, rejecting->node);
   auto withdrawing = std::make_shared<NodeStudyOptions>();
-  AddReason(AddOnStudy(node, invocation, "withdraw", "node withdraw",
-                       "Take this site out of a study, at any time", withdrawing, Withdraw),
-            withdrawing);
+  CLI::App* withdraw = AddOnStudy(
+      node, invocation, "withdraw", "node withdraw",
+      "Take this site out of a study, at any time; with --steward so that its jobs know, too",
+      withdrawing, Withdraw);
+  AddReason(withdraw, withdrawing);
+  withdrawing->node.steward.clear();
+  AddStewardKey(withdraw, withdrawing->node);
 }
 
 void AddStudyAtCommands(CLI::App& study, Invocation& invocation) {
@@ -388,6 +352,7 @@ void AddStudyAtCommands(CLI::App& study, Invocation& invocation) {
                                 following, FollowNamed);
   follow->add_option("--output", following->output, "The folder for result.json and report.html");
   auto withdrawing = std::make_shared<NodeStudyOptions>();
+  withdrawing->node.steward.clear();
   AddReason(AddOnStudy(study, invocation, "withdraw", "study withdraw",
                        "Withdraw a study that was proposed at a node", withdrawing, Withdraw),
             withdrawing);

@@ -13,10 +13,9 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/utc_time.h"
 #include "cli/terminal/interrupt.h"
 #include "crypto/passphrase_key.h"
-#include "crypto/signature.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/node_folder.h"
 
@@ -71,6 +70,8 @@ void AddAt(CLI::App* command, NodeOptions& options) {
 void AddStewardKey(CLI::App* command, NodeOptions& options) {
   command->add_option("--steward", options.steward, "The folder of the steward's key")
       ->capture_default_str();
+  command->add_option("--sign", options.sign,
+                      "Ask the signer that serves at this socket instead (partita node sign)");
   command
       ->add_option("--passphrase-fd", options.passphrase_fd,
                    "Read the passphrase from this descriptor instead of asking")
@@ -90,14 +91,24 @@ std::string AskPassphrase(const NodeOptions& options, bool is_new) {
   return passphrase;
 }
 
-crypto::Identity LoadStewardKey(const NodeOptions& options) {
-  const fs::path folder = options.steward;
-  if (!fs::exists(folder / "steward.key")) {
-    throw Error(ErrorCode::kUsage, fmt::format("there is no steward's key in {}", folder.string()),
-                "name its folder with --steward");
-  }
-  return crypto::LoadPassphraseIdentity(folder / "steward.pem", folder / "steward.key",
-                                        AskPassphrase(options, false));
+SignerAccess::SignerAccess(const NodeOptions& options) : options_(options) {
+  if (!options_.sign.empty()) return;
+  const node::SignerFolder folder(options_.steward);
+  folder.Config();  // a folder that is none is named before anything is asked
+  here_ = std::make_unique<node::Signer>(node::SignerParts{folder, node::ReadForSteward, NowUtc});
+}
+
+Json SignerAccess::Ask(const Json& request) {
+  const std::string text = request.dump();
+  return Json::parse(
+      here_ ? here_->Answer(text)
+            : node::AskControl(options_.sign, text, kAskPatience, node::SignerServer()));
+}
+
+Json SignerAccess::Sign(Json request) {
+  if (!passphrase_) passphrase_ = AskPassphrase(options_, false);
+  request["passphrase"] = *passphrase_;
+  return Ask(request);
 }
 
 std::string AskLine(const std::string& question) {
@@ -112,41 +123,12 @@ node::PartyList ListOf(const Json& parties) {
   return node::DecodePartyList(FromHex(parties.at("list").get<std::string>()));
 }
 
-node::PartyList SignedListOf(const NodeOptions& options, const Json& parties,
-                             const crypto::Identity& steward) {
-  node::ListMark mark;
-  const fs::path file = fs::path(options.steward) / "parties.mark";
-  if (fs::exists(file)) {
-    const std::string text = ReadFile(file, 64, "the mark of the list of parties");
-    ByteReader reader(AsBytes(text));
-    mark.serial = reader.U64();
-    const ByteView digest = reader.Raw(mark.digest.size());
-    std::copy(digest.begin(), digest.end(), mark.digest.begin());
-  }
-  const std::string owner = crypto::Describe(*steward.certificate).name;
-  const Bytes document = FromHex(parties.at("document").get<std::string>());
-  if (document.empty() && mark == node::ListMark()) {
-    node::PartyList first;
-    first.owner = owner;
-    return first;
-  }
-  const node::SignedPartyList list = node::DecodeSignedList(document);
-  RequireSignedList(list, owner,
-                    {crypto::Sha256Of(crypto::EncodeCertificate(*steward.certificate))}, mark);
-  return list.list;
+Json ListDocument(const NodeOptions& options) {
+  return AskNode(options, {{"do", "parties"}}).at("document");
 }
 
-void GiveList(const NodeOptions& options, const node::PartyList& list,
-              const crypto::Identity& steward) {
-  const node::ListMark mark = MarkOf(list);
-  AskNode(options, {{"do", "take-list"},
-                    {"document", ToHex(EncodeSignedList(SignPartyList(list, steward)))}});
-  ByteWriter writer;
-  writer.U64(mark.serial);
-  writer.Raw(mark.digest);
-  const Bytes& bytes = writer.bytes();
-  WriteFileAtomically((fs::path(options.steward) / "parties.mark").string(),
-                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+void GiveList(const NodeOptions& options, const Json& signed_list) {
+  AskNode(options, {{"do", "take-list"}, {"document", signed_list.at("document")}});
 }
 
 void WaitAMoment(const std::string& hint) {

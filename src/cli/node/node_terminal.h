@@ -1,14 +1,16 @@
-// What the commands of a node share: asking the node that serves, the steward's key and passphrase.
+// What the commands of a node share: asking the node that serves, the steward's signer and passphrase.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/terminal/json.h"
-#include "crypto/certificate.h"
 #include "node/parties/party_list.h"
+#include "node/sign/signer.h"
 
 namespace partita::cli {
 
@@ -16,11 +18,12 @@ namespace partita::cli {
 struct NodeOptions {
   std::string at = ".";  // the node's folder, or its socket
   std::string steward = "steward";
+  std::string sign;  // the socket of a signer that serves; empty: the folder `steward` is used here
   int passphrase_fd = -1;
 };
 
 void AddAt(CLI::App* command, NodeOptions& options);
-// --steward and --passphrase-fd, of commands that sign.
+// --steward, --sign and --passphrase-fd, of commands that sign.
 void AddStewardKey(CLI::App* command, NodeOptions& options);
 
 // The answer of the node that serves there (node/daemon/control.h).
@@ -29,20 +32,32 @@ Json AskNode(const NodeOptions& options, const Json& request);
 // The passphrase from --passphrase-fd, or asked at the terminal without showing it; twice if it is new.
 // Throws kUsage where there is neither, or the two differ.
 std::string AskPassphrase(const NodeOptions& options, bool is_new);
-crypto::Identity LoadStewardKey(const NodeOptions& options);
+
+// The steward's signer (node/sign/signer.h): the one that serves at --sign, or one in this process with the
+// folder of the steward's key.
+class SignerAccess {
+ public:
+  explicit SignerAccess(const NodeOptions& options);
+
+  Json Ask(const Json& request);
+  // With the passphrase, which is asked for once.
+  Json Sign(Json request);
+
+ private:
+  NodeOptions options_;
+  std::unique_ptr<node::Signer> here_;
+  std::optional<std::string> passphrase_;
+};
 
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);
 
 // The list as the node shows it, to be looked at.
 node::PartyList ListOf(const Json& parties);
-// The list that is to be changed: signed by this steward, and not older than the last one that the folder of
-// the steward's key remembers (its file `parties.mark`). Throws kUntrusted.
-node::PartyList SignedListOf(const NodeOptions& options, const Json& parties,
-                             const crypto::Identity& steward);
-// Back to the node, signed.
-void GiveList(const NodeOptions& options, const node::PartyList& list,
-              const crypto::Identity& steward);
+// The list that the node has, for the signer: only bytes, which it verifies.
+Json ListDocument(const NodeOptions& options);
+// What the signer signed, to the node.
+void GiveList(const NodeOptions& options, const Json& signed_list);
 
 // Waits a moment. Throws kCancelled on Control-C.
 void WaitAMoment(const std::string& hint);

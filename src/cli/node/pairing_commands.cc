@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "node/parties/introduction.h"
-#include "node/parties/pairing.h"
+#include "node/sign/for_steward.h"
 
 namespace partita::cli {
 namespace {
@@ -32,17 +32,6 @@ Json WaitBeyond(const PairOptions& options, const std::string& number, const std
     if (look.at("state") != state) return look;
     WaitAMoment(kCompareLater);
   }
-}
-
-node::PairedParty PartyOf(const Json& look) {
-  const Json& said = look.at("party");
-  node::PairedParty party;
-  party.name = said.at("name");
-  party.node_certificate = FromHex(said.at("node_certificate").get<std::string>());
-  party.steward_certificate = FromHex(said.at("steward_certificate").get<std::string>());
-  party.address = said.at("address");
-  party.compared_at = said.at("compared_at");
-  return party;
 }
 
 void CompareDigits(const PairOptions& options, const std::string& number, const Json& look) {
@@ -72,18 +61,18 @@ int Compare(const OutputOptions& output, const PairOptions& options, const std::
     CompareDigits(options, number, look);
     look = LookAt(options, number);
   }
-  const crypto::Identity steward = LoadStewardKey(options.node);
+  SignerAccess signer(options.node);
   if (look.at("state") == "sign") {
-    node::Digest hash{};
-    const Bytes said = FromHex(look.at("hash").get<std::string>());
-    std::copy_n(said.begin(), std::min(said.size(), hash.size()), hash.begin());
-    const std::string address = AskNode(options.node, {{"do", "status"}}).at("address");
-    const node::StewardWord word = node::SignPaired(
-        static_cast<node::PairingRole>(look.at("role").get<int>()), hash, steward, address);
+    const Json word =
+        signer.Sign({{"do", "pairing"},
+                     {"name", look.at("name")},
+                     {"role", look.at("role")},
+                     {"hash", look.at("hash")},
+                     {"address", AskNode(options.node, {{"do", "status"}}).at("address")}});
     AskNode(options.node, {{"do", "sign-pairing"},
                            {"number", number},
-                           {"certificate", ToHex(word.certificate)},
-                           {"signature", ToHex(word.signature)}});
+                           {"certificate", word.at("certificate")},
+                           {"signature", word.at("signature")}});
     look = LookAt(options, number);
   }
   if (look.at("state") == "waiting") {
@@ -94,14 +83,14 @@ int Compare(const OutputOptions& output, const PairOptions& options, const std::
     throw Error(ErrorCode::kRefused, "the pairing is over: digits differed, or it took too long",
                 "invite again");
   }
-  const node::PairedParty party = PartyOf(look);
-  GiveList(
-      options.node,
-      WithPaired(SignedListOf(options.node, AskNode(options.node, {{"do", "parties"}}), steward),
-                 party, NowUtc()),
-      steward);
+  const Json& party = look.at("party");
+  GiveList(options.node, signer.Sign({{"do", "add"},
+                                      {"hash", look.at("hash")},
+                                      {"party", party},
+                                      {"list", ListDocument(options.node)}}));
   const std::string text =
-      fmt::format("{} at {} is a party of this site now", party.name, party.address);
+      fmt::format("{} at {} is a party of this site now", party.at("name").get<std::string>(),
+                  party.at("address").get<std::string>());
   PrintResult(output, text, Json{{"message", text}}.dump());
   return kDone;
 }
@@ -165,13 +154,6 @@ void AddCompare(CLI::App& parent, Invocation& invocation) {
   AddPairOptions(command, options);
 }
 
-std::string HowKnown(const node::ListedParty& party) {
-  if (party.revoked_at != 0) return "revoked on " + FormatUtc(party.revoked_at);
-  if (party.known_by == node::KnownBy::kDigits)
-    return "digits compared on " + FormatUtc(party.known_at);
-  return fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
-}
-
 node::Introduction IntroductionIn(const Json& entry) {
   return node::DecodeIntroduction(FromHex(entry.at("introduction").get<std::string>()));
 }
@@ -189,10 +171,10 @@ void AddParties(CLI::App& parent, Invocation& invocation) {
           const std::string address = said.at("addresses").at(party.name);
           parties.push_back({{"name", party.name},
                              {"address", address},
-                             {"known", HowKnown(party)},
+                             {"known", node::HowKnown(party)},
                              {"node_key", ToHex(party.node_key)},
                              {"steward_key", ToHex(party.steward_key)}});
-          text += fmt::format("{:<16} {:<28} {}\n", party.name, address, HowKnown(party));
+          text += fmt::format("{:<16} {:<28} {}\n", party.name, address, node::HowKnown(party));
         }
         for (const Json& entry : said.at("waiting")) {
           const node::Introduction introduction = IntroductionIn(entry);
@@ -213,34 +195,29 @@ void AddParties(CLI::App& parent, Invocation& invocation) {
 
 int Accept(const OutputOptions& output, const PairOptions& options) {
   const Json said = AskNode(options.node, {{"do", "parties"}});
-  const crypto::Identity steward = LoadStewardKey(options.node);
-  node::PartyList list = SignedListOf(options.node, said, steward);
-  const uint64_t before = list.serial;
-  const int64_t now = NowUtc();
-  std::string introducers;
+  SignerAccess signer(options.node);
+  std::vector<std::string> introducers;
   for (const Json& entry : said.at("waiting")) {
     const node::Introduction introduction = IntroductionIn(entry);
     if (introduction.name != options.name) continue;
-    const std::string introducer = entry.at("introducer");
+    introducers.push_back(entry.at("introducer"));
     PrintNote(output, fmt::format("{} introduces {} at {}, node key {}, digits compared on {}",
-                                  introducer, introduction.name, introduction.address,
+                                  introducers.back(), introduction.name, introduction.address,
                                   ToHex(introduction.node_key).substr(0, 16),
                                   FormatUtc(introduction.compared_at)));
-    list = WithIntroduced(list, introducer, introduction, now);
-    introducers += (introducers.empty() ? "" : ", ") + introducer;
   }
-  if (list.serial == before) {
-    throw Error(ErrorCode::kUsage, fmt::format("nobody introduced {}", options.name),
-                "partita node parties shows who was introduced");
-  }
-  if (!output.yes &&
+  const std::string word = fmt::format("{}", fmt::join(introducers, ", "));
+  if (!introducers.empty() && !output.yes &&
       AskLine(fmt::format("Accept {} on the word of {}? It may be {} itself, under a "
                           "second key. Type yes: ",
-                          options.name, introducers, introducers)) != "yes")
+                          options.name, word, word)) != "yes")
     throw Error(ErrorCode::kRefused, "not accepted; nothing was signed");
-  GiveList(options.node, list, steward);
+  GiveList(options.node, signer.Sign({{"do", "accept"},
+                                      {"name", options.name},
+                                      {"introductions", said.at("waiting")},
+                                      {"list", said.at("document")}}));
   const std::string text =
-      fmt::format("{} is a party of this site now, on the word of {}", options.name, introducers);
+      fmt::format("{} is a party of this site now, on the word of {}", options.name, word);
   PrintResult(output, text, Json{{"message", text}}.dump());
   return kDone;
 }
@@ -258,10 +235,10 @@ void AddAcceptAndRevoke(CLI::App& parent, Invocation& invocation) {
       AddCommand(&parent, "revoke", "node revoke",
                  "A site's key was stolen: neither it nor what it signed counts any more",
                  invocation, [&invocation, revoking] {
-                   const crypto::Identity steward = LoadStewardKey(revoking->node);
-                   const node::PartyList list = SignedListOf(
-                       revoking->node, AskNode(revoking->node, {{"do", "parties"}}), steward);
-                   GiveList(revoking->node, WithRevoked(list, revoking->name, NowUtc()), steward);
+                   SignerAccess signer(revoking->node);
+                   GiveList(revoking->node, signer.Sign({{"do", "revoke"},
+                                                         {"name", revoking->name},
+                                                         {"list", ListDocument(revoking->node)}}));
                    const std::string text = revoking->name + " is revoked";
                    PrintResult(invocation.output, text, Json{{"message", text}}.dump());
                    return kDone;

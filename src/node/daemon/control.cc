@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,8 @@
 #include "base/hex.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/daemon/request_fields.h"
+#include "node/job/statement.h"
 #include "study/approval/approval.h"
 
 namespace partita::node {
@@ -21,50 +24,6 @@ using Answered = nlohmann::ordered_json;
 
 constexpr int64_t kDaySeconds = 86'400;
 constexpr std::chrono::seconds kLoopPatience{60};
-
-class RequestFields {
- public:
-  explicit RequestFields(const std::string& text)
-      : object_(nlohmann::json::parse(text, nullptr, false)) {
-    if (!object_.is_object()) Fail("a request is a JSON object");
-    what_ = Text("do");
-  }
-
-  const std::string& what() const { return what_; }
-  std::string Text(const char* field) {
-    taken_ += 1;
-    if (!object_.contains(field) || !object_[field].is_string())
-      Fail(fmt::format("the text '{}' is missing", field));
-    return object_[field].get<std::string>();
-  }
-  int64_t Number(const char* field) {
-    taken_ += 1;
-    if (!object_.contains(field) || !object_[field].is_number_integer())
-      Fail(fmt::format("the number '{}' is missing", field));
-    return object_[field].get<int64_t>();
-  }
-  Bytes Raw(const char* field) { return FromHex(Text(field)); }
-  template <class Array>
-  Array Fixed(const char* field) {
-    Array array{};
-    if (!FromHex(Text(field), array)) Fail(fmt::format("'{}' has another length", field));
-    return array;
-  }
-  // Nothing may be there that was not asked for.
-  void End() const {
-    if (object_.size() != taken_) Fail("there are fields that are not known");
-  }
-
- private:
-  [[noreturn]] static void Fail(const std::string& what) {
-    throw Error(ErrorCode::kUsage, "the node does not understand the request: " + what,
-                "Use the same version of Partita for the command and for the node.");
-  }
-
-  nlohmann::json object_;
-  std::string what_;
-  size_t taken_ = 0;
-};
 
 Answered PartyJson(const PairedParty& party) {
   return {{"name", party.name},
@@ -120,6 +79,66 @@ Answered StudyJson(const Study& study) {
           {"expires", FormatUtc(study.expires)}};
 }
 
+// Empty if there is none.
+std::string FileOfStudy(const std::filesystem::path& file, size_t max_bytes) {
+  return std::filesystem::exists(file) ? ReadFile(file, max_bytes, "a file of the study") : "";
+}
+
+// What the steward's signer needs (node/sign), byte for byte.
+Answered DocumentsJson(const Study& study, const std::filesystem::path& folder) {
+  Answered offers = Answered::object();
+  for (const auto& [party, offer] : study.offers) offers[party] = ToHex(offer);
+  return {{"study", ToHex(study.id)},
+          {"proposer", study.proposer},
+          {"nonce", ToHex(study.nonce)},
+          {"expires", study.expires},
+          {"file", study.file},
+          {"roster", study.roster},
+          {"own_offer", ToHex(study.own_offer)},
+          {"offers", offers},
+          // Of the job that froze the table.
+          {"statement", ToHex(AsBytes(FileOfStudy(folder / "statement", kMaxStatementBytes)))},
+          {"draft", FileOfStudy(folder / "draft.json", study::kApprovalBytes)}};
+}
+
+constexpr size_t kMaxTableNameBytes = 4096;
+constexpr size_t kMostListed = 100;
+constexpr size_t kResultPiece = size_t{2} << 20;
+
+// What a study's folder has for people.
+void AddFilesOf(const std::filesystem::path& folder, Answered& json) {
+  json["has_draft"] = std::filesystem::exists(folder / "draft.json");
+  json["has_report"] = std::filesystem::exists(folder / "report.html");
+  json["has_result"] = std::filesystem::exists(folder / "result.json");
+}
+
+int64_t CursorOf(const std::string& text) {
+  int64_t cursor = 0;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9' || cursor > INT64_MAX / 10 - 1)
+      throw Error(ErrorCode::kUsage, "the list has no such page", "Begin with its first page.");
+    cursor = cursor * 10 + (digit - '0');
+  }
+  return cursor;
+}
+
+// A piece of a file, and the size of all of it.
+Answered ReadPiece(const std::filesystem::path& file, int64_t offset) {
+  const auto no_file = [] {
+    throw Error(ErrorCode::kUsage, "this study has no such result at this site",
+                "Its receivers have it, once it is finished.");
+  };
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) no_file();
+  const auto size = static_cast<int64_t>(stream.tellg());
+  if (size < 0 || offset < 0 || offset > size) no_file();
+  const int64_t length = std::min(size - offset, static_cast<int64_t>(kResultPiece));
+  Bytes bytes(static_cast<size_t>(length));
+  stream.seekg(offset);
+  if (!stream.read(reinterpret_cast<char*>(bytes.data()), length)) no_file();
+  return {{"size", size}, {"bytes", ToHex(bytes)}};
+}
+
 }  // namespace
 
 void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
@@ -146,7 +165,7 @@ void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
 }
 
 std::string Control::Answer(const std::string& text) {
-  RequestFields request(text);
+  RequestFields request(text, "node");
   const std::string& what = request.what();
   const int64_t now = NowUtc();
   Answered answer = Answered::object();
@@ -260,6 +279,45 @@ std::string Control::Answer(const std::string& text) {
       for (const auto& entry : node.open()) studies.push_back(StudyJson(entry.second));
     });
     answer = {{"studies", studies}};
+  } else if (what == "list") {
+    const std::string which = request.Text("which"), after = request.Text("after");
+    const int64_t limit = request.Number("limit");
+    request.End();
+    if (limit < 1 || limit > static_cast<int64_t>(kMostListed) ||
+        (which != "open" && which != "over" && which != "all"))
+      throw Error(ErrorCode::kUsage, "there is no such list of studies", "open, over or all");
+    const int64_t before = CursorOf(after);
+    Answered studies = Answered::array();
+    std::string next;
+    OnLoop([&](Node& node, int64_t) {
+      if (before == 0) {
+        // One that is over is kept with the open ones until its run key is deleted.
+        std::vector<const Study*> open;
+        for (const auto& entry : node.open()) {
+          if (which == "all" || IsEnd(entry.second.phase) == (which == "over"))
+            open.push_back(&entry.second);
+        }
+        std::sort(open.begin(), open.end(), [](const Study* a, const Study* b) {
+          return std::pair(b->began, b->id) < std::pair(a->began, a->id);
+        });
+        for (const Study* study : open) studies.push_back(StudyJson(*study));
+      }
+      if (which == "open") return;
+      const OverPage page = node.FindOver(before, static_cast<size_t>(limit));
+      for (const Study& study : page.studies) studies.push_back(StudyJson(study));
+      if (page.next != 0) next = std::to_string(page.next);
+    });
+    for (Answered& study : studies)
+      AddFilesOf(parts_.run / study.at("study").get<std::string>(), study);
+    answer = {{"studies", studies}, {"next", next}};
+  } else if (what == "result") {
+    const auto id = request.Fixed<StudyId>("study");
+    const std::string name = request.Text("name");
+    const int64_t offset = request.Number("offset");
+    request.End();
+    if (name != "report.html" && name != "result.json")
+      throw Error(ErrorCode::kUsage, "a result has no such file", "report.html or result.json");
+    answer = ReadPiece(parts_.run / ToHex(id) / name, offset);
   } else if (what == "study") {
     const auto id = request.Fixed<StudyId>("study");
     request.End();
@@ -280,14 +338,9 @@ std::string Control::Answer(const std::string& text) {
     }
     answer["roster_parties"] = parties;
     const std::filesystem::path folder = parts_.run / ToHex(id);
-    // Of the job that froze the table.
-    const std::filesystem::path draft = folder / "draft.json";
-    answer["draft"] = std::filesystem::exists(draft)
-                          ? ReadFile(draft, study::kApprovalBytes, "the draft of an approval")
-                          : "";
-    const std::filesystem::path table = folder / "table";
-    answer["table"] =
-        std::filesystem::exists(table) ? ReadFile(table, 4096, "the name of a table") : "";
+    AddFilesOf(folder, answer);
+    answer["table"] = FileOfStudy(folder / "table", kMaxTableNameBytes);
+    answer["documents"] = DocumentsJson(*study, folder);
     answer["folder"] = std::filesystem::absolute(folder).string();
   } else if (what == "propose") {
     const std::string file = request.Text("file");

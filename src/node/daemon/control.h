@@ -13,7 +13,10 @@
 //   go-on-text                           text that the steward signs
 //   go-on        certificate, signature
 //   studies
-//   study        study                   all of one, with its file, roster and draft
+//   list         which, after, limit     "open", "over" or "all" studies: open ones first, then at most `limit` of
+//                                        those that ended last; next: `after` of the next page, or empty
+//   result       study, name, offset     of "report.html" or "result.json": size, and bytes from there on
+//   study        study                   all of one, and `documents`: what the signer takes (sign/signer.h)
 //   propose      file, days              study
 //   decide       study, decision, document         an approval or rejection signed by the steward
 //   withdraw     study, reason

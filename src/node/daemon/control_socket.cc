@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
@@ -117,12 +118,19 @@ uid_t UserOf(int fd) {
 
 }  // namespace
 
-bool MayControl(uid_t user, uid_t owner) { return user == owner || user == 0; }
+bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users) {
+  return user == owner || user == 0 || std::find(users.begin(), users.end(), user) != users.end();
+}
+
+ControlServer SignerServer() {
+  return {"signer", "Start it: partita node sign FOLDER. Or leave --sign away."};
+}
 
 struct ControlSocket::Impl {
   fs::path path;
   Handler handler;
   std::function<void(uid_t)> refused;
+  std::vector<uid_t> users;
   net::Socket listener;
   std::atomic<bool> stopping{false};
   std::mutex mutex;
@@ -135,7 +143,7 @@ struct ControlSocket::Impl {
     listener = net::Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ::unlink(path.c_str());
     // The mask, so that nobody else can connect for a moment.
-    const mode_t mask = ::umask(0177);
+    const mode_t mask = ::umask(users.empty() ? 0177 : 0111);
     const int bound =
         ::bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     ::umask(mask);
@@ -152,7 +160,7 @@ struct ControlSocket::Impl {
       net::Socket connection(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!connection.valid()) continue;
       const uid_t user = UserOf(connection.fd());
-      if (!MayControl(user, ::geteuid())) {
+      if (!MayControl(user, ::geteuid(), users)) {
         refused(user);
         continue;
       }
@@ -185,11 +193,12 @@ struct ControlSocket::Impl {
 };
 
 ControlSocket::ControlSocket(const fs::path& path, Handler handler,
-                             std::function<void(uid_t)> refused)
+                             std::function<void(uid_t)> refused, std::vector<uid_t> users)
     : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   impl_->handler = std::move(handler);
   impl_->refused = std::move(refused);
+  impl_->users = std::move(users);
   impl_->Listen();
   impl_->thread = std::thread([this] { impl_->Accept(); });
 }
@@ -203,26 +212,27 @@ ControlSocket::~ControlSocket() {
 }
 
 std::string AskControl(const fs::path& path, const std::string& request,
-                       std::chrono::milliseconds timeout) {
+                       std::chrono::milliseconds timeout, const ControlServer& server) {
   const Deadline deadline = Deadline::After(timeout);
   const sockaddr_un address = ControlAddress(path);
   const net::Socket connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!connection.valid() || ::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address),
                                        sizeof address) != 0) {
     throw Error(ErrorCode::kUnreachable,
-                fmt::format("no node serves in {}", path.parent_path().string()),
-                "Start it: partita node serve. Or name its folder with --at.");
+                fmt::format("no {} serves in {}", server.name, path.parent_path().string()),
+                server.start);
   }
   std::string answer;
   if (!WriteControlFrame(connection.fd(), request, deadline) ||
       !ReadControlFrame(connection.fd(), answer, deadline)) {
     throw Error(deadline.passed() ? ErrorCode::kTimeout : ErrorCode::kUnreachable,
-                "the node did not answer",
+                fmt::format("the {} did not answer", server.name),
                 "It answers to the user who runs it only, and to root; or it is about to stop.");
   }
   const ControlJson said = ControlJson::parse(answer, nullptr, false);
   if (!said.is_object())
-    throw Error(ErrorCode::kInternal, "the node answered what is no answer", "please report this");
+    throw Error(ErrorCode::kInternal, fmt::format("the {} answered what is no answer", server.name),
+                "please report this");
   if (said.contains("error")) {
     throw Error(CodeNamed(said.value("error", "")), said.value("message", ""),
                 said.value("hint", ""));

@@ -1,5 +1,6 @@
-// The node's door for the own people: a Unix socket in its folder (mode 0600). Who connects must be the
-// user who runs the node (SO_PEERCRED), or root; anybody else is closed without an answer.
+// The door of a node, and of its steward's signer, for the own people: a Unix socket (mode 0600). Who connects
+// must be the user who runs the process (SO_PEERCRED), or root, or one of the users that it is told of (then
+// the mode is 0666); anybody else is closed without an answer.
 //
 // One request a connection: length u32 (little-endian), so many bytes of JSON; the answer likewise. At
 // most 16 at a time, 30 s for a request to come, 8 MiB each way. What requests mean: control.h.
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -25,9 +27,9 @@ class ControlSocket {
   using Handler = std::function<std::string(const std::string& request)>;
 
   // Replaces what has the name. `refused` is told the number of a user who was closed. Throws kUsage for
-  // a path that is too long for a socket.
+  // a path that is too long for a socket. users: who may ask, beside the own user and root.
   ControlSocket(const std::filesystem::path& path, Handler handler,
-                std::function<void(uid_t)> refused);
+                std::function<void(uid_t)> refused, std::vector<uid_t> users = {});
   // Waits for requests that are being answered.
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
@@ -38,12 +40,19 @@ class ControlSocket {
   std::unique_ptr<Impl> impl_;
 };
 
-// Whether this user may give a node of `owner` orders.
-bool MayControl(uid_t user, uid_t owner);
+// Whether this user may give a process of `owner` orders.
+bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users = {});
 
-// Asks the node that serves there, and waits. Throws kUnreachable if none does, kTimeout, and what the
-// node's handler threw.
+// Who serves at a control socket, and how it is started: for messages.
+struct ControlServer {
+  std::string name = "node";
+  std::string start = "Start it: partita node serve. Or name its folder with --at.";
+};
+ControlServer SignerServer();
+
+// Asks the process that serves there, and waits. Throws kUnreachable if none does, kTimeout, and what its
+// handler threw.
 std::string AskControl(const std::filesystem::path& path, const std::string& request,
-                       std::chrono::milliseconds timeout);
+                       std::chrono::milliseconds timeout, const ControlServer& server = {});
 
 }  // namespace partita::node

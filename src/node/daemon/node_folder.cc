@@ -38,6 +38,10 @@ inner_hosts = [{inner}]
 # The certificate of the site's steward (`partita node steward`). Its key is not needed here.
 stewards = "stewards.pem"
 
+# Studies that the steward took back, which do not run whatever the node says. The steward's signer writes
+# it, jobs read it.
+ended = "ended"
+
 [limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
@@ -107,9 +111,9 @@ void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeC
 NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const std::string file = FileText(NodeFolder(folder).config());
   const toml::table tree = study::ParseToml(text, file);
-  const study::TableReader root(
-      file, tree, "node.toml",
-      {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "limits", "table"});
+  const study::TableReader root(file, tree, "node.toml",
+                                {"partita_node", "name", "address", "listen", "inner_hosts",
+                                 "stewards", "ended", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -134,6 +138,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
     for (const study::LocatedText& host : *hosts) config.inner_hosts.push_back(host.value);
   }
   config.stewards = folder / root.Text("stewards", "stewards = \"stewards.pem\"").value;
+  if (const auto ended = root.OptionalText("ended")) config.ended = folder / ended->value;
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;
@@ -157,7 +162,8 @@ void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std
                 "Choose another folder.");
   }
   fs::create_directories(folder.path());
-  for (const fs::path& path : {folder.path(), folder.state(), folder.run()}) {
+  for (const fs::path& path :
+       {folder.path(), folder.state(), folder.run(), folder.job_key().parent_path()}) {
     fs::create_directories(path);
     if (::chmod(path.c_str(), 0700) != 0) {
       throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),
@@ -169,6 +175,8 @@ void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std
       net::NumericEndpoints(host, net::ParseAddress(address).port);
   const bool inner = host == "localhost" || (!endpoints.empty() && IsInnerAddress(endpoints[0]));
   crypto::SaveIdentity(crypto::MakeIdentity({.name = name}), folder.certificate(), folder.key());
+  crypto::SaveIdentity(crypto::MakeIdentity({.name = name}), folder.job_certificate(),
+                       folder.job_key());
   WriteNewFile(
       folder.config(),
       fmt::format(fmt::runtime(kConfigText), fmt::arg("name", name), fmt::arg("address", address),

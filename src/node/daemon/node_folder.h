@@ -4,6 +4,8 @@
 //   cert.pem       the node key, by which other nodes know this one
 //   key.pem        (0600)
 //   stewards.pem   the certificate of the site's steward; its key is elsewhere, never here
+//   ended          the list of ended approvals, which the steward signs and jobs read
+//   job/           (0700) the key with which jobs sign what they found, and its certificate
 //   state/         (0700) what the node knows: studies, parties, invitations
 //   run/           (0700) folders of studies, the jobs' own
 //   control.sock   (0600) while the node serves: the own people's commands
@@ -34,10 +36,12 @@ struct NodeConfig {
   std::vector<CatalogueTable> tables;
   Limits limits;
   std::filesystem::path stewards;  // a file of PEM certificates
+  std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
 
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
-           inner_hosts == other.inner_hosts && tables == other.tables && stewards == other.stewards;
+           inner_hosts == other.inner_hosts && tables == other.tables &&
+           stewards == other.stewards && ended == other.ended;
   }
 };
 
@@ -49,6 +53,8 @@ class NodeFolder {
   std::filesystem::path config() const { return path_ / "node.toml"; }
   std::filesystem::path certificate() const { return path_ / "cert.pem"; }
   std::filesystem::path key() const { return path_ / "key.pem"; }
+  std::filesystem::path job_certificate() const { return path_ / "job" / "cert.pem"; }
+  std::filesystem::path job_key() const { return path_ / "job" / "key.pem"; }
   std::filesystem::path state() const { return path_ / "state"; }
   std::filesystem::path run() const { return path_ / "run"; }
   std::filesystem::path control() const { return path_ / "control.sock"; }
@@ -62,7 +68,7 @@ class NodeFolder {
 NodeConfig ParseNodeConfig(const std::string& text, const std::filesystem::path& folder);
 NodeConfig LoadNodeConfig(const NodeFolder& folder);
 
-// Makes the folder with a node key of two years. Throws kUsage if a node is there, or for a name or an
+// Makes the folder with a node key of two years, and a key of its jobs. Throws kUsage if a node is there, or for a name or an
 // address that is none; what was made before an error stays, and is refused the next time.
 void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address);
 

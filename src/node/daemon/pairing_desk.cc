@@ -152,6 +152,10 @@ PairingView PairingDesk::Look(const InviteNumber& number) {
   const KeptPairing kept = Kept(number);
   view.name = kept.name;
   if (const auto found = reach_.find(number); found != reach_.end()) view.reach = found->second;
+  if (kept.pending) {
+    view.role = kept.pending->role;
+    view.hash = kept.pending->hash;
+  }
   if (kept.met) {
     view.state = PairingState::kMet;
     view.met = kept.met;

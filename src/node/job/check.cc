@@ -9,10 +9,12 @@
 #include "base/version.h"
 #include "crypto/signature.h"
 #include "data/csv_header.h"
+#include "data/holding.h"
 #include "data/snapshot.h"
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
+#include "node/job/statement.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/approval/approval_files.h"
 #include "run/ledger/ledger_charges.h"
@@ -26,7 +28,7 @@ namespace partita::node {
 namespace {
 
 constexpr char kCannotCheck[] = "this node cannot check it now";
-constexpr char kDraftFile[] = "draft.json";
+constexpr char kDraftFile[] = "draft.json", kStatementFile[] = "statement";
 constexpr size_t kMaxDraftBytes = size_t{1} << 20;
 
 void RequireLock(const JobWork& work) {
@@ -124,7 +126,7 @@ Checked CheckedStudy(const JobWork& work) {
     throw Error(ErrorCode::kRefused, "the study expires later than any may");
   const Prepared prepared = [&] {
     try {
-      return Prepare(settings, work.study().file);
+      return Prepare(settings.self, work.study().file);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kBadInput) throw;
       work.folder.NoteProblem(error.message() + "; " + error.hint());
@@ -162,10 +164,43 @@ study::Approval DraftOf(const JobWork& work, const Documents& documents,
   return approval;
 }
 
+uint64_t MissingCells(const data::Table& table, const data::Schema& schema) {
+  uint64_t missing = 0;
+  for (const data::ColumnSchema& of : schema.columns) {
+    const data::Column& column = table.Get(of.name);
+    for (size_t row = 0; row < table.num_rows; ++row) {
+      if (table.Absent(row)) continue;
+      const bool no_number = row < column.numbers.size() && std::isnan(column.numbers[row]);
+      const bool no_code = row < column.codes.size() && column.codes[row] < 0;
+      missing += no_number || no_code ? 1 : 0;
+    }
+  }
+  return missing;
+}
+
+// What is said of a table to its own stewards.
+CommitStatement StatementOf(const JobWork& work, const Prepared& prepared,
+                            const run::LocalData& local) {
+  const data::Table& table = *local.holding.table;
+  CommitStatement statement;
+  statement.table = work.folder.Table();
+  statement.commitment = local.snapshot.commitment;
+  for (size_t row = 0; row < table.num_rows; ++row) statement.rows += table.Absent(row) ? 0 : 1;
+  statement.missing = MissingCells(
+      table, data::SchemaForParty(prepared.study->file.dictionary, prepared.study->partition,
+                                  prepared.party, prepared.study->row_columns));
+  return statement;
+}
+
+struct Commitment {
+  study::Approval draft;
+  CommitStatement statement;  // but for the draft
+};
+
 // Reads the table as the run will: what would stop there stops here. Durable on return.
-study::Approval Commit(const JobWork& work, const Prepared& prepared, const Documents& documents) {
+Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents& documents) {
   crypto::SystemRandom random;
-  if (!IsHolder(prepared)) return DraftOf(work, documents, {}, random);
+  if (!IsHolder(prepared)) return {DraftOf(work, documents, {}, random), {}};
   const auto table = work.settings.catalogue.find(work.folder.Table());
   if (table == work.settings.catalogue.end()) {
     throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more",
@@ -181,7 +216,34 @@ study::Approval Commit(const JobWork& work, const Prepared& prepared, const Docu
   study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
   WriteFileAtomically(run::SecretPath(work.folder.File("approval.json")).string(),
                       study::RenderSecret({draft.party, draft.commitment, salt}));
-  return draft;
+  return {draft, StatementOf(work, prepared, local)};
+}
+
+// The draft first: what signs it is only of use with it.
+void KeepDraft(const JobWork& work, const Commitment& made) {
+  const std::string draft = study::RenderApproval({made.draft, {}});
+  CommitStatement statement = made.statement;
+  statement.study = work.study().id;
+  statement.draft = crypto::Sha256Of(AsBytes(draft));
+  const Bytes commit = Encode(SignCommit(
+      statement, crypto::LoadIdentity(work.settings.job_certificate, work.settings.job_key)));
+  WriteFileAtomically(work.folder.File(kDraftFile).string(), draft);
+  WriteFileAtomically(work.folder.File(kStatementFile).string(),
+                      {reinterpret_cast<const char*>(commit.data()), commit.size()});
+}
+
+// What an earlier job kept for the same agreement; none, too, where it was killed in between.
+std::optional<std::string> KeptDraft(const JobWork& work, const Documents& documents) {
+  const std::filesystem::path draft = work.folder.File(kDraftFile),
+                              statement = work.folder.File(kStatementFile);
+  if (!std::filesystem::exists(draft) || !std::filesystem::exists(statement)) return std::nullopt;
+  const std::string text = ReadFile(draft, kMaxDraftBytes, "the draft of an approval");
+  const SignedCommit commit =
+      DecodeSignedCommit(AsBytes(ReadFile(statement, kMaxStatementBytes, "a commit statement")));
+  const bool belongs = commit.statement.draft == crypto::Sha256Of(AsBytes(text));
+  const study::Approval before = study::ParseApproval(text, "the draft").approval;
+  if (!belongs || before.agreement_hash != documents.terms.agreement_hash) return std::nullopt;
+  return text;
 }
 
 }  // namespace
@@ -202,22 +264,14 @@ JobReport CheckStudy(JobWork& work) {
 
 JobReport CommitTable(JobWork& work) {
   RequireLock(work);
-  const Prepared prepared = Prepare(work.settings, work.study().file);
+  const Prepared prepared = Prepare(work.settings.self, work.study().file);
   const Documents documents = VerifyDocuments(work.settings, work.study(), prepared, work.folder);
-  const std::filesystem::path file = work.folder.File(kDraftFile);
-  std::string draft;
-  if (std::filesystem::exists(file)) {
-    draft = ReadFile(file, kMaxDraftBytes, "the draft of an approval");
-    const study::Approval before = study::ParseApproval(draft, "the draft").approval;
-    if (before.agreement_hash != documents.terms.agreement_hash) draft.clear();
-  }
-  if (draft.empty()) {
-    draft = study::RenderApproval({Commit(work, prepared, documents), {}});
-    WriteFileAtomically(file.string(), draft);
-  }
+  if (!KeptDraft(work, documents)) KeepDraft(work, Commit(work, prepared, documents));
   JobReport report = work.Report(Committed{documents.terms.agreement_hash});
-  report.draft = draft;
-  report.table = work.folder.Table();
+  report.draft = ReadFile(work.folder.File(kDraftFile), kMaxDraftBytes, "the draft of an approval");
+  const std::string statement =
+      ReadFile(work.folder.File(kStatementFile), kMaxStatementBytes, "a commit statement");
+  report.statement = Bytes(statement.begin(), statement.end());
   return report;
 }
 

@@ -13,6 +13,7 @@
 #include "crypto/signature.h"
 #include "crypto/state_file.h"
 #include "methods/prepare_study.h"
+#include "node/job/ended_list.h"
 #include "node/parties/party_list.h"
 #include "node/service/key_trust.h"
 #include "node/study/roster_check.h"
@@ -68,31 +69,62 @@ std::vector<Digest> OwnStewards(const fs::path& file) {
   return stewards;
 }
 
-const crypto::StateKind& SerialKind() {
-  static const crypto::StateKind kind = {"partita node list serial 1",
-                                         "the file with the serial of the newest list of parties",
-                                         "let a steward sign the list of parties again"};
-  return kind;
-}
+// The greatest serial of a list of this site that a job has seen, so that no older one is taken.
+class NewestSerial {
+ public:
+  // `what` the list is, in messages.
+  NewestSerial(const fs::path& file, const std::string& what)
+      : kind_{"partita node list serial 1", "the file with the serial of the newest " + what,
+              "let a steward sign the " + what + " again"},
+        file_(file),
+        lock_(file, "the serial of the " + what) {
+    if (const auto kept = crypto::ReadState(kind_, file_)) {
+      crypto::DecodeState(kind_, kept->Expose(), {},
+                          [&](ByteReader& content) { serial_ = content.U64(); });
+    }
+  }
+  uint64_t serial() const { return serial_; }
+  // Durable on return.
+  void Saw(uint64_t serial) {
+    if (serial <= serial_) return;
+    serial_ = serial;
+    ByteWriter writer;
+    writer.U64(serial);
+    crypto::WriteState(file_, crypto::EncodeState(kind_, {}, writer.bytes()));
+  }
+
+ private:
+  crypto::StateKind kind_;
+  fs::path file_;
+  run::LockedFile lock_;
+  uint64_t serial_ = 0;
+};
 
 // The signer's list; none that is older than one that a job has seen.
 PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewards) {
-  const fs::path file = settings.studies / "list-serial";
-  const run::LockedFile lock(file, "the serial of the list of parties");
-  uint64_t least = 0;
-  if (const auto kept = crypto::ReadState(SerialKind(), file)) {
-    crypto::DecodeState(SerialKind(), kept->Expose(), {},
-                        [&](ByteReader& content) { least = content.U64(); });
-  }
+  NewestSerial newest(settings.studies / "list-serial", "list of parties");
   const std::string text = ReadFile(settings.parties, kMaxOwnFileBytes, "the list of parties");
   const SignedPartyList document = DecodeSignedList(AsBytes(text));
-  RequireSignedList(document, settings.self, stewards, {least, {}});
-  if (document.list.serial > least) {
-    ByteWriter writer;
-    writer.U64(document.list.serial);
-    crypto::WriteState(file, crypto::EncodeState(SerialKind(), {}, writer.bytes()));
-  }
+  RequireSignedList(document, settings.self, stewards, {newest.serial(), {}});
+  newest.Saw(document.list.serial);
   return document.list;
+}
+
+// Whether a steward here took the approval of this study back, whatever the daemon says.
+void RequireNotEnded(const JobSettings& settings, const std::vector<Digest>& stewards,
+                     const StudyId& study) {
+  if (settings.ended.empty()) return;
+  NewestSerial newest(settings.studies / "ended-serial", "list of ended approvals");
+  const std::string text =
+      ReadFile(settings.ended, kMaxEndedListBytes, "the list of ended approvals",
+               "Let the steward sign it again, or take 'ended' out of node.toml.");
+  const SignedEndedList document = DecodeSignedEndedList(AsBytes(text));
+  RequireEndedList(document, settings.self, stewards, newest.serial());
+  newest.Saw(document.list.serial);
+  if (IsEnded(document.list, study)) {
+    throw Error(ErrorCode::kRefused, "a steward of this party took its approval back",
+                "A study that was withdrawn can be proposed again as a new one.");
+  }
 }
 
 // What the own offer says, if its steward is one of root's.
@@ -121,13 +153,12 @@ void RequireStudy(const Study& study) {
   if (study.expires <= NowUtc()) RefuseDocuments("the study has expired");
 }
 
-Prepared Prepare(const JobSettings& settings, const std::string& study_file) {
+Prepared Prepare(const std::string& self, const std::string& study_file) {
   Prepared prepared;
   prepared.study = methods::PrepareStudy(methods::ParseStudyFile(study_file, "study.toml"));
   const run::Study& study = *prepared.study;
-  const auto own =
-      std::find_if(study.parties.begin(), study.parties.end(),
-                   [&](const study::Party& party) { return party.name == settings.self; });
+  const auto own = std::find_if(study.parties.begin(), study.parties.end(),
+                                [&](const study::Party& party) { return party.name == self; });
   if (own == study.parties.end()) throw NotHere("this party has no part in it");
   if (study.file.engine.stored_correlations)
     throw NotHere("nodes do not run studies with stored correlations");
@@ -150,7 +181,16 @@ Documents VerifyDocuments(const JobSettings& settings, const Study& study, const
   parts.list = [&list] { return list; };
   parts.now = [] { return NowUtc(); };
   const KeyTrust trust(std::move(parts));
+  const std::vector<RosterParty> parties = SettledParties(study, prepared, settings.self, trust);
+  const auto own_key = folder.RunKey();
+  if (!own_key || crypto::EncodeCertificate(*own_key->certificate) !=
+                      PartyOf(parties, settings.self).run_certificate)
+    RefuseDocuments("the roster names another run key of this party than the one made here");
+  return DocumentsOf(prepared, parties);
+}
 
+std::vector<RosterParty> SettledParties(const Study& study, const Prepared& prepared,
+                                        const std::string& self, const Trust& trust) {
   // What the checks below rely on, from the study file itself.
   Study checked = study;
   checked.facts.parties.clear();
@@ -164,12 +204,10 @@ Documents VerifyDocuments(const JobSettings& settings, const Study& study, const
     if (offer == study.offers.end()) RefuseDocuments("the offer of party " + name + " is not here");
     roster.offers.push_back(offer->second);
   }
-  const std::vector<RosterParty> parties = CheckRoster(checked, roster, settings.self, trust);
-  const auto own_key = folder.RunKey();
-  if (!own_key || crypto::EncodeCertificate(*own_key->certificate) !=
-                      PartyOf(parties, settings.self).run_certificate)
-    RefuseDocuments("the roster names another run key of this party than the one made here");
+  return CheckRoster(checked, roster, self, trust);
+}
 
+Documents DocumentsOf(const Prepared& prepared, const std::vector<RosterParty>& parties) {
   Documents documents;
   for (const std::string& name : run::PartyNames(*prepared.study)) {
     const RosterParty& party = PartyOf(parties, name);
@@ -201,6 +239,7 @@ void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
     RefuseDocuments("the own approval is valid longer than the study");
   if (document.approval.envelope != Digest{})
     RefuseDocuments("the own approval was made under an envelope");
+  RequireNotEnded(settings, stewards, study.id);
 }
 
 }  // namespace partita::node

@@ -15,6 +15,7 @@
 #include "node/job/folder.h"
 #include "node/job/settings.h"
 #include "node/study/study.h"
+#include "node/study/trust.h"
 #include "run/method/study.h"
 #include "study/approval/approval.h"
 #include "study/plan/plan.h"
@@ -38,9 +39,9 @@ struct Prepared {
   study::Plan plan;
   size_t party = 0;  // channel index of the own
 };
-// Throws kBadInput for a file that is none of this release; NotHere if the own party has no part, or
+// self: the own party. Throws kBadInput for a file that is none of this release; NotHere if the own party has no part, or
 // if nodes cannot run such a study.
-Prepared Prepare(const JobSettings& settings, const std::string& study_file);
+Prepared Prepare(const std::string& self, const std::string& study_file);
 
 // By channel index.
 struct Documents {
@@ -56,9 +57,16 @@ struct Documents {
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder);
 
+// The parties of a study that is settled, from its roster and the offer of each (study/roster_check.h), by
+// the study file alone. Throws kRefused, kPeerFault.
+std::vector<RosterParty> SettledParties(const Study& study, const Prepared& prepared,
+                                        const std::string& self, const Trust& trust);
+Documents DocumentsOf(const Prepared& prepared, const std::vector<RosterParty>& parties);
+
 // The own approval: signed by a key of the stewards' file, approving these terms now, for one run, no longer
 // than until the study expires, and by itself, not by an envelope. The draft came to the signer by the
-// daemon, which may have changed it. Throws kRefused.
+// daemon, which may have changed it. Not of a study that a steward took back (ended_list.h). Throws
+// kRefused; kUntrusted for an older list of those.
 void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
                         const Prepared& prepared, const Study& study, const std::string& approval);
 

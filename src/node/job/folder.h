@@ -7,6 +7,7 @@
 //   ended                  what was signed of that attempt
 //   run.cert.pem run.key.pem   the run key
 //   table                  the name of the table that is bound
+//   draft.json statement   of `commit`: the approval to be signed, and what the job key signed about it
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from
 //   discarded              there once the end of the study has begun to delete key and salt

@@ -113,7 +113,7 @@ struct Allowed {
 Allowed RequireAllowed(const JobWork& work) {
   const Study& study = work.study();
   Allowed allowed;
-  allowed.prepared = Prepare(work.settings, study.file);
+  allowed.prepared = Prepare(work.settings.self, study.file);
   allowed.documents = VerifyDocuments(work.settings, study, allowed.prepared, work.folder);
   const auto own = study.approvals.find(work.settings.self);
   if (own == study.approvals.end())

@@ -23,7 +23,10 @@ struct JobSettings {
   // PEM certificates of the own stewards, one after the other, at least one. Owned by root, or by the
   // user of the job, and written by nobody else.
   std::filesystem::path stewards;
-  std::filesystem::path parties;           // the signer's list: EncodeSignedList
+  std::filesystem::path parties;  // the signer's list: EncodeSignedList
+  // The list of ended approvals, which the stewards' signer writes; empty: none is kept.
+  std::filesystem::path ended;
+  std::filesystem::path job_certificate, job_key;  // with which `commit` signs (statement.h)
   std::filesystem::path node_certificate;  // PEM, of the own node key, which jobs do not have
   // "host:port" under which the offer says that this node is reached; the host is OnePortOptions::host.
   std::string address;

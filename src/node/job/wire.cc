@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "crypto/certificate.h"
 #include "crypto/signature.h"
+#include "node/job/statement.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
@@ -22,7 +23,6 @@ namespace {
 constexpr uint8_t kWireVersion = 1;
 constexpr size_t kMaxNames = kMaxParties;
 constexpr size_t kLengthBytes = 4;
-constexpr size_t kMaxTableName = 4096;
 
 // Numbers on the wire, of the daemon and the jobs of one installation.
 enum class ReportKind : uint8_t {
@@ -301,7 +301,7 @@ Bytes Encode(const JobReport& report) {
   writer.Raw(report.study);
   writer.Raw(fields.bytes());
   writer.String(report.draft);
-  writer.String(report.table);
+  writer.Blob(report.statement);
   return writer.Take();
 }
 
@@ -313,8 +313,8 @@ JobReport DecodeJobReport(ByteView bytes) {
   report.study = ReadDigest(reader);
   report.event = ReadEvent(static_cast<ReportKind>(kind), reader);
   report.draft = reader.String(kMaxDocumentBytes);
-  report.table = ReadLine(reader, kMaxTableName);
-  if (!(report.draft.empty() && report.table.empty()) &&
+  report.statement = reader.Blob(kMaxStatementBytes);
+  if (!(report.draft.empty() && report.statement.empty()) &&
       !std::holds_alternative<Committed>(report.event))
     WireFault("has a draft where none belongs");
   reader.ExpectEnd();

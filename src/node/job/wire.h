@@ -7,20 +7,18 @@
 //           on its first byte: the job's end of a pair of which OnePort::Expect has the other
 //           (port/pass_socket.h). So the connections of a run have a channel of their own, and
 //           nothing that arrives there can be taken for an order.
-//   report  version u8 (1), kind u8, study (32 bytes), fields of that event, draft (string), table
-//           (string). Any number
-//           of JobUp and JobProgress, then one last word: Checked, Committed, JobEnded, JobGone or
-//           Discarded. A channel that ends without one is a job that is gone: the daemon says JobGone.
+//   report  version u8 (1), kind u8, study (32 bytes), fields of that event, draft (string),
+//           statement (blob). Any number of JobUp and JobProgress, then one last word: Checked,
+//           Committed, JobEnded, JobGone or Discarded. A channel that ends without one is a job that is gone: the daemon says JobGone.
 //
 // Reading is strict: kPeerFault for anything but the bytes that writing gives. A job that cannot reach
 // its daemon any more goes on: what it found lies in the folder of the study, signed.
 //
-// What reports hold is public, but for `draft` and `table`, which are for the own stewards. No paths, counts
-// of rows or texts of libraries.
+// What reports hold is public, but for `draft` and `statement`, which are for the own stewards. No paths or
+// texts of libraries; counts of rows in the statement alone.
 //
-// `draft` and `table` are not signed: the daemon that passes them on can change both. The run refuses an
-// approval of another table, of more than one run, or longer than the study; a name of a table that is
-// shown wrongly it cannot see. That takes a statement signed by a key of the job.
+// The daemon passes `draft` and `statement` on to the steward's signer. The statement is signed by the key
+// of the jobs (statement.h), so the signer sees a change of either.
 #pragma once
 
 #include <chrono>
@@ -50,8 +48,7 @@ struct JobReport {
   // With Committed: the approval as it is to be signed (RenderApproval without a signature), valid
   // until the study expires. Its commitment is of the frozen table. Else empty.
   std::string draft;
-  std::string table =
-      {};  // with `draft`, of a holder: the table that is bound, as the catalogue names it
+  Bytes statement = {};  // with `draft`: Encode(SignedCommit) about it and its table
 };
 
 // Throws kInternal for a kind or event that is not of a job.

@@ -103,6 +103,7 @@ class Node {
 
   // The newest state; none for a study that is not known here.
   std::optional<Study> Find(const StudyId& id);
+  OverPage FindOver(int64_t before, size_t limit) { return parts_.store.FindOver(before, limit); }
   const std::map<StudyId, Study>& open() const { return open_; }
   bool stopped() const { return stopped_; }
   // Open studies whose state in the store cannot be read.

@@ -230,6 +230,31 @@ std::optional<Study> SqliteStore::FindStudy(const StudyId& id) {
   return DecodeStudy(find.Blob(0));
 }
 
+// A row that is written again gets a new, higher rowid, and one that is over is never written again: the
+// order of rowids is that in which studies ended.
+OverPage SqliteStore::FindOver(int64_t before, size_t limit) {
+  Statement find(database_,
+                 "SELECT rowid, state FROM study WHERE is_open = 0 AND rowid < ? "
+                 "ORDER BY rowid DESC LIMIT ?");
+  find.Bind(1, before == 0 ? INT64_MAX : before).Bind(2, static_cast<int64_t>(limit) + 1);
+  OverPage page;
+  size_t seen = 0;
+  int64_t last = 0;
+  while (find.Step()) {
+    if (seen++ == limit) {
+      page.next = last;
+      break;
+    }
+    last = find.Integer(0);
+    try {
+      page.studies.push_back(DecodeStudy(find.Blob(1)));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;
+    }
+  }
+  return page;
+}
+
 bool SqliteStore::HasReceived(const Digest& name) {
   Statement find(database_, "SELECT 1 FROM received WHERE name = ?");
   return find.Bind(1, ByteView(name)).Step();

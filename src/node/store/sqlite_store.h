@@ -21,6 +21,7 @@ class SqliteStore : public Store {
   Opening Open() override;
   void Commit(const Change& change) override;
   std::optional<Study> FindStudy(const StudyId& id) override;
+  OverPage FindOver(int64_t before, size_t limit) override;
   bool HasReceived(const Digest& name) override;
   std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
                                    uint64_t number) override;

@@ -57,6 +57,12 @@ struct Opening {
   std::vector<StudyId> set_apart;
 };
 
+// Studies that are over, those that ended last first.
+struct OverPage {
+  std::vector<Study> studies;
+  int64_t next = 0;  // `before` of the next page; 0: there is none
+};
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -65,6 +71,8 @@ class Store {
   // All of it or nothing, and durable when it returns. Throws kStorage.
   virtual void Commit(const Change& change) = 0;
   virtual std::optional<Study> FindStudy(const StudyId& id) = 0;
+  // At most `limit`, from `before` on: 0 is the first page. Those whose state cannot be read are left out.
+  virtual OverPage FindOver(int64_t before, size_t limit) = 0;
   virtual bool HasReceived(const Digest& name) = 0;
   // The name of the message with this number that was taken.
   virtual std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,

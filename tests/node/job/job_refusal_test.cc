@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "node/job/ended_list.h"
 #include "node/job/folder.h"
+#include "node/job/statement.h"
 #include "tests/node/job/job_world.h"
 
 namespace partita::node::job_refusal_test {
@@ -97,12 +101,86 @@ TEST(JobRefusalTest, AStudyExpiresWithinSixtyDays) {
   EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
 }
 
-// The name of the table is for the own steward, beside the draft.
-TEST(JobRefusalTest, CommitNamesTheTable) {
+// What is said of the table is for the own steward, beside the draft, and signed by the job key.
+TEST(JobRefusalTest, CommitSignsWhatItSaysOfTheTable) {
+  World world;
+  Site& south = world.at("south");
+  const std::filesystem::path data = south.settings.catalogue["pupils"].data;
+  const std::string rows = ReadFile(data, 1 << 20, "the table");
+  world.Check();
+  const JobReport report = World::Do(south, JobKind::kCommit, 0).reports.back();
+  const SignedCommit commit = DecodeSignedCommit(report.statement);
+  const Digest job_key = job_world::PrintOf(south.jobs);
+  EXPECT_NO_THROW(RequireCommit(commit, job_key, south.study.id, report.draft));
+  EXPECT_EQ(commit.statement.table, "pupils");
+  EXPECT_EQ(commit.statement.commitment,
+            study::ParseApproval(report.draft, "").approval.commitment);
+  // Every line but the header is a row.
+  EXPECT_EQ(commit.statement.rows,
+            static_cast<uint64_t>(std::count(rows.begin(), rows.end(), '\n')) - 1);
+  EXPECT_EQ(commit.statement.missing, 0u);
+  // Done again it says the same, byte for byte.
+  EXPECT_EQ(Encode(World::Do(south, JobKind::kCommit, 0).reports.back()), Encode(report));
+
+  Site& helper = world.at("helper");
+  const JobReport of_helper = World::Do(helper, JobKind::kCommit, 0).reports.back();
+  const SignedCommit none = DecodeSignedCommit(of_helper.statement);
+  EXPECT_NO_THROW(
+      RequireCommit(none, job_world::PrintOf(helper.jobs), helper.study.id, of_helper.draft));
+  EXPECT_EQ(none.statement.table, "");
+  EXPECT_EQ(none.statement.rows, 0u);
+}
+
+// A job that was killed between the draft and its statement makes both again, before anybody saw them.
+TEST(JobRefusalTest, ADraftWithoutItsStatementIsMadeAnew) {
+  World world;
+  Site& south = world.at("south");
+  world.Check();
+  const JobReport first = World::Do(south, JobKind::kCommit, 0).reports.back();
+  std::filesystem::remove(World::FolderOf(south) / "statement");
+  const JobReport second = World::Do(south, JobKind::kCommit, 0).reports.back();
+  EXPECT_NE(second.draft, first.draft);
+  EXPECT_NO_THROW(RequireCommit(DecodeSignedCommit(second.statement),
+                                job_world::PrintOf(south.jobs), south.study.id, second.draft));
+}
+
+// ---- approvals that were taken back
+
+// A daemon that keeps a withdrawal back orders the run; or puts the list of before in its place.
+TEST(JobRefusalTest, AStudyThatWasTakenBackDoesNotRun) {
   World world;
   world.Check();
-  EXPECT_EQ(World::Do(world.at("south"), JobKind::kCommit, 0).reports.back().table, "pupils");
-  EXPECT_EQ(World::Do(world.at("helper"), JobKind::kCommit, 0).reports.back().table, "");
+  world.Approve();
+  world.Schedule(5);
+  Site& south = world.at("south");
+  const std::string before = ReadFile(south.settings.ended, 1 << 20, "the list");
+  const EndedList list = DecodeSignedEndedList(AsBytes(before)).list;
+  World::WriteEnded(south, WithEnded(list, {south.study.id, south.study.expires}, NowUtc()));
+  const auto run = [&](uint32_t attempt) {
+    const Said said = World::Do(south, JobKind::kRun, attempt);
+    const JobEnded* ended = said.Last<JobEnded>();
+    if (ended == nullptr) throw Error(ErrorCode::kInternal, "no last word");
+    EXPECT_NE(ended->ended.outcome, Outcome::kFinished);
+    EXPECT_FALSE(ended->ended.may_have_opened);
+    return World::Problem(south);
+  };
+  EXPECT_THAT(run(1), HasSubstr("a steward of this party took its approval back"));
+  WriteFileAtomically(south.settings.ended.string(), before);
+  EXPECT_THAT(run(2), HasSubstr("a newer one was signed"));
+  // Nor one that somebody else signed, nor none at all.
+  Site stranger;
+  stranger.settings.ended = south.settings.ended;
+  EndedList newer = list;
+  newer.serial += 7;
+  World::WriteEnded(stranger, newer);
+  EXPECT_THAT(run(3), HasSubstr("not signed by a steward of this site"));
+  std::filesystem::remove(south.settings.ended);
+  EXPECT_THAT(run(4), HasSubstr("the list of ended approvals"));
+  // Of another study only: this one goes on to look for the others.
+  StudyId other{};
+  World::WriteEnded(south, WithEnded(newer, {other, NowUtc() + 60}, NowUtc()));
+  south.settings.connect_timeout = std::chrono::milliseconds(50);
+  EXPECT_THAT(run(5), ::testing::Not(HasSubstr("took its approval back")));
 }
 
 // ---- attempts

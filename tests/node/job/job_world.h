@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/job/ended_list.h"
 #include "node/job/job.h"
 #include "node/job/wire.h"
 #include "node/parties/party_list.h"
@@ -48,7 +49,7 @@ struct Said {
 
 struct Site {
   std::string name;
-  crypto::Identity node = crypto::MakeIdentity({.name = "x"}), steward = node;
+  crypto::Identity node = crypto::MakeIdentity({.name = "x"}), steward = node, jobs = node;
   JobSettings settings;
   Study study;
   std::unique_ptr<PortWorld> port = std::make_unique<PortWorld>("127.0.0.1");
@@ -63,6 +64,7 @@ class World {
       site.name = name;
       site.node = crypto::MakeIdentity({.name = name});
       site.steward = crypto::MakeIdentity({.name = name});
+      site.jobs = crypto::MakeIdentity({.name = name});
     }
     Nonce nonce{};
     nonce.fill(7);
@@ -76,6 +78,14 @@ class World {
       site.settings.parties = folder / "parties";
       site.settings.node_certificate = folder / "node.pem";
       site.settings.address = site.port->address();
+      site.settings.job_certificate = folder / "jobs.pem";
+      site.settings.job_key = folder / "jobs.key";
+      crypto::SaveIdentity(site.jobs, site.settings.job_certificate, site.settings.job_key);
+      site.settings.ended = folder / "ended";
+      EndedList none;
+      none.owner = name;
+      none.serial = 1;
+      WriteEnded(site, none);
       WriteFileAtomically(site.settings.stewards.string(),
                           crypto::FormatCertificate(*site.steward.certificate));
       WriteFileAtomically(site.settings.node_certificate.string(),
@@ -113,6 +123,11 @@ class World {
   static void WriteList(const Site& site, const PartyList& list) {
     const Bytes bytes = EncodeSignedList(SignPartyList(list, site.steward));
     WriteFileAtomically(site.settings.parties.string(),
+                        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  static void WriteEnded(const Site& site, const EndedList& list) {
+    const Bytes bytes = Encode(SignEndedList(list, site.steward));
+    WriteFileAtomically(site.settings.ended.string(),
                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   KeyTrust TrustOf(const std::string& name) {

@@ -39,7 +39,7 @@ std::vector<JobReport> Reports() {
   agreement.fill(2);
   return {{id, checked, ""},
           {id, refused, ""},
-          {id, Committed{agreement}, "{\"draft\": 1}\n", "pupils"},
+          {id, Committed{agreement}, "{\"draft\": 1}\n", {7, 7}},
           {id, JobUp{2}, ""},
           {id, JobProgress{{2, "moments", 400}}, ""},
           {id, JobEnded{ended}, ""},
@@ -73,7 +73,7 @@ TEST(JobWireTest, ReportsAndOrdersComeBack) {
     EXPECT_EQ(back.study, report.study);
     EXPECT_EQ(back.event.index(), report.event.index());
     EXPECT_EQ(back.draft, report.draft);
-    EXPECT_EQ(back.table, report.table);
+    EXPECT_EQ(back.statement, report.statement);
     EXPECT_EQ(Encode(back), bytes);
   }
   for (const JobKind kind : {JobKind::kCheck, JobKind::kRun, JobKind::kDiscard}) {

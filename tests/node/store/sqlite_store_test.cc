@@ -227,5 +227,35 @@ TEST_F(SqliteStoreTest, AStudyIsReadBackFromItsBytesOrRefused) {
   }
 }
 
+// Those that are over, the last one first, by pages that hang together while others end; open ones never.
+TEST_F(SqliteStoreTest, PagesOfWhatIsOver) {
+  Study study = States().back();
+  ASSERT_TRUE(IsEnd(study.phase));
+  SqliteStore store(File(), random_);
+  const auto put = [&](int number, Phase phase) {
+    study.id = StudyId{static_cast<uint8_t>(number)};
+    study.phase = phase;
+    Change change;
+    change.study = study;
+    store.Commit(change);
+  };
+  const auto numbers = [](const OverPage& page) {
+    std::string text;
+    for (const Study& one : page.studies) text += std::to_string(one.id[0]) + " ";
+    return text;
+  };
+  EXPECT_EQ(numbers(store.FindOver(0, 3)), "");
+  for (int i = 1; i <= 5; ++i) put(i, Phase::kSettled);
+  for (const int i : {2, 5, 1, 4}) put(i, Phase::kFinished);
+  const OverPage first = store.FindOver(0, 2);
+  EXPECT_EQ(numbers(first), "4 1 ");
+  ASSERT_NE(first.next, 0);
+  put(3, Phase::kWithdrawn);
+  const OverPage second = store.FindOver(first.next, 2);
+  EXPECT_EQ(numbers(second), "5 2 ");
+  EXPECT_EQ(second.next, 0);
+  EXPECT_EQ(numbers(store.FindOver(0, 9)), "3 4 1 5 2 ");
+}
+
 }  // namespace
 }  // namespace partita::node::sqlite_store_test

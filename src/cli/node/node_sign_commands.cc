@@ -1,0 +1,57 @@
+// partita node sign, and the process that it reads studies in
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/utc_time.h"
+#include "cli/commands.h"
+#include "cli/node/node_terminal.h"
+#include "cli/terminal/interrupt.h"
+#include "node/daemon/control_socket.h"
+#include "node/daemon/log.h"
+#include "node/sign/signer.h"
+
+namespace partita::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kReader[] = "read-study";
+
+int ServeSigner(const std::string& path) {
+  const node::SignerFolder folder(path);
+  const node::SignerConfig config = folder.Config();
+  const node::Log log([](const std::string& line) { std::cerr << line << std::endl; });
+  node::Signer signer(
+      {folder, node::ReadInChild({fs::read_symlink("/proc/self/exe").string(), "node", kReader}),
+       NowUtc});
+  const node::ControlSocket socket(
+      config.socket, [&signer](const std::string& request) { return signer.Answer(request); },
+      [&log](uid_t user) {
+        log.Write("refused", {{"user", int64_t{user}}});
+      },
+      config.users);
+  log.Write("serving", {{"site", config.site}});
+  while (!Interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  return kDone;
+}
+
+}  // namespace
+
+void AddNodeSignCommands(CLI::App& node, Invocation& invocation) {
+  auto folder = std::make_shared<std::string>("steward");
+  CLI::App* sign = AddCommand(
+      &node, "sign", "node sign",
+      "Serve as the steward's signer until stopped: shows studies and signs, with the passphrase, "
+      "for the web pages and for --sign of other commands",
+      invocation, [folder] { return ServeSigner(*folder); });
+  sign->add_option("FOLDER", *folder, "The folder of the steward's key")->capture_default_str();
+  AddCommand(&node, kReader, "node read-study",
+             "One study that a signer reads, which starts it: its bytes come on standard input",
+             invocation, [] { return node::RunStudyReader(); });
+}
+
+}  // namespace partita::cli

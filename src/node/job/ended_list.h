@@ -1,0 +1,61 @@
+// Studies that a steward of this site took back: the list of ended approvals.
+//
+// A withdrawal reaches a job as an order of the daemon, which may keep it back. Therefore the steward's
+// signer writes this list, signed with the steward's key, to the file that node.toml names, and a job
+// runs no study that is on it, whatever the daemon says. Serials only grow, and jobs keep the greatest
+// that they have seen, so an older list that is put back is noticed.
+//
+// An approval is valid until its study expires and no longer, so entries go a day after.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crypto/certificate.h"
+#include "node/message/message.h"
+
+namespace partita::node {
+
+inline constexpr char kEndedListDomain[] = "partita node ended approvals 1";
+inline constexpr size_t kMaxEndedListBytes = size_t{1} << 20;
+inline constexpr size_t kMaxEndedStudies = 10'000;
+
+struct EndedStudy {
+  StudyId study{};
+  int64_t expires = 0;  // of the study
+
+  bool operator==(const EndedStudy&) const = default;
+};
+
+struct EndedList {
+  std::string owner;
+  uint64_t serial = 0;
+  std::vector<EndedStudy> studies;  // in the order of their numbers, none twice
+
+  bool operator==(const EndedList&) const = default;
+};
+
+struct SignedEndedList {
+  EndedList list;
+  Bytes certificate;  // DER, of the steward who signed
+  Bytes signature;
+};
+
+bool IsEnded(const EndedList& list, const StudyId& study);
+// With one more, and without those that expired more than a day before `now`; the next serial. Throws
+// kRefused if the list is full.
+EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t now);
+
+SignedEndedList SignEndedList(const EndedList& list, const crypto::Identity& steward);
+Bytes Encode(const SignedEndedList& document);
+// Throws kBadInput for anything but what Encode writes. The signature is not looked at.
+SignedEndedList DecodeSignedEndedList(ByteView bytes);
+
+// Throws kUntrusted unless one of these stewards (fingerprints) signed it for `owner`, with a serial that
+// is not below `least`.
+void RequireEndedList(const SignedEndedList& document, std::string_view owner,
+                      const std::vector<Digest>& stewards, uint64_t least);
+
+}  // namespace partita::node

@@ -1,0 +1,119 @@
+#include "node/sign/for_steward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/utc_time.h"
+#include "crypto/signature.h"
+#include "node/job/documents.h"
+#include "node/parties/base32.h"
+#include "node/parties/trust.h"
+#include "node/service/key_trust.h"
+#include "run/method/useful.h"
+#include "study/plan/hashes.h"
+#include "study/plan/plan.h"
+
+namespace partita::node {
+namespace {
+
+constexpr size_t kCodeCharacters = 25;  // 125 bits
+
+// By what the engine says of itself.
+CouldRead WhoCouldRead(const Prepared& prepared) {
+  const std::string& engine = prepared.study->file.engine.name;
+  if (engine == "replicated") return ReadByMoreThan(1);
+  if (engine == "shamir") return ReadByMoreThan(prepared.plan.threshold.value_or(1));
+  if (engine == "dealer") {
+    const std::string dealer = prepared.study->parties.back().name;
+    return [dealer](const std::vector<std::string>& together) {
+      return together.size() > 1 &&
+             std::find(together.begin(), together.end(), dealer) != together.end();
+    };
+  }
+  // With oblivious transfers all others together read nothing.
+  return [](const std::vector<std::string>&) { return false; };
+}
+
+std::string CodeOf(const ReadOrder& order, const Digest& plan_hash) {
+  crypto::Sha256 hash;
+  const Digest code = hash.Field("partita plan code 1")
+                          .Field(order.study.file)
+                          .Field(order.study.roster)
+                          .Field(plan_hash)
+                          .Finish();
+  return ToBase32(code).substr(0, kCodeCharacters);
+}
+
+// Of the number that job, messages and the list of ended approvals know it by.
+void RequireNumber(const Study& study) {
+  if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) == study.id) return;
+  throw Error(ErrorCode::kUntrusted, "the study is not the one that its number stands for",
+              "This node does not do what it should: look at its log, and at who can write there.");
+}
+
+KeyTrust TrustOf(const ReadOrder& order) {
+  KeyTrust::Parts parts;
+  parts.self = order.list.owner;
+  parts.node.certificate = crypto::DecodeCertificate(order.node_certificate);
+  if (parts.node.certificate == nullptr)
+    throw Error(ErrorCode::kBadInput, "the certificate of the own node cannot be read");
+  parts.steward = order.steward;
+  parts.list = [list = order.list] { return list; };
+  parts.now = [] { return NowUtc(); };
+  return KeyTrust(std::move(parts));
+}
+
+std::string UselessOf(const run::Study& study) {
+  try {
+    run::RequireUseful(study, false);
+    return "";
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused) throw;
+    return error.message();
+  }
+}
+
+}  // namespace
+
+std::string HowKnown(const ListedParty& party) {
+  if (party.revoked_at != 0) return "revoked on " + FormatUtc(party.revoked_at);
+  if (party.known_by == KnownBy::kDigits) return "digits compared on " + FormatUtc(party.known_at);
+  return fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
+}
+
+ForSteward ReadForSteward(const ReadOrder& order) {
+  RequireNumber(order.study);
+  const std::string& self = order.list.owner;
+  const Prepared prepared = Prepare(self, order.study.file);
+  const run::Study& study = *prepared.study;
+  ForSteward read;
+  read.name = study.file.name;
+  read.title = prepared.plan.title;
+  read.is_holder = study.parties[prepared.party].holder;
+  read.settled = !order.study.roster.empty();
+  read.terms.study = study.file.name;
+  read.terms.plan_hash = study::PlanHash(prepared.plan);
+  read.terms.disclosure = study.file.disclosure;
+  if (read.settled) {
+    const KeyTrust trust = TrustOf(order);
+    read.terms = DocumentsOf(prepared, SettledParties(order.study, prepared, self, trust)).terms;
+    read.code = CodeOf(order, read.terms.plan_hash);
+  }
+  read.plan_text = study::RenderPlanText(prepared.plan, study::DefaultNetworks());
+  read.plan_json = study::RenderPlanJson(prepared.plan, study::DefaultNetworks());
+  read.useless = UselessOf(study);
+  std::vector<std::string> names;
+  for (const study::Party& party : study.file.parties) {
+    names.push_back(party.name);
+    if (party.name == self) continue;
+    const ListedParty* listed = FindListed(order.list, party.name);
+    read.parties.push_back({party.name, listed == nullptr ? "not known here" : HowKnown(*listed)});
+  }
+  for (const IntroducerReach& reach : ReachOfIntroducers(order.list, names, WhoCouldRead(prepared)))
+    read.trust.push_back(ReachText(reach));
+  return read;
+}
+
+}  // namespace partita::node

@@ -1,0 +1,376 @@
+#include "node/sign/signer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/utc_time.h"
+#include "base/version.h"
+#include "crypto/signature.h"
+#include "node/daemon/control.h"
+#include "node/daemon/request_fields.h"
+#include "node/job/statement.h"
+#include "node/parties/introduction.h"
+#include "node/parties/pairing.h"
+#include "study/approval/approval.h"
+#include "study/file/text.h"
+
+namespace partita::node {
+namespace {
+
+using SignerJson = nlohmann::ordered_json;
+
+constexpr char kLookAtNode[] =
+    "This node does not do what it should: look at its log, and at who can write there.";
+
+[[noreturn]] void DistrustDaemon(const std::string& what) {
+  throw Error(ErrorCode::kUntrusted, what, kLookAtNode);
+}
+
+// What the daemon passed on of a study.
+struct PassedStudy {
+  Study study;
+  Bytes statement;
+  std::string draft;
+};
+
+PassedStudy ReadPassed(RequestFields fields) {
+  PassedStudy documents;
+  Study& study = documents.study;
+  study.id = fields.Fixed<StudyId>("study");
+  study.proposer = fields.Text("proposer");
+  study.nonce = fields.Fixed<Nonce>("nonce");
+  study.expires = fields.Number("expires");
+  study.file = fields.Text("file");
+  study.roster = fields.Text("roster");
+  study.own_offer = fields.Raw("own_offer");
+  for (const auto& [party, offer] : fields.Object("offers").Texts())
+    study.offers[party] = FromHex(offer);
+  documents.statement = fields.Raw("statement");
+  documents.draft = fields.Text("draft");
+  fields.End();
+  if (study.expires < 0 || study.expires > kMaxUtc) DistrustDaemon("the study has no expiry");
+  if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) != study.id)
+    DistrustDaemon("the study is not the one that its number stands for");
+  return documents;
+}
+
+// A study as it is shown, all of it verified.
+struct Shown {
+  PassedStudy documents;
+  ForSteward read;
+  std::optional<CommitStatement> statement;  // once the job has frozen the table
+  std::optional<study::Approval> draft;
+  bool ended = false;
+
+  std::string WhyNot() const {
+    if (!read.settled) return "the parties have not all answered the proposal yet";
+    if (ended) return "this site took its approval back";
+    if (!draft) return "the table is not frozen yet";
+    return "";
+  }
+};
+
+class SignerTask {
+ public:
+  SignerTask(const SignerParts& parts, RequestFields& request)
+      : parts_(parts), folder_(parts.folder), request_(request), now_(parts.now()) {}
+
+  const SignerFolder& folder() const { return folder_; }
+  int64_t now() const { return now_; }
+  std::string site() const { return folder_.Config().site; }
+  PartyList TakeList() { return folder_.Parties(request_.Raw("list")); }
+  // Everything else of the request first: a passphrase is looked at for what can be signed only.
+  crypto::Identity TakeKey() {
+    const std::string passphrase = request_.Text("passphrase");
+    request_.End();
+    return folder_.Open(passphrase, now_);
+  }
+
+  Shown TakeStudy() {
+    Shown shown;
+    shown.documents = ReadPassed(request_.Object("documents"));
+    const Study& study = shown.documents.study;
+    ReadOrder order;
+    order.study = study;
+    order.list = TakeList();
+    order.node_certificate = folder_.NodeCertificate();
+    order.steward = folder_.Steward();
+    shown.read = parts_.reader(order);
+    shown.ended = IsEnded(folder_.Ended(), study.id);
+    if (shown.read.settled && !shown.documents.draft.empty()) TakeDraft(shown);
+    return shown;
+  }
+
+ private:
+  // The draft comes by the daemon: the job signed it together with its table, and what the terms do not
+  // fix may not be more than one study's run.
+  void TakeDraft(Shown& shown) const {
+    const Study& study = shown.documents.study;
+    const SignedCommit commit = DecodeSignedCommit(shown.documents.statement);
+    RequireCommit(commit, folder_.JobKey(), study.id, shown.documents.draft);
+    const study::Approval draft =
+        study::ParseApproval(shown.documents.draft, "the draft of the approval").approval;
+    RequireApproves(draft, site(), shown.read.terms, now_);
+    if (draft.runs != 1 || draft.envelope != Digest{} || draft.valid_until > study.expires)
+      DistrustDaemon("the draft of the approval is for more than one run, or too long");
+    if (commit.statement.table.empty() == shown.read.is_holder)
+      DistrustDaemon("the draft of the approval is for another role than this site has");
+    shown.statement = commit.statement;
+    shown.draft = draft;
+  }
+
+  const SignerParts& parts_;
+  const SignerFolder& folder_;
+  RequestFields& request_;
+  int64_t now_;
+};
+
+SignerJson StudyJson(const Shown& shown, const std::string& site) {
+  const ForSteward& read = shown.read;
+  SignerJson parties = SignerJson::array();
+  for (const PartyKnown& party : read.parties)
+    parties.push_back({{"name", party.name}, {"known", party.how}});
+  SignerJson table;
+  if (shown.statement && !shown.statement->table.empty()) {
+    table = {{"name", shown.statement->table},
+             {"digest", ToHex(shown.statement->commitment)},
+             {"rows", shown.statement->rows},
+             {"missing_cells", shown.statement->missing}};
+  }
+  return {{"study", ToHex(shown.documents.study.id)},
+          {"name", read.name},
+          {"title", read.title},
+          {"site", site},
+          {"proposer", shown.documents.study.proposer},
+          {"expires", FormatUtc(shown.documents.study.expires)},
+          {"settled", read.settled},
+          {"code", read.code},
+          {"plan_text", read.plan_text},
+          {"plan", SignerJson::parse(read.plan_json)},
+          {"min_cell", read.terms.disclosure.min_cell},
+          {"useless", read.useless},
+          {"trust", read.trust},
+          {"parties", parties},
+          {"can_approve", shown.WhyNot().empty()},
+          {"why_not", shown.WhyNot()},
+          {"table", table},
+          {"valid_until", shown.draft ? FormatUtc(shown.draft->valid_until) : ""}};
+}
+
+// Stricter than the draft, where the steward wants it.
+void Tighten(RequestFields& request, int64_t now, study::Approval& approval) {
+  if (request.Has("min_cell")) {
+    const int64_t min_cell = request.Number("min_cell");
+    const uint64_t least = approval.disclosure.min_cell;
+    if (min_cell < static_cast<int64_t>(least) ||
+        min_cell > static_cast<int64_t>(study::kMaxThreshold)) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("the least cell is from {} to {}", least, study::kMaxThreshold),
+                  "A steward may be stricter than the study, not laxer.");
+    }
+    approval.disclosure.min_cell = static_cast<uint64_t>(min_cell);
+  }
+  if (request.Has("valid_until")) {
+    const auto until = ParseUtc(request.Text("valid_until"));
+    if (!until || *until <= now || *until > approval.valid_until) {
+      throw Error(ErrorCode::kUsage,
+                  fmt::format("an approval of this study ends between now and {}",
+                              FormatUtc(approval.valid_until)),
+                  "Write it like 2026-12-01T12:00:00Z.");
+    }
+    approval.valid_until = *until;
+  }
+}
+
+SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
+  const Shown shown = task.TakeStudy();
+  const std::string code = request.Text("code");
+  if (const std::string why = shown.WhyNot(); !why.empty())
+    throw Error(ErrorCode::kRefused, "there is nothing to approve: " + why,
+                "partita node studies shows what waits");
+  if (code != shown.read.code)
+    throw Error(ErrorCode::kUntrusted, "the code that was seen is not the code of this study",
+                "Look at the study again, and compare its code by telephone.");
+  study::Approval approval = *shown.draft;
+  Tighten(request, task.now(), approval);
+  const bool accepts = request.Has("accept_useless") && request.Flag("accept_useless");
+  if (!shown.read.useless.empty() && !accepts)
+    throw Error(ErrorCode::kRefused, shown.read.useless,
+                "--accept-useless approves it although its result is of little use");
+  const crypto::Identity steward = task.TakeKey();
+  return {{"document", study::RenderApproval(study::SignApproval(approval, steward))}};
+}
+
+SignerJson RejectStudy(SignerTask& task, RequestFields& request) {
+  const Shown shown = task.TakeStudy();
+  study::Approval rejection;
+  rejection.party = task.site();
+  rejection.decision = study::Decision::kReject;
+  rejection.reason = request.Text("reason");
+  rejection.study = shown.read.name;
+  rejection.agreement_hash = shown.read.terms.agreement_hash;
+  rejection.plan_hash = shown.read.terms.plan_hash;
+  rejection.disclosure = shown.read.terms.disclosure;
+  crypto::SystemRandom random;
+  random.Fill(rejection.nonce);
+  rejection.approved_at = task.now();
+  rejection.valid_until = task.now() + study::kApprovalSeconds;
+  rejection.software_version = std::string(kVersion);
+  // Throws for a reason that is no line, before any passphrase is looked at.
+  study::RenderApproval({rejection, {}});
+  const crypto::Identity steward = task.TakeKey();
+  const Study& study = shown.documents.study;
+  task.folder().End({study.id, study.expires}, steward, task.now());
+  return {{"document", study::RenderApproval(study::SignApproval(rejection, steward))}};
+}
+
+SignerJson WithdrawStudy(SignerTask& task, RequestFields& request) {
+  const PassedStudy documents = ReadPassed(request.Object("documents"));
+  const crypto::Identity steward = task.TakeKey();
+  task.folder().End({documents.study.id, documents.study.expires}, steward, task.now());
+  return SignerJson::object();
+}
+
+SignerJson PartiesJson(const SignerFolder& folder, const PartyList& list) {
+  SignerJson parties = SignerJson::array();
+  for (const ListedParty& party : list.parties) {
+    const bool digits = party.known_by == KnownBy::kDigits;
+    parties.push_back({{"name", party.name},
+                       {"node_key", ToHex(party.node_key)},
+                       {"steward_key", ToHex(party.steward_key)},
+                       {"known_by", digits ? "digits" : "introduction"},
+                       {"known_at", FormatUtc(party.known_at)},
+                       {"introducers", party.introducers},
+                       {"revoked_at", party.revoked_at == 0 ? "" : FormatUtc(party.revoked_at)}});
+  }
+  return {{"parties", parties}, {"document", ToHex(folder.PartiesDocument())}};
+}
+
+PairedParty ReadParty(RequestFields fields) {
+  PairedParty party;
+  party.name = fields.Text("name");
+  party.node_certificate = fields.Raw("node_certificate");
+  party.steward_certificate = fields.Raw("steward_certificate");
+  party.address = fields.Text("address");
+  party.compared_at = fields.Number("compared_at");
+  fields.End();
+  return party;
+}
+
+PairingRole RoleOf(int64_t number) {
+  const auto role = static_cast<PairingRole>(number);
+  if (number >= 0 && number < 256 &&
+      (role == PairingRole::kInviter || role == PairingRole::kJoiner))
+    return role;
+  throw Error(ErrorCode::kUsage, "a pairing has no such role",
+              "Use the same version of Partita for the command and for the signer.");
+}
+
+SignerJson ListJson(const Bytes& document) { return {{"document", ToHex(document)}}; }
+
+SignerJson AcceptIntroduced(SignerTask& task, RequestFields& request) {
+  const std::string name = request.Text("name");
+  PartyList list = task.TakeList();
+  std::vector<std::string> introducers;
+  for (RequestFields& entry : request.Objects("introductions")) {
+    const std::string introducer = entry.Text("introducer");
+    const Introduction introduction = DecodeIntroduction(entry.Raw("introduction"));
+    entry.End();
+    if (introduction.name != name) continue;
+    list = WithIntroduced(list, introducer, introduction, task.now());
+    introducers.push_back(introducer);
+  }
+  if (introducers.empty()) {
+    throw Error(ErrorCode::kUsage, fmt::format("nobody introduced {}", name),
+                "partita node parties shows who was introduced");
+  }
+  const crypto::Identity steward = task.TakeKey();
+  SignerJson answer = ListJson(task.folder().KeepParties(list, steward));
+  answer["introducers"] = introducers;
+  return answer;
+}
+
+SignerJson SignatureJson(const crypto::Identity& steward, const Bytes& signature) {
+  return {{"certificate", ToHex(crypto::EncodeCertificate(*steward.certificate))},
+          {"signature", ToHex(signature)}};
+}
+
+}  // namespace
+
+std::string Signer::Answer(const std::string& text) {
+  RequestFields request(text, "signer");
+  const std::lock_guard lock(mutex_);
+  SignerTask task(parts_, request);
+  const SignerFolder& folder = parts_.folder;
+  if (unlocked_ &&
+      (task.now() > unlocked_->until || task.now() < unlocked_->until - kPairedSeconds))
+    unlocked_.reset();
+  const std::string& what = request.what();
+  SignerJson answer;
+  if (what == "status") {
+    request.End();
+    const PartyList list = folder.Parties({});
+    answer = {{"site", task.site()},
+              {"steward", ToHex(folder.Steward())},
+              {"serial", list.serial},
+              {"parties", list.parties.size()},
+              {"wait_seconds", folder.WaitSeconds(task.now())}};
+  } else if (what == "parties") {
+    const PartyList list = task.TakeList();
+    request.End();
+    answer = PartiesJson(folder, list);
+  } else if (what == "study") {
+    const Shown shown = task.TakeStudy();
+    request.End();
+    answer = StudyJson(shown, task.site());
+  } else if (what == "approve") {
+    answer = ApproveStudy(task, request);
+  } else if (what == "reject") {
+    answer = RejectStudy(task, request);
+  } else if (what == "withdraw") {
+    answer = WithdrawStudy(task, request);
+  } else if (what == "pairing") {
+    Unlocked unlocked;
+    unlocked.name = request.Text("name");
+    const PairingRole role = RoleOf(request.Number("role"));
+    unlocked.hash = request.Fixed<Digest>("hash");
+    const std::string address = request.Text("address");
+    unlocked.until = task.now() + kPairedSeconds;
+    unlocked.steward = task.TakeKey();
+    const StewardWord word = SignPaired(role, unlocked.hash, unlocked.steward, address);
+    answer = SignatureJson(unlocked.steward, word.signature);
+    unlocked_ = std::move(unlocked);
+  } else if (what == "add") {
+    const auto hash = request.Fixed<Digest>("hash");
+    const PairedParty party = ReadParty(request.Object("party"));
+    const PartyList list = WithPaired(task.TakeList(), party, task.now());
+    const bool is_open = unlocked_ && unlocked_->hash == hash && unlocked_->name == party.name;
+    if (is_open && !request.Has("passphrase")) {
+      request.End();
+      answer = ListJson(folder.KeepParties(list, unlocked_->steward));
+    } else {
+      answer = ListJson(folder.KeepParties(list, task.TakeKey()));
+    }
+    if (is_open) unlocked_.reset();
+  } else if (what == "accept") {
+    answer = AcceptIntroduced(task, request);
+  } else if (what == "revoke") {
+    const std::string name = request.Text("name");
+    const PartyList before = task.TakeList(), list = WithRevoked(before, name, task.now());
+    const crypto::Identity steward = task.TakeKey();
+    answer =
+        ListJson(list == before ? folder.PartiesDocument() : folder.KeepParties(list, steward));
+  } else if (what == "go-on") {
+    const auto asked = request.Fixed<Digest>("text");
+    const crypto::Identity steward = task.TakeKey();
+    answer = SignatureJson(steward, crypto::Sign(steward, kGoOnDomain, asked));
+  } else {
+    throw Error(ErrorCode::kUsage, "the signer knows no request of this kind",
+                "Use the same version of Partita for the command and for the signer.");
+  }
+  return answer.dump(-1, ' ', false, SignerJson::error_handler_t::replace);
+}
+
+}  // namespace partita::node

@@ -1,0 +1,71 @@
+// The steward's signer: it alone has the steward's key, and signs what it has computed itself.
+//
+// What may be asked, as JSON objects with "do", read strictly (daemon/request_fields.h); bytes are
+// hexadecimal digits, and [fields] may be left out. `documents` is what the daemon says of a study under
+// that name, `list` what it says is the signed list of parties (daemon/control.h). Both are only bytes: the
+// number of the study, plan, roster, list and the statement of the job are verified here.
+//
+//   status                                  site, steward, serial, parties, wait_seconds
+//   parties   list                          parties, document
+//   study     documents, list               what a steward is shown
+//   approve   documents, list, code, passphrase, [min_cell], [valid_until], [accept_useless]    document
+//   reject    documents, list, reason, passphrase                                               document
+//   withdraw  documents, passphrase         {}: on the list of ended approvals (job/ended_list.h)
+//   pairing   name, role, hash, address, passphrase       certificate, signature
+//   add       hash, party, list, [passphrase]             document: the list with a party that was paired
+//   accept    name, introductions, list, passphrase       document, introducers
+//   revoke    name, list, passphrase                      document
+//   go-on     text, passphrase                            certificate, signature
+//
+// `approve` and `reject` sign an approval (docs/approvals.md), `approve` only if `code` is the one computed
+// here, so that whoever shows a plan and sends the passphrase cannot have another study signed by
+// mistake; what a process that takes passphrases does on purpose, only the code on another screen shows.
+// `reject` and `withdraw` put the study on the list of ended approvals.
+//
+// A pairing takes two signatures, with a wait for the other site between them: after `pairing` the key stays
+// in this object for an hour at most, for one `add` of that hash and name. That the digits agreed, and
+// the keys of the other site, are the daemon's word: compare fingerprints if the daemon is not trusted.
+//
+// Errors are of the one type: kUsage, kUntrusted (documents that do not fit together), kRefused (passphrase,
+// a study that was taken back), and what ReadForSteward throws.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "crypto/random.h"
+#include "node/sign/signer_folder.h"
+#include "node/sign/study_reader.h"
+
+namespace partita::node {
+
+struct SignerParts {
+  SignerFolder folder;
+  StudyReader reader = ReadForSteward;
+  std::function<int64_t()> now;  // seconds of base/utc_time.h
+};
+
+class Signer {
+ public:
+  explicit Signer(SignerParts parts) : parts_(std::move(parts)) {}
+
+  // From any thread; one request is answered at a time. Throws Error.
+  std::string Answer(const std::string& request);
+
+ private:
+  // Of a pairing whose other half is waited for.
+  struct Unlocked {
+    crypto::Identity steward;
+    std::string name;
+    Digest hash{};
+    int64_t until = 0;
+  };
+
+  SignerParts parts_;
+  std::mutex mutex_;
+  std::optional<Unlocked> unlocked_;
+};
+
+}  // namespace partita::node

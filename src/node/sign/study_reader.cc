@@ -1,0 +1,263 @@
+#include "node/sign/study_reader.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "crypto/signature.h"
+#include "net/socket.h"
+#include "node/study/codec.h"
+
+namespace partita::node {
+namespace {
+
+constexpr std::chrono::seconds kReaderPatience{80};
+constexpr rlim_t kReaderSeconds = 60;
+constexpr rlim_t kReaderBytes = rlim_t{4} << 30;
+constexpr uint8_t kReadWell = 0, kReadBadly = 1;
+
+[[noreturn]] void FailReader(const std::string& what) {
+  throw Error(ErrorCode::kInternal, "the process that reads studies " + what,
+              "The study may be too large for this machine: let its proposer make it smaller.");
+}
+
+bool SendAll(int fd, ByteView bytes, Deadline deadline) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t sent =
+        ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0) {
+      done += static_cast<size_t>(sent);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    pollfd waiting{fd, POLLOUT, 0};
+    if (errno != EAGAIN || ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count())) <= 0)
+      return false;
+  }
+  return true;
+}
+
+// Until the other end closes; false if that takes too long, or it says too much.
+bool ReceiveToEnd(int fd, Bytes& bytes, Deadline deadline) {
+  uint8_t buffer[1 << 16];
+  while (bytes.size() <= kMaxReadBytes) {
+    pollfd waiting{fd, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    bytes.insert(bytes.end(), buffer, buffer + got);
+  }
+  return false;
+}
+
+pid_t SpawnReader(const std::vector<std::string>& program, int channel) {
+  std::vector<char*> arguments;
+  for (const std::string& word : program) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  char* nothing[] = {nullptr};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, channel, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, channel, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t pid = 0;
+  const int failed =
+      ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), nothing);
+  posix_spawn_file_actions_destroy(&actions);
+  return failed == 0 ? pid : 0;
+}
+
+// Only this child, which is waited for here.
+void EndReader(pid_t pid, bool kill) {
+  if (kill) ::kill(pid, SIGKILL);
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+}
+
+ForSteward AskReader(const std::vector<std::string>& program, const ReadOrder& order) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    FailReader("cannot be started");
+  const net::Socket ours(ends[0]);
+  net::Socket theirs(ends[1]);
+  const pid_t pid = SpawnReader(program, theirs.fd());
+  theirs = net::Socket();
+  if (pid == 0) FailReader("cannot be started");
+  const Deadline deadline = Deadline::After(kReaderPatience);
+  Bytes answer;
+  bool whole = SendAll(ours.fd(), Encode(order), deadline);
+  ::shutdown(ours.fd(), SHUT_WR);
+  whole = whole && ReceiveToEnd(ours.fd(), answer, deadline);
+  EndReader(pid, !whole);
+  if (deadline.passed())
+    throw Error(ErrorCode::kTimeout, "the plan of the study takes too long to compute",
+                "Let its proposer make it smaller.");
+  if (!whole || answer.empty()) FailReader("ended without an answer");
+  return DecodeReadAnswer(answer);
+}
+
+void Limit(__rlimit_resource_t what, rlim_t most) {
+  const rlimit limit{most, most};
+  ::setrlimit(what, &limit);
+}
+
+// What it has is open already: from here on it opens nothing, and makes no file longer.
+void LockReaderIn() {
+  Limit(RLIMIT_NOFILE, 0);
+  Limit(RLIMIT_FSIZE, 0);
+  Limit(RLIMIT_CORE, 0);
+  Limit(RLIMIT_CPU, kReaderSeconds);
+  Limit(RLIMIT_AS, kReaderBytes);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
+  writer.U32(static_cast<uint32_t>(texts.size()));
+  for (const std::string& text : texts) writer.String(text);
+}
+
+std::vector<std::string> ReadTexts(ByteReader& reader) {
+  std::vector<std::string> texts;
+  for (uint32_t left = reader.U32(); left > 0; --left)
+    texts.push_back(reader.String(kMaxReadBytes));
+  return texts;
+}
+
+Digest TakeReadDigest(ByteReader& reader) {
+  Digest digest{};
+  const ByteView bytes = reader.Raw(digest.size());
+  std::copy(bytes.begin(), bytes.end(), digest.begin());
+  return digest;
+}
+
+Bytes EncodeRead(const ForSteward& read) {
+  ByteWriter writer;
+  writer.U8(kReadWell);
+  writer.String(read.name);
+  writer.String(read.title);
+  writer.U8(read.settled ? 1 : 0);
+  writer.U8(read.is_holder ? 1 : 0);
+  writer.String(read.terms.study);
+  writer.Raw(read.terms.agreement_hash);
+  writer.Raw(read.terms.plan_hash);
+  writer.U64(read.terms.disclosure.min_cell);
+  writer.U64(read.terms.disclosure.min_rows);
+  writer.U8(read.terms.disclosure.refuse_small_samples ? 1 : 0);
+  writer.String(read.terms.kind);
+  writer.String(read.code);
+  writer.String(read.plan_text);
+  writer.String(read.plan_json);
+  writer.String(read.useless);
+  WriteTexts(read.trust, writer);
+  writer.U32(static_cast<uint32_t>(read.parties.size()));
+  for (const PartyKnown& party : read.parties) {
+    writer.String(party.name);
+    writer.String(party.how);
+  }
+  return writer.Take();
+}
+
+Bytes EncodeReadError(const Error& error) {
+  ByteWriter writer;
+  writer.U8(kReadBadly);
+  writer.U8(static_cast<uint8_t>(error.code()));
+  writer.String(error.message());
+  writer.String(error.hint());
+  return writer.Take();
+}
+
+}  // namespace
+
+StudyReader ReadInChild(std::vector<std::string> program) {
+  return
+      [program = std::move(program)](const ReadOrder& order) { return AskReader(program, order); };
+}
+
+int RunStudyReader() {
+  LockReaderIn();
+  Bytes order;
+  const Deadline deadline = Deadline::After(kReaderPatience);
+  if (!ReceiveToEnd(STDIN_FILENO, order, deadline)) return 1;
+  return SendAll(STDOUT_FILENO, AnswerReadOrder(order), deadline) ? 0 : 1;
+}
+
+Bytes Encode(const ReadOrder& order) {
+  ByteWriter writer;
+  writer.Blob(EncodeStudy(order.study));
+  writer.Blob(EncodePartyList(order.list));
+  writer.Blob(order.node_certificate);
+  writer.Raw(order.steward);
+  return writer.Take();
+}
+
+ReadOrder DecodeReadOrder(ByteView bytes) {
+  ByteReader reader(bytes);
+  ReadOrder order;
+  order.study = DecodeStudy(reader.Blob(kMaxReadBytes));
+  order.list = DecodePartyList(reader.Blob(kMaxReadBytes));
+  order.node_certificate = reader.Blob(crypto::kMaxCertificateBytes);
+  order.steward = TakeReadDigest(reader);
+  reader.ExpectEnd();
+  return order;
+}
+
+Bytes AnswerReadOrder(ByteView order) {
+  try {
+    return EncodeRead(ReadForSteward(DecodeReadOrder(order)));
+  } catch (const Error& error) {
+    return EncodeReadError(error);
+  } catch (const std::exception& error) {
+    return EncodeReadError(Error(ErrorCode::kInternal, error.what(), "please report this"));
+  }
+}
+
+ForSteward DecodeReadAnswer(ByteView answer) {
+  ByteReader reader(answer);
+  if (reader.U8() == kReadBadly) {
+    const uint8_t code = std::min(reader.U8(), static_cast<uint8_t>(ErrorCode::kInternal));
+    const std::string message = reader.String(kMaxReadBytes);
+    throw Error(static_cast<ErrorCode>(code), message, reader.String(kMaxReadBytes));
+  }
+  ForSteward read;
+  read.name = reader.String(kMaxReadBytes);
+  read.title = reader.String(kMaxReadBytes);
+  read.settled = reader.U8() == 1;
+  read.is_holder = reader.U8() == 1;
+  read.terms.study = reader.String(kMaxReadBytes);
+  read.terms.agreement_hash = TakeReadDigest(reader);
+  read.terms.plan_hash = TakeReadDigest(reader);
+  read.terms.disclosure.min_cell = reader.U64();
+  read.terms.disclosure.min_rows = reader.U64();
+  read.terms.disclosure.refuse_small_samples = reader.U8() == 1;
+  read.terms.kind = reader.String(kMaxReadBytes);
+  read.code = reader.String(kMaxReadBytes);
+  read.plan_text = reader.String(kMaxReadBytes);
+  read.plan_json = reader.String(kMaxReadBytes);
+  read.useless = reader.String(kMaxReadBytes);
+  read.trust = ReadTexts(reader);
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    PartyKnown& party = read.parties.emplace_back();
+    party.name = reader.String(kMaxReadBytes);
+    party.how = reader.String(kMaxReadBytes);
+  }
+  reader.ExpectEnd();
+  return read;
+}
+
+}  // namespace partita::node

@@ -1,0 +1,59 @@
+#include <nlohmann/json.hpp>
+
+#include "base/version.h"
+#include "node/web/api.h"
+#include "node/web/fields.h"
+
+namespace partita::node::web {
+namespace {
+
+constexpr std::chrono::milliseconds kReadyPatience{2000};
+
+}  // namespace
+
+net::HttpResponse LookAtNode(Site& site, const Call&) {
+  const WebJson said = site.AskNode({{"do", "status"}});
+  return JsonAnswer({{"name", said.at("name")},
+                     {"address", said.at("address")},
+                     {"version", kVersion},
+                     {"fingerprint", said.at("fingerprint")},
+                     {"steward", said.at("steward")},
+                     {"stopped", said.at("stopped")},
+                     {"open_studies", said.at("open_studies")},
+                     {"parties", said.at("parties")},
+                     {"waiting_introductions", said.at("waiting_introductions")},
+                     {"open_invitations", said.at("open_invitations")},
+                     {"signer", static_cast<bool>(site.signer)}});
+}
+
+net::HttpResponse StopNode(Site& site, const Call& call) {
+  Fields(call.request.body).End();
+  site.AskNode({{"do", "stop"}});
+  return NothingToSay();
+}
+
+net::HttpResponse GoOn(Site& site, const Call& call) {
+  Fields fields(call.request.body);
+  const std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
+  fields.End();
+  const WebJson asked = site.AskNode({{"do", "go-on-text"}});
+  const WebJson word =
+      site.AskSigner({{"do", "go-on"}, {"text", asked.at("text")}, {"passphrase", passphrase}});
+  site.AskNode({{"do", "go-on"},
+                {"certificate", word.at("certificate")},
+                {"signature", word.at("signature")}});
+  return NothingToSay();
+}
+
+net::HttpResponse LookAtHealth(Site&, const Call&) { return net::TextResponse(200, "ok\n"); }
+
+net::HttpResponse LookWhetherReady(Site& site, const Call&) {
+  try {
+    site.AskNode({{"do", "status"}}, kReadyPatience);
+    return net::TextResponse(200, "ready\n");
+  } catch (const Error&) {
+    return net::TextResponse(503, "the node does not answer\n");
+  }
+}
+
+}  // namespace partita::node::web

@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/hex.h"
+#include "base/utc_time.h"
+#include "node/parties/introduction.h"
+#include "node/parties/party_list.h"
+#include "node/web/api.h"
+#include "node/web/fields.h"
+
+namespace partita::node::web {
+namespace {
+
+constexpr size_t kMostConfirmed = 64;
+
+WebJson PartyJson(const ListedParty& party, const std::string& address) {
+  return {{"name", party.name},
+          {"address", address},
+          {"known", party.known_by == KnownBy::kDigits ? "digits" : "introduced"},
+          {"introducers", party.introducers},
+          {"since", FormatUtc(party.known_at)},
+          {"node_key", ToHex(party.node_key)},
+          {"steward_key", ToHex(party.steward_key)},
+          {"revoked", party.revoked_at == 0 ? "" : FormatUtc(party.revoked_at)}};
+}
+
+WebJson IntroductionJson(const WebJson& entry) {
+  const Introduction introduction =
+      DecodeIntroduction(FromHex(entry.at("introduction").get<std::string>()));
+  return {{"name", introduction.name},
+          {"address", introduction.address},
+          {"introducer", entry.at("introducer")},
+          {"node_key", ToHex(introduction.node_key)},
+          {"steward_key", ToHex(introduction.steward_key)},
+          {"compared", FormatUtc(introduction.compared_at)}};
+}
+
+PartyList ListIn(const WebJson& said) {
+  return DecodePartyList(FromHex(said.at("list").get<std::string>()));
+}
+
+net::HttpResponse PartiesAnswer(const Site& site) {
+  const WebJson said = site.AskNode({{"do", "parties"}});
+  WebJson parties = WebJson::array(), waiting = WebJson::array(), pairings = WebJson::array();
+  for (const ListedParty& party : ListIn(said).parties)
+    parties.push_back(PartyJson(party, said.at("addresses").value(party.name, "")));
+  for (const WebJson& entry : said.at("waiting")) waiting.push_back(IntroductionJson(entry));
+  for (const WebJson& entry : said.at("pairings")) pairings.push_back(entry);
+  return JsonAnswer({{"parties", parties}, {"waiting", waiting}, {"pairings", pairings}});
+}
+
+std::string FingerprintOf(const WebJson& certificate) {
+  return ToHex(crypto::Sha256Of(FromHex(certificate.get<std::string>())));
+}
+
+WebJson PairingSaid(const Site& site, const std::string& number) {
+  return site.AskNode({{"do", "pairing"}, {"number", number}});
+}
+
+WebJson PairingJson(const Site& site, const std::string& number, const WebJson& said) {
+  WebJson json = {
+      {"number", number},
+      {"state", said.at("state")},
+      {"listed", false},
+      {"name", said.at("name")},
+      {"role", said.at("role") == static_cast<int>(PairingRole::kInviter) ? "inviter" : "joiner"},
+      {"shown", said.at("shown")},
+      {"reach", said.at("reach")},
+      {"party", nullptr}};
+  if (!said.contains("party")) return json;
+  const WebJson& party = said.at("party");
+  const std::string node_key = FingerprintOf(party.at("node_certificate"));
+  json["party"] = {{"name", party.at("name")},
+                   {"address", party.at("address")},
+                   {"node_key", node_key},
+                   {"steward_key", FingerprintOf(party.at("steward_certificate"))}};
+  const PartyList list = ListIn(site.AskNode({{"do", "parties"}}));
+  const ListedParty* listed = FindListed(list, party.at("name").get<std::string>());
+  json["listed"] = listed != nullptr && ToHex(listed->node_key) == node_key &&
+                   listed->known_by == KnownBy::kDigits && listed->revoked_at == 0;
+  return json;
+}
+
+net::HttpResponse PairingAnswer(const Site& site, const std::string& number) {
+  return JsonAnswer(PairingJson(site, number, PairingSaid(site, number)));
+}
+
+std::string PassphraseIn(const Call& call) {
+  Fields fields(call.request.body);
+  std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
+  fields.End();
+  return passphrase;
+}
+
+// The node takes a list that the signer signed.
+void TakeList(const Site& site, const WebJson& signed_word) {
+  site.AskNode({{"do", "take-list"}, {"document", signed_word.at("document")}});
+}
+
+void SignDigits(Site& site, const std::string& number, const WebJson& said,
+                const std::string& passphrase) {
+  const WebJson word = site.AskSigner({{"do", "pairing"},
+                                       {"name", said.at("name")},
+                                       {"role", said.at("role")},
+                                       {"hash", said.at("hash")},
+                                       {"address", site.AskNode({{"do", "status"}}).at("address")},
+                                       {"passphrase", passphrase}});
+  site.AskNode({{"do", "sign-pairing"},
+                {"number", number},
+                {"certificate", word.at("certificate")},
+                {"signature", word.at("signature")}});
+  const std::lock_guard lock(site.mutex);
+  if (site.confirmed.size() >= kMostConfirmed) site.confirmed.erase(site.confirmed.begin());
+  site.confirmed[number] = said.at("hash");
+}
+
+void SignMet(Site& site, const std::string& number, const WebJson& said,
+             const std::optional<std::string>& passphrase) {
+  std::string hash = said.at("hash");
+  {
+    const std::lock_guard lock(site.mutex);
+    const auto found = site.confirmed.find(number);
+    if (found != site.confirmed.end()) hash = found->second;
+  }
+  WebJson request = {{"do", "add"},
+                     {"hash", hash},
+                     {"party", said.at("party")},
+                     {"list", site.AskNode({{"do", "parties"}}).at("document")}};
+  if (passphrase) request["passphrase"] = *passphrase;
+  TakeList(site, site.AskSigner(request));
+}
+
+}  // namespace
+
+net::HttpResponse ListParties(Site& site, const Call&) { return PartiesAnswer(site); }
+
+net::HttpResponse InviteSite(Site& site, const Call& call) {
+  Fields fields(call.request.body);
+  const std::string name = fields.Text("name", 64);
+  fields.End();
+  const WebJson made = site.AskNode({{"do", "invite"}, {"name", name}});
+  return JsonAnswer(
+      {{"line", made.at("line")}, {"number", made.at("number")}, {"expires", made.at("expires")}});
+}
+
+net::HttpResponse JoinSite(Site& site, const Call& call) {
+  Fields fields(call.request.body);
+  const std::string line = fields.Text("line", 1024);
+  fields.End();
+  const WebJson made = site.AskNode({{"do", "join"}, {"line", line}});
+  return PairingAnswer(site, made.at("number").get<std::string>());
+}
+
+net::HttpResponse LookAtPairing(Site& site, const Call& call) {
+  return PairingAnswer(site, call.parts.at(0));
+}
+
+net::HttpResponse EnterDigits(Site& site, const Call& call) {
+  Fields fields(call.request.body);
+  std::string digits = fields.Text("digits", 16);
+  fields.End();
+  std::erase(digits, ' ');
+  const std::string& number = call.parts.at(0);
+  site.AskNode({{"do", "digits"}, {"number", number}, {"digits", digits}});
+  return PairingAnswer(site, number);
+}
+
+net::HttpResponse ConfirmPairing(Site& site, const Call& call) {
+  Fields fields(call.request.body);
+  const std::optional<std::string> passphrase = fields.TextIf("passphrase", kMaxPassphraseBytes);
+  fields.End();
+  const std::string& number = call.parts.at(0);
+  const WebJson said = PairingSaid(site, number);
+  if (said.at("state") == "sign" && passphrase) {
+    SignDigits(site, number, said, *passphrase);
+  } else if (said.at("state") == "met") {
+    if (!PairingJson(site, number, said).at("listed").get<bool>())
+      SignMet(site, number, said, passphrase);
+  } else {
+    throw Error(ErrorCode::kRefused, "there is nothing to confirm at this pairing now",
+                passphrase ? "Look at the pairing again." : "Confirm with the passphrase.");
+  }
+  return PairingAnswer(site, number);
+}
+
+net::HttpResponse AcceptParty(Site& site, const Call& call) {
+  const std::string passphrase = PassphraseIn(call);
+  const WebJson said = site.AskNode({{"do", "parties"}});
+  TakeList(site, site.AskSigner({{"do", "accept"},
+                                 {"name", call.parts.at(0)},
+                                 {"introductions", said.at("waiting")},
+                                 {"list", said.at("document")},
+                                 {"passphrase", passphrase}}));
+  return PartiesAnswer(site);
+}
+
+net::HttpResponse RevokeParty(Site& site, const Call& call) {
+  const std::string passphrase = PassphraseIn(call);
+  const WebJson said = site.AskNode({{"do", "parties"}});
+  TakeList(site, site.AskSigner({{"do", "revoke"},
+                                 {"name", call.parts.at(0)},
+                                 {"list", said.at("document")},
+                                 {"passphrase", passphrase}}));
+  return PartiesAnswer(site);
+}
+
+}  // namespace partita::node::web

@@ -1,0 +1,97 @@
+#include "node/web/site.h"
+
+#include <nlohmann/json.hpp>
+
+#include "methods/prepare_study.h"
+#include "study/file/study_file.h"
+
+namespace partita::node::web {
+namespace {
+
+constexpr size_t kMostNames = 4096;
+
+WebJson Asked(const Ask& ask, const WebJson& request, std::chrono::milliseconds patience) {
+  WebJson said =
+      WebJson::parse(ask(request.dump(-1, ' ', false, WebJson::error_handler_t::replace), patience),
+                     nullptr, false);
+  if (!said.is_object())
+    throw Error(ErrorCode::kInternal, "what was asked gave no answer", "please report this");
+  return said;
+}
+
+}  // namespace
+
+std::optional<StudyNames::Names> StudyNames::Find(const std::string& study) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(study);
+  if (found == names_.end()) return std::nullopt;
+  return found->second;
+}
+
+StudyNames::Names StudyNames::Read(const std::string& study, const std::string& file) {
+  if (std::optional<Names> known = Find(study)) return std::move(*known);
+  Names names;
+  try {
+    const study::StudyFile parsed = methods::ParseStudyFile(file, "the study");
+    names = {parsed.name, parsed.title};
+  } catch (const Error&) {
+    // A peer wrote it.
+  }
+  const std::lock_guard lock(mutex_);
+  if (names_.size() >= kMostNames) names_.erase(names_.begin());
+  names_[study] = names;
+  return names;
+}
+
+WebJson Site::AskNode(const WebJson& request, std::chrono::milliseconds patience) const {
+  try {
+    return Asked(node, request, patience);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnreachable || request.at("do") == "join") throw;
+    // In its own words it names folders.
+    throw Error(ErrorCode::kUnreachable, "this site's node does not answer",
+                "Ask its operator to start it: partita node serve");
+  }
+}
+
+WebJson Site::AskSigner(const WebJson& request) const {
+  if (!signer) {
+    throw Error(ErrorCode::kRefused, "these pages have no signer",
+                "Decide at the terminal (partita node approve), or start the pages with --sign.");
+  }
+  try {
+    return Asked(signer, request, kSignerPatience);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnreachable) throw;
+    throw Error(ErrorCode::kUnreachable, "this site's signer does not answer",
+                "Ask its steward to start it: partita node sign");
+  }
+}
+
+std::string Site::Name() {
+  {
+    const std::lock_guard lock(mutex);
+    if (!own_name.empty()) return own_name;
+  }
+  try {
+    std::string name = AskNode({{"do", "status"}}).value("name", "");
+    const std::lock_guard lock(mutex);
+    own_name = name;
+    return name;
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+std::string AddressOfRemote(const std::string& remote) {
+  std::string address = remote.substr(0, remote.rfind(':'));
+  if (address.size() >= 2 && address.front() == '[' && address.back() == ']')
+    address = address.substr(1, address.size() - 2);
+  return address;
+}
+
+bool IsLoopback(const std::string& address) {
+  return address == "::1" || address.starts_with("127.") || address.starts_with("::ffff:127.");
+}
+
+}  // namespace partita::node::web

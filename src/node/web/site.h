@@ -1,0 +1,82 @@
+// What the handlers of the API share: accounts and sessions of this process, and how to ask the node and its
+// signer, which know everything else. No tables, no keys.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/https.h"
+#include "node/daemon/log.h"
+#include "node/web/accounts.h"
+#include "node/web/answers.h"
+#include "node/web/login_delay.h"
+#include "node/web/sessions.h"
+
+namespace partita::node::web {
+
+// A request and its answer, as node/daemon/control_socket.h has them. Waits, and throws Error.
+using Ask =
+    std::function<std::string(const std::string& request, std::chrono::milliseconds timeout)>;
+
+inline constexpr std::chrono::milliseconds kNodePatience{65'000};    // a pairing may connect
+inline constexpr std::chrono::milliseconds kSignerPatience{90'000};  // it computes plans
+
+// Names in study files, by a study's number: a file is parsed once.
+class StudyNames {
+ public:
+  struct Names {
+    std::string name, title;  // empty: cannot be read
+  };
+  std::optional<Names> Find(const std::string& study) const;
+  // Of the exact file. At most 4096 are kept.
+  Names Read(const std::string& study, const std::string& file);
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, Names> names_;
+};
+
+struct Site {
+  Ask node;
+  Ask signer;  // may be empty: nothing is signed by pages
+  AccountStore& accounts;
+  Sessions& sessions;
+  LoginDelay& delay;
+  const Log& log;
+  StudyNames names = {};
+  // Hashes of pairings that a steward confirmed, by their number (party_api.cc).
+  std::mutex mutex = {};
+  std::map<std::string, std::string> confirmed = {};
+  std::string own_name = {};
+
+  WebJson AskNode(const WebJson& request, std::chrono::milliseconds patience = kNodePatience) const;
+  // Throws kRefused where there is no signer.
+  WebJson AskSigner(const WebJson& request) const;
+  // The site's name; empty while the node does not answer.
+  std::string Name();
+};
+
+// One request that may be answered.
+struct Call {
+  const net::HttpRequest& request;
+  std::vector<std::string> parts;  // of the path, where the route has {names}
+  std::map<std::string, std::string> query;
+  std::string remote;              // address without a port
+  bool is_here = false;            // from this machine, not by a proxy
+  std::string token;               // of the session
+  std::optional<Session> session;  // of routes that are not for anyone
+  int64_t now = 0;
+};
+
+// "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" or "::1:5000".
+std::string AddressOfRemote(const std::string& remote);
+bool IsLoopback(const std::string& address);
+
+}  // namespace partita::node::web

@@ -1,0 +1,176 @@
+// The API against a real node over its control socket: what one asks is what the other understands. The node's
+// jobs are a program that fails, so a proposed study stays where it is.
+#include "node/daemon/daemon.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/utc_time.h"
+#include "crypto/random.h"
+#include "node/daemon/control_socket.h"
+#include "node/store/sqlite_store.h"
+#include "tests/node/web/web_host.h"
+
+namespace partita::node::web::daemon_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kApi = "/api/v1";
+
+class WebAtDaemonTest : public ::testing::Test {
+ protected:
+  WebAtDaemonTest() {
+    fs::remove_all(home_);
+    fs::create_directories(home_);
+    // A port that is free now.
+    const std::string address = net::Listen("127.0.0.1", "0").address;
+    InitNodeFolder(folder_, "north", address);
+    RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
+    Serve();
+    const fs::path socket = folder_.control();
+    for (const char* what : {"status", "list", "study", "parties", "invite", "join", "propose",
+                             "withdraw", "stop", "result", "studies", "pairing", "digits"}) {
+      host_.node.Say(what, [socket](const TestJson& request) {
+        return TestJson::parse(AskControl(socket, request.dump(), std::chrono::seconds(60)));
+      });
+    }
+    host_.accounts().Add("anna", Role::kAnalyst, kPassword, kWebNow);
+    host_.accounts().Add("otto", Role::kOperator, kPassword, kWebNow);
+    EXPECT_EQ(analyst_.LogIn("anna").status, 200U);
+    EXPECT_EQ(operator_.LogIn("otto").status, 200U);
+  }
+  ~WebAtDaemonTest() override {
+    daemon_.reset();
+    fs::remove_all(home_);
+  }
+
+  void Serve() {
+    daemon_ =
+        std::make_unique<Daemon>(DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
+  }
+
+  TestJson Checked(const std::string& method, const std::string& path, const WebAnswer& answer,
+                   unsigned status = 200) {
+    EXPECT_EQ(answer.status, status) << answer.body;
+    EXPECT_EQ(Api().Errors(method, path, answer.status, answer.json()), "") << answer.body;
+    EXPECT_EQ(answer.body.find(home_.string()), std::string::npos) << answer.body;
+    return answer.json();
+  }
+
+  fs::path home_ = fs::path(::testing::TempDir()) / ("web-daemon-" + std::to_string(::getpid()));
+  NodeFolder folder_{home_ / "north"};
+  std::unique_ptr<Daemon> daemon_;
+  WebHost host_;
+  Browser analyst_{host_}, operator_{host_};
+};
+
+TEST_F(WebAtDaemonTest, AStudyFromItsProposalToItsEnd) {
+  const TestJson made =
+      Checked("POST", kApi + "/studies",
+              analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}));
+  const std::string id = made.at("study"), path = kApi + "/studies/" + id;
+  const TestJson open =
+      Checked("GET", kApi + "/studies", analyst_.Get(kApi + "/studies?state=open"));
+  ASSERT_EQ(open.at("studies").size(), 1U);
+  EXPECT_EQ(open.at("studies").at(0).at("name"), "three-factor-rows");
+  EXPECT_EQ(open.at("studies").at(0).at("own"), true);
+  EXPECT_EQ(open.at("studies").at(0).at("needs_decision"), false);
+  EXPECT_EQ(open.at("next"), "");
+  EXPECT_TRUE(analyst_.Get(kApi + "/studies?state=over").json().at("studies").empty());
+  const TestJson one = Checked("GET", kApi + "/studies/{study}", analyst_.Get(path));
+  EXPECT_EQ(one.at("file"), StudyText());
+  EXPECT_EQ(one.at("state"), "proposed");
+  Checked("GET", kApi + "/studies/{study}/result.json", analyst_.Get(path + "/result.json"), 404);
+
+  const TestJson gone = Checked("POST", kApi + "/studies/{study}/withdraw",
+                                analyst_.Post(path + "/withdraw", {{"reason", "a slip"}}));
+  EXPECT_EQ(gone.at("state"), "withdrawn");
+  EXPECT_TRUE(analyst_.Get(kApi + "/studies?state=open").json().at("studies").empty());
+  const TestJson over = Checked("GET", kApi + "/studies", analyst_.Get(kApi + "/studies"));
+  ASSERT_EQ(over.at("studies").size(), 1U);
+  EXPECT_EQ(over.at("studies").at(0).at("reason"), "a slip");
+}
+
+// Pages of those that ended last, without a gap and without one twice.
+TEST_F(WebAtDaemonTest, EndedStudiesComeByPages) {
+  const std::string open =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  daemon_.reset();
+  std::vector<std::string> ended;
+  {
+    crypto::SystemRandom random;
+    SqliteStore store(folder_.state() / "node.sqlite", random);
+    Study study = store.Open().open.at(0);
+    study.phase = Phase::kFinished;
+    study.discarded = true;
+    for (uint8_t i = 1; i <= 5; ++i) {
+      study.id.fill(i);
+      Change change;
+      change.study = study;
+      store.Commit(change);
+      ended.insert(ended.begin(), ToHex(study.id));
+    }
+  }
+  Serve();
+  std::vector<std::string> seen;
+  std::string after;
+  int pages = 0;
+  do {
+    const TestJson page = analyst_.Get(kApi + "/studies?state=over&limit=2&after=" + after).json();
+    for (const TestJson& study : page.at("studies")) seen.push_back(study.at("study"));
+    after = page.at("next");
+    ++pages;
+  } while (!after.empty() && pages < 10);
+  EXPECT_EQ(seen, ended);
+  const TestJson all = analyst_.Get(kApi + "/studies?limit=2").json();
+  EXPECT_EQ(all.at("studies").size(), 3U);
+  EXPECT_EQ(all.at("studies").at(0).at("study"), open);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(analyst_.Get(kApi + "/studies?after=99999999999999999999").status, 404U);
+}
+
+TEST_F(WebAtDaemonTest, ResultsComeWhole) {
+  const std::string id =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  const fs::path run = folder_.run() / id;
+  fs::create_directories(run);
+  // More than one piece, and no multiple of it.
+  std::string report = "<!doctype html>";
+  while (report.size() < (size_t{5} << 20) + 7) report += std::to_string(report.size());
+  WriteFileAtomically((run / "report.html").string(), report);
+  WriteFileAtomically((run / "result.json").string(), "{}");
+  const std::string path = kApi + "/studies/" + id;
+  EXPECT_EQ(analyst_.Get(path).json().at("result").at("report"), path + "/report.html");
+  EXPECT_EQ(analyst_.Get(path + "/report.html").body, report);
+  EXPECT_EQ(analyst_.Get(path + "/result.json").body, "{}");
+}
+
+TEST_F(WebAtDaemonTest, PartiesAndTheNode) {
+  const TestJson node = Checked("GET", kApi + "/node", operator_.Get(kApi + "/node"));
+  EXPECT_EQ(node.at("name"), "north");
+  EXPECT_EQ(node.at("stopped"), false);
+  const std::string tag = operator_.Get(kApi + "/events").json().at("tag");
+  EXPECT_EQ(operator_.Get(kApi + "/events?wait=0&after=" + tag).json().at("tag"), tag);
+  const TestJson line = Checked("POST", kApi + "/invitations",
+                                operator_.Post(kApi + "/invitations", {{"name", "west"}}));
+  const TestJson parties = Checked("GET", kApi + "/parties", operator_.Get(kApi + "/parties"));
+  ASSERT_EQ(parties.at("pairings").size(), 1U);
+  EXPECT_EQ(parties.at("pairings").at(0).at("number"), line.at("number"));
+  EXPECT_EQ(parties.at("pairings").at(0).at("state"), "open");
+  const std::string pairing = kApi + "/pairings/" + line.at("number").get<std::string>();
+  EXPECT_EQ(Checked("GET", kApi + "/pairings/{pairing}", operator_.Get(pairing)).at("name"),
+            "west");
+  Checked("POST", kApi + "/pairings/{pairing}/digits",
+          operator_.Post(pairing + "/digits", {{"digits", "123456"}}), 400);
+  Checked("POST", kApi + "/pairings", operator_.Post(kApi + "/pairings", {{"line", "no line"}}),
+          422);
+  EXPECT_NE(operator_.Get(kApi + "/events?after=" + tag).json().at("tag"), tag);
+  EXPECT_EQ(operator_.Post(kApi + "/node/stop", TestJson::object()).status, 204U);
+  EXPECT_EQ(operator_.Get(kApi + "/node").json().at("stopped"), true);
+}
+
+}  // namespace
+}  // namespace partita::node::web::daemon_test

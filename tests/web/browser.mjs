@@ -61,13 +61,27 @@ function countClicks(page) {
 
 const kRules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-async function axeFaults(page, runOnly) {
+// Parts of pages that were looked at already, by their text and markup.
+const seen = new Set();
+
+async function axeFaults(page, runOnly, again) {
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
-  const options = {runOnly, resultTypes: ["violations"], preload: false};
-  return page.evaluate(async (given) => {
-    const {violations} = await window.axe.run(document, given);
-    return violations.flatMap(({id, nodes}) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
-  }, options);
+  const parts = await page.evaluate(() => {
+    window.parts = [...document.querySelectorAll("header.bar, main section, main form, main li.card")];
+    return window.parts.map((part) => part.outerHTML);
+  });
+  const known = parts.map((part) => !again && seen.has(part));
+  const faults = await page.evaluate(
+    async ([rules, skip]) => {
+      const exclude = window.parts.filter((_, i) => skip[i]);
+      const options = {runOnly: rules, resultTypes: ["violations"], preload: false};
+      const {violations} = await window.axe.run({include: [document], exclude}, options);
+      return violations.flatMap(({id, nodes}) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
+    },
+    [runOnly, known]
+  );
+  for (const part of parts) seen.add(part);
+  return faults;
 }
 
 async function layoutFaults(page) {
@@ -89,12 +103,13 @@ async function layoutFaults(page) {
   });
 }
 
-// All that is wrong with the page as it is now, one line each; `dark`: also of its colours in the dark scheme,
-// for pages that have a piece which no other one has.
-export async function look(page, name, dark) {
+// All that is wrong with the page as it is now, one line each. What a page has in common with one before is not
+// looked at anew. `more`: also at the middle width and in the dark scheme, for pages that have a piece which no
+// other one has.
+export async function look(page, name, more) {
   const found = [];
   const size = page.viewportSize();
-  for (const width of widths) {
+  for (const width of more || shots ? widths : [widths[0], widths[2]]) {
     await page.setViewportSize({width, height: 900});
     for (const fault of await layoutFaults(page)) found.push(`${name}, ${width} px: ${fault}`);
     if (shots) {
@@ -103,10 +118,10 @@ export async function look(page, name, dark) {
     }
   }
   await page.setViewportSize(size);
-  for (const fault of await axeFaults(page, kRules)) found.push(`${name}: ${fault}`);
-  if (!dark && !shots) return found;
+  for (const fault of await axeFaults(page, kRules, false)) found.push(`${name}: ${fault}`);
+  if (!more && !shots) return found;
   await page.emulateMedia({colorScheme: "dark"});
-  for (const fault of await axeFaults(page, {type: "rule", values: ["color-contrast"]}))
+  for (const fault of await axeFaults(page, {type: "rule", values: ["color-contrast"]}, true))
     found.push(`${name}, dark: ${fault}`);
   if (shots) await page.screenshot({path: join(shots, `${name}-dark.png`), fullPage: true});
   await page.emulateMedia({colorScheme: "light"});

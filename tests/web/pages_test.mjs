@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => browser?.close());
 
-const kDark = new Set([
+const kMore = new Set([
   "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
   "accounts", "node-stopped", "studies-all", "study-finished"
 ]);
@@ -46,7 +46,7 @@ const journey = (name, walk, changes = {}) =>
         fake,
         state: fake.state,
         asked: () => fake.state.log.map(({what}) => what),
-        see: async (what) => faults.push(...(await look(page, what, kDark.has(what)))),
+        see: async (what) => faults.push(...(await look(page, what, kMore.has(what)))),
         visit: (fragment) => page.goto(`/#/${fragment}`),
         // As if the login of before still held; the login itself is a journey of its own.
         loginAs: async (role) => {

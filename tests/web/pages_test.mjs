@@ -1,0 +1,836 @@
+// The pages of a node in a real browser, against a made-up node that is held to openapi.json: the journeys of
+// stewards, analysts and operators, every page in every state, whatever peers may write.
+// Works in the folder PARTITA_PAGES_FOLDER; PARTITA_PAGES_BUNDLE names a bundle that is there already, and
+// PARTITA_SHOTS a folder for pictures, to look at.
+import assert from "node:assert/strict";
+import {execFileSync} from "node:child_process";
+import {readFileSync} from "node:fs";
+import {join} from "node:path";
+import {after, before, describe, test} from "node:test";
+import {typesOf} from "../../web/node/types.mjs";
+import {look, openPage, startBrowser} from "./browser.mjs";
+import {checkOf, refusal, startFake} from "./fake_api.mjs";
+import {kBugs, sourceOf} from "./planted_bugs.mjs";
+import {
+  code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
+} from "./samples.mjs";
+
+const folder = process.env.PARTITA_PAGES_FOLDER;
+const read = (file) => readFileSync(join(root, file), "utf8");
+const openapi = JSON.parse(read("src/node/web/openapi.json"));
+
+let browser, assets;
+before(async () => {
+  const bundle = process.env.PARTITA_PAGES_BUNDLE ?? join(folder, "pages.json");
+  if (!process.env.PARTITA_PAGES_BUNDLE) execFileSync("node", [join(root, "web/node/build.mjs"), bundle]);
+  assets = JSON.parse(readFileSync(bundle, "utf8"));
+  browser = await startBrowser();
+});
+after(() => browser?.close());
+
+const kMore = new Set([
+  "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
+  "accounts", "node-stopped", "studies-all", "study-finished"
+]);
+
+// A journey: a node of its own, a browser window of its own; nothing may be refused or thrown on the way.
+const journey = (name, walk, changes = {}) =>
+  test(name, async () => {
+    const fake = await startFake(openapi, assets, changes);
+    const window = await openPage(browser, fake.address);
+    const {page, context} = window;
+    const faults = [];
+    try {
+      await walk({
+        ...window,
+        fake,
+        state: fake.state,
+        asked: () => fake.state.log.map(({what}) => what),
+        see: async (what) => faults.push(...(await look(page, what, kMore.has(what)))),
+        visit: (fragment) => page.goto(`/#/${fragment}`),
+        // As if the login of before still held; the login itself is a journey of its own.
+        loginAs: async (role) => {
+          await page.goto("/licences.txt");
+          await page.evaluate(
+            (body) =>
+              fetch("/api/v1/session", {method: "POST", headers: {"Content-Type": "application/json"}, body}).then(
+                () => null
+              ),
+            JSON.stringify({name: role, password})
+          );
+          await page.goto("/");
+          await heading(page, "Inbox");
+        }
+      });
+    } finally {
+      await context.close();
+      fake.stop();
+    }
+    assert.deepEqual(faults, []);
+    assert.deepEqual(window.complaints, []);
+    assert.deepEqual(fake.faults, []);
+  });
+
+const heading = (page, name) => page.getByRole("heading", {level: 1, name}).waitFor();
+const button = (page, name) => page.getByRole("button", {name, exact: true});
+const shown = (page, text) => page.getByText(text).first().waitFor();
+const secret = (page) => page.getByLabel("Passphrase of the steward's key");
+
+test("types and roles of the pages are those of openapi.json", () => {
+  assert.equal(read("web/node/src/base/types.ts"), typesOf(openapi));
+  const allowed = (method, path) => openapi.paths[`/api/v1${path}`][method]["x-roles"].toSorted();
+  const text = read("web/node/src/base/roles.ts");
+  const may = (act) =>
+    ["steward", "analyst", "operator", "auditor"]
+      .filter((role) => text.match(new RegExp(`\\b${role}: \\[([^\\]]*)\\]`))[1].includes(`"${act}"`))
+      .toSorted();
+  for (const [act, method, path] of [
+    ["decide", "post", "/studies/{study}/approve"],
+    ["decide", "post", "/studies/{study}/reject"],
+    ["decide", "post", "/pairings/{pairing}/confirm"],
+    ["decide", "post", "/parties/{party}/accept"],
+    ["decide", "post", "/parties/{party}/revoke"],
+    ["decide", "post", "/node/go-on"],
+    ["read-decisions", "get", "/studies/{study}/for-steward"],
+    ["propose", "post", "/studies"],
+    ["check", "post", "/studies/check"],
+    ["withdraw", "post", "/studies/{study}/withdraw"],
+    ["read-results", "get", "/studies/{study}/report.html"],
+    ["pair", "post", "/invitations"],
+    ["pair", "post", "/pairings"],
+    ["pair", "post", "/pairings/{pairing}/digits"],
+    ["read-pairings", "get", "/pairings/{pairing}"],
+    ["stop", "post", "/node/stop"],
+    ["manage-accounts", "post", "/accounts"],
+    ["read-accounts", "get", "/accounts"]
+  ]) {
+    assert.deepEqual(may(act), allowed(method, path), `${act}: ${method} ${path}`);
+  }
+});
+
+test("planted bugs still apply", () => {
+  for (const bug of kBugs) {
+    assert.equal(readFileSync(sourceOf(bug), "utf8").split(bug.from).length, 2, `${bug.name}: its text is not there once`);
+  }
+});
+
+test("the sources pass tsc with strict rules", () => {
+  execFileSync("node", [join(root, "web/node_modules/typescript/bin/tsc"), "-p", join(root, "web/node")], {stdio: "pipe"});
+});
+
+describe("journeys", {concurrency: 3}, () => {
+journey(
+  "set-up from this machine",
+  async ({asked, page, see, state}) => {
+    await page.goto("/");
+    await heading(page, "Set up");
+    await see("setup");
+    await page.getByLabel("Set-up code").fill("wrong");
+    await page.getByRole("textbox", {name: "Account"}).fill("anna");
+    await page.getByLabel("Password", {exact: true}).fill(password);
+    await page.getByLabel("The password again").fill("another one, by mistake");
+    await button(page, "Make the account").click();
+    await shown(page, "The two passwords differ.");
+    assert.deepEqual(asked(), []);
+    await page.getByLabel("The password again").fill(password);
+    await button(page, "Make the account").click();
+    await shown(page, "The set-up code is wrong or old.");
+    await shown(page, "partita node setup-code prints a new one.");
+    await see("setup-refused");
+    await page.getByLabel("Set-up code").fill(setupCode);
+    await button(page, "Make the account").click();
+    await heading(page, "Inbox");
+    assert.equal(state.accounts.at(-1).role, "operator");
+    await shown(page, "anna, operator");
+  },
+  {accounts: [], setup: {needed: true, here: true}}
+);
+
+journey(
+  "set-up from afar is not offered",
+  async ({page, see}) => {
+    await page.goto("/");
+    await shown(page, "This node has no account yet.");
+    assert.equal(await page.getByRole("textbox").count(), 0);
+    await see("setup-afar");
+  },
+  {accounts: [], setup: {needed: true, here: false}}
+);
+
+journey("login, its problems, and logout", async ({page, see, loginAs}) => {
+  await page.goto("/#/parties");
+  await heading(page, "Log in");
+  await see("login");
+  await page.getByRole("textbox", {name: "Account"}).fill("steward");
+  await page.getByLabel("Password").fill("wrong");
+  await button(page, "Log in").click();
+  await shown(page, "The account or the password is wrong.");
+  assert.equal(await page.getByLabel("Password").inputValue(), "");
+  await see("login-refused");
+  await page.getByRole("textbox", {name: "Account"}).fill("hasty");
+  await page.getByLabel("Password").fill("wrong");
+  await button(page, "Log in").click();
+  await shown(page, "Try again in 16 s.");
+  await page.getByRole("textbox", {name: "Account"}).fill("steward");
+  await page.getByLabel("Password").fill(password);
+  await page.keyboard.press("Enter");
+  await heading(page, "Parties"); // where one wanted to go
+  await button(page, "Log out").click();
+  await heading(page, "Log in");
+  await page.reload();
+  await heading(page, "Log in");
+  await loginAs("auditor");
+  await shown(page, "Nothing waits for you.");
+  await see("inbox-nothing");
+});
+
+journey(
+  "a steward approves with two clicks and a passphrase",
+  async ({page, clicks, loginAs, state, see}) => {
+    await loginAs("steward");
+    await shown(page, "1 study waits for your decision");
+    await see("inbox-steward");
+    clicks.start();
+    await clicks.click(page.getByRole("link", {name: "Readmission within thirty days"}));
+    await secret(page).waitFor();
+    assert.equal(await page.locator(".plan-code").innerText().then((text) => text.replace(/\s/g, "")), code);
+    assert.equal(await page.locator(".plan-code span").count(), 5);
+    for (const text of ["north (digits compared on 2 Oct 2026)", "The results are exact.", "1840", "at least 1000 rows"])
+      await shown(page, text);
+    await see("study-decide");
+    await secret(page).fill(passphrase); // goes with the keyboard
+    await clicks.click(button(page, "Approve"));
+    await page.getByRole("status").filter({hasText: "This site has approved. It waits for north and west."}).waitFor();
+    assert.equal(clicks.count(), 2);
+    assert.deepEqual(state.log.at(-1), {
+      what: `POST /api/v1/studies/${state.studies[0].study}/approve`,
+      body: {code, passphrase}
+    });
+    assert.equal(await button(page, "Approve").count(), 0);
+    await see("study-approved");
+  },
+  {studies: [study("settled"), study("running", {approved: ["north", "south", "west"], attempt: 1})]}
+);
+
+journey(
+  "an approval with stricter limits, of a result of little use, after a wrong passphrase",
+  async ({page, loginAs, state, see, visit}) => {
+    const [{study: id}] = state.studies;
+    state.screens.set(id, {useless: "the smallest effect it could find is 0.9 standard deviations"});
+    await loginAs("steward");
+    await visit(`studies/${id}`);
+    await page.getByText("Stricter limits").click();
+    await page.getByLabel("Smallest count that may open").fill("10");
+    await page.getByLabel("Valid until the end of (UTC)").fill("2026-12-01");
+    for (let tries = 0; tries < 4; ++tries) {
+      await secret(page).fill("wrong");
+      await page.getByLabel("Approve all the same").check();
+      await button(page, "Approve").click();
+      await page.getByRole("alert").waitFor();
+      await page.waitForFunction(() => document.querySelector(".decide input[type=password]").value === "");
+    }
+    await shown(page, "Too many wrong passphrases.");
+    await shown(page, "Try again in 8 s.");
+    await see("study-refused");
+    state.wrong = 0;
+    await secret(page).fill(passphrase);
+    await button(page, "Approve").click();
+    await shown(page, "This site has approved.");
+    assert.deepEqual(state.log.at(-1).body, {
+      code, passphrase, min_cell: 10, valid_until: "2026-12-01T23:59:59Z", accept_useless: true
+    });
+  },
+  {studies: [study("settled", {title: "Private regression", plan: privatePlan})]}
+);
+
+journey(
+  "a steward rejects with a reason",
+  async ({page, loginAs, state, see, visit}) => {
+    await loginAs("steward");
+    await visit(`studies/${state.studies[0].study}`);
+    await button(page, "Reject …").click();
+    await page.getByLabel("Reason").fill("no ethics\nreference");
+    await see("study-reject");
+    const form = page.getByRole("form", {name: "Reject"});
+    await secret(form).fill(passphrase);
+    await button(form, "Reject").click();
+    await shown(page, "It was rejected: south says “no ethics reference”.");
+    assert.deepEqual(state.log.at(-1).body, {reason: "no ethics reference", passphrase});
+    await see("study-rejected");
+  },
+  {studies: [study("settled")]}
+);
+
+journey(
+  "warnings of the path of trust come first; what cannot be approved has no button",
+  async ({page, loginAs, state, see, visit}) => {
+    const [warned, early, refused] = state.studies;
+    state.screens.set(warned.study, {
+      trust: ["north could read your table here: west is known only on its word"],
+      parties: [{name: "north", known: "digits compared on 2026-10-02T09:00:00Z"}, {name: "west", known: "introduced by north"}]
+    });
+    state.screens.set(early.study, {can_approve: false, why_not: "the table is not frozen yet", table: null});
+    state.screens.set(refused.study, refusal(409, "untrusted", "the roster names another steward of west than the signed list of parties", "Compare the parties by telephone before anything else."));
+    await loginAs("steward");
+    await visit(`studies/${warned.study}`);
+    const warning = page.getByRole("region", {name: "Warnings"});
+    await warning.getByText("North could read your table here: west is known only on its word.").waitFor();
+    const boxes = await Promise.all([warning, page.getByRole("heading", {name: "What is asked"})].map((one) => one.boundingBox()));
+    assert.ok(boxes[0].y < boxes[1].y);
+    await see("study-warned");
+    await visit(`studies/${early.study}`);
+    await shown(page, "The table is not frozen yet.");
+    assert.equal(await button(page, "Approve").count(), 0);
+    await visit(`studies/${refused.study}`);
+    await shown(page, "The roster names another steward of west than the signed list of parties.");
+    assert.equal(await button(page, "Approve").count(), 0);
+    await see("study-untrusted");
+  },
+  {studies: [study("settled"), study("settled"), study("settled")]}
+);
+
+journey(
+  "without a signer nothing is signed here",
+  async ({page, loginAs, state, see, visit}) => {
+    await loginAs("steward");
+    await visit(`studies/${state.studies[0].study}`);
+    await shown(page, "No signer is at hand, so nothing is signed in this page.");
+    assert.equal(await secret(page).count(), 0);
+    await visit("node");
+    await shown(page, "Nothing can be signed in these pages.");
+    await see("node-no-signer");
+  },
+  {signer: false, studies: [study("settled")]}
+);
+
+journey("a study is checked while it is typed, and proposed once", async ({fake, page, loginAs, state, see, visit}) => {
+  const proposed = study("proposed");
+  state.propose = (file) => ({...proposed, file});
+  await loginAs("analyst");
+  await page.getByRole("link", {name: "New study"}).click();
+  await heading(page, "New study");
+  await see("new-empty");
+  const box = page.getByLabel("Study file", {exact: true});
+  await box.fill(studyFile.replace("family", "famly"));
+  await shown(page, "unknown key 'famly'");
+  await shown(page, "Did you mean 'family'?");
+  assert.equal(await button(page, "Propose to all parties").getAttribute("aria-disabled"), "true");
+  await see("new-wrong");
+  state.check = (file) => ({...checkOf(file), warnings: ["the smallest effect is large"]});
+  await box.fill(studyFile);
+  await shown(page, "Its plan is below.");
+  await shown(page, "The smallest effect is large.");
+  await page.getByRole("heading", {name: "What opens, and to whom"}).waitFor();
+  await see("new-valid");
+  await page.getByLabel("Open for how many days").fill("7");
+  state.down = true; // the answer is lost, and it is asked again
+  await button(page, "Propose to all parties").click();
+  await shown(page, "The node does not answer.");
+  assert.equal(await box.inputValue(), studyFile);
+  state.down = false;
+  await button(page, "Propose to all parties").click();
+  await heading(page, "Readmission within thirty days");
+  assert.deepEqual(state.log.at(-1), {what: "POST /api/v1/studies", body: {file: studyFile, days: 7}});
+  assert.equal(state.studies.length, 1);
+  await shown(page, "This node checks whether the study is valid here.");
+  await see("study-proposed");
+  // What others do shows without a click.
+  Object.assign(state.studies[0], {...study("approved"), study: proposed.study, own: true, approved: ["south"]});
+  fake.news();
+  await shown(page, "This site has approved. It waits for north and west.");
+  await button(page, "Withdraw …").click();
+  await page.getByLabel("Reason").fill("a slip in the model");
+  assert.equal(await secret(page).count(), 0);
+  await button(page, "Withdraw").click();
+  await shown(page, "The study is withdrawn.");
+  assert.equal(state.studies[0].state, "withdrawn");
+});
+
+journey("a session that ends keeps what was typed, for the same person only", async ({fake, page, loginAs, state, see, visit}) => {
+  state.propose = (file) => study("proposed", {file});
+  await loginAs("analyst");
+  await visit("studies/new");
+  const box = page.getByLabel("Study file", {exact: true});
+  await box.fill(studyFile);
+  await shown(page, "Its plan is below.");
+  state.sessions.clear();
+  await button(page, "Propose to all parties").click();
+  await shown(page, "Your session ended.");
+  assert.equal(await box.isVisible(), false);
+  await see("session-ended");
+  await page.getByLabel("Password").fill(password);
+  await button(page, "Log in").click();
+  await box.waitFor();
+  assert.equal(await box.inputValue(), studyFile);
+  await shown(page, "Its plan is below.");
+  await button(page, "Propose to all parties").click();
+  await heading(page, "Readmission within thirty days");
+  await visit("studies/new");
+  await box.fill("for one person's eyes");
+  state.sessions.clear();
+  fake.news();
+  await shown(page, "Your session ended.");
+  await page.getByRole("textbox", {name: "Account"}).fill("steward");
+  await page.getByLabel("Password").fill(password);
+  await button(page, "Log in").click();
+  await heading(page, "Check a study file");
+  assert.equal(await box.inputValue(), "");
+});
+
+journey(
+  "a passphrase does not outlive the session",
+  async ({fake, page, loginAs, state, visit}) => {
+    await loginAs("steward");
+    await visit(`studies/${state.studies[0].study}`);
+    await secret(page).fill(passphrase);
+    state.sessions.clear();
+    fake.news();
+    await shown(page, "Your session ended.");
+    assert.equal(await page.locator(".decide input[type=password]").inputValue(), "");
+    await page.getByLabel("Password").fill(password);
+    await button(page, "Log in").click();
+    await secret(page).waitFor();
+    assert.equal(await secret(page).inputValue(), "");
+  },
+  {studies: [study("settled")]}
+);
+
+journey("the inviter: line, digits, the steward's word, the list", async ({page, loginAs, state, see, visit}) => {
+  await loginAs("steward");
+  await visit("parties");
+  await page.getByLabel("Name of the site").fill("east");
+  await button(page, "Make a line").click();
+  await shown(page, "partita-invite-1 south.example.org:7400");
+  await see("parties-invited");
+  await page.getByRole("link", {name: "Go on: compare digits"}).click();
+  await shown(page, "east has not come yet.");
+  await see("pairing-open");
+  const [pairing] = state.pairings;
+  Object.assign(pairing, {state: "digits", shown: "123456"});
+  await shown(page, "Call east at a number that you knew before.");
+  await shown(page, "Never type digits for somebody who calls you.");
+  assert.equal(await page.locator(".spoken").innerText(), "123 456");
+  await see("pairing-digits");
+  await page.getByLabel("Digits of east").fill("271 828");
+  await button(page, "Compare").click();
+  await shown(page, "The digits that were typed here agree.");
+  await see("pairing-sign");
+  await secret(page).fill(passphrase);
+  await button(page, "Confirm east").click();
+  await shown(page, "It waits until a steward of east confirms, too.");
+  await see("pairing-waiting");
+  Object.assign(pairing, {
+    state: "met",
+    reach: "reached",
+    party: {name: "east", address: "east.example.org:7400", node_key: digest("4"), steward_key: digest("5")}
+  });
+  await button(page, "Put east on the list").click();
+  await shown(page, "east is a party of this site.");
+  await see("pairing-listed");
+  assert.deepEqual(state.log.at(-1).body, {});
+});
+
+journey("the joiner: a line that is none, digits that differ, a signer that forgot", async ({fake, page, loginAs, state, see, visit}) => {
+  await loginAs("steward");
+  await visit("parties");
+  await page.getByLabel("The line that the other site sent").fill("hello");
+  await button(page, "Connect").click();
+  await shown(page, "This is no line of an invitation.");
+  await see("parties-join-refused");
+  await page.getByLabel("The line that the other site sent").fill("partita-invite-1 east.example.org:7400 abc");
+  await button(page, "Connect").click();
+  await shown(page, "Call east at a number that you knew before.");
+  await page.getByLabel("Digits of east").fill("111111");
+  await button(page, "Compare").click();
+  await shown(page, "The digits differ: somebody may be in between.");
+  fake.news();
+  await shown(page, "east is no party of this site.");
+  await see("pairing-over");
+  const met = {
+    number: "c".repeat(32), state: "met", listed: false, name: "west2", role: "joiner", shown: "", reach: "the port is closed",
+    party: {name: "west2", address: "west2.example.org:7400", node_key: digest("4"), steward_key: digest("5")}
+  };
+  state.pairings.push(met);
+  state.forgetful = true;
+  await visit(`pairings/${met.number}`);
+  await button(page, "Put west2 on the list").click();
+  await shown(page, "The passphrase is wrong.");
+  await see("pairing-met-asks");
+  await secret(page).fill(passphrase);
+  await button(page, "Put west2 on the list").click();
+  await shown(page, "west2 is a party of this site.");
+});
+
+journey(
+  "introductions are accepted and parties revoked with the passphrase",
+  async ({asked, page, loginAs, state, see, visit}) => {
+    await loginAs("steward");
+    await shown(page, "north introduces it.");
+    await visit("parties");
+    await shown(page, "it may be north and west under a second key");
+    await see("parties");
+    await button(page, "Accept east …").click();
+    await secret(page).fill(passphrase);
+    await button(page, "Accept east").click();
+    await shown(page, "The list of parties is signed.");
+    await shown(page, "on the word of north and west");
+    await button(page, "Revoke west …").click();
+    await page.keyboard.press("Escape");
+    assert.equal(await secret(page).count(), 0);
+    assert.equal(await button(page, "Revoke west …").evaluate((one) => one === document.activeElement), true);
+    await button(page, "Revoke west …").click();
+    await secret(page).fill(passphrase);
+    await button(page, "Revoke west").click();
+    await shown(page, "It does not count.");
+    await see("parties-revoked");
+    assert.deepEqual(asked().slice(1), ["POST /api/v1/parties/east/accept", "POST /api/v1/parties/west/revoke"]);
+    assert.equal(state.parties.find((one) => one.name === "west").revoked !== "", true);
+  },
+  {
+    waiting: [introduction("east", "north"), introduction("east", "west")],
+    pairings: [{number: "d".repeat(32), state: "open", listed: false, name: "delta", role: "inviter", shown: "", reach: "", party: null}]
+  }
+);
+
+journey("accounts: made, refused, given a password, deleted", async ({page, loginAs, state, see, visit}) => {
+  await loginAs("operator");
+  await visit("accounts");
+  await page.getByLabel("Account", {exact: true}).fill("analyst");
+  await page.getByLabel("First password").fill(password);
+  await button(page, "Make the account").click();
+  await shown(page, "The account analyst is there already.");
+  await see("accounts");
+  await page.getByLabel("Account", {exact: true}).fill("bert");
+  await page.getByLabel(/^Auditor/).check();
+  await button(page, "Make the account").click();
+  await shown(page, "The account bert is there.");
+  assert.equal(state.accounts.at(-1).role, "auditor");
+  await button(page, "New password for bert …").click();
+  await page.getByRole("form", {name: "Password of bert"}).getByLabel("New password").fill("another long password");
+  await page.getByRole("form", {name: "Password of bert"}).getByRole("button").click();
+  await shown(page, "The password of bert is set.");
+  await button(page, "Delete bert …").click();
+  await button(page, "Delete bert").click();
+  await shown(page, "bert is deleted.");
+  assert.equal(state.accounts.some((one) => one.name === "bert"), false);
+  const own = page.getByRole("form", {name: "Password of operator"});
+  await own.getByLabel("Current password").fill("wrong");
+  await own.getByLabel("New password").fill("yet another password");
+  await own.getByRole("button").click();
+  await shown(page, "The current password is wrong.");
+});
+
+journey("emergency stop and going on", async ({page, loginAs, state, see, visit}) => {
+  await loginAs("operator");
+  await visit("node");
+  await see("node");
+  await button(page, "Stop everything …").click();
+  await see("node-stop");
+  await button(page, "Stop everything now").click();
+  await shown(page, "Everything is stopped here.");
+  assert.equal(state.stopped, true);
+  assert.equal(await secret(page).count(), 0); // an operator does not let it go on
+  await button(page, "Log out").click();
+  await heading(page, "Log in");
+  await loginAs("steward");
+  await shown(page, "No study starts until the steward lets the node go on.");
+  await see("inbox-stopped");
+  await visit("node");
+  await secret(page).fill(passphrase);
+  await see("node-stopped");
+  await button(page, "Let the node go on").click();
+  await shown(page, "The node goes on.");
+  assert.equal(state.stopped, false);
+});
+
+journey(
+  "each role sees what it may do, and no more",
+  async ({page, loginAs, state, visit, see}) => {
+    const id = state.studies[0].study;
+    await loginAs("analyst");
+    await visit("parties");
+    await heading(page, "Parties");
+    await shown(page, "2 parties");
+    for (const name of ["Make a line", "Connect", "Accept east …", "Revoke north …"]) assert.equal(await button(page, name).count(), 0, name);
+    await visit("accounts");
+    await heading(page, "Your account");
+    assert.equal(await button(page, "Make the account").count(), 0);
+    await see("accounts-analyst");
+    await visit(`studies/${id}`);
+    await shown(page, "It waits for the decision of this site's steward");
+    assert.equal(await button(page, "Approve").count(), 0);
+    await visit("node");
+    await shown(page, "in service");
+    assert.equal(await button(page, "Stop everything …").count(), 0);
+    await visit(`pairings/${"d".repeat(32)}`);
+    await heading(page, "Not for this account");
+    await visit("nothing/like/this");
+    await heading(page, "There is no such page");
+    await button(page, "Log out").click();
+    await heading(page, "Log in");
+    await loginAs("operator");
+    await visit("studies/new");
+    await heading(page, "Not for this account");
+    await visit(`studies/${id}`);
+    await shown(page, "Parties and where they stand");
+    assert.equal(await button(page, "Approve").count(), 0);
+    await see("study-operator");
+    await visit("parties");
+    await button(page, "Make a line").waitFor();
+    assert.equal(await button(page, "Accept east …").count(), 0);
+    await button(page, "Log out").click();
+    await heading(page, "Log in");
+    await loginAs("auditor");
+    await visit(`studies/${id}`);
+    await shown(page, "Code of the plan");
+    for (const name of ["Approve", "Reject …", "Withdraw …"]) assert.equal(await button(page, name).count(), 0, name);
+  },
+  {studies: [study("settled")], waiting: [introduction("east", "north")]}
+);
+
+const kEvery = [
+  study("proposed", {name: "", title: ""}),
+  study("validated"),
+  study("agreed", {approved: ["north", "south", "west"]}),
+  study("scheduled", {approved: ["north", "south", "west"], attempt: 1}),
+  study("running", {
+    approved: ["north", "south", "west"],
+    attempt: 1,
+    progress: ["north", "south", "west"].map((name, i) => ({party: name, phase: "step 3", done_per_mille: 380 + 10 * i}))
+  }),
+  study("closing", {approved: ["north", "south", "west"], attempt: 1, ended: [{party: "north", outcome: "finished", may_have_opened: true}]}),
+  study("finished", {
+    approved: ["north", "south", "west"],
+    attempt: 1,
+    charged: true,
+    ended: ["north", "south", "west"].map((name) => ({party: name, outcome: "finished", may_have_opened: true})),
+    result: {has_report: true, has_json: true, report: "/api/v1/studies/x/report.html", json: "/api/v1/studies/x/result.json"}
+  }),
+  study("finished", {approved: ["north", "south", "west"], attempt: 1, charged: true}),
+  study("failed", {charged: true, who: "west", reason: "the connection was lost", attempt: 1}),
+  study("expired", {reason: "not all had approved"})
+];
+
+journey(
+  "every state has its sentence",
+  async ({page, loginAs, state, see, visit}) => {
+    for (const one of state.studies) if (one.result.has_report) one.result.report = `/api/v1/studies/${one.study}/report.html`;
+    await loginAs("steward");
+    await visit("studies");
+    await page.getByLabel("Which").selectOption("all");
+    await shown(page, "10 shown");
+    for (const text of [
+      "a study without a name",
+      "It is valid here. The other sites still check it.",
+      "All sites have approved. It starts as soon as all nodes are free.",
+      "It is about to start.",
+      "It runs, 38 % done.",
+      "The run has ended; the sites tell each other how.",
+      "It failed: west says “the connection was lost”.",
+      "Its time is over: not all had approved."
+    ])
+      await shown(page, text);
+    await see("studies-all");
+    const [running, finished, received, failed] = [4, 6, 7, 8].map((i) => state.studies[i].study);
+    await visit(`studies/${running}`);
+    await page.getByRole("progressbar", {name: "Progress of north"}).waitFor();
+    await see("study-running");
+    await visit(`studies/${finished}`);
+    const report = page.getByRole("link", {name: "Report (in a new tab)"});
+    assert.equal(await report.getAttribute("rel"), "noopener noreferrer");
+    const [tab] = await Promise.all([page.context().waitForEvent("page"), report.click()]);
+    await tab.getByText("the report").waitFor();
+    await tab.close();
+    await see("study-finished");
+    await visit(`studies/${received}`);
+    await shown(page, "The result went to north; this site receives none.");
+    await visit(`studies/${failed}`);
+    await shown(page, "Something may have been opened; it counts as done.");
+    await see("study-failed");
+  },
+  {studies: kEvery}
+);
+
+journey(
+  "long lists are read page by page and filtered",
+  async ({page, loginAs, see, visit}) => {
+    await loginAs("auditor");
+    await visit("studies");
+    await shown(page, "50 shown, there are more");
+    await button(page, "Show more").click();
+    await shown(page, "100 shown, there are more");
+    await page.getByLabel("With these words").fill("number 73 ");
+    await shown(page, "1 shown");
+    await page.getByLabel("With these words").fill("nobody wrote this");
+    await shown(page, "No study has these words.");
+    await page.getByLabel("With these words").fill("");
+    await page.getByLabel("Which").selectOption("over");
+    await shown(page, "There is no study.");
+    await see("studies-none");
+  },
+  {studies: Array.from({length: 120}, (_, i) => study("validated", {title: `Study number ${i} of many`}))}
+);
+
+journey(
+  "words of peers are text, whatever they are",
+  async ({page, loginAs, state, see, visit}) => {
+    const [bad, long] = state.studies;
+    state.screens.set(bad.study, {
+      trust: [hostile.markup],
+      parties: [{name: hostile.markup, known: hostile.markup}],
+      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null}
+    });
+    const harmless = async () => {
+      assert.equal(await page.evaluate(() => window.harmed), undefined);
+      assert.equal(await page.locator("main img, main script, main b:has-text('bold'), main a[href^='javascript']").count(), 0);
+    };
+    await loginAs("steward");
+    await page.getByRole("link", {name: hostile.markup}).first().waitFor();
+    await shown(page, "approved [U+202E]yb detcejer[U+202C] [U+200B]by[U+0007] all");
+    await harmless();
+    await see("hostile-inbox");
+    await visit(`studies/${bad.study}`);
+    await secret(page).waitFor();
+    await page.getByText("Study file", {exact: true}).click();
+    await page.getByText("Plan, with its costs").click();
+    await harmless();
+    await see("hostile-study");
+    await visit(`studies/${long.study}`);
+    await secret(page).waitFor();
+    await see("long-study");
+    await visit("parties");
+    await shown(page, hostile.markup);
+    await harmless();
+    await see("hostile-parties");
+    await visit(`pairings/${"e".repeat(32)}`);
+    await heading(page, `Meet ${hostile.markup}`);
+    await harmless();
+  },
+  {
+    studies: [
+      study("settled", {
+        name: hostile.link, title: hostile.markup, proposer: hostile.markup, file: hostile.markup, roster: hostile.turned,
+        parties: [hostile.markup, "south"], receivers: [hostile.markup], approved: [hostile.markup],
+        progress: [{party: hostile.markup, phase: hostile.markup, done_per_mille: 10}],
+        roster_parties: [{name: hostile.markup, fingerprint: hostile.markup, steward: hostile.turned}],
+        plan: JSON.parse(JSON.stringify(privatePlan).replaceAll("smoker", JSON.stringify(hostile.markup).slice(1, -1)))
+      }),
+      study("settled", {
+        name: hostile.long, title: hostile.long, proposer: hostile.long, parties: [hostile.long, "south"], receivers: [hostile.long],
+        plan: JSON.parse(JSON.stringify(privatePlan).replaceAll("smoker", hostile.long))
+      }),
+      study("settled", {title: hostile.turned, plan: {schema_version: 99}})
+    ],
+    parties: [party(hostile.markup, {address: hostile.markup}), party(hostile.long)],
+    waiting: [introduction(hostile.markup, hostile.markup)],
+    pairings: [{number: "e".repeat(32), state: "open", listed: false, name: hostile.markup, role: "inviter", shown: "", reach: "", party: null}]
+  }
+);
+
+journey("markup has no way into the page, and nothing leaves it", async ({page, complaints, loginAs}) => {
+  await loginAs("steward");
+  const caught = await page.evaluate(() => {
+    try {
+      document.querySelector("main").innerHTML = "<img src=x>";
+      return "taken";
+    } catch (error) {
+      return error.name;
+    }
+  });
+  assert.equal(caught, "TypeError");
+  const ran = await page.evaluate(() => {
+    const script = document.createElement("script");
+    script.append("window.harmed = 4");
+    document.body.append(script);
+    return window.harmed;
+  });
+  assert.equal(ran, undefined);
+  const left = await page.evaluate(() => fetch("https://elsewhere.example/").then(() => "left", () => "stayed"));
+  assert.equal(left, "stayed");
+  assert.ok(complaints.some((one) => one.includes("Content Security Policy")));
+  complaints.length = 0; // these were asked for
+});
+
+journey(
+  "the keyboard alone: from the login to an approval",
+  async ({page, state}) => {
+    await page.goto("/");
+    await heading(page, "Log in");
+    const press = (key) => page.keyboard.press(key);
+    const tabTo = async (role, name) => {
+      const target = page.getByRole(role, {name});
+      for (let steps = 0; steps < 60; ++steps) {
+        if ((await target.count()) && (await target.first().evaluate((one) => one === document.activeElement))) {
+          const outline = await target.first().evaluate((one) => getComputedStyle(one).outlineStyle);
+          assert.notEqual(outline, "none", `${name} does not show that it has the focus`);
+          return;
+        }
+        await press("Tab");
+      }
+      assert.fail(`the key Tab does not come to ${name}`);
+    };
+    await tabTo("textbox", "Account");
+    await page.keyboard.type("steward");
+    await press("Tab");
+    await page.keyboard.type(password);
+    await press("Enter");
+    await heading(page, "Inbox");
+    await tabTo("link", "Readmission within thirty days");
+    await press("Enter");
+    await secret(page).waitFor();
+    // The title of a new page has the focus, so that it is read out.
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), "H1");
+    for (let steps = 0; !(await secret(page).evaluate((one) => one === document.activeElement)); ++steps) {
+      assert.ok(steps < 60, "the key Tab does not come to the passphrase");
+      await press("Tab");
+    }
+    await page.keyboard.type(passphrase);
+    await press("Enter");
+    await shown(page, "This site has approved.");
+    assert.equal(state.studies[0].state, "approved");
+    // Past the bar with one key.
+    await page.reload();
+    await heading(page, "Readmission within thirty days");
+    await press("Tab");
+    await press("Enter");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  },
+  {studies: [study("settled")]}
+);
+
+journey(
+  "paper gets the study without what is pressed",
+  async ({page, loginAs, state, visit}) => {
+    await loginAs("steward");
+    await visit(`studies/${state.studies[0].study}`);
+    await secret(page).waitFor();
+    await page.emulateMedia({media: "print", colorScheme: "dark"});
+    for (const gone of [".bar", ".decide", "footer"]) assert.equal(await page.locator(gone).isVisible(), false, gone);
+    for (const text of ["Code of the plan", "What opens, and to whom"]) await shown(page, text);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).color), "rgb(28, 39, 51)");
+    const pdf = await page.pdf({format: "A4"});
+    assert.ok(pdf.length > 20_000);
+    if (process.env.PARTITA_SHOTS) {
+      const {writeFileSync} = await import("node:fs");
+      writeFileSync(join(process.env.PARTITA_SHOTS, "study.pdf"), pdf);
+    }
+  },
+  {studies: [study("settled")]}
+);
+
+journey("a node that stops answering says so, and comes back by itself", async ({fake, page, loginAs, state, see, visit}) => {
+  await loginAs("auditor");
+  await visit("studies");
+  await shown(page, "No study is open.");
+  state.down = true;
+  fake.news();
+  await shown(page, "The node does not answer.");
+  await visit("parties");
+  await button(page, "Try again").waitFor();
+  await see("node-lost");
+  state.down = false;
+  await button(page, "Try again").click();
+  await shown(page, "2 parties");
+  await page.getByText("This page tries again by itself").waitFor({state: "hidden", timeout: 10_000});
+});
+});

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# The pages of a node in Chromium: pages_test.sh SOURCE BUILD.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+PARTITA_PAGES_FOLDER=$folder node --test-reporter=spec "$1/tests/web/pages_test.mjs"

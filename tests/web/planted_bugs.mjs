@@ -1,0 +1,202 @@
+// Bugs that a journey of pages_test.mjs has to notice: in FILE of web/node/src the text FROM, which is there
+// once, becomes TO. node planted_bugs.mjs FOLDER [NAME...] plants one after the other, in FOLDER.
+import {execFileSync, spawnSync} from "node:child_process";
+import {cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync} from "node:fs";
+import {join} from "node:path";
+import {argv, exit} from "node:process";
+import {fileURLToPath} from "node:url";
+import {root} from "./samples.mjs";
+
+export const kBugs = [
+  {
+    name: "words_of_peers_as_markup",
+    file: "parts/words.tsx",
+    from: '<bdi>{plain(text)}</bdi>',
+    to: '<bdi dangerouslySetInnerHTML={{__html: text}} />',
+    journey: "words of peers are text"
+  },
+  {
+    name: "unseen_characters_stay",
+    file: "base/text.ts",
+    from: "\\u2028-\\u202e",
+    to: "\\u2028-\\u2029",
+    journey: "words of peers are text"
+  },
+  {
+    name: "reason_left_out",
+    file: "parts/study_words.tsx",
+    from: "`It was rejected${because(study)}.`",
+    to: '"It was rejected."',
+    journey: "a steward rejects with a reason"
+  },
+  {
+    name: "approval_asks_once_more",
+    file: "pages/decide.tsx",
+    from: '<Submit busy={approve.busy}>Approve</Submit>',
+    to: '<Unfold label="Approve …">{() => <Submit busy={approve.busy}>Approve</Submit>}</Unfold>',
+    journey: "a steward approves with two clicks"
+  },
+  {
+    name: "approval_without_the_stricter_count",
+    file: "pages/decide.tsx",
+    from: '...(minCell.trim() === "" ? {} : {min_cell: Number(minCell)}),',
+    to: "",
+    journey: "an approval with stricter limits"
+  },
+  {
+    name: "approval_of_what_cannot_be_approved",
+    file: "pages/decide.tsx",
+    from: "!props.screen.can_approve",
+    to: "false",
+    journey: "warnings of the path of trust"
+  },
+  {
+    name: "warnings_below_the_plan",
+    file: "pages/study.tsx",
+    from: "{screen && <Trust screen={screen} />}",
+    to: "",
+    journey: "warnings of the path of trust"
+  },
+  {
+    name: "typed_text_lost_with_the_session",
+    file: "app.tsx",
+    from: "<div hidden={ended}>",
+    to: "<div hidden={ended} key={String(ended)}>",
+    journey: "a session that ends keeps"
+  },
+  {
+    name: "page_seen_after_the_session",
+    file: "app.tsx",
+    from: "<div hidden={ended}>",
+    to: "<div>",
+    journey: "a session that ends keeps"
+  },
+  {
+    name: "another_account_sees_what_was_typed",
+    file: "app.tsx",
+    from: "key={`${session.name} ${session.role}`}",
+    to: 'key="all"',
+    journey: "a session that ends keeps"
+  },
+  {
+    name: "passphrase_outlives_the_session",
+    file: "parts/form.tsx",
+    from: 'if (currentEntry().kind !== "in") onInput("");',
+    to: "",
+    journey: "a passphrase does not outlive"
+  },
+  {
+    name: "proposed_twice",
+    file: "base/live.ts",
+    from: "if (kept.current?.what !== what) {",
+    to: "{",
+    journey: "a study is checked while it is typed"
+  },
+  {
+    name: "proposed_before_it_is_valid",
+    file: "pages/new_study.tsx",
+    from: 'aria-disabled="true" aria-describedby="why-not"',
+    to: 'aria-describedby="why-not"',
+    journey: "a study is checked while it is typed"
+  },
+  {
+    name: "no_warning_about_calls",
+    file: "pages/pairing.tsx",
+    from: "<p>Never type digits for somebody who calls you.</p>",
+    to: "",
+    journey: "the inviter"
+  },
+  {
+    name: "stop_without_a_second_word",
+    file: "pages/node.tsx",
+    from: '<Unfold label="Stop everything …" tone="danger">',
+    to: '<Unfold label="Stop" tone="danger">',
+    journey: "emergency stop"
+  },
+  {
+    name: "operator_offered_to_accept",
+    file: "base/roles.ts",
+    from: 'operator: ["pair",',
+    to: 'operator: ["decide", "pair",',
+    journey: "each role sees"
+  },
+  {
+    name: "pale_text",
+    file: "style/base.css",
+    from: "--faint: #566370;",
+    to: "--faint: #96a3b0;",
+    journey: "set-up from afar"
+  },
+  {
+    name: "field_without_a_name",
+    file: "parts/form.tsx",
+    from: "<label for={id}>{label}</label>\n      {hint !== undefined && (\n        <p class=\"hint\" id={`${id}-hint`}>\n          {hint}\n        </p>\n      )}\n      <input",
+    to: "<span>{label}</span>\n      <input",
+    journey: "set-up from this machine"
+  },
+  {
+    name: "focus_not_seen",
+    file: "style/base.css",
+    from: "outline: 3px solid var(--accent);",
+    to: "outline: none;",
+    journey: "the keyboard alone"
+  },
+  {
+    name: "paper_with_buttons",
+    file: "style/print.css",
+    from: "  .decide,\n",
+    to: "",
+    journey: "paper gets the study"
+  },
+  {
+    name: "wide_tables",
+    file: "style/parts.css",
+    from: ".table {\n  overflow-x: auto;\n}",
+    to: ".table {\n  min-width: 900px;\n}",
+    journey: "each role sees"
+  },
+  {
+    name: "lost_node_not_told",
+    file: "base/live.ts",
+    from: "onLost(true);",
+    to: "",
+    journey: "a node that stops answering"
+  }
+];
+
+export const sourceOf = (bug) => join(root, "web/node/src", bug.file);
+
+function plant(folder, bug) {
+  const web = join(folder, "web");
+  rmSync(web, {recursive: true, force: true});
+  mkdirSync(web);
+  for (const name of ["bundle.mjs", "package.json", "node"]) cpSync(join(root, "web", name), join(web, name), {recursive: true});
+  symlinkSync(join(root, "web/node_modules"), join(web, "node_modules"));
+  const file = join(web, "node/src", bug.file);
+  writeFileSync(file, readFileSync(file, "utf8").replace(bug.from, () => bug.to));
+  execFileSync("node", [join(web, "node/build.mjs"), join(folder, "planted.json")]);
+}
+
+function passes(folder, journey, bundle) {
+  const env = {...process.env, PARTITA_PAGES_FOLDER: folder, PARTITA_PAGES_BUNDLE: bundle};
+  const args = ["--test-reporter=spec", `--test-name-pattern=${journey}`, join(root, "tests/web/pages_test.mjs")];
+  return spawnSync("node", args, {env, encoding: "utf8"}).status === 0;
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const [folder, ...names] = argv.slice(2);
+  let survived = 0;
+  // Without a bug, on the same way, the journey of the first one passes: what is red is red for its bug.
+  plant(folder, {...kBugs[0], to: kBugs[0].from});
+  if (!passes(folder, kBugs[0].journey, join(folder, "planted.json"))) {
+    console.log("the journeys fail without a bug");
+    exit(2);
+  }
+  for (const bug of kBugs.filter(({name}) => !names.length || names.includes(name))) {
+    plant(folder, bug);
+    const noticed = !passes(folder, bug.journey, join(folder, "planted.json"));
+    console.log(`${noticed ? "noticed " : "SURVIVED"} ${bug.name}`);
+    survived += noticed ? 0 : 1;
+  }
+  exit(survived ? 1 : 0);
+}

@@ -1,0 +1,131 @@
+// What the made-up node of the tests knows: studies in every state, parties, accounts. Three sites, of which
+// this one is south.
+import {readFileSync} from "node:fs";
+import {dirname, join} from "node:path";
+import {fileURLToPath} from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const read = (file) => readFileSync(join(root, file), "utf8");
+
+export const exactPlan = JSON.parse(read("bindings/recorded/plan.json")).data;
+// `partita study plan examples/private_regression/study.toml`, without trade-off functions and costs.
+export const privatePlan = JSON.parse(read("tests/web/private_plan.json"));
+export const studyFile = read("examples/readmission/study.toml");
+
+export const passphrase = "a passphrase of four words";
+export const password = "twelve letters and more";
+export const setupCode = "7K4M-PQ2D-XW9A";
+export const digest = (letter) => letter.repeat(64);
+export const code = "4kz7mqf2w9tpx3bnd8hcr5jva";
+
+// Whatever a peer may write to be taken for a part of the page.
+export const hostile = {
+  markup: `<img src=x onerror="window.harmed=1"><script>window.harmed=2</script><b>bold</b>`,
+  turned: "approved \u202Eyb detcejer\u202C \u200Bby\u0007 all",
+  long: "Wirtschaftlichkeitsuntersuchung".repeat(40),
+  link: `javascript:window.harmed=3`
+};
+
+const at = (hours) => new Date(Date.UTC(2026, 10, 27, 10) + hours * 3_600_000).toISOString().replace(".000", "");
+
+let made = 0;
+export function study(state, changes = {}) {
+  made += 1;
+  const id = made.toString(16).padStart(4, "0").repeat(16);
+  const over = ["finished", "failed", "rejected", "withdrawn", "expired"].includes(state);
+  const settled = !["proposed", "validated"].includes(state);
+  return {
+    study: id,
+    name: "readmission",
+    title: "Readmission within thirty days",
+    proposer: "north",
+    own: false,
+    state,
+    is_over: over,
+    parties: state === "proposed" ? [] : ["north", "south", "west"],
+    receivers: state === "proposed" ? [] : ["north"],
+    approved: [],
+    needs_decision: state === "settled",
+    attempt: 0,
+    charged: false,
+    progress: [],
+    ended: [],
+    who: "",
+    reason: "",
+    began: at(-30),
+    expires: at(14 * 24),
+    tag: "1",
+    file: studyFile,
+    roster: settled ? '[[party]]\nname = "north"\n' : "",
+    plan_hash: exactPlan.plan_hash,
+    table: settled ? "stays" : "",
+    roster_parties: settled
+      ? ["north", "south", "west"].map((name, i) => ({
+          name,
+          fingerprint: digest("123"[i]),
+          steward: digest("abc"[i])
+        }))
+      : [],
+    result: {has_report: false, has_json: false, report: "", json: ""},
+    plan: exactPlan,
+    ...changes
+  };
+}
+
+export const screenOf = (study, changes = {}) => ({
+  study: study.study,
+  name: study.name,
+  title: study.title,
+  site: "south",
+  proposer: study.proposer,
+  expires: study.expires,
+  settled: study.roster !== "",
+  can_approve: study.needs_decision,
+  why_not: study.needs_decision ? "" : "the study does not wait for this site",
+  code: study.roster === "" ? "" : code,
+  trust: [],
+  parties: [
+    {name: "north", known: "digits compared on 2026-10-02T09:00:00Z"},
+    {name: "west", known: "digits compared on 2026-10-05T09:00:00Z"}
+  ],
+  table: study.table === "" ? null : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12},
+  valid_until: study.roster === "" ? "" : study.expires,
+  min_cell: 5,
+  useless: "",
+  plan: study.plan,
+  plan_text: `plan of ${study.name}\n  rounds  437\n  bytes   3581643\n`,
+  ...changes
+});
+
+export const party = (name, changes = {}) => ({
+  name,
+  address: `${name}.example.org:7400`,
+  known: "digits",
+  introducers: [],
+  since: at(-24 * 50),
+  node_key: digest("4"),
+  steward_key: digest("5"),
+  revoked: "",
+  ...changes
+});
+
+export const introduction = (name, introducer, changes = {}) => ({
+  name,
+  address: `${name}.example.org:7400`,
+  introducer,
+  node_key: digest("6"),
+  steward_key: digest("7"),
+  compared: at(-20),
+  ...changes
+});
+
+export const account = (name, role, changes = {}) => ({
+  name,
+  role,
+  created: at(-24 * 60),
+  last_login: at(-20),
+  password,
+  ...changes
+});
+
+export const time = at;

@@ -1,0 +1,236 @@
+// Made by web/node/types.mjs from the API's openapi.json.
+
+export interface Error {
+  code: "usage" | "bad-input" | "bad-data" | "unreachable" | "untrusted" | "peer-fault" | "timeout" | "refused" | "budget" | "not-converged" | "peer-lost" | "cancelled" | "storage" | "internal" | "login-needed" | "not-allowed" | "not-found" | "wrong-method" | "not-json" | "too-large" | "too-many";
+  message: string;
+  hint: string;
+}
+
+export type Role = "steward" | "analyst" | "operator" | "auditor";
+
+export type AccountName = string;
+
+export type Password = string;
+
+export type Passphrase = string;
+
+export interface Session {
+  name: string;
+  role: Role;
+  csrf: string;
+  node: string;
+  signer: boolean;
+  idle_seconds: number;
+  until: string;
+}
+
+export interface SetUp {
+  needed: boolean;
+  here: boolean;
+  node: string;
+}
+
+export interface Account {
+  name: string;
+  role: Role;
+  created: string;
+  last_login: string;
+}
+
+export interface Accounts {
+  accounts: Account[];
+}
+
+export interface Node {
+  name: string;
+  address: string;
+  version: string;
+  fingerprint: string;
+  steward: string;
+  stopped: boolean;
+  open_studies: number;
+  parties: number;
+  waiting_introductions: number;
+  open_invitations: number;
+  signer: boolean;
+}
+
+export type State = "proposed" | "validated" | "settled" | "approved" | "agreed" | "scheduled" | "running" | "closing" | "finished" | "failed" | "rejected" | "withdrawn" | "expired";
+
+export interface StudySummary {
+  study: string;
+  name: string;
+  title: string;
+  proposer: string;
+  own: boolean;
+  state: State;
+  is_over: boolean;
+  parties: string[];
+  receivers: string[];
+  approved: string[];
+  needs_decision: boolean;
+  attempt: number;
+  charged: boolean;
+  progress: Array<{
+    party: string;
+    phase: string;
+    done_per_mille: number;
+  }>;
+  ended: Array<{
+    party: string;
+    outcome: "finished" | "failed" | "refused" | "cancelled" | "lost";
+    may_have_opened: boolean;
+  }>;
+  who: string;
+  reason: string;
+  began: string;
+  expires: string;
+}
+
+export interface Studies {
+  studies: StudySummary[];
+  next: string;
+}
+
+export interface Study {
+  study: string;
+  name: string;
+  title: string;
+  proposer: string;
+  own: boolean;
+  state: State;
+  is_over: boolean;
+  parties: string[];
+  receivers: string[];
+  approved: string[];
+  needs_decision: boolean;
+  attempt: number;
+  charged: boolean;
+  progress: Array<{
+    party: string;
+    phase: string;
+    done_per_mille: number;
+  }>;
+  ended: Array<{
+    party: string;
+    outcome: "finished" | "failed" | "refused" | "cancelled" | "lost";
+    may_have_opened: boolean;
+  }>;
+  who: string;
+  reason: string;
+  began: string;
+  expires: string;
+  tag: string;
+  file: string;
+  roster: string;
+  plan_hash: string;
+  table: string;
+  roster_parties: Array<{
+    name: string;
+    fingerprint: string;
+    steward: string;
+  }>;
+  result: {
+    has_report: boolean;
+    has_json: boolean;
+    report: string;
+    json: string;
+  };
+}
+
+export interface Check {
+  valid: boolean;
+  problem: Error | null;
+  name: string;
+  title: string;
+  warnings: string[];
+  plan: Record<string, unknown> | null;
+  plan_text: string;
+}
+
+export interface StewardScreen {
+  study: string;
+  name: string;
+  title: string;
+  site: string;
+  proposer: string;
+  expires: string;
+  settled: boolean;
+  can_approve: boolean;
+  why_not: string;
+  code: string;
+  trust: string[];
+  parties: Array<{
+    name: string;
+    known: string;
+  }>;
+  table: {
+    name: string;
+    digest: string;
+    rows: number | null;
+    missing_cells: number | null;
+  } | null;
+  valid_until: string;
+  min_cell: number | null;
+  useless: string;
+  plan: Record<string, unknown>;
+  plan_text: string;
+}
+
+export interface Party {
+  name: string;
+  address: string;
+  known: "digits" | "introduced";
+  introducers: string[];
+  since: string;
+  node_key: string;
+  steward_key: string;
+  revoked: string;
+}
+
+export interface Introduction {
+  name: string;
+  address: string;
+  introducer: string;
+  node_key: string;
+  steward_key: string;
+  compared: string;
+}
+
+export type PairingState = "open" | "digits" | "sign" | "waiting" | "met" | "over";
+
+export interface Parties {
+  parties: Party[];
+  waiting: Introduction[];
+  pairings: Array<{
+    number: string;
+    name: string;
+    state: PairingState;
+  }>;
+}
+
+export interface Invitation {
+  line: string;
+  number: string;
+  expires: string;
+}
+
+export interface Pairing {
+  number: string;
+  state: PairingState;
+  listed: boolean;
+  name: string;
+  role: "inviter" | "joiner";
+  shown: string;
+  reach: string;
+  party: {
+    name: string;
+    address: string;
+    node_key: string;
+    steward_key: string;
+  } | null;
+}
+
+export interface Tag {
+  tag: string;
+}

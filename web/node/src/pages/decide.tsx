@@ -1,0 +1,149 @@
+// The steward's decision: approve, with the code that was seen, or reject with a reason. Both take the
+// passphrase, which goes to the signer only.
+import {useState} from "preact/hooks";
+import {post} from "../base/api";
+import {useAction} from "../base/live";
+import {dayText, sentence} from "../base/text";
+import type {StewardScreen, Study} from "../base/types";
+import {Area, Field, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
+
+interface Props {
+  study: Study;
+  screen: StewardScreen;
+  onDone: (study: Study) => void;
+}
+
+// The last second of that day, unless the study ends before.
+const endOf = (day: string, latest: string): string | null => {
+  const end = `${day}T23:59:59Z`;
+  return day === "" || end >= latest ? null : end;
+};
+
+function Approve({study, screen, onDone}: Props) {
+  const [passphrase, setPassphrase] = useState("");
+  const [minCell, setMinCell] = useState("");
+  const [until, setUntil] = useState("");
+  const [useless, setUseless] = useState(false);
+  const approve = useAction(async () => {
+    const end = endOf(until, screen.valid_until);
+    try {
+      const body = {
+        code: screen.code,
+        passphrase,
+        ...(minCell.trim() === "" ? {} : {min_cell: Number(minCell)}),
+        ...(end === null ? {} : {valid_until: end}),
+        ...(useless ? {accept_useless: true} : {})
+      };
+      onDone(await post<Study>(`/studies/${study.study}/approve`, body));
+    } finally {
+      setPassphrase("");
+    }
+  });
+  return (
+    <Form onSubmit={() => void approve.run()} label="Approve">
+      {screen.useless && (
+        <div class="notice warn">
+          <strong>The result may be of little use.</strong>
+          <p>{sentence(screen.useless)}</p>
+          <label class="choice">
+            <input
+              type="checkbox"
+              checked={useless}
+              onChange={(event) => setUseless(event.currentTarget.checked)}
+            />
+            <span>Approve all the same</span>
+          </label>
+        </div>
+      )}
+      <details>
+        <summary>Stricter limits</summary>
+        <div>
+          <Field
+            label="Smallest count that may open"
+            hint={screen.min_cell === null ? "The study has none." : `The study says ${screen.min_cell}.`}
+            type="number"
+            min={screen.min_cell ?? 1}
+            value={minCell}
+            onInput={setMinCell}
+          />
+          <Field
+            label="Valid until the end of (UTC)"
+            hint={`Else until ${dayText(screen.valid_until)}.`}
+            type="date"
+            max={screen.valid_until.slice(0, 10)}
+            value={until}
+            onInput={setUntil}
+          />
+        </div>
+      </details>
+      <ProblemBox problem={approve.problem} />
+      <PassphraseField value={passphrase} onInput={setPassphrase} />
+      <Submit busy={approve.busy}>Approve</Submit>
+    </Form>
+  );
+}
+
+function Reject({study, onDone}: Props) {
+  const [reason, setReason] = useState("");
+  const [passphrase, setPassphrase] = useState("");
+  const reject = useAction(async () => {
+    try {
+      const body = {reason: reason.trim().replace(/\s+/g, " "), passphrase};
+      onDone(await post<Study>(`/studies/${study.study}/reject`, body));
+    } finally {
+      setPassphrase("");
+    }
+  });
+  return (
+    <Form onSubmit={() => void reject.run()} label="Reject">
+      <Area
+        label="Reason"
+        hint="One line; all parties may read it."
+        required
+        maxLength={500}
+        value={reason}
+        onInput={setReason}
+      />
+      <ProblemBox problem={reject.problem} />
+      <PassphraseField value={passphrase} onInput={setPassphrase} />
+      <Submit busy={reject.busy} tone="danger">
+        Reject
+      </Submit>
+    </Form>
+  );
+}
+
+export function Decide(props: Props & {signer: boolean}) {
+  if (!props.signer) {
+    return (
+      <section class="decide" aria-labelledby="decide">
+        <h2 id="decide">Your decision</h2>
+        <p>
+          No signer is at hand, so nothing is signed in this page. At the terminal:{" "}
+          <code>partita node approve {props.study.study.slice(0, 12)}</code>
+        </p>
+      </section>
+    );
+  }
+  if (!props.screen.can_approve) {
+    return (
+      <section class="decide" aria-labelledby="decide">
+        <h2 id="decide">Your decision</h2>
+        <p>{sentence(props.screen.why_not || "There is nothing to approve yet")}</p>
+        <Unfold label="Reject …" tone="danger">
+          {() => <Reject {...props} />}
+        </Unfold>
+      </section>
+    );
+  }
+  return (
+    <section class="decide" aria-labelledby="decide">
+      <h2 id="decide">Your decision</h2>
+      <Approve {...props} />
+      <hr />
+      <Unfold label="Reject …" tone="danger">
+        {() => <Reject {...props} />}
+      </Unfold>
+    </section>
+  );
+}

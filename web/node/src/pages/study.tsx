@@ -1,0 +1,395 @@
+// One study on one screen: for the steward what it is, what opens to whom and whom one trusts with it; for
+// everybody who has approved, how the run goes, and the result.
+import {useState} from "preact/hooks";
+import {get, post} from "../base/api";
+import {useAction, useLoaded} from "../base/live";
+import {may} from "../base/roles";
+import {listOf, plain, sentence, withDays} from "../base/text";
+import type {Check, Role, Session, StewardScreen, Study} from "../base/types";
+import {Area, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
+import {Head, Waiting} from "../parts/page";
+import {contributionOf, PlanView} from "../parts/plan";
+import {nameOf, stands} from "../parts/study_words";
+import {Fingerprint, Listing, PlanCode, Said, StateTag, When} from "../parts/words";
+import {Decide} from "./decide";
+
+interface Seen {
+  study: Study;
+  screen: StewardScreen | null; // for roles that may see it, once it is settled
+  refused: string; // why the signer shows no screen
+  check: Check | null; // the plan for those who do not decide
+}
+
+async function load(id: string, role: Role, signal: AbortSignal): Promise<Seen> {
+  const study = await get<Study>(`/studies/${id}`, signal);
+  const seen: Seen = {study, screen: null, refused: "", check: null};
+  if (may(role, "read-decisions") && study.file) {
+    try {
+      seen.screen = await get<StewardScreen>(`/studies/${id}/for-steward`, signal);
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const {message, hint} = error as {message: string; hint?: string};
+      seen.refused = [sentence(message), hint ? sentence(hint) : ""].join(" ").trim();
+    }
+  } else if (may(role, "check") && study.file) {
+    const check = await post<Check>("/studies/check", {file: study.file}).catch(() => null);
+    if (check?.valid) seen.check = check;
+  }
+  return seen;
+}
+
+function Trust({screen}: {screen: StewardScreen}) {
+  if (!screen.trust.length) return null;
+  return (
+    <div class="notice danger" role="region" aria-label="Warnings">
+      <strong>Before you decide</strong>
+      {screen.trust.map((warning) => (
+        <p key={warning}>{sentence(withDays(warning))}</p>
+      ))}
+    </div>
+  );
+}
+
+function Parties({study, screen, own}: {study: Study; screen: StewardScreen | null; own: string}) {
+  const known = new Map(screen?.parties.map((one) => [one.name, one.known]));
+  const roster = new Map(study.roster_parties.map((one) => [one.name, one]));
+  const state = (party: string) => {
+    const ended = study.ended.find((one) => one.party === party);
+    if (ended) return `${ended.outcome}${ended.may_have_opened ? "" : ", nothing opened"}`;
+    const progress = study.progress.find((one) => one.party === party);
+    if (progress && !study.is_over) {
+      const percent = Math.floor(progress.done_per_mille / 10);
+      return (
+        <>
+          <Said text={progress.phase} />, {percent} %<br />
+          <progress value={percent} max={100} aria-label={`Progress of ${plain(party)}`} />
+        </>
+      );
+    }
+    return study.approved.includes(party) ? "has approved" : study.is_over ? "" : "has not approved yet";
+  };
+  const names = study.parties.length ? study.parties : [study.proposer];
+  return (
+    <section>
+      <h2>Parties and where they stand</h2>
+      <div class="table" tabIndex={0} role="region" aria-label="Parties and where they stand">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Party</th>
+              <th scope="col">Where it stands</th>
+              {screen && <th scope="col">How this site knows it</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {names.map((name) => (
+              <tr key={name}>
+                <th scope="row">
+                  <Said text={name} />
+                  {name === own && <span class="faint"> (this site)</span>}
+                </th>
+                <td>{state(name)}</td>
+                {screen && <td>{name === own ? "" : <Said text={withDays(known.get(name) ?? "not known")} />}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {roster.size > 0 && (
+        <details class="small">
+          <summary>Keys of the roster</summary>
+          <dl class="facts">
+            {study.roster_parties.map((party) => (
+              <>
+                <dt>
+                  <Said text={party.name} />
+                </dt>
+                <dd>
+                  run key <Fingerprint value={party.fingerprint} />
+                  <br />
+                  steward <Fingerprint value={party.steward} />
+                </dd>
+              </>
+            ))}
+          </dl>
+        </details>
+      )}
+    </section>
+  );
+}
+
+function Asker({study, screen}: {study: Study; screen: StewardScreen | null}) {
+  if (study.own) return <>this site</>;
+  const known = screen?.parties.find((one) => one.name === study.proposer)?.known;
+  return (
+    <>
+      <Said text={study.proposer} />
+      {known && <span class="faint"> ({withDays(plain(known))})</span>}
+    </>
+  );
+}
+
+function OwnTable({screen, own}: {screen: StewardScreen; own: string}) {
+  const {table} = screen;
+  return (
+    <section>
+      <h2>What this site gives</h2>
+      <dl class="facts">
+        <dt>Variables</dt>
+        <dd>
+          <Said text={contributionOf(screen.plan, own)} or="none" />
+        </dd>
+        <dt>Table</dt>
+        <dd>{table ? <Said text={table.name} /> : "none, or it is not frozen yet"}</dd>
+        {table && (
+          <>
+            <dt>Rows</dt>
+            <dd>{table.rows ?? "not told"}</dd>
+            <dt>Missing cells</dt>
+            <dd>{table.missing_cells ?? "not told"}</dd>
+            <dt>Frozen as</dt>
+            <dd>
+              <Fingerprint value={table.digest} />
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Result({study, role}: {study: Study; role: Role}) {
+  if (study.state !== "finished") return null;
+  const {has_report, report, has_json, json} = study.result;
+  if (!has_report && !has_json) {
+    return (
+      <p class="notice">
+        The result went to {listOf(study.receivers.map(plain))}; this site receives none.
+      </p>
+    );
+  }
+  return (
+    <section class="notice good" aria-labelledby="result">
+      <strong id="result">The result is here.</strong>
+      {may(role, "read-results") ? (
+        <p class="buttons">
+          {has_report && (
+            <a class="button main" href={report} target="_blank" rel="noopener noreferrer">
+              Report (in a new tab)
+            </a>
+          )}
+          {has_json && (
+            <a class="button" href={json} download={`${study.study.slice(0, 12)}-result.json`}>
+              Result for programs (JSON)
+            </a>
+          )}
+        </p>
+      ) : (
+        <p>Stewards, analysts and auditors may read it.</p>
+      )}
+    </section>
+  );
+}
+
+// A steward's withdrawal with the passphrase holds whatever the rest of the node does: the signer keeps it.
+function Withdraw(props: {study: Study; signs: boolean; onDone: (study: Study) => void}) {
+  const [reason, setReason] = useState("");
+  const [passphrase, setPassphrase] = useState("");
+  const withdraw = useAction(async () => {
+    try {
+      const body = {
+        reason: reason.trim().replace(/\s+/g, " "),
+        ...(passphrase === "" ? {} : {passphrase})
+      };
+      props.onDone(await post<Study>(`/studies/${props.study.study}/withdraw`, body));
+    } finally {
+      setPassphrase("");
+    }
+  });
+  return (
+    <Form onSubmit={() => void withdraw.run()} label="Withdraw">
+      <Area
+        label="Reason"
+        hint="One line; all parties may read it. A run that goes on is ended."
+        required
+        maxLength={500}
+        value={reason}
+        onInput={setReason}
+      />
+      <ProblemBox problem={withdraw.problem} />
+      {props.signs && <PassphraseField value={passphrase} onInput={setPassphrase} />}
+      <Submit busy={withdraw.busy} tone="danger">
+        Withdraw
+      </Submit>
+    </Form>
+  );
+}
+
+function Texts({study, planText}: {study: Study; planText: string}) {
+  return (
+    <section class="no-print">
+      <h2>The exact texts</h2>
+      <details>
+        <summary>Study file</summary>
+        <Listing text={study.file} label="Study file" />
+      </details>
+      {study.roster && (
+        <details>
+          <summary>Roster</summary>
+          <Listing text={study.roster} label="Roster" />
+        </details>
+      )}
+      {planText && (
+        <details>
+          <summary>Plan, with its costs</summary>
+          <Listing text={planText} label="Plan" />
+        </details>
+      )}
+    </section>
+  );
+}
+
+export function StudyPage({id, session}: {id: string; session: Session}) {
+  const {role, node: own} = session;
+  const {value, problem, reload, put} = useLoaded(`study ${id}`, (signal) => load(id, role, signal));
+  const [said, setSaid] = useState("");
+  if (!value) {
+    return (
+      <>
+        <Head title="Study" />
+        <Waiting problem={problem} retry={reload} />
+      </>
+    );
+  }
+  const {study, screen, refused, check} = value;
+  const done = (what: string) => (changed: Study) => {
+    setSaid(what);
+    put({...value, study: changed});
+    document.querySelector<HTMLElement>("h1")?.focus();
+  };
+  const decides = may(role, "decide") && study.needs_decision;
+  const withdraws =
+    !study.is_over &&
+    ((role === "steward" && !study.needs_decision) || (role === "analyst" && study.own));
+  const plan = screen?.plan ?? check?.plan ?? null;
+  const planText = screen?.plan_text ?? check?.plan_text ?? "";
+  return (
+    <>
+      <Head
+        title={nameOf(study)}
+        kicker={
+          <>
+            <Said text={study.name} or="no name" />, proposed by {study.own ? "this site" : plain(study.proposer)} on{" "}
+            <When at={study.began} />
+          </>
+        }
+      >
+        <StateTag state={study.state} />
+      </Head>
+      <p role="status" class={said ? "notice good" : "unseen"}>
+        {said}
+      </p>
+      {screen && <Trust screen={screen} />}
+      {refused && study.state !== "proposed" && !study.is_over && (
+        <div class="notice danger">
+          <strong>The signer does not show this study.</strong>
+          <p>{refused}</p>
+        </div>
+      )}
+      <p class="lead">{stands(study)}</p>
+      <Result study={study} role={role} />
+      <div class="columns">
+        <div>
+          {plan && (
+            <PlanView
+              plan={plan}
+              text={planText}
+              own={own}
+              asker={<Asker study={study} screen={screen} />}
+              table={screen && <OwnTable screen={screen} own={own} />}
+            />
+          )}
+          <Parties study={study} screen={screen} own={own} />
+          <Texts study={study} planText={planText} />
+        </div>
+        <div class="aside">
+          {screen && screen.code !== "" && (
+            <section>
+              <h2>Code of the plan</h2>
+              <PlanCode code={screen.code} />
+              <p class="small faint">
+                Compare it with the other stewards by telephone, at a number you know. The same code means
+                the same study, parties and plan.
+              </p>
+            </section>
+          )}
+          <section>
+            <h2>In short</h2>
+            <dl class="facts tight">
+              <dt>Approved by</dt>
+              <dd>
+                {study.approved.length ? listOf(study.approved.map(plain)) : "nobody yet"}
+                {study.parties.length > 0 && ` (${study.approved.length} of ${study.parties.length})`}
+              </dd>
+              <dt>Result goes to</dt>
+              <dd>{listOf(study.receivers.map(plain)) || "not known yet"}</dd>
+              {!study.is_over && (
+                <>
+                  <dt>Open until</dt>
+                  <dd>
+                    <When at={study.expires} relative />
+                  </dd>
+                </>
+              )}
+              {study.attempt > 0 && (
+                <>
+                  <dt>Attempt</dt>
+                  <dd>{study.attempt}</dd>
+                </>
+              )}
+              {study.is_over && (
+                <>
+                  <dt>Opened</dt>
+                  <dd>
+                    {study.charged
+                      ? "Something may have been opened; it counts as done."
+                      : study.state === "finished"
+                        ? "as planned"
+                        : "nothing"}
+                  </dd>
+                </>
+              )}
+            </dl>
+          </section>
+          {decides && screen && (
+            <Decide
+              key={screen.code}
+              study={study}
+              screen={screen}
+              signer={session.signer}
+              onDone={(changed) => done(stands(changed))(changed)}
+            />
+          )}
+          {withdraws && (
+            <section class="no-print">
+              <Unfold label="Withdraw …" tone="danger">
+                {() => (
+                  <Withdraw
+                    study={study}
+                    signs={role === "steward" && session.signer}
+                    onDone={done("The study is withdrawn.")}
+                  />
+                )}
+              </Unfold>
+            </section>
+          )}
+          <p class="no-print">
+            <button type="button" class="plain" onClick={() => print()}>
+              Print this page
+            </button>
+          </p>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import {plain} from "../base/text";
+import type {StudySummary} from "../base/types";
+import {nameOf, stands} from "./study_words";
+import {Said, StateTag, When} from "./words";
+
+export const StudyCard = ({study}: {study: StudySummary}) => (
+  <li class="card link">
+    <div class="line">
+      <h3>
+        <a href={`#/studies/${study.study}`}>
+          <bdi>{nameOf(study)}</bdi>
+        </a>
+      </h3>
+      <StateTag state={study.state} />
+    </div>
+    <p>{stands(study)}</p>
+    <p class="faint small">
+      <Said text={study.name} or="no name" />, proposed by {study.own ? "this site" : plain(study.proposer)}{" "}
+      on <When at={study.began} />
+      {!study.is_over && (
+        <>
+          , open until <When at={study.expires} relative />
+        </>
+      )}
+    </p>
+  </li>
+);

@@ -1,0 +1,53 @@
+// Where a study stands, in a sentence.
+import {listOf, plain} from "../base/text";
+import type {StudySummary} from "../base/types";
+
+export const nameOf = (study: {name: string; title: string}): string =>
+  plain(study.title || study.name || "a study without a name");
+
+const missing = (study: StudySummary): string[] =>
+  study.parties.filter((party) => !study.approved.includes(party)).map(plain);
+
+function shareDone(study: StudySummary): string {
+  const slowest = Math.min(...study.progress.map((one) => one.done_per_mille));
+  return study.progress.length ? `, ${Math.floor(slowest / 10)} % done` : "";
+}
+
+function because(study: StudySummary): string {
+  if (!study.reason) return "";
+  return study.who ? `: ${plain(study.who)} says “${plain(study.reason)}”` : `: ${plain(study.reason)}`;
+}
+
+export function stands(study: StudySummary): string {
+  const given = `${study.approved.length} of ${study.parties.length} sites have approved`;
+  switch (study.state) {
+    case "proposed":
+      return "This node checks whether the study is valid here.";
+    case "validated":
+      return "It is valid here. The other sites still check it.";
+    case "settled":
+      return study.needs_decision
+        ? `It waits for the decision of this site's steward; ${given}.`
+        : `It waits for approvals; ${given}.`;
+    case "approved":
+      return `This site has approved. It waits for ${listOf(missing(study)) || "the last word of the others"}.`;
+    case "agreed":
+      return "All sites have approved. It starts as soon as all nodes are free.";
+    case "scheduled":
+      return "It is about to start.";
+    case "running":
+      return `It runs${shareDone(study)}.`;
+    case "closing":
+      return "The run has ended; the sites tell each other how.";
+    case "finished":
+      return "It is finished.";
+    case "failed":
+      return `It failed${because(study)}.`;
+    case "rejected":
+      return `It was rejected${because(study)}.`;
+    case "withdrawn":
+      return `It was withdrawn${because(study)}.`;
+    case "expired":
+      return `Its time is over${because(study)}.`;
+  }
+}

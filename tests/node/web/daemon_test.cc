@@ -136,12 +136,12 @@ TEST_F(WebAtDaemonTest, ResultsComeWhole) {
   const std::string id =
       analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
   const fs::path run = folder_.run() / id;
-  fs::create_directories(run);
+  fs::create_directories(run / "result");
   // More than one piece, and no multiple of it.
   std::string report = "<!doctype html>";
   while (report.size() < (size_t{5} << 20) + 7) report += std::to_string(report.size());
-  WriteFileAtomically((run / "report.html").string(), report);
-  WriteFileAtomically((run / "result.json").string(), "{}");
+  WriteFileAtomically((run / "result" / "report.html").string(), report);
+  WriteFileAtomically((run / "result" / "result.json").string(), "{}");
   const std::string path = kApi + "/studies/" + id;
   EXPECT_EQ(analyst_.Get(path).json().at("result").at("report"), path + "/report.html");
   EXPECT_EQ(analyst_.Get(path + "/report.html").body, report);

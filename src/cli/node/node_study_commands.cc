@@ -48,23 +48,35 @@ Json OneStudy(const NodeOptions& options, const std::string& id) {
   return study;
 }
 
-// By the digits of its number, of which some are enough, or by the name in its file.
+// which: "open" or "all", of which the newest 100 that are over.
+std::vector<Json> StudiesAt(const NodeOptions& options, const std::string& which) {
+  std::vector<Json> studies;
+  const Json said =
+      AskNode(options, {{"do", "list"}, {"which", which}, {"after", ""}, {"limit", 100}});
+  for (const Json& entry : said.at("studies"))
+    studies.push_back(OneStudy(options, entry.at("study")));
+  return studies;
+}
+
+// By the digits of its number, of which some are enough, or by the name in its file; one that is open
+// before one that is over.
 Json FindStudy(const NodeOptions& options, const std::string& wanted) {
   if (wanted.size() == 64) return OneStudy(options, wanted);
-  std::vector<Json> found;
-  const Json said = AskNode(options, {{"do", "studies"}});
-  for (const Json& entry : said.at("studies")) {
-    Json study = OneStudy(options, entry.at("study"));
+  const auto is_other = [&](const Json& study) {
     const std::string id = study.at("study");
-    if (study.at("name") == wanted || (wanted.size() >= 6 && id.starts_with(wanted)))
-      found.push_back(std::move(study));
+    return study.at("name") != wanted && (wanted.size() < 6 || !id.starts_with(wanted));
+  };
+  std::vector<Json> found;
+  for (const char* which : {"open", "all"}) {
+    found = StudiesAt(options, which);
+    std::erase_if(found, is_other);
+    if (!found.empty()) break;
   }
   if (found.size() == 1) return std::move(found.front());
-  throw Error(
-      ErrorCode::kUsage,
-      fmt::format("{} at this node {} '{}'", found.empty() ? "no open study" : "several studies",
-                  found.empty() ? "is called" : "are called", wanted),
-      "partita study list shows their numbers: say one, of 64 digits if the study is over");
+  throw Error(ErrorCode::kUsage,
+              fmt::format("{} at this node {} '{}'", found.empty() ? "no study" : "several studies",
+                          found.empty() ? "is called" : "are called", wanted),
+              "partita study list --all shows their numbers");
 }
 
 std::string Waiting(const Json& study) {
@@ -84,19 +96,19 @@ Json Shown(const Json& study) {
   return shown;
 }
 
-int ListStudies(const OutputOptions& output, const NodeOptions& options) {
+int ListStudies(const OutputOptions& output, const NodeOptions& options, bool all) {
   Json list = Json::array();
   std::string text;
-  const Json said = AskNode(options, {{"do", "studies"}});
-  for (const Json& entry : said.at("studies")) {
-    const Json study = OneStudy(options, entry.at("study"));
+  for (const Json& study : StudiesAt(options, all ? "all" : "open")) {
     list.push_back(Shown(study));
     text += fmt::format("{}  {:<20} {:<10} by {:<10} {}\n",
                         study.at("study").get<std::string>().substr(0, 12),
                         study.at("name").get<std::string>(), study.at("state").get<std::string>(),
                         study.at("proposer").get<std::string>(), Waiting(study));
   }
-  PrintResult(output, text.empty() ? "no open studies" : text, Json{{"studies", list}}.dump());
+  if (text.empty())
+    text = all ? "no studies" : "no open studies; --all shows those that are over, too";
+  PrintResult(output, text, Json{{"studies", list}}.dump());
   return kDone;
 }
 
@@ -325,11 +337,18 @@ void AddUseless(CLI::App* command, const std::shared_ptr<NodeStudyOptions>& opti
 
 void AddList(CLI::App& parent, Invocation& invocation, const std::string& name,
              const std::string& schema) {
-  auto options = std::make_shared<NodeOptions>();
+  struct Options {
+    NodeOptions node;
+    bool all = false;
+  };
+  auto options = std::make_shared<Options>();
   CLI::App* command =
       AddCommand(&parent, name, schema, "List the studies that are open at a node", invocation,
-                 [&invocation, options] { return ListStudies(invocation.output, *options); });
-  AddAt(command, *options);
+                 [&invocation, options] {
+                   return ListStudies(invocation.output, options->node, options->all);
+                 });
+  AddAt(command, options->node);
+  command->add_flag("--all", options->all, "Those that are over, too: the newest 100");
 }
 
 int FollowNamed(const OutputOptions& output, const NodeStudyOptions& options) {

@@ -177,6 +177,13 @@ grep -q '"status"' results/result.json || fail 'no result'
 sed '1,/^Notes/d' run.out | grep -q 'estimate' || fail 'the analyst is shown no estimates'
 expect_error 'results/result.json exists' "$partita" study run study.toml --at north --output results --yes
 
+# It is found by its name afterwards, too, at its receiver and at others.
+"$partita" study follow three-factor-rows --at north --output again >/dev/null 2>&1 || fail 'not found again'
+cmp -s results/result.json again/result.json || fail 'another result the second time'
+"$partita" study follow three-factor-rows --at west | grep -q 'went to others' || fail 'west has a result'
+"$partita" study list --at west | grep -q 'no open studies' || fail 'west lists what is over'
+"$partita" study list --all --at west | grep -q 'three-factor-rows *finished' || fail 'west forgot it'
+
 # A study that a steward rejects, and one that its proposer withdraws.
 sed 's/^name = "three-factor-rows"/name = "second"/' study.toml >second.toml
 "$partita" study run second.toml --at north --yes >second.out 2>second.err &

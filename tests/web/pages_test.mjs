@@ -697,6 +697,8 @@ journey(
     await see("hostile-study");
     await visit(`studies/${long.study}`);
     await secret(page).waitFor();
+    // A long title does not push what matters out of sight.
+    assert.equal((await page.getByRole("heading", {level: 1}).innerText()).length, 161);
     await see("long-study");
     await visit("parties");
     await shown(page, hostile.markup);

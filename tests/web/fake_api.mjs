@@ -23,6 +23,7 @@ export function newState() {
     signer: true,
     stopped: false,
     down: false, // the connection is cut instead of answered
+    loses: "", // a path: what is asked for there is done, but the answer is lost
     studies: [],
     screens: new Map(), // changes to what the signer shows, by study
     parties: [party("north"), party("west")],
@@ -348,6 +349,10 @@ export function startFake(openapi, assets, changes = {}) {
     }
     try {
       const {status, type, text} = await answer(request, response);
+      if (request.method === "POST" && state.loses === new URL(request.url, "http://node").pathname) {
+        request.socket.destroy();
+        return;
+      }
       response.statusCode = status;
       if (type) response.setHeader("Content-Type", type);
       response.end(text);

@@ -78,12 +78,12 @@ const secret = (page) => page.getByLabel("Passphrase of the steward's key");
 
 test("types and roles of the pages are those of openapi.json", () => {
   assert.equal(read("web/node/src/base/types.ts"), typesOf(openapi));
-  const allowed = (method, path) => openapi.paths[`/api/v1${path}`][method]["x-roles"].toSorted();
+  const allowed = (method, path) => openapi.paths[`/api/v1${path}`][method]["x-roles"].slice().sort();
   const text = read("web/node/src/base/roles.ts");
   const may = (act) =>
     ["steward", "analyst", "operator", "auditor"]
       .filter((role) => text.match(new RegExp(`\\b${role}: \\[([^\\]]*)\\]`))[1].includes(`"${act}"`))
-      .toSorted();
+      .sort();
   for (const [act, method, path] of [
     ["decide", "post", "/studies/{study}/approve"],
     ["decide", "post", "/studies/{study}/reject"],
@@ -323,11 +323,12 @@ journey("a study is checked while it is typed, and proposed once", async ({fake,
   await page.getByRole("heading", {name: "What opens, and to whom"}).waitFor();
   await see("new-valid");
   await page.getByLabel("Open for how many days").fill("7");
-  state.down = true; // the answer is lost, and it is asked again
+  state.loses = "/api/v1/studies"; // it is done, and asked for again
   await button(page, "Propose to all parties").click();
   await shown(page, "The node does not answer.");
   assert.equal(await box.inputValue(), studyFile);
-  state.down = false;
+  assert.equal(state.studies.length, 1);
+  state.loses = "";
   await button(page, "Propose to all parties").click();
   await heading(page, "Readmission within thirty days");
   assert.deepEqual(state.log.at(-1), {what: "POST /api/v1/studies", body: {file: studyFile, days: 7}});
@@ -697,6 +698,8 @@ journey(
     await see("hostile-study");
     await visit(`studies/${long.study}`);
     await secret(page).waitFor();
+    // A long title does not push what matters out of sight.
+    assert.equal((await page.getByRole("heading", {level: 1}).innerText()).length, 161);
     await see("long-study");
     await visit("parties");
     await shown(page, hostile.markup);

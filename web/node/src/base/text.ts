@@ -10,6 +10,11 @@ export const plain = (text: string): string =>
     .replace(/\r\n/g, "\n")
     .replace(kUnseen, (c) => `[U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
 
+// Peers' names are of no use beyond this, and long ones would push what matters out of sight; the study file has
+// them whole.
+export const short = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text;
+
 export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
 
 // "north, south and west"

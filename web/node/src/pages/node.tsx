@@ -121,7 +121,7 @@ export function NodePage({role}: {role: Role}) {
         <section class="no-print">
           <h2>Emergency stop</h2>
           <Unfold label="Stop everything …" tone="danger">
-            {() => <Stop onDone={() => done("Everything is stopped here.")} />}
+            {() => <Stop onDone={() => done("Stopped.")} />}
           </Unfold>
         </section>
       )}

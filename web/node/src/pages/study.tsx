@@ -4,7 +4,7 @@ import {useState} from "preact/hooks";
 import {get, post} from "../base/api";
 import {useAction, useLoaded} from "../base/live";
 import {may} from "../base/roles";
-import {listOf, plain, sentence, withDays} from "../base/text";
+import {listOf, plain, sentence, short, withDays} from "../base/text";
 import type {Check, Role, Session, StewardScreen, Study} from "../base/types";
 import {Area, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
@@ -279,7 +279,8 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
         title={nameOf(study)}
         kicker={
           <>
-            <Said text={study.name} or="no name" />, proposed by {study.own ? "this site" : plain(study.proposer)} on{" "}
+            <Said text={short(study.name, 80)} or="no name" />, proposed by{" "}
+            {study.own ? "this site" : short(plain(study.proposer), 80)} on{" "}
             <When at={study.began} />
           </>
         }

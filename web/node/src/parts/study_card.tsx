@@ -1,4 +1,4 @@
-import {plain} from "../base/text";
+import {plain, short} from "../base/text";
 import type {StudySummary} from "../base/types";
 import {nameOf, stands} from "./study_words";
 import {Said, StateTag, When} from "./words";
@@ -15,7 +15,7 @@ export const StudyCard = ({study}: {study: StudySummary}) => (
     </div>
     <p>{stands(study)}</p>
     <p class="faint small">
-      <Said text={study.name} or="no name" />, proposed by {study.own ? "this site" : plain(study.proposer)}{" "}
+      <Said text={short(study.name, 80)} or="no name" />, proposed by {study.own ? "this site" : short(plain(study.proposer), 80)}{" "}
       on <When at={study.began} />
       {!study.is_over && (
         <>

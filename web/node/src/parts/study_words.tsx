@@ -1,9 +1,9 @@
 // Where a study stands, in a sentence.
-import {listOf, plain} from "../base/text";
+import {listOf, plain, short} from "../base/text";
 import type {StudySummary} from "../base/types";
 
 export const nameOf = (study: {name: string; title: string}): string =>
-  plain(study.title || study.name || "a study without a name");
+  short(plain(study.title || study.name || "a study without a name"), 160);
 
 const missing = (study: StudySummary): string[] =>
   study.parties.filter((party) => !study.approved.includes(party)).map(plain);

@@ -1,4 +1,5 @@
 partita_fuzz(client_hello_fuzz client_hello_fuzz.cc DEPENDS partita_node)
 partita_fuzz(node_message_fuzz node_message_fuzz.cc DEPENDS partita_node)
 partita_fuzz(node_parties_fuzz node_parties_fuzz.cc DEPENDS partita_node)
+partita_fuzz(node_sign_fuzz node_sign_fuzz.cc DEPENDS partita_node_sign partita_node_job)
 partita_fuzz(web_request_fuzz web_request_fuzz.cc DEPENDS partita_node_web)

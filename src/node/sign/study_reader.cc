@@ -117,16 +117,6 @@ void Limit(__rlimit_resource_t what, rlim_t most) {
   ::setrlimit(what, &limit);
 }
 
-// What it has is open already: from here on it opens nothing, and makes no file longer.
-void LockReaderIn() {
-  Limit(RLIMIT_NOFILE, 0);
-  Limit(RLIMIT_FSIZE, 0);
-  Limit(RLIMIT_CORE, 0);
-  Limit(RLIMIT_CPU, kReaderSeconds);
-  Limit(RLIMIT_AS, kReaderBytes);
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-}
-
 void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
   writer.U32(static_cast<uint32_t>(texts.size()));
   for (const std::string& text : texts) writer.String(text);
@@ -187,6 +177,16 @@ Bytes EncodeReadError(const Error& error) {
 StudyReader ReadInChild(std::vector<std::string> program) {
   return
       [program = std::move(program)](const ReadOrder& order) { return AskReader(program, order); };
+}
+
+void LockReaderIn() {
+  // As many as are open; poll() refuses to look at more than this.
+  Limit(RLIMIT_NOFILE, STDERR_FILENO + 1);
+  Limit(RLIMIT_FSIZE, 0);
+  Limit(RLIMIT_CORE, 0);
+  Limit(RLIMIT_CPU, kReaderSeconds);
+  Limit(RLIMIT_AS, kReaderBytes);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 
 int RunStudyReader() {

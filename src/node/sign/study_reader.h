@@ -23,6 +23,9 @@ using StudyReader = std::function<ForSteward(const ReadOrder&)>;
 // kTimeout.
 StudyReader ReadInChild(std::vector<std::string> program);
 
+// Takes from this process the right to open anything beyond its standard streams and to make a file longer,
+// for good, and bounds its time and memory.
+void LockReaderIn();
 // The child. Returns its exit code.
 int RunStudyReader();
 

@@ -100,6 +100,7 @@ for name in north west south; do
   [ "$(stat -c %a $name/state)" = 700 ] || fail 'the state is not its owners alone'
   serve $name
   [ "$(stat -c %a $name/control.sock)" = 600 ] || fail 'the control socket is open'
+  [ "$(stat -c %a $name/job/key.pem)" = 600 ] || fail 'the key of the jobs is open'
   [ ! -e $name/steward.key ] || fail 'the steward has its key in the folder of the node'
 done
 
@@ -151,7 +152,22 @@ grep -q '^code  ' plan.txt || fail 'no code to compare'
 # A machine loses its power in the middle.
 kill -KILL "${pid[south]}"
 wait "${pid[south]}" 2>/dev/null || true
-as_steward approve west three-factor-rows --yes >west-plan.txt
+# West's steward has a signer of its own, which alone reads the key.
+"$partita" node sign west-steward 2>west-sign.log &
+pid[west-sign]=$!
+until_true "west's signer" test -S west-steward/sign.sock
+[ "$(stat -c %a west-steward/sign.sock)" = 600 ] || fail "the signer's socket is open"
+west_signs=(--sign west-steward/sign.sock)
+expect_error 'no signer serves' as_steward approve west three-factor-rows --yes --sign nowhere/sign.sock
+# A statement of another table, in the place of what the job signed.
+statement=$(ls west/run/*/statement)
+cp "$statement" statement
+sed -i 's/pupils/people/' "$statement"
+expect_error "not signed by the key of this site's jobs" \
+  as_steward approve west three-factor-rows --yes "${west_signs[@]}"
+cp statement "$statement"
+as_steward approve west three-factor-rows --yes "${west_signs[@]}" >west-plan.txt
+grep -q '^table  *pupils, [0-9]* rows, 0 missing cells' west-plan.txt || fail 'no table is shown'
 serve south
 as_steward approve south three-factor-rows --yes >/dev/null
 [ "$(grep '^code' plan.txt)" = "$(grep '^code' west-plan.txt)" ] || fail 'two codes of one plan'
@@ -164,7 +180,9 @@ sed 's/^name = "three-factor-rows"/name = "second"/' study.toml >second.toml
 "$partita" study run second.toml --at north --yes >second.out 2>second.err &
 running=$!
 until_true 'the second study' waits west
-as_steward reject west second --reason 'no ethics reference' >/dev/null
+size=$(stat -c %s west/ended)
+as_steward reject west second --reason 'no ethics reference' "${west_signs[@]}" >/dev/null
+[ "$(stat -c %s west/ended)" = $((size + 40)) ] || fail 'west does not end the second study'
 if wait "$running"; then fail 'a rejected study ended well'; fi
 grep -q 'no ethics reference' second.err || fail "the reason is missing: $(tail -n 2 second.err)"
 sed 's/^name = "three-factor-rows"/name = "third"/' study.toml >third.toml
@@ -174,6 +192,16 @@ until_true 'the third study' waits west
 "$partita" study withdraw third --at north --reason 'a slip' >/dev/null
 if wait "$running"; then fail 'a withdrawn study ended well'; fi
 grep -q 'withdrawn' third.err || fail "not withdrawn: $(tail -n 2 third.err)"
+# A steward takes its site out, so that its jobs know.
+sed 's/^name = "three-factor-rows"/name = "fourth"/' study.toml >fourth.toml
+"$partita" study run fourth.toml --at north --yes >fourth.out 2>fourth.err &
+running=$!
+until_true 'the fourth study' waits south
+size=$(stat -c %s south/ended)
+as_steward withdraw south fourth --reason 'an error in our table' >/dev/null
+[ "$(stat -c %s south/ended)" = $((size + 40)) ] || fail 'south does not end the fourth study'
+if wait "$running"; then fail 'a withdrawn study ended well'; fi
+grep -q 'an error in our table' fourth.err || fail "not withdrawn: $(tail -n 2 fourth.err)"
 
 # Emergency stop: the steward lets it go on, nobody else.
 "$partita" node stop --at north >/dev/null

@@ -292,6 +292,9 @@ TEST_F(OwnServerTest, WrongPasswordsWait) {
   EXPECT_EQ(waits.status, 429U);
   EXPECT_EQ(waits.code(), "too-many");
   EXPECT_EQ(waits.Header("retry-after"), "1");
+  // Nor does a cookie that somebody made up help.
+  attacker.cookies["__Host-partita-browser"] = std::string(64, 'd');
+  EXPECT_EQ(attacker.LogIn("anna").status, 429U);
   // A browser that logged in before does not.
   EXPECT_EQ(known.LogIn("anna").status, 200U);
   host_.now += 1;

@@ -9,6 +9,7 @@
 #include "report/numbers.h"
 #include "report/plan_statements.h"
 #include "report/privacy_html.h"
+#include "study/plan/shown_correlations.h"
 
 namespace partita::report {
 namespace {

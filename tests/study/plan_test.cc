@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "study/plan/hashes.h"
+#include "study/plan/shown_correlations.h"
 #include "tests/report/sample_run.h"
 
 namespace partita::study::plan_test {

@@ -1,9 +1,6 @@
 #include "study/plan/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
 
 #include "study/file/text.h"
 
@@ -90,29 +87,6 @@ PlanTotals Totals(std::span<const PlanPhase> phases) {
     }
   }
   return totals;
-}
-
-std::vector<PlanCorrelation> ShownCorrelations(const Plan& plan) {
-  constexpr size_t kMostShown = 12;
-  if (plan.correlations.size() <= kMostShown) return plan.correlations;
-  struct Kind {
-    uint64_t shapes = 0, count = 0;
-  };
-  std::map<std::string, Kind> kinds;
-  for (const PlanCorrelation& correlation : plan.correlations) {
-    std::string name = correlation.name.substr(0, correlation.name.find_first_of("0123456789"));
-    name.resize(name.find_last_not_of(", ") + 1);
-    Kind& kind = kinds[name];
-    kind.shapes += 1;
-    kind.count += correlation.count;
-  }
-  std::vector<PlanCorrelation> shown;
-  for (const auto& [name, kind] : kinds) {
-    const std::string shapes =
-        kind.shapes == 1 ? " (1 shape)" : fmt::format(" ({} shapes)", kind.shapes);
-    shown.push_back({name + shapes, kind.count});
-  }
-  return shown;
 }
 
 std::vector<std::string> LearnsSentences(const Plan& plan) {

@@ -170,9 +170,6 @@ struct PlanTotals {
 // Of the run's phases.
 PlanTotals Totals(const Plan& plan);
 PlanTotals Totals(std::span<const PlanPhase> phases);
-// What people are shown of `correlations`: as they are if there are few, else by kind over all shapes,
-// "pairwise masks (92 shapes)". The JSON of a plan has all.
-std::vector<PlanCorrelation> ShownCorrelations(const Plan& plan);
 
 // Sum over the phases of rounds * latency + (bytes of the busiest directed link) / bandwidth.
 // Network time only: the parties' own arithmetic comes on top.

@@ -4,6 +4,7 @@
 #include "base/text_table.h"
 #include "study/file/text.h"
 #include "study/plan/plan.h"
+#include "study/plan/shown_correlations.h"
 
 namespace partita::study {
 namespace {

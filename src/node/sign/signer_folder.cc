@@ -168,7 +168,7 @@ crypto::Identity SignerFolder::Make(const fs::path& path, const SignerConfig& co
     throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),
                 "Choose a folder of your own.");
   }
-  const crypto::Identity identity = crypto::MakeIdentity({.name = config.site});
+  crypto::Identity identity = crypto::MakeIdentity({.name = config.site});
   crypto::SavePassphraseIdentity(identity, folder.File("steward.pem"), folder.File("steward.key"),
                                  passphrase);
   WriteNewFile(folder.File("job.pem"), crypto::FormatCertificate(jobs), 0600,
@@ -199,7 +199,7 @@ crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now) co
   tries.failures = std::min<uint32_t>(tries.failures + 1, 1000);
   tries.last = now;
   WriteTries(file, tries);
-  const crypto::Identity steward =
+  crypto::Identity steward =
       crypto::LoadPassphraseIdentity(File("steward.pem"), File("steward.key"), passphrase);
   WriteTries(file, {0, now});
   return steward;
@@ -251,7 +251,7 @@ Bytes SignerFolder::KeepParties(const PartyList& list, const crypto::Identity& s
     throw Error(ErrorCode::kRefused, "the list of parties was changed in the meantime",
                 "Look at it, and try again.");
   }
-  const Bytes document = EncodeSignedList(SignPartyList(list, steward));
+  Bytes document = EncodeSignedList(SignPartyList(list, steward));
   // The mark last: what is newer than it counts, and is given away only afterwards.
   WriteBytes(File("parties"), document);
   WriteMark(File("parties.mark"), MarkOf(list));

@@ -184,6 +184,9 @@ TEST(LinkedRunTest, WhateverStopsWhereverTheRecordsHaveWhatWasLearnt) {
   }
 }
 
+// Signs of life have none, and no order; how many there are depends on the machine.
+bool HasContent(const Bytes& frame) { return frame.size() > net::kFrameHeaderBytes; }
+
 // Messages of an earlier run, a message twice, or two in the other order, of a holder and of the
 // linker, to a holder and to the linker: who gets it has no result.
 TEST(LinkedRunTest, ReplayedDoubledAndReorderedMessagesGiveNothing) {
@@ -198,28 +201,29 @@ TEST(LinkedRunTest, ReplayedDoubledAndReorderedMessagesGiveNothing) {
     std::vector<Bytes> recorded;
     ASSERT_EQ(ErrorsOf(group.Run(With(from,
                                       [&](size_t peer, size_t, const Bytes& frame) {
-                                        if (peer == to) recorded.push_back(frame);
+                                        if (peer == to && HasContent(frame))
+                                          recorded.push_back(frame);
                                         return std::vector<Bytes>{frame};
                                       }))),
               "");
-    ASSERT_GE(recorded.size(), 5U);
+    ASSERT_GE(recorded.size(), 4U);
     group.SetTimeout(std::chrono::milliseconds(300));  // some wait for what never comes
     enum Kind { kReplay, kDouble, kSwap, kKinds };
     for (size_t number = 0; number + 1 < recorded.size(); ++number) {
       for (int kind = 0; kind < kKinds; ++kind) {
         Bytes held;
+        size_t sent = 0;
         const OfAll<MatchEnd> ends =
-            group.Run(With(from, [&](size_t peer, size_t at, const Bytes& frame) {
-              if (peer != to) return std::vector<Bytes>{frame};
+            group.Run(With(from, [&](size_t peer, size_t, const Bytes& frame) {
+              if (peer != to || !HasContent(frame)) return std::vector<Bytes>{frame};
+              const size_t at = sent++;
               if (at == number && kind == kReplay) return std::vector<Bytes>{recorded[at]};
               if (at == number && kind == kDouble) return std::vector<Bytes>{frame, frame};
               if (at == number && kind == kSwap) {
                 held = frame;
                 return std::vector<Bytes>{};
               }
-              // Signs of life have no content, and no order.
-              if (!held.empty() && frame.size() > net::kFrameHeaderBytes)
-                return std::vector<Bytes>{frame, std::exchange(held, {})};
+              if (!held.empty()) return std::vector<Bytes>{frame, std::exchange(held, {})};
               return std::vector<Bytes>{frame};
             }));
         EXPECT_TRUE(ends[to].error)

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <thread>
@@ -117,9 +118,23 @@ struct HttpsServer::Impl {
         return;
       }
       session = std::make_shared<HttpsSession>(std::move(socket), core, door, std::move(place));
+      if (IsFull(*session)) {
+        ++core.crowded;
+        return;
+      }
       core.sessions[session.get()] = session;
     }
     session->Start();
+  }
+
+  // Whether its address has as many connections as it may.
+  bool IsFull(const HttpsSession& session) const {
+    const size_t most = core.limits.connections_per_address;
+    if (most == 0) return false;
+    const auto same = std::count_if(
+        core.sessions.begin(), core.sessions.end(),
+        [&](const auto& entry) { return entry.second->network() == session.network(); });
+    return static_cast<size_t>(same) >= most;
   }
 
   // One thread of the server. What a connection throws ends that connection only.

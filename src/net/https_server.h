@@ -26,6 +26,8 @@ struct HttpsLimits {
   // Of bodies, as declared, that are read at one time; at least body_bytes.
   uint64_t all_body_bytes = uint64_t{1} << 30;
   size_t connections = 1000;
+  // Of one IPv4 address, or of the /64 of an IPv6 address, at once; 0: as many as there are.
+  size_t connections_per_address = 0;
   std::chrono::milliseconds handshake{10'000};
   std::chrono::milliseconds request{30'000};  // from the last answer to the end of the next request
   std::chrono::milliseconds response{60'000};  // to take an answer, and 1 s more per 64 KiB

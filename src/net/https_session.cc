@@ -24,6 +24,15 @@ constexpr size_t kBytesPerSecond = size_t{1} << 16;
 // Read from a connection at once, beyond what a header may take.
 constexpr size_t kReadBytes = size_t{1} << 16;
 constexpr unsigned kRetrySeconds = 1;
+constexpr size_t kBytesOfNetwork = 8;  // of an IPv6 address
+
+std::string NetworkOf(const asio::ip::address& address) {
+  if (address.is_v4()) return address.to_v4().to_string();
+  const asio::ip::address_v6 ipv6 = address.to_v6();
+  if (ipv6.is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, ipv6).to_string();
+  const auto bytes = ipv6.to_bytes();
+  return {bytes.begin(), bytes.begin() + kBytesOfNetwork};
+}
 
 }  // namespace
 
@@ -73,6 +82,7 @@ HttpsSession::HttpsSession(tcp::socket socket, HttpsCore& core, std::shared_ptr<
   beast::error_code ignored;
   const auto endpoint = lowest().socket().remote_endpoint(ignored);
   remote_ = endpoint.address().to_string(ignored) + ":" + std::to_string(endpoint.port());
+  network_ = NetworkOf(endpoint.address());
   lowest().socket().set_option(tcp::no_delay(true), ignored);
 }
 
@@ -137,6 +147,10 @@ void HttpsSession::ReadBody() {
   if (parser_->chunked()) {
     ++core_.malformed;
     refusal = TextResponse(411, "malformed");
+  } else if (parser_->get().count(http::field::content_length) > 1) {
+    // Equal ones are one to the parser, and none to whoever looks for the one.
+    ++core_.malformed;
+    refusal = TextResponse(400, "malformed");
   } else if (core_.screen) {
     refusal = core_.screen(HeaderOf(parser_->get()));
   }

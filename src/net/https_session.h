@@ -60,6 +60,9 @@ class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
 
   void Start();
 
+  // What counts as the other end's one address: an IPv4 address, or the /64 of an IPv6 address.
+  const std::string& network() const { return network_; }
+
   // Of a server that stops: a connection that waits for a request ends now.
   void Hurry();
 
@@ -118,7 +121,7 @@ class HttpsSession : public std::enable_shared_from_this<HttpsSession> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::shared_ptr<x509_st> certificate_;
-  std::string fingerprint_, remote_;
+  std::string fingerprint_, remote_, network_;
   ConnectionName connection_{};
   uint64_t request_ = 0;
   bool reading_ = false;

@@ -220,6 +220,7 @@ TEST(HttpsTest, HostileLengthsAndTextAreRefused) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"rubbish\r\n\r\n", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: -1\r\n\r\n", "400"},
+      {"POST /x HTTP/1.1\r\ncontent-length: 3\r\ncontent-length: 3\r\n\r\nabc", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: 1e3\r\n\r\n", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551616\r\n\r\n", "400"},
       {"POST /x HTTP/1.1\r\ncontent-length: 18446744073709551615\r\n\r\n", "413"},

@@ -17,6 +17,17 @@ const refuse = (...args) => {
   throw new Refusal(...args);
 };
 
+// What the server sends with every answer (src/node/web/answers.cc), but for a report as it sends that.
+const defences = {
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin"
+};
+
 export function newState() {
   return {
     site: "south",
@@ -36,7 +47,9 @@ export function newState() {
     wrong: 0, // passphrases in a row
     check: null, // what the next checks answer
     keys: new Map(), // Idempotency-Key
-    log: [] // "POST /path", with the body
+    log: [], // "POST /path", with the body
+    checks: [], // files
+    loads: [] // of every request in a session, whether the page says that nobody clicked
   };
 }
 
@@ -89,6 +102,11 @@ export function startFake(openapi, assets, changes = {}) {
     state.wrong = 0;
   }
 
+  function ownPassword(body, session) {
+    if (body.current !== state.accounts.find((one) => one.name === session.name).password)
+      refuse(409, "refused", "the current password is wrong", "Type it again.");
+  }
+
   const partiesNow = () => ({
     parties: state.parties,
     waiting: state.waiting,
@@ -138,7 +156,9 @@ export function startFake(openapi, assets, changes = {}) {
       for (const [cookie, one] of state.sessions) if (one.name === session.name) state.sessions.delete(cookie);
     },
     "GET /api/v1/accounts": () => ({accounts: state.accounts.map((one) => pick(one, ["name", "role", "created", "last_login"]))}),
-    "POST /api/v1/accounts": ({body}) => {
+    "POST /api/v1/accounts": ({body, session}) => {
+      ownPassword(body, session);
+      if (body.role === "steward" && session.role !== "steward") refuse(403, "not-allowed", "accounts of stewards are made and changed by stewards", "Ask a steward of the site.");
       if (state.accounts.some((one) => one.name === body.name)) refuse(409, "refused", `the account ${body.name} is there already`, "Choose another name.");
       const made = account(body.name, body.role, {password: body.password, last_login: ""});
       state.accounts.push(made);
@@ -146,7 +166,8 @@ export function startFake(openapi, assets, changes = {}) {
     },
     "POST /api/v1/accounts/{account}/password": ({body, params: [name], session}) => {
       const found = state.accounts.find((one) => one.name === name);
-      if (name === session.name && body.current !== found.password) refuse(409, "refused", "the current password is wrong", "Type it again.");
+      if (found.role === "steward" && session.role !== "steward") refuse(403, "not-allowed", "accounts of stewards are made and changed by stewards", "Ask a steward of the site.");
+      ownPassword(body, session);
       found.password = body.password;
     },
     "DELETE /api/v1/accounts/{account}": ({params: [name]}) => {
@@ -268,8 +289,10 @@ export function startFake(openapi, assets, changes = {}) {
       return found;
     },
     "POST /api/v1/parties/{party}/accept": ({params: [name], body}) => {
+      const same = (one) => one.name === name && one.node_key === body.node_key && one.steward_key === body.steward_key;
+      const introducers = state.waiting.filter(same).map((one) => one.introducer);
+      if (!introducers.length) refuse(409, "untrusted", "nobody introduces this party with the keys that were shown", "Look at its keys again.");
       sign(body.passphrase);
-      const introducers = state.waiting.filter((one) => one.name === name).map((one) => one.introducer);
       state.waiting = state.waiting.filter((one) => one.name !== name);
       state.parties.push(party(name, {known: "introduced", introducers}));
       news();
@@ -304,6 +327,8 @@ export function startFake(openapi, assets, changes = {}) {
     const what = `${request.method} ${route.path}`;
     let body;
     const text = request.method === "GET" ? "" : await readBody(request);
+    const byItself = request.headers["partita-by-itself"] === "1";
+    if (session) state.loads.push({path: url.pathname, byItself});
     const schema = route.operation.requestBody?.content["application/json"].schema;
     if (schema) {
       if (request.headers["content-type"] !== "application/json") faults.push(`${what}: not sent as JSON`);
@@ -314,7 +339,8 @@ export function startFake(openapi, assets, changes = {}) {
       if (!request.headers.origin) faults.push(`${what}: no Origin`);
       if (!roles.includes("anyone") && request.headers["partita-csrf"] !== session.csrf)
         refuse(403, "not-allowed", "the token of the session is missing", "Load the page again.");
-      if (route.path !== "/api/v1/studies/check") state.log.push({what: `${request.method} ${url.pathname}`, body});
+      if (route.path === "/api/v1/studies/check") state.checks.push(body.file);
+      else state.log.push({what: `${request.method} ${url.pathname}`, body});
     }
     const takesKey = route.operation.parameters?.some((one) => one.$ref?.endsWith("/IdempotencyKey"));
     const key = request.headers["idempotency-key"];
@@ -355,6 +381,11 @@ export function startFake(openapi, assets, changes = {}) {
       }
       response.statusCode = status;
       if (type) response.setHeader("Content-Type", type);
+      for (const [name, value] of Object.entries(defences)) response.setHeader(name, value);
+      if (type === "text/html") {
+        response.setHeader("Content-Security-Policy", "sandbox allow-scripts; frame-ancestors 'none'; default-src 'none'");
+        response.setHeader("Cross-Origin-Opener-Policy", "unsafe-none");
+      }
       response.end(text);
     } catch (error) {
       if (!(error instanceof Refusal)) {

@@ -485,6 +485,8 @@ journey(
     await shown(page, "It does not count.");
     await see("parties-revoked");
     assert.deepEqual(asked().slice(1), ["POST /api/v1/parties/east/accept", "POST /api/v1/parties/west/revoke"]);
+    const {node_key, steward_key} = introduction("east", "north");
+    assert.deepEqual(state.log[1].body, {node_key, steward_key, passphrase});
     assert.equal(state.parties.find((one) => one.name === "west").revoked !== "", true);
   },
   {
@@ -493,11 +495,64 @@ journey(
   }
 );
 
+journey(
+  "a passphrase that was typed below keys goes with them",
+  async ({fake, page, loginAs, state, visit}) => {
+    await loginAs("steward");
+    await visit("parties");
+    await button(page, "Accept east …").click();
+    await secret(page).fill(passphrase);
+    state.waiting = [{...state.waiting[0], node_key: "c".repeat(64)}];
+    fake.news();
+    await secret(page).waitFor({state: "detached"});
+    await button(page, "Accept east …").click();
+    assert.equal(await secret(page).inputValue(), "");
+  },
+  {waiting: [introduction("east", "north")]}
+);
+
+journey(
+  "what nobody clicked for keeps no session, and makes no plans",
+  async ({fake, page, loginAs, state, visit}) => {
+    const [foreign, own] = state.studies;
+    await loginAs("analyst");
+    await visit("studies");
+    await shown(page, "Our own study");
+    const since = state.loads.length;
+    Object.assign(foreign, {title: "Changed by news"});
+    fake.news();
+    await shown(page, "Changed by news");
+    const loads = state.loads.slice(since);
+    assert.ok(loads.length >= 4);
+    assert.deepEqual(loads.filter((one) => !one.byItself), []);
+    await visit(`studies/${foreign.study}`);
+    await heading(page, "Changed by news");
+    assert.equal(state.loads.some((one) => one.path.endsWith(foreign.study) && !one.byItself), true);
+    assert.deepEqual(state.checks, [], "another site's file");
+    await visit(`studies/${own.study}`);
+    await heading(page, own.title);
+    await page.getByText("Plan, with its costs").waitFor();
+    assert.equal(state.checks.length, 1);
+    Object.assign(own, {state: "running", progress: [{party: "north", phase: "step 3", done_per_mille: 500}]});
+    fake.news();
+    await page.getByRole("progressbar", {name: "Progress of north"}).waitFor();
+    assert.equal(state.checks.length, 1, "a step of a run is no other plan");
+  },
+  {studies: [study("validated"), study("validated", {study: "e".repeat(64), own: true, title: "Our own study"})]}
+);
+
 journey("accounts: made, refused, given a password, deleted", async ({page, loginAs, state, see, visit}) => {
   await loginAs("operator");
   await visit("accounts");
   await page.getByLabel("Account", {exact: true}).fill("analyst");
   await page.getByLabel("First password").fill(password);
+  assert.equal(await page.getByLabel(/^Steward/).count(), 0, "an operator makes no stewards");
+  assert.equal(await button(page, "New password for steward …").count(), 0);
+  const mine = page.getByRole("form", {name: "New account"}).getByLabel("Your own password");
+  await mine.fill("wrong");
+  await button(page, "Make the account").click();
+  await shown(page, "The current password is wrong.");
+  await mine.fill(password);
   await button(page, "Make the account").click();
   await shown(page, "The account analyst is there already.");
   await see("accounts");
@@ -508,6 +563,7 @@ journey("accounts: made, refused, given a password, deleted", async ({page, logi
   assert.equal(state.accounts.at(-1).role, "auditor");
   await button(page, "New password for bert …").click();
   await page.getByRole("form", {name: "Password of bert"}).getByLabel("New password").fill("another long password");
+  await page.getByRole("form", {name: "Password of bert"}).getByLabel("Your own password").fill(password);
   await page.getByRole("form", {name: "Password of bert"}).getByRole("button").click();
   await shown(page, "The password of bert is set.");
   await button(page, "Delete bert …").click();

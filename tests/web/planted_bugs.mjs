@@ -9,6 +9,27 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "reloads_are_clicks",
+    file: "base/live.ts",
+    from: "latest.current({signal: stop.signal, byItself})",
+    to: "latest.current({signal: stop.signal})",
+    journey: "what nobody clicked for"
+  },
+  {
+    name: "plans_of_files_of_others",
+    file: "pages/study.tsx",
+    from: "study.file && study.own) {",
+    to: "study.file) {",
+    journey: "what nobody clicked for"
+  },
+  {
+    name: "passphrase_stays_below_other_keys",
+    file: "pages/parties.tsx",
+    from: "key={idOf(candidate)}",
+    to: "key={candidate.name}",
+    journey: "a passphrase that was typed below keys"
+  },
+  {
     name: "words_of_peers_as_markup",
     file: "parts/words.tsx",
     from: '<bdi>{plain(text)}</bdi>',

@@ -1,7 +1,6 @@
 // partita node sign, and the process that it reads studies in
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -17,17 +16,11 @@
 namespace partita::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr char kReader[] = "read-study";
-
 int ServeSigner(const std::string& path) {
   const node::SignerFolder folder(path);
   const node::SignerConfig config = folder.Config();
   const node::Log log([](const std::string& line) { std::cerr << line << std::endl; });
-  node::Signer signer(
-      {folder, node::ReadInChild({fs::read_symlink("/proc/self/exe").string(), "node", kReader}),
-       NowUtc});
+  node::Signer signer({folder, node::ReadInChild(StudyReaderProgram()), NowUtc});
   const node::ControlSocket socket(
       config.socket, [&signer](const std::string& request) { return signer.Answer(request); },
       [&log](uid_t user) {
@@ -49,9 +42,10 @@ void AddNodeSignCommands(CLI::App& node, Invocation& invocation) {
       "for the web pages and for --sign of other commands",
       invocation, [folder] { return ServeSigner(*folder); });
   sign->add_option("FOLDER", *folder, "The folder of the steward's key")->capture_default_str();
-  AddCommand(&node, kReader, "node read-study",
-             "One study that a signer reads, which starts it: its bytes come on standard input",
-             invocation, [] { return node::RunStudyReader(); });
+  AddCommand(
+      &node, "read-study", "node read-study",
+      "One study that a signer or the pages read, which start it: its bytes come on standard input",
+      invocation, [] { return node::RunStudyReader(); });
 }
 
 }  // namespace partita::cli

@@ -111,6 +111,10 @@ Json SignerAccess::Sign(Json request) {
   return Ask(request);
 }
 
+std::vector<std::string> StudyReaderProgram() {
+  return {fs::read_symlink("/proc/self/exe").string(), "node", "read-study"};
+}
+
 std::string AskLine(const std::string& question) {
   std::cerr << question << std::flush;
   std::string line;

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/terminal/json.h"
 #include "node/parties/party_list.h"
@@ -48,6 +49,9 @@ class SignerAccess {
   std::unique_ptr<node::Signer> here_;
   std::optional<std::string> passphrase_;
 };
+
+// This program, as the child in which studies are read (node/sign/study_reader.h).
+std::vector<std::string> StudyReaderProgram();
 
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);

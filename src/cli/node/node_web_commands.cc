@@ -16,6 +16,7 @@
 #include "net/roster.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/node_folder.h"
+#include "node/sign/study_reader.h"
 #include "node/web/folder.h"
 #include "node/web/server.h"
 
@@ -62,6 +63,7 @@ int ServePages(const WebCommandOptions& options) {
   web.accounts = folder.accounts();
   web.node = AskAt(node::NodeFolder(options.node).control());
   if (!options.sign.empty()) web.signer = AskAt(options.sign);
+  web.reader = node::ReadFileInChild(StudyReaderProgram());
   web.pages = node::web::PageAssets();
   web.page_policy = node::web::PagePolicy();
   web.limits = node::web::WebLimits();

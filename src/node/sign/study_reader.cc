@@ -26,7 +26,10 @@ namespace {
 constexpr std::chrono::seconds kReaderPatience{80};
 constexpr rlim_t kReaderSeconds = 60;
 constexpr rlim_t kReaderBytes = rlim_t{4} << 30;
+constexpr std::chrono::seconds kNamesPatience{10};
 constexpr uint8_t kReadWell = 0, kReadBadly = 1;
+// The first byte that a child gets.
+constexpr uint8_t kStudyOrder = 1, kFileOrder = 2;
 
 [[noreturn]] void FailReader(const std::string& what) {
   throw Error(ErrorCode::kInternal, "the process that reads studies " + what,
@@ -90,7 +93,8 @@ void EndReader(pid_t pid, bool kill) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
 }
 
-ForSteward AskReader(const std::vector<std::string>& program, const ReadOrder& order) {
+Bytes AskReader(const std::vector<std::string>& program, uint8_t kind, ByteView order,
+                std::chrono::seconds patience) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     FailReader("cannot be started");
@@ -99,9 +103,10 @@ ForSteward AskReader(const std::vector<std::string>& program, const ReadOrder& o
   const pid_t pid = SpawnReader(program, theirs.fd());
   theirs = net::Socket();
   if (pid == 0) FailReader("cannot be started");
-  const Deadline deadline = Deadline::After(kReaderPatience);
+  const Deadline deadline = Deadline::After(patience);
   Bytes answer;
-  bool whole = SendAll(ours.fd(), Encode(order), deadline);
+  bool whole =
+      SendAll(ours.fd(), ByteView(&kind, 1), deadline) && SendAll(ours.fd(), order, deadline);
   ::shutdown(ours.fd(), SHUT_WR);
   whole = whole && ReceiveToEnd(ours.fd(), answer, deadline);
   EndReader(pid, !whole);
@@ -109,7 +114,13 @@ ForSteward AskReader(const std::vector<std::string>& program, const ReadOrder& o
     throw Error(ErrorCode::kTimeout, "the plan of the study takes too long to compute",
                 "Let its proposer make it smaller.");
   if (!whole || answer.empty()) FailReader("ended without an answer");
-  return DecodeReadAnswer(answer);
+  return answer;
+}
+
+Bytes AnswerOrder(ByteView order) {
+  if (order.empty()) throw Error(ErrorCode::kPeerFault, "there is nothing to read");
+  const ByteView rest = order.subspan(1);
+  return order[0] == kFileOrder ? AnswerFileOrder(rest) : AnswerReadOrder(rest);
 }
 
 void Limit(__rlimit_resource_t what, rlim_t most) {
@@ -175,8 +186,17 @@ Bytes EncodeReadError(const Error& error) {
 }  // namespace
 
 StudyReader ReadInChild(std::vector<std::string> program) {
-  return
-      [program = std::move(program)](const ReadOrder& order) { return AskReader(program, order); };
+  return [program = std::move(program)](const ReadOrder& order) {
+    return DecodeReadAnswer(AskReader(program, kStudyOrder, Encode(order), kReaderPatience));
+  };
+}
+
+FileReader ReadFileInChild(std::vector<std::string> program) {
+  return [program = std::move(program)](const std::string& text, FileDepth depth) {
+    return DecodeFileAnswer(
+        AskReader(program, kFileOrder, EncodeFileOrder(text, depth),
+                  depth == FileDepth::kNames ? kNamesPatience : kReaderPatience));
+  };
 }
 
 void LockReaderIn() {
@@ -194,7 +214,7 @@ int RunStudyReader() {
   Bytes order;
   const Deadline deadline = Deadline::After(kReaderPatience);
   if (!ReceiveToEnd(STDIN_FILENO, order, deadline)) return 1;
-  return SendAll(STDOUT_FILENO, AnswerReadOrder(order), deadline) ? 0 : 1;
+  return SendAll(STDOUT_FILENO, AnswerOrder(order), deadline) ? 0 : 1;
 }
 
 Bytes Encode(const ReadOrder& order) {

@@ -1,4 +1,5 @@
-// Where the documents of a study are parsed: they are other people's bytes, and the signer has a key.
+// Where the documents of a study are parsed: they are other people's bytes, the signer has a key, and the
+// process of the pages has sessions and takes passphrases.
 //
 // In a child: the same program started again, which gets the bytes on its standard input, takes from
 // itself the right to open a file or a connection, 60 s of processor time and 4 GiB at most, and writes
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "node/sign/for_steward.h"
+#include "node/sign/read_file.h"
 
 namespace partita::node {
 
@@ -22,6 +24,8 @@ using StudyReader = std::function<ForSteward(const ReadOrder&)>;
 // program: with its arguments, runs RunStudyReader. Throws also kInternal if it ends without an answer,
 // kTimeout.
 StudyReader ReadInChild(std::vector<std::string> program);
+// The same for a text alone. Names have 10 s, a plan 80 s.
+FileReader ReadFileInChild(std::vector<std::string> program);
 
 // Takes from this process the right to open anything beyond its standard streams and to make a file longer,
 // for good, and bounds its time and memory.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/utc_time.h"
@@ -17,24 +18,40 @@ WebJson AccountJson(const Account& account) {
           {"last_login", account.last_login == 0 ? "" : FormatUtc(account.last_login)}};
 }
 
-WebJson SessionJson(Site& site, const Session& session, const std::string& token) {
+WebJson SessionJson(const Site& site, const std::string& node, const Session& session,
+                    const std::string& token) {
   return {{"name", session.account},
           {"role", RoleName(session.role)},
           {"csrf", CsrfToken(token)},
-          {"node", site.Name()},
+          {"node", node},
           {"signer", static_cast<bool>(site.signer)},
           {"idle_seconds", kSessionIdleSeconds},
           {"until", FormatUtc(session.began + kSessionSeconds)}};
 }
 
-// A new session for whoever proved to be this account, under a token that nobody had before.
-net::HttpResponse Welcome(Site& site, const Call& call, const std::string& name, Role role) {
-  site.accounts.NoteLogin(name, call.now);
+net::HttpResponse WrongPassword() {
+  return Problem(401, "login-needed", "this is not the name and password of an account",
+                 "Try again; a steward or operator of the site can set a new password.");
+}
+
+// A new session for whoever proved to be this account, under a token that nobody had before. mark: of the
+// password that was proved (PasswordMark).
+net::HttpResponse Welcome(Site& site, const Call& call, const std::string& name, Role role,
+                          const std::string& mark) {
+  const std::string node = site.Name();
   const std::string token = site.sessions.Open(name, role, call.now);
+  const std::string browser = site.accounts.RememberBrowser(name, call.now);
+  // Who sets a password ends the sessions after it: one of the two sees what the other did.
+  if (site.accounts.PasswordMark(name) != mark) {
+    site.sessions.End(token);
+    site.accounts.ForgetBrowsers(name);
+    return WrongPassword();
+  }
+  site.accounts.NoteLogin(name, call.now);
   net::HttpResponse response =
-      JsonAnswer(SessionJson(site, {name, role, call.now, call.now}, token));
+      JsonAnswer(SessionJson(site, node, {name, role, call.now, call.now}, token));
   response.headers.push_back(SetSessionCookie(token));
-  response.headers.push_back(SetBrowserCookie(site.accounts.RememberBrowser(name, call.now)));
+  response.headers.push_back(SetBrowserCookie(browser));
   site.log.Write("login", {{"account", name}, {"role", RoleName(role)}});
   return response;
 }
@@ -54,6 +71,37 @@ Role RoleField(Fields& fields) {
                 "It is one of steward, analyst, operator, auditor.");
   }
   return *role;
+}
+
+// Whoever finds an open browser makes no account and changes no password. The waits are the session's own, so
+// that nobody else keeps somebody from changing a password.
+std::optional<net::HttpResponse> NotOwnPassword(Site& site, const Call& call,
+                                                const std::string& current) {
+  const std::string key = "session " + call.token;
+  const int64_t wait = site.delay.Begin(key, key, call.now);
+  if (wait > 0) return HasToWait(wait);
+  if (!site.accounts.Check(call.session->account, current)) {
+    throw Error(ErrorCode::kRefused, "this is not the current password of your account",
+                "Type the one that you logged in with.");
+  }
+  site.delay.Right(key, key);
+  return std::nullopt;
+}
+
+bool IsSteward(const Site& site, const std::string& name) {
+  const std::optional<Account> account = site.accounts.Find(name);
+  return account && account->role == Role::kSteward;
+}
+
+bool HasSteward(const Site& site) {
+  const std::vector<Account> accounts = site.accounts.List();
+  return std::any_of(accounts.begin(), accounts.end(),
+                     [](const Account& account) { return account.role == Role::kSteward; });
+}
+
+net::HttpResponse StewardsOnly() {
+  return Problem(403, "not-allowed", "accounts of stewards are made and changed by stewards",
+                 "Ask a steward of the site.");
 }
 
 }  // namespace
@@ -77,11 +125,11 @@ net::HttpResponse SetUp(Site& site, const Call& call) {
     throw Error(ErrorCode::kUsage, "the first account is a steward's or an operator's",
                 "It makes the others.");
   }
-  const int64_t wait = site.delay.Begin(call.remote, "set-up", call.now);
+  const int64_t wait = site.delay.Begin(call.network, "set-up", call.now);
   if (wait > 0) return HasToWait(wait);
   site.accounts.AddFirst(code, name, role, password, call.now);
-  site.delay.Right(call.remote, "set-up");
-  return Welcome(site, call, name, role);
+  site.delay.Right(call.network, "set-up");
+  return Welcome(site, call, name, role, site.accounts.PasswordMark(name));
 }
 
 net::HttpResponse LogIn(Site& site, const Call& call) {
@@ -92,23 +140,23 @@ net::HttpResponse LogIn(Site& site, const Call& call) {
   // A browser that logged in before waits for its own mistakes alone.
   const std::string browser = BrowserTokenOf(call.request).value_or("");
   const bool is_known = !browser.empty() && site.accounts.KnowsBrowser(name, browser, call.now);
-  const std::string by_address = is_known ? "browser " + browser : call.remote;
+  const std::string by_address = is_known ? "browser " + browser : call.network;
   const std::string by_account = is_known ? "browser " + browser : "account " + name;
   const int64_t wait = site.delay.Begin(by_address, by_account, call.now);
   if (wait > 0) return HasToWait(wait);
+  const std::string mark = site.accounts.PasswordMark(name);
   if (!site.accounts.Check(name, password)) {
     site.log.Write("login-failed");
-    return Problem(401, "login-needed", "this is not the name and password of an account",
-                   "Try again; a steward or operator of the site can set a new password.");
+    return WrongPassword();
   }
   site.delay.Right(by_address, by_account);
   const std::optional<Account> account = site.accounts.Find(name);
   if (!account) throw Error(ErrorCode::kRefused, "this account was just deleted");
-  return Welcome(site, call, name, account->role);
+  return Welcome(site, call, name, account->role, mark);
 }
 
 net::HttpResponse LookAtSession(Site& site, const Call& call) {
-  return JsonAnswer(SessionJson(site, *call.session, call.token));
+  return JsonAnswer(SessionJson(site, site.Name(), *call.session, call.token));
 }
 
 net::HttpResponse LogOut(Site& site, const Call& call) {
@@ -128,8 +176,13 @@ net::HttpResponse MakeAccount(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string name = fields.Text("name", 64);
   const std::string password = fields.Text("password", kMaxPassword);
+  const std::string current = fields.Text("current", kMaxPassword);
   const Role role = RoleField(fields);
   fields.End();
+  if (role == Role::kSteward && call.session->role != Role::kSteward && HasSteward(site))
+    return StewardsOnly();
+  if (std::optional<net::HttpResponse> no = NotOwnPassword(site, call, current))
+    return std::move(*no);
   site.accounts.Add(name, role, password, call.now);
   return JsonAnswer(AccountJson({name, role, call.now, 0}));
 }
@@ -137,23 +190,19 @@ net::HttpResponse MakeAccount(Site& site, const Call& call) {
 net::HttpResponse SetPassword(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string password = fields.Text("password", kMaxPassword);
-  const std::string current = fields.TextIf("current", kMaxPassword).value_or("");
+  const std::string current = fields.Text("current", kMaxPassword);
   fields.End();
   const std::string& account = call.parts.at(0);
   const Session& session = *call.session;
-  if (account == session.account) {
-    // Whoever finds an open browser does not take the account along.
-    const int64_t wait = site.delay.Begin(call.remote, "account " + account, call.now);
-    if (wait > 0) return HasToWait(wait);
-    if (!site.accounts.Check(account, current)) {
-      throw Error(ErrorCode::kRefused, "this is not the current password of the account",
-                  "Type the one that you logged in with.");
+  if (account != session.account) {
+    if (session.role != Role::kSteward && session.role != Role::kOperator) {
+      return Problem(403, "not-allowed", "only the own password may be changed",
+                     "Ask a steward or operator of the site.");
     }
-    site.delay.Right(call.remote, "account " + account);
-  } else if (session.role != Role::kSteward && session.role != Role::kOperator) {
-    return Problem(403, "not-allowed", "only the own password may be changed",
-                   "Ask a steward or operator of the site.");
+    if (session.role != Role::kSteward && IsSteward(site, account)) return StewardsOnly();
   }
+  if (std::optional<net::HttpResponse> no = NotOwnPassword(site, call, current))
+    return std::move(*no);
   site.accounts.SetPassword(account, password);
   site.sessions.EndAll(account, call.token);
   return NothingToSay();
@@ -165,6 +214,7 @@ net::HttpResponse DeleteAccount(Site& site, const Call& call) {
     throw Error(ErrorCode::kRefused, "nobody deletes the own account",
                 "Ask another steward or operator of the site.");
   }
+  if (call.session->role != Role::kSteward && IsSteward(site, account)) return StewardsOnly();
   site.accounts.Remove(account);
   site.sessions.EndAll(account);
   return NothingToSay();

@@ -184,6 +184,14 @@ bool AccountStore::Check(const std::string& name, const std::string& password) c
   return crypto::IsPasswordOf(password, hash);
 }
 
+std::string AccountStore::PasswordMark(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  Statement find(database_, "SELECT password FROM account WHERE name = ?");
+  if (!find.Bind(1, name).Step()) return "";
+  crypto::Sha256 hash;
+  return ToHex(hash.Field("partita node password mark 1").Field(find.Text(0)).Finish());
+}
+
 void AccountStore::NoteLogin(const std::string& name, int64_t now) {
   const std::lock_guard lock(mutex_);
   Statement note(database_, "UPDATE account SET last_login = ? WHERE name = ?");
@@ -206,6 +214,12 @@ std::string AccountStore::RememberBrowser(const std::string& name, int64_t now) 
   trim.Bind(1, now).Bind(2, name).Bind(3, name).Bind(4, kMostBrowsers).Step();
   transaction.Commit();
   return token;
+}
+
+void AccountStore::ForgetBrowsers(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  Statement forget(database_, "DELETE FROM browser WHERE account = ?");
+  forget.Bind(1, name).Step();
 }
 
 bool AccountStore::KnowsBrowser(const std::string& name, const std::string& token,

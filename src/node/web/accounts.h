@@ -50,10 +50,14 @@ class AccountStore {
   void Add(const std::string& name, Role role, const std::string& password, int64_t now);
   // Whether it is the account's password. An account that is not there takes as long.
   bool Check(const std::string& name, const std::string& password) const;
+  // Changes with every password that is set, and says nothing about it; empty: there is no such account. Who
+  // looks at it before Check and after a session is open knows that no password was set in between.
+  std::string PasswordMark(const std::string& name) const;
   void NoteLogin(const std::string& name, int64_t now);
   // A browser that logged in: a token by which it is known again for 180 days. At most 16 an account; all are
   // forgotten with the password.
   std::string RememberBrowser(const std::string& name, int64_t now);
+  void ForgetBrowsers(const std::string& name);
   bool KnowsBrowser(const std::string& name, const std::string& token, int64_t now) const;
   // Throws kUsage as Add, and if there is no such account.
   void SetPassword(const std::string& name, const std::string& password);

@@ -7,7 +7,26 @@
 namespace partita::node::web {
 namespace {
 
-constexpr std::chrono::milliseconds kReadyPatience{2000};
+constexpr std::chrono::milliseconds kReadyPatience{2000}, kReadyHolds{1000};
+
+// Anybody may ask, so the node is asked once a second at most.
+bool IsReady(Site& site) {
+  const SteadyClock::time_point now = SteadyClock::now();
+  {
+    const std::lock_guard lock(site.mutex);
+    if (site.asked_ready && now - *site.asked_ready < kReadyHolds) return site.was_ready;
+  }
+  bool is_ready = true;
+  try {
+    site.AskNode({{"do", "status"}}, kReadyPatience);
+  } catch (const Error&) {
+    is_ready = false;
+  }
+  const std::lock_guard lock(site.mutex);
+  site.was_ready = is_ready;
+  site.asked_ready = SteadyClock::now();
+  return is_ready;
+}
 
 }  // namespace
 
@@ -48,12 +67,9 @@ net::HttpResponse GoOn(Site& site, const Call& call) {
 net::HttpResponse LookAtHealth(Site&, const Call&) { return net::TextResponse(200, "ok\n"); }
 
 net::HttpResponse LookWhetherReady(Site& site, const Call&) {
-  try {
-    site.AskNode({{"do", "status"}}, kReadyPatience);
-    return net::TextResponse(200, "ready\n");
-  } catch (const Error&) {
-    return net::TextResponse(503, "the node does not answer\n");
-  }
+  const bool is_ready = IsReady(site);
+  return net::TextResponse(is_ready ? 200 : 503,
+                           is_ready ? "ready\n" : "the node does not answer\n");
 }
 
 }  // namespace partita::node::web

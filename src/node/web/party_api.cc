@@ -131,6 +131,24 @@ void SignMet(Site& site, const std::string& number, const WebJson& said,
   TakeList(site, site.AskSigner(request));
 }
 
+// Of those that wait, what introduces this party with the keys that were shown: who introduced it may have
+// said others since.
+WebJson IntroducedWith(const WebJson& waiting, const std::string& name, const std::string& node_key,
+                       const std::string& steward_key) {
+  WebJson same = WebJson::array();
+  for (const WebJson& entry : waiting) {
+    const WebJson shown = IntroductionJson(entry);
+    if (shown.at("name") == name && shown.at("node_key") == node_key &&
+        shown.at("steward_key") == steward_key)
+      same.push_back(entry);
+  }
+  if (same.empty()) {
+    throw Error(ErrorCode::kUntrusted, "nobody introduces this party with the keys that were shown",
+                "Look at its keys again, and ask who introduced it.");
+  }
+  return same;
+}
+
 }  // namespace
 
 net::HttpResponse ListParties(Site& site, const Call&) { return PartiesAnswer(site); }
@@ -185,11 +203,18 @@ net::HttpResponse ConfirmPairing(Site& site, const Call& call) {
 }
 
 net::HttpResponse AcceptParty(Site& site, const Call& call) {
-  const std::string passphrase = PassphraseIn(call);
+  Fields fields(call.request.body);
+  const std::string node_key = fields.Text("node_key", 64);
+  const std::string steward_key = fields.Text("steward_key", 64);
+  const std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
+  fields.End();
   const WebJson said = site.AskNode({{"do", "parties"}});
+  const std::string& name = call.parts.at(0);
+  // The signer signs these and no others.
   TakeList(site, site.AskSigner({{"do", "accept"},
-                                 {"name", call.parts.at(0)},
-                                 {"introductions", said.at("waiting")},
+                                 {"name", name},
+                                 {"introductions",
+                                  IntroducedWith(said.at("waiting"), name, node_key, steward_key)},
                                  {"list", said.at("document")},
                                  {"passphrase", passphrase}}));
   return PartiesAnswer(site);

@@ -12,14 +12,18 @@
 
 namespace partita::node::web {
 
-// What an answer costs, and so who makes it.
+// What an answer costs, and so who makes it. Each has threads of its own: reading never holds up deciding, and
+// nothing holds up an emergency stop.
 enum class Effort {
-  kAtOnce,    // the server's own threads
-  kAsks,      // asks the node, which waits for its own thread, or connects
-  kPassword,  // 64 MiB and some tenths of a second
-  kHeavy,     // makes a plan, here or in the signer
-  kWaits,     // a long poll, of one study where the path names one
-  kMetrics,   // the server's own counts
+  kAtOnce,     // the server's own threads
+  kAsks,       // asks the node, which waits for its own thread, or connects
+  kPassword,   // 64 MiB and some tenths of a second
+  kHeavy,      // has a plan made, by a child or the signer, to be looked at
+  kDecides,    // signs, or takes back
+  kStops,      // the emergency stop
+  kStrangers,  // asks the node, for somebody without a session
+  kWaits,      // a long poll, of one study where the path names one
+  kMetrics,    // the server's own counts
 };
 
 struct Route {

@@ -21,10 +21,16 @@ constexpr unsigned kServerThreads = 2;
 constexpr unsigned kAskingThreads = 8;
 constexpr unsigned kPasswordThreads = 2;  // 64 MiB each
 constexpr unsigned kHeavyThreads = 2;
+constexpr unsigned kDecidingThreads = 2;
+constexpr unsigned kStoppingThreads = 1;
+constexpr unsigned kStrangersThreads = 1;
+// Plans of an account that are made or wait at one time; a page that is left asks for no more than two.
+constexpr int kMostHeavyPerAccount = 4;
 constexpr size_t kMostAsking = 128;
 constexpr size_t kMostSlow = 16;
 constexpr std::chrono::seconds kLongestPoll{25};
 constexpr std::string_view kOpenApiPath = "/api/v1/openapi.json";
+constexpr std::string_view kCheckPath = "/api/v1/studies/check";
 
 // A request that passed everything that is looked at before it is done.
 struct Admitted {
@@ -70,6 +76,19 @@ bool IsJson(const std::string& content_type) {
   return net::SmallLetters(std::string(type)) == "application/json";
 }
 
+// A proxy on this machine speaks for others.
+bool IsOfAProxy(const net::HttpHeader& header) {
+  constexpr std::string_view kNames[] = {"forwarded", "via", "x-real-ip", "x-client-ip"};
+  return header.name.starts_with("x-forwarded-") ||
+         std::find(std::begin(kNames), std::end(kNames), header.name) != std::end(kNames);
+}
+
+// What the page asks by itself, after news or by a timer, is nobody's click; it changes nothing.
+bool IsByItself(const net::HttpRequest& request, const Route& route) {
+  return HasHeader(request, "partita-by-itself") &&
+         (route.method == "GET" || route.path == kCheckPath);
+}
+
 crypto::Digest RequestDigest(const net::HttpRequest& request) {
   crypto::Sha256 hash;
   return hash.Field(request.method).Field(request.target).Field(ByteView(request.body)).Finish();
@@ -86,6 +105,7 @@ net::HttpsLimits WebLimits() {
   limits.body_bytes = size_t{4} << 20;
   limits.all_body_bytes = uint64_t{32} << 20;
   limits.connections = 256;
+  limits.connections_per_address = 128;
   return limits;
 }
 
@@ -95,10 +115,16 @@ struct WebServer::Impl {
         log(options.log),
         accounts(options.accounts, random),
         sessions(random),
-        site{options.node, options.signer, accounts, sessions, delay, log},
+        site{options.node,   options.signer,
+             accounts,       sessions,
+             delay,          log,
+             options.reader, StudyNames(options.reader)},
         asking(kAskingThreads, kMostAsking),
         passwords(kPasswordThreads, kMostSlow),
         heavy(kHeavyThreads, kMostSlow),
+        deciding(kDecidingThreads, kMostSlow),
+        stopping(kStoppingThreads, kMostSlow),
+        strangers(kStrangersThreads, kMostSlow),
         waiting([this](const std::string& study) {
           return study.empty() ? NodeNow(site) : StudyNow(site, study);
         }) {
@@ -125,7 +151,7 @@ struct WebServer::Impl {
     waiting.Stop();
     asking.Stop();
     passwords.Stop();
-    heavy.Stop();
+    for (Pool* pool : {&heavy, &deciding, &stopping, &strangers}) pool->Stop();
     if (server) server->Stop(std::chrono::milliseconds(500));
   }
 
@@ -158,10 +184,8 @@ struct WebServer::Impl {
   }
 
   bool IsHere(const net::HttpRequest& request) const {
-    // A proxy on this machine speaks for others.
-    return IsLoopback(AddressOfRemote(request.remote)) && !HasHeader(request, "forwarded") &&
-           !HasHeader(request, "x-forwarded-for") && !HasHeader(request, "x-forwarded-host") &&
-           !HasHeader(request, "x-forwarded-user");
+    return IsLoopback(AddressOfRemote(request.remote)) &&
+           std::none_of(request.headers.begin(), request.headers.end(), IsOfAProxy);
   }
 
   std::variant<Admitted, net::HttpResponse> LookAt(const net::HttpRequest& request) {
@@ -195,7 +219,7 @@ struct WebServer::Impl {
     if (route.roles != kAnyone) {
       admitted.token = SessionTokenOf(request).value_or("");
       // Long polls are the page's, not a person's.
-      const bool is_person = route.effort != Effort::kWaits;
+      const bool is_person = route.effort != Effort::kWaits && !IsByItself(request, route);
       admitted.session = sessions.Find(admitted.token, options.clock(), is_person);
       if (!admitted.session) return Problem(401, "login-needed", "nobody is logged in", "Log in.");
       if ((route.roles & RoleBit(admitted.session->role)) == 0) {
@@ -259,10 +283,40 @@ struct WebServer::Impl {
         pool = &passwords;
         break;
       case Effort::kHeavy:
-        pool = &heavy;
+        return AnswerHeavy(admitted->session->account, task, [say] { say(Busy()); });
+      case Effort::kDecides:
+        pool = &deciding;
+        break;
+      case Effort::kStops:
+        pool = &stopping;
+        break;
+      case Effort::kStrangers:
+        pool = &strangers;
         break;
     }
     if (!pool->Do(task)) say(Busy());
+  }
+
+  // At most so many of an account at one time.
+  void AnswerHeavy(const std::string& account, const std::function<void()>& task,
+                   const std::function<void()>& refuse) {
+    {
+      const std::lock_guard lock(heavy_mutex);
+      int& own = heavy_of[account];
+      if (own >= kMostHeavyPerAccount) return refuse();
+      ++own;
+    }
+    const auto leave = [this, account] {
+      const std::lock_guard lock(heavy_mutex);
+      if (--heavy_of[account] == 0) heavy_of.erase(account);
+    };
+    const auto done = [task, leave] {
+      task();
+      leave();
+    };
+    if (heavy.Do(done)) return;
+    leave();
+    refuse();
   }
 
   // Never throws.
@@ -270,6 +324,9 @@ struct WebServer::Impl {
     const Route& route = *admitted.route;
     net::HttpResponse response;
     try {
+      // It may have waited: what ended meanwhile does nothing any more.
+      if (admitted.session && !sessions.Find(admitted.token, options.clock(), false))
+        return Problem(401, "login-needed", "the session is over", "Log in again.");
       response = route.method == "POST" && admitted.session ? Once(request, admitted)
                                                             : DoNow(request, admitted);
     } catch (const std::exception&) {
@@ -308,8 +365,10 @@ struct WebServer::Impl {
       response.content_type = "text/plain; version=0.0.4";
       return response;
     }
-    Call call{request,         admitted.parts, admitted.query,   AddressOfRemote(request.remote),
-              IsHere(request), admitted.token, admitted.session, options.clock()};
+    Call call{request,          admitted.parts,
+              admitted.query,   NetworkOf(AddressOfRemote(request.remote)),
+              IsHere(request),  admitted.token,
+              admitted.session, options.clock()};
     net::HttpResponse response;
     try {
       response = route.answer(site, call);
@@ -364,7 +423,9 @@ struct WebServer::Impl {
   Site site;
   std::vector<std::string> hosts;
   std::atomic<uint64_t> logins{0}, logins_failed{0};
-  Pool asking, passwords, heavy;
+  std::mutex heavy_mutex;
+  std::map<std::string, int> heavy_of;  // by account
+  Pool asking, passwords, heavy, deciding, stopping, strangers;
   Waiting waiting;
   std::atomic<const net::HttpsServer*> serving{nullptr};
   std::unique_ptr<net::HttpsServer> server;

@@ -31,6 +31,7 @@ struct WebOptions {
   std::vector<std::string> hosts;
   std::filesystem::path accounts;  // file
   Ask node, signer;                // signer may be empty
+  FileReader reader;               // of study files, in another process
   std::span<const PageAsset> pages;
   std::string_view page_policy;
   LogSink log;
@@ -38,7 +39,7 @@ struct WebOptions {
   net::HttpsLimits limits;  // WebLimits()
 };
 
-// 256 connections, bodies of at most 4 MiB each and 32 MiB together.
+// 256 connections, half of them of one address, bodies of at most 4 MiB each and 32 MiB together.
 net::HttpsLimits WebLimits();
 
 // The file openapi.json, as it is in the program (GET /api/v1/openapi.json).

@@ -47,6 +47,11 @@ std::optional<Session> Sessions::Find(const std::string& token, int64_t now, boo
   return found->second;
 }
 
+void Sessions::End(const std::string& token) {
+  const std::lock_guard lock(mutex_);
+  sessions_.erase(TokenName(token));
+}
+
 void Sessions::EndAll(const std::string& account, const std::string& except) {
   const crypto::Digest kept = TokenName(except);
   const std::lock_guard lock(mutex_);

@@ -43,6 +43,7 @@ class Sessions {
   // The session of a token, unless it is over at `now`. is_person: somebody does something, so it does not
   // end by idling.
   std::optional<Session> Find(const std::string& token, int64_t now, bool is_person);
+  void End(const std::string& token);
   // Ends all sessions of an account, but for that of the token `except`.
   void EndAll(const std::string& account, const std::string& except = "");
   size_t Count(int64_t now);

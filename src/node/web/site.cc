@@ -1,9 +1,12 @@
 #include "node/web/site.h"
 
+#include <arpa/inet.h>
+
+#include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "methods/prepare_study.h"
-#include "study/file/study_file.h"
+#include "base/hex.h"
+#include "node/port/gate.h"
 
 namespace partita::node::web {
 namespace {
@@ -30,12 +33,14 @@ std::optional<StudyNames::Names> StudyNames::Find(const std::string& study) cons
 
 StudyNames::Names StudyNames::Read(const std::string& study, const std::string& file) {
   if (std::optional<Names> known = Find(study)) return std::move(*known);
+  const std::lock_guard one(reading_);
+  if (std::optional<Names> known = Find(study)) return std::move(*known);
   Names names;
   try {
-    const study::StudyFile parsed = methods::ParseStudyFile(file, "the study");
-    names = {parsed.name, parsed.title};
+    const FileRead read = reader_(file, FileDepth::kNames);
+    names = {read.name, read.title};
   } catch (const Error&) {
-    // A peer wrote it.
+    // A peer wrote it: it is not tried again.
   }
   const std::lock_guard lock(mutex_);
   if (names_.size() >= kMostNames) names_.erase(names_.begin());
@@ -88,6 +93,25 @@ std::string AddressOfRemote(const std::string& remote) {
   if (address.size() >= 2 && address.front() == '[' && address.back() == ']')
     address = address.substr(1, address.size() - 2);
   return address;
+}
+
+std::string NetworkOf(const std::string& address) {
+  sockaddr_storage storage{};
+  sockaddr_in ipv4{};
+  sockaddr_in6 ipv6{};
+  // A zone ("fe80::1%eth0") is of this machine.
+  const std::string plain = address.substr(0, address.find('%'));
+  if (::inet_pton(AF_INET, plain.c_str(), &ipv4.sin_addr) == 1) {
+    ipv4.sin_family = AF_INET;
+    std::memcpy(&storage, &ipv4, sizeof ipv4);
+  } else if (::inet_pton(AF_INET6, plain.c_str(), &ipv6.sin6_addr) == 1) {
+    ipv6.sin6_family = AF_INET6;
+    std::memcpy(&storage, &ipv6, sizeof ipv6);
+  } else {
+    return address;
+  }
+  const AddressKey key = KeyOfAddress(storage);
+  return (key.is_ipv6 ? "ipv6 " : "ipv4 ") + ToHex(key.bytes);
 }
 
 bool IsLoopback(const std::string& address) {

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "net/https.h"
 #include "node/daemon/log.h"
+#include "node/sign/read_file.h"
 #include "node/web/accounts.h"
 #include "node/web/answers.h"
 #include "node/web/login_delay.h"
@@ -28,17 +30,21 @@ using Ask =
 inline constexpr std::chrono::milliseconds kNodePatience{65'000};    // a pairing may connect
 inline constexpr std::chrono::milliseconds kSignerPatience{90'000};  // it computes plans
 
-// Names in study files, by a study's number: a file is parsed once.
+// Names in study files, by a study's number: a file is read once, and one at a time.
 class StudyNames {
  public:
   struct Names {
     std::string name, title;  // empty: cannot be read
   };
+  // reader: not this process (node/sign/study_reader.h).
+  explicit StudyNames(FileReader reader) : reader_(std::move(reader)) {}
   std::optional<Names> Find(const std::string& study) const;
   // Of the exact file. At most 4096 are kept.
   Names Read(const std::string& study, const std::string& file);
 
  private:
+  FileReader reader_;
+  std::mutex reading_;
   mutable std::mutex mutex_;
   std::map<std::string, Names> names_;
 };
@@ -50,11 +56,15 @@ struct Site {
   Sessions& sessions;
   LoginDelay& delay;
   const Log& log;
-  StudyNames names = {};
+  const FileReader& reader;
+  StudyNames names;
   // Hashes of pairings that a steward confirmed, by their number (party_api.cc).
   std::mutex mutex = {};
   std::map<std::string, std::string> confirmed = {};
   std::string own_name = {};
+  // Whether the node answered, and when it was asked (node_api.cc).
+  bool was_ready = false;
+  std::optional<SteadyClock::time_point> asked_ready = {};
 
   WebJson AskNode(const WebJson& request, std::chrono::milliseconds patience = kNodePatience) const;
   // Throws kRefused where there is no signer.
@@ -68,7 +78,7 @@ struct Call {
   const net::HttpRequest& request;
   std::vector<std::string> parts;  // of the path, where the route has {names}
   std::map<std::string, std::string> query;
-  std::string remote;              // address without a port
+  std::string network;             // whence: NetworkOf
   bool is_here = false;            // from this machine, not by a proxy
   std::string token;               // of the session
   std::optional<Session> session;  // of routes that are not for anyone
@@ -78,5 +88,8 @@ struct Call {
 // "127.0.0.1" of "127.0.0.1:5000", "::1" of "[::1]:5000" or "::1:5000".
 std::string AddressOfRemote(const std::string& remote);
 bool IsLoopback(const std::string& address);
+// What counts as one address when somebody has to wait: an IPv4 address, however it is written, or the /64
+// of an IPv6 address, which is what one customer has.
+std::string NetworkOf(const std::string& address);
 
 }  // namespace partita::node::web

@@ -4,14 +4,10 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "crypto/hash.h"
-#include "methods/prepare_study.h"
 #include "node/web/api.h"
 #include "node/web/fields.h"
 #include "report/web_assets.h"
-#include "run/method/study.h"
-#include "run/party/build_plan.h"
 #include "study/file/study_file.h"
-#include "study/plan/plan.h"
 
 namespace partita::node::web {
 namespace {
@@ -169,26 +165,18 @@ net::HttpResponse LookAtStudy(Site& site, const Call& call) {
   return StudyAnswer(site, call.parts.at(0));
 }
 
-net::HttpResponse CheckStudy(Site&, const Call& call) {
+net::HttpResponse CheckStudy(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string text = fields.Text("file", study::kMaxStudyFileBytes);
   fields.End();
-  WebJson json = {{"valid", false}, {"problem", nullptr},           {"name", ""},
-                  {"title", ""},    {"warnings", WebJson::array()}, {"plan", nullptr},
-                  {"plan_text", ""}};
-  try {
-    study::StudyFile file = methods::ParseStudyFile(text, "the study");
-    json["name"] = file.name;
-    json["title"] = file.title;
-    const std::unique_ptr<const run::Study> prepared = methods::PrepareStudy(std::move(file));
-    const study::Plan plan = run::BuildPlan(*prepared);
-    const std::vector<study::NetworkModel> networks = study::DefaultNetworks();
-    json["plan"] = WebJson::parse(study::RenderPlanJson(plan, networks));
-    json["plan_text"] = study::RenderPlanText(plan, networks);
-    json["warnings"] = prepared->Warnings();
-    json["valid"] = true;
-  } catch (const Error& error) {
-    json["problem"] = ProblemJson(error);
+  const FileRead read = site.reader(text, FileDepth::kPlan);
+  WebJson json = {{"valid", !read.problem},     {"problem", nullptr},        {"name", read.name},
+                  {"title", read.title},        {"warnings", read.warnings}, {"plan", nullptr},
+                  {"plan_text", read.plan_text}};
+  if (read.problem) {
+    json["problem"] = ProblemJson(*read.problem);
+  } else {
+    json["plan"] = WebJson::parse(read.plan_json);
   }
   return JsonAnswer(json);
 }
@@ -199,7 +187,7 @@ net::HttpResponse ProposeStudy(Site& site, const Call& call) {
   const int64_t days = fields.Integer("days", 1, 60);
   fields.End();
   // Before all parties see it.
-  run::BuildPlan(*methods::PrepareStudy(methods::ParseStudyFile(text, "the study")));
+  if (const FileRead read = site.reader(text, FileDepth::kPlan); read.problem) throw *read.problem;
   const WebJson made = site.AskNode({{"do", "propose"}, {"file", text}, {"days", days}});
   return JsonAnswer({{"study", made.at("study")}});
 }
@@ -300,6 +288,8 @@ net::HttpResponse ShowReport(Site& site, const Call& call) {
   response.headers.push_back(
       {"Content-Security-Policy", "sandbox allow-scripts; frame-ancestors 'none'; " +
                                       std::string(report::web_assets::Policy())});
+  // A page in a sandbox that asks for another opener is not shown.
+  response.headers.push_back({"Cross-Origin-Opener-Policy", "unsafe-none"});
   return response;
 }
 

@@ -76,6 +76,9 @@ void Waiting::Look() {
       what.answer = JsonAnswer(json);
     } catch (const Error& error) {
       what.answer = ProblemOf(error, true);
+    } catch (const std::exception&) {
+      // A node of another version, or no memory: whoever waits for this study is told, the others go on.
+      what.answer = ProblemOf(Error(ErrorCode::kInternal, ""), true);
     }
   }
   std::list<Waiter> answered;

@@ -32,7 +32,7 @@ struct Waiter {
 
 class Waiting {
  public:
-  // look: what is now of a study ("": the node), with "tag". May throw Error.
+  // look: what is now of a study ("": the node), with "tag". May throw.
   explicit Waiting(std::function<WebJson(const std::string& study)> look);
   // As Stop.
   ~Waiting();

@@ -18,6 +18,12 @@ const std::string kBase = "/api/v1";
 const std::string kStudyPath = kBase + "/studies/" + kStudyId;
 const std::string kPairingPath = kBase + "/pairings/" + kPairingNumber;
 
+TestJson AcceptForm(uint8_t node_key, uint8_t steward_key) {
+  return {{"node_key", ToHex(DigestOf(node_key))},
+          {"steward_key", ToHex(DigestOf(steward_key))},
+          {"passphrase", kPassphrase}};
+}
+
 // One server for all, with sessions that are opened again where a test ended one.
 class ApiTest : public ::testing::Test {
  protected:
@@ -84,19 +90,29 @@ TEST_F(ApiTest, SessionsAndAccounts) {
           analyst_.Post(kBase + "/session", {{"name", "analyst"}, {"password", "wrong one here"}}),
           401);
   const std::string accounts = kBase + "/accounts";
+  Checked("POST", accounts,
+          operator_.Post(accounts, {{"name", "bert"},
+                                    {"role", "auditor"},
+                                    {"password", kPassword},
+                                    {"current", kPassword}}));
   Checked(
       "POST", accounts,
-      operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"}, {"password", kPassword}}));
-  Checked(
-      "POST", accounts,
-      operator_.Post(accounts, {{"name", "bert"}, {"role", "auditor"}, {"password", kPassword}}),
+      operator_.Post(
+          accounts,
+          {{"name", "bert"}, {"role", "auditor"}, {"password", kPassword}, {"current", kPassword}}),
       409);
-  Checked("POST", accounts,
-          operator_.Post(accounts, {{"name", "carl"}, {"role", "king"}, {"password", kPassword}}),
-          400);
-  Checked("POST", accounts,
-          operator_.Post(accounts, {{"name", "carl"}, {"role", "auditor"}, {"password", "short"}}),
-          400);
+  Checked(
+      "POST", accounts,
+      operator_.Post(
+          accounts,
+          {{"name", "carl"}, {"role", "king"}, {"password", kPassword}, {"current", kPassword}}),
+      400);
+  Checked(
+      "POST", accounts,
+      operator_.Post(
+          accounts,
+          {{"name", "carl"}, {"role", "auditor"}, {"password", "short"}, {"current", kPassword}}),
+      400);
   const TestJson list = Checked("GET", accounts, steward_.Get(accounts)).json();
   EXPECT_EQ(list.at("accounts").size(), 4U);
   EXPECT_THAT(list.dump(), Not(HasSubstr("argon2")));
@@ -113,18 +129,60 @@ TEST_F(ApiTest, PasswordsAreChangedByThoseWhoMay) {
   const std::string fresh = "another password of mine";
   Browser elsewhere(host_);
   ASSERT_EQ(elsewhere.LogIn("analyst").status, 200U);
-  Checked("POST", path, analyst_.Post(of("steward"), {{"password", fresh}}), 403);
-  Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}}), 409);
+  Checked("POST", path, analyst_.Post(of("steward"), {{"password", fresh}, {"current", kPassword}}),
+          403);
+  Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}}), 400);
   Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}, {"current", "wrong"}}),
           409);
   Checked("POST", path, analyst_.Post(of("analyst"), {{"password", fresh}, {"current", kPassword}}),
           204);
   EXPECT_EQ(analyst_.Get(kBase + "/session").status, 200U);
   EXPECT_EQ(elsewhere.Get(kBase + "/session").status, 401U) << "other sessions ended";
-  Checked("POST", path, operator_.Post(of("analyst"), {{"password", "one by the operator"}}), 204);
+  // An open browser is not enough for another's either.
+  const TestJson by_operator = {{"password", "one by the operator"}, {"current", kPassword}};
+  Checked("POST", path,
+          operator_.Post(of("analyst"), {{"password", "one by a thief"}, {"current", "guessed"}}),
+          409);
+  EXPECT_EQ(analyst_.Get(kBase + "/session").status, 200U);
+  Checked("POST", path, operator_.Post(of("analyst"), by_operator), 204);
   EXPECT_EQ(analyst_.Get(kBase + "/session").status, 401U);
   EXPECT_EQ(analyst_.LogIn("analyst", "one by the operator").status, 200U);
   host_.accounts().SetPassword("analyst", kPassword);
+}
+
+// Four eyes: who keeps the node running does not become who decides.
+TEST_F(ApiTest, StewardsAreMadeAndChangedByStewards) {
+  const std::string accounts = kBase + "/accounts";
+  const auto form = [](const std::string& name, const std::string& current) {
+    return TestJson{
+        {"name", name}, {"role", "steward"}, {"password", kPassword}, {"current", current}};
+  };
+  Checked("POST", accounts, operator_.Post(accounts, form("otto", kPassword)), 403);
+  Checked("POST", accounts, steward_.Post(accounts, form("eve", "a guess of a thief")), 409);
+  const TestJson reset = {{"password", "one by the operator"}, {"current", kPassword}};
+  Checked("POST", accounts + "/{account}/password",
+          operator_.Post(accounts + "/steward/password", reset), 403);
+  Checked("DELETE", accounts + "/{account}", operator_.Delete(accounts + "/steward"), 403);
+  EXPECT_TRUE(host_.accounts().Check("steward", kPassword));
+  EXPECT_FALSE(host_.accounts().Find("otto"));
+  EXPECT_FALSE(host_.accounts().Find("eve"));
+  Checked("POST", accounts, steward_.Post(accounts, form("second", kPassword)));
+  Checked("POST", accounts + "/{account}/password",
+          steward_.Post(accounts + "/second/password", reset), 204);
+  Checked("DELETE", accounts + "/{account}", steward_.Delete(accounts + "/second"), 204);
+}
+
+// A site whose first account is an operator's gets its first steward from there, and no second one.
+TEST(FirstStewardTest, IsMadeByAnOperator) {
+  WebHost host;
+  host.accounts().Add("otto", Role::kOperator, kPassword, kWebNow);
+  Browser browser(host);
+  ASSERT_EQ(browser.LogIn("otto").status, 200U);
+  TestJson form = {
+      {"name", "anna"}, {"role", "steward"}, {"password", kPassword}, {"current", kPassword}};
+  EXPECT_EQ(browser.Post(kBase + "/accounts", form).status, 200U);
+  form["name"] = "eve";
+  EXPECT_EQ(browser.Post(kBase + "/accounts", form).status, 403U);
 }
 
 TEST_F(ApiTest, Node) {
@@ -193,6 +251,27 @@ TEST_F(ApiTest, HostileFilesHaveNoName) {
                                analyst_.Get(kBase + "/studies/" + std::string(64, '7')))
                            .json();
   EXPECT_EQ(one.at("name"), "");
+}
+
+// Every file is read by the reader that the server was given, which is another process: by nobody else.
+TEST_F(ApiTest, FilesAreReadByTheReaderAlone) {
+  TestJson said = StudyWhole();
+  said["study"] = std::string(64, '6');
+  host_.node.Say("study", said);
+  const int before = host_.files_read;
+  const std::string one = kBase + "/studies/" + std::string(64, '6');
+  EXPECT_EQ(analyst_.Get(one).json().at("name"), "three-factor-rows");
+  EXPECT_EQ(analyst_.Get(one).json().at("name"), "three-factor-rows");
+  EXPECT_EQ(host_.files_read, before + 1);
+  host_.reader_is_gone = true;
+  said["study"] = std::string(64, '5');
+  host_.node.Say("study", said);
+  EXPECT_EQ(analyst_.Get(kBase + "/studies/" + std::string(64, '5')).json().at("name"), "");
+  const std::string check = kBase + "/studies/check", studies = kBase + "/studies";
+  Checked("POST", check, analyst_.Post(check, {{"file", StudyText()}}), 500);
+  Checked("POST", studies, analyst_.Post(studies, {{"file", StudyText()}, {"days", 14}}), 500);
+  host_.reader_is_gone = false;
+  EXPECT_TRUE(host_.node.Asked("propose").empty());
 }
 
 TEST_F(ApiTest, TextsAreCheckedAndProposed) {
@@ -326,6 +405,7 @@ TEST_F(ApiTest, ReportsStandInASandbox) {
   EXPECT_THAT(policy, HasSubstr("script-src 'sha256-"));
   EXPECT_THAT(policy, Not(HasSubstr("allow-same-origin")));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_EQ(report.Header("cross-origin-opener-policy"), "unsafe-none");
   EXPECT_EQ(analyst_.Get(kStudyPath + "/result.json").json(), (TestJson{{"a", 1}}));
   EXPECT_EQ(host_.node.Asked("result").size(), 4U) << "two pieces each";
   host_.node.Say("result", {{"size", int64_t{40} << 20}, {"bytes", "00"}});
@@ -351,13 +431,41 @@ TEST_F(ApiTest, Parties) {
   Checked("POST", one + "/digits",
           operator_.Post(kPairingPath + "/digits", {{"digits", "654 321"}}));
   EXPECT_EQ(host_.node.Asked("digits").at(0).at("digits"), "654321");
-  for (const std::string& what : {std::string("accept"), std::string("revoke")}) {
-    Checked("POST", kBase + "/parties/{party}/" + what,
-            steward_.Post(kBase + "/parties/west/" + what, {{"passphrase", kPassphrase}}));
+  Checked("POST", kBase + "/parties/{party}/accept",
+          steward_.Post(kBase + "/parties/west/accept", AcceptForm(6, 7)));
+  Checked("POST", kBase + "/parties/{party}/revoke",
+          steward_.Post(kBase + "/parties/west/revoke", {{"passphrase", kPassphrase}}));
+  for (const char* what : {"accept", "revoke"})
     EXPECT_EQ(host_.signer.Asked(what).at(0).at("name"), "west");
-  }
   EXPECT_EQ(host_.signer.Asked("accept").at(0).at("introductions"), PartiesSaid().at("waiting"));
   EXPECT_EQ(host_.node.Asked("take-list").size(), 2U);
+}
+
+// Who introduced a party may say other keys while somebody compares the first ones: these are not signed.
+TEST_F(ApiTest, OnlyTheKeysThatWereShownAreAccepted) {
+  const std::string path = kBase + "/parties/{party}/accept", own = kBase + "/parties/west/accept";
+  const auto introduced = [](const std::string& introducer, uint8_t node, uint8_t steward) {
+    const Introduction west{"west", DigestOf(node), DigestOf(steward), "west.example:7400",
+                            kWebNow - 3600};
+    return TestJson{{"introducer", introducer}, {"introduction", ToHex(EncodeIntroduction(west))}};
+  };
+  for (const auto& [node, steward] : std::vector<std::pair<uint8_t, uint8_t>>{{8, 7}, {6, 9}}) {
+    TestJson said = PartiesSaid();
+    said["waiting"] = TestJson::array({introduced("south", node, steward)});
+    host_.node.Say("parties", said);
+    const WebAnswer no = Checked("POST", path, steward_.Post(own, AcceptForm(6, 7)), 409);
+    EXPECT_EQ(no.code(), "untrusted");
+  }
+  EXPECT_TRUE(host_.signer.Asked("accept").empty());
+  EXPECT_TRUE(host_.node.Asked("take-list").empty());
+  // Of several introducers those with these keys count.
+  TestJson said = PartiesSaid();
+  said["waiting"] = TestJson::array({introduced("south", 8, 9), introduced("east", 6, 7)});
+  host_.node.Say("parties", said);
+  Checked("POST", path, steward_.Post(own, AcceptForm(6, 7)));
+  EXPECT_EQ(host_.signer.Asked("accept").at(0).at("introductions"),
+            TestJson::array({introduced("east", 6, 7)}));
+  Checked("POST", path, steward_.Post(own, {{"passphrase", kPassphrase}}), 400);
 }
 
 TEST_F(ApiTest, APairingIsConfirmedTwice) {
@@ -411,6 +519,14 @@ TEST_F(ApiTest, EventsComeWhenSomethingIsNew) {
   EXPECT_NE(analyst_.Get(kBase + "/events?after=" + node_tag).json().at("tag"), node_tag);
   for (const char* bad : {"?wait=26", "?wait=x", "?wait=-1", "?wait=999"})
     Checked("GET", kBase + "/events", analyst_.Get(kBase + "/events" + bad), 400);
+}
+
+// A node that says what nobody understands: who waits is told, and the process lives.
+TEST_F(ApiTest, EventsOfANodeThatSaysLessAreAnError) {
+  host_.node.Say("study", {{"study", kStudyId}});
+  EXPECT_EQ(analyst_.Get(kStudyPath + "/events").status, 500U);
+  host_.node.Say("study", StudyWhole());
+  EXPECT_EQ(analyst_.Get(kStudyPath + "/events").status, 200U);
 }
 
 // A session that ends while its page waits gets nothing more.

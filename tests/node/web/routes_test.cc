@@ -136,6 +136,11 @@ TEST(FieldsTest, AreStrict) {
 }
 
 TEST(RemoteTest, AddressesOfThisMachine) {
+  EXPECT_EQ(NetworkOf("192.0.2.1"), NetworkOf("::ffff:192.0.2.1"));
+  EXPECT_NE(NetworkOf("192.0.2.1"), NetworkOf("192.0.2.2"));
+  EXPECT_EQ(NetworkOf("2001:db8::1"), NetworkOf("2001:db8::ffff:2"));
+  EXPECT_NE(NetworkOf("2001:db8::1"), NetworkOf("2001:db8:0:1::1"));
+  EXPECT_EQ(NetworkOf("fe80::1%eth0"), NetworkOf("fe80::2"));
   EXPECT_EQ(AddressOfRemote("127.0.0.1:5000"), "127.0.0.1");
   EXPECT_EQ(AddressOfRemote("::1:5000"), "::1");
   EXPECT_EQ(AddressOfRemote("[::1]:5000"), "::1");

@@ -249,6 +249,35 @@ TEST_F(ServerTest, EveryLoginIsANewSession) {
   EXPECT_EQ(attacker.Get("/api/v1/session").status, 401U);
 }
 
+// Whoever asks the node for this waits until it is opened.
+class Held {
+ public:
+  Held(WebHost& host, const std::string& what, const TestJson& answer) {
+    host.node.Say(what, [this, answer](const TestJson&) -> TestJson {
+      std::unique_lock lock(mutex_);
+      ++inside_;
+      changed_.notify_all();
+      changed_.wait(lock, [this] { return open_; });
+      return answer;
+    });
+  }
+  void WaitFor(int many) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return inside_ >= many; });
+  }
+  void Open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int inside_ = 0;
+  bool open_ = false;
+};
+
 class OwnServerTest : public ::testing::Test {
  protected:
   WebHost host_;
@@ -280,6 +309,139 @@ TEST_F(OwnServerTest, SessionsEndByTheClock) {
   EXPECT_EQ(browser.Get("/api/v1/session").status, 200U);
   host_.now += kSessionIdleSeconds - 1;
   EXPECT_EQ(browser.Get("/api/v1/session").status, 200U);
+}
+
+// What a page loads by itself is no click, unless it changes something.
+TEST_F(OwnServerTest, WhatThePageAsksByItselfIsNoPerson) {
+  host_.accounts().Add("anna", Role::kSteward, kPassword, kWebNow);
+  Browser browser(host_);
+  ASSERT_EQ(browser.LogIn("anna").status, 200U);
+  const std::map<std::string, std::string> by_itself = {{"Partita-By-Itself", "1"}};
+  host_.now += kSessionIdleSeconds - 1;
+  EXPECT_EQ(browser.Send("GET", "/api/v1/node", "", by_itself).status, 200U);
+  EXPECT_EQ(browser.Send("POST", "/api/v1/studies/check", "{\"file\":\"\"}", by_itself).status,
+            200U);
+  host_.now += 1;
+  EXPECT_EQ(browser.Get("/api/v1/session").status, 401U);
+  ASSERT_EQ(browser.LogIn("anna").status, 200U);
+  host_.now += kSessionIdleSeconds - 1;
+  EXPECT_EQ(browser.Send("POST", "/api/v1/node/stop", "{}", by_itself).status, 204U);
+  host_.now += 1;
+  EXPECT_EQ(browser.Get("/api/v1/session").status, 200U);
+}
+
+// A password is set while a login with the old one is under way: the login is none.
+TEST_F(OwnServerTest, ALoginUnderWayEndsWithThePassword) {
+  host_.accounts().Add("anna", Role::kAnalyst, kPassword, kWebNow);
+  Browser thief(host_);
+  // After the password was looked at the node is asked for its name.
+  bool reset = false;
+  host_.node.Say("status", [&](const TestJson&) -> TestJson {
+    if (!reset) host_.accounts().SetPassword("anna", "another password of hers");
+    reset = true;
+    return {{"name", "north"}};
+  });
+  EXPECT_EQ(thief.LogIn("anna").status, 401U);
+  EXPECT_TRUE(reset);
+  EXPECT_FALSE(thief.cookies.contains("__Host-partita"));
+  EXPECT_EQ(thief.LogIn("anna", "another password of hers").status, 200U);
+}
+
+// What waits behind others is not done for a session that ended meanwhile.
+TEST_F(OwnServerTest, WhatWaitsEndsWithItsSession) {
+  host_.accounts().Add("anna", Role::kSteward, kPassword, kWebNow);
+  host_.accounts().Add("bert", Role::kAuditor, kPassword, kWebNow);
+  Browser anna(host_), bert(host_);
+  ASSERT_EQ(anna.LogIn("anna").status, 200U);
+  ASSERT_EQ(bert.LogIn("bert").status, 200U);
+  Held held(host_, "parties", PartiesSaid());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      Browser own(host_);
+      own.cookies = bert.cookies;
+      EXPECT_EQ(own.Get("/api/v1/parties").status, 200U);
+    });
+  }
+  held.WaitFor(8);
+  const size_t asked = host_.node.Asked("status").size();
+  const int looks = host_.clock_looks;
+  unsigned status = 0;
+  threads.emplace_back([&] {
+    Browser own(host_);
+    own.cookies = anna.cookies;
+    status = own.Get("/api/v1/node").status;
+  });
+  while (host_.clock_looks == looks) std::this_thread::yield();
+  EXPECT_EQ(anna.Delete("/api/v1/session").status, 204U);
+  held.Open();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(status, 401U);
+  EXPECT_EQ(host_.node.Asked("status").size(), asked);
+}
+
+// Readers and strangers that fill their threads hold up neither a decision nor an emergency stop.
+TEST_F(OwnServerTest, DecidingWaitsForNoReader) {
+  host_.accounts().Add("anna", Role::kSteward, kPassword, kWebNow);
+  host_.accounts().Add("bert", Role::kAuditor, kPassword, kWebNow);
+  Browser anna(host_), bert(host_);
+  ASSERT_EQ(anna.LogIn("anna").status, 200U);
+  ASSERT_EQ(bert.LogIn("bert").status, 200U);
+  const std::string study = "/api/v1/studies/" + kStudyId;
+  TestJson nothing = TestJson::object();
+  Held screens(host_, "study", StudyWhole()), parties(host_, "parties", PartiesSaid()),
+      strangers(host_, "status", {{"name", "north"}});
+  std::vector<std::thread> threads;
+  const auto load = [&](const std::string& path, int times) {
+    for (int i = 0; i < times; ++i) {
+      threads.emplace_back([&, path] {
+        Browser own(host_);
+        own.cookies = bert.cookies;
+        own.Get(path);
+      });
+    }
+  };
+  load(study + "/for-steward", 2);
+  screens.WaitFor(2);
+  load("/api/v1/parties", 8);
+  parties.WaitFor(8);
+  load("/readyz", 1);
+  strangers.WaitFor(1);
+  // All threads that read are taken.
+  EXPECT_EQ(anna.Post("/api/v1/node/stop", nothing).status, 204U);
+  EXPECT_EQ(anna.Post("/api/v1/node/go-on", {{"passphrase", kPassphrase}}).status, 204U);
+  for (Held* held : {&screens, &parties, &strangers}) held->Open();
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Anybody may ask whether the node is ready: it hears of it once a second at most.
+TEST_F(OwnServerTest, ReadinessIsKeptForAMoment) {
+  Browser stranger(host_);
+  const auto began = SteadyClock::now();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(stranger.Get("/readyz").status, 200U);
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(SteadyClock::now() - began).count();
+  EXPECT_LE(host_.node.Asked("status").size(), static_cast<size_t>(seconds) + 1);
+}
+
+// Strangers' wrong passwords keep nobody who is logged in from changing the own one.
+TEST_F(OwnServerTest, ThePasswordIsChangedUnderAttack) {
+  host_.accounts().Add("anna", Role::kSteward, kPassword, kWebNow);
+  Browser attacker(host_), anna(host_);
+  ASSERT_EQ(anna.LogIn("anna").status, 200U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(attacker.LogIn("anna", "not this password").status, 401U);
+  EXPECT_EQ(attacker.LogIn("anna").status, 429U);
+  const auto change = [&](const std::string& current) {
+    return anna
+        .Post("/api/v1/accounts/anna/password",
+              {{"password", "another password of mine"}, {"current", current}})
+        .status;
+  };
+  // Whoever found an open browser has the waits of any search.
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(change("not this password"), 409U);
+  EXPECT_EQ(change(kPassword), 429U);
+  host_.now += 1;
+  EXPECT_EQ(change(kPassword), 204U);
 }
 
 TEST_F(OwnServerTest, WrongPasswordsWait) {
@@ -327,7 +489,7 @@ TEST_F(OwnServerTest, TheFirstAccountIsMadeHereAndOnce) {
   form["code"] = host_.accounts().MakeSetUpCode(kWebNow);
   // By a proxy on this machine it may be anybody.
   for (const char* proxy :
-       {"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-User"}) {
+       {"X-Forwarded-For", "Forwarded", "X-Forwarded-Proto", "X-Real-IP", "Via"}) {
     EXPECT_EQ(browser.Send("POST", "/api/v1/setup", form.dump(), {{proxy, "198.51.100.7"}}).status,
               403U)
         << proxy;
@@ -381,7 +543,6 @@ TEST_F(OwnServerTest, MetricsAreThisMachinesAndWithoutNames) {
   host_.node.Say("status", [](const TestJson&) -> TestJson {
     throw Error(ErrorCode::kUnreachable, "no node serves in /srv/secret/folder", "x");
   });
-  EXPECT_EQ(browser.Get("/readyz").status, 503U);
   EXPECT_THAT(browser.Get("/metrics").body, HasSubstr("partita_node_up 0\n"));
   EXPECT_EQ(browser.Get("/healthz").status, 200U);
 }
@@ -426,6 +587,18 @@ TEST_F(OwnServerTest, ASlowNodeHoldsUpNoPages) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(answered, 12);
+}
+
+// One address leaves half of the places to others.
+TEST(IdleTest, OneAddressTakesNotAll) {
+  net::HttpsLimits limits = WebLimits();
+  EXPECT_EQ(limits.connections_per_address, 128U);
+  limits.connections_per_address = 2;
+  WebHost host(true, limits);
+  Browser first(host), second(host), third(host);
+  EXPECT_EQ(first.Get("/healthz").status, 200U);
+  EXPECT_EQ(second.Get("/healthz").status, 200U);
+  EXPECT_THROW(third.Get("/healthz"), Error);
 }
 
 // Idle connections are bounded, and closed in time: with the limits of a test.

@@ -169,13 +169,21 @@ class WebHost {
     options.accounts = folder_ / "accounts.sqlite";
     options.node = node.AsAsk();
     if (has_signer) options.signer = signer.AsAsk();
+    options.reader = [this](const std::string& text, FileDepth depth) {
+      ++files_read;
+      if (reader_is_gone) throw Error(ErrorCode::kInternal, "the reader ended without an answer");
+      return ReadStudyFile(text, depth);
+    };
     options.pages = kPages;
     options.page_policy = "default-src 'none'; script-src 'sha256-x'";
     options.log = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       log_.push_back(line);
     };
-    options.clock = [this] { return now.load(); };
+    options.clock = [this] {
+      ++clock_looks;
+      return now.load();
+    };
     options.limits = limits;
     server_ = std::make_unique<WebServer>(std::move(options), random_);
   }
@@ -199,6 +207,8 @@ class WebHost {
 
   AskDouble node, signer;
   std::atomic<int64_t> now{kWebNow};
+  std::atomic<int> files_read{0}, clock_looks{0};
+  std::atomic<bool> reader_is_gone{false};
 
   static constexpr PageAsset kPages[] = {
       {"/", "text/html; charset=utf-8", "\"tag\"", "<!doctype html><title>pages</title>"},

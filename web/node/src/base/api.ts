@@ -21,6 +21,7 @@ export interface Options {
   key?: string; // Idempotency-Key
   signal?: AbortSignal;
   quiet?: boolean; // a missing session is an answer here
+  byItself?: boolean; // no person asked for it: the session may end meanwhile
 }
 
 const isError = (value: unknown): value is ApiError =>
@@ -50,6 +51,7 @@ export async function call<T>(method: Method, path: string, options: Options = {
   const headers: Record<string, string> = {};
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   if (options.key) headers["Idempotency-Key"] = options.key;
+  if (options.byItself) headers["Partita-By-Itself"] = "1";
   const token = csrf();
   if (method !== "GET" && token) headers["Partita-Csrf"] = token;
   let response: Response;
@@ -85,7 +87,12 @@ export async function call<T>(method: Method, path: string, options: Options = {
   throw problem;
 }
 
-export const get = <T>(path: string, signal?: AbortSignal) =>
-  call<T>("GET", path, signal ? {signal} : {});
+// What loads something for the page: a signal to stop it, and whether a person asked.
+export interface Cause {
+  signal?: AbortSignal;
+  byItself?: boolean;
+}
+
+export const get = <T>(path: string, cause: Cause = {}) => call<T>("GET", path, cause);
 export const post = <T>(path: string, body: unknown, key?: string) =>
   call<T>("POST", path, key ? {body, key} : {body});

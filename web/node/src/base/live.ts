@@ -1,7 +1,7 @@
 // What is loaded is loaded again when something at the node is new.
 import {createContext} from "preact";
 import {useCallback, useContext, useEffect, useRef, useState} from "preact/hooks";
-import {get, Problem} from "./api";
+import {get, Problem, type Cause} from "./api";
 import {currentEntry} from "./session";
 import type {Tag} from "./types";
 
@@ -33,7 +33,7 @@ export function useNews(active: boolean, onLost: (lost: boolean) => void): strin
           // After a failure an answer at once says that the node is back.
           const path = known && wait === 1 ? `/events?after=${encodeURIComponent(known)}` : "/events";
           const started = Date.now();
-          const news = (await get<Tag>(path, stop.signal)).tag;
+          const news = (await get<Tag>(path, {signal: stop.signal, byItself: true})).tag;
           onLost(false);
           wait = 1;
           if (news !== known) setTag(`${session} ${news}`);
@@ -57,24 +57,30 @@ export function useNews(active: boolean, onLost: (lost: boolean) => void): strin
 export interface Loaded<T> {
   value: T | null;
   problem: Problem | null;
-  reload: () => void;
+  reload: () => void; // a person asks
+  lookAgain: () => void; // the page asks by itself
   put: (value: T) => void; // what an action answered
 }
 
-// Loads now, when `key` changes, and when there are news. What was loaded stays until the new is here.
-export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+// Loads now, when `key` changes, and when there are news. What was loaded stays until the new is here. Nobody
+// clicked for what news and timers load: it does not keep the session from ending.
+export function useLoaded<T>(key: string, load: (cause: Cause & {signal: AbortSignal}) => Promise<T>): Loaded<T> {
   const news = useContext(News);
   const [state, setState] = useState<{key: string; value: T | null; problem: Problem | null}>({
     key,
     value: null,
     problem: null
   });
-  const [again, setAgain] = useState(0);
+  const [again, setAgain] = useState({times: 0, byItself: false});
+  const before = useRef<{key: string; again: {byItself: boolean}} | null>(null);
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     const stop = new AbortController();
-    latest.current(stop.signal).then(
+    const last = before.current;
+    const byItself = last?.key === key && (last.again === again || again.byItself);
+    before.current = {key, again};
+    latest.current({signal: stop.signal, byItself}).then(
       (value) => {
         if (!stop.signal.aborted) setState({key, value, problem: null});
       },
@@ -88,10 +94,11 @@ export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise
     );
     return () => stop.abort();
   }, [key, news, again]);
-  const reload = useCallback(() => setAgain((n) => n + 1), []);
+  const reload = useCallback(() => setAgain(({times}) => ({times: times + 1, byItself: false})), []);
+  const lookAgain = useCallback(() => setAgain(({times}) => ({times: times + 1, byItself: true})), []);
   const put = useCallback((value: T) => setState({key, value, problem: null}), [key]);
   const here = state.key === key;
-  return {value: here ? state.value : null, problem: here ? state.problem : null, reload, put};
+  return {value: here ? state.value : null, problem: here ? state.problem : null, reload, lookAgain, put};
 }
 
 export interface Action<A extends unknown[]> {

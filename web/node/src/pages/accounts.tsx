@@ -9,17 +9,34 @@ import {Head, Waiting} from "../parts/page";
 import {When} from "../parts/words";
 import {kPasswordHint} from "./setup";
 
-function NewAccount({onDone}: {onDone: (account: Account) => void}) {
+// Of whoever is logged in: an open browser is not enough.
+function OwnPassword(props: {own: boolean; value: string; onInput: (value: string) => void}) {
+  return (
+    <Field
+      label={props.own ? "Current password" : "Your own password"}
+      type="password"
+      value={props.value}
+      onInput={props.onInput}
+      autoComplete="current-password"
+      required
+      maxLength={256}
+    />
+  );
+}
+
+function NewAccount({steward, onDone}: {steward: boolean; onDone: (account: Account) => void}) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("analyst");
   const [password, setPassword] = useState("");
+  const [current, setCurrent] = useState("");
   const key = useOnceKey();
   const make = useAction(async () => {
-    const body = {name: name.trim(), role, password};
+    const body = {name: name.trim(), role, password, current};
     const account = await post<Account>("/accounts", body, key.of(JSON.stringify(body)));
     key.done();
     setName("");
     setPassword("");
+    setCurrent("");
     onDone(account);
   });
   return (
@@ -40,7 +57,7 @@ function NewAccount({onDone}: {onDone: (account: Account) => void}) {
         name="new-role"
         value={role}
         onChange={setRole}
-        options={kRoles.map((one) => ({value: one.role, label: `${firstUpper(one.role)}: ${one.what}`}))}
+        options={kRoles.filter((one) => steward || one.role !== "steward").map((one) => ({value: one.role, label: `${firstUpper(one.role)}: ${one.what}`}))}
       />
       <Field
         label="First password"
@@ -53,6 +70,7 @@ function NewAccount({onDone}: {onDone: (account: Account) => void}) {
         pattern=".{12,}"
         maxLength={256}
       />
+      <OwnPassword own={false} value={current} onInput={setCurrent} />
       <Submit busy={make.busy}>Make the account</Submit>
     </Form>
   );
@@ -62,7 +80,7 @@ function Password({account, own, onDone}: {account: string; own: boolean; onDone
   const [current, setCurrent] = useState("");
   const [password, setPassword] = useState("");
   const set = useAction(async () => {
-    const body = own ? {current, password} : {password};
+    const body = {current, password};
     await call<void>("POST", `/accounts/${encodeURIComponent(account)}/password`, {body});
     setCurrent("");
     setPassword("");
@@ -71,17 +89,7 @@ function Password({account, own, onDone}: {account: string; own: boolean; onDone
   return (
     <Form onSubmit={() => void set.run()} label={`Password of ${account}`}>
       <ProblemBox problem={set.problem} />
-      {own && (
-        <Field
-          label="Current password"
-          type="password"
-          value={current}
-          onInput={setCurrent}
-          autoComplete="current-password"
-          required
-          maxLength={256}
-        />
-      )}
+      <OwnPassword own={own} value={current} onInput={setCurrent} />
       <Field
         label="New password"
         hint={kPasswordHint}
@@ -118,8 +126,8 @@ export function AccountsPage({session}: {session: Session}) {
   const reads = may(session.role, "read-accounts");
   const manages = may(session.role, "manage-accounts");
   const [said, setSaid] = useState("");
-  const {value, problem, reload} = useLoaded("accounts", (signal) =>
-    reads ? get<Accounts>("/accounts", signal) : Promise.resolve({accounts: []})
+  const {value, problem, reload} = useLoaded("accounts", (cause) =>
+    reads ? get<Accounts>("/accounts", cause) : Promise.resolve({accounts: []})
   );
   const done = (what: string) => {
     setSaid(what);
@@ -155,7 +163,7 @@ export function AccountsPage({session}: {session: Session}) {
                     "Never logged in"
                   )}
                 </p>
-                {manages && account.name !== session.name && (
+                {manages && account.name !== session.name && (session.role === "steward" || account.role !== "steward") && (
                   <div class="pair">
                     <Unfold label={`New password for ${account.name} …`} tone="plain">
                       {() => (
@@ -182,7 +190,10 @@ export function AccountsPage({session}: {session: Session}) {
         {manages && (
           <section>
             <h2>New account</h2>
-            <NewAccount onDone={(account) => done(`The account ${account.name} is there.`)} />
+            <NewAccount
+              steward={session.role === "steward" || !value?.accounts.some((one) => one.role === "steward")}
+              onDone={(account) => done(`The account ${account.name} is there.`)}
+            />
           </section>
         )}
         <section>

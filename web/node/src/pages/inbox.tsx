@@ -1,5 +1,5 @@
 // What waits for whoever is logged in.
-import {get} from "../base/api";
+import {get, type Cause} from "../base/api";
 import {useLoaded} from "../base/live";
 import {may} from "../base/roles";
 import {count, plain} from "../base/text";
@@ -14,11 +14,11 @@ export interface Waits {
   parties: Parties;
 }
 
-export const loadWaits = async (signal: AbortSignal): Promise<Waits> => {
+export const loadWaits = async (cause: Cause): Promise<Waits> => {
   const [node, studies, parties] = await Promise.all([
-    get<Node>("/node", signal),
-    get<Studies>("/studies?state=open&limit=100", signal),
-    get<Parties>("/parties", signal)
+    get<Node>("/node", cause),
+    get<Studies>("/studies?state=open&limit=100", cause),
+    get<Parties>("/parties", cause)
   ]);
   return {node, studies, parties};
 };

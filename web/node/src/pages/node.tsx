@@ -47,7 +47,7 @@ function GoOn({onDone}: {onDone: () => void}) {
 }
 
 export function NodePage({role}: {role: Role}) {
-  const {value, problem, reload} = useLoaded("node", (signal) => get<Node>("/node", signal));
+  const {value, problem, reload} = useLoaded("node", (cause) => get<Node>("/node", cause));
   const [said, setSaid] = useState("");
   if (!value) {
     return (

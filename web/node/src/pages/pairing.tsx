@@ -106,7 +106,7 @@ function Met({pairing}: {pairing: Pairing}) {
 
 // Whether it went well is in the list of parties, also when the node does not keep the pairing any more.
 function Over({pairing}: {pairing: Pairing}) {
-  const {value, problem, reload} = useLoaded("parties", (signal) => get<Parties>("/parties", signal));
+  const {value, problem, reload} = useLoaded("parties", (cause) => get<Parties>("/parties", cause));
   if (!value) return <Waiting problem={problem} retry={reload} />;
   const name = plain(pairing.name);
   const listed = pairing.listed || value.parties.some((party) => party.name === pairing.name && !party.revoked);
@@ -174,17 +174,17 @@ function Step({pairing, role, put}: {pairing: Pairing; role: Role; put: (pairing
 }
 
 export function PairingPage({number, role}: {number: string; role: Role}) {
-  const {value, problem, reload, put} = useLoaded(`pairing ${number}`, (signal) =>
-    get<Pairing>(`/pairings/${number}`, signal)
+  const {value, problem, reload, lookAgain, put} = useLoaded(`pairing ${number}`, (cause) =>
+    get<Pairing>(`/pairings/${number}`, cause)
   );
   const moves = value && (value.state === "open" || value.state === "waiting" || value.state === "met");
   useEffect(() => {
     if (!moves) return;
     const timer = setInterval(() => {
-      if (!document.hidden) reload();
+      if (!document.hidden) lookAgain();
     }, kLookAgain);
     return () => clearInterval(timer);
-  }, [moves, reload]);
+  }, [moves, lookAgain]);
   return (
     <>
       <Head

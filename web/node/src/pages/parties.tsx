@@ -29,11 +29,17 @@ function Keys({node, steward}: {node: string; steward: string}) {
 }
 
 // The steward's passphrase for a change of the list.
-function Sign(props: {path: string; label: string; tone: "main" | "danger"; onDone: (parties: Parties) => void}) {
+function Sign(props: {
+  path: string;
+  label: string;
+  tone: "main" | "danger";
+  keys?: {node_key: string; steward_key: string}; // as shown: no others are signed
+  onDone: (parties: Parties) => void;
+}) {
   const [passphrase, setPassphrase] = useState("");
   const sign = useAction(async () => {
     try {
-      props.onDone(await post<Parties>(props.path, {passphrase}));
+      props.onDone(await post<Parties>(props.path, {...props.keys, passphrase}));
     } finally {
       setPassphrase("");
     }
@@ -108,18 +114,26 @@ function PartyCard({party, signs, onDone}: {party: Party; signs: boolean; onDone
 
 interface Candidate {
   name: string;
+  node_key: string;
+  steward_key: string;
   entries: Introduction[];
 }
 
-// One card for each name, with all that introduce it.
+const idOf = ({name, node_key, steward_key}: Introduction | Candidate) => [name, node_key, steward_key].join(" ");
+
+// One card for each name with its keys, with all that introduce it: other keys are another card, and what was
+// typed into this one is gone with it.
 function candidatesOf(waiting: Introduction[]): Candidate[] {
-  const names = new Map<string, Introduction[]>();
-  for (const entry of waiting) names.set(entry.name, [...(names.get(entry.name) ?? []), entry]);
-  return [...names].map(([name, entries]) => ({name, entries}));
+  const found = new Map<string, Introduction[]>();
+  for (const entry of waiting) found.set(idOf(entry), [...(found.get(idOf(entry)) ?? []), entry]);
+  return [...found.values()].flatMap((entries) => {
+    const [first] = entries;
+    return first ? [{name: first.name, node_key: first.node_key, steward_key: first.steward_key, entries}] : [];
+  });
 }
 
 function IntroducedCard(props: {candidate: Candidate; signs: boolean; onDone: (parties: Parties) => void}) {
-  const {name, entries} = props.candidate;
+  const {name, node_key, steward_key, entries} = props.candidate;
   const introducers = listOf(entries.map((entry) => plain(entry.introducer)));
   return (
     <li class="card">
@@ -132,9 +146,9 @@ function IntroducedCard(props: {candidate: Candidate; signs: boolean; onDone: (p
             {plain(entry.introducer)} says: digits compared on <Day at={entry.compared} />, at{" "}
             <Said text={entry.address} or="no address" />
           </p>
-          <Keys node={entry.node_key} steward={entry.steward_key} />
         </div>
       ))}
+      <Keys node={node_key} steward={steward_key} />
       <p class="notice warn">
         Accepting it trusts the word of {introducers}: it may be {introducers} under a second key. To be
         sure, invite it yourself and compare digits.
@@ -146,6 +160,7 @@ function IntroducedCard(props: {candidate: Candidate; signs: boolean; onDone: (p
               path={`/parties/${encodeURIComponent(name)}/accept`}
               label={`Accept ${plain(name)}`}
               tone="main"
+              keys={{node_key, steward_key}}
               onDone={props.onDone}
             />
           )}
@@ -249,7 +264,7 @@ const kPairing: Record<PairingState, string> = {
 };
 
 export function PartiesPage({role}: {role: Role}) {
-  const {value, problem, reload, put} = useLoaded("parties", (signal) => get<Parties>("/parties", signal));
+  const {value, problem, reload, put} = useLoaded("parties", (cause) => get<Parties>("/parties", cause));
   const [said, setSaid] = useState("");
   if (!value) {
     return (
@@ -277,7 +292,7 @@ export function PartiesPage({role}: {role: Role}) {
           <h2>Introduced, not accepted</h2>
           <ul class="cards">
             {candidatesOf(value.waiting).map((candidate) => (
-              <IntroducedCard key={candidate.name} candidate={candidate} signs={signs} onDone={done} />
+              <IntroducedCard key={idOf(candidate)} candidate={candidate} signs={signs} onDone={done} />
             ))}
           </ul>
         </section>

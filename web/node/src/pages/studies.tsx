@@ -20,8 +20,8 @@ export function StudiesPage({role}: {role: Role}) {
   const [which, setWhich] = useState<Which>("open");
   const [words, setWords] = useState("");
   const [more, setMore] = useState<Studies | null>(null); // pages after the first
-  const first = useLoaded(`studies ${which}`, (signal) =>
-    get<Studies>(`/studies?state=${which}&limit=50`, signal)
+  const first = useLoaded(`studies ${which}`, (cause) =>
+    get<Studies>(`/studies?state=${which}&limit=50`, cause)
   );
   useEffect(() => setMore(null), [first.value]);
   const next = more ? more.next : (first.value?.next ?? "");

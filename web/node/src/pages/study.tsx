@@ -1,7 +1,7 @@
 // One study on one screen: for the steward what it is, what opens to whom and whom one trusts with it; for
 // everybody who has approved, how the run goes, and the result.
-import {useState} from "preact/hooks";
-import {get, post} from "../base/api";
+import {useRef, useState} from "preact/hooks";
+import {call, get, post, type Cause} from "../base/api";
 import {useAction, useLoaded} from "../base/live";
 import {may} from "../base/roles";
 import {listOf, plain, sentence, short, withDays} from "../base/text";
@@ -20,19 +20,30 @@ interface Seen {
   check: Check | null; // the plan for those who do not decide
 }
 
-async function load(id: string, role: Role, signal: AbortSignal): Promise<Seen> {
-  const study = await get<Study>(`/studies/${id}`, signal);
+// Whatever a plan or a steward's screen is made of.
+const madeOf = ({file, roster, plan_hash, table, needs_decision, is_over}: Study) =>
+  JSON.stringify([file, roster, plan_hash, table, needs_decision, is_over]);
+
+// A plan is made for a person, and when what it is made of has changed; not for each step of a run. The file of
+// another site is not made a plan of here: the signer does it where somebody decides.
+async function load(
+  id: string, role: Role, before: Seen | null, cause: Cause & {signal: AbortSignal}
+): Promise<Seen> {
+  const study = await get<Study>(`/studies/${id}`, cause);
+  if (cause.byItself && before?.study.study === id && madeOf(before.study) === madeOf(study))
+    return {...before, study};
   const seen: Seen = {study, screen: null, refused: "", check: null};
   if (may(role, "read-decisions") && study.file) {
     try {
-      seen.screen = await get<StewardScreen>(`/studies/${id}/for-steward`, signal);
+      seen.screen = await get<StewardScreen>(`/studies/${id}/for-steward`, cause);
     } catch (error) {
-      if (signal.aborted) throw error;
+      if (cause.signal.aborted) throw error;
       const {message, hint} = error as {message: string; hint?: string};
       seen.refused = [sentence(message), hint ? sentence(hint) : ""].join(" ").trim();
     }
-  } else if (may(role, "check") && study.file) {
-    const check = await post<Check>("/studies/check", {file: study.file}).catch(() => null);
+  } else if (may(role, "check") && study.file && study.own) {
+    const options = {...cause, body: {file: study.file}};
+    const check = await call<Check>("POST", "/studies/check", options).catch(() => null);
     if (check?.valid) seen.check = check;
   }
   return seen;
@@ -251,7 +262,12 @@ function Texts({study, planText}: {study: Study; planText: string}) {
 
 export function StudyPage({id, session}: {id: string; session: Session}) {
   const {role, node: own} = session;
-  const {value, problem, reload, put} = useLoaded(`study ${id}`, (signal) => load(id, role, signal));
+  const latest = useRef<Seen | null>(null);
+  const {value, problem, reload, put} = useLoaded(`study ${id}`, async (cause) => {
+    const seen = await load(id, role, latest.current, cause);
+    latest.current = seen;
+    return seen;
+  });
   const [said, setSaid] = useState("");
   if (!value) {
     return (

@@ -1,0 +1,39 @@
+// What the pages show of the text of a study file. Peers write such files, so whoever holds sessions or takes
+// passphrases has it read in a child (study_reader.h), never by itself.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace partita::node {
+
+enum class FileDepth : uint8_t {
+  kNames = 0,  // parsed
+  kPlan = 1,   // and its plan made
+};
+
+struct FileRead {
+  std::string name, title;           // empty: it cannot be parsed
+  std::string plan_text, plan_json;  // empty without a plan
+  std::vector<std::string> warnings;
+  std::optional<Error> problem;  // why there is not what was asked for
+};
+
+// Of a text. Throws kInternal and kTimeout where no reader could read it; what is wrong with the text is the
+// problem of the answer.
+using FileReader = std::function<FileRead(const std::string& text, FileDepth depth)>;
+
+// In this process.
+FileRead ReadStudyFile(const std::string& text, FileDepth depth);
+
+// What a child is asked and answers. Throw kPeerFault.
+Bytes EncodeFileOrder(const std::string& text, FileDepth depth);
+Bytes AnswerFileOrder(ByteView order);
+FileRead DecodeFileAnswer(ByteView answer);
+
+}  // namespace partita::node

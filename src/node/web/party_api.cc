@@ -187,8 +187,15 @@ net::HttpResponse ConfirmPairing(Site& site, const Call& call) {
 net::HttpResponse AcceptParty(Site& site, const Call& call) {
   const std::string passphrase = PassphraseIn(call);
   const WebJson said = site.AskNode({{"do", "parties"}});
+  WebJson shown = {{"node_key", ""}, {"steward_key", ""}};
+  for (const WebJson& entry : said.at("waiting")) {
+    const WebJson introduced = IntroductionJson(entry);
+    if (introduced.at("name") == call.parts.at(0)) shown = introduced;
+  }
   TakeList(site, site.AskSigner({{"do", "accept"},
                                  {"name", call.parts.at(0)},
+                                 {"node_key", shown.at("node_key")},
+                                 {"steward_key", shown.at("steward_key")},
                                  {"introductions", said.at("waiting")},
                                  {"list", said.at("document")},
                                  {"passphrase", passphrase}}));

@@ -1,5 +1,7 @@
 // partita node sign, and the process that it reads studies in
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "cli/terminal/interrupt.h"
+#include "net/socket.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/log.h"
 #include "node/sign/signer.h"
@@ -16,9 +19,22 @@
 namespace partita::cli {
 namespace {
 
+// One signer a folder: a second one would take the socket of the first.
+net::Socket LockSigner(const node::SignerFolder& folder) {
+  const std::string file = folder.File("serve.lock").string();
+  net::Socket lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid() || ::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
+    throw Error(ErrorCode::kUsage,
+                fmt::format("a signer serves in {} already", folder.path().string()),
+                "Stop it first, or ask it: --sign SOCKET.");
+  }
+  return lock;
+}
+
 int ServeSigner(const std::string& path) {
   const node::SignerFolder folder(path);
   const node::SignerConfig config = folder.Config();
+  const net::Socket lock = LockSigner(folder);
   const node::Log log([](const std::string& line) { std::cerr << line << std::endl; });
   node::Signer signer({folder, node::ReadInChild(StudyReaderProgram()), NowUtc});
   const node::ControlSocket socket(
@@ -28,7 +44,10 @@ int ServeSigner(const std::string& path) {
       },
       config.users);
   log.Write("serving", {{"site", config.site}});
-  while (!Interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  while (!Interrupted()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    signer.Forget();
+  }
   return kDone;
 }
 

@@ -44,6 +44,13 @@ std::string NameInFile(const std::string& file) {
 
 Json OneStudy(const NodeOptions& options, const std::string& id) {
   Json study = AskNode(options, {{"do", "study"}, {"study", id}});
+  const Json& documents = study.at("documents");
+  if (study.at("study") != id || documents.at("study") != id ||
+      documents.at("file") != study.at("file")) {
+    throw Error(
+        ErrorCode::kUntrusted, "the node gave another study than the one it was asked for",
+        "This node does not do what it should: look at its log, and at who can write there.");
+  }
   study["name"] = NameInFile(study.at("file").get<std::string>());
   return study;
 }
@@ -112,6 +119,14 @@ int ListStudies(const OutputOptions& output, const NodeOptions& options, bool al
   return kDone;
 }
 
+// Before a passphrase is asked for: what is about to be ended.
+void SayWhich(const OutputOptions& output, const Json& said) {
+  PrintNote(
+      output,
+      fmt::format("study {}, '{}', proposed by {}", said.at("study").get<std::string>(),
+                  said.at("name").get<std::string>(), said.at("proposer").get<std::string>()));
+}
+
 // What the signer takes of a study.
 Json ForSigner(const std::string& what, const NodeOptions& options, const Json& said) {
   return {{"do", what}, {"documents", said.at("documents")}, {"list", ListDocument(options)}};
@@ -132,10 +147,11 @@ std::string StewardsPage(const Json& shown) {
   const Json& table = shown.at("table");
   return page +
          fmt::format(
-             "{}\nproposed by   {}\nstudy         {}\ntable         {}\nvalid until   {}\n"
+             "{}\nproposed by   {}\nstudy         {}\nnumber        {}\ntable         {}\nvalid "
+             "until   {}\n"
              "code          {}\n\nCompare the code with the other stewards, by telephone.\n\n",
              shown.at("plan_text").get<std::string>(), shown.at("proposer").get<std::string>(),
-             shown.at("name").get<std::string>(),
+             shown.at("name").get<std::string>(), shown.at("study").get<std::string>(),
              table.is_null()
                  ? "none: this site brings no data"
                  : fmt::format("{}, {} rows, {} missing cells", table.at("name").get<std::string>(),
@@ -180,7 +196,9 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
 int Reject(const OutputOptions& output, const NodeStudyOptions& options) {
   const Json said = FindStudy(options.node, options.study);
   Json request = ForSigner("reject", options.node, said);
+  request["study"] = said.at("study");
   request["reason"] = options.reason;
+  SayWhich(output, said);
   SignerAccess signer(options.node);
   Decide(options.node, said, "reject", signer.Sign(request));
   const std::string text =
@@ -194,7 +212,9 @@ int Withdraw(const OutputOptions& output, const NodeStudyOptions& options) {
   // First where no daemon can keep it back.
   if (!options.node.steward.empty() || !options.node.sign.empty()) {
     SignerAccess signer(options.node);
-    signer.Sign({{"do", "withdraw"}, {"documents", said.at("documents")}});
+    SayWhich(output, said);
+    signer.Sign(
+        {{"do", "withdraw"}, {"study", said.at("study")}, {"documents", said.at("documents")}});
   }
   AskNode(options.node,
           {{"do", "withdraw"}, {"study", said.at("study")}, {"reason", options.reason}});

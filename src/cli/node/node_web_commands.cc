@@ -36,9 +36,9 @@ fs::path StateOf(const WebCommandOptions& options) {
   return options.state.empty() ? fs::path(options.node) / "web" : fs::path(options.state);
 }
 
-node::web::Ask AskAt(const fs::path& socket) {
-  return [socket](const std::string& request, std::chrono::milliseconds timeout) {
-    return node::AskControl(socket, request, timeout);
+node::web::Ask AskAt(const fs::path& socket, const node::ControlServer& server = {}) {
+  return [socket, server](const std::string& request, std::chrono::milliseconds timeout) {
+    return node::AskControl(socket, request, timeout, server);
   };
 }
 
@@ -62,7 +62,7 @@ int ServePages(const WebCommandOptions& options) {
   web.hosts = options.hosts;
   web.accounts = folder.accounts();
   web.node = AskAt(node::NodeFolder(options.node).control());
-  if (!options.sign.empty()) web.signer = AskAt(options.sign);
+  if (!options.sign.empty()) web.signer = AskAt(options.sign, node::SignerServer());
   web.reader = node::ReadFileInChild(StudyReaderProgram());
   web.pages = node::web::PageAssets();
   web.page_policy = node::web::PagePolicy();

@@ -197,14 +197,27 @@ int Accept(const OutputOptions& output, const PairOptions& options) {
   const Json said = AskNode(options.node, {{"do", "parties"}});
   SignerAccess signer(options.node);
   std::vector<std::string> introducers;
+  std::string node_key(64, '0'), steward_key = node_key;
   for (const Json& entry : said.at("waiting")) {
     const node::Introduction introduction = IntroductionIn(entry);
     if (introduction.name != options.name) continue;
+    const bool is_first = introducers.empty();
     introducers.push_back(entry.at("introducer"));
-    PrintNote(output, fmt::format("{} introduces {} at {}, node key {}, digits compared on {}",
-                                  introducers.back(), introduction.name, introduction.address,
-                                  ToHex(introduction.node_key).substr(0, 16),
-                                  FormatUtc(introduction.compared_at)));
+    const std::string node = ToHex(introduction.node_key);
+    const std::string steward = ToHex(introduction.steward_key);
+    PrintNote(output,
+              fmt::format("{} introduces {} at {}, digits compared on {}\n  node key    {}\n"
+                          "  steward key {}",
+                          introducers.back(), introduction.name, introduction.address,
+                          FormatUtc(introduction.compared_at), node, steward));
+    if (!is_first && (node != node_key || steward != steward_key)) {
+      throw Error(ErrorCode::kRefused,
+                  fmt::format("{} and {} introduce {} with different keys", introducers.front(),
+                              introducers.back(), introduction.name),
+                  "Invite that site, and compare digits by telephone.");
+    }
+    node_key = node;
+    steward_key = steward;
   }
   const std::string word = fmt::format("{}", fmt::join(introducers, ", "));
   if (!introducers.empty() && !output.yes &&
@@ -214,6 +227,8 @@ int Accept(const OutputOptions& output, const PairOptions& options) {
     throw Error(ErrorCode::kRefused, "not accepted; nothing was signed");
   GiveList(options.node, signer.Sign({{"do", "accept"},
                                       {"name", options.name},
+                                      {"node_key", node_key},
+                                      {"steward_key", steward_key},
                                       {"introductions", said.at("waiting")},
                                       {"list", said.at("document")}}));
   const std::string text =

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "net/socket.h"
+#include "node/daemon/request_fields.h"
 
 namespace partita::node {
 namespace {
@@ -109,11 +110,29 @@ ErrorCode CodeNamed(const std::string& name) {
   return ErrorCode::kInternal;
 }
 
+// Nesting of what may be asked and answered; copies of such values are recursive.
+constexpr int kMostControlLevels = 40;
+
 uid_t UserOf(int fd) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return static_cast<uid_t>(-1);
   return peer.uid;
+}
+
+// Whose secrets are asked for must be served by the owner of the socket's folder, or root, and nobody else
+// may put a socket there.
+void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
+  struct stat folder {};
+  const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const bool is_known = ::stat(parent.c_str(), &folder) == 0;
+  const bool is_closed = is_known && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  const uid_t user = UserOf(fd);
+  if (is_closed && (user == folder.st_uid || user == 0)) return;
+  throw Error(ErrorCode::kUntrusted,
+              fmt::format("it is not certain who serves as {} in {}", server.name, parent.string()),
+              "The folder of the socket has to belong to the user who serves, and nobody else may "
+              "write in it.");
 }
 
 }  // namespace
@@ -123,7 +142,7 @@ bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users) {
 }
 
 ControlServer SignerServer() {
-  return {"signer", "Start it: partita node sign FOLDER. Or leave --sign away."};
+  return {"signer", "Start it: partita node sign FOLDER. Or leave --sign away.", true};
 }
 
 struct ControlSocket::Impl {
@@ -168,9 +187,9 @@ struct ControlSocket::Impl {
       if (asking >= kMostAsking) continue;
       asking += 1;
       lock.unlock();
-      const int fd = ::dup(connection.fd());
-      std::thread([this, fd] {
-        Serve(net::Socket(fd));
+      // The descriptor itself, which is closed in every process that is started meanwhile.
+      std::thread([this, caller = std::move(connection)]() mutable {
+        Serve(std::move(caller));
         const std::lock_guard guard(mutex);
         asking -= 1;
         ended.notify_all();
@@ -178,7 +197,8 @@ struct ControlSocket::Impl {
     }
   }
 
-  void Serve(const net::Socket& connection) {
+  void Serve(net::Socket caller) {
+    const net::Socket connection = std::move(caller);
     std::string request, answer;
     if (!ReadControlFrame(connection.fd(), request, Deadline::After(kRequestWait))) return;
     try {
@@ -222,6 +242,7 @@ std::string AskControl(const fs::path& path, const std::string& request,
                 fmt::format("no {} serves in {}", server.name, path.parent_path().string()),
                 server.start);
   }
+  if (server.must_own_folder) RequireServer(connection.fd(), path, server);
   std::string answer;
   if (!WriteControlFrame(connection.fd(), request, deadline) ||
       !ReadControlFrame(connection.fd(), answer, deadline)) {
@@ -229,7 +250,7 @@ std::string AskControl(const fs::path& path, const std::string& request,
                 fmt::format("the {} did not answer", server.name),
                 "It answers to the user who runs it only, and to root; or it is about to stop.");
   }
-  const ControlJson said = ControlJson::parse(answer, nullptr, false);
+  const auto said = ParseShallow<ControlJson>(answer, kMostControlLevels);
   if (!said.is_object())
     throw Error(ErrorCode::kInternal, fmt::format("the {} answered what is no answer", server.name),
                 "please report this");

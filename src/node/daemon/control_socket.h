@@ -47,11 +47,14 @@ bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users = {});
 struct ControlServer {
   std::string name = "node";
   std::string start = "Start it: partita node serve. Or name its folder with --at.";
+  // It is told secrets: only the owner of the socket's folder, which nobody else may write to, or root
+  // may serve there.
+  bool must_own_folder = false;
 };
 ControlServer SignerServer();
 
-// Asks the process that serves there, and waits. Throws kUnreachable if none does, kTimeout, and what its
-// handler threw.
+// Asks the process that serves there, and waits. Throws kUnreachable if none does, kTimeout, kUntrusted,
+// before anything is sent, if it is not who has to serve, and what its handler threw.
 std::string AskControl(const std::filesystem::path& path, const std::string& request,
                        std::chrono::milliseconds timeout, const ControlServer& server = {});
 

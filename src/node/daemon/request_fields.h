@@ -17,11 +17,29 @@
 
 namespace partita::node {
 
+// JSON of others: discarded if it is none, or has more than `levels` levels. A parser needs no stack for
+// levels, but what copies and writes values does.
+template <class JsonType>
+JsonType ParseShallow(const std::string& text, int levels) {
+  bool is_deep = false;
+  JsonType value = JsonType::parse(
+      text,
+      [&](int depth, typename JsonType::parse_event_t, JsonType&) {
+        is_deep = is_deep || depth > levels;
+        return !is_deep;
+      },
+      false);
+  if (is_deep) return JsonType(nlohmann::json::value_t::discarded);
+  return value;
+}
+
 class RequestFields {
  public:
+  static constexpr int kMostLevels = 8;
+
   // who: which process was asked, for messages.
   RequestFields(const std::string& text, std::string who)
-      : RequestFields(nlohmann::json::parse(text, nullptr, false), std::move(who)) {
+      : RequestFields(ParseShallow<nlohmann::json>(text, kMostLevels), std::move(who)) {
     what_ = Text("do");
   }
   RequestFields(nlohmann::json object, std::string who)

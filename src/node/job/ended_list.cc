@@ -105,14 +105,17 @@ SignedEndedList DecodeSignedEndedList(ByteView bytes) {
 
 void RequireEndedList(const SignedEndedList& document, std::string_view owner,
                       const std::vector<Digest>& stewards, uint64_t least) {
+  constexpr char kNotTheirs[] = "it is not signed by a steward of this site";
+  // Its fingerprint first: nothing of a stranger's certificate is parsed.
   const Digest signer = crypto::Sha256Of(document.certificate);
+  if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end())
+    DistrustEndedList(kNotTheirs);
   const auto certificate = crypto::DecodeCertificate(document.certificate);
-  if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end() ||
-      certificate == nullptr ||
+  if (certificate == nullptr ||
       !crypto::VerifySignature(*certificate, kEndedListDomain,
                                EndedListFields(document.list, document.certificate),
                                document.signature))
-    DistrustEndedList("it is not signed by a steward of this site");
+    DistrustEndedList(kNotTheirs);
   if (document.list.owner != owner) DistrustEndedList("it is that of " + document.list.owner);
   if (document.list.serial < least) DistrustEndedList("a newer one was signed");
 }

@@ -86,12 +86,16 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
 
 void RequireCommit(const SignedCommit& commit, const Digest& job_key, const StudyId& study,
                    std::string_view draft) {
+  constexpr char kNotTheJobs[] =
+      "what is said of its table is not signed by the key of this site's jobs";
+  // Its fingerprint first: nothing of a stranger's certificate is parsed.
+  if (crypto::Sha256Of(commit.certificate) != job_key) DistrustStatement(kNotTheJobs);
   const auto certificate = crypto::DecodeCertificate(commit.certificate);
-  if (certificate == nullptr || crypto::Sha256Of(commit.certificate) != job_key ||
+  if (certificate == nullptr ||
       !crypto::VerifySignature(*certificate, kCommitDomain,
                                StatementFields(commit.statement, commit.certificate),
                                commit.signature))
-    DistrustStatement("what is said of its table is not signed by the key of this site's jobs");
+    DistrustStatement(kNotTheJobs);
   if (commit.statement.study != study)
     DistrustStatement("what is said of its table is about another study");
   if (commit.statement.draft != crypto::Sha256Of(AsBytes(draft)))

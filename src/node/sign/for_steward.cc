@@ -36,16 +36,6 @@ CouldRead WhoCouldRead(const Prepared& prepared) {
   return [](const std::vector<std::string>&) { return false; };
 }
 
-std::string CodeOf(const ReadOrder& order, const Digest& plan_hash) {
-  crypto::Sha256 hash;
-  const Digest code = hash.Field("partita plan code 1")
-                          .Field(order.study.file)
-                          .Field(order.study.roster)
-                          .Field(plan_hash)
-                          .Finish();
-  return ToBase32(code).substr(0, kCodeCharacters);
-}
-
 // Of the number that job, messages and the list of ended approvals know it by.
 void RequireNumber(const Study& study) {
   if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) == study.id) return;
@@ -83,6 +73,16 @@ std::string HowKnown(const ListedParty& party) {
   return fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
 }
 
+std::string CodeOf(const Study& study, const Digest& plan_hash) {
+  crypto::Sha256 hash;
+  const Digest code = hash.Field("partita plan code 1")
+                          .Field(study.file)
+                          .Field(study.roster)
+                          .Field(plan_hash)
+                          .Finish();
+  return ToBase32(code).substr(0, kCodeCharacters);
+}
+
 ForSteward ReadForSteward(const ReadOrder& order) {
   RequireNumber(order.study);
   const std::string& self = order.list.owner;
@@ -99,7 +99,6 @@ ForSteward ReadForSteward(const ReadOrder& order) {
   if (read.settled) {
     const KeyTrust trust = TrustOf(order);
     read.terms = DocumentsOf(prepared, SettledParties(order.study, prepared, self, trust)).terms;
-    read.code = CodeOf(order, read.terms.plan_hash);
   }
   read.plan_text = study::RenderPlanText(prepared.plan, study::DefaultNetworks());
   read.plan_json = study::RenderPlanJson(prepared.plan, study::DefaultNetworks());

@@ -35,7 +35,6 @@ struct ForSteward {
   bool settled = false;  // else there is no roster yet: a plan, and nothing to be signed
   bool is_holder = false;
   study::ApprovalTerms terms;  // without a roster: no agreement
-  std::string code;  // 25 characters, of file, roster and plan, to be compared by telephone
   std::string plan_text, plan_json;
   std::string useless;              // why its result would hardly be useful; else empty
   std::vector<std::string> trust;   // warnings of the path of trust (parties/trust.h)
@@ -43,6 +42,10 @@ struct ForSteward {
 };
 
 std::string HowKnown(const ListedParty& party);
+
+// What stewards compare by telephone: 25 characters, of the exact file, the exact roster and the hash of the
+// plan. It parses nothing, so the signer computes it itself: a plan of another hash has another code.
+std::string CodeOf(const Study& study, const Digest& plan_hash);
 
 // Throws kRefused if the study is not the one of its number or the own party has no part, kBadInput for a
 // file that is none, kPeerFault or kUntrusted for a roster that is not made of offers signed by the

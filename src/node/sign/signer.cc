@@ -21,6 +21,8 @@ namespace {
 
 using SignerJson = nlohmann::ordered_json;
 
+constexpr int kMostPlanLevels = 32;
+
 constexpr char kLookAtNode[] =
     "This node does not do what it should: look at its log, and at who can write there.";
 
@@ -60,6 +62,7 @@ PassedStudy ReadPassed(RequestFields fields) {
 struct Shown {
   PassedStudy documents;
   ForSteward read;
+  std::string code;                          // once it is settled
   std::optional<CommitStatement> statement;  // once the job has frozen the table
   std::optional<study::Approval> draft;
   bool ended = false;
@@ -74,8 +77,15 @@ struct Shown {
 
 class SignerTask {
  public:
-  SignerTask(const SignerParts& parts, RequestFields& request)
-      : parts_(parts), folder_(parts.folder), request_(request), now_(parts.now()) {}
+  // lock: of the signer; reading: of its one child.
+  SignerTask(const SignerParts& parts, RequestFields& request, std::unique_lock<std::mutex>& lock,
+             std::mutex& reading)
+      : parts_(parts),
+        folder_(parts.folder),
+        request_(request),
+        lock_(lock),
+        reading_(reading),
+        now_(parts.now()) {}
 
   const SignerFolder& folder() const { return folder_; }
   int64_t now() const { return now_; }
@@ -85,7 +95,13 @@ class SignerTask {
   crypto::Identity TakeKey() {
     const std::string passphrase = request_.Text("passphrase");
     request_.End();
-    return folder_.Open(passphrase, now_);
+    return folder_.Open(passphrase, parts_.now());
+  }
+  // The study of `documents` is the one that the caller means: the daemon, whose documents these are,
+  // does not choose which one is ended.
+  void RequireMeant(const Study& study) {
+    if (request_.Fixed<StudyId>("study") == study.id) return;
+    DistrustDaemon("the documents are those of another study than the one that was named");
   }
 
   Shown TakeStudy() {
@@ -97,13 +113,30 @@ class SignerTask {
     order.list = TakeList();
     order.node_certificate = folder_.NodeCertificate();
     order.steward = folder_.Steward();
-    shown.read = parts_.reader(order);
+    shown.read = Read(order);
+    if (shown.read.settled) shown.code = CodeOf(study, shown.read.terms.plan_hash);
     shown.ended = IsEnded(folder_.Ended(), study.id);
     if (shown.read.settled && !shown.documents.draft.empty()) TakeDraft(shown);
     return shown;
   }
 
  private:
+  // Other requests are answered meanwhile: a study that takes a minute keeps no withdrawal waiting.
+  ForSteward Read(const ReadOrder& order) {
+    lock_.unlock();
+    ForSteward read;
+    {
+      const std::lock_guard one_child(reading_);
+      read = parts_.reader(order);
+    }
+    lock_.lock();
+    if (folder_.Parties({}) != order.list) {
+      throw Error(ErrorCode::kRefused, "the list of parties was changed in the meantime",
+                  "Look at the study again.");
+    }
+    return read;
+  }
+
   // The draft comes by the daemon: the job signed it together with its table, and what the terms do not
   // fix may not be more than one study's run.
   void TakeDraft(Shown& shown) const {
@@ -124,8 +157,19 @@ class SignerTask {
   const SignerParts& parts_;
   const SignerFolder& folder_;
   RequestFields& request_;
+  std::unique_lock<std::mutex>& lock_;
+  std::mutex& reading_;
   int64_t now_;
 };
+
+// The child's words: an error of its own if they are none.
+SignerJson PlanOf(const ForSteward& read) {
+  auto plan = ParseShallow<SignerJson>(read.plan_json, kMostPlanLevels);
+  if (!plan.is_object())
+    throw Error(ErrorCode::kInternal, "the process that reads studies wrote a plan that is none",
+                "please report this");
+  return plan;
+}
 
 SignerJson StudyJson(const Shown& shown, const std::string& site) {
   const ForSteward& read = shown.read;
@@ -146,9 +190,9 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
           {"proposer", shown.documents.study.proposer},
           {"expires", FormatUtc(shown.documents.study.expires)},
           {"settled", read.settled},
-          {"code", read.code},
+          {"code", shown.code},
           {"plan_text", read.plan_text},
-          {"plan", SignerJson::parse(read.plan_json)},
+          {"plan", PlanOf(read)},
           {"min_cell", read.terms.disclosure.min_cell},
           {"useless", read.useless},
           {"trust", read.trust},
@@ -190,7 +234,7 @@ SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
   if (const std::string why = shown.WhyNot(); !why.empty())
     throw Error(ErrorCode::kRefused, "there is nothing to approve: " + why,
                 "partita node studies shows what waits");
-  if (code != shown.read.code)
+  if (code != shown.code)
     throw Error(ErrorCode::kUntrusted, "the code that was seen is not the code of this study",
                 "Look at the study again, and compare its code by telephone.");
   study::Approval approval = *shown.draft;
@@ -205,6 +249,7 @@ SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
 
 SignerJson RejectStudy(SignerTask& task, RequestFields& request) {
   const Shown shown = task.TakeStudy();
+  task.RequireMeant(shown.documents.study);
   study::Approval rejection;
   rejection.party = task.site();
   rejection.decision = study::Decision::kReject;
@@ -228,6 +273,7 @@ SignerJson RejectStudy(SignerTask& task, RequestFields& request) {
 
 SignerJson WithdrawStudy(SignerTask& task, RequestFields& request) {
   const PassedStudy documents = ReadPassed(request.Object("documents"));
+  task.RequireMeant(documents.study);
   const crypto::Identity steward = task.TakeKey();
   task.folder().End({documents.study.id, documents.study.expires}, steward, task.now());
   return SignerJson::object();
@@ -272,15 +318,26 @@ SignerJson ListJson(const Bytes& document) { return {{"document", ToHex(document
 
 SignerJson AcceptIntroduced(SignerTask& task, RequestFields& request) {
   const std::string name = request.Text("name");
+  const auto node_key = request.Fixed<Digest>("node_key");
+  const auto steward_key = request.Fixed<Digest>("steward_key");
   PartyList list = task.TakeList();
+  bool is_named = false;
   std::vector<std::string> introducers;
   for (RequestFields& entry : request.Objects("introductions")) {
     const std::string introducer = entry.Text("introducer");
     const Introduction introduction = DecodeIntroduction(entry.Raw("introduction"));
     entry.End();
     if (introduction.name != name) continue;
+    is_named = true;
+    // What came after the steward looked, or is another introducer's word, is not what was accepted.
+    if (introduction.node_key != node_key || introduction.steward_key != steward_key) continue;
     list = WithIntroduced(list, introducer, introduction, task.now());
     introducers.push_back(introducer);
+  }
+  if (introducers.empty() && is_named) {
+    throw Error(ErrorCode::kUntrusted,
+                fmt::format("nobody introduces {} with the keys that were shown", name),
+                "Look at the parties again, and compare the keys by telephone.");
   }
   if (introducers.empty()) {
     throw Error(ErrorCode::kUsage, fmt::format("nobody introduced {}", name),
@@ -299,14 +356,23 @@ SignerJson SignatureJson(const crypto::Identity& steward, const Bytes& signature
 
 }  // namespace
 
+void Signer::ForgetLate(int64_t now) {
+  if (unlocked_ && (now > unlocked_->until || now < unlocked_->until - kPairedSeconds))
+    unlocked_.reset();
+}
+
+bool Signer::Forget() {
+  const std::lock_guard lock(mutex_);
+  ForgetLate(parts_.now());
+  return !unlocked_;
+}
+
 std::string Signer::Answer(const std::string& text) {
   RequestFields request(text, "signer");
-  const std::lock_guard lock(mutex_);
-  SignerTask task(parts_, request);
+  std::unique_lock lock(mutex_);
+  SignerTask task(parts_, request, lock, reading_);
   const SignerFolder& folder = parts_.folder;
-  if (unlocked_ &&
-      (task.now() > unlocked_->until || task.now() < unlocked_->until - kPairedSeconds))
-    unlocked_.reset();
+  ForgetLate(task.now());
   const std::string& what = request.what();
   SignerJson answer;
   if (what == "status") {

@@ -9,18 +9,22 @@
 //   parties   list                          parties, document
 //   study     documents, list               what a steward is shown
 //   approve   documents, list, code, passphrase, [min_cell], [valid_until], [accept_useless]    document
-//   reject    documents, list, reason, passphrase                                               document
-//   withdraw  documents, passphrase         {}: on the list of ended approvals (job/ended_list.h)
+//   reject    study, documents, list, reason, passphrase                                        document
+//   withdraw  study, documents, passphrase  {}: on the list of ended approvals (job/ended_list.h)
 //   pairing   name, role, hash, address, passphrase       certificate, signature
 //   add       hash, party, list, [passphrase]             document: the list with a party that was paired
-//   accept    name, introductions, list, passphrase       document, introducers
+//   accept    name, node_key, steward_key, introductions, list, passphrase       document, introducers
 //   revoke    name, list, passphrase                      document
 //   go-on     text, passphrase                            certificate, signature
 //
 // `approve` and `reject` sign an approval (docs/approvals.md), `approve` only if `code` is the one computed
 // here, so that whoever shows a plan and sends the passphrase cannot have another study signed by
 // mistake; what a process that takes passphrases does on purpose, only the code on another screen shows.
-// `reject` and `withdraw` put the study on the list of ended approvals.
+// `reject` and `withdraw` put the study on the list of ended approvals. They name it by `study`, its number,
+// and refuse documents of another one: the daemon does not choose what is ended.
+//
+// `accept` names the keys that the steward was shown; introductions with others do not count. That the
+// introducer wrote the introduction is the daemon's word: nothing in it is signed by the introducer.
 //
 // A pairing takes two signatures, with a wait for the other site between them: after `pairing` the key stays
 // in this object for an hour at most, for one `add` of that hash and name. That the digits agreed, and
@@ -51,8 +55,11 @@ class Signer {
  public:
   explicit Signer(SignerParts parts) : parts_(std::move(parts)) {}
 
-  // From any thread; one request is answered at a time. Throws Error.
+  // From any thread. One request is answered at a time, except while a study is read, which is outside of
+  // that order: one at a time, too. Throws Error.
   std::string Answer(const std::string& request);
+  // Drops the key of a pairing whose hour is over; to be called now and then. Whether no key is in memory.
+  bool Forget();
 
  private:
   // Of a pairing whose other half is waited for.
@@ -63,8 +70,10 @@ class Signer {
     int64_t until = 0;
   };
 
+  void ForgetLate(int64_t now);
+
   SignerParts parts_;
-  std::mutex mutex_;
+  std::mutex mutex_, reading_;
   std::optional<Unlocked> unlocked_;
 };
 

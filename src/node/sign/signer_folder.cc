@@ -82,7 +82,6 @@ void WriteTries(const fs::path& file, const Tries& tries) {
   WriteBytes(file, writer.bytes());
 }
 
-// A clock that went back waits anew, once.
 int64_t WaitOf(const Tries& tries, int64_t now) {
   const int64_t wait = WaitAfterTries(tries.failures);
   return now < tries.last ? wait : std::max<int64_t>(0, tries.last + wait - now);
@@ -192,6 +191,11 @@ crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now) co
   const fs::path file = File("tries");
   const run::LockedFile lock(file, "the count of wrong passphrases");
   Tries tries = ReadTries(file);
+  // A clock that was set back: the wait begins now, once, and not when the clock is there again.
+  if (now < tries.last) {
+    tries.last = now;
+    WriteTries(file, tries);
+  }
   if (const int64_t wait = WaitOf(tries, now); wait > 0) {
     throw Error(ErrorCode::kRefused, "too many wrong passphrases: wait a moment",
                 fmt::format("The next one is looked at in {} s.", wait));

@@ -4,8 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,14 +16,13 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "net/socket.h"
+#include "node/sign/lock_in.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
 namespace {
 
 constexpr std::chrono::seconds kReaderPatience{80};
-constexpr rlim_t kReaderSeconds = 60;
-constexpr rlim_t kReaderBytes = rlim_t{4} << 30;
 constexpr std::chrono::seconds kNamesPatience{10};
 constexpr uint8_t kReadWell = 0, kReadBadly = 1;
 // The first byte that a child gets.
@@ -39,6 +36,7 @@ constexpr uint8_t kStudyOrder = 1, kFileOrder = 2;
 bool SendAll(int fd, ByteView bytes, Deadline deadline) {
   size_t done = 0;
   while (done < bytes.size()) {
+    if (deadline.passed()) return false;
     const ssize_t sent =
         ::send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
@@ -57,6 +55,7 @@ bool SendAll(int fd, ByteView bytes, Deadline deadline) {
 bool ReceiveToEnd(int fd, Bytes& bytes, Deadline deadline) {
   uint8_t buffer[1 << 16];
   while (bytes.size() <= kMaxReadBytes) {
+    if (deadline.passed()) return false;
     pollfd waiting{fd, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, static_cast<int>(deadline.remaining().count()));
     if (ready < 0 && errno == EINTR) continue;
@@ -79,6 +78,8 @@ pid_t SpawnReader(const std::vector<std::string>& program, int channel) {
   posix_spawn_file_actions_adddup2(&actions, channel, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, channel, STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  // Whatever this process has open, or was started with.
+  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
   pid_t pid = 0;
   const int failed =
       ::posix_spawn(&pid, arguments[0], &actions, nullptr, arguments.data(), nothing);
@@ -86,9 +87,9 @@ pid_t SpawnReader(const std::vector<std::string>& program, int channel) {
   return failed == 0 ? pid : 0;
 }
 
-// Only this child, which is waited for here.
-void EndReader(pid_t pid, bool kill) {
-  if (kill) ::kill(pid, SIGKILL);
+// Only this child, which is waited for here. Its answer is all that it is for: one that stays is ended.
+void EndReader(pid_t pid) {
+  ::kill(pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
 }
@@ -109,7 +110,7 @@ Bytes AskReader(const std::vector<std::string>& program, uint8_t kind, ByteView 
       SendAll(ours.fd(), ByteView(&kind, 1), deadline) && SendAll(ours.fd(), order, deadline);
   ::shutdown(ours.fd(), SHUT_WR);
   whole = whole && ReceiveToEnd(ours.fd(), answer, deadline);
-  EndReader(pid, !whole);
+  EndReader(pid);
   if (deadline.passed())
     throw Error(ErrorCode::kTimeout, "the plan of the study takes too long to compute",
                 "Let its proposer make it smaller.");
@@ -121,11 +122,6 @@ Bytes AnswerOrder(ByteView order) {
   if (order.empty()) throw Error(ErrorCode::kPeerFault, "there is nothing to read");
   const ByteView rest = order.subspan(1);
   return order[0] == kFileOrder ? AnswerFileOrder(rest) : AnswerReadOrder(rest);
-}
-
-void Limit(__rlimit_resource_t what, rlim_t most) {
-  const rlimit limit{most, most};
-  ::setrlimit(what, &limit);
 }
 
 void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
@@ -161,7 +157,6 @@ Bytes EncodeRead(const ForSteward& read) {
   writer.U64(read.terms.disclosure.min_rows);
   writer.U8(read.terms.disclosure.refuse_small_samples ? 1 : 0);
   writer.String(read.terms.kind);
-  writer.String(read.code);
   writer.String(read.plan_text);
   writer.String(read.plan_json);
   writer.String(read.useless);
@@ -199,20 +194,14 @@ FileReader ReadFileInChild(std::vector<std::string> program) {
   };
 }
 
-void LockReaderIn() {
-  // As many as are open; poll() refuses to look at more than this.
-  Limit(RLIMIT_NOFILE, STDERR_FILENO + 1);
-  Limit(RLIMIT_FSIZE, 0);
-  Limit(RLIMIT_CORE, 0);
-  Limit(RLIMIT_CPU, kReaderSeconds);
-  Limit(RLIMIT_AS, kReaderBytes);
-  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-}
-
 int RunStudyReader() {
-  LockReaderIn();
-  Bytes order;
   const Deadline deadline = Deadline::After(kReaderPatience);
+  try {
+    LockReaderIn();
+  } catch (const Error& error) {
+    return SendAll(STDOUT_FILENO, EncodeReadError(error), deadline) ? 0 : 1;
+  }
+  Bytes order;
   if (!ReceiveToEnd(STDIN_FILENO, order, deadline)) return 1;
   return SendAll(STDOUT_FILENO, AnswerOrder(order), deadline) ? 0 : 1;
 }
@@ -266,7 +255,6 @@ ForSteward DecodeReadAnswer(ByteView answer) {
   read.terms.disclosure.min_rows = reader.U64();
   read.terms.disclosure.refuse_small_samples = reader.U8() == 1;
   read.terms.kind = reader.String(kMaxReadBytes);
-  read.code = reader.String(kMaxReadBytes);
   read.plan_text = reader.String(kMaxReadBytes);
   read.plan_json = reader.String(kMaxReadBytes);
   read.useless = reader.String(kMaxReadBytes);

@@ -1,10 +1,10 @@
 // Where the documents of a study are parsed: they are other people's bytes, the signer has a key, and the
 // process of the pages has sessions and takes passphrases.
 //
-// In a child: the same program started again, which gets the bytes on its standard input, takes from
-// itself the right to open a file or a connection, 60 s of processor time and 4 GiB at most, and writes
-// what it read to its standard output. A hole in a parser so gets no key, no passphrase and no list to
-// sign; it could show another plan than the study's, and that is what it is for.
+// In a child: the same program started again, which has no descriptor but its standard streams, gets the bytes
+// on its standard input, locks itself in (lock_in.h), and writes what it read to its standard output. It is
+// ended when it has answered, or after 80 s. A hole in a parser so gets no key, no passphrase, no
+// connection of a caller and no file; it could show another plan than the study's.
 #pragma once
 
 #include <functional>
@@ -27,10 +27,7 @@ StudyReader ReadInChild(std::vector<std::string> program);
 // The same for a text alone. Names have 10 s, a plan 80 s.
 FileReader ReadFileInChild(std::vector<std::string> program);
 
-// Takes from this process the right to open anything beyond its standard streams and to make a file longer,
-// for good, and bounds its time and memory.
-void LockReaderIn();
-// The child. Returns its exit code.
+// The child. Returns its exit code. Where it cannot lock itself in, it reads nothing and answers with the error.
 int RunStudyReader();
 
 Bytes Encode(const ReadOrder& order);

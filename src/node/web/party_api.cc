@@ -213,6 +213,8 @@ net::HttpResponse AcceptParty(Site& site, const Call& call) {
   // The signer signs these and no others.
   TakeList(site, site.AskSigner({{"do", "accept"},
                                  {"name", name},
+                                 {"node_key", node_key},
+                                 {"steward_key", steward_key},
                                  {"introductions",
                                   IntroducedWith(said.at("waiting"), name, node_key, steward_key)},
                                  {"list", said.at("document")},

@@ -249,6 +249,7 @@ net::HttpResponse RejectStudy(Site& site, const Call& call) {
   const std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
   fields.End();
   WebJson request = ForSigner(site, "reject", id);
+  request["study"] = id;
   request["reason"] = reason;
   request["passphrase"] = passphrase;
   const WebJson signed_word = site.AskSigner(request);
@@ -273,8 +274,10 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
   }
   // The signer's list first: from then on no job runs it, whatever becomes of the node.
   if (passphrase) {
-    site.AskSigner(
-        {{"do", "withdraw"}, {"documents", said.at("documents")}, {"passphrase", *passphrase}});
+    site.AskSigner({{"do", "withdraw"},
+                    {"study", id},
+                    {"documents", said.at("documents")},
+                    {"passphrase", *passphrase}});
   }
   site.AskNode({{"do", "withdraw"}, {"study", id}, {"reason", reason}});
   return StudyAnswer(site, id);

@@ -1,4 +1,5 @@
 // The control socket: whose it is, what comes back, what strangers and slow callers get.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,6 +65,64 @@ TEST_F(ControlSocketTest, AFrameThatIsTooLongIsClosed) {
   char byte = 0;
   EXPECT_EQ(::recv(raw.fd(), &byte, 1, 0), 0);
   EXPECT_EQ(AskControl(path, "8", kAWhile), "{\"echo\":8}");
+}
+
+size_t InheritedDescriptors() {
+  size_t count = 0;
+  for (int fd = 3; fd < 256; ++fd) {
+    const int flags = ::fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ++count;
+  }
+  return count;
+}
+
+// A process that is started while a request is answered must not hold the caller's connection: it could read
+// the next passphrase there, or answer.
+TEST(ControlDescriptorTest, NoConnectionIsInherited) {
+  const fs::path path = fs::path(testing::TempDir()) / ("inherited" + std::to_string(::getpid()));
+  const size_t before = InheritedDescriptors();
+  const ControlSocket socket(
+      path,
+      [](const std::string&) {
+        return "{\"count\":" + std::to_string(InheritedDescriptors()) + "}";
+      },
+      [](uid_t) {});
+  EXPECT_EQ(AskControl(path, "7", kAWhile), "{\"count\":" + std::to_string(before) + "}");
+}
+
+TEST(ControlLevelsTest, ADeepAnswerIsNone) {
+  const fs::path path = fs::path(testing::TempDir()) / ("deep" + std::to_string(::getpid()));
+  const ControlSocket socket(
+      path,
+      [](const std::string&) {
+        return "{\"a\":" + std::string(2'000'000, '[') + std::string(2'000'000, ']') + "}";
+      },
+      [](uid_t) {});
+  EXPECT_EQ(CodeOf([&] { AskControl(path, "7", kAWhile); }), ErrorCode::kInternal);
+}
+
+// A passphrase goes only to the owner of the socket's folder, and only where nobody else can put a socket.
+TEST(ControlServerTest, SecretsAreSentToTheOwnerOfTheFolder) {
+  const fs::path folder = fs::path(testing::TempDir()) / ("owner" + std::to_string(::getpid()));
+  fs::create_directory(folder);
+  const fs::path path = folder / "s";
+  int asked = 0;
+  const ControlSocket socket(
+      path,
+      [&asked](const std::string&) {
+        ++asked;
+        return "{}";
+      },
+      [](uid_t) {});
+  fs::permissions(folder, static_cast<fs::perms>(0755));
+  EXPECT_EQ(AskControl(path, "7", kAWhile, SignerServer()), "{}");
+  for (const unsigned mode : {0775U, 0757U, 01777U}) {
+    fs::permissions(folder, static_cast<fs::perms>(mode));
+    EXPECT_EQ(CodeOf([&] { AskControl(path, "7", kAWhile, SignerServer()); }),
+              ErrorCode::kUntrusted);
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(AskControl(path, "7", kAWhile), "{}") << "a node is told no passphrase";
 }
 
 TEST(MayControlTest, TheOwnerAndRootOnly) {

@@ -5,18 +5,25 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <openssl/sha.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "net/socket.h"
 #include "node/daemon/control.h"
 #include "node/daemon/control_socket.h"
 #include "node/job/statement.h"
 #include "node/parties/introduction.h"
+#include "node/sign/lock_in.h"
 #include "tests/node/job/job_world.h"
 
 namespace partita::node::signer_test {
@@ -82,6 +89,24 @@ class SignerTest : public testing::Test {
   }
   TestJson Request(const std::string& what) const {
     return {{"do", what}, {"documents", Documents()}, {"list", ToHex(list)}};
+  }
+  // One that ends the study, which it names.
+  TestJson EndRequest(const std::string& what) const {
+    TestJson request = {{"do", what}, {"documents", Documents()}, {"study", ToHex(south.study.id)}};
+    if (what == "reject") {
+      request["list"] = ToHex(list);
+      request["reason"] = "no ethics reference";
+    }
+    request["passphrase"] = kPhrase;
+    return request;
+  }
+  ReadOrder Order() {
+    ReadOrder order;
+    order.study = south.study;
+    order.list = world.ListOf("south");
+    order.node_certificate = crypto::EncodeCertificate(*south.node.certificate);
+    order.steward = PrintOf(south.steward);
+    return order;
   }
   TestJson Ask(const TestJson& request) { return TestJson::parse(signer->Answer(request.dump())); }
   TestJson Show() { return Ask(Request("study")); }
@@ -160,10 +185,7 @@ TEST_F(SignerTest, AStewardIsStricterThanTheStudyNeverLaxer) {
 }
 
 TEST_F(SignerTest, ARejectionIsSignedAndEndsTheStudyHere) {
-  TestJson request = Request("reject");
-  request["reason"] = "no ethics reference";
-  request["passphrase"] = kPhrase;
-  const std::string text = Ask(request).at("document");
+  const std::string text = Ask(EndRequest("reject")).at("document");
   const study::SignedApproval document = study::ParseApproval(text, "document");
   EXPECT_NO_THROW(study::RequireSigned(document, "south", ToHex(PrintOf(south.steward))));
   EXPECT_EQ(document.approval.decision, study::Decision::kReject);
@@ -336,7 +358,10 @@ TEST_F(SignerTest, WrongPassphrasesWaitLongerAndLonger) {
   Refusal(wrong);
   now -= 7200;
   EXPECT_EQ(wait(), 30);
-  now += 7200 + 30;
+  EXPECT_THAT(Refusal(right), HasSubstr("too many wrong passphrases"));
+  now += 29;
+  EXPECT_THAT(Refusal(right), HasSubstr("too many wrong passphrases"));
+  now += 1;
   EXPECT_EQ(Refusal(right), "none");
   EXPECT_EQ(wait(), 0);
   EXPECT_THAT(Refusal(wrong), HasSubstr("the passphrase is wrong"));
@@ -385,8 +410,8 @@ TEST_F(SignerTest, OnlyTheWebProcessAndTheOwnUserMayAsk) {
 // ---- withdrawals
 
 TEST_F(SignerTest, WhatIsTakenBackIsNeitherSignedNorRun) {
-  TestJson request = {
-      {"do", "withdraw"}, {"documents", Documents()}, {"passphrase", "wrong words"}};
+  TestJson request = EndRequest("withdraw");
+  request["passphrase"] = "wrong words";
   EXPECT_THAT(Refusal(request), HasSubstr("the passphrase is wrong"));
   EXPECT_TRUE(Show().at("can_approve").get<bool>());
   request["passphrase"] = kPhrase;
@@ -405,6 +430,21 @@ TEST_F(SignerTest, WhatIsTakenBackIsNeitherSignedNorRun) {
   empty.serial = 1;
   World::WriteEnded(south, empty);
   EXPECT_THAT(Refusal(ApproveRequest()), HasSubstr("this site took its approval back"));
+}
+
+// Documents of another study under the name: the daemon would choose what is ended.
+TEST_F(SignerTest, OnlyTheStudyThatWasNamedIsEnded) {
+  for (const char* what : {"withdraw", "reject"}) {
+    TestJson request = EndRequest(what);
+    std::string number = request.at("study");
+    number[0] = number[0] == '0' ? '1' : '0';
+    request["study"] = number;
+    EXPECT_THAT(Refusal(request), HasSubstr("untrusted: the documents are those of another study"));
+    request.erase("study");
+    EXPECT_THAT(Refusal(request), HasSubstr("usage: "));
+  }
+  EXPECT_TRUE(Show().at("can_approve").get<bool>());
+  EXPECT_FALSE(std::filesystem::exists(home / "tries"));
 }
 
 // ---- the list of parties
@@ -475,7 +515,10 @@ TEST_F(SignerTest, OneUnlockedHourIsForOnePairing) {
   other[0] ^= 1;
   EXPECT_THAT(Refusal(add("east", other)), HasSubstr(missing));
   EXPECT_THAT(Refusal(add("lake", hash)), HasSubstr(missing));
+  // Not only refused afterwards, but gone without a request.
+  EXPECT_FALSE(signer->Forget());
   now += kPairedSeconds + 1;
+  EXPECT_TRUE(signer->Forget());
   EXPECT_THAT(Refusal(add("east", hash)), HasSubstr(missing));
   pair();
   const SignedPartyList made =
@@ -498,15 +541,30 @@ TEST_F(SignerTest, IntroducedPartiesAreAcceptedByName) {
   TestJson request = {
       {"do", "accept"},
       {"name", "lake"},
+      {"node_key", ToHex(lake.node_key)},
+      {"steward_key", ToHex(lake.steward_key)},
       {"introductions",
        {{{"introducer", "north"}, {"introduction", ToHex(EncodeIntroduction(lake))}}}},
       {"list", ToHex(list)},
       {"passphrase", kPhrase}};
+  // Other keys than those that were seen: put there since the look, or another introducer's word.
+  for (const char* key : {"node_key", "steward_key"}) {
+    TestJson swapped = request;
+    swapped[key] = std::string(64, 'a');
+    EXPECT_THAT(Refusal(swapped),
+                HasSubstr("untrusted: nobody introduces lake with the keys that were shown"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(home / "tries"));
+  Introduction other = lake;
+  other.node_key.fill(7);
+  request["introductions"].push_back(
+      {{"introducer", "west"}, {"introduction", ToHex(EncodeIntroduction(other))}});
   const TestJson said = Ask(request);
   EXPECT_EQ(said.at("introducers"), TestJson({"north"}));
   const SignedPartyList made = DecodeSignedList(FromHex(said.at("document").get<std::string>()));
   ASSERT_NE(FindListed(made.list, "lake"), nullptr);
   EXPECT_EQ(FindListed(made.list, "lake")->introducers, std::vector<std::string>{"north"});
+  EXPECT_EQ(FindListed(made.list, "lake")->node_key, lake.node_key);
   request["name"] = "pond";
   EXPECT_THAT(Refusal(request), HasSubstr("usage: nobody introduced pond"));
 }
@@ -525,16 +583,11 @@ TEST_F(SignerTest, AStoppedNodeGoesOnByTheStewardsWord) {
 // ---- the child that reads
 
 TEST_F(SignerTest, WhatTheChildSaysComesBackAsItWas) {
-  ReadOrder order;
-  order.study = south.study;
-  order.list = world.ListOf("south");
-  order.node_certificate = crypto::EncodeCertificate(*south.node.certificate);
-  order.steward = PrintOf(south.steward);
+  ReadOrder order = Order();
   EXPECT_EQ(DecodeReadOrder(Encode(order)), order);
   const ForSteward here = ReadForSteward(order);
   const Bytes answer = AnswerReadOrder(Encode(order));
   const ForSteward there = DecodeReadAnswer(answer);
-  EXPECT_EQ(there.code, here.code);
   EXPECT_EQ(there.plan_text, here.plan_text);
   EXPECT_EQ(there.plan_json, here.plan_json);
   EXPECT_EQ(there.terms.agreement_hash, here.terms.agreement_hash);
@@ -556,19 +609,164 @@ TEST_F(SignerTest, WhatTheChildSaysComesBackAsItWas) {
               HasSubstr("internal: the process that reads studies"));
 }
 
-TEST(StudyReaderTest, TheChildOpensNothing) {
-  const auto opens = [] {
-    const int file = ::open("/etc/passwd", O_RDONLY);
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    return file >= 0 || socket >= 0;
+// A program in the place of the child: `script` of a shell, after all that it is given was read.
+StudyReader ShellReader(const std::string& script) {
+  return ReadInChild({"/bin/sh", "-c", "cat >/dev/null; " + script});
+}
+
+TEST_F(SignerTest, AChildThatAnsweredIsEnded) {
+  // The answer, which is an error, and then nothing: it would be waited for without end.
+  WriteFileAtomically((world.folder() / "answer").string(), [] {
+    const Bytes answer = AnswerReadOrder({});
+    return std::string(answer.begin(), answer.end());
+  }());
+  const auto began = std::chrono::steady_clock::now();
+  const StudyReader stays = ShellReader("cat " + (world.folder() / "answer").string() +
+                                        "; exec 0<&- 1>&-; exec sleep 30");
+  EXPECT_THAT(ErrorOf([&] { stays(Order()); }), HasSubstr("peer-fault: "));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST_F(SignerTest, TheChildInheritsNothing) {
+  const std::string answer = (world.folder() / "answer").string();
+  const Bytes bytes = AnswerReadOrder({});
+  WriteFileAtomically(answer, std::string(bytes.begin(), bytes.end()));
+  const net::Socket left_open(::open("/dev/null", O_RDONLY));  // as by whoever started the signer
+  const auto reads = [&](const std::string& condition) {
+    return ErrorOf(
+        [&] { ShellReader("if " + condition + "; then cat " + answer + "; fi")(Order()); });
   };
-  EXPECT_TRUE(opens());
-  EXPECT_EXIT(
-      {
-        LockReaderIn();
-        ::_exit(opens() ? 1 : 7);
-      },
-      testing::ExitedWithCode(7), "");
+  EXPECT_THAT(reads("[ ! -e /proc/self/fd/" + std::to_string(left_open.fd()) + " ]"),
+              HasSubstr("peer-fault: "));
+  EXPECT_THAT(reads("[ ! -e /proc/self/fd/1 ]"), HasSubstr("ended without an answer"));
+}
+
+// A study that is long in the child keeps no withdrawal waiting.
+TEST_F(SignerTest, OthersAreAnsweredWhileAStudyIsRead) {
+  std::promise<void> begun, answered;
+  std::future<void> is_answered = answered.get_future();
+  signer = std::make_unique<Signer>(SignerParts{SignerFolder(home),
+                                                [&](const ReadOrder& order) {
+                                                  begun.set_value();
+                                                  is_answered.wait_for(std::chrono::seconds(30));
+                                                  return ReadForSteward(order);
+                                                },
+                                                [this] { return now; }});
+  std::thread looking([&] { EXPECT_EQ(Show().at("why_not"), "this site took its approval back"); });
+  begun.get_future().wait();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(Refusal(EndRequest("withdraw")), "none");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20));
+  answered.set_value();
+  looking.join();
+}
+
+// What the signer says is the code is of what it has, whatever the child says.
+TEST_F(SignerTest, TheCodeIsOfFileRosterAndPlan) {
+  const std::string code = Show().at("code");
+  const Digest plan = study::ParseApproval(draft, "draft").approval.plan_hash;
+  EXPECT_EQ(code, CodeOf(south.study, plan));
+  // SHA-256 of the four fields, each after its length (u64, little-endian), in base 32: by OpenSSL alone.
+  std::string text;
+  for (const std::string& field : {std::string("partita plan code 1"), south.study.file,
+                                   south.study.roster, std::string(plan.begin(), plan.end())}) {
+    for (int i = 0; i < 8; ++i) text.push_back(static_cast<char>(field.size() >> (8 * i)));
+    text += field;
+  }
+  std::array<uint8_t, 32> digest{};
+  ::SHA256(reinterpret_cast<const uint8_t*>(text.data()), text.size(), digest.data());
+  std::string expected;
+  for (size_t bit = 0; bit < 125; bit += 5) {
+    unsigned five = 0;
+    for (size_t i = bit; i < bit + 5; ++i) five = 2 * five + ((digest[i / 8] >> (7 - i % 8)) & 1U);
+    expected.push_back("abcdefghijklmnopqrstuvwxyz234567"[five]);
+  }
+  EXPECT_EQ(code, expected);
+  // Another roster, file or plan has another code, and neither is signed with the other's.
+  Study other = south.study;
+  other.roster += " ";
+  EXPECT_NE(CodeOf(other, plan), code);
+  other = south.study;
+  other.file += " ";
+  EXPECT_NE(CodeOf(other, plan), code);
+  Digest other_plan = plan;
+  other_plan[31] ^= 1;
+  EXPECT_NE(CodeOf(south.study, other_plan), code);
+  const TestJson request = ApproveRequest();
+  signer = std::make_unique<Signer>(SignerParts{SignerFolder(home),
+                                                [&](const ReadOrder& order) {
+                                                  ForSteward read = ReadForSteward(order);
+                                                  read.settled = false;
+                                                  return read;
+                                                },
+                                                [this] { return now; }});
+  EXPECT_EQ(Show().at("code"), "");
+  signer = std::make_unique<Signer>(SignerParts{SignerFolder(home),
+                                                [&](const ReadOrder& order) {
+                                                  ForSteward read = ReadForSteward(order);
+                                                  read.terms.plan_hash = other_plan;
+                                                  return read;
+                                                },
+                                                [this] { return now; }});
+  ExpectRefused(Refusal(request), "refused: ");
+}
+
+// Nesting that would end the process on its stack.
+TEST_F(SignerTest, WhatIsTooDeepIsNoRequest) {
+  const std::string deep(2'000'000, '[');
+  EXPECT_THAT(ErrorOf([&] { signer->Answer(R"({"do":"withdraw","documents":)" + deep + "}"); }),
+              HasSubstr("usage: the signer does not understand the request"));
+  const std::string closed = deep + std::string(deep.size(), ']');
+  EXPECT_THAT(ErrorOf([&] { signer->Answer(R"({"do":"withdraw","documents":)" + closed + "}"); }),
+              HasSubstr("usage: the signer does not understand the request"));
+  signer = std::make_unique<Signer>(SignerParts{SignerFolder(home),
+                                                [&](const ReadOrder& order) {
+                                                  ForSteward read = ReadForSteward(order);
+                                                  read.plan_json = R"({"a":)" + closed + "}";
+                                                  return read;
+                                                },
+                                                [this] { return now; }});
+  EXPECT_THAT(Refusal(Request("study")), HasSubstr("wrote a plan that is none"));
+}
+
+// What a hole in a parser could try, a bit each; 0: nothing went well.
+int WhatIsStillPossible(const std::string& folder, int inherited) {
+  const auto name = [&](const char* file) { return folder + "/" + file; };
+  int done = 0;
+  auto tried = [&done, bit = 0](bool went_well) mutable {
+    if (went_well) done |= 1 << bit;
+    ++bit;
+  };
+  tried(::open("/etc/passwd", O_RDONLY) >= 0);
+  tried(::socket(AF_UNIX, SOCK_STREAM, 0) >= 0);
+  tried(::rename(name("a").c_str(), name("b").c_str()) == 0);
+  tried(::unlink(name("b").c_str()) == 0 || ::unlink(name("a").c_str()) == 0);
+  tried(::symlink("/etc/passwd", name("c").c_str()) == 0);
+  tried(::chmod(folder.c_str(), 0700) == 0);
+  tried(::kill(::getppid(), 0) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  tried(child > 0);
+  char byte = 0;
+  tried(::read(inherited, &byte, 1) >= 0 || errno != EBADF);
+  return done;
+}
+
+TEST_F(SignerTest, TheChildCanOnlyComputeAndSpeak) {
+  const std::string folder = world.folder().string();
+  for (const bool locks : {false, true}) {
+    WriteFileAtomically(folder + "/a", "a file of the steward");
+    const net::Socket inherited(::open("/dev/zero", O_RDONLY));
+    EXPECT_EXIT(
+        {
+          if (locks) LockReaderIn();
+          const int possible = WhatIsStillPossible(folder, inherited.fd());
+          // 511: all nine, without the lock.
+          ::_exit(possible == (locks ? 0 : 511) ? 7 : 8);
+        },
+        testing::ExitedWithCode(7), "");
+    EXPECT_EQ(std::filesystem::exists(folder + "/a"), locks);
+  }
 }
 
 // ---- bytes

@@ -321,7 +321,7 @@ export function startFake(openapi, assets, changes = {}) {
     const cookie = /(?:^|; )__Host-partita=([^;]+)/.exec(request.headers.cookie ?? "")?.[1];
     const session = state.sessions.get(cookie);
     if (!roles.includes("anyone")) {
-      if (!session) refuse(401, "login-needed", "nobody is logged in", "Log in.");
+      if (!session) refuse(401, "login-needed", "this needs a login", "Log in.");
       if (!roles.includes(session.role)) refuse(403, "not-allowed", `${session.role}s may not do this`, "");
     }
     const what = `${request.method} ${route.path}`;

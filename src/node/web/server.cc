@@ -221,7 +221,7 @@ struct WebServer::Impl {
       // Long polls are the page's, not a person's.
       const bool is_person = route.effort != Effort::kWaits && !IsByItself(request, route);
       admitted.session = sessions.Find(admitted.token, options.clock(), is_person);
-      if (!admitted.session) return Problem(401, "login-needed", "nobody is logged in", "Log in.");
+      if (!admitted.session) return Problem(401, "login-needed", "this needs a login", "Log in.");
       if ((route.roles & RoleBit(admitted.session->role)) == 0) {
         return Problem(
             403, "not-allowed",

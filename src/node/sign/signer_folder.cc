@@ -166,7 +166,7 @@ int64_t WaitAfterTries(uint32_t failures) {
 void RequirePassphraseText(std::string_view passphrase) {
   if (data::IsUtf8(passphrase)) return;
   throw Error(ErrorCode::kUsage, "the passphrase is not UTF-8",
-              "Use a terminal with an UTF-8 locale, or letters without accents.");
+              "Use a terminal with a UTF-8 locale, or letters without accents.");
 }
 
 SignerConfig SignerFolder::Config() const {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/public_file.h"
 
 namespace partita {
 namespace {
@@ -56,6 +57,11 @@ class TemporaryFile {
   void Write(std::string_view content) {
     WriteAll(descriptor_, content, target_);
     if (::fsync(descriptor_) != 0) Fail();
+  }
+
+  // For others than its owner.
+  void SetMode(mode_t mode) {
+    if (::fchmod(descriptor_, mode) != 0) Fail();
   }
 
   void Rename() {
@@ -156,6 +162,14 @@ void WriteNewFile(const std::filesystem::path& path, std::string_view content, m
 void WriteFileAtomically(const std::string& path, std::string_view content) {
   TemporaryFile file(path);
   file.Write(content);
+  file.Rename();
+  SyncFolder(path);
+}
+
+void WritePublicFile(const std::string& path, std::string_view content, mode_t mode) {
+  TemporaryFile file(path);
+  file.Write(content);
+  file.SetMode(mode);
   file.Rename();
   SyncFolder(path);
 }

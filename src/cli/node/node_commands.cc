@@ -37,6 +37,7 @@ void MakeSteward(const NodeOptions& options) {
   node::SignerConfig signer;
   signer.site = config.name;
   signer.ended = config.ended;
+  signer.parties = config.parties;
   const crypto::Identity identity = node::SignerFolder::Make(
       options.steward, signer, *crypto::LoadCertificate(folder.certificate()),
       *crypto::LoadCertificate(folder.job_certificate()), AskPassphrase(options, true));
@@ -132,7 +133,7 @@ int RunNodeJob(const std::string& at) {
   for (const node::CatalogueTable& table : config.tables)
     settings.catalogue[table.name] = {table.data, ""};
   settings.stewards = config.stewards;
-  settings.parties = folder.state() / "parties";
+  settings.parties = config.parties;
   settings.node_certificate = folder.certificate();
   settings.job_certificate = folder.job_certificate();
   settings.job_key = folder.job_key();

@@ -36,9 +36,12 @@ int ServeSigner(const std::string& path) {
   const node::SignerConfig config = folder.Config();
   const net::Socket lock = LockSigner(folder);
   const node::Log log([](const std::string& line) { std::cerr << line << std::endl; });
+  // What an earlier process could not finish.
+  folder.Publish();
   node::Signer signer({folder, node::ReadInChild(StudyReaderProgram()), NowUtc});
   const node::ControlSocket socket(
-      config.socket, [&signer](const std::string& request) { return signer.Answer(request); },
+      config.socket,
+      [&signer](const std::string& request, uid_t user) { return signer.Answer(request, user); },
       [&log](uid_t user) {
         log.Write("refused", {{"user", int64_t{user}}});
       },

@@ -307,7 +307,7 @@ int Follow(const OutputOptions& output, const NodeStudyOptions& options, const s
   const std::string state = before.at("state"), reason = Waiting(before);
   if (state == "finished") return ShowResult(output, before, options.output);
   const std::string problem = before.at("problem");
-  if (!problem.empty()) PrintNote(output, "at this site: " + problem);
+  if (!problem.empty()) PrintNote(output, "at this site: " + PlainLines(problem));
   throw Error(ErrorCode::kRefused,
               fmt::format("the study '{}' {} {}{}{}", before.at("name").get<std::string>(),
                           state == "failed" || state == "expired" ? "has" : "is", state,

@@ -6,6 +6,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -16,8 +17,10 @@
 #include "base/utc_time.h"
 #include "cli/terminal/interrupt.h"
 #include "crypto/passphrase_key.h"
+#include "data/utf8.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/node_folder.h"
+#include "study/file/text.h"
 
 namespace partita::cli {
 namespace {
@@ -60,6 +63,17 @@ std::string HiddenLine(const std::string& question) {
   return line;
 }
 
+// What an earlier command could not finish. Where the published files cannot be written from here, the steward
+// can decide all the same.
+void PublishLists(const node::SignerFolder& folder) {
+  try {
+    folder.Publish();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUsage && error.code() != ErrorCode::kStorage) throw;
+    std::cerr << "the node's jobs do not get the steward's lists: " << error.message() << "\n";
+  }
+}
+
 }  // namespace
 
 void AddAt(CLI::App* command, NodeOptions& options) {
@@ -83,10 +97,12 @@ Json AskNode(const NodeOptions& options, const Json& request) {
 }
 
 std::string AskPassphrase(const NodeOptions& options, bool is_new) {
-  if (options.passphrase_fd >= 0) return LineFrom(options.passphrase_fd);
-  std::string passphrase =
-      HiddenLine(is_new ? "New passphrase of the steward: " : "Passphrase of the steward: ");
-  if (is_new && HiddenLine("Again: ") != passphrase)
+  const bool is_typed = options.passphrase_fd < 0;
+  std::string passphrase = is_typed ? HiddenLine(is_new ? "New passphrase of the steward: "
+                                                        : "Passphrase of the steward: ")
+                                    : LineFrom(options.passphrase_fd);
+  node::RequirePassphraseText(passphrase);
+  if (is_typed && is_new && HiddenLine("Again: ") != passphrase)
     throw Error(ErrorCode::kUsage, "the two passphrases differ", "try again");
   return passphrase;
 }
@@ -95,6 +111,7 @@ SignerAccess::SignerAccess(const NodeOptions& options) : options_(options) {
   if (!options_.sign.empty()) return;
   const node::SignerFolder folder(options_.steward);
   folder.Config();  // a folder that is none is named before anything is asked
+  PublishLists(folder);
   here_ = std::make_unique<node::Signer>(node::SignerParts{folder, node::ReadForSteward, NowUtc});
 }
 
@@ -121,6 +138,21 @@ std::string AskLine(const std::string& question) {
   if (!std::getline(std::cin, line))
     throw Error(ErrorCode::kUsage, "nothing was typed", "run the command at a terminal");
   return line;
+}
+
+std::string PlainLines(const std::string& text) {
+  std::string plain;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    if (!data::IsUtf8(line) || study::HasControl(line)) {
+      for (char& letter : line) letter = letter < ' ' || letter > '~' ? '?' : letter;
+    }
+    plain += line;
+    if (end < text.size()) plain += '\n';
+    at = end + 1;
+  }
+  return plain;
 }
 
 node::PartyList ListOf(const Json& parties) {

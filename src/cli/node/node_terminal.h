@@ -31,7 +31,7 @@ void AddStewardKey(CLI::App* command, NodeOptions& options);
 Json AskNode(const NodeOptions& options, const Json& request);
 
 // The passphrase from --passphrase-fd, or asked at the terminal without showing it; twice if it is new.
-// Throws kUsage where there is neither, or the two differ.
+// Throws kUsage where there is neither, the two differ, or it is no UTF-8.
 std::string AskPassphrase(const NodeOptions& options, bool is_new);
 
 // The steward's signer (node/sign/signer.h): the one that serves at --sign, or one in this process with the
@@ -55,6 +55,9 @@ std::vector<std::string> StudyReaderProgram();
 
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);
+
+// Lines that other processes wrote, for the terminal: what a terminal would obey, and what is no UTF-8, as '?'.
+std::string PlainLines(const std::string& text);
 
 // The list as the node shows it, to be looked at.
 node::PartyList ListOf(const Json& parties);

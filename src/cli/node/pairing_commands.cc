@@ -154,7 +154,7 @@ void AddCompare(CLI::App& parent, Invocation& invocation) {
   AddPairOptions(command, options);
 }
 
-node::Introduction IntroductionIn(const Json& entry) {
+node::SignedIntroduction IntroductionIn(const Json& entry) {
   return node::DecodeIntroduction(FromHex(entry.at("introduction").get<std::string>()));
 }
 
@@ -177,8 +177,9 @@ void AddParties(CLI::App& parent, Invocation& invocation) {
           text += fmt::format("{:<16} {:<28} {}\n", party.name, address, node::HowKnown(party));
         }
         for (const Json& entry : said.at("waiting")) {
-          const node::Introduction introduction = IntroductionIn(entry);
-          const std::string introducer = entry.at("introducer");
+          const node::SignedIntroduction said_by = IntroductionIn(entry);
+          const node::Introduction& introduction = said_by.introduction;
+          const std::string& introducer = said_by.introducer;
           waiting.push_back({{"name", introduction.name},
                              {"address", introduction.address},
                              {"introducer", introducer}});
@@ -199,10 +200,11 @@ int Accept(const OutputOptions& output, const PairOptions& options) {
   std::vector<std::string> introducers;
   std::string node_key(64, '0'), steward_key = node_key;
   for (const Json& entry : said.at("waiting")) {
-    const node::Introduction introduction = IntroductionIn(entry);
+    const node::SignedIntroduction said_by = IntroductionIn(entry);
+    const node::Introduction& introduction = said_by.introduction;
     if (introduction.name != options.name) continue;
     const bool is_first = introducers.empty();
-    introducers.push_back(entry.at("introducer"));
+    introducers.push_back(said_by.introducer);
     const std::string node = ToHex(introduction.node_key);
     const std::string steward = ToHex(introduction.steward_key);
     PrintNote(output,

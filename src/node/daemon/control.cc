@@ -226,10 +226,8 @@ std::string Control::Answer(const std::string& text) {
     Answered addresses = Answered::object(), waiting = Answered::array();
     for (const ListedParty& party : list.parties)
       addresses[party.name] = parts_.keeper.AddressOf(party.name).value_or("");
-    for (const Introduced& entry : parts_.keeper.Waiting()) {
-      waiting.push_back({{"introducer", entry.introducer},
-                         {"introduction", ToHex(EncodeIntroduction(entry.introduction))}});
-    }
+    for (const SignedIntroduction& entry : parts_.keeper.Waiting())
+      waiting.push_back({{"introduction", ToHex(EncodeIntroduction(entry))}});
     Answered pairings = Answered::array();
     for (const KeptPairing& pairing : parts_.keeper.Pairings()) {
       pairings.push_back({{"number", ToHex(pairing.number)},
@@ -244,7 +242,7 @@ std::string Control::Answer(const std::string& text) {
   } else if (what == "take-list") {
     const Bytes document = request.Raw("document");
     request.End();
-    parts_.keeper.Take(DecodeSignedList(document));
+    parts_.keeper.Take(DecodeSignedList(document), now);
     parts_.log.Write("list-signed",
                      {{"serial", static_cast<int64_t>(parts_.keeper.List().serial)}});
   } else if (what == "stop") {

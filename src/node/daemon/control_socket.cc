@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -26,6 +27,8 @@ namespace fs = std::filesystem;
 using ControlJson = nlohmann::ordered_json;
 
 constexpr int kMostAsking = 16;
+constexpr int kMostOfOthers = 12, kMostOfOneOther = 6;
+constexpr std::chrono::milliseconds kLengthWait{5'000};
 constexpr std::chrono::milliseconds kRequestWait{30'000};
 
 sockaddr_un ControlAddress(const fs::path& path) {
@@ -80,9 +83,9 @@ bool ControlWrite(int fd, const void* from, size_t size, Deadline deadline) {
   return true;
 }
 
-bool ReadControlFrame(int fd, std::string& text, Deadline deadline) {
+bool ReadControlFrame(int fd, std::string& text, Deadline for_length, Deadline deadline) {
   uint8_t head[4];
-  if (!ControlRead(fd, head, sizeof head, deadline)) return false;
+  if (!ControlRead(fd, head, sizeof head, for_length)) return false;
   const size_t size = head[0] | head[1] << 8 | head[2] << 16 | static_cast<size_t>(head[3]) << 24;
   if (size > kMaxControlBytes) return false;
   text.resize(size);
@@ -113,13 +116,6 @@ ErrorCode CodeNamed(const std::string& name) {
 // Nesting of what may be asked and answered; copies of such values are recursive.
 constexpr int kMostControlLevels = 40;
 
-uid_t UserOf(int fd) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return static_cast<uid_t>(-1);
-  return peer.uid;
-}
-
 // Whose secrets are asked for must be served by the owner of the socket's folder, or root, and nobody else
 // may put a socket there.
 void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
@@ -127,7 +123,7 @@ void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
   const fs::path parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const bool is_known = ::stat(parent.c_str(), &folder) == 0;
   const bool is_closed = is_known && (folder.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  const uid_t user = UserOf(fd);
+  const uid_t user = UserAt(fd);
   if (is_closed && (user == folder.st_uid || user == 0)) return;
   throw Error(ErrorCode::kUntrusted,
               fmt::format("it is not certain who serves as {} in {}", server.name, parent.string()),
@@ -136,6 +132,14 @@ void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
 }
 
 }  // namespace
+
+uid_t UserAt(int descriptor) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+    return static_cast<uid_t>(-1);
+  return peer.uid;
+}
 
 bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users) {
   return user == owner || user == 0 || std::find(users.begin(), users.end(), user) != users.end();
@@ -150,11 +154,13 @@ struct ControlSocket::Impl {
   Handler handler;
   std::function<void(uid_t)> refused;
   std::vector<uid_t> users;
+  UserOf user_of;
   net::Socket listener;
   std::atomic<bool> stopping{false};
   std::mutex mutex;
   std::condition_variable ended;
-  int asking = 0;
+  int asking = 0;                         // of all
+  std::map<uid_t, int> asking_of_others;  // of each user but the own one and root; none is zero
   std::thread thread;
 
   void Listen() {
@@ -178,31 +184,53 @@ struct ControlSocket::Impl {
       if (::poll(&waiting, 1, 100) <= 0) continue;
       net::Socket connection(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
       if (!connection.valid()) continue;
-      const uid_t user = UserOf(connection.fd());
+      const uid_t user = user_of(connection.fd());
       if (!MayControl(user, ::geteuid(), users)) {
         refused(user);
         continue;
       }
-      std::unique_lock lock(mutex);
-      if (asking >= kMostAsking) continue;
-      asking += 1;
-      lock.unlock();
+      if (!TakePlace(user)) continue;
       // The descriptor itself, which is closed in every process that is started meanwhile.
-      std::thread([this, caller = std::move(connection)]() mutable {
-        Serve(std::move(caller));
-        const std::lock_guard guard(mutex);
-        asking -= 1;
-        ended.notify_all();
+      std::thread([this, user, caller = std::move(connection)]() mutable {
+        Serve(std::move(caller), user);
+        LeavePlace(user);
       }).detach();
     }
   }
 
-  void Serve(net::Socket caller) {
+  static bool IsOther(uid_t user) { return user != 0 && user != ::geteuid(); }
+
+  bool TakePlace(uid_t user) {
+    const std::lock_guard lock(mutex);
+    if (asking >= kMostAsking) return false;
+    if (IsOther(user)) {
+      int others = 0;
+      for (const auto& entry : asking_of_others) others += entry.second;
+      const auto own = asking_of_others.find(user);
+      if (others >= kMostOfOthers ||
+          (own != asking_of_others.end() && own->second >= kMostOfOneOther))
+        return false;
+      asking_of_others[user] += 1;
+    }
+    asking += 1;
+    return true;
+  }
+
+  void LeavePlace(uid_t user) {
+    const std::lock_guard lock(mutex);
+    if (IsOther(user) && --asking_of_others[user] == 0) asking_of_others.erase(user);
+    asking -= 1;
+    ended.notify_all();
+  }
+
+  void Serve(net::Socket caller, uid_t user) {
     const net::Socket connection = std::move(caller);
     std::string request, answer;
-    if (!ReadControlFrame(connection.fd(), request, Deadline::After(kRequestWait))) return;
+    if (!ReadControlFrame(connection.fd(), request, Deadline::After(kLengthWait),
+                          Deadline::After(kRequestWait)))
+      return;
     try {
-      answer = handler(request);
+      answer = handler(request, user);
     } catch (const Error& error) {
       answer = ErrorText(error);
     } catch (const std::exception& error) {
@@ -213,12 +241,14 @@ struct ControlSocket::Impl {
 };
 
 ControlSocket::ControlSocket(const fs::path& path, Handler handler,
-                             std::function<void(uid_t)> refused, std::vector<uid_t> users)
+                             std::function<void(uid_t)> refused, std::vector<uid_t> users,
+                             UserOf user_of)
     : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   impl_->handler = std::move(handler);
   impl_->refused = std::move(refused);
   impl_->users = std::move(users);
+  impl_->user_of = std::move(user_of);
   impl_->Listen();
   impl_->thread = std::thread([this] { impl_->Accept(); });
 }
@@ -245,7 +275,7 @@ std::string AskControl(const fs::path& path, const std::string& request,
   if (server.must_own_folder) RequireServer(connection.fd(), path, server);
   std::string answer;
   if (!WriteControlFrame(connection.fd(), request, deadline) ||
-      !ReadControlFrame(connection.fd(), answer, deadline)) {
+      !ReadControlFrame(connection.fd(), answer, deadline, deadline)) {
     throw Error(deadline.passed() ? ErrorCode::kTimeout : ErrorCode::kUnreachable,
                 fmt::format("the {} did not answer", server.name),
                 "It answers to the user who runs it only, and to root; or it is about to stop.");

@@ -2,8 +2,9 @@
 // must be the user who runs the process (SO_PEERCRED), or root, or one of the users that it is told of (then
 // the mode is 0666); anybody else is closed without an answer.
 //
-// One request a connection: length u32 (little-endian), so many bytes of JSON; the answer likewise. At
-// most 16 at a time, 30 s for a request to come, 8 MiB each way. What requests mean: control.h.
+// One request a connection: length u32 (little-endian), so many bytes of JSON; the answer likewise. 5 s for
+// the length to come, 30 s for the rest, 8 MiB each way. 16 at a time: of these each other user than the own
+// one and root has 6, all others together 12, so that none keeps the rest out. What requests mean: control.h.
 #pragma once
 
 #include <sys/types.h>
@@ -21,15 +22,22 @@ namespace partita::node {
 
 inline constexpr size_t kMaxControlBytes = size_t{8} << 20;
 
+// The user at the other end, by the kernel (SO_PEERCRED).
+uid_t UserAt(int descriptor);
+
 class ControlSocket {
  public:
-  // Answers a request with JSON, on a thread of its own; an Error is told to who asked.
-  using Handler = std::function<std::string(const std::string& request)>;
+  // Answers a request of this user with JSON, on a thread of its own; an Error is told to who asked.
+  using Handler = std::function<std::string(const std::string& request, uid_t user)>;
+  // Who is at the other end of a connection.
+  using UserOf = std::function<uid_t(int descriptor)>;
 
   // Replaces what has the name. `refused` is told the number of a user who was closed. Throws kUsage for
-  // a path that is too long for a socket. users: who may ask, beside the own user and root.
+  // a path that is too long for a socket. users: who may ask, beside the own user and root. user_of is asked
+  // once for each connection, in the order in which they came.
   ControlSocket(const std::filesystem::path& path, Handler handler,
-                std::function<void(uid_t)> refused, std::vector<uid_t> users = {});
+                std::function<void(uid_t)> refused, std::vector<uid_t> users = {},
+                UserOf user_of = UserAt);
   // Waits for requests that are being answered.
   ~ControlSocket();
   ControlSocket(const ControlSocket&) = delete;

@@ -140,12 +140,15 @@ struct Daemon::Impl {
     const auto party = keeper.PartyOf(request.fingerprint, NowUtc());
     if (!party) return net::TextResponse(403, "refused");
     try {
-      const Introduction introduction = DecodeIntroduction(request.body);
-      if (keeper.Offer(*party, introduction))
-        log.Write("introduction", {{"introducer", *party}, {"party", introduction.name}});
+      const SignedIntroduction introduction = DecodeIntroduction(request.body);
+      if (introduction.introducer != *party) return net::TextResponse(403, "refused");
+      if (keeper.Offer(introduction, NowUtc())) {
+        log.Write("introduction",
+                  {{"introducer", *party}, {"party", introduction.introduction.name}});
+      }
       return net::TextResponse(200, "taken");
     } catch (const Error& error) {
-      // Known by digits here already, for instance: nothing to be sent again.
+      // Known by digits here already, for instance.
       return net::TextResponse(403, "refused");
     }
   }
@@ -158,9 +161,11 @@ struct Daemon::Impl {
         if (to.name == of.name || to.revoked_at != 0 || of.revoked_at != 0 ||
             of.known_by != KnownBy::kDigits)
           continue;
-        const Bytes body = EncodeIntroduction(
-            MakeIntroduction(list, of.name, keeper.AddressOf(of.name).value_or("")));
-        const auto told_now = std::pair(to.name, body);
+        const Introduction introduction =
+            MakeIntroduction(list, of.name, keeper.AddressOf(of.name).value_or(""));
+        // Signatures of one thing may differ.
+        const auto told_now = std::pair(
+            to.name, EncodeIntroduction({config.name, to.name, introduction, Signature()}));
         const auto peer = told.contains(told_now) ? std::nullopt : PeerOf(to.name);
         if (!peer) continue;
         try {
@@ -168,7 +173,8 @@ struct Daemon::Impl {
           net::HttpRequest request;
           request.method = "POST";
           request.target = std::string(kIntroductionsPath);
-          request.body = body;
+          request.body =
+              EncodeIntroduction(SignIntroduction(introduction, config.name, to.name, identity));
           SilentProgress progress;
           const net::HttpResponse response =
               client.Send(request, kIntroducePatience, 1000, progress);
@@ -217,7 +223,7 @@ struct Daemon::Impl {
     errands = std::thread([this] { RunErrands(); });
     socket = std::make_unique<ControlSocket>(
         options.folder.control(),
-        [this](const std::string& request) { return control.Answer(request); },
+        [this](const std::string& request, uid_t) { return control.Answer(request); },
         [this](uid_t user) {
           log.Write("control-refused", {{"user", int64_t{user}}});
         });

@@ -42,6 +42,9 @@ stewards = "stewards.pem"
 # it, jobs read it.
 ended = "ended"
 
+# The sites that the steward accepted, likewise: what is revoked there counts for no job, whatever the node says.
+parties = "parties"
+
 [limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
@@ -113,7 +116,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const toml::table tree = study::ParseToml(text, file);
   const study::TableReader root(file, tree, "node.toml",
                                 {"partita_node", "name", "address", "listen", "inner_hosts",
-                                 "stewards", "ended", "limits", "table"});
+                                 "stewards", "ended", "parties", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -139,6 +142,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   }
   config.stewards = folder / root.Text("stewards", "stewards = \"stewards.pem\"").value;
   if (const auto ended = root.OptionalText("ended")) config.ended = folder / ended->value;
+  config.parties = folder / root.Text("parties", "parties = \"parties\"").value;
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;

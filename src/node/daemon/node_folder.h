@@ -5,6 +5,7 @@
 //   key.pem        (0600)
 //   stewards.pem   the certificate of the site's steward; its key is elsewhere, never here
 //   ended          the list of ended approvals, which the steward signs and jobs read
+//   parties        the list of parties, likewise
 //   job/           (0700) the key with which jobs sign what they found, and its certificate
 //   state/         (0700) what the node knows: studies, parties, invitations
 //   run/           (0700) folders of studies, the jobs' own
@@ -37,11 +38,12 @@ struct NodeConfig {
   Limits limits;
   std::filesystem::path stewards;  // a file of PEM certificates
   std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
+  std::filesystem::path parties;   // the list of parties that jobs go by
 
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
            inner_hosts == other.inner_hosts && tables == other.tables &&
-           stewards == other.stewards && ended == other.ended;
+           stewards == other.stewards && ended == other.ended && parties == other.parties;
   }
 };
 

@@ -12,7 +12,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxKeptBytes = 4 << 20;
-constexpr size_t kMaxWaiting = 64;
 constexpr uint16_t kKeptFormat = 1;
 constexpr char kDamaged[] = "Move the file away: parties have to be invited again then.";
 
@@ -133,8 +132,7 @@ PartyKeeper::PartyKeeper(fs::path folder, std::string owner, std::vector<Digest>
   ReadEntries(folder_ / "pairings",
               [&](ByteReader& reader) { pairings_.push_back(ReadPairing(reader)); });
   ReadEntries(folder_ / "introductions", [&](ByteReader& reader) {
-    const std::string introducer = reader.String(crypto::kMaxPartyName);
-    waiting_.push_back({introducer, DecodeIntroduction(reader.Blob(kMaxPairedBytes))});
+    waiting_.push_back(DecodeIntroduction(reader.Blob(kMaxIntroductionBytes)));
   });
 }
 
@@ -148,7 +146,7 @@ Bytes PartyKeeper::Document() const {
   return document_;
 }
 
-void PartyKeeper::Take(const SignedPartyList& document) {
+void PartyKeeper::Take(const SignedPartyList& document, int64_t now) {
   const std::lock_guard lock(mutex_);
   RequireSignedList(document, list_.owner, stewards_, mark_);
   document_ = EncodeSignedList(document);
@@ -162,7 +160,7 @@ void PartyKeeper::Take(const SignedPartyList& document) {
       addresses_[listed->name] = pairing.met->address;
   }
   // What was accepted, and what cannot be any more, waits no longer.
-  std::erase_if(waiting_, [&](const Introduced& entry) {
+  std::erase_if(waiting_, [&](const SignedIntroduction& entry) {
     const ListedParty* listed = FindListed(list_, entry.introduction.name);
     if (listed != nullptr &&
         std::count(listed->introducers.begin(), listed->introducers.end(), entry.introducer) > 0) {
@@ -170,6 +168,7 @@ void PartyKeeper::Take(const SignedPartyList& document) {
       return true;
     }
     try {
+      RequireSignedIntroduction(list_, entry, now);
       RequireIntroducible(list_, entry.introducer, entry.introduction);
       return false;
     } catch (const Error&) {
@@ -230,25 +229,40 @@ void PartyKeeper::Keep(const KeptPairing& pairing, int64_t now) {
   SavePairings();
 }
 
-bool PartyKeeper::Offer(const std::string& introducer, const Introduction& introduction) {
+bool PartyKeeper::Offer(const SignedIntroduction& offered, int64_t now) {
+  const std::string& introducer = offered.introducer;
+  const Introduction& introduction = offered.introduction;
   const std::lock_guard lock(mutex_);
+  RequireSignedIntroduction(list_, offered, now);
   RequireIntroducible(list_, introducer, introduction);
   const ListedParty* listed = FindListed(list_, introduction.name);
   if (listed != nullptr &&
       std::count(listed->introducers.begin(), listed->introducers.end(), introducer) > 0)
     return false;
-  const auto same = std::find_if(waiting_.begin(), waiting_.end(), [&](const Introduced& entry) {
+  const auto is_same = [&](const SignedIntroduction& entry) {
     return entry.introducer == introducer && entry.introduction.name == introduction.name;
-  });
-  if (same != waiting_.end() && same->introduction == introduction) return false;
-  if (same != waiting_.end()) waiting_.erase(same);
-  if (waiting_.size() >= kMaxWaiting) waiting_.erase(waiting_.begin());
-  waiting_.push_back({introducer, introduction});
+  };
+  const auto same = std::find_if(waiting_.begin(), waiting_.end(), is_same);
+  if (same != waiting_.end() && *same == offered) return false;
+  const auto others =
+      std::count_if(waiting_.begin(), waiting_.end(), [&](const SignedIntroduction& entry) {
+        return entry.introducer == introducer && !is_same(entry);
+      });
+  if (static_cast<size_t>(others) >= kMaxWaitingOfOne) {
+    throw Error(ErrorCode::kPeerFault,
+                "as many introductions of one party wait for a steward as may",
+                "They come again by themselves when a steward has accepted some.");
+  }
+  if (same != waiting_.end()) {
+    *same = offered;
+  } else {
+    waiting_.push_back(offered);
+  }
   SaveWaiting();
   return true;
 }
 
-std::vector<Introduced> PartyKeeper::Waiting() const {
+std::vector<SignedIntroduction> PartyKeeper::Waiting() const {
   const std::lock_guard lock(mutex_);
   return waiting_;
 }
@@ -266,9 +280,8 @@ void PartyKeeper::SavePairings() const {
 
 void PartyKeeper::SaveWaiting() const {
   WriteEntries(folder_ / "introductions", waiting_,
-               [](const Introduced& entry, ByteWriter& writer) {
-                 writer.String(entry.introducer);
-                 writer.Blob(EncodeIntroduction(entry.introduction));
+               [](const SignedIntroduction& entry, ByteWriter& writer) {
+                 writer.Blob(EncodeIntroduction(entry));
                });
 }
 

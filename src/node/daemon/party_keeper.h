@@ -40,12 +40,9 @@ struct KeptPairing {
   bool operator==(const KeptPairing&) const = default;
 };
 
-struct Introduced {
-  std::string introducer;
-  Introduction introduction;
-
-  bool operator==(const Introduced&) const = default;
-};
+// Introductions of one party that wait at a time. What all parties of a list may keep waiting fits into one
+// answer of the control socket.
+inline constexpr size_t kMaxWaitingOfOne = 8;
 
 class PartyKeeper {
  public:
@@ -58,7 +55,7 @@ class PartyKeeper {
   Bytes Document() const;
   // What a steward signed; the addresses of who is new on it come from the pairing or introduction. Throws
   // as RequireSignedList.
-  void Take(const SignedPartyList& document);
+  void Take(const SignedPartyList& document, int64_t now);
 
   std::optional<std::string> AddressOf(const std::string& party) const;
   void SetAddress(const std::string& party, const std::string& address);
@@ -71,10 +68,12 @@ class PartyKeeper {
   // Adds, or replaces that with the same number; those that are over at `now` go.
   void Keep(const KeptPairing& pairing, int64_t now);
 
-  // Keeps it for a steward, if it can be shown (RequireIntroducible): at most 64, one of each pair of
-  // introducer and name. False if it is known, or on the list with that introducer, already.
-  bool Offer(const std::string& introducer, const Introduction& introduction);
-  std::vector<Introduced> Waiting() const;
+  // Keeps it, with its signature, for a steward, if it can be shown (RequireSignedIntroduction,
+  // RequireIntroducible): one of each pair of introducer and name. False if it is known, or on the list
+  // with that introducer, already. Throws kPeerFault if kMaxWaitingOfOne others of its introducer wait: nobody
+  // takes the place of another's.
+  bool Offer(const SignedIntroduction& introduction, int64_t now);
+  std::vector<SignedIntroduction> Waiting() const;
 
  private:
   void SaveAddresses() const;
@@ -89,7 +88,7 @@ class PartyKeeper {
   Bytes document_;
   std::map<std::string, std::string> addresses_;
   std::vector<KeptPairing> pairings_;
-  std::vector<Introduced> waiting_;
+  std::vector<SignedIntroduction> waiting_;
 };
 
 }  // namespace partita::node

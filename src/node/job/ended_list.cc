@@ -4,17 +4,16 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
-#include "crypto/signature.h"
 
 namespace partita::node {
 namespace {
 
 constexpr uint8_t kEndedListVersion = 1;
-constexpr int64_t kKeptSeconds = 86'400;
+constexpr int64_t kKeptSeconds = int64_t{7} * 86'400;
 
-[[noreturn]] void FailEndedList(const std::string& what) {
-  throw Error(ErrorCode::kBadInput, "the list of ended approvals is not valid: " + what,
-              "The steward's folder has the newest one: let the steward sign it again.");
+Error EndedListFault(const std::string& what) {
+  return Error(ErrorCode::kBadInput, "the list of ended approvals is not valid: " + what,
+               "The steward's folder has the newest one: let the steward sign it again.");
 }
 
 [[noreturn]] void DistrustEndedList(const std::string& what) {
@@ -24,7 +23,7 @@ constexpr int64_t kKeptSeconds = 86'400;
 
 bool IsBefore(const EndedStudy& one, const EndedStudy& other) { return one.study < other.study; }
 
-Bytes EndedListFields(const EndedList& list, const Bytes& certificate) {
+Bytes EndedListFields(const EndedList& list) {
   ByteWriter writer;
   writer.U8(kEndedListVersion);
   writer.String(list.owner);
@@ -34,7 +33,6 @@ Bytes EndedListFields(const EndedList& list, const Bytes& certificate) {
     writer.Raw(study.study);
     writer.U64(static_cast<uint64_t>(study.expires));
   }
-  writer.Blob(certificate);
   return writer.Take();
 }
 
@@ -45,14 +43,18 @@ bool IsEnded(const EndedList& list, const StudyId& study) {
                      [&](const EndedStudy& entry) { return entry.study == study; });
 }
 
-EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t now) {
+int64_t EndedListTime(int64_t before, int64_t now) {
+  return std::min(now, before + kEndedListStep);
+}
+
+EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t time) {
   std::erase_if(list.studies,
-                [&](const EndedStudy& entry) { return entry.expires < now - kKeptSeconds; });
+                [&](const EndedStudy& entry) { return entry.expires < time - kKeptSeconds; });
   ++list.serial;
   if (IsEnded(list, study.study)) return list;
   if (list.studies.size() >= kMaxEndedStudies) {
     throw Error(ErrorCode::kRefused, "the list of ended approvals is full",
-                "Stop the node: partita node stop. Entries go a day after their study expires.");
+                "Stop the node: partita node stop. Entries go a week after their study expires.");
   }
   list.studies.insert(std::upper_bound(list.studies.begin(), list.studies.end(), study, IsBefore),
                       study);
@@ -60,62 +62,39 @@ EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t now) {
 }
 
 SignedEndedList SignEndedList(const EndedList& list, const crypto::Identity& steward) {
-  SignedEndedList document;
-  document.list = list;
-  document.certificate = crypto::EncodeCertificate(*steward.certificate);
-  document.signature =
-      crypto::Sign(steward, kEndedListDomain, EndedListFields(list, document.certificate));
-  return document;
+  return {list, SignFields(steward, kEndedListDomain, EndedListFields(list))};
 }
 
 Bytes Encode(const SignedEndedList& document) {
-  ByteWriter writer;
-  writer.Raw(EndedListFields(document.list, document.certificate));
-  writer.Blob(document.signature);
-  return writer.Take();
+  return WithSignature(EndedListFields(document.list), document.signature);
 }
 
 SignedEndedList DecodeSignedEndedList(ByteView bytes) {
   SignedEndedList document;
   EndedList& list = document.list;
-  try {
-    ByteReader reader(bytes);
-    if (reader.U8() != kEndedListVersion) FailEndedList("it is of another version");
+  const auto read_fields = [&list](ByteReader& reader) {
+    if (reader.U8() != kEndedListVersion) throw EndedListFault("it is of another version");
     list.owner = reader.String(crypto::kMaxPartyName);
     list.serial = reader.U64();
     const uint32_t count = reader.U32();
-    if (count > kMaxEndedStudies) FailEndedList("it is too long");
+    if (count > kMaxEndedStudies) throw EndedListFault("it is too long");
     for (uint32_t i = 0; i < count; ++i) {
       EndedStudy& study = list.studies.emplace_back();
-      const ByteView number = reader.Raw(study.study.size());
-      std::copy(number.begin(), number.end(), study.study.begin());
+      study.study = ReadDigest(reader);
       study.expires = static_cast<int64_t>(reader.U64());
-      if (study.expires < 0 || study.expires > kMaxUtc) FailEndedList("a time is none");
-      if (i > 0 && !IsBefore(list.studies[i - 1], study)) FailEndedList("it is not in order");
+      if (study.expires < 0 || study.expires > kMaxUtc) throw EndedListFault("a time is none");
+      if (i > 0 && !IsBefore(list.studies[i - 1], study))
+        throw EndedListFault("it is not in order");
     }
-    document.certificate = reader.Blob(crypto::kMaxCertificateBytes);
-    document.signature = reader.Blob(crypto::kMaxSignatureBytes);
-    reader.ExpectEnd();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kBadInput) throw;
-    FailEndedList("it is not whole");
-  }
+  };
+  document.signature = ReadSigned(bytes, read_fields, EndedListFault("it is not whole"));
   return document;
 }
 
 void RequireEndedList(const SignedEndedList& document, std::string_view owner,
                       const std::vector<Digest>& stewards, uint64_t least) {
-  constexpr char kNotTheirs[] = "it is not signed by a steward of this site";
-  // Its fingerprint first: nothing of a stranger's certificate is parsed.
-  const Digest signer = crypto::Sha256Of(document.certificate);
-  if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end())
-    DistrustEndedList(kNotTheirs);
-  const auto certificate = crypto::DecodeCertificate(document.certificate);
-  if (certificate == nullptr ||
-      !crypto::VerifySignature(*certificate, kEndedListDomain,
-                               EndedListFields(document.list, document.certificate),
-                               document.signature))
-    DistrustEndedList(kNotTheirs);
+  if (!IsSignedBy(document.signature, stewards, kEndedListDomain, EndedListFields(document.list)))
+    DistrustEndedList("it is not signed by a steward of this site");
   if (document.list.owner != owner) DistrustEndedList("it is that of " + document.list.owner);
   if (document.list.serial < least) DistrustEndedList("a newer one was signed");
 }

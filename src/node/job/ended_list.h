@@ -5,7 +5,8 @@
 // runs no study that is on it, whatever the daemon says. Serials only grow, and jobs keep the greatest
 // that they have seen, so an older list that is put back is noticed.
 //
-// An approval is valid until its study expires and no longer, so entries go a day after.
+// An approval is valid until its study expires and no longer, so entries go a week after. By which clock:
+// EndedListTime.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "crypto/certificate.h"
-#include "node/message/message.h"
+#include "node/message/signed_document.h"
 
 namespace partita::node {
 
@@ -39,14 +40,18 @@ struct EndedList {
 
 struct SignedEndedList {
   EndedList list;
-  Bytes certificate;  // DER, of the steward who signed
-  Bytes signature;
+  Signature signature;  // of a steward
 };
 
 bool IsEnded(const EndedList& list, const StudyId& study);
-// With one more, and without those that expired more than a day before `now`; the next serial. Throws
+// With one more, and without those that expired more than a week before `time`; the next serial. Throws
 // kRefused if the list is full.
-EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t now);
+EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t time);
+// The time by which entries go: that of the clock, but not above that of the change before by more than a day. So a
+// clock that is ahead for a while, however far, forgets no study that may still run; seven changes in that
+// time are safe.
+inline constexpr int64_t kEndedListStep = 86'400;
+int64_t EndedListTime(int64_t before, int64_t now);
 
 SignedEndedList SignEndedList(const EndedList& list, const crypto::Identity& steward);
 Bytes Encode(const SignedEndedList& document);

@@ -1,9 +1,6 @@
 #include "node/job/statement.h"
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "crypto/signature.h"
 #include "node/message/bodies.h"
 #include "study/approval/approval.h"
 
@@ -12,9 +9,9 @@ namespace {
 
 constexpr uint8_t kStatementVersion = 1;
 
-[[noreturn]] void FailStatement(const std::string& what) {
-  throw Error(ErrorCode::kBadInput, "what the job says of the frozen table " + what,
-              "All processes of a node have to be of one release.");
+Error StatementFault(const std::string& what) {
+  return Error(ErrorCode::kBadInput, "what the job says of the frozen table " + what,
+               "All processes of a node have to be of one release.");
 }
 
 [[noreturn]] void DistrustStatement(const std::string& what) {
@@ -22,14 +19,7 @@ constexpr uint8_t kStatementVersion = 1;
               "This node does not do what it should: look at its log, and at who can write there.");
 }
 
-Digest TakeStatementDigest(ByteReader& reader) {
-  Digest digest{};
-  const ByteView bytes = reader.Raw(digest.size());
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
-Bytes StatementFields(const CommitStatement& statement, const Bytes& certificate) {
+Bytes StatementFields(const CommitStatement& statement) {
   ByteWriter writer;
   writer.U8(kStatementVersion);
   writer.Raw(statement.study);
@@ -38,64 +28,41 @@ Bytes StatementFields(const CommitStatement& statement, const Bytes& certificate
   writer.U64(statement.rows);
   writer.U64(statement.missing);
   writer.Raw(statement.draft);
-  writer.Blob(certificate);
   return writer.Take();
 }
 
 }  // namespace
 
 SignedCommit SignCommit(const CommitStatement& statement, const crypto::Identity& job_key) {
-  SignedCommit commit;
-  commit.statement = statement;
-  commit.certificate = crypto::EncodeCertificate(*job_key.certificate);
-  commit.signature =
-      crypto::Sign(job_key, kCommitDomain, StatementFields(statement, commit.certificate));
-  return commit;
+  return {statement, SignFields(job_key, kCommitDomain, StatementFields(statement))};
 }
 
 Bytes Encode(const SignedCommit& commit) {
-  ByteWriter writer;
-  writer.Raw(StatementFields(commit.statement, commit.certificate));
-  writer.Blob(commit.signature);
-  return writer.Take();
+  return WithSignature(StatementFields(commit.statement), commit.signature);
 }
 
 SignedCommit DecodeSignedCommit(ByteView bytes) {
   SignedCommit commit;
   CommitStatement& statement = commit.statement;
-  try {
-    ByteReader reader(bytes);
-    if (reader.U8() != kStatementVersion) FailStatement("is of another version");
-    statement.study = TakeStatementDigest(reader);
+  const auto read_fields = [&statement](ByteReader& reader) {
+    if (reader.U8() != kStatementVersion) throw StatementFault("is of another version");
+    statement.study = ReadDigest(reader);
     statement.table = reader.String(kMaxTableName);
-    statement.commitment = TakeStatementDigest(reader);
+    statement.commitment = ReadDigest(reader);
     statement.rows = reader.U64();
     statement.missing = reader.U64();
-    statement.draft = TakeStatementDigest(reader);
-    commit.certificate = reader.Blob(crypto::kMaxCertificateBytes);
-    commit.signature = reader.Blob(crypto::kMaxSignatureBytes);
-    reader.ExpectEnd();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::kBadInput) throw;
-    FailStatement("is not whole");
-  }
+    statement.draft = ReadDigest(reader);
+  };
+  commit.signature = ReadSigned(bytes, read_fields, StatementFault("is not whole"));
   if (!statement.table.empty() && !IsPublicLine(statement.table, kMaxTableName))
-    FailStatement("names a table by more than a line");
+    throw StatementFault("names a table by more than a line");
   return commit;
 }
 
 void RequireCommit(const SignedCommit& commit, const Digest& job_key, const StudyId& study,
                    std::string_view draft) {
-  constexpr char kNotTheJobs[] =
-      "what is said of its table is not signed by the key of this site's jobs";
-  // Its fingerprint first: nothing of a stranger's certificate is parsed.
-  if (crypto::Sha256Of(commit.certificate) != job_key) DistrustStatement(kNotTheJobs);
-  const auto certificate = crypto::DecodeCertificate(commit.certificate);
-  if (certificate == nullptr ||
-      !crypto::VerifySignature(*certificate, kCommitDomain,
-                               StatementFields(commit.statement, commit.certificate),
-                               commit.signature))
-    DistrustStatement(kNotTheJobs);
+  if (!IsSignedBy(commit.signature, {job_key}, kCommitDomain, StatementFields(commit.statement)))
+    DistrustStatement("what is said of its table is not signed by the key of this site's jobs");
   if (commit.statement.study != study)
     DistrustStatement("what is said of its table is about another study");
   if (commit.statement.draft != crypto::Sha256Of(AsBytes(draft)))

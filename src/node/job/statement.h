@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "crypto/certificate.h"
-#include "node/message/message.h"
+#include "node/message/signed_document.h"
 
 namespace partita::node {
 
@@ -35,8 +35,7 @@ struct CommitStatement {
 
 struct SignedCommit {
   CommitStatement statement;
-  Bytes certificate;  // DER, of the job key
-  Bytes signature;
+  Signature signature;  // of the job key
 };
 
 SignedCommit SignCommit(const CommitStatement& statement, const crypto::Identity& job_key);

@@ -15,6 +15,7 @@
 #include "crypto/certificate.h"
 #include "crypto/signature.h"
 #include "node/job/statement.h"
+#include "node/message/signed_document.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
@@ -48,13 +49,6 @@ std::string ReadLine(ByteReader& reader, size_t max_bytes) {
   std::string line = reader.String(max_bytes);
   if (!IsPublicLine(line, max_bytes)) WireFault("has a text that is not one line");
   return line;
-}
-
-Digest ReadDigest(ByteReader& reader) {
-  Digest digest{};
-  const ByteView raw = reader.Raw(digest.size());
-  std::copy(raw.begin(), raw.end(), digest.begin());
-  return digest;
 }
 
 void WriteNames(const std::vector<std::string>& names, ByteWriter& writer) {

@@ -6,12 +6,13 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "crypto/signature.h"
 #include "net/roster.h"
 
 namespace partita::node {
 namespace {
 
-constexpr uint16_t kIntroductionFormat = 1;
+constexpr uint16_t kIntroductionFormat = 2;
 constexpr size_t kMaxIntroductionAddress = 255;
 
 [[noreturn]] void RefuseIntroduction(std::string_view introducer, const Introduction& introduction,
@@ -22,11 +23,27 @@ constexpr size_t kMaxIntroductionAddress = 255;
               "Invite that site, and compare digits by telephone.");
 }
 
-Digest ReadKey(ByteReader& reader) {
-  Digest key{};
-  const ByteView bytes = reader.Raw(key.size());
-  std::copy(bytes.begin(), bytes.end(), key.begin());
-  return key;
+Bytes IntroductionFields(const SignedIntroduction& document) {
+  const Introduction& introduction = document.introduction;
+  ByteWriter writer;
+  writer.U16(kIntroductionFormat);
+  writer.String(document.introducer);
+  writer.String(document.to);
+  writer.String(introduction.name);
+  writer.Raw(introduction.node_key);
+  writer.Raw(introduction.steward_key);
+  writer.String(introduction.address);
+  writer.U64(static_cast<uint64_t>(introduction.compared_at));
+  return writer.Take();
+}
+
+bool IsAddress(const std::string& address) {
+  try {
+    net::ParseAddress(address);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -43,36 +60,61 @@ Introduction MakeIntroduction(const PartyList& list, std::string_view name,
   return {party->name, party->node_key, party->steward_key, address, party->known_at};
 }
 
-Bytes EncodeIntroduction(const Introduction& introduction) {
-  ByteWriter writer;
-  writer.U16(kIntroductionFormat);
-  writer.String(introduction.name);
-  writer.Raw(introduction.node_key);
-  writer.Raw(introduction.steward_key);
-  writer.String(introduction.address);
-  writer.U64(static_cast<uint64_t>(introduction.compared_at));
-  return writer.Take();
+SignedIntroduction SignIntroduction(const Introduction& introduction, const std::string& introducer,
+                                    const std::string& to, const crypto::Identity& node) {
+  SignedIntroduction document{introducer, to, introduction, {}};
+  document.signature = SignFields(node, kIntroductionDomain, IntroductionFields(document));
+  return document;
 }
 
-Introduction DecodeIntroduction(ByteView body) {
-  ByteReader reader(body);
-  const bool known = reader.U16() == kIntroductionFormat;
-  Introduction introduction;
-  introduction.name = reader.String(crypto::kMaxPartyName);
-  introduction.node_key = ReadKey(reader);
-  introduction.steward_key = ReadKey(reader);
-  introduction.address = reader.String(kMaxIntroductionAddress);
-  introduction.compared_at = static_cast<int64_t>(reader.U64());
-  reader.ExpectEnd();
-  bool good = known && crypto::IsPartyName(introduction.name) && introduction.compared_at >= 0 &&
-              introduction.compared_at <= kMaxUtc;
-  try {
-    net::ParseAddress(introduction.address);
-  } catch (const Error&) {
-    good = false;
+Bytes EncodeIntroduction(const SignedIntroduction& introduction) {
+  return WithSignature(IntroductionFields(introduction), introduction.signature);
+}
+
+SignedIntroduction DecodeIntroduction(ByteView bytes) {
+  const Error malformed(ErrorCode::kPeerFault, "an introduction is malformed");
+  SignedIntroduction document;
+  Introduction& introduction = document.introduction;
+  const auto read_fields = [&](ByteReader& reader) {
+    if (reader.U16() != kIntroductionFormat) throw malformed;
+    document.introducer = reader.String(crypto::kMaxPartyName);
+    document.to = reader.String(crypto::kMaxPartyName);
+    introduction.name = reader.String(crypto::kMaxPartyName);
+    introduction.node_key = ReadDigest(reader);
+    introduction.steward_key = ReadDigest(reader);
+    introduction.address = reader.String(kMaxIntroductionAddress);
+    introduction.compared_at = static_cast<int64_t>(reader.U64());
+  };
+  document.signature = ReadSigned(bytes, read_fields, malformed);
+  for (const std::string& name : {document.introducer, document.to, introduction.name}) {
+    if (!crypto::IsPartyName(name)) throw malformed;
   }
-  if (!good) throw Error(ErrorCode::kPeerFault, "an introduction is malformed");
-  return introduction;
+  if (introduction.compared_at < 0 || introduction.compared_at > kMaxUtc ||
+      !IsAddress(introduction.address))
+    throw malformed;
+  return document;
+}
+
+void RequireSignedIntroduction(const PartyList& list, const SignedIntroduction& introduction,
+                               int64_t now) {
+  const auto distrust = [&](const std::string& why) {
+    throw Error(ErrorCode::kUntrusted,
+                fmt::format("the introduction of {} by {} does not count: {}",
+                            introduction.introduction.name, introduction.introducer, why),
+                "Ask the introducer by telephone, or invite that site, and compare digits.");
+  };
+  if (introduction.to != list.owner) distrust("it is meant for " + introduction.to);
+  const ListedParty* by = FindListed(list, introduction.introducer);
+  const Digest key = crypto::Sha256Of(introduction.signature.certificate);
+  if (by == nullptr || !NodeKeyCounts(*by, key, now) ||
+      !IsSignedBy(introduction.signature, {key}, kIntroductionDomain,
+                  IntroductionFields(introduction)))
+    distrust("it is not signed by the node key that the own list has of " +
+             introduction.introducer);
+  const auto certificate = crypto::DecodeCertificate(introduction.signature.certificate);
+  const auto problem =
+      crypto::CertificateProblem(*certificate, introduction.introducer, ToHex(key));
+  if (problem) distrust(*problem);
 }
 
 void RequireIntroducible(const PartyList& list, std::string_view introducer,
@@ -134,6 +176,11 @@ PartyList WithIntroduced(PartyList list, std::string_view introducer,
   list.made_at = now;
   CheckPartyList(list);
   return list;
+}
+
+PartyList WithIntroduced(PartyList list, const SignedIntroduction& introduction, int64_t now) {
+  RequireSignedIntroduction(list, introduction, now);
+  return WithIntroduced(std::move(list), introduction.introducer, introduction.introduction, now);
 }
 
 }  // namespace partita::node

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
-#include "crypto/signature.h"
 
 namespace partita::node {
 namespace {
@@ -17,21 +16,16 @@ constexpr uint16_t kListFormat = 1;
 constexpr size_t kMaxListBytes = size_t{1} << 20;
 constexpr size_t kMaxRevokedKeys = 4096;
 
-[[noreturn]] void FailList(const std::string& what) {
-  throw Error(ErrorCode::kBadInput, fmt::format("the list of parties is not valid: {}", what),
-              "Restore it from a backup; what was added since has to be compared again.");
+Error ListFault(const std::string& what) {
+  return Error(ErrorCode::kBadInput, fmt::format("the list of parties is not valid: {}", what),
+               "Restore it from a backup; what was added since has to be compared again.");
 }
 
-[[noreturn]] void RefuseList(ErrorCode code, const std::string& what) {
-  throw Error(code, fmt::format("the list of parties does not count: {}", what),
+[[noreturn]] void FailList(const std::string& what) { throw ListFault(what); }
+
+[[noreturn]] void DistrustList(const std::string& what) {
+  throw Error(ErrorCode::kUntrusted, fmt::format("the list of parties does not count: {}", what),
               "A steward of this site has to sign it again.");
-}
-
-Digest TakeListedDigest(ByteReader& reader) {
-  Digest digest{};
-  const ByteView bytes = reader.Raw(digest.size());
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
 }
 
 bool IsTime(int64_t time) { return time >= 0 && time <= kMaxUtc; }
@@ -53,8 +47,8 @@ void WriteListed(const ListedParty& party, ByteWriter& writer) {
 ListedParty ReadListed(ByteReader& reader) {
   ListedParty party;
   party.name = reader.String(crypto::kMaxPartyName);
-  party.node_key = TakeListedDigest(reader);
-  party.steward_key = TakeListedDigest(reader);
+  party.node_key = ReadDigest(reader);
+  party.steward_key = ReadDigest(reader);
   party.known_by = static_cast<KnownBy>(reader.U8());
   party.known_at = static_cast<int64_t>(reader.U64());
   const size_t introducers = reader.U32();
@@ -62,7 +56,7 @@ ListedParty ReadListed(ByteReader& reader) {
   for (size_t i = 0; i < introducers; ++i) {
     party.introducers.push_back(reader.String(crypto::kMaxPartyName));
   }
-  if (reader.U8() == 1) party.next_node_key = TakeListedDigest(reader);
+  if (reader.U8() == 1) party.next_node_key = ReadDigest(reader);
   party.next_counts_from = static_cast<int64_t>(reader.U64());
   party.revoked_at = static_cast<int64_t>(reader.U64());
   return party;
@@ -106,10 +100,9 @@ ListedParty* FindMutable(PartyList& list, std::string_view name) {
   return found == list.parties.end() ? nullptr : &*found;
 }
 
-Bytes SignedListBytes(const PartyList& list, const Bytes& certificate) {
+Bytes SignedListFields(const PartyList& list) {
   ByteWriter writer;
   writer.Blob(EncodePartyList(list));
-  writer.Blob(certificate);
   return writer.Take();
 }
 
@@ -169,7 +162,7 @@ PartyList DecodePartyList(ByteView bytes) {
     for (size_t i = 0; i < count; ++i) list.parties.push_back(ReadListed(reader));
     const size_t revoked = reader.U32();
     if (revoked > kMaxRevokedKeys) FailList("too many keys were revoked");
-    for (size_t i = 0; i < revoked; ++i) list.revoked_keys.push_back(TakeListedDigest(reader));
+    for (size_t i = 0; i < revoked; ++i) list.revoked_keys.push_back(ReadDigest(reader));
     reader.ExpectEnd();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kBadInput) throw;
@@ -184,58 +177,35 @@ ListMark MarkOf(const PartyList& list) {
 }
 
 SignedPartyList SignPartyList(const PartyList& list, const crypto::Identity& steward) {
-  SignedPartyList document;
-  document.list = list;
-  document.certificate = crypto::EncodeCertificate(*steward.certificate);
-  document.signature =
-      crypto::Sign(steward, kPartyListDomain, SignedListBytes(list, document.certificate));
-  return document;
+  return {list, SignFields(steward, kPartyListDomain, SignedListFields(list))};
 }
 
 void RequireSignedList(const SignedPartyList& document, std::string_view owner,
                        const std::vector<Digest>& stewards, const ListMark& last) {
-  const Digest signer = crypto::Sha256Of(document.certificate);
-  if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end()) {
-    RefuseList(ErrorCode::kUntrusted, "it is not signed by a steward of this site");
-  }
-  const auto certificate = crypto::DecodeCertificate(document.certificate);
-  if (certificate == nullptr ||
-      !crypto::VerifySignature(*certificate, kPartyListDomain,
-                               SignedListBytes(document.list, document.certificate),
-                               document.signature)) {
-    RefuseList(ErrorCode::kUntrusted, "its signature does not fit");
-  }
+  if (!IsSignedBy(document.signature, stewards, kPartyListDomain, SignedListFields(document.list)))
+    DistrustList("it is not signed by a steward of this site");
   if (document.list.owner != owner) {
-    RefuseList(ErrorCode::kUntrusted, "it is that of " + document.list.owner);
+    DistrustList("it is that of " + document.list.owner);
   }
   if (document.list.serial < last.serial) {
-    RefuseList(ErrorCode::kUntrusted, "a newer one was signed");
+    DistrustList("a newer one was signed");
   }
   const bool is_another = last.digest != Digest{} && MarkOf(document.list).digest != last.digest;
   if (document.list.serial == last.serial && is_another) {
-    RefuseList(ErrorCode::kUntrusted, "another one of the same serial was signed");
+    DistrustList("another one of the same serial was signed");
   }
 }
 
 Bytes EncodeSignedList(const SignedPartyList& document) {
-  ByteWriter writer;
-  writer.Raw(SignedListBytes(document.list, document.certificate));
-  writer.Blob(document.signature);
-  return writer.Take();
+  return WithSignature(SignedListFields(document.list), document.signature);
 }
 
 SignedPartyList DecodeSignedList(ByteView bytes) {
   SignedPartyList document;
   Bytes list;
-  try {
-    ByteReader reader(bytes);
-    list = reader.Blob(kMaxListBytes);
-    document.certificate = reader.Blob(crypto::kMaxCertificateBytes);
-    document.signature = reader.Blob(crypto::kMaxSignatureBytes);
-    reader.ExpectEnd();
-  } catch (const Error&) {
-    FailList("it is not whole");
-  }
+  document.signature = ReadSigned(
+      bytes, [&list](ByteReader& reader) { list = reader.Blob(kMaxListBytes); },
+      ListFault("it is not whole"));
   document.list = DecodePartyList(list);
   return document;
 }

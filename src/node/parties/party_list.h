@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 #include "crypto/certificate.h"
 #include "crypto/hash.h"
+#include "node/message/signed_document.h"
 #include "node/parties/pairing.h"
 
 namespace partita::node {
@@ -63,8 +64,7 @@ PartyList DecodePartyList(ByteView bytes);
 
 struct SignedPartyList {
   PartyList list;
-  Bytes certificate;  // DER, of the steward who signed
-  Bytes signature;
+  Signature signature;  // of a steward
 };
 
 SignedPartyList SignPartyList(const PartyList& list, const crypto::Identity& steward);

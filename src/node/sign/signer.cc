@@ -53,6 +53,9 @@ PassedStudy ReadPassed(RequestFields fields) {
   documents.draft = fields.Text("draft");
   fields.End();
   if (study.expires < 0 || study.expires > kMaxUtc) DistrustDaemon("the study has no expiry");
+  // Shown to the steward as it is.
+  if (!crypto::IsPartyName(study.proposer))
+    DistrustDaemon("the proposer of the study has a name that is none");
   if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) != study.id)
     DistrustDaemon("the study is not the one that its number stands for");
   return documents;
@@ -78,10 +81,11 @@ struct Shown {
 class SignerTask {
  public:
   // lock: of the signer; reading: of its one child.
-  SignerTask(const SignerParts& parts, RequestFields& request, std::unique_lock<std::mutex>& lock,
-             std::mutex& reading)
+  SignerTask(const SignerParts& parts, Caller caller, RequestFields& request,
+             std::unique_lock<std::mutex>& lock, std::mutex& reading)
       : parts_(parts),
         folder_(parts.folder),
+        caller_(caller),
         request_(request),
         lock_(lock),
         reading_(reading),
@@ -95,7 +99,7 @@ class SignerTask {
   crypto::Identity TakeKey() {
     const std::string passphrase = request_.Text("passphrase");
     request_.End();
-    return folder_.Open(passphrase, parts_.now());
+    return folder_.Open(passphrase, parts_.now(), caller_);
   }
   // The study of `documents` is the one that the caller means: the daemon, whose documents these are,
   // does not choose which one is ended.
@@ -156,6 +160,7 @@ class SignerTask {
 
   const SignerParts& parts_;
   const SignerFolder& folder_;
+  Caller caller_;
   RequestFields& request_;
   std::unique_lock<std::mutex>& lock_;
   std::mutex& reading_;
@@ -324,15 +329,15 @@ SignerJson AcceptIntroduced(SignerTask& task, RequestFields& request) {
   bool is_named = false;
   std::vector<std::string> introducers;
   for (RequestFields& entry : request.Objects("introductions")) {
-    const std::string introducer = entry.Text("introducer");
-    const Introduction introduction = DecodeIntroduction(entry.Raw("introduction"));
+    const SignedIntroduction said = DecodeIntroduction(entry.Raw("introduction"));
+    const Introduction& introduction = said.introduction;
     entry.End();
     if (introduction.name != name) continue;
     is_named = true;
     // What came after the steward looked, or is another introducer's word, is not what was accepted.
     if (introduction.node_key != node_key || introduction.steward_key != steward_key) continue;
-    list = WithIntroduced(list, introducer, introduction, task.now());
-    introducers.push_back(introducer);
+    list = WithIntroduced(list, said, task.now());
+    introducers.push_back(said.introducer);
   }
   if (introducers.empty() && is_named) {
     throw Error(ErrorCode::kUntrusted,
@@ -367,10 +372,10 @@ bool Signer::Forget() {
   return !unlocked_;
 }
 
-std::string Signer::Answer(const std::string& text) {
+std::string Signer::Answer(const std::string& text, Caller caller) {
   RequestFields request(text, "signer");
   std::unique_lock lock(mutex_);
-  SignerTask task(parts_, request, lock, reading_);
+  SignerTask task(parts_, caller, request, lock, reading_);
   const SignerFolder& folder = parts_.folder;
   ForgetLate(task.now());
   const std::string& what = request.what();
@@ -382,7 +387,7 @@ std::string Signer::Answer(const std::string& text) {
               {"steward", ToHex(folder.Steward())},
               {"serial", list.serial},
               {"parties", list.parties.size()},
-              {"wait_seconds", folder.WaitSeconds(task.now())}};
+              {"wait_seconds", folder.WaitSeconds(task.now(), caller)}};
   } else if (what == "parties") {
     const PartyList list = task.TakeList();
     request.End();

@@ -23,8 +23,9 @@
 // `reject` and `withdraw` put the study on the list of ended approvals. They name it by `study`, its number,
 // and refuse documents of another one: the daemon does not choose what is ended.
 //
-// `accept` names the keys that the steward was shown; introductions with others do not count. That the
-// introducer wrote the introduction is the daemon's word: nothing in it is signed by the introducer.
+// `accept` names the keys that the steward was shown; introductions with others do not count. Each that does
+// is verified: signed, for this site, by a node key that the own list has of its introducer
+// (parties/introduction.h). A daemon can leave introductions out, or show an old one again; it cannot make one up.
 //
 // A pairing takes two signatures, with a wait for the other site between them: after `pairing` the key stays
 // in this object for an hour at most, for one `add` of that hash and name. That the digits agreed, and
@@ -56,8 +57,8 @@ class Signer {
   explicit Signer(SignerParts parts) : parts_(std::move(parts)) {}
 
   // From any thread. One request is answered at a time, except while a study is read, which is outside of
-  // that order: one at a time, too. Throws Error.
-  std::string Answer(const std::string& request);
+  // that order: one at a time, too. caller: who asks, whose wrong passphrases are counted. Throws Error.
+  std::string Answer(const std::string& request, Caller caller = {});
   // Drops the key of a pairing whose hour is over; to be called now and then. Whether no key is in memory.
   bool Forget();
 

@@ -5,15 +5,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/public_file.h"
+#include "base/utc_time.h"
 #include "crypto/passphrase_key.h"
 #include "crypto/signature.h"
+#include "data/utf8.h"
 #include "run/party/locked_file.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 #include "study/file/toml_reader.h"
+#include "study/file/toml_text.h"
 
 namespace partita::node {
 namespace {
@@ -28,8 +33,10 @@ constexpr char kSignerText[] =
 partita_signer = 1
 site = "{site}"
 
-# Where the list of ended approvals is written for the node's jobs: `ended` of node.toml.
-ended = "{ended}"
+# Where the list of ended approvals and the list of parties are written for the node's jobs: `ended` and
+# `parties` of node.toml.
+ended = {ended}
+parties = {parties}
 
 # Where it listens, if not at sign.sock in this folder, and other users who may ask it: that of the web
 # process. Its own user and root may always.
@@ -39,6 +46,12 @@ ended = "{ended}"
 
 void WriteBytes(const fs::path& file, const Bytes& bytes) {
   WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// For jobs under a user of their own; the lists name sites, and studies by their numbers.
+void PublishBytes(const fs::path& file, const Bytes& bytes) {
+  if (file.empty()) return;
+  WritePublicFile(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, 0644);
 }
 
 Bytes ReadBytes(const fs::path& file, const std::string& what) {
@@ -87,6 +100,42 @@ int64_t WaitOf(const Tries& tries, int64_t now) {
   return now < tries.last ? wait : std::max<int64_t>(0, tries.last + wait - now);
 }
 
+// A place for the lists, as signer.toml says it.
+std::string PlaceText(const fs::path& place) {
+  if (place.empty()) return study::TomlText("");
+  const std::string text = fs::absolute(place).string();
+  if (!data::IsUtf8(text)) {
+    throw Error(ErrorCode::kUsage, "the path of a list for the jobs is no UTF-8",
+                "Give the node a folder of another name.");
+  }
+  return study::TomlText(text);
+}
+
+// What is published there now; empty if nothing is that can be read.
+Bytes PublishedAt(const fs::path& file) {
+  try {
+    return ReadBytes(file, "a published list");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// Whether `act` finds its bytes good.
+bool IsGood(const std::function<void()>& act) {
+  try {
+    act();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+[[noreturn]] void DistrustFolder(const std::string& list) {
+  throw Error(ErrorCode::kUntrusted,
+              fmt::format("a newer list of {} was published than the steward's folder has", list),
+              "Was the folder restored? Copy the published file into it, under the same name.");
+}
+
 ListMark ReadMark(const fs::path& file) {
   ListMark mark;
   if (!fs::exists(file)) return mark;
@@ -114,6 +163,12 @@ int64_t WaitAfterTries(uint32_t failures) {
   return std::min(kLongestTryWait, int64_t{1} << doublings);
 }
 
+void RequirePassphraseText(std::string_view passphrase) {
+  if (data::IsUtf8(passphrase)) return;
+  throw Error(ErrorCode::kUsage, "the passphrase is not UTF-8",
+              "Use a terminal with a UTF-8 locale, or letters without accents.");
+}
+
 SignerConfig SignerFolder::Config() const {
   const fs::path file = File("signer.toml");
   if (!fs::exists(File("steward.key")) || !fs::exists(file)) {
@@ -124,7 +179,7 @@ SignerConfig SignerFolder::Config() const {
   const toml::table tree =
       study::ParseToml(ReadFile(file, kMaxSignerFile, "the signer's file"), name);
   const study::TableReader root(name, tree, "signer.toml",
-                                {"partita_signer", "site", "ended", "socket", "users"});
+                                {"partita_signer", "site", "ended", "parties", "socket", "users"});
   study::CheckFormat(root, "partita_signer", kSignerFormat);
   SignerConfig config;
   const study::LocatedText site = root.Text("site", "site = \"west\"");
@@ -134,6 +189,8 @@ SignerConfig SignerFolder::Config() const {
   config.site = site.value;
   if (const auto ended = root.OptionalText("ended"); ended && !ended->value.empty())
     config.ended = path_ / ended->value;
+  if (const auto parties = root.OptionalText("parties"); parties && !parties->value.empty())
+    config.parties = path_ / parties->value;
   config.socket = File("sign.sock");
   if (const auto socket = root.OptionalText("socket")) config.socket = path_ / socket->value;
   if (const auto users = root.OptionalTexts("users")) {
@@ -162,6 +219,10 @@ crypto::Identity SignerFolder::Make(const fs::path& path, const SignerConfig& co
                                     const x509_st& node, const x509_st& jobs,
                                     std::string_view passphrase) {
   const SignerFolder folder(path);
+  RequirePassphraseText(passphrase);
+  const std::string text = fmt::format(fmt::runtime(kSignerText), fmt::arg("site", config.site),
+                                       fmt::arg("ended", PlaceText(config.ended)),
+                                       fmt::arg("parties", PlaceText(config.parties)));
   fs::create_directories(path);
   if (::chmod(path.c_str(), 0700) != 0) {
     throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),
@@ -174,21 +235,20 @@ crypto::Identity SignerFolder::Make(const fs::path& path, const SignerConfig& co
                "the certificate of the jobs");
   WriteNewFile(folder.File("node.pem"), crypto::FormatCertificate(node), 0600,
                "the certificate of the node");
-  WriteNewFile(
-      folder.File("signer.toml"),
-      fmt::format(
-          fmt::runtime(kSignerText), fmt::arg("site", config.site),
-          fmt::arg("ended", config.ended.empty() ? "" : fs::absolute(config.ended).string())),
-      0600, "the signer's file");
+  WriteNewFile(folder.File("signer.toml"), text, 0600, "the signer's file");
   EndedList first;
   first.owner = config.site;
   first.serial = 1;
-  folder.KeepEnded(first, identity);
+  folder.KeepEnded(first, NowUtc(), identity);
   return identity;
 }
 
-crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now) const {
-  const fs::path file = File("tries");
+fs::path SignerFolder::TriesOf(Caller caller) const {
+  return File(caller ? fmt::format("tries.{}", *caller) : "tries");
+}
+
+crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now, Caller caller) const {
+  const fs::path file = TriesOf(caller);
   const run::LockedFile lock(file, "the count of wrong passphrases");
   Tries tries = ReadTries(file);
   // A clock that was set back: the wait begins now, once, and not when the clock is there again.
@@ -209,8 +269,8 @@ crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now) co
   return steward;
 }
 
-int64_t SignerFolder::WaitSeconds(int64_t now) const {
-  return WaitOf(ReadTries(File("tries")), now);
+int64_t SignerFolder::WaitSeconds(int64_t now, Caller caller) const {
+  return WaitOf(ReadTries(TriesOf(caller)), now);
 }
 
 Bytes SignerFolder::PartiesDocument() const {
@@ -236,6 +296,7 @@ PartyList SignerFolder::Parties(ByteView given) const {
       RequireSignedList(document, site, stewards, mark);
       WriteBytes(File("parties"), Bytes(given.begin(), given.end()));
       WriteMark(File("parties.mark"), MarkOf(document.list));
+      PublishBytes(Config().parties, Bytes(given.begin(), given.end()));
       return document.list;
     }
   }
@@ -259,30 +320,70 @@ Bytes SignerFolder::KeepParties(const PartyList& list, const crypto::Identity& s
   // The mark last: what is newer than it counts, and is given away only afterwards.
   WriteBytes(File("parties"), document);
   WriteMark(File("parties.mark"), MarkOf(list));
+  PublishBytes(Config().parties, document);
   return document;
+}
+
+SignerFolder::EndedMark SignerFolder::ReadEndedMark() const {
+  // Made with the first list, so that removing both is noticed, too.
+  const Bytes bytes = ReadBytes(File("ended.mark"), "the mark of the list of ended approvals");
+  ByteReader reader(bytes);
+  EndedMark mark;
+  mark.serial = reader.U64();
+  mark.time = static_cast<int64_t>(reader.U64());
+  reader.ExpectEnd();
+  return mark;
 }
 
 EndedList SignerFolder::Ended() const {
   const Bytes bytes = ReadBytes(File("ended"), "the list of ended approvals");
   const SignedEndedList document = DecodeSignedEndedList(bytes);
-  RequireEndedList(document, Config().site, {Steward()}, 0);
+  RequireEndedList(document, Config().site, {Steward()}, ReadEndedMark().serial);
   return document.list;
 }
 
 void SignerFolder::End(const EndedStudy& study, const crypto::Identity& steward,
                        int64_t now) const {
   const run::LockedFile lock(File("ended"), "the list of ended approvals");
-  KeepEnded(WithEnded(Ended(), study, now), steward);
+  const int64_t time = EndedListTime(ReadEndedMark().time, now);
+  KeepEnded(WithEnded(Ended(), study, time), time, steward);
 }
 
-void SignerFolder::KeepEnded(const EndedList& list, const crypto::Identity& steward) const {
+void SignerFolder::KeepEnded(const EndedList& list, int64_t time,
+                             const crypto::Identity& steward) const {
   const Bytes document = Encode(SignEndedList(list, steward));
   WriteBytes(File("ended"), document);
-  const fs::path published = Config().ended;
-  if (published.empty()) return;
-  WriteBytes(published, document);
-  // For jobs under a user of their own; it names studies by their numbers.
-  ::chmod(published.c_str(), 0644);
+  ByteWriter mark;
+  mark.U64(list.serial);
+  mark.U64(static_cast<uint64_t>(time));
+  WriteBytes(File("ended.mark"), mark.bytes());
+  PublishBytes(Config().ended, document);
+}
+
+void SignerFolder::Publish() const {
+  const SignerConfig config = Config();
+  const std::vector<Digest> stewards = {Steward()};
+  {
+    const run::LockedFile lock(File("ended"), "the list of ended approvals");
+    const uint64_t serial = Ended().serial;
+    const Bytes own = ReadBytes(File("ended"), "the list of ended approvals");
+    const Bytes published = config.ended.empty() ? own : PublishedAt(config.ended);
+    const bool is_newer = IsGood([&] {
+      RequireEndedList(DecodeSignedEndedList(published), config.site, stewards, serial + 1);
+    });
+    if (is_newer) DistrustFolder("ended approvals");
+    if (published != own) PublishBytes(config.ended, own);
+  }
+  const PartyList list = Parties({});
+  const run::LockedFile lock(File("parties"), "the list of parties");
+  const Bytes own = PartiesDocument();
+  if (own.empty() || config.parties.empty()) return;
+  const Bytes published = PublishedAt(config.parties);
+  const bool is_newer = IsGood([&] {
+    RequireSignedList(DecodeSignedList(published), config.site, stewards, {list.serial + 1, {}});
+  });
+  if (is_newer) DistrustFolder("parties");
+  if (published != own) PublishBytes(config.parties, own);
 }
 
 }  // namespace partita::node

@@ -4,10 +4,14 @@
 //   steward.pem steward.key   the key, under a passphrase (crypto/passphrase_key.h)
 //   job.pem                   the certificate of the node's jobs: what they sign of a table counts
 //   node.pem                  the certificate of the own node
-//   signer.toml               where the list of ended approvals is published, and who may ask the signer
+//   signer.toml               where both lists are published for the jobs, and who may ask the signer
 //   parties parties.mark      the signed list of parties, and which one is the newest
-//   ended                     the signed list of ended approvals
-//   tries                     wrong passphrases since the last right one, and when the last was tried
+//   ended ended.mark          the signed list of ended approvals, the serial of the newest, and its time
+//   tries tries.UID           wrong passphrases since the last right one, and when the last was tried: at the own
+//                             terminal, and of each user who asks the signer's socket
+//
+// Published lists are copies of mode 0644, for the jobs: a revocation and a withdrawal reach them without
+// the node. The own copy is written first; Publish repairs what an end between the two left.
 //   sign.sock                 while `partita node sign` serves
 #pragma once
 
@@ -15,6 +19,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +35,16 @@ namespace partita::node {
 inline constexpr uint32_t kFreeTries = 2;
 inline constexpr int64_t kLongestTryWait = 30;
 int64_t WaitAfterTries(uint32_t failures);
+// Whose tries are counted together: the user at a socket's other end, or nobody: the own terminal.
+using Caller = std::optional<uid_t>;
+
+// Throws kUsage for a passphrase that is no UTF-8: those who ask a signer could not say it.
+void RequirePassphraseText(std::string_view passphrase);
 
 struct SignerConfig {
   std::string site;
-  std::filesystem::path ended;   // where jobs read the list; empty: it is published nowhere
+  // Where jobs read the lists; empty: published nowhere.
+  std::filesystem::path ended, parties;
   std::filesystem::path socket;  // FOLDER/sign.sock unless it says another
   std::vector<uid_t> users;      // who may ask, beside the own user and root
 };
@@ -53,30 +64,44 @@ class SignerFolder {
   Bytes NodeCertificate() const;
 
   // Writes a new folder: the key under the passphrase, what is compared with it, signer.toml, and the first list
-  // of ended approvals, which is published. Throws kUsage, also for a passphrase that is too short.
+  // of ended approvals, which is published. Throws kUsage, also for a passphrase that is too short or no UTF-8.
   static crypto::Identity Make(const std::filesystem::path& path, const SignerConfig& config,
                                const x509_st& node, const x509_st& jobs,
                                std::string_view passphrase);
 
   // The key. Throws kRefused for a wrong passphrase; and without looking at one that comes too early after
-  // wrong ones, of any process. A try counts, durably, before it is made.
-  crypto::Identity Open(std::string_view passphrase, int64_t now) const;
-  // Seconds until a passphrase is looked at.
-  int64_t WaitSeconds(int64_t now) const;
+  // wrong ones of this caller, in any process. A try counts, durably, before it is made.
+  crypto::Identity Open(std::string_view passphrase, int64_t now, Caller caller = {}) const;
+  // Seconds until a passphrase of this caller is looked at.
+  int64_t WaitSeconds(int64_t now, Caller caller = {}) const;
 
   // The newest list: the own copy, or `given` (EncodeSignedList, or empty), if it is newer and the own steward signed
   // it. Throws kUntrusted if neither is the one that was signed last, or newer.
   PartyList Parties(ByteView given) const;
   Bytes PartiesDocument() const;  // empty before the first
-  // Signed, and the newest from now on; durable on return. Throws kRefused unless its serial is above that of the newest.
+  // Signed, and the newest from now on, published; durable on return. Throws kRefused unless its serial is
+  // above that of the newest.
   Bytes KeepParties(const PartyList& list, const crypto::Identity& steward) const;
 
+  // Throws kUntrusted if it is not the one that was signed last, or newer.
   EndedList Ended() const;
   // One more on the list: signed, kept, published. Durable on return.
   void End(const EndedStudy& study, const crypto::Identity& steward, int64_t now) const;
 
+  // Both lists as they are here, where they are not published: for whoever begins to use the folder. Takes no key. Throws
+  // kUntrusted if a newer one was published, as of a folder that was restored; kUsage, kStorage where it cannot write.
+  void Publish() const;
+
  private:
-  void KeepEnded(const EndedList& list, const crypto::Identity& steward) const;
+  // What the signer knows of its list of ended approvals beside the list.
+  struct EndedMark {
+    uint64_t serial = 0;  // of the newest
+    int64_t time = 0;     // EndedListTime of its change
+  };
+
+  std::filesystem::path TriesOf(Caller caller) const;
+  EndedMark ReadEndedMark() const;
+  void KeepEnded(const EndedList& list, int64_t time, const crypto::Identity& steward) const;
 
   std::filesystem::path path_;
 };

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "net/socket.h"
+#include "node/message/signed_document.h"
 #include "node/sign/lock_in.h"
 #include "node/study/codec.h"
 
@@ -136,13 +137,6 @@ std::vector<std::string> ReadTexts(ByteReader& reader) {
   return texts;
 }
 
-Digest TakeReadDigest(ByteReader& reader) {
-  Digest digest{};
-  const ByteView bytes = reader.Raw(digest.size());
-  std::copy(bytes.begin(), bytes.end(), digest.begin());
-  return digest;
-}
-
 Bytes EncodeRead(const ForSteward& read) {
   ByteWriter writer;
   writer.U8(kReadWell);
@@ -221,7 +215,7 @@ ReadOrder DecodeReadOrder(ByteView bytes) {
   order.study = DecodeStudy(reader.Blob(kMaxReadBytes));
   order.list = DecodePartyList(reader.Blob(kMaxReadBytes));
   order.node_certificate = reader.Blob(crypto::kMaxCertificateBytes);
-  order.steward = TakeReadDigest(reader);
+  order.steward = ReadDigest(reader);
   reader.ExpectEnd();
   return order;
 }
@@ -249,8 +243,8 @@ ForSteward DecodeReadAnswer(ByteView answer) {
   read.settled = reader.U8() == 1;
   read.is_holder = reader.U8() == 1;
   read.terms.study = reader.String(kMaxReadBytes);
-  read.terms.agreement_hash = TakeReadDigest(reader);
-  read.terms.plan_hash = TakeReadDigest(reader);
+  read.terms.agreement_hash = ReadDigest(reader);
+  read.terms.plan_hash = ReadDigest(reader);
   read.terms.disclosure.min_cell = reader.U64();
   read.terms.disclosure.min_rows = reader.U64();
   read.terms.disclosure.refuse_small_samples = reader.U8() == 1;

@@ -26,11 +26,12 @@ WebJson PartyJson(const ListedParty& party, const std::string& address) {
 }
 
 WebJson IntroductionJson(const WebJson& entry) {
-  const Introduction introduction =
+  const SignedIntroduction said =
       DecodeIntroduction(FromHex(entry.at("introduction").get<std::string>()));
+  const Introduction& introduction = said.introduction;
   return {{"name", introduction.name},
           {"address", introduction.address},
-          {"introducer", entry.at("introducer")},
+          {"introducer", said.introducer},
           {"node_key", ToHex(introduction.node_key)},
           {"steward_key", ToHex(introduction.steward_key)},
           {"compared", FormatUtc(introduction.compared_at)}};

@@ -1,12 +1,16 @@
 // The control socket: whose it is, what comes back, what strangers and slow callers get.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <deque>
 #include <filesystem>
+#include <mutex>
+#include <vector>
 
 #include "net/socket.h"
 #include "node/daemon/control_socket.h"
@@ -22,7 +26,7 @@ constexpr std::chrono::milliseconds kAWhile{20'000};
 struct ControlSocketTest : testing::Test {
   fs::path path = fs::path(testing::TempDir()) / ("control" + std::to_string(::getpid()));
   ControlSocket socket{path,
-                       [](const std::string& request) -> std::string {
+                       [](const std::string& request, uid_t) -> std::string {
                          if (request == "\"refuse\"")
                            throw Error(ErrorCode::kRefused, "not this", "ask for another");
                          return "{\"echo\":" + request + "}";
@@ -83,7 +87,7 @@ TEST(ControlDescriptorTest, NoConnectionIsInherited) {
   const size_t before = InheritedDescriptors();
   const ControlSocket socket(
       path,
-      [](const std::string&) {
+      [](const std::string&, uid_t) {
         return "{\"count\":" + std::to_string(InheritedDescriptors()) + "}";
       },
       [](uid_t) {});
@@ -94,7 +98,7 @@ TEST(ControlLevelsTest, ADeepAnswerIsNone) {
   const fs::path path = fs::path(testing::TempDir()) / ("deep" + std::to_string(::getpid()));
   const ControlSocket socket(
       path,
-      [](const std::string&) {
+      [](const std::string&, uid_t) {
         return "{\"a\":" + std::string(2'000'000, '[') + std::string(2'000'000, ']') + "}";
       },
       [](uid_t) {});
@@ -109,7 +113,7 @@ TEST(ControlServerTest, SecretsAreSentToTheOwnerOfTheFolder) {
   int asked = 0;
   const ControlSocket socket(
       path,
-      [&asked](const std::string&) {
+      [&asked](const std::string&, uid_t) {
         ++asked;
         return "{}";
       },
@@ -123,6 +127,77 @@ TEST(ControlServerTest, SecretsAreSentToTheOwnerOfTheFolder) {
   }
   EXPECT_EQ(asked, 1);
   EXPECT_EQ(AskControl(path, "7", kAWhile), "{}") << "a node is told no passphrase";
+}
+
+net::Socket Connected(const fs::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.string().copy(address.sun_path, sizeof address.sun_path - 1);
+  net::Socket raw(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(raw.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return raw;
+}
+
+// Whether the other side closes a connection on which nothing was said, before it would for silence.
+bool IsClosed(const net::Socket& connection) {
+  pollfd waiting{connection.fd(), POLLIN, 0};
+  char byte = 0;
+  return ::poll(&waiting, 1, 3'000) > 0 && ::recv(connection.fd(), &byte, 1, 0) == 0;
+}
+
+// A socket whose callers are whom the test says, one after the other.
+struct PretendedUsers : testing::Test {
+  fs::path path = fs::path(testing::TempDir()) / ("users" + std::to_string(::getpid()));
+  std::mutex mutex;
+  std::deque<uid_t> callers;
+  std::vector<uid_t> refused;
+  ControlSocket socket{
+      path,
+      [](const std::string&, uid_t user) { return "{\"user\":" + std::to_string(user) + "}"; },
+      [this](uid_t user) {
+        const std::lock_guard lock(mutex);
+        refused.push_back(user);
+      },
+      std::vector<uid_t>{2001, 2002, 2003},
+      [this](int) {
+        const std::lock_guard lock(mutex);
+        const uid_t user = callers.front();
+        callers.pop_front();
+        return user;
+      }};
+
+  net::Socket As(uid_t user) {
+    {
+      const std::lock_guard lock(mutex);
+      callers.push_back(user);
+    }
+    return Connected(path);
+  }
+  std::string AskAs(uid_t user) {
+    {
+      const std::lock_guard lock(mutex);
+      callers.push_back(user);
+    }
+    return AskControl(path, "7", kAWhile);
+  }
+};
+
+TEST_F(PretendedUsers, OnlyWhoMayIsAnswered) {
+  EXPECT_EQ(AskAs(::geteuid()), "{\"user\":" + std::to_string(::geteuid()) + "}");
+  EXPECT_EQ(AskAs(2001), "{\"user\":2001}");
+  EXPECT_EQ(CodeOf([&] { AskAs(2004); }), ErrorCode::kUnreachable);
+  const std::lock_guard lock(mutex);
+  EXPECT_EQ(refused, std::vector<uid_t>{2004});
+}
+
+// Connections that say nothing keep neither other users nor the own people out.
+TEST_F(PretendedUsers, NobodyTakesAllPlaces) {
+  std::vector<net::Socket> idle;
+  for (int i = 0; i < 6; ++i) idle.push_back(As(2001));
+  EXPECT_TRUE(IsClosed(As(2001)));
+  for (int i = 0; i < 6; ++i) idle.push_back(As(2002));
+  EXPECT_TRUE(IsClosed(As(2003)));
+  EXPECT_EQ(AskAs(::geteuid()), "{\"user\":" + std::to_string(::geteuid()) + "}");
 }
 
 TEST(MayControlTest, TheOwnerAndRootOnly) {

@@ -60,6 +60,7 @@ TEST_F(NodeFolderTest, IsTheOwnersAlone) {
   EXPECT_EQ(config.name, "west");
   EXPECT_EQ(config.listen, "127.0.0.1:7400");
   EXPECT_EQ(config.inner_hosts, std::vector<std::string>{"127.0.0.1"});
+  EXPECT_EQ(config.parties, folder.path() / "parties");
   EXPECT_EQ(CodeOf([&] { InitNodeFolder(folder, "west", "127.0.0.1:7400"); }), ErrorCode::kUsage);
 }
 
@@ -73,6 +74,8 @@ TEST_F(NodeFolderTest, MistakesAreNamed) {
             std::string::npos);
   EXPECT_NE(ErrorOf("partita_node = 1", "partita_node = 2"), "none");
   EXPECT_NE(ErrorOf("partita_node = 1", "partita_node = ").find("node.toml:"), std::string::npos);
+  // Without it jobs would have no list, or one of the node's.
+  EXPECT_NE(ErrorOf("parties = \"parties\"", "").find("parties"), std::string::npos);
   const std::string table = "\n[[table]]\nname = \"a\"\ndata = \"a.csv\"\n";
   EXPECT_NE(ErrorOf("# [[table]]", table + table + "# ").find("two tables are called a"),
             std::string::npos);
@@ -155,9 +158,9 @@ TEST_F(NodeFolderTest, PartiesAndPairingsAreKept) {
     EXPECT_TRUE(keeper.Document().empty());
     keeper.Keep(pairing, kNow);
     list = WithPaired(list, *pairing.met, kNow);
-    EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(list, IdentityOf("north/steward"))); }),
+    EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(list, IdentityOf("north/steward")), kNow); }),
               ErrorCode::kUntrusted);
-    keeper.Take(SignPartyList(list, IdentityOf("west/steward")));
+    keeper.Take(SignPartyList(list, IdentityOf("west/steward")), kNow);
   }
   PartyKeeper keeper(folder.state(), "west", stewards);
   EXPECT_EQ(keeper.List(), list);
@@ -169,22 +172,62 @@ TEST_F(NodeFolderTest, PartiesAndPairingsAreKept) {
   // Another list of the same serial.
   PartyList twin = list;
   twin.made_at += 1;
-  EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(twin, IdentityOf("west/steward"))); }),
+  EXPECT_EQ(CodeOf([&] { keeper.Take(SignPartyList(twin, IdentityOf("west/steward")), kNow); }),
             ErrorCode::kUntrusted);
   // What north says of lake waits, once, over a start, until it is accepted.
   const Introduction lake{"lake", KeyOf("lake"), KeyOf("lake/steward"), "lake:7400", kNow};
-  EXPECT_TRUE(keeper.Offer("north", lake));
-  EXPECT_FALSE(keeper.Offer("north", lake));
-  EXPECT_EQ(CodeOf([&] { keeper.Offer("south", lake); }), ErrorCode::kRefused);
+  const SignedIntroduction by_north = SignIntroduction(lake, "north", "west", IdentityOf("north"));
+  EXPECT_TRUE(keeper.Offer(by_north, kNow));
+  EXPECT_FALSE(keeper.Offer(by_north, kNow));
+  for (const auto& [introducer, key] :
+       std::vector<std::pair<std::string, std::string>>{{"south", "south"}, {"north", "south"}}) {
+    const SignedIntroduction other = SignIntroduction(lake, introducer, "west", IdentityOf(key));
+    EXPECT_EQ(CodeOf([&] { keeper.Offer(other, kNow); }), ErrorCode::kUntrusted);
+  }
   PartyKeeper third(folder.state(), "west", stewards);
-  ASSERT_EQ(third.Waiting().size(), 1u);
-  third.Take(SignPartyList(WithIntroduced(list, "north", lake, kNow), IdentityOf("west/steward")));
+  EXPECT_EQ(third.Waiting(), std::vector<SignedIntroduction>{by_north});
+  third.Take(SignPartyList(WithIntroduced(list, "north", lake, kNow), IdentityOf("west/steward")),
+             kNow);
   EXPECT_TRUE(third.Waiting().empty());
   EXPECT_EQ(third.AddressOf("lake"), "lake:7400");
   // Revoked: nobody calls it, and nobody is it.
-  third.Take(SignPartyList(WithRevoked(third.List(), "north", kNow), IdentityOf("west/steward")));
+  third.Take(SignPartyList(WithRevoked(third.List(), "north", kNow), IdentityOf("west/steward")),
+             kNow);
   EXPECT_EQ(third.PartyOf(ToHex(KeyOf("north")), kNow), std::nullopt);
   EXPECT_EQ(third.NodeKeyOf("north", kNow), std::nullopt);
+}
+
+// However many a party introduces, what another one said waits.
+TEST_F(NodeFolderTest, IntroducersHavePlacesOfTheirOwn) {
+  PartyList list;
+  list.owner = "west";
+  for (const std::string name : {"east", "north"}) {
+    list = WithPaired(
+        list, {name, CertificateOf(name), CertificateOf(name + "/steward"), name + ":7400", kNow},
+        kNow);
+  }
+  PartyKeeper keeper(folder.state(), "west", {KeyOf("west/steward")});
+  keeper.Take(SignPartyList(list, IdentityOf("west/steward")), kNow);
+  const auto offer = [&](const std::string& introducer, const std::string& name, uint8_t key) {
+    Introduction introduction{name, {}, {}, name + ":7400", kNow};
+    introduction.node_key.fill(key);
+    introduction.steward_key.fill(static_cast<uint8_t>(key + 1));
+    return keeper.Offer(SignIntroduction(introduction, introducer, "west", IdentityOf(introducer)),
+                        kNow);
+  };
+  EXPECT_TRUE(offer("north", "lake", 1));
+  for (size_t i = 0; i < kMaxWaitingOfOne; ++i)
+    EXPECT_TRUE(offer("east", "site-" + std::to_string(i), static_cast<uint8_t>(10 + 2 * i)));
+  EXPECT_EQ(CodeOf([&] { offer("east", "another", 100); }), ErrorCode::kPeerFault);
+  // North's are all here, and more of its own are taken.
+  EXPECT_EQ(keeper.Waiting().front().introduction.name, "lake");
+  EXPECT_TRUE(offer("north", "pond", 110));
+  // Another address or key of the same party is in its place.
+  EXPECT_TRUE(offer("east", "site-0", 120));
+  EXPECT_EQ(keeper.Waiting().size(), kMaxWaitingOfOne + 2);
+  // A revoked introducer's go.
+  keeper.Take(SignPartyList(WithRevoked(list, "east", kNow), IdentityOf("west/steward")), kNow);
+  EXPECT_EQ(keeper.Waiting().size(), 2u);
 }
 
 }  // namespace

@@ -117,6 +117,8 @@ expect_error "'address' is no address" "$partita" node serve broken
 expect_error 'this is not an invitation' as_steward join west partita-invite-1-abc
 expect_error 'the passphrase is wrong' "$partita" node go-on --at west --steward west-steward \
   --passphrase-fd 3 3< <(echo 'some other words')
+expect_error 'the passphrase is not UTF-8' "$partita" node go-on --at west --steward west-steward \
+  --passphrase-fd 3 3< <(printf 'several w\366rds of a steward\n')
 expect_error 'no node serves' "$partita" node status --at north-steward
 
 # Digits that differ use the line up; a new one pairs.
@@ -221,7 +223,14 @@ expect_error "only the site's steward" "$partita" node go-on --at north --stewar
 as_steward go-on north >/dev/null
 "$partita" node status --at north | grep -q 'state        serving' || fail 'it does not go on'
 
+cp west/parties older-parties
 as_steward revoke west north >/dev/null
+[ "$(stat -c %a west/parties)" = 644 ] || fail 'jobs of another user cannot read the list of parties'
+cmp -s west/parties west-steward/parties || fail 'the jobs do not have the list of parties'
+# Whoever puts the list of before back is undone when the steward's folder is used.
+cp older-parties west/parties
+as_steward go-on west >/dev/null 2>&1 || true
+cmp -s west/parties west-steward/parties || fail 'the older list of parties stays'
 "$partita" node parties --at west | grep -q 'north .*revoked on' || fail 'north is not revoked'
 "$partita" node parties --at west | grep -q south && fail 'south came from north alone'
 

@@ -121,10 +121,10 @@ TEST(PartyListTest, CountsSignedByAnOwnSteward) {
   changed.list.parties[0].node_key = KeyOf("lake");
   refused(changed, "south", 0);
   changed = document;
-  changed.certificate = CertificateOf("north/steward");
+  changed.signature.certificate = CertificateOf("north/steward");
   refused(changed, "south", 0);
   changed = document;
-  changed.signature.clear();
+  changed.signature.signature.clear();
   refused(changed, "south", 0);
   const Bytes bytes = EncodeSignedList(document);
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -185,37 +185,83 @@ TEST(IntroductionTest, IsOfPartiesWhoseDigitsWereComparedHere) {
   const PartyList list = WithIntroduced(SouthsList(), "north", IntroductionOf("west"), kNow);
   const Introduction introduction = MakeIntroduction(list, "north", "north.example.org:7400");
   EXPECT_EQ(introduction.compared_at, kNow);
-  EXPECT_EQ(DecodeIntroduction(EncodeIntroduction(introduction)), introduction);
+  const SignedIntroduction document =
+      SignIntroduction(introduction, "south", "east", IdentityOf("south"));
+  EXPECT_EQ(document.introduction, introduction);
+  EXPECT_EQ(DecodeIntroduction(EncodeIntroduction(document)), document);
   EXPECT_EQ(CodeOf([&] { MakeIntroduction(list, "west", "west:1"); }), ErrorCode::kRefused);
   EXPECT_EQ(CodeOf([&] { MakeIntroduction(list, "lake", "lake:1"); }), ErrorCode::kRefused);
   EXPECT_EQ(CodeOf([&] { MakeIntroduction(WithRevoked(list, "north", kNow), "north", "n:1"); }),
             ErrorCode::kRefused);
 }
 
+SignedIntroduction NorthsOf(const Introduction& introduction) {
+  return SignIntroduction(introduction, "north", "south", IdentityOf("north"));
+}
+
 TEST(IntroductionTest, IsReadStrictly) {
-  const Bytes body = EncodeIntroduction(IntroductionOf("west"));
+  const Bytes body = EncodeIntroduction(NorthsOf(IntroductionOf("west")));
   for (size_t i = 0; i < body.size(); ++i) {
     EXPECT_EQ(CodeOf([&] { DecodeIntroduction(ByteView(body).first(i)); }), ErrorCode::kPeerFault);
   }
   Bytes longer = body;
   longer.push_back(0);
   EXPECT_EQ(CodeOf([&] { DecodeIntroduction(longer); }), ErrorCode::kPeerFault);
+  const auto code = [](const SignedIntroduction& bad) {
+    return CodeOf([&] { DecodeIntroduction(EncodeIntroduction(bad)); });
+  };
   for (const std::string name : {"", "West", "-west", "a name"}) {
     Introduction bad = IntroductionOf("west");
     bad.name = name;
-    EXPECT_EQ(CodeOf([&] { DecodeIntroduction(EncodeIntroduction(bad)); }), ErrorCode::kPeerFault);
+    EXPECT_EQ(code(NorthsOf(bad)), ErrorCode::kPeerFault);
+    SignedIntroduction document = NorthsOf(IntroductionOf("west"));
+    document.introducer = name;
+    EXPECT_EQ(code(document), ErrorCode::kPeerFault);
+    document.introducer = "north";
+    document.to = name;
+    EXPECT_EQ(code(document), ErrorCode::kPeerFault);
   }
   Introduction bad = IntroductionOf("west");
   bad.address = "west";
-  EXPECT_EQ(CodeOf([&] { DecodeIntroduction(EncodeIntroduction(bad)); }), ErrorCode::kPeerFault);
+  EXPECT_EQ(code(NorthsOf(bad)), ErrorCode::kPeerFault);
+}
+
+// No byte of it can be another one.
+TEST(IntroductionTest, TheSignatureIsOverAllOfIt) {
+  const PartyList list = SouthsList();
+  const Bytes body = EncodeIntroduction(NorthsOf(IntroductionOf("west")));
+  EXPECT_EQ(CodeOf([&] { RequireSignedIntroduction(list, DecodeIntroduction(body), kNow); }),
+            std::nullopt);
+  for (size_t i = 0; i < body.size(); ++i) {
+    Bytes changed = body;
+    changed[i] ^= 1;
+    const auto code =
+        CodeOf([&] { RequireSignedIntroduction(list, DecodeIntroduction(changed), kNow); });
+    EXPECT_TRUE(code == ErrorCode::kPeerFault || code == ErrorCode::kUntrusted) << i;
+  }
+  const crypto::Identity expired =
+      crypto::MakeIdentity({.name = "lake", .days = 1, .start = std::chrono::hours(-48)});
+  PairedParty lake = Paired("lake");
+  lake.node_certificate = crypto::EncodeCertificate(*expired.certificate);
+  const SignedIntroduction late =
+      SignIntroduction(IntroductionOf("west"), "lake", "south", expired);
+  EXPECT_EQ(CodeOf([&] { RequireSignedIntroduction(WithPaired(list, lake, kNow), late, kNow); }),
+            ErrorCode::kUntrusted);
+  // A successor's word counts when the successor does.
+  const PartyList next =
+      WithSuccessor(list, MakeSuccession(IdentityOf("north"), IdentityOf("north/2"), kNow), kNow);
+  const SignedIntroduction by_next =
+      SignIntroduction(IntroductionOf("west"), "north", "south", IdentityOf("north/2"));
+  EXPECT_EQ(CodeOf([&] { RequireSignedIntroduction(next, by_next, kNow); }), ErrorCode::kUntrusted);
+  EXPECT_EQ(CodeOf([&] { RequireSignedIntroduction(next, by_next, kNow + 8 * kDay); }),
+            std::nullopt);
 }
 
 // To receive one changes nothing: the list is the same until a steward accepts.
 TEST(IntroductionTest, NothingIsAcceptedByItself) {
   const PartyList list = SouthsList();
   const Bytes before = EncodePartyList(list);
-  RequireIntroducible(list, "north",
-                      DecodeIntroduction(EncodeIntroduction(IntroductionOf("west"))));
+  RequireIntroducible(list, "north", IntroductionOf("west"));
   EXPECT_EQ(EncodePartyList(list), before);
   EXPECT_EQ(FindListed(list, "west"), nullptr);
   const PartyList accepted = WithIntroduced(list, "north", IntroductionOf("west"), kNow);

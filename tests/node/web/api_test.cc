@@ -447,7 +447,8 @@ TEST_F(ApiTest, OnlyTheKeysThatWereShownAreAccepted) {
   const auto introduced = [](const std::string& introducer, uint8_t node, uint8_t steward) {
     const Introduction west{"west", DigestOf(node), DigestOf(steward), "west.example:7400",
                             kWebNow - 3600};
-    return TestJson{{"introducer", introducer}, {"introduction", ToHex(EncodeIntroduction(west))}};
+    return TestJson{
+        {"introduction", ToHex(EncodeIntroduction({introducer, "north", west, Signature()}))}};
   };
   for (const auto& [node, steward] : std::vector<std::pair<uint8_t, uint8_t>>{{8, 7}, {6, 9}}) {
     TestJson said = PartiesSaid();

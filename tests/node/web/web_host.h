@@ -360,8 +360,9 @@ inline TestJson PartiesSaid() {
   return {{"list", ToHex(EncodePartyList(list))},
           {"document", "d0c0"},
           {"addresses", {{"south", "south.example:7400"}}},
-          {"waiting", TestJson::array({{{"introducer", "south"},
-                                        {"introduction", ToHex(EncodeIntroduction(west))}}})},
+          {"waiting",
+           TestJson::array({{{"introduction",
+                              ToHex(EncodeIntroduction({"south", "north", west, Signature()}))}}})},
           {"pairings",
            TestJson::array({{{"number", kPairingNumber}, {"name", "east"}, {"state", "digits"}}})}};
 }

@@ -405,6 +405,11 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
               Print this page
             </button>
           </p>
+          {may(role, "read-audit") && (
+            <p class="no-print">
+              <a href={`#/audit/${study.study}`}>What was done about this study</a>
+            </p>
+          )}
         </div>
       </div>
     </>

@@ -33,6 +33,7 @@ struct Disk {
   std::map<std::tuple<std::string, Incarnation, uint64_t>, Digest> numbers;
   std::map<Digest, std::pair<StudyId, Bytes>> bodies;
   std::map<std::pair<std::string, int64_t>, uint64_t> taken;
+  std::vector<AuditEntry> audit;
 };
 
 class MemoryStore : public Store {
@@ -79,6 +80,10 @@ class MemoryStore : public Store {
     for (const uint64_t number : change.gone) disk_.outbox.erase(number);
     if (change.next_number) disk_.next_number = *change.next_number;
     if (change.stopped) disk_.stopped = *change.stopped;
+    for (const AuditRecord& record : change.audit) {
+      const AuditHead head = disk_.audit.empty() ? AuditHead() : HeadOf(disk_.audit.back());
+      disk_.audit.push_back(DecodeAuditEntry(Encode(EntryAfter(head, record))));
+    }
     around_();
   }
   std::optional<Study> FindStudy(const StudyId& id) override {
@@ -117,6 +122,11 @@ class MemoryStore : public Store {
     const auto found = disk_.taken.find({from, day});
     return found == disk_.taken.end() ? 0 : found->second;
   }
+  // All of it, whatever is asked for.
+  AuditPage ReadAudit(const AuditFilter&, uint64_t, size_t) override {
+    return {{disk_.audit.rbegin(), disk_.audit.rend()}, 0, {}, std::nullopt};
+  }
+  AuditCheck CheckAudit(uint64_t, size_t) override { return {}; }
 
  private:
   Disk& disk_;

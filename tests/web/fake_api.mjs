@@ -40,6 +40,8 @@ export function newState() {
     parties: [party("north"), party("west")],
     waiting: [],
     pairings: [],
+    audit: [], // the oldest first
+    auditFault: null,
     accounts: ["steward", "analyst", "operator", "auditor"].map((role) => account(role, role)),
     setup: {needed: false, here: true},
     sessions: new Map(), // by cookie
@@ -194,6 +196,20 @@ export function startFake(openapi, assets, changes = {}) {
       sign(body.passphrase);
       state.stopped = false;
       news();
+    },
+    "GET /api/v1/audit": ({query}) => {
+      const limit = Number(query.get("limit") ?? 100);
+      const before = Number(query.get("before") || 0) || Infinity;
+      const fits = ({number, study, kind, actor}) =>
+        number < before && [study, ""].includes(query.get("study") ?? "") && [actor || kind, ""].includes(query.get("actor") ?? "");
+      const found = state.audit.filter(fits).reverse();
+      return {
+        entries: found.slice(0, limit),
+        next: found.length > limit ? found[limit - 1].number : 0,
+        count: state.audit.length,
+        head: "7".repeat(64),
+        fault: state.auditFault
+      };
     },
     "GET /api/v1/events": async ({query}) => {
       if (query.has("after")) await waitForNews(query.get("after"), Number(query.get("wait") ?? 25));

@@ -12,7 +12,7 @@ import {look, openPage, startBrowser} from "./browser.mjs";
 import {checkOf, refusal, startFake} from "./fake_api.mjs";
 import {kBugs, sourceOf} from "./planted_bugs.mjs";
 import {
-  code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
+  auditEntry, code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
 } from "./samples.mjs";
 
 const folder = process.env.PARTITA_PAGES_FOLDER;
@@ -30,7 +30,7 @@ after(() => browser?.close());
 
 const kMore = new Set([
   "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
-  "accounts", "node-stopped", "studies-all", "study-finished"
+  "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
 ]);
 
 // A journey: a node of its own, a browser window of its own; nothing may be refused or thrown on the way.
@@ -102,7 +102,8 @@ test("types and roles of the pages are those of openapi.json", () => {
     ["read-pairings", "get", "/pairings/{pairing}"],
     ["stop", "post", "/node/stop"],
     ["manage-accounts", "post", "/accounts"],
-    ["read-accounts", "get", "/accounts"]
+    ["read-accounts", "get", "/accounts"],
+    ["read-audit", "get", "/audit"]
   ]) {
     assert.deepEqual(may(act), allowed(method, path), `${act}: ${method} ${path}`);
   }
@@ -876,6 +877,97 @@ journey(
   },
   {studies: [study("settled")]}
 );
+
+// One entry of every kind, and what a peer may write as a reason.
+function auditOf(one) {
+  const of = {study: one.study, name: one.name};
+  const words = [
+    ["serve", {kind: "node", actor: "", outcome: "version 0.9.0"}],
+    ["login", {outcome: "analyst"}],
+    ["login-failed", {kind: "node", actor: "", subject: "anna", outcome: "and 3 more since the one before"}],
+    ["proposal", of],
+    ["approval", {...of, kind: "party", actor: "west", subject: "west", message: digest("e")}],
+    ["run-begin", {...of, kind: "node", actor: "", outcome: "attempt 1"}],
+    ["run-end", {...of, kind: "node", actor: "", outcome: "attempt 1: finished, something may have opened"}],
+    ["rejection", {...of, kind: "party", actor: "north", subject: "north", outcome: `=1+1,"${hostile.markup}"`, message: digest("f")}],
+    ["withdrawal", {...of, subject: "south", outcome: hostile.long}],
+    ["study-end", {...of, kind: "node", actor: "", outcome: "withdrawn by south"}],
+    ["invitation", {subject: "east"}], ["pairing", {subject: "east", outcome: "the digits agreed"}],
+    ["party-listed", {subject: "east", outcome: `digits were compared, node key ${digest("4")}`}],
+    ["party-revoked", {subject: "east"}], ["stop", {kind: "terminal", actor: ""}], ["go-on", {}],
+    ["export", {...of, subject: "result.json"}], ["account-made", {subject: "bert", outcome: "auditor"}],
+    ["password-set", {subject: "bert"}], ["account-deleted", {subject: "bert"}]
+  ];
+  return words.map(([action, changes], i) => auditEntry(i + 1, action, changes));
+}
+
+journey(
+  "an auditor reads the log, by study and by person, and takes it along",
+  async ({page, loginAs, state, see}) => {
+    const [one] = state.studies;
+    state.audit = auditOf(one);
+    await loginAs("auditor");
+    await page.getByRole("link", {name: "Audit", exact: true}).click();
+    await heading(page, "Audit");
+    await shown(page, "20 entries shown of 20");
+    assert.equal(await page.locator("tbody tr").count(), 20);
+    assert.match(await page.locator("tbody tr").first().innerText(), /deleted an account: bert/);
+    assert.equal(await page.evaluate("window.harmed"), undefined);
+    await see("audit");
+    const saving = page.waitForEvent("download");
+    await button(page, "Download as CSV").click();
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), "audit.csv");
+    const lines = readFileSync(await saved.path(), "utf8").split("\r\n");
+    assert.equal(lines.length, 22);
+    assert.equal(lines[0], "number,time,kind,actor,action,study,name,subject,outcome,message");
+    // No formula, and quotation marks doubled.
+    assert.ok(lines[13].includes(`,"'=1+1,""<img src=x onerror=""window.harmed=1"">`), lines[13]);
+    await page.getByLabel("Who").fill("west");
+    await button(page, "Show").click();
+    await shown(page, "1 entry shown of 20");
+    await page.getByLabel("Who").fill("nobody");
+    await button(page, "Show").click();
+    await shown(page, "No entry fits.");
+    await see("audit-none");
+    await page.getByLabel("Who").fill("");
+    await page.getByLabel("Study", {exact: true}).selectOption(one.study);
+    await button(page, "Show").click();
+    await shown(page, "8 entries shown of 20");
+    // The same from the study's own page.
+    await page.locator("tbody a").first().click();
+    await page.getByRole("link", {name: "What was done about this study"}).click();
+    await heading(page, "Audit");
+    await shown(page, "8 entries shown of 20");
+  },
+  {studies: [study("withdrawn")]}
+);
+
+journey("a long log comes by pages, and one that was changed says so", async ({page, loginAs, state, see, visit}) => {
+  state.audit = Array.from({length: 250}, (_, i) => auditEntry(i + 1, "login", {outcome: "steward"}));
+  await loginAs("steward");
+  await visit("audit");
+  await shown(page, "100 entries shown of 250, there are more");
+  await button(page, "Show more").click();
+  await shown(page, "200 entries shown of 250, there are more");
+  await button(page, "Show more").click();
+  await shown(page, "250 entries shown of 250");
+  assert.equal(await button(page, "Show more").count(), 0);
+  const numbers = await page.locator("tbody tr td:first-child").allInnerTexts();
+  assert.deepEqual(numbers, Array.from({length: 250}, (_, i) => String(250 - i)));
+  state.audit = state.audit.slice(0, 3);
+  state.auditFault = {number: 2, what: "the entry is not the one that was written"};
+  await page.reload();
+  await shown(page, "The log is not as it was written, at entry 2.");
+  await see("audit-fault");
+});
+
+journey("analysts have no audit log", async ({page, loginAs, visit}) => {
+  await loginAs("analyst");
+  assert.equal(await page.getByRole("link", {name: "Audit", exact: true}).count(), 0);
+  await visit("audit");
+  await heading(page, "Not for this account");
+});
 
 journey("a node that stops answering says so, and comes back by itself", async ({fake, page, loginAs, state, see, visit}) => {
   await loginAs("auditor");

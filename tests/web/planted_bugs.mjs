@@ -9,6 +9,27 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "formulas_in_the_log",
+    file: "base/csv.ts",
+    from: "/^[=+\\-@\\t\\r]/.test(text)",
+    to: "/^[+\\-@\\t\\r]/.test(text)",
+    journey: "an auditor reads the log"
+  },
+  {
+    name: "pages_of_the_log_in_place_of_the_first",
+    file: "pages/audit.tsx",
+    from: "entries: [...(more?.entries ?? []), ...page.entries]",
+    to: "entries: page.entries",
+    journey: "a long log comes by pages"
+  },
+  {
+    name: "a_changed_log_is_shown_as_any",
+    file: "pages/audit.tsx",
+    from: "const fault = more?.fault ?? first.value?.fault ?? null;",
+    to: "const fault = more?.fault ?? null;",
+    journey: "a long log comes by pages"
+  },
+  {
     name: "reloads_are_clicks",
     file: "base/live.ts",
     from: "latest.current({signal: stop.signal, byItself})",

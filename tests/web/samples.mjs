@@ -128,4 +128,19 @@ export const account = (name, role, changes = {}) => ({
   ...changes
 });
 
+// Entry `number` of the audit log.
+export const auditEntry = (number, action, changes = {}) => ({
+  number,
+  time: at(-200 + number / 60),
+  kind: "account",
+  actor: "anna",
+  action,
+  study: "",
+  name: "",
+  subject: "",
+  outcome: "",
+  message: "",
+  ...changes
+});
+
 export const time = at;

@@ -214,6 +214,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddStatus(node, invocation);
   AddPairingCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
+  AddNodeAuditCommand(*node, invocation);
   AddNodeWebCommands(*node, invocation);
   AddStopAndGoOn(node, invocation);
   AddJob(node, invocation);

@@ -65,27 +65,6 @@ std::vector<Json> StudiesAt(const NodeOptions& options, const std::string& which
   return studies;
 }
 
-// By the digits of its number, of which some are enough, or by the name in its file; one that is open
-// before one that is over.
-Json FindStudy(const NodeOptions& options, const std::string& wanted) {
-  if (wanted.size() == 64) return OneStudy(options, wanted);
-  const auto is_other = [&](const Json& study) {
-    const std::string id = study.at("study");
-    return study.at("name") != wanted && (wanted.size() < 6 || !id.starts_with(wanted));
-  };
-  std::vector<Json> found;
-  for (const char* which : {"open", "all"}) {
-    found = StudiesAt(options, which);
-    std::erase_if(found, is_other);
-    if (!found.empty()) break;
-  }
-  if (found.size() == 1) return std::move(found.front());
-  throw Error(ErrorCode::kUsage,
-              fmt::format("{} at this node {} '{}'", found.empty() ? "no study" : "several studies",
-                          found.empty() ? "is called" : "are called", wanted),
-              "partita study list --all shows their numbers");
-}
-
 std::string Waiting(const Json& study) {
   const std::string state = study.at("state");
   if (state == "settled" || state == "approved") {
@@ -256,10 +235,15 @@ void RequireNewResults(const OutputOptions& output, const std::string& folder) {
 
 // The files of a result, copied; the names that they have now, result.json first. None if this site receives
 // none, or is to keep them where they are.
-std::vector<std::string> CopyResult(const OutputOptions& output, const Json& study,
-                                    const std::string& folder) {
+std::vector<std::string> CopyResult(const OutputOptions& output, const NodeOptions& at,
+                                    const Json& study, const std::string& folder) {
   const fs::path from = study.at("results").get<std::string>();
   if (folder.empty() || !fs::exists(from / "result.json")) return {};
+  AskNode(at, {{"do", "note"},
+               {"action", "export"},
+               {"study", study.at("study")},
+               {"subject", "result.json"},
+               {"outcome", "to a folder"}});
   std::vector<std::string> written = {(fs::path(folder) / "result.json").string()};
   for (const fs::directory_entry& file : fs::directory_iterator(from)) {
     const fs::path copy = fs::path(folder) / file.path().filename();
@@ -272,11 +256,12 @@ std::vector<std::string> CopyResult(const OutputOptions& output, const Json& stu
 }
 
 // What the receiver of a finished study is shown, as by partita study join.
-int ShowResult(const OutputOptions& output, const Json& study, const std::string& folder) {
+int ShowResult(const OutputOptions& output, const NodeOptions& at, const Json& study,
+               const std::string& folder) {
   const std::string name = study.at("name");
   Json data = Shown(study);
   const fs::path kept = fs::path(study.at("results").get<std::string>()) / "result.json";
-  const std::vector<std::string> written = CopyResult(output, study, folder);
+  const std::vector<std::string> written = CopyResult(output, at, study, folder);
   data["result"] = written.empty() ? "" : written.front();
   if (!fs::exists(kept)) {
     PrintResult(output, fmt::format("the study '{}' is finished; its result went to others", name),
@@ -305,7 +290,7 @@ int Follow(const OutputOptions& output, const NodeStudyOptions& options, const s
     WaitAMoment(fmt::format("the study goes on: partita study follow {}", id));
   }
   const std::string state = before.at("state"), reason = Waiting(before);
-  if (state == "finished") return ShowResult(output, before, options.output);
+  if (state == "finished") return ShowResult(output, options.node, before, options.output);
   const std::string problem = before.at("problem");
   if (!problem.empty()) PrintNote(output, "at this site: " + PlainLines(problem));
   throw Error(ErrorCode::kRefused,
@@ -377,6 +362,25 @@ int FollowNamed(const OutputOptions& output, const NodeStudyOptions& options) {
 }
 
 }  // namespace
+
+Json FindStudy(const NodeOptions& options, const std::string& wanted) {
+  if (wanted.size() == 64) return OneStudy(options, wanted);
+  const auto is_other = [&](const Json& study) {
+    const std::string id = study.at("study");
+    return study.at("name") != wanted && (wanted.size() < 6 || !id.starts_with(wanted));
+  };
+  std::vector<Json> found;
+  for (const char* which : {"open", "all"}) {
+    found = StudiesAt(options, which);
+    std::erase_if(found, is_other);
+    if (!found.empty()) break;
+  }
+  if (found.size() == 1) return std::move(found.front());
+  throw Error(ErrorCode::kUsage,
+              fmt::format("{} at this node {} '{}'", found.empty() ? "no study" : "several studies",
+                          found.empty() ? "is called" : "are called", wanted),
+              "partita study list --all shows their numbers");
+}
 
 void AddNodeStudyCommands(CLI::App& node, Invocation& invocation) {
   AddList(node, invocation, "studies", "node studies");

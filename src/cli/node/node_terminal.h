@@ -53,6 +53,10 @@ class SignerAccess {
 // This program, as the child in which studies are read (node/sign/study_reader.h).
 std::vector<std::string> StudyReaderProgram();
 
+// A study at the node by its number, by some digits of it, or by the name in its file, open ones first; as
+// daemon/control.h has it, with `name`. Throws kUsage if there is none, or several.
+Json FindStudy(const NodeOptions& options, const std::string& wanted);
+
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);
 

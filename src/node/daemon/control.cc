@@ -34,22 +34,6 @@ Answered PartyJson(const PairedParty& party) {
           {"compared_at", party.compared_at}};
 }
 
-std::string OutcomeName(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kFinished:
-      return "finished";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kRefused:
-      return "refused";
-    case Outcome::kCancelled:
-      return "cancelled";
-    case Outcome::kLost:
-      return "lost";
-  }
-  return "lost";
-}
-
 Answered StudyJson(const Study& study) {
   Answered approved = Answered::array(), progress = Answered::array(), ended = Answered::array();
   for (const auto& entry : study.approvals) approved.push_back(entry.first);
@@ -102,6 +86,28 @@ Answered DocumentsJson(const Study& study, const std::filesystem::path& folder) 
           {"draft", FileOfStudy(folder / "draft.json", study::kApprovalBytes)}};
 }
 
+Answered FaultJson(const std::optional<AuditFault>& fault) {
+  if (!fault) return nullptr;
+  return {{"number", fault->number}, {"what", fault->what}};
+}
+
+std::string DigestText(const Digest& digest) { return digest == Digest{} ? "" : ToHex(digest); }
+
+Answered AuditJson(const AuditEntry& entry) {
+  const AuditRecord& record = entry.record;
+  return {{"number", entry.number},
+          {"time", FormatUtc(record.time)},
+          {"kind", ActorKindName(record.actor.kind)},
+          {"actor", record.actor.name},
+          {"action", AuditActionName(record.action)},
+          {"study", DigestText(record.study)},
+          {"subject", record.subject},
+          {"outcome", record.outcome},
+          {"message", DigestText(record.message)}};
+}
+
+constexpr size_t kMostAuditShown = 500;
+constexpr size_t kMostAuditChecked = 2000;  // in one request
 constexpr size_t kMaxTableNameBytes = 4096;
 constexpr size_t kMostListed = 100;
 constexpr size_t kResultPiece = size_t{2} << 20;
@@ -165,10 +171,45 @@ void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
   }
 }
 
+void Control::Note(const Actor& actor, AuditAction action, const std::string& subject,
+                   const std::string& outcome, const StudyId& study) {
+  AuditRecord record;
+  record.actor = actor;
+  record.action = action;
+  record.subject = subject;
+  record.outcome = outcome;
+  record.study = study;
+  OnLoop([&record](Node& node, int64_t then) {
+    record.time = then;
+    node.Note(record);
+  });
+}
+
+// What is new on the list: a party with other keys than before is listed anew.
+void Control::NoteList(const Actor& actor, const PartyList& before, const PartyList& after) {
+  for (const ListedParty& party : after.parties) {
+    const ListedParty* was = FindListed(before, party.name);
+    const std::string key = "node key " + ToHex(party.node_key);
+    if (was == nullptr || was->node_key != party.node_key ||
+        was->steward_key != party.steward_key) {
+      const std::string how =
+          party.known_by == KnownBy::kDigits
+              ? "digits were compared"
+              : fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
+      Note(actor, AuditAction::kPartyListed, party.name, how + ", " + key);
+    }
+    if (party.revoked_at != 0 && (was == nullptr || was->revoked_at == 0))
+      Note(actor, AuditAction::kPartyRevoked, party.name, key);
+  }
+}
+
 std::string Control::Answer(const std::string& text) {
   RequestFields request(text, "node");
   const std::string& what = request.what();
   const int64_t now = NowUtc();
+  // Whoever asks says so: the pages for their accounts, a command at the terminal does not.
+  const std::string account = request.Has("account") ? request.Text("account") : "";
+  const Actor actor{account.empty() ? ActorKind::kTerminal : ActorKind::kAccount, account};
   Answered answer = Answered::object();
   if (what == "status") {
     request.End();
@@ -191,6 +232,7 @@ std::string Control::Answer(const std::string& text) {
     const std::string name = request.Text("name");
     request.End();
     const Invitation line = parts_.desk.MakeLine(name);
+    Note(actor, AuditAction::kInvitation, name);
     answer = {{"line", FormatInvitation(line)},
               {"number", ToHex(line.number)},
               {"expires", FormatUtc(line.expires)}};
@@ -210,7 +252,15 @@ std::string Control::Answer(const std::string& text) {
     const auto number = request.Fixed<InviteNumber>("number");
     const std::string digits = request.Text("digits");
     request.End();
-    parts_.desk.Enter(number, digits);
+    const std::string name = parts_.desk.Look(number).name;
+    try {
+      parts_.desk.Enter(number, digits);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kUsage)
+        Note(actor, AuditAction::kPairing, name, "not paired: " + error.message());
+      throw;
+    }
+    Note(actor, AuditAction::kPairing, name, "the digits agreed");
   } else if (what == "sign-pairing") {
     const auto number = request.Fixed<InviteNumber>("number");
     StewardWord word{request.Raw("certificate"), request.Raw("signature")};
@@ -242,12 +292,14 @@ std::string Control::Answer(const std::string& text) {
   } else if (what == "take-list") {
     const Bytes document = request.Raw("document");
     request.End();
+    const PartyList before = parts_.keeper.List();
     parts_.keeper.Take(DecodeSignedList(document), now);
+    NoteList(actor, before, parts_.keeper.List());
     parts_.log.Write("list-signed",
                      {{"serial", static_cast<int64_t>(parts_.keeper.List().serial)}});
   } else if (what == "stop") {
     request.End();
-    OnLoop([](Node& node, int64_t then) { node.EmergencyStop(then); });
+    OnLoop([&](Node& node, int64_t then) { node.EmergencyStop(then, actor); });
     parts_.log.Write("emergency-stop");
   } else if (what == "go-on-text") {
     request.End();
@@ -269,7 +321,7 @@ std::string Control::Answer(const std::string& text) {
       throw Error(ErrorCode::kRefused, "only the site's steward lets a stopped node go on",
                   "Name the folder of the steward's key.");
     }
-    OnLoop([](Node& node, int64_t) { node.EndEmergencyStop(); });
+    OnLoop([&](Node& node, int64_t then) { node.EndEmergencyStop(then, actor); });
     parts_.log.Write("goes-on");
   } else if (what == "studies") {
     request.End();
@@ -317,6 +369,7 @@ std::string Control::Answer(const std::string& text) {
     if (name != "report.html" && name != "result.json")
       throw Error(ErrorCode::kUsage, "a result has no such file", "report.html or result.json");
     answer = ReadPiece(parts_.run / ToHex(id) / "result" / name, offset);
+    if (offset == 0) Note(actor, AuditAction::kExport, name, "", id);
   } else if (what == "study") {
     const auto id = request.Fixed<StudyId>("study");
     request.End();
@@ -353,7 +406,7 @@ std::string Control::Answer(const std::string& text) {
       throw Error(ErrorCode::kUsage, "a study is open for 1 to 60 days", "--days 14");
     StudyId id{};
     OnLoop([&](Node& node, int64_t then) {
-      id = node.Propose(file, then + days * kDaySeconds, then);
+      id = node.Propose(file, then + days * kDaySeconds, then, actor);
     });
     answer = {{"study", ToHex(id)}};
   } else if (what == "decide") {
@@ -363,9 +416,9 @@ std::string Control::Answer(const std::string& text) {
     request.End();
     OnLoop([&](Node& node, int64_t then) {
       if (decision == "approve") {
-        node.Command(id, OwnApproval{document}, then);
+        node.Command(id, OwnApproval{document}, then, actor);
       } else {
-        node.Command(id, OwnRejection{document}, then);
+        node.Command(id, OwnRejection{document}, then, actor);
       }
     });
   } else if (what == "withdraw") {
@@ -375,8 +428,47 @@ std::string Control::Answer(const std::string& text) {
     OnLoop([&](Node& node, int64_t then) {
       const std::optional<Study> study = node.Find(id);
       const bool own = study && study->proposer == parts_.config.name;
-      node.Command(id, OwnWithdrawal{!own, reason}, then);
+      node.Command(id, OwnWithdrawal{!own, reason}, then, actor);
     });
+  } else if (what == "audit") {
+    AuditFilter filter;
+    if (request.Has("study")) filter.study = request.Fixed<StudyId>("study");
+    filter.actor = request.Text("actor");
+    const int64_t before = request.Number("before"), limit = request.Number("limit");
+    request.End();
+    if (before < 0 || limit < 1 || limit > static_cast<int64_t>(kMostAuditShown))
+      throw Error(ErrorCode::kUsage, "the audit log has no such page", "Begin with its newest.");
+    AuditPage page;
+    OnLoop([&](Node& node, int64_t) {
+      page = node.ReadAudit(filter, static_cast<uint64_t>(before), static_cast<size_t>(limit));
+    });
+    Answered entries = Answered::array();
+    for (const AuditEntry& entry : page.entries) entries.push_back(AuditJson(entry));
+    answer = {{"entries", entries},
+              {"next", page.next},
+              {"count", page.head.number},
+              {"head", ToHex(page.head.digest)},
+              {"fault", FaultJson(page.fault)}};
+  } else if (what == "audit-check") {
+    const int64_t from = request.Number("from");
+    request.End();
+    if (from < 1) throw Error(ErrorCode::kUsage, "entries are numbered from 1", "Begin with 1.");
+    AuditCheck check;
+    OnLoop([&](Node& node, int64_t) {
+      check = node.CheckAudit(static_cast<uint64_t>(from), kMostAuditChecked);
+    });
+    answer = {{"next", check.next}, {"fault", FaultJson(check.fault)}};
+  } else if (what == "note") {
+    const std::string action = request.Text("action");
+    const std::string subject = request.Text("subject"), outcome = request.Text("outcome");
+    const StudyId id = request.Has("study") ? request.Fixed<StudyId>("study") : StudyId{};
+    request.End();
+    const std::optional<AuditAction> named = AuditActionNamed(action);
+    if (!named || (*named < AuditAction::kExport))
+      throw Error(ErrorCode::kUsage, "this is nothing that the own people note", "export, login");
+    // Who it was that typed a wrong password nobody knows.
+    const bool is_nobody = *named == AuditAction::kLoginFailed;
+    Note(is_nobody ? Actor() : actor, *named, subject, outcome, id);
   } else {
     throw Error(ErrorCode::kUsage, "the node knows no request of this kind",
                 "Use the same version of Partita for the command and for the node.");

@@ -20,6 +20,13 @@
 //   propose      file, days              study
 //   decide       study, decision, document         an approval or rejection signed by the steward
 //   withdraw     study, reason
+//   audit        actor, before, limit, [study]      entries (the newest first, below number `before`; 0: all; actor: a
+//                                        name, or "node" or "terminal"; empty: all), next, count, head, fault
+//   audit-check  from                    next (0: all were looked at), fault: null, or number and what
+//   note         action, subject, outcome, [study]  for the audit log: "export", "login" and what follows them in
+//                                        audit/audit.h
+//
+// Each takes `account`, of the pages, for whom it is asked: for the audit log.
 //
 // Errors are of the one type; kUsage for a request that is none.
 #pragma once
@@ -62,6 +69,10 @@ class Control {
  private:
   // Does it on the loop's thread, and waits.
   void OnLoop(const std::function<void(Node& node, int64_t now)>& task);
+
+  void Note(const Actor& actor, AuditAction action, const std::string& subject,
+            const std::string& outcome = "", const StudyId& study = {});
+  void NoteList(const Actor& actor, const PartyList& before, const PartyList& after);
 
   Parts parts_;
   std::mutex mutex_;

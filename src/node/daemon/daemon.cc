@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "base/version.h"
 #include "crypto/signature.h"
 #include "net/https_server.h"
 #include "net/roster.h"
@@ -220,6 +221,13 @@ struct Daemon::Impl {
     };
     port = std::make_unique<OnePort>(std::move(port_options));
     loop.Start();
+    loop.Do([](Node& moved, int64_t now) {
+      AuditRecord record;
+      record.time = now;
+      record.action = AuditAction::kServe;
+      record.outcome = "version " + std::string(kVersion);
+      moved.Note(record);
+    });
     errands = std::thread([this] { RunErrands(); });
     socket = std::make_unique<ControlSocket>(
         options.folder.control(),

@@ -57,6 +57,22 @@ auto ReadWhole(ByteView bytes, Read read) {
 
 }  // namespace
 
+std::string OutcomeName(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kFinished:
+      return "finished";
+    case Outcome::kFailed:
+      return "failed";
+    case Outcome::kRefused:
+      return "refused";
+    case Outcome::kCancelled:
+      return "cancelled";
+    case Outcome::kLost:
+      return "lost";
+  }
+  return "lost";
+}
+
 bool IsPublicLine(std::string_view text, size_t max_bytes) {
   return text.size() <= max_bytes && data::IsUtf8(text) && !study::HasControl(text);
 }

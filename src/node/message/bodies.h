@@ -112,6 +112,8 @@ enum class Outcome : uint8_t {
   kLost = 5,       // the process was gone, or had no folder
 };
 
+std::string OutcomeName(Outcome outcome);  // "finished"
+
 // What one party says of its part in one attempt. Signed by a job with the run key over
 // EndedFields; what is not signed counts as "may have opened" (closing_rule.h).
 struct Ended {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "node/audit/study_audit.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
@@ -85,18 +86,18 @@ Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) {
           stopped_};
 }
 
-void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
-                 const std::vector<JobRequest>& jobs, int64_t now, const Bytes& fetched) {
+void Node::Write(const Study& study, const Mail& mail, News news, int64_t now) {
   if (DecodeStudy(EncodeStudy(study)) != study)
     throw Error(ErrorCode::kInternal, "the state of a study would not be read back as it is");
   Change change;
   change.study = study;
-  change.received = std::move(received);
+  change.received = std::move(news.received);
+  change.audit = std::move(news.audit);
   for (const Mail::Letter& letter : mail.letters()) {
     change.send.push_back({letter.number, letter.to, study.id, letter.until, letter.message});
     if (letter.body.has_value()) change.bodies.push_back(*letter.body);
   }
-  if (!fetched.empty()) change.bodies.push_back(fetched);
+  if (!news.fetched.empty()) change.bodies.push_back(std::move(news.fetched));
   if (mail.next_number() != next_number_) change.next_number = mail.next_number();
   Commit(change);
   // From here on it is durable.
@@ -110,11 +111,11 @@ void Node::Write(const Study& study, const Mail& mail, std::optional<ReceivedMes
   } else {
     open_.erase(study.id);
   }
-  for (const JobRequest& job : jobs) parts_.jobs.Start(job, study);
+  for (const JobRequest& job : news.jobs) parts_.jobs.Start(job, study);
 }
 
 Step Node::Move(Study study, const Event& event, int64_t now,
-                std::optional<ReceivedMessage> received, const Bytes& fetched) {
+                std::optional<ReceivedMessage> received, const Bytes& fetched, const Actor& actor) {
   RequireSound();
   Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
   Context context = MakeContext(&study, mail, now);
@@ -122,7 +123,10 @@ Step Node::Move(Study study, const Event& event, int64_t now,
   Step step = Apply(event, study, context);
   if (step.answer != Answer::kDone) return step;
   if (received.has_value() || !mail.letters().empty() || !(study == before)) {
-    Write(study, mail, std::move(received), step.jobs, now, fetched);
+    Write(study, mail,
+          {std::move(received), step.jobs,
+           AuditOfMove(event, before, study, parts_.self, actor, now), fetched},
+          now);
   } else {
     for (const JobRequest& job : step.jobs) parts_.jobs.Start(job, study);
   }
@@ -219,7 +223,13 @@ Receipt Node::TakeNewStudy(const SignedMessage& message, ByteView body, Received
   if (!study.has_value()) return Refuse(step.refusal);
   const Bytes fetched =
       message.message.fetched.has_value() ? Bytes(body.begin(), body.end()) : Bytes();
-  Write(*study, mail, std::move(received), step.jobs, now, fetched);
+  AuditRecord record;
+  record.time = now;
+  record.actor = {ActorKind::kParty, from};
+  record.action = AuditAction::kProposal;
+  record.study = study->id;
+  record.message = received.name;
+  Write(*study, mail, {std::move(received), step.jobs, {record}, fetched}, now);
   return Receipt::kTaken;
 }
 
@@ -264,28 +274,38 @@ void Node::Report(const StudyId& id, const Event& event, int64_t now) {
   if (study.has_value()) Move(std::move(*study), event, now, std::nullopt);
 }
 
-StudyId Node::Propose(const std::string& study_file, int64_t expires, int64_t now) {
+StudyId Node::Propose(const std::string& study_file, int64_t expires, int64_t now,
+                      const Actor& actor) {
   Nonce nonce{};
   parts_.random.Fill(nonce);
   Mail mail(parts_.trust, parts_.self, incarnation_, next_number_, now);
   Context context = MakeContext(nullptr, mail, now);
   Step step;
   const Study study = ProposeStudy(study_file, nonce, expires, context, step);
-  Write(study, mail, std::nullopt, step.jobs, now);
+  AuditRecord record;
+  record.time = now;
+  record.actor = actor;
+  record.action = AuditAction::kProposal;
+  record.study = study.id;
+  Write(study, mail, {std::nullopt, step.jobs, {record}, {}}, now);
   return study.id;
 }
 
-void Node::Command(const StudyId& id, const Event& event, int64_t now) {
+void Node::Command(const StudyId& id, const Event& event, int64_t now, const Actor& actor) {
   if (!IsCommand(event)) throw Error(ErrorCode::kInternal, "a command that nobody may give");
   std::optional<Study> study = Find(id);
   if (!study.has_value())
     throw Error(ErrorCode::kUsage, "there is no such study at this node", "List the studies.");
-  Move(std::move(*study), event, now, std::nullopt);
+  Move(std::move(*study), event, now, std::nullopt, {}, actor);
 }
 
-void Node::EmergencyStop(int64_t now) {
+void Node::EmergencyStop(int64_t now, const Actor& actor) {
   Change change;
   change.stopped = true;
+  AuditRecord& record = change.audit.emplace_back();
+  record.time = now;
+  record.actor = actor;
+  record.action = AuditAction::kStop;
   Commit(change);
   stopped_ = true;
   std::vector<StudyId> ids;
@@ -293,11 +313,21 @@ void Node::EmergencyStop(int64_t now) {
   for (const StudyId& id : ids) Move(open_.at(id), node::EmergencyStop{}, now, std::nullopt);
 }
 
-void Node::EndEmergencyStop() {
+void Node::EndEmergencyStop(int64_t now, const Actor& actor) {
   Change change;
   change.stopped = false;
+  AuditRecord& record = change.audit.emplace_back();
+  record.time = now;
+  record.actor = actor;
+  record.action = AuditAction::kGoOn;
   Commit(change);
   stopped_ = false;
+}
+
+void Node::Note(const AuditRecord& record) {
+  Change change;
+  change.audit.push_back(record);
+  Commit(change);
 }
 
 void Node::Tick(int64_t now) {

@@ -81,11 +81,22 @@ class Node {
   // What jobs say, of an event with which jobs report: others are kInternal.
   void Report(const StudyId& study, const Event& event, int64_t now);
 
-  // Commands of the own people. Throw kUsage, kRefused or kBadInput with a hint.
-  StudyId Propose(const std::string& study_file, int64_t expires, int64_t now);
-  void Command(const StudyId& study, const Event& event, int64_t now);
-  void EmergencyStop(int64_t now);
-  void EndEmergencyStop();
+  // Commands of the own people. Throw kUsage, kRefused or kBadInput with a hint. actor: for the audit log.
+  StudyId Propose(const std::string& study_file, int64_t expires, int64_t now,
+                  const Actor& actor = {ActorKind::kTerminal, ""});
+  void Command(const StudyId& study, const Event& event, int64_t now,
+               const Actor& actor = {ActorKind::kTerminal, ""});
+  void EmergencyStop(int64_t now, const Actor& actor = {ActorKind::kTerminal, ""});
+  void EndEmergencyStop(int64_t now, const Actor& actor = {ActorKind::kTerminal, ""});
+
+  // The audit log: what moves a study writes itself; Note adds what else is done here.
+  void Note(const AuditRecord& record);
+  AuditPage ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) {
+    return parts_.store.ReadAudit(filter, before, limit);
+  }
+  AuditCheck CheckAudit(uint64_t from, size_t limit) {
+    return parts_.store.CheckAudit(from, limit);
+  }
 
   // Moves what waits for this time. NextWake: when that is due again.
   void Tick(int64_t now);
@@ -127,9 +138,15 @@ class Node {
   Context MakeContext(const Study* study, Mail& mail, int64_t now);
   // Applies, writes and starts.
   Step Move(Study study, const Event& event, int64_t now, std::optional<ReceivedMessage> received,
-            const Bytes& fetched = {});
-  void Write(const Study& study, const Mail& mail, std::optional<ReceivedMessage> received,
-             const std::vector<JobRequest>& jobs, int64_t now, const Bytes& fetched = {});
+            const Bytes& fetched = {}, const Actor& actor = {});
+  // What is new of a study, one transaction.
+  struct News {
+    std::optional<ReceivedMessage> received;
+    std::vector<JobRequest> jobs;
+    std::vector<AuditRecord> audit;
+    Bytes fetched;
+  };
+  void Write(const Study& study, const Mail& mail, News news, int64_t now);
   Receipt ReceiveChecked(const SignedMessage& message, ByteView bytes, int64_t now);
   Receipt TakeChecked(const SignedMessage& message, std::optional<ReceivedMessage> received,
                       const Bytes& fetched, int64_t now);

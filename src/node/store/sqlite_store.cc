@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "node/store/audit_table.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
@@ -15,7 +16,8 @@ namespace {
 
 // "PNOD", so that no other program's database passes for a node's; and the version of the tables.
 constexpr int64_t kApplicationId = 0x504e4f44;
-constexpr int64_t kTablesVersion = 2;
+constexpr int64_t kTablesVersion = 3;
+constexpr char kWithoutAudit[] = "2";  // gets the table of the audit log
 
 using sqlite::Statement;
 using sqlite::Transaction;
@@ -95,6 +97,13 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   const std::string version = database.Pragma("PRAGMA user_version");
   if (application == std::to_string(kApplicationId) && version == std::to_string(kTablesVersion))
     return;
+  if (application == std::to_string(kApplicationId) && version == kWithoutAudit) {
+    Transaction transaction(database, Transaction::Kind::kWrite);
+    MakeAuditTable(database);
+    database.Execute(("PRAGMA user_version = " + std::to_string(kTablesVersion)).c_str());
+    transaction.Commit();
+    return;
+  }
   if (application != "0" || version != "0" ||
       database.Pragma("SELECT count(*) FROM sqlite_schema") != "0") {
     throw Error(ErrorCode::kBadInput, "the file is not the state of a node of this version",
@@ -104,6 +113,7 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   random.Fill(incarnation);
   Transaction transaction(database, Transaction::Kind::kWrite);
   database.Execute(kTables);
+  MakeAuditTable(database);
   Statement insert(database, "INSERT INTO node VALUES (1, ?, 1, 0)");
   insert.Bind(1, ByteView(incarnation)).Step();
   database.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
@@ -220,6 +230,7 @@ void SqliteStore::Commit(const Change& change) {
     Statement set(database_, "UPDATE node SET stopped = ?");
     set.Bind(1, int64_t{*change.stopped ? 1 : 0}).Step();
   }
+  AppendAudit(database_, change.audit);
   transaction.Commit();
 }
 
@@ -281,6 +292,16 @@ uint64_t SqliteStore::BytesTaken(const std::string& from, int64_t day) {
   Statement find(database_, "SELECT bytes FROM taken WHERE sender = ? AND day = ?");
   find.Bind(1, from).Bind(2, day);
   return find.Step() ? static_cast<uint64_t>(find.Integer(0)) : 0;
+}
+
+AuditPage SqliteStore::ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) {
+  Transaction transaction(database_, Transaction::Kind::kRead);
+  return ReadAuditTable(database_, filter, before, limit);
+}
+
+AuditCheck SqliteStore::CheckAudit(uint64_t from, size_t limit) {
+  Transaction transaction(database_, Transaction::Kind::kRead);
+  return CheckAuditTable(database_, from, limit);
 }
 
 }  // namespace partita::node

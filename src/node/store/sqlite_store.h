@@ -27,6 +27,8 @@ class SqliteStore : public Store {
                                    uint64_t number) override;
   std::optional<Bytes> FindBody(const Digest& digest) override;
   uint64_t BytesTaken(const std::string& from, int64_t day) override;
+  AuditPage ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) override;
+  AuditCheck CheckAudit(uint64_t from, size_t limit) override;
 
  private:
   sqlite::Database database_;

@@ -1,4 +1,4 @@
-// What a node keeps, durable: its studies, what it still has to send, what it has received.
+// What a node keeps, durable: its studies, what it still has to send, what it has received, its audit log.
 //
 // One transaction per change: a study moves together with the messages that say so, and nothing is
 // sent or started before that is durable. So a node that is killed at any moment goes on from the
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "node/audit/audit.h"
 #include "node/study/step.h"
 #include "node/study/study.h"
 
@@ -44,6 +45,7 @@ struct Change {
   std::vector<uint64_t> gone;           // entries of the outbox that leave it
   std::optional<uint64_t> next_number;  // of messages
   std::optional<bool> stopped;          // emergency stop
+  std::vector<AuditRecord> audit;       // in the order in which they are to be numbered
 };
 
 // What a node needs in memory when it starts: nothing of the studies that are over.
@@ -80,6 +82,12 @@ class Store {
   virtual std::optional<Bytes> FindBody(const Digest& digest) = 0;
   // Of the messages of this sender that were taken that day.
   virtual uint64_t BytesTaken(const std::string& from, int64_t day) = 0;
+  // At most `limit` entries of the audit log below number `before`; 0: from the newest on. Each is compared with
+  // the one after it.
+  virtual AuditPage ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) = 0;
+  // Looks whether `limit` entries from number `from` on, counted from 1, follow each other, and at the end
+  // whether the last one is the newest that was written.
+  virtual AuditCheck CheckAudit(uint64_t from, size_t limit) = 0;
 };
 
 }  // namespace partita::node

@@ -53,6 +53,7 @@ net::HttpResponse Welcome(Site& site, const Call& call, const std::string& name,
   response.headers.push_back(SetSessionCookie(token));
   response.headers.push_back(SetBrowserCookie(browser));
   site.log.Write("login", {{"account", name}, {"role", RoleName(role)}});
+  site.Note(name, "login", "", RoleName(role));
   return response;
 }
 
@@ -128,6 +129,7 @@ net::HttpResponse SetUp(Site& site, const Call& call) {
   const int64_t wait = site.delay.Begin(call.network, "set-up", call.now);
   if (wait > 0) return HasToWait(wait);
   site.accounts.AddFirst(code, name, role, password, call.now);
+  site.Note("", "account-made", name, "the first one, " + RoleName(role));
   site.delay.Right(call.network, "set-up");
   return Welcome(site, call, name, role, site.accounts.PasswordMark(name));
 }
@@ -147,6 +149,8 @@ net::HttpResponse LogIn(Site& site, const Call& call) {
   const std::string mark = site.accounts.PasswordMark(name);
   if (!site.accounts.Check(name, password)) {
     site.log.Write("login-failed");
+    // What was typed in place of a name may be a password.
+    site.NoteFailedLogin(site.accounts.Find(name) ? name : "", call.now);
     return WrongPassword();
   }
   site.delay.Right(by_address, by_account);
@@ -184,6 +188,7 @@ net::HttpResponse MakeAccount(Site& site, const Call& call) {
   if (std::optional<net::HttpResponse> no = NotOwnPassword(site, call, current))
     return std::move(*no);
   site.accounts.Add(name, role, password, call.now);
+  site.Note(call.session->account, "account-made", name, RoleName(role));
   return JsonAnswer(AccountJson({name, role, call.now, 0}));
 }
 
@@ -205,6 +210,7 @@ net::HttpResponse SetPassword(Site& site, const Call& call) {
     return std::move(*no);
   site.accounts.SetPassword(account, password);
   site.sessions.EndAll(account, call.token);
+  site.Note(session.account, "password-set", account, "");
   return NothingToSay();
 }
 
@@ -217,6 +223,7 @@ net::HttpResponse DeleteAccount(Site& site, const Call& call) {
   if (call.session->role != Role::kSteward && IsSteward(site, account)) return StewardsOnly();
   site.accounts.Remove(account);
   site.sessions.EndAll(account);
+  site.Note(call.session->account, "account-deleted", account, "");
   return NothingToSay();
 }
 

@@ -39,6 +39,14 @@ net::HttpResponse ShowResult(Site& site, const Call& call);
 WebJson StudyNow(Site& site, const std::string& study);
 WebJson NodeNow(Site& site);
 
+// The names in a study's file, which is asked for once.
+StudyNames::Names NamesOf(Site& site, const std::string& study);
+// A number of the query. Throws kUsage for another text.
+size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, size_t otherwise);
+
+// audit_api.cc
+net::HttpResponse ShowAudit(Site& site, const Call& call);
+
 // party_api.cc
 net::HttpResponse ListParties(Site& site, const Call& call);
 net::HttpResponse InviteSite(Site& site, const Call& call);

@@ -47,7 +47,7 @@ net::HttpResponse LookAtNode(Site& site, const Call&) {
 
 net::HttpResponse StopNode(Site& site, const Call& call) {
   Fields(call.request.body).End();
-  site.AskNode({{"do", "stop"}});
+  site.AskNodeFor(call, {{"do", "stop"}});
   return NothingToSay();
 }
 
@@ -58,9 +58,9 @@ net::HttpResponse GoOn(Site& site, const Call& call) {
   const WebJson asked = site.AskNode({{"do", "go-on-text"}});
   const WebJson word =
       site.AskSigner({{"do", "go-on"}, {"text", asked.at("text")}, {"passphrase", passphrase}});
-  site.AskNode({{"do", "go-on"},
-                {"certificate", word.at("certificate")},
-                {"signature", word.at("signature")}});
+  site.AskNodeFor(call, {{"do", "go-on"},
+                         {"certificate", word.at("certificate")},
+                         {"signature", word.at("signature")}});
   return NothingToSay();
 }
 

@@ -95,8 +95,8 @@ std::string PassphraseIn(const Call& call) {
 }
 
 // The node takes a list that the signer signed.
-void TakeList(const Site& site, const WebJson& signed_word) {
-  site.AskNode({{"do", "take-list"}, {"document", signed_word.at("document")}});
+void TakeList(const Site& site, const Call& call, const WebJson& signed_word) {
+  site.AskNodeFor(call, {{"do", "take-list"}, {"document", signed_word.at("document")}});
 }
 
 void SignDigits(Site& site, const std::string& number, const WebJson& said,
@@ -116,7 +116,7 @@ void SignDigits(Site& site, const std::string& number, const WebJson& said,
   site.confirmed[number] = said.at("hash");
 }
 
-void SignMet(Site& site, const std::string& number, const WebJson& said,
+void SignMet(Site& site, const Call& call, const std::string& number, const WebJson& said,
              const std::optional<std::string>& passphrase) {
   std::string hash = said.at("hash");
   {
@@ -129,7 +129,7 @@ void SignMet(Site& site, const std::string& number, const WebJson& said,
                      {"party", said.at("party")},
                      {"list", site.AskNode({{"do", "parties"}}).at("document")}};
   if (passphrase) request["passphrase"] = *passphrase;
-  TakeList(site, site.AskSigner(request));
+  TakeList(site, call, site.AskSigner(request));
 }
 
 // Of those that wait, what introduces this party with the keys that were shown: who introduced it may have
@@ -158,7 +158,7 @@ net::HttpResponse InviteSite(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string name = fields.Text("name", 64);
   fields.End();
-  const WebJson made = site.AskNode({{"do", "invite"}, {"name", name}});
+  const WebJson made = site.AskNodeFor(call, {{"do", "invite"}, {"name", name}});
   return JsonAnswer(
       {{"line", made.at("line")}, {"number", made.at("number")}, {"expires", made.at("expires")}});
 }
@@ -181,7 +181,7 @@ net::HttpResponse EnterDigits(Site& site, const Call& call) {
   fields.End();
   std::erase(digits, ' ');
   const std::string& number = call.parts.at(0);
-  site.AskNode({{"do", "digits"}, {"number", number}, {"digits", digits}});
+  site.AskNodeFor(call, {{"do", "digits"}, {"number", number}, {"digits", digits}});
   return PairingAnswer(site, number);
 }
 
@@ -195,7 +195,7 @@ net::HttpResponse ConfirmPairing(Site& site, const Call& call) {
     SignDigits(site, number, said, *passphrase);
   } else if (said.at("state") == "met") {
     if (!PairingJson(site, number, said).at("listed").get<bool>())
-      SignMet(site, number, said, passphrase);
+      SignMet(site, call, number, said, passphrase);
   } else {
     throw Error(ErrorCode::kRefused, "there is nothing to confirm at this pairing now",
                 passphrase ? "Look at the pairing again." : "Confirm with the passphrase.");
@@ -212,24 +212,26 @@ net::HttpResponse AcceptParty(Site& site, const Call& call) {
   const WebJson said = site.AskNode({{"do", "parties"}});
   const std::string& name = call.parts.at(0);
   // The signer signs these and no others.
-  TakeList(site, site.AskSigner({{"do", "accept"},
-                                 {"name", name},
-                                 {"node_key", node_key},
-                                 {"steward_key", steward_key},
-                                 {"introductions",
-                                  IntroducedWith(said.at("waiting"), name, node_key, steward_key)},
-                                 {"list", said.at("document")},
-                                 {"passphrase", passphrase}}));
+  TakeList(site, call,
+           site.AskSigner(
+               {{"do", "accept"},
+                {"name", name},
+                {"node_key", node_key},
+                {"steward_key", steward_key},
+                {"introductions", IntroducedWith(said.at("waiting"), name, node_key, steward_key)},
+                {"list", said.at("document")},
+                {"passphrase", passphrase}}));
   return PartiesAnswer(site);
 }
 
 net::HttpResponse RevokeParty(Site& site, const Call& call) {
   const std::string passphrase = PassphraseIn(call);
   const WebJson said = site.AskNode({{"do", "parties"}});
-  TakeList(site, site.AskSigner({{"do", "revoke"},
-                                 {"name", call.parts.at(0)},
-                                 {"list", said.at("document")},
-                                 {"passphrase", passphrase}}));
+  TakeList(site, call,
+           site.AskSigner({{"do", "revoke"},
+                           {"name", call.parts.at(0)},
+                           {"list", said.at("document")},
+                           {"passphrase", passphrase}}));
   return PartiesAnswer(site);
 }
 

@@ -31,6 +31,8 @@ constexpr Route kRoutes[] = {
     {"GET", "/api/v1/node", kAllRoles, Effort::kAsks, 0, "", LookAtNode},
     {"POST", "/api/v1/node/stop", kKeep, Effort::kStops, kSmallBody, "", StopNode},
     {"POST", "/api/v1/node/go-on", kDecide, Effort::kDecides, kSmallBody, "", GoOn},
+    {"GET", "/api/v1/audit", kKeep | kAuditors, Effort::kAsks, 0, "study actor before limit",
+     ShowAudit},
     {"GET", "/api/v1/events", kAllRoles, Effort::kWaits, 0, "after wait", nullptr},
     {"GET", "/api/v1/studies", kAllRoles, Effort::kAsks, 0, "state after limit", ListStudies},
     {"POST", "/api/v1/studies", kAnalysts, Effort::kHeavy, kFileBody, "", ProposeStudy},

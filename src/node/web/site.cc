@@ -1,9 +1,11 @@
 #include "node/web/site.h"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/hex.h"
 #include "node/port/gate.h"
@@ -12,6 +14,7 @@ namespace partita::node::web {
 namespace {
 
 constexpr size_t kMostNames = 4096;
+constexpr std::chrono::milliseconds kNotePatience{2000};
 
 WebJson Asked(const Ask& ask, const WebJson& request, std::chrono::milliseconds patience) {
   WebJson said =
@@ -57,6 +60,38 @@ WebJson Site::AskNode(const WebJson& request, std::chrono::milliseconds patience
     throw Error(ErrorCode::kUnreachable, "this site's node does not answer",
                 "Ask its operator to start it: partita node serve");
   }
+}
+
+WebJson Site::AskNodeFor(const Call& call, WebJson request) const {
+  request["account"] = call.session->account;
+  return AskNode(request);
+}
+
+void Site::Note(const std::string& account, const std::string& action, const std::string& subject,
+                const std::string& outcome) const {
+  WebJson request = {
+      {"do", "note"}, {"action", action}, {"subject", subject}, {"outcome", outcome}};
+  if (!account.empty()) request["account"] = account;
+  try {
+    AskNode(request, kNotePatience);
+  } catch (const Error& error) {
+    log.Write(error, "noting " + action);
+  }
+}
+
+void Site::NoteFailedLogin(const std::string& account, int64_t now) {
+  int64_t before = 0;
+  {
+    const std::lock_guard lock(mutex);
+    if (noted_failure == now) {
+      ++unnoted_failures;
+      return;
+    }
+    noted_failure = now;
+    before = std::exchange(unnoted_failures, 0);
+  }
+  Note("", "login-failed", account,
+       before == 0 ? "" : fmt::format("and {} more since the one before", before));
 }
 
 WebJson Site::AskSigner(const WebJson& request) const {

@@ -49,6 +49,8 @@ class StudyNames {
   std::map<std::string, Names> names_;
 };
 
+struct Call;
+
 struct Site {
   Ask node;
   Ask signer;  // may be empty: nothing is signed by pages
@@ -65,8 +67,18 @@ struct Site {
   // Whether the node answered, and when it was asked (node_api.cc).
   bool was_ready = false;
   std::optional<SteadyClock::time_point> asked_ready = {};
+  // Of NoteFailedLogin.
+  int64_t noted_failure = 0, unnoted_failures = 0;
 
   WebJson AskNode(const WebJson& request, std::chrono::milliseconds patience = kNodePatience) const;
+  // For the account of a session: the node's audit log names it.
+  WebJson AskNodeFor(const Call& call, WebJson request) const;
+  // What only this process knows, for that log; account: empty where nobody is logged in. A node that does not
+  // take it in time is told of in the own log.
+  void Note(const std::string& account, const std::string& action, const std::string& subject,
+            const std::string& outcome) const;
+  // A wrong password for `account`: one note a second at most, which counts those that came before it.
+  void NoteFailedLogin(const std::string& account, int64_t now);
   // Throws kRefused where there is no signer.
   WebJson AskSigner(const WebJson& request) const;
   // The site's name; empty while the node does not answer.

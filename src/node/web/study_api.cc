@@ -81,13 +81,14 @@ std::string ReasonField(Fields& fields) {
 }
 
 // A file of a result, from the node, piece by piece.
-Bytes ResultFile(const Site& site, const std::string& id, const std::string& name) {
+Bytes ResultFile(const Site& site, const Call& call, const std::string& name) {
+  const std::string& id = call.parts.at(0);
   Bytes bytes;
   while (true) {
-    const WebJson piece = site.AskNode({{"do", "result"},
-                                        {"study", id},
-                                        {"name", name},
-                                        {"offset", static_cast<int64_t>(bytes.size())}});
+    const WebJson piece = site.AskNodeFor(call, {{"do", "result"},
+                                                 {"study", id},
+                                                 {"name", name},
+                                                 {"offset", static_cast<int64_t>(bytes.size())}});
     const uint64_t size = piece.at("size");
     if (size > kMaxResultBytes) {
       throw Error(ErrorCode::kRefused, "this result is too large for a page",
@@ -100,6 +101,8 @@ Bytes ResultFile(const Site& site, const std::string& id, const std::string& nam
       throw Error(ErrorCode::kInternal, "the node gave less of a result than it said");
   }
 }
+
+}  // namespace
 
 size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, size_t otherwise) {
   const auto found = call.query.find(name);
@@ -119,7 +122,11 @@ size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, siz
   return number;
 }
 
-}  // namespace
+StudyNames::Names NamesOf(Site& site, const std::string& id) {
+  std::optional<StudyNames::Names> names = site.names.Find(id);
+  if (names) return std::move(*names);
+  return site.names.Read(id, StudySaid(site, id).at("file").get<std::string>());
+}
 
 std::string TagOf(const WebJson& json) {
   const std::string text = json.dump(-1, ' ', false, WebJson::error_handler_t::replace);
@@ -154,9 +161,7 @@ net::HttpResponse ListStudies(Site& site, const Call& call) {
   WebJson studies = WebJson::array();
   for (const WebJson& entry : said.at("studies")) {
     const std::string id = entry.at("study");
-    std::optional<StudyNames::Names> names = site.names.Find(id);
-    if (!names) names = site.names.Read(id, StudySaid(site, id).at("file").get<std::string>());
-    studies.push_back(SummaryJson(entry, *names, own));
+    studies.push_back(SummaryJson(entry, NamesOf(site, id), own));
   }
   return JsonAnswer({{"studies", studies}, {"next", said.at("next")}});
 }
@@ -188,7 +193,7 @@ net::HttpResponse ProposeStudy(Site& site, const Call& call) {
   fields.End();
   // Before all parties see it.
   if (const FileRead read = site.reader(text, FileDepth::kPlan); read.problem) throw *read.problem;
-  const WebJson made = site.AskNode({{"do", "propose"}, {"file", text}, {"days", days}});
+  const WebJson made = site.AskNodeFor(call, {{"do", "propose"}, {"file", text}, {"days", days}});
   return JsonAnswer({{"study", made.at("study")}});
 }
 
@@ -235,10 +240,10 @@ net::HttpResponse ApproveStudy(Site& site, const Call& call) {
   }
   if (accept_useless) request["accept_useless"] = true;
   const WebJson signed_word = site.AskSigner(request);
-  site.AskNode({{"do", "decide"},
-                {"study", id},
-                {"decision", "approve"},
-                {"document", signed_word.at("document")}});
+  site.AskNodeFor(call, {{"do", "decide"},
+                         {"study", id},
+                         {"decision", "approve"},
+                         {"document", signed_word.at("document")}});
   return StudyAnswer(site, id);
 }
 
@@ -253,10 +258,10 @@ net::HttpResponse RejectStudy(Site& site, const Call& call) {
   request["reason"] = reason;
   request["passphrase"] = passphrase;
   const WebJson signed_word = site.AskSigner(request);
-  site.AskNode({{"do", "decide"},
-                {"study", id},
-                {"decision", "reject"},
-                {"document", signed_word.at("document")}});
+  site.AskNodeFor(call, {{"do", "decide"},
+                         {"study", id},
+                         {"decision", "reject"},
+                         {"document", signed_word.at("document")}});
   return StudyAnswer(site, id);
 }
 
@@ -279,13 +284,13 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
                     {"documents", said.at("documents")},
                     {"passphrase", *passphrase}});
   }
-  site.AskNode({{"do", "withdraw"}, {"study", id}, {"reason", reason}});
+  site.AskNodeFor(call, {{"do", "withdraw"}, {"study", id}, {"reason", reason}});
   return StudyAnswer(site, id);
 }
 
 net::HttpResponse ShowReport(Site& site, const Call& call) {
   net::HttpResponse response;
-  response.body = ResultFile(site, call.parts.at(0), "report.html");
+  response.body = ResultFile(site, call, "report.html");
   response.content_type = "text/html; charset=utf-8";
   // Peers' numbers and words: a page of its own, without this server's rights.
   response.headers.push_back(
@@ -298,7 +303,7 @@ net::HttpResponse ShowReport(Site& site, const Call& call) {
 
 net::HttpResponse ShowResult(Site& site, const Call& call) {
   net::HttpResponse response;
-  response.body = ResultFile(site, call.parts.at(0), "result.json");
+  response.body = ResultFile(site, call, "result.json");
   response.content_type = "application/json";
   return response;
 }

@@ -187,6 +187,22 @@ cmp -s results/result.json again/result.json || fail 'another result the second 
 "$partita" study list --at west | grep -q 'no open studies' || fail 'west lists what is over'
 "$partita" study list --all --at west | grep -q 'three-factor-rows *finished' || fail 'west forgot it'
 
+# The log of each node tells it, and follows itself.
+for name in north west south; do
+  "$partita" node audit --at $name --study three-factor-rows --verify >$name-audit.txt || fail "no log at $name"
+  [ "$(grep -c ' approval ' $name-audit.txt)" = 3 ] || fail "the log of $name: $(cat $name-audit.txt)"
+  for action in proposal run-begin run-end study-end; do
+    [ "$(grep -c " $action " $name-audit.txt)" = 1 ] || fail "$action in the log of $name: $(cat $name-audit.txt)"
+  done
+done
+grep -q ' terminal  *proposal ' north-audit.txt || fail "who proposed: $(cat north-audit.txt)"
+grep -q ' party north  *proposal ' south-audit.txt || fail "who proposed: $(cat south-audit.txt)"
+[ "$(grep -c ' export .* result.json: to a folder' north-audit.txt)" = 2 ] || fail "exports: $(cat north-audit.txt)"
+"$partita" node audit --at north | grep -q ' party-listed .* west: digits were compared' || fail 'no pairing in the log'
+"$partita" node audit --at west | grep -q ' party-listed .* south: introduced by north' || fail 'no introduction in the log'
+"$partita" node audit --at north --format json --limit 3 >audit.json
+grep -q '"verified": false' audit.json || fail "no JSON: $(cat audit.json)"
+
 # A study that a steward rejects, and one that its proposer withdraws.
 sed 's/^name = "three-factor-rows"/name = "second"/' study.toml >second.toml
 "$partita" study run second.toml --at north --yes >second.out 2>second.err &
@@ -225,6 +241,7 @@ as_steward go-on north >/dev/null
 
 cp west/parties older-parties
 as_steward revoke west north >/dev/null
+"$partita" node audit --at west --actor terminal --limit 1 | grep -q ' party-revoked .* north' || fail 'no revocation in the log'
 [ "$(stat -c %a west/parties)" = 644 ] || fail 'jobs of another user cannot read the list of parties'
 cmp -s west/parties west-steward/parties || fail 'the jobs do not have the list of parties'
 # Whoever puts the list of before back is undone when the steward's folder is used.

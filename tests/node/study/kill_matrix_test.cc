@@ -25,6 +25,29 @@ struct Ends {
   }
 };
 
+// Whatever was killed when: the log tells the study's life once, and what it tells is what the node holds.
+void ExpectAudited(const std::vector<AuditEntry>& log, const Study& study,
+                   const std::string& what) {
+  std::map<AuditAction, int> times;
+  std::set<std::string> approvals;
+  std::string ended;
+  AuditHead head;
+  for (const AuditEntry& entry : log) {
+    EXPECT_EQ(FaultOf(head, entry), std::nullopt) << what;
+    head = HeadOf(entry);
+    ++times[entry.record.action];
+    if (entry.record.action == AuditAction::kStudyEnd) ended = entry.record.outcome;
+    if (entry.record.action != AuditAction::kApproval) continue;
+    EXPECT_TRUE(approvals.insert(entry.record.subject).second) << what << ": approved twice";
+  }
+  EXPECT_EQ(times[AuditAction::kProposal], 1) << what;
+  // One that was over and answers a start ends again: the last word counts.
+  EXPECT_TRUE(ended.starts_with(PhaseName(study.phase))) << what << ": " << ended;
+  std::set<std::string> held;
+  for (const auto& approval : study.approvals) held.insert(approval.first);
+  EXPECT_EQ(approvals, held) << what;
+}
+
 // Runs to the end and checks what holds whatever happened.
 Ends RunToTheEnd(World& world, const StudyId& id, const std::string& what) {
   world.RunUntilQuiet(World::kBegin + World::kLife + 3 * 86'400);
@@ -33,7 +56,9 @@ Ends RunToTheEnd(World& world, const StudyId& id, const std::string& what) {
     Study study = world.StudyAt(i, id);
     // A study that was withdrawn before it was checked at home never came to the others.
     const bool unheard = i > 0 && study.id != id && ends.studies[0].facts.parties.empty();
-    if (!unheard) ends.studies.push_back(std::move(study));
+    if (unheard) continue;
+    ExpectAudited(world.site(i).disk.audit, study, what);
+    ends.studies.push_back(std::move(study));
   }
   ends.openings = world.openings[id].size();
   for (const Study& study : ends.studies) {
@@ -259,7 +284,7 @@ TEST(KillMatrix, StoppedInAnEmergencyAtEveryPoint) {
       options.at_point = point;
       options.then = [&](bool) {
         there->After(0, [&there, who] { there->node(who).EmergencyStop(there->now); });
-        there->After(5000, [&there, who] { there->node(who).EndEmergencyStop(); });
+        there->After(5000, [&there, who] { there->node(who).EndEmergencyStop(there->now); });
       };
       World world(options);
       there = &world;

@@ -147,7 +147,7 @@ TEST(Rules, EmergencyStopEndsRunsAndStartsNothing) {
   EXPECT_TRUE(world.node(1).stopped());
   EXPECT_TRUE(world.site(1).disk.stopped);
   // It goes on when a steward says so, if nothing opened.
-  world.node(1).EndEmergencyStop();
+  world.node(1).EndEmergencyStop(world.now);
   world.RunUntilQuiet(stopped_at + 100'000);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(world.StudyAt(i, id).phase, world.StudyAt(0, id).phase);
   EXPECT_EQ(world.StudyAt(0, id).charged,

@@ -197,8 +197,59 @@ TEST_F(ApiTest, Node) {
   EXPECT_EQ(
       host_.signer.Asked("go-on"),
       (std::vector<TestJson>{{{"do", "go-on"}, {"text", "00ff"}, {"passphrase", kPassphrase}}}));
-  EXPECT_EQ(host_.node.Asked("go-on"),
-            (std::vector<TestJson>{{{"do", "go-on"}, {"certificate", "ce"}, {"signature", "51"}}}));
+  EXPECT_EQ(
+      host_.node.Asked("go-on"),
+      (std::vector<TestJson>{
+          {{"do", "go-on"}, {"certificate", "ce"}, {"signature", "51"}, {"account", "steward"}}}));
+}
+
+TEST_F(ApiTest, Audit) {
+  host_.node.Forget();
+  const TestJson log = Checked("GET", kBase + "/audit", steward_.Get(kBase + "/audit")).json();
+  EXPECT_EQ(log.at("entries").at(0).at("name"), "three-factor-rows");
+  EXPECT_EQ(log.at("next"), 2);
+  EXPECT_EQ(
+      host_.node.Asked("audit"),
+      (std::vector<TestJson>{{{"do", "audit"}, {"actor", ""}, {"before", 0}, {"limit", 100}}}));
+  const std::string all = "?study=" + kStudyId + "&actor=anna&before=7&limit=2";
+  Checked("GET", kBase + "/audit", operator_.Get(kBase + "/audit" + all));
+  EXPECT_EQ(
+      host_.node.Asked("audit").at(1),
+      (TestJson{
+          {"do", "audit"}, {"actor", "anna"}, {"before", 7}, {"limit", 2}, {"study", kStudyId}}));
+  for (const char* bad : {"?study=abc", "?limit=0", "?limit=501", "?before=-1", "?before=x"})
+    EXPECT_EQ(steward_.Get(kBase + "/audit" + bad).status, 404U) << bad;
+  EXPECT_EQ(host_.node.Asked("audit").size(), 2U);
+  // A log that was changed.
+  const TestJson said = {{"entries", TestJson::array()},
+                         {"next", 0},
+                         {"count", 2},
+                         {"head", std::string(64, 'e')},
+                         {"fault", {{"number", 1}, {"what", "the entry is not there"}}}};
+  host_.node.Say("audit", said);
+  EXPECT_EQ(Checked("GET", kBase + "/audit", steward_.Get(kBase + "/audit")).json().at("fault"),
+            said.at("fault"));
+}
+
+// Everything that changes something says for whom.
+TEST_F(ApiTest, TellsTheNodeForWhom) {
+  host_.node.Forget();
+  operator_.Post(kBase + "/node/stop", TestJson::object());
+  operator_.Post(kBase + "/invitations", {{"name", "west"}});
+  analyst_.Post(kBase + "/studies", {{"file", StudyText()}, {"days", 14}});
+  analyst_.Post(kStudyPath + "/withdraw", {{"reason", "a slip"}});
+  steward_.Post(kStudyPath + "/reject", {{"reason", "no"}, {"passphrase", kPassphrase}});
+  steward_.Post(kBase + "/parties/west/revoke", {{"passphrase", kPassphrase}});
+  analyst_.Get(kStudyPath + "/report.html");
+  const std::vector<std::pair<std::string, std::string>> who = {
+      {"stop", "operator"},    {"invite", "operator"}, {"propose", "analyst"},
+      {"withdraw", "analyst"}, {"decide", "steward"},  {"take-list", "steward"},
+      {"result", "analyst"}};
+  for (const auto& entry : who) {
+    ASSERT_FALSE(host_.node.Asked(entry.first).empty()) << entry.first;
+    EXPECT_EQ(host_.node.Asked(entry.first).at(0).value("account", ""), entry.second)
+        << entry.first;
+  }
 }
 
 TEST_F(ApiTest, StudiesAreListedAndShown) {
@@ -342,10 +393,11 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
                                     {"passphrase", kPassphrase},
                                     {"min_cell", 10},
                                     {"valid_until", "2027-01-20T23:59:59Z"}}}));
-  EXPECT_EQ(
-      host_.node.Asked("decide"),
-      (std::vector<TestJson>{
-          {{"do", "decide"}, {"study", kStudyId}, {"decision", "approve"}, {"document", "5160"}}}));
+  EXPECT_EQ(host_.node.Asked("decide"), (std::vector<TestJson>{{{"do", "decide"},
+                                                                {"study", kStudyId},
+                                                                {"decision", "approve"},
+                                                                {"document", "5160"},
+                                                                {"account", "steward"}}}));
   // The passphrase goes to the signer alone.
   for (const char* what : {"study", "parties", "decide", "status"}) {
     for (const TestJson& asked : host_.node.Asked(what))
@@ -578,6 +630,48 @@ TEST(NoSignerTest, DecidesNothing) {
   EXPECT_EQ(no.status, 409U);
   EXPECT_THAT(no.json().at("hint").get<std::string>(), HasSubstr("terminal"));
   EXPECT_TRUE(host.node.Asked("decide").empty());
+}
+
+// What this process alone knows is told to the node: names of accounts that are there, nothing that was typed.
+TEST(LoginNotesTest, NameAccountsAndNothingThatWasTyped) {
+  WebHost host;
+  host.accounts().Add("anna", Role::kAnalyst, kPassword, kWebNow);
+  Browser somebody(host);
+  const std::string session = kBase + "/session";
+  const auto wrong = [&](const std::string& name) {
+    EXPECT_EQ(somebody.Post(session, {{"name", name}, {"password", "not the password"}}).status,
+              401U);
+  };
+  const auto note = [](const std::string& action, const std::string& subject,
+                       const std::string& outcome) {
+    return TestJson{{"do", "note"}, {"action", action}, {"subject", subject}, {"outcome", outcome}};
+  };
+  wrong("anna");
+  // In the same second: counted, and told with the next.
+  wrong("anna");
+  EXPECT_EQ(host.node.Asked("note"), std::vector<TestJson>{note("login-failed", "anna", "")});
+  host.now += 60;
+  wrong("a password typed here");
+  host.now += 60;
+  EXPECT_EQ(somebody.LogIn("anna").status, 200U);
+  TestJson login = note("login", "", "analyst");
+  login["account"] = "anna";
+  EXPECT_EQ(
+      host.node.Asked("note"),
+      (std::vector<TestJson>{note("login-failed", "anna", ""),
+                             note("login-failed", "", "and 1 more since the one before"), login}));
+}
+
+// A node that does not take notes keeps nobody out.
+TEST(LoginNotesTest, ANodeThatIsGoneKeepsNobodyOut) {
+  WebHost host;
+  host.accounts().Add("anna", Role::kAnalyst, kPassword, kWebNow);
+  host.node.Say("note", [](const TestJson&) -> TestJson {
+    throw Error(ErrorCode::kUnreachable, "no node serves");
+  });
+  Browser somebody(host);
+  EXPECT_EQ(somebody.LogIn("anna").status, 200U);
+  EXPECT_THAT(host.LogText(), HasSubstr("noting login"));
 }
 
 }  // namespace

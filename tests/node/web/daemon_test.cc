@@ -31,8 +31,9 @@ class WebAtDaemonTest : public ::testing::Test {
     RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
     Serve();
     const fs::path socket = folder_.control();
-    for (const char* what : {"status", "list", "study", "parties", "invite", "join", "propose",
-                             "withdraw", "stop", "result", "studies", "pairing", "digits"}) {
+    for (const char* what :
+         {"status", "list", "study", "parties", "invite", "join", "propose", "withdraw", "stop",
+          "result", "studies", "pairing", "digits", "audit", "audit-check", "note"}) {
       host_.node.Say(what, [socket](const TestJson& request) {
         return TestJson::parse(AskControl(socket, request.dump(), std::chrono::seconds(60)));
       });
@@ -170,6 +171,60 @@ TEST_F(WebAtDaemonTest, PartiesAndTheNode) {
   EXPECT_NE(operator_.Get(kApi + "/events?after=" + tag).json().at("tag"), tag);
   EXPECT_EQ(operator_.Post(kApi + "/node/stop", TestJson::object()).status, 204U);
   EXPECT_EQ(operator_.Get(kApi + "/node").json().at("stopped"), true);
+}
+
+// From the pages to the log of the node and back.
+TEST_F(WebAtDaemonTest, TheAuditLogTellsWhatWasDone) {
+  host_.accounts().Add("audrey", Role::kAuditor, kPassword, kWebNow);
+  Browser auditor(host_);
+  EXPECT_EQ(auditor.LogIn("audrey").status, 200U);
+  EXPECT_EQ(Browser(host_).LogIn("anna", "not the password").status, 401U);
+  const std::string id =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  analyst_.Post(kApi + "/studies/" + id + "/withdraw", {{"reason", "a slip"}});
+  operator_.Post(kApi + "/invitations", {{"name", "west"}});
+  operator_.Post(kApi + "/node/stop", TestJson::object());
+  const auto lines = [&](const std::string& query) {
+    std::vector<std::string> told;
+    const TestJson log = Checked("GET", kApi + "/audit", auditor.Get(kApi + "/audit" + query));
+    EXPECT_TRUE(log.at("fault").is_null());
+    for (const TestJson& entry : log.at("entries")) {
+      std::string line = entry.at("action");
+      for (const char* key : {"kind", "actor", "subject", "name", "outcome"}) {
+        const std::string text = entry.at(key);
+        if (!text.empty() && !text.starts_with("version")) line += " " + text;
+      }
+      told.insert(told.begin(), line);
+    }
+    return told;
+  };
+  EXPECT_EQ(lines(""), (std::vector<std::string>{
+                           "serve node", "login account anna analyst",
+                           "login account otto operator", "login account audrey auditor",
+                           "login-failed node anna", "proposal account anna three-factor-rows",
+                           "withdrawal account anna north three-factor-rows a slip",
+                           "study-end account anna three-factor-rows withdrawn by north: a slip",
+                           "invitation account otto west", "stop account otto"}));
+  EXPECT_EQ(lines("?study=" + id).size(), 3U);
+  EXPECT_EQ(lines("?actor=otto"),
+            (std::vector<std::string>{"login account otto operator", "invitation account otto west",
+                                      "stop account otto"}));
+  EXPECT_EQ(lines("?before=3"),
+            (std::vector<std::string>{"serve node", "login account anna analyst"}));
+  EXPECT_EQ(analyst_.Get(kApi + "/audit").status, 403U);
+  // It outlives the process, and follows itself.
+  daemon_.reset();
+  Serve();
+  EXPECT_EQ(lines("").size(), 11U);
+  const auto ask = [&](const TestJson& request) {
+    return TestJson::parse(AskControl(folder_.control(), request.dump(), std::chrono::seconds(60)));
+  };
+  EXPECT_EQ(ask({{"do", "audit-check"}, {"from", 1}}), (TestJson{{"next", 0}, {"fault", nullptr}}));
+  // Nobody notes what the node writes by itself.
+  for (const char* action : {"approval", "run-end", "party-listed", "anything"}) {
+    EXPECT_THROW(ask({{"do", "note"}, {"action", action}, {"subject", "west"}, {"outcome", ""}}),
+                 Error);
+  }
 }
 
 }  // namespace

@@ -404,6 +404,19 @@ inline void WebHost::AnswerAsANode() {
                       {"expires", "2027-01-22T08:00:00Z"}});
   node.Say("join", {{"number", kPairingNumber}});
   node.Say("propose", {{"study", kStudyId}});
+  node.Say("audit", {{"entries", TestJson::array({{{"number", 2},
+                                                   {"time", "2027-01-15T08:00:00Z"},
+                                                   {"kind", "party"},
+                                                   {"actor", "south"},
+                                                   {"action", "approval"},
+                                                   {"study", kStudyId},
+                                                   {"subject", "south"},
+                                                   {"outcome", ""},
+                                                   {"message", std::string(64, 'f')}}})},
+                     {"next", 2},
+                     {"count", 2},
+                     {"head", std::string(64, 'e')},
+                     {"fault", nullptr}});
   node.Say("go-on-text", {{"text", "00ff"}});
   node.Say("result", [](const TestJson& request) -> TestJson {
     // Two pieces.
@@ -413,7 +426,7 @@ inline void WebHost::AnswerAsANode() {
     return {{"size", whole.size()}, {"bytes", ToHex(AsBytes(whole.substr(offset, end - offset)))}};
   });
   for (const char* quiet :
-       {"digits", "sign-pairing", "take-list", "stop", "go-on", "decide", "withdraw"})
+       {"digits", "sign-pairing", "take-list", "stop", "go-on", "decide", "withdraw", "note"})
     node.Say(quiet, TestJson::object());
   signer.Say("study", {{"study", kStudyId},
                        {"name", "three-factor-rows"},

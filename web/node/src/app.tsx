@@ -8,6 +8,7 @@ import type {Session, SetUp} from "./base/types";
 import {Frame} from "./parts/frame";
 import {Head, Site} from "./parts/page";
 import {AccountsPage} from "./pages/accounts";
+import {AuditPage} from "./pages/audit";
 import {countOf, Inbox, loadWaits} from "./pages/inbox";
 import {Login} from "./pages/login";
 import {NewStudy} from "./pages/new_study";
@@ -74,6 +75,8 @@ function Page({place, session}: {place: Place; session: Session}) {
       ) : (
         <Refused />
       );
+    case "audit":
+      return may(role, "read-audit") ? <AuditPage key={place.study} study={place.study} /> : <Refused />;
     case "accounts":
       return <AccountsPage session={session} />;
     case "node":

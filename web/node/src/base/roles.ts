@@ -12,16 +12,17 @@ export type Act =
   | "read-pairings"
   | "stop"
   | "manage-accounts"
-  | "read-accounts";
+  | "read-accounts"
+  | "read-audit";
 
 const kMay: Record<Role, readonly Act[]> = {
   steward: [
     "decide", "read-decisions", "check", "withdraw", "read-results", "pair", "read-pairings", "stop",
-    "manage-accounts", "read-accounts"
+    "manage-accounts", "read-accounts", "read-audit"
   ],
   analyst: ["propose", "check", "withdraw", "read-results"],
-  operator: ["pair", "read-pairings", "stop", "manage-accounts", "read-accounts"],
-  auditor: ["read-decisions", "read-results", "read-pairings", "read-accounts"]
+  operator: ["pair", "read-pairings", "stop", "manage-accounts", "read-accounts", "read-audit"],
+  auditor: ["read-decisions", "read-results", "read-pairings", "read-accounts", "read-audit"]
 };
 
 export const may = (role: Role, act: Act): boolean => kMay[role].includes(act);

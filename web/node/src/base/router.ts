@@ -8,6 +8,7 @@ export type Place =
   | {page: "study"; study: string}
   | {page: "parties"}
   | {page: "pairing"; number: string}
+  | {page: "audit"; study: string}
   | {page: "accounts"}
   | {page: "node"}
   | {page: "nowhere"};
@@ -24,12 +25,15 @@ export function placeOf(fragment: string): Place {
       case "accounts":
       case "node":
         return {page: first};
+      case "audit":
+        return {page: "audit", study: ""};
       default:
         return {page: "nowhere"};
     }
   }
   if (first === "studies" && second === "new") return {page: "new-study"};
   if (first === "studies" && /^[0-9a-f]{64}$/.test(second)) return {page: "study", study: second};
+  if (first === "audit" && /^[0-9a-f]{64}$/.test(second)) return {page: "audit", study: second};
   if (first === "pairings" && /^[0-9a-f]{32}$/.test(second)) return {page: "pairing", number: second};
   return {page: "nowhere"};
 }

@@ -231,6 +231,30 @@ export interface Pairing {
   } | null;
 }
 
+export interface AuditEntry {
+  number: number;
+  time: string;
+  kind: "node" | "terminal" | "account" | "party";
+  actor: string;
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set";
+  study: string;
+  name: string;
+  subject: string;
+  outcome: string;
+  message: string;
+}
+
+export interface Audit {
+  entries: AuditEntry[];
+  next: number;
+  count: number;
+  head: string;
+  fault: {
+    number: number;
+    what: string;
+  } | null;
+}
+
 export interface Tag {
   tag: string;
 }

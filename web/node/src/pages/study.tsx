@@ -400,10 +400,15 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
               </Unfold>
             </section>
           )}
-          <p class="no-print">
+          <p class="buttons no-print">
             <button type="button" class="plain" onClick={() => print()}>
               Print this page
             </button>
+            {may(role, "read-audit") && (
+              <a class="button" href={`#/audit/${study.study}`}>
+                What was done about this study
+              </a>
+            )}
           </p>
         </div>
       </div>

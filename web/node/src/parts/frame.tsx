@@ -2,16 +2,26 @@
 import type {ComponentChildren} from "preact";
 import {call} from "../base/api";
 import {useAction} from "../base/live";
+import {may, type Act} from "../base/roles";
 import {go, type Place} from "../base/router";
 import {setEntry} from "../base/session";
 import {plain} from "../base/text";
 import type {Session} from "../base/types";
 import {ProblemBox} from "./form";
 
-const kPlaces: Array<{page: Place["page"]; under: Array<Place["page"]>; href: string; label: string}> = [
+interface Link {
+  page: Place["page"];
+  under: Array<Place["page"]>;
+  href: string;
+  label: string;
+  needs?: Act;
+}
+
+const kPlaces: Link[] = [
   {page: "inbox", under: [], href: "#/", label: "Inbox"},
   {page: "studies", under: ["study", "new-study"], href: "#/studies", label: "Studies"},
   {page: "parties", under: ["pairing"], href: "#/parties", label: "Parties"},
+  {page: "audit", under: [], href: "#/audit", label: "Audit", needs: "read-audit"},
   {page: "accounts", under: [], href: "#/accounts", label: "Accounts"},
   {page: "node", under: [], href: "#/node", label: "Node"}
 ];
@@ -49,7 +59,7 @@ export function Frame(props: {
         </p>
         <nav aria-label="Pages">
           <ul>
-            {kPlaces.map(({page, under, href, label}) => (
+            {kPlaces.filter(({needs}) => !needs || may(session.role, needs)).map(({page, under, href, label}) => (
               <li key={page}>
                 <a
                   href={href}

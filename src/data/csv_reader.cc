@@ -93,13 +93,21 @@ class ColumnReader {
     AppendMissing(cell);
   }
 
-  Column TakeColumn() { return std::move(column_); }
+  // The cells read since the last time.
+  Column TakeColumn() {
+    Column taken = std::move(column_);
+    column_ = {};
+    column_.schema = taken.schema;
+    return taken;
+  }
 
-  ColumnCheck TakeCheck(uint64_t num_rows) {
-    uint64_t present = num_rows - check_.missing;
-    check_.constant =
-        column_.schema.type != ColumnType::kKey && present >= 2 && check_.minimum == check_.maximum;
-    return std::move(check_);
+  // Of all cells so far.
+  ColumnCheck Check(uint64_t num_rows) const {
+    ColumnCheck check = check_;
+    const uint64_t present = num_rows - check.missing;
+    check.constant =
+        column_.schema.type != ColumnType::kKey && present >= 2 && check.minimum == check.maximum;
+    return check;
   }
 
  private:
@@ -234,8 +242,9 @@ class ColumnReader {
 
 }  // namespace
 
-CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Schema& schema,
-                    const CsvOptions& options, const ByteObserver& observer) {
+CheckReport ReadCsvInPieces(const ByteSource& source, std::string source_name, const Schema& schema,
+                            const CsvOptions& options, uint64_t rows_per_piece,
+                            const PieceTaker& take, const ByteObserver& observer) {
   RequireDialect(options);
   CsvTokenizer tokenizer(source, std::move(source_name), options, observer);
   const std::vector<std::string> header = ReadHeader(tokenizer);
@@ -248,9 +257,23 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
     readers.emplace_back(column, find(survival ? column.time_column : column.name),
                          survival ? find(column.event_column) : 0, options);
   }
-  CsvContents contents;
-  contents.report.source = tokenizer.source_name();
-  uint64_t num_records = 0, num_rows = 0;
+  CheckReport report;
+  report.source = tokenizer.source_name();
+  std::vector<uint8_t> neutral;  // of the piece; empty: none of its rows is
+  uint64_t num_records = 0, rows_of_piece = 0;
+  const auto take_piece = [&] {
+    Table piece;
+    piece.num_rows = rows_of_piece;
+    if (!neutral.empty()) neutral.resize(rows_of_piece);
+    piece.neutral = std::exchange(neutral, {});
+    report.columns.clear();
+    for (ColumnReader& reader : readers) {
+      report.columns.push_back(reader.Check(report.num_rows));
+      piece.columns.push_back(reader.TakeColumn());
+    }
+    rows_of_piece = 0;
+    take(std::move(piece), report);
+  };
   while (tokenizer.Next()) {
     const bool ragged = tokenizer.fields().size() != header.size();
     if (ragged && !options.repair) {
@@ -268,21 +291,26 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
     if (options.records != nullptr &&
         (num_records > options.records->size() || !(*options.records)[num_records - 1]))
       continue;
-    ++num_rows;
+    if (rows_of_piece == rows_per_piece) take_piece();
+    ++report.num_rows;
+    ++rows_of_piece;
     for (ColumnReader& reader : readers)
       ragged ? reader.AppendRagged(tokenizer) : reader.Append(tokenizer);
     if (!ragged) continue;
-    if (contents.report.ragged++ == 0) contents.report.first_ragged_line = tokenizer.line();
-    contents.table.neutral.resize(num_rows);
-    contents.table.neutral.back() = 1;
+    if (report.ragged++ == 0) report.first_ragged_line = tokenizer.line();
+    neutral.resize(rows_of_piece);
+    neutral.back() = 1;
   }
-  if (contents.report.ragged > 0) contents.table.neutral.resize(num_rows);
-  contents.table.num_rows = num_rows;
-  contents.report.num_rows = num_rows;
-  for (ColumnReader& reader : readers) {
-    contents.report.columns.push_back(reader.TakeCheck(num_rows));
-    contents.table.columns.push_back(reader.TakeColumn());
-  }
+  take_piece();
+  return report;
+}
+
+CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Schema& schema,
+                    const CsvOptions& options, const ByteObserver& observer) {
+  CsvContents contents;
+  contents.report = ReadCsvInPieces(
+      source, std::move(source_name), schema, options, std::numeric_limits<uint64_t>::max(),
+      [&](Table piece, const CheckReport&) { contents.table = std::move(piece); }, observer);
   return contents;
 }
 
@@ -291,6 +319,15 @@ CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
   const OpenedTable table = OpenTableFile(path);
   return ReadCsv(table.bytes, path.string(), schema,
                  table.is_csv ? options : WithPlainDialect(options), observer);
+}
+
+CheckReport ReadCsvFileInPieces(const std::filesystem::path& path, const Schema& schema,
+                                const CsvOptions& options, uint64_t rows_per_piece,
+                                const PieceTaker& take, const ByteObserver& observer) {
+  const OpenedTable table = OpenTableFile(path);
+  return ReadCsvInPieces(table.bytes, path.string(), schema,
+                         table.is_csv ? options : WithPlainDialect(options), rows_per_piece, take,
+                         observer);
 }
 
 }  // namespace partita::data

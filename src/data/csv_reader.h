@@ -17,7 +17,8 @@
 //            and RequireClean turns them into an error. With CsvOptions::repair a cell never stops
 //            it, only bytes that are no CSV, a header that lacks a column, and a key.
 // Speed      A million rows of a key and ten numbers in 0.5 s (bench/data_bench.cc).
-// Memory     The table, plus one block or the longest record (max_record_bytes at most).
+// Memory     The table, or the piece of it, plus one block or the longest record (max_record_bytes at
+//            most).
 #pragma once
 
 #include <filesystem>
@@ -67,9 +68,21 @@ std::string SeparatorHint(std::span<const std::string> header, char separator);
 CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Schema& schema,
                     const CsvOptions& options, const ByteObserver& observer = {});
 
+// Takes the next rows of a table, and what is known of the cells of all rows so far.
+using PieceTaker = std::function<void(Table piece, const CheckReport& so_far)>;
+
+// As ReadCsv, without ever having more than rows_per_piece rows: `take` gets one piece after the other,
+// the last one shorter; a table without rows is one piece without. Returns the report of the whole.
+CheckReport ReadCsvInPieces(const ByteSource& source, std::string source_name, const Schema& schema,
+                            const CsvOptions& options, uint64_t rows_per_piece,
+                            const PieceTaker& take, const ByteObserver& observer = {});
+
 // Reads a file of any kind that OpenTableFile (source/open_table.h) knows; one that is not written as the
 // study file says is read with commas and points, whatever `options` say. Throws as it does.
 CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
                         const CsvOptions& options, const ByteObserver& observer = {});
+CheckReport ReadCsvFileInPieces(const std::filesystem::path& path, const Schema& schema,
+                                const CsvOptions& options, uint64_t rows_per_piece,
+                                const PieceTaker& take, const ByteObserver& observer = {});
 
 }  // namespace partita::data

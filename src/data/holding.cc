@@ -83,7 +83,8 @@ void SortByKey(std::vector<RowIndex>& rows, const Column& key, const std::string
       "a shared row block has one row per key");
 }
 
-void RequireRows(size_t num_rows, const RowBlock& block, const std::string& holder, bool repaired) {
+void RequireRows(uint64_t num_rows, const RowBlock& block, const std::string& holder,
+                 bool repaired) {
   // Whether there is a row at all is nobody's business where the number of rows is not.
   if (num_rows == 0 && !(repaired && !block.count)) {
     throw Error(ErrorCode::kBadData,
@@ -255,6 +256,27 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
   table.num_rows = order.size();
   holding.table = std::make_shared<const Table>(std::move(table));
   return holding;
+}
+
+bool HoldsOneBlockAlone(const Partition& partition, size_t party) {
+  const std::vector<size_t> held = partition.BlocksOf(party);
+  return held.size() == 1 && !partition.segments[held.front()].shared() &&
+         !partition.blocks[held.front()].matched && !partition.NeedsKey(party);
+}
+
+Holding HoldingOfPiece(Table piece, const Partition& partition, size_t party,
+                       const CheckRules& rules) {
+  CheckWasClean(piece, rules);
+  Holding holding{.party = party, .table = nullptr, .blocks = {}, .key_column = {}};
+  holding.blocks.push_back({partition.BlocksOf(party).front(), 0, piece.num_rows, false});
+  holding.table = std::make_shared<const Table>(std::move(piece));
+  return holding;
+}
+
+void RequireRowsOfWhole(uint64_t num_rows, const Partition& partition, size_t party,
+                        const CheckRules& rules) {
+  RequireRows(num_rows, partition.blocks[partition.BlocksOf(party).front()],
+              RequireHolder(partition, party).name, rules.repaired);
 }
 
 RowReader ScaledRows(const Holding& holding, size_t block, std::span<const std::string> columns,

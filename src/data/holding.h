@@ -76,6 +76,18 @@ Holding MakeHolding(Table table, const Partition& partition, size_t party,
                     const RowColumns& row_columns, const CheckRules& rules = {},
                     std::span<const uint32_t> matched = {});
 
+// Whether all rows of the party's table are those of one block that nobody shares, in the table's order:
+// then they can be taken piece by piece.
+bool HoldsOneBlockAlone(const Partition& partition, size_t party);
+
+// The next rows of such a table as a holding of their own; of the number of rows it says nothing.
+Holding HoldingOfPiece(Table piece, const Partition& partition, size_t party,
+                       const CheckRules& rules = {});
+
+// Throws kBadData, for the owner's eyes, as MakeHolding does of the number of all rows of such a table.
+void RequireRowsOfWhole(uint64_t num_rows, const Partition& partition, size_t party,
+                        const CheckRules& rules = {});
+
 // Columns of numbers of one block, design columns included, as z = (x - centre) / half-width in
 // [-1, 1] (data/scaling.h), rounded half away from zero to the grid 2^-fraction_bits; 1 <=
 // fraction_bits <= 62. A deterministic function of cell, bounds and fraction_bits: no holder,

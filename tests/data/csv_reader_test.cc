@@ -430,5 +430,76 @@ TEST(CsvReaderTest, MissingCellsPassWhereTheStudyAllowsThem) {
   EXPECT_NO_THROW(RequireClean(contents.report, {.allow_missing = true}));
 }
 
+template <typename T>
+void Append(std::vector<T>& all, const std::vector<T>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+TEST(CsvReaderTest, PiecesAreTheTableAndTheirReportIsTheSame) {
+  const Schema schema{
+      {Key("id"), Numeric("x"), Factor("sex", {"f", "m"}), Survival("os", "t", "e")}};
+  CsvOptions repair;
+  repair.repair = true;
+  std::string text = "id,x,sex,t,e\n";
+  for (int row = 0; row < 23; ++row) {
+    text += "k" + std::to_string(row);
+    if (row % 7 == 3) {
+      text += ",2,f\n";  // ragged
+    } else {
+      text += (row % 5 == 0 ? ",," : "," + std::to_string(row) + ",") +
+              std::string(row % 4 == 1 ? "x" : "m") + "," + std::to_string(row) + ",1\n";
+    }
+  }
+  const CsvContents whole = Read(text, schema, repair);
+  ASSERT_EQ(whole.table.num_rows, 23u);
+  ASSERT_EQ(whole.report.ragged, 3u);
+  for (const uint64_t of_piece : {1, 2, 7, 22, 23, 24}) {
+    SCOPED_TRACE(of_piece);
+    Table all = whole.table;
+    all.num_rows = 0;
+    all.neutral.clear();
+    for (Column& column : all.columns) {
+      column.numbers.clear();
+      column.codes.clear();
+      column.keys.clear();
+    }
+    std::vector<uint64_t> sizes;
+    const CheckReport report =
+        ReadCsvInPieces(FromText(text), "t.csv", schema, repair, of_piece,
+                        [&](Table piece, const CheckReport& so_far) {
+                          sizes.push_back(piece.num_rows);
+                          all.num_rows += piece.num_rows;
+                          EXPECT_EQ(so_far.num_rows, all.num_rows);
+                          for (size_t row = 0; row < piece.num_rows; ++row)
+                            all.neutral.push_back(piece.Neutral(row) ? 1 : 0);
+                          for (size_t c = 0; c < all.columns.size(); ++c) {
+                            Append(all.columns[c].numbers, piece.columns[c].numbers);
+                            Append(all.columns[c].codes, piece.columns[c].codes);
+                            Append(all.columns[c].keys, piece.columns[c].keys);
+                          }
+                        });
+    for (size_t i = 0; i + 1 < sizes.size(); ++i) EXPECT_EQ(sizes[i], of_piece);
+    EXPECT_EQ(all.num_rows, 23u);
+    EXPECT_EQ(all.neutral, whole.table.neutral);
+    for (size_t c = 0; c < all.columns.size(); ++c) {
+      const Column &one = all.columns[c], &other = whole.table.columns[c];
+      EXPECT_EQ(one.keys, other.keys);
+      EXPECT_EQ(one.codes, other.codes);
+      EXPECT_THAT(one.numbers, testing::Pointwise(testing::NanSensitiveDoubleEq(), other.numbers));
+      EXPECT_EQ(report.columns[c].missing, whole.report.columns[c].missing);
+      EXPECT_EQ(report.columns[c].unusable, whole.report.columns[c].unusable);
+      EXPECT_EQ(report.columns[c].first_missing.line, whole.report.columns[c].first_missing.line);
+      EXPECT_EQ(report.columns[c].maximum, whole.report.columns[c].maximum);
+      EXPECT_EQ(report.columns[c].constant, whole.report.columns[c].constant);
+    }
+    EXPECT_EQ(report.ragged, whole.report.ragged);
+    EXPECT_EQ(report.first_ragged_line, whole.report.first_ragged_line);
+  }
+  std::vector<uint64_t> empty;
+  ReadCsvInPieces(FromText("x\n"), "t.csv", kX, {}, 5,
+                  [&](const Table& piece, const CheckReport&) { empty.push_back(piece.num_rows); });
+  EXPECT_THAT(empty, ElementsAre(0u));
+}
+
 }  // namespace
 }  // namespace partita::data::csv_reader_test

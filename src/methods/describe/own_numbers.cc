@@ -113,6 +113,18 @@ OwnNumbers NoNumbers(const Spec& spec) {
   return own;
 }
 
+void AddNumbers(const Spec& spec, const OwnNumbers& more, OwnNumbers& own) {
+  const auto add = [](const std::vector<Int128>& from, std::vector<Int128>& to) {
+    for (size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+  };
+  add(more.counts, own.counts);
+  add(more.sums, own.sums);
+  add(more.squares, own.squares);
+  for (size_t h = 0; h < own.histograms.size(); ++h) add(more.histograms[h], own.histograms[h]);
+  // Of all rows together.
+  if (spec.compared.mantel_haenszel) own.stratum = OwnStratum(spec, own.counts);
+}
+
 OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
                     size_t site) {
   return Counter(spec, table, rows, site).Count();

@@ -31,4 +31,7 @@ OwnNumbers NoNumbers(const Spec& spec);
 OwnNumbers CountOwn(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows,
                     size_t site = 0);
 
+// Adds what was counted of other rows.
+void AddNumbers(const Spec& spec, const OwnNumbers& more, OwnNumbers& own);
+
 }  // namespace partita::methods::describe

@@ -21,6 +21,49 @@ struct DescribeRows : run::TakenRows {
   OwnNumbers numbers;
 };
 
+DescribeRows RowsOf(const DescribeStudy& study, size_t party, const data::Table& table,
+                    run::OwnRows& counts) {
+  const Spec& spec = study.spec;
+  std::vector<std::string> needed;
+  if (spec.group && !spec.by_site) needed.push_back(spec.group->schema.name);
+  DescribeRows rows;
+  const std::vector<size_t> taken = TakeRows(study, table, needed, rows, counts);
+  const std::vector<run::RowHolder>& holders = study.task.holders;
+  const auto holder = std::find_if(holders.begin(), holders.end(),
+                                   [&](const run::RowHolder& one) { return one.party == party; });
+  rows.numbers = CountOwn(spec, table, taken, static_cast<size_t>(holder - holders.begin()));
+  return rows;
+}
+
+// Counts and sums of pieces are added up; of each row only whether it takes part is kept.
+class PassingRows final : public run::RowsInPieces {
+ public:
+  PassingRows(const DescribeStudy& study, size_t party, run::OwnRows& counts)
+      : study_(study), party_(party), counts_(counts), rows_(std::make_unique<DescribeRows>()) {
+    counts_ = {};
+    rows_->numbers = NoNumbers(study.spec);
+  }
+
+  void Add(const data::Holding& piece) override {
+    run::OwnRows counts;
+    const DescribeRows rows = RowsOf(study_, party_, *piece.table, counts);
+    counts_ += counts;
+    rows_->taken.insert(rows_->taken.end(), rows.taken.begin(), rows.taken.end());
+    AddNumbers(study_.spec, rows.numbers, rows_->numbers);
+  }
+
+  std::unique_ptr<run::MethodRows> Finish() override {
+    run::RequireAssumedRows(study_, study_.partition.BlocksOf(party_).front(), counts_.observed);
+    return std::move(rows_);
+  }
+
+ private:
+  const DescribeStudy& study_;
+  size_t party_;
+  run::OwnRows& counts_;
+  std::unique_ptr<DescribeRows> rows_;
+};
+
 constexpr run::WholeRowsTexts kTexts{
     "give every row block to one holder, or let the holder of a variable describe it alone",
     "each variable is described by the rows that have it, and the others are counted"};
@@ -91,15 +134,12 @@ std::unique_ptr<run::MethodRows> DescribeStudy::PrepareRows(size_t party,
                                                             const data::Holding& holding,
                                                             run::OwnRows& counts) const {
   run::RequireAssumedRows(*this, holding);
-  std::vector<std::string> needed;
-  if (spec.group && !spec.by_site) needed.push_back(spec.group->schema.name);
-  auto rows = std::make_unique<DescribeRows>();
-  const std::vector<size_t> taken = TakeRows(*this, *holding.table, needed, *rows, counts);
-  const auto holder = std::find_if(task.holders.begin(), task.holders.end(),
-                                   [&](const run::RowHolder& one) { return one.party == party; });
-  rows->numbers =
-      CountOwn(spec, *holding.table, taken, static_cast<size_t>(holder - task.holders.begin()));
-  return rows;
+  return std::make_unique<DescribeRows>(RowsOf(*this, party, *holding.table, counts));
+}
+
+std::unique_ptr<run::RowsInPieces> DescribeStudy::PassRows(size_t party,
+                                                           run::OwnRows& counts) const {
+  return std::make_unique<PassingRows>(*this, party, counts);
 }
 
 data::TableCheckOptions DescribeStudy::TableChecks() const {

@@ -28,6 +28,7 @@ struct DescribeStudy final : run::WholeRowsStudy {
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
+  std::unique_ptr<run::RowsInPieces> PassRows(size_t party, run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
   uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,

@@ -95,6 +95,7 @@ list(APPEND cold_method_sources
   mle/section.cc
   mle/study/computations.cc
   mle/study/missing_patterns.cc
+  mle/study/passing_rows.cc
   mle/study/pattern_cells.cc
   mle/study/private_study.cc
   mle/study/protocol.cc

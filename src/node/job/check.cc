@@ -164,31 +164,13 @@ study::Approval DraftOf(const JobWork& work, const Documents& documents,
   return approval;
 }
 
-uint64_t MissingCells(const data::Table& table, const data::Schema& schema) {
-  uint64_t missing = 0;
-  for (const data::ColumnSchema& of : schema.columns) {
-    const data::Column& column = table.Get(of.name);
-    for (size_t row = 0; row < table.num_rows; ++row) {
-      if (table.Absent(row)) continue;
-      const bool no_number = row < column.numbers.size() && std::isnan(column.numbers[row]);
-      const bool no_code = row < column.codes.size() && column.codes[row] < 0;
-      missing += no_number || no_code ? 1 : 0;
-    }
-  }
-  return missing;
-}
-
 // What is said of a table to its own stewards.
-CommitStatement StatementOf(const JobWork& work, const Prepared& prepared,
-                            const run::LocalData& local) {
-  const data::Table& table = *local.holding.table;
+CommitStatement StatementOf(const JobWork& work, const run::LocalData& local) {
   CommitStatement statement;
   statement.table = work.folder.Table();
   statement.commitment = local.snapshot.commitment;
-  for (size_t row = 0; row < table.num_rows; ++row) statement.rows += table.Absent(row) ? 0 : 1;
-  statement.missing = MissingCells(
-      table, data::SchemaForParty(prepared.study->file.dictionary, prepared.study->partition,
-                                  prepared.party, prepared.study->row_columns));
+  statement.rows = local.cells.rows;
+  statement.missing = local.cells.missing;
   return statement;
 }
 
@@ -216,7 +198,7 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
   study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
   WriteFileAtomically(run::SecretPath(work.folder.File("approval.json")).string(),
                       study::RenderSecret({draft.party, draft.commitment, salt}));
-  return {draft, StatementOf(work, prepared, local)};
+  return {draft, StatementOf(work, local)};
 }
 
 // The draft first: what signs it is only of use with it.

@@ -44,6 +44,16 @@ struct MethodRows {
   virtual ~MethodRows() = default;
 };
 
+// A holder's rows that pass piece by piece and of which only sums are kept, for tables that do not fit
+// into memory.
+struct RowsInPieces {
+  virtual ~RowsInPieces() = default;
+  // The next rows. Throws as Study::PrepareRows does.
+  virtual void Add(const data::Holding& piece) = 0;
+  // To be called once.
+  virtual std::unique_ptr<MethodRows> Finish() = 0;
+};
+
 // What one party has after the protocol of its method.
 struct MethodResult {
   virtual ~MethodResult() = default;
@@ -60,6 +70,14 @@ struct OwnRows {
   // reason.
   uint64_t neutral = 0;
   bool match_is_hidden = false;  // which of them take part, and how many, is not known here
+
+  OwnRows& operator+=(const OwnRows& more) {
+    observed += more.observed;
+    not_in_population += more.not_in_population;
+    incomplete += more.incomplete;
+    neutral += more.neutral;
+    return *this;
+  }
 };
 
 // What one process keeps of the agreement before the protocol.
@@ -199,10 +217,16 @@ struct Study {
   // nothing that is in a row: see data/repair.h, and docs/decisions/0213 for what is left.
   virtual std::unique_ptr<MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                   OwnRows& counts) const = 0;
+  // Of a holder that holds one block alone (data::HoldsOneBlockAlone): the same, and the same result to
+  // the bit, from rows that pass; `counts` is filled in and outlives it. Null: its rows are needed.
+  virtual std::unique_ptr<RowsInPieces> PassRows(size_t /*party*/, OwnRows& /*counts*/) const {
+    return nullptr;
+  }
   // Of a computing party without a table.
   virtual std::unique_ptr<MethodRows> NoRows() const = 0;
   // The sets of rows that exact releases are about: for every row of the holder's ordered table 1
-  // if it is in the set, as far as the holder knows. None where everything opens with noise.
+  // if it is in the set, as far as the holder knows. None where everything opens with noise. Of rows
+  // that have passed, `holding` has none.
   virtual std::vector<std::vector<uint8_t>> ExactRowSets(const MethodRows& /*rows*/,
                                                          const data::Holding& /*holding*/) const {
     return {};

@@ -84,15 +84,18 @@ std::vector<RowHolder> RowHoldersOf(const WholeRowsStudy& study, uint64_t most) 
 }
 
 void RequireAssumedRows(const Study& study, const data::Holding& holding) {
-  for (const data::BlockRows& rows : holding.blocks) {
-    const data::RowBlock& block = study.partition.blocks[rows.block];
-    if (block.count || rows.num_rows <= kMaxUndeclaredRows) continue;
-    throw Error(ErrorCode::kBadData,
-                fmt::format("block '{}' has {} rows, more than the {} assumed for a block without "
-                            "a declared count",
-                            block.name, rows.num_rows, kMaxUndeclaredRows),
-                "agree on `count = ...` in its [[rows]] entry of the study file");
-  }
+  for (const data::BlockRows& rows : holding.blocks)
+    RequireAssumedRows(study, rows.block, rows.num_rows);
+}
+
+void RequireAssumedRows(const Study& study, size_t block, uint64_t num_rows) {
+  const data::RowBlock& of = study.partition.blocks[block];
+  if (of.count || num_rows <= kMaxUndeclaredRows) return;
+  throw Error(ErrorCode::kBadData,
+              fmt::format("block '{}' has {} rows, more than the {} assumed for a block without "
+                          "a declared count",
+                          of.name, num_rows, kMaxUndeclaredRows),
+              "agree on `count = ...` in its [[rows]] entry of the study file");
 }
 
 namespace {

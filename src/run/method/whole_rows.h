@@ -50,6 +50,7 @@ std::vector<RowHolder> RowHoldersOf(const WholeRowsStudy& study, uint64_t most);
 // The bounds of what is shared are those of the rows that a block may have: throws kBadData where a
 // block has more.
 void RequireAssumedRows(const Study& study, const data::Holding& holding);
+void RequireAssumedRows(const Study& study, size_t block, uint64_t num_rows);
 
 // The rows that are in the population and the analysis's subset and lack none of `needed`; the others
 // are counted by their first reason. Fills in rows.taken and returns their indices. split_columns: of

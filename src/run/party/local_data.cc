@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/clock.h"
@@ -115,17 +116,111 @@ std::vector<uint32_t> AmongThemselves(const std::vector<uint32_t>& rows, uint64_
   return order;
 }
 
-}  // namespace
-
-LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
-                        const crypto::Key& salt, Progress& progress) {
-  const SteadyClock::time_point start = SteadyClock::now();
-  const data::Schema schema =
-      data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);
+// How the study has its tables read.
+data::CsvOptions CsvOf(const Study& study) {
   data::CsvOptions csv;
   csv.separator = study.file.table.separator;
   csv.decimal = study.file.table.decimal;
   csv.repair = study.IsPrivate();
+  return csv;
+}
+
+bool MayBeIncomplete(const Study& study) {
+  return study.file.design.missing != study::MissingPolicy::kRefuse;
+}
+
+data::CheckRules RulesOf(const Study& study) {
+  data::CheckRules rules;
+  rules.allow_missing = MayBeIncomplete(study);
+  // A holder of some of the rows may have a constant column where the whole does not.
+  rules.allow_constant = study.partition.kind != data::PartitionKind::kVertical;
+  if (study.IsPrivate()) rules.repaired = rules.allow_missing = rules.allow_constant = true;
+  return rules;
+}
+
+void FillWhereAsked(const Study& study, data::Table& table) {
+  if (!study.IsPrivate() || MayBeIncomplete(study)) return;
+  const bool fill = study.file.design.faulty_rows == study::FaultyRowsRule::kFill;
+  data::FillMissing(table, study.used, fill ? data::FaultyRows::kFill : data::FaultyRows::kNeutral);
+}
+
+data::RepairedCells CheckedCells(const Study& study, const data::CheckReport& report,
+                                 const data::CheckRules& rules) {
+  if (study.IsPrivate()) return data::CountRepaired(report, MayBeIncomplete(study));
+  data::RequireClean(report, rules);
+  return {};
+}
+
+// Whether no cell so far is one that RequireClean refuses.
+bool CleanSoFar(const data::CheckReport& report, const data::CheckRules& rules) {
+  return rules.repaired ||
+         std::all_of(
+             report.columns.begin(), report.columns.end(), [&](const data::ColumnCheck& column) {
+               return column.out_of_bounds == 0 && (rules.allow_missing || column.missing == 0);
+             });
+}
+
+void CountCells(const data::Table& table, const data::Schema& schema, OwnCells& cells) {
+  for (size_t row = 0; row < table.num_rows; ++row) cells.rows += table.Absent(row) ? 0 : 1;
+  for (const data::ColumnSchema& of : schema.columns) {
+    const data::Column& column = table.Get(of.name);
+    for (size_t row = 0; row < table.num_rows; ++row) {
+      if (table.Absent(row)) continue;
+      const bool no_number = row < column.numbers.size() && std::isnan(column.numbers[row]);
+      const bool no_code = row < column.codes.size() && column.codes[row] < 0;
+      cells.missing += no_number || no_code ? 1 : 0;
+    }
+  }
+}
+
+LocalData PassRows(const Study& study, size_t party, const std::filesystem::path& path,
+                   const data::Schema& schema, const data::ByteObserver& observer) {
+  const SteadyClock::time_point start = SteadyClock::now();
+  const data::CheckRules rules = RulesOf(study);
+  LocalData local;
+  std::unique_ptr<RowsInPieces> pieces = study.PassRows(party, local.rows);
+  const auto take = [&](data::Table piece, const data::CheckReport& so_far) {
+    // All that is wrong is said at the end.
+    if (!CleanSoFar(so_far, rules)) return;
+    FillWhereAsked(study, piece);
+    study.DeriveColumns(piece);
+    CountCells(piece, schema, local.cells);
+    pieces->Add(data::HoldingOfPiece(std::move(piece), study.partition, party, rules));
+  };
+  const data::CheckReport report =
+      data::ReadCsvFileInPieces(path, schema, CsvOf(study), kRowsOfPiece, take, observer);
+  local.repaired = CheckedCells(study, report, rules);
+  data::RequireRowsOfWhole(report.num_rows, study.partition, party, rules);
+  local.holding = {.party = party,
+                   .table = std::make_shared<const data::Table>(),
+                   .blocks = {{study.partition.BlocksOf(party).front(), 0, 0, false}},
+                   .key_column = {}};
+  local.row_order.resize(study.shared_blocks.size());
+  local.method = pieces->Finish();
+  local.seconds_read = SecondsSince(start);
+  return local;
+}
+
+}  // namespace
+
+LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
+                        const crypto::Key& salt, Progress& progress, Rows rows) {
+  const SteadyClock::time_point start = SteadyClock::now();
+  const data::Schema schema =
+      data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);
+  data::SnapshotHasher snapshot(salt);
+  const data::ByteObserver observer = [&](ByteView bytes) {
+    snapshot.Update(bytes);
+    progress.CheckCancelled();
+  };
+  OwnRows counts;
+  if (rows == Rows::kPass && data::HoldsOneBlockAlone(study.partition, party) &&
+      study.PassRows(party, counts) != nullptr) {
+    LocalData local = PassRows(study, party, path, schema, observer);
+    local.snapshot = snapshot.Finish();
+    return local;
+  }
+  data::CsvOptions csv = CsvOf(study);
   // Of rows that do not match nothing is used, so nothing is checked.
   const BlockMatch of_block = MatchOf(study, party);
   MatchedRows matched;
@@ -135,28 +230,11 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
     records = RecordsOf(matched.rows, matched.table_rows);
     csv.records = &records;
   }
-  data::SnapshotHasher snapshot(salt);
-  data::CsvContents contents = data::ReadCsvFile(path, schema, csv, [&](ByteView bytes) {
-    snapshot.Update(bytes);
-    progress.CheckCancelled();
-  });
-  data::CheckRules rules;
-  const bool incomplete = study.file.design.missing != study::MissingPolicy::kRefuse;
-  rules.allow_missing = incomplete;
-  // A holder of some of the rows may have a constant column where the whole does not.
-  rules.allow_constant = study.partition.kind != data::PartitionKind::kVertical;
+  data::CsvContents contents = data::ReadCsvFile(path, schema, csv, observer);
+  const data::CheckRules rules = RulesOf(study);
   LocalData local;
-  if (study.IsPrivate()) {
-    rules.repaired = rules.allow_missing = rules.allow_constant = true;
-    local.repaired = data::CountRepaired(contents.report, incomplete);
-    if (!incomplete) {
-      const bool fill = study.file.design.faulty_rows == study::FaultyRowsRule::kFill;
-      data::FillMissing(contents.table, study.used,
-                        fill ? data::FaultyRows::kFill : data::FaultyRows::kNeutral);
-    }
-  } else {
-    data::RequireClean(contents.report, rules);
-  }
+  local.repaired = CheckedCells(study, contents.report, rules);
+  FillWhereAsked(study, contents.table);
   study.DeriveColumns(contents.table);
 
   local.snapshot = snapshot.Finish();
@@ -176,6 +254,7 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   local.seconds_read = SecondsSince(start);
   local.holding = data::MakeHolding(std::move(contents.table), study.partition, party,
                                     study.row_columns, rules, order);
+  CountCells(*local.holding.table, schema, local.cells);
   local.row_order = match::RowOrderDigests(study.partition, local.holding, matched.common);
   local.seconds_order = SecondsSince(start) - local.seconds_read;
   local.method = study.PrepareRows(party, local.holding, local.rows);

@@ -14,8 +14,17 @@
 
 namespace partita::run {
 
+// Cells of the columns that the study reads.
+struct OwnCells {
+  uint64_t rows = 0, missing = 0;
+};
+
+// Rows that are in memory at a time where they pass (RowsInPieces).
+inline constexpr uint64_t kRowsOfPiece = uint64_t{1} << 16;
+
 struct LocalData {
-  data::Holding holding;
+  data::Holding holding;  // without rows where they have passed
+  OwnCells cells;         // after repairs, for the owner only
   data::Snapshot snapshot;
   match::BlockDigests row_order;
   // Of a party whose block is matched: rows of its table, in the common order (MatchedRows::rows).
@@ -27,6 +36,9 @@ struct LocalData {
          seconds_order = 0;  // CSV and checks; sorting and digests of the row order
 };
 
+// Whether rows pass where the method needs no more of them than their sums.
+enum class Rows { kPass, kKept };
+
 // Reads `path` as `party`, and beside it the result of the matching where the study names one, and
 // commits to the table's bytes under `salt`. Throws kRefused or kBadData unless that result is of the
 // matching that the study names and of this table: of its other rows no cell but those of keys is
@@ -36,7 +48,7 @@ struct LocalData {
 // of shared blocks that are missing or stand twice, and numbers of rows that differ from those
 // declared or are too many for the method; and what is said of a matching.
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
-                        const crypto::Key& salt, Progress& progress);
+                        const crypto::Key& salt, Progress& progress, Rows rows = Rows::kPass);
 
 // Throws kBadInput if others than its owner may read the result of a matching that the study takes
 // rows of the table from. Before a party's own run and approval; tests on one machine need no secrets.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "crypto/hash.h"
@@ -61,9 +62,9 @@ size_t ColumnOf(const std::vector<std::string>& header, const std::string& name)
   return static_cast<size_t>(std::find(header.begin(), header.end(), name) - header.begin());
 }
 
-// The table's records in the order of the file.
-std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::path& data,
-                                     const crypto::Key& key, bool every_column = false) {
+// Gives the table's records to `take`, in the order of the file; one at a time is in memory.
+void ForEachRecord(const Study& study, const std::filesystem::path& data, const crypto::Key& key,
+                   bool every_column, const std::function<void(TableRecord record)>& take) {
   data::CsvOptions options;
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
@@ -71,14 +72,14 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
   if (!opened.is_csv) options = data::WithPlainDialect(options);
   const data::ByteObserver none;
   data::CsvTokenizer csv(opened.bytes, data.string(), options, none);
-  std::vector<TableRecord> records;
   std::vector<std::string> texts;
   std::string scratch;
+  crypto::Sha256 hash;
   size_t key_column = 0, block_column = 0;
   for (bool header = true; csv.Next(); header = false) {
-    texts.clear();
-    for (const data::CsvField& field : csv.fields())
-      texts.emplace_back(data::CsvTokenizer::Text(field, scratch));
+    texts.resize(csv.fields().size());
+    for (size_t f = 0; f < texts.size(); ++f)
+      texts[f] = data::CsvTokenizer::Text(csv.fields()[f], scratch);
     if (header) {
       key_column = ColumnOf(texts, study.row_columns.key);
       block_column = ColumnOf(texts, study.row_columns.block);
@@ -89,7 +90,6 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
       record.key = texts[key_column];
       record.digest = KeyDigest(key, record.key);
     } else {
-      crypto::Sha256 hash;
       hash.Field(key.Expose()).Field("cells");
       for (const std::string& text : texts) hash.Field(text);
       record.digest = FirstBytes(hash.Finish());
@@ -98,9 +98,26 @@ std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::
     if (every_column) {
       for (const std::string& text : texts) record.as_keys.push_back(KeyDigest(key, text));
     }
-    records.push_back(std::move(record));
+    take(std::move(record));
   }
+}
+
+std::vector<TableRecord> ReadRecords(const Study& study, const std::filesystem::path& data,
+                                     const crypto::Key& key, bool every_column = false) {
+  std::vector<TableRecord> records;
+  ForEachRecord(study, data, key, every_column,
+                [&](TableRecord record) { records.push_back(std::move(record)); });
   return records;
+}
+
+// Digests of the rows that are chosen; 0 is of a position without a row.
+RowDigests Chosen(std::vector<uint64_t> digests, std::span<const uint8_t> chosen) {
+  size_t kept = 0;
+  for (size_t r = 0; r < digests.size(); ++r) {
+    if (chosen[r] != 0 && digests[r] != 0) digests[kept++] = digests[r];
+  }
+  digests.resize(kept);
+  return digests;
 }
 
 // Of the holding's block; null: it is not matched.
@@ -169,6 +186,13 @@ std::vector<std::vector<uint64_t>> DigestsOf(const Study& study, const LocalData
                                              const std::filesystem::path& data,
                                              const crypto::Key& key) {
   const data::Holding& holding = local.holding;
+  if (data::HoldsOneBlockAlone(study.partition, holding.party)) {
+    std::vector<std::vector<uint64_t>> digests(1);
+    ForEachRecord(study, data, key, false,
+                  [&](const TableRecord& record) { digests.front().push_back(record.digest); });
+    if (digests.front().size() != local.cells.rows) ThrowTableChanged();
+    return digests;
+  }
   const std::vector<TableRecord> records = ReadRecords(study, data, key);
   // A matched block is the only one of its holder.
   if (const study::RowMatch* match = MatchOf(study, holding))
@@ -230,21 +254,15 @@ void RowSets::Require(const Study& study, size_t party, const LocalData& local,
     if (!Read()) Write();
     kept_ = true;
   }
-  const std::vector<std::vector<uint64_t>> ways = DigestsOf(study, local, data, key_);
+  std::vector<std::vector<uint64_t>> ways = DigestsOf(study, local, data, key_);
   const study::RowMatch* match = MatchOf(study, local.holding);
   if (match != nullptr && match->hidden) matching_ = HiddenMatching(*match, key_);
-  for (const std::vector<uint8_t>& chosen : sets) {
+  for (size_t s = 0; s < sets.size(); ++s) {
     std::vector<RowDigests>& asked = asked_.emplace_back();
-    for (const std::vector<uint64_t>& digests : ways) {
-      RowDigests& set = asked.emplace_back();
-      if (matching_ != 0) {
-        set.push_back(kHiddenSet);
-        set.push_back(matching_);
-      }
-      for (size_t r = 0; r < digests.size(); ++r) {
-        // 0 is of a position without a row.
-        if (chosen[r] != 0 && digests[r] != 0) set.push_back(digests[r]);
-      }
+    for (std::vector<uint64_t>& digests : ways) {
+      RowDigests& set =
+          asked.emplace_back(Chosen(s + 1 < sets.size() ? digests : std::move(digests), sets[s]));
+      if (matching_ != 0) set.insert(set.end(), {kHiddenSet, matching_});
     }
     if (matching_ != 0) {
       RowDigests& set = asked.emplace_back(CellsAsKeys(study, local, data, key_));

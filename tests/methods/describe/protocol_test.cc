@@ -551,6 +551,31 @@ TEST(DescribeProtocol, CountsRowsOfHolders) {
   }
 }
 
+TEST(DescribeProtocol, NumbersOfPiecesAddUp) {
+  Spec spec = ClinicSpec(true, true);
+  spec.compared.mantel_haenszel = true;
+  const data::Table table = DrawTables(27, {40}, 0.3).front();
+  std::vector<size_t> rows(table.num_rows);
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  const OwnNumbers whole = CountOwn(spec, table, rows);
+  for (const size_t of_piece : {1, 7, 39, 40}) {
+    SCOPED_TRACE(of_piece);
+    OwnNumbers own = NoNumbers(spec);
+    for (size_t first = 0; first < rows.size(); first += of_piece) {
+      const std::vector<size_t> piece(
+          rows.begin() + static_cast<std::ptrdiff_t>(first),
+          rows.begin() + static_cast<std::ptrdiff_t>(std::min(first + of_piece, rows.size())));
+      AddNumbers(spec, CountOwn(spec, table, piece), own);
+    }
+    EXPECT_TRUE(own.counts == whole.counts);
+    EXPECT_TRUE(own.sums == whole.sums);
+    EXPECT_TRUE(own.squares == whole.squares);
+    EXPECT_TRUE(own.histograms == whole.histograms);
+    EXPECT_FALSE(own.stratum.empty());
+    EXPECT_TRUE(own.stratum == whole.stratum);
+  }
+}
+
 // Exactly min_rows rows are enough; everybody hears so.
 TEST(DescribeProtocol, CountsRows) {
   const Spec spec = ClinicSpec(true, true);

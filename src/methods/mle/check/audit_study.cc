@@ -40,7 +40,8 @@ PartyRows LoadMockRows(const MleStudy& study, const StudyAuditOptions& options,
   PartyRows rows;
   for (size_t party = 0; party < study.parties.size(); ++party) {
     run::LocalData local = study.parties[party].holder
-                               ? run::LoadLocalData(study, party, paths[party], salt, progress)
+                               ? run::LoadLocalData(study, party, paths[party], salt, progress,
+                                                   run::Rows::kKept)
                                : run::NoLocalData(study);
     rows.push_back(std::move(static_cast<LocalRows&>(*local.method).blocks.front()));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -59,6 +60,8 @@ struct MomentsTask {
   bool Centred(size_t variable) const { return variable < centred.size() && centred[variable]; }
 };
 
+struct OwnMoments;
+
 // What this party knows of one block; empty where it holds nothing. Columns in the order of
 // BlockHolder::variables at fraction_bits.
 struct LocalBlock {
@@ -68,6 +71,9 @@ struct LocalBlock {
   // select. A value in a row that this holder drops from every cell is read as whatever the reader
   // gives; it takes no part.
   std::vector<std::vector<int32_t>> selectors;
+  // Of a block that this party holds alone and whose rows have passed: what they add up to, instead of
+  // the above.
+  std::shared_ptr<const OwnMoments> passed = nullptr;
 };
 
 // Throws kBadInput naming block or cell unless blocks have holders, split ones a count, and

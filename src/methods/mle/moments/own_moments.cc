@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
+#include <utility>
+
+#include "base/error.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -71,13 +74,19 @@ void AddTo(std::vector<Int128>& sum, const std::vector<Int128>& term) {
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
 }
 
-void AddBlock(const MomentsTask& task, const RowBlock& block, const BlockHolder& holder,
-              const LocalBlock& data, OwnMoments& total) {
-  OwnMoments own = Zero(task);
+// The cells whose rows the holder knows, and whose moments do not follow from others'.
+std::vector<size_t> CellsOf(const MomentsTask& task, const RowBlock& block,
+                            const BlockHolder& holder) {
   std::vector<size_t> cells;
   for (size_t c = 0; c < task.cells.size(); ++c) {
     if (!task.cells[c].difference && KnowsRows(block, holder, c)) cells.push_back(c);
   }
+  return cells;
+}
+
+void AddRows(const MomentsTask& task, const RowBlock& block, const BlockHolder& holder,
+             const LocalBlock& data, OwnMoments& own) {
+  const std::vector<size_t> cells = CellsOf(task, block, holder);
   const size_t width = holder.variables.size();
   std::vector<Int128> rows(kRowsPerRead * width);
   for (size_t first = 0; first < data.num_rows; first += kRowsPerRead) {
@@ -94,11 +103,22 @@ void AddBlock(const MomentsTask& task, const RowBlock& block, const BlockHolder&
       }
     }
   }
-  for (size_t c : cells) MirrorCross(task, holder, c, own);
+}
+
+// Once all rows are added.
+void Complete(const MomentsTask& task, const RowBlock& block, const BlockHolder& holder,
+              OwnMoments& own) {
+  for (size_t c : CellsOf(task, block, holder)) MirrorCross(task, holder, c, own);
   if (!task.centred.empty() && block.holders.size() == 1) Centre(task, own);
-  AddTo(total.counts, own.counts);
-  AddTo(total.sums, own.sums);
-  AddTo(total.cross, own.cross);
+}
+
+OwnMoments OfBlock(const MomentsTask& task, const RowBlock& block, const BlockHolder& holder,
+                   const LocalBlock& data) {
+  if (data.passed) return *data.passed;
+  OwnMoments own = Zero(task);
+  AddRows(task, block, holder, data, own);
+  Complete(task, block, holder, own);
+  return own;
 }
 
 }  // namespace
@@ -119,12 +139,38 @@ const BlockHolder* CountingHolder(const RowBlock& block, size_t cell) {
   return selecting != nullptr ? selecting : &block.holders.front();
 }
 
+PassingBlock::PassingBlock(const MomentsTask& task, size_t block, mpc::PartyIndex self)
+    : task_(task),
+      block_(task.blocks.at(block)),
+      holder_(block_.holders.front()),
+      own_(Zero(task)) {
+  if (block_.holders.size() != 1 || holder_.party != self)
+    throw Error(ErrorCode::kInternal, "rows of a block of several holders cannot pass");
+}
+
+void PassingBlock::Add(const LocalBlock& piece) {
+  AddRows(task_, block_, holder_, piece, own_);
+  num_rows_ += piece.num_rows;
+}
+
+LocalBlock PassingBlock::Finish() {
+  Complete(task_, block_, holder_, own_);
+  LocalBlock block;
+  block.num_rows = num_rows_;
+  block.passed = std::make_shared<const OwnMoments>(std::move(own_));
+  return block;
+}
+
 OwnMoments AddOwnMoments(const MomentsTask& task, mpc::PartyIndex self,
                          const std::vector<LocalBlock>& local) {
   OwnMoments own = Zero(task);
   for (size_t b = 0; b < task.blocks.size(); ++b) {
     for (const BlockHolder& holder : task.blocks[b].holders) {
-      if (holder.party == self) AddBlock(task, task.blocks[b], holder, local[b], own);
+      if (holder.party != self) continue;
+      const OwnMoments of_block = OfBlock(task, task.blocks[b], holder, local[b]);
+      AddTo(own.counts, of_block.counts);
+      AddTo(own.sums, of_block.sums);
+      AddTo(own.cross, of_block.cross);
     }
   }
   return own;

@@ -22,6 +22,25 @@ bool KnowsRows(const RowBlock& block, const BlockHolder& holder, size_t cell);
 // the one that selects, or else the first. Null if several select.
 const BlockHolder* CountingHolder(const RowBlock& block, size_t cell);
 
+// The sums of a block whose rows pass piece by piece, in any number of pieces: the same to the bit.
+// Memory: the square of the number of variables, for every cell.
+class PassingBlock {
+ public:
+  // `task` must outlive it; `self` holds the block alone.
+  PassingBlock(const MomentsTask& task, size_t block, mpc::PartyIndex self);
+
+  void Add(const LocalBlock& piece);
+  // To be called once.
+  LocalBlock Finish();
+
+ private:
+  const MomentsTask& task_;
+  const RowBlock& block_;
+  const BlockHolder& holder_;
+  size_t num_rows_ = 0;
+  OwnMoments own_;
+};
+
 // local: one entry per block.
 OwnMoments AddOwnMoments(const MomentsTask& task, mpc::PartyIndex self,
                          const std::vector<LocalBlock>& local);

@@ -28,6 +28,8 @@ struct LocalRows : run::MethodRows {
   std::vector<std::vector<LocalBlock>> blocks;  // by computation and block
   std::vector<std::vector<uint64_t>> clusters;  // by block and row; empty: none
   OwnPatterns patterns;                         // at a holder of a study with checked cells
+  // Of rows that have passed: Study::ExactRowSets.
+  std::vector<std::vector<uint8_t>> passed_sets;
 };
 
 // local: ignored where engine.self() is empty. noise: this party's own share, in a private study

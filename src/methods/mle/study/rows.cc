@@ -6,9 +6,11 @@
 
 #include "base/error.h"
 #include "methods/mle/study/computations.h"
+#include "methods/mle/study/load_blocks.h"
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/protocol.h"
 #include "methods/mle/study/selectors.h"
+#include "run/method/whole_rows.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -111,16 +113,10 @@ LocalBlock LoadBlock(const MleStudy& study, const Computation& computation,
     const auto first = by_cell[c].begin() + static_cast<std::ptrdiff_t>(rows.first_row);
     block.selectors[c].assign(first, first + static_cast<std::ptrdiff_t>(rows.num_rows));
   }
-  if (!study.partition.blocks[block_index].count && rows.num_rows > run::kMaxUndeclaredRows) {
-    throw Error(ErrorCode::kBadData,
-                fmt::format("block '{}' has {} rows, more than the {} assumed for a block "
-                            "without a declared count",
-                            study.partition.blocks[block_index].name, rows.num_rows,
-                            run::kMaxUndeclaredRows),
-                "agree on `count = ...` in its [[rows]] entry of the study file");
-  }
   return block;
 }
+
+}  // namespace
 
 std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& computation,
                                    size_t party, const data::Holding& holding,
@@ -137,6 +133,8 @@ std::vector<LocalBlock> LoadBlocks(const MleStudy& study, const Computation& com
   }
   return blocks;
 }
+
+namespace {
 
 // By block and row; rows with equal numbers belong together, within this party.
 std::vector<std::vector<uint64_t>> Clusters(const MleStudy& study, const data::Holding& holding) {
@@ -162,6 +160,7 @@ std::unique_ptr<MethodRows> MleStudy::PrepareRows(size_t party, const data::Hold
   const Selectors selectors(*this, holding, party);
   selectors.RequireListedPatterns(holding);
   counts = selectors.Count();
+  run::RequireAssumedRows(*this, holding);
   auto rows = std::make_unique<LocalRows>();
   rows->clusters = Clusters(*this, holding);
   for (const Computation& computation : computations)
@@ -185,6 +184,7 @@ std::vector<std::vector<uint8_t>> MleStudy::ExactRowSets(const MethodRows& rows,
                                                          const data::Holding& holding) const {
   if (privacy) return {};
   const auto& local = static_cast<const LocalRows&>(rows);
+  if (!local.passed_sets.empty()) return local.passed_sets;
   std::vector<std::vector<uint8_t>> sets;
   for (size_t c = 0; c < computations.size(); ++c) {
     for (const RowSet& row_set : computations[c].row_sets) {

@@ -115,6 +115,7 @@ struct MleStudy final : run::Study {
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
+  std::unique_ptr<run::RowsInPieces> PassRows(size_t party, run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
   std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
                                                  const data::Holding& holding) const override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -52,6 +53,12 @@ class SignerAccess {
 
 // This program, as the child in which studies are read (node/sign/study_reader.h).
 std::vector<std::string> StudyReaderProgram();
+
+// A code for the first account of the pages whose accounts are kept there, and what to do with it.
+struct SetUpCode {
+  std::string code, until, text;
+};
+SetUpCode MakeSetUpCode(const std::filesystem::path& state);
 
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);

@@ -31,8 +31,9 @@ class WebAtDaemonTest : public ::testing::Test {
     RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
     Serve();
     const fs::path socket = folder_.control();
-    for (const char* what : {"status", "list", "study", "parties", "invite", "join", "propose",
-                             "withdraw", "stop", "result", "studies", "pairing", "digits"}) {
+    for (const char* what :
+         {"status", "list", "files", "study", "parties", "invite", "join", "propose", "withdraw",
+          "stop", "result", "studies", "pairing", "digits"}) {
       host_.node.Say(what, [socket](const TestJson& request) {
         return TestJson::parse(AskControl(socket, request.dump(), std::chrono::seconds(60)));
       });

@@ -20,7 +20,8 @@ export async function startBrowser() {
   });
 }
 
-export async function openPage(browser, address, options = {}) {
+// `clock`: "real" for a server whose times are.
+export async function openPage(browser, address, {clock, ...options} = {}) {
   const context = await browser.newContext({
     viewport: {width: 1400, height: 900},
     timezoneId: "Europe/Vienna",
@@ -31,7 +32,7 @@ export async function openPage(browser, address, options = {}) {
   });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
-  await page.clock.setFixedTime(new Date("2026-11-27T12:00:00Z"));
+  if (clock !== "real") await page.clock.setFixedTime(new Date("2026-11-27T12:00:00Z"));
   const complaints = [];
   page.on("pageerror", (error) => complaints.push(`a script threw: ${error.stack}`));
   page.on("console", (message) => {

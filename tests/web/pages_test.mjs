@@ -1,7 +1,7 @@
 // The pages of a node in a real browser, against a made-up node that is held to openapi.json: the journeys of
 // stewards, analysts and operators, every page in every state, whatever peers may write.
 // Works in the folder PARTITA_PAGES_FOLDER; PARTITA_PAGES_BUNDLE names a bundle that is there already, and
-// PARTITA_SHOTS a folder for pictures, to look at.
+// PARTITA_SHOTS a folder for pictures, to look at. PARTITA_PAGES_PART=2/3: every third journey, from the second on.
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {readFileSync} from "node:fs";
@@ -33,8 +33,12 @@ const kMore = new Set([
   "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
 ]);
 
+const [part, parts] = (process.env.PARTITA_PAGES_PART ?? "1/1").split("/").map(Number);
+let journeys = 0;
+
 // A journey: a node of its own, a browser window of its own; nothing may be refused or thrown on the way.
-const journey = (name, walk, changes = {}) =>
+const journey = (name, walk, changes = {}) => {
+  if (journeys++ % parts !== part - 1) return;
   test(name, async () => {
     const fake = await startFake(openapi, assets, changes);
     const window = await openPage(browser, fake.address);
@@ -70,6 +74,7 @@ const journey = (name, walk, changes = {}) =>
     assert.deepEqual(window.complaints, []);
     assert.deepEqual(fake.faults, []);
   });
+};
 
 const heading = (page, name) => page.getByRole("heading", {level: 1, name}).waitFor();
 const button = (page, name) => page.getByRole("button", {name, exact: true});

@@ -94,6 +94,7 @@ export const screenOf = (study, changes = {}) => ({
   useless: "",
   plan: study.plan,
   plan_text: `plan of ${study.name}\n  rounds  437\n  bytes   3581643\n`,
+  problem: "",
   ...changes
 });
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/node/companions.h"
 #include "cli/node/node_terminal.h"
 #include "cli/terminal/interrupt.h"
 #include "crypto/certificate.h"
@@ -47,6 +48,7 @@ void MakeSteward(const NodeOptions& options) {
 struct InitNodeOptions {
   std::string folder, name, address;
   NodeOptions steward;
+  bool setup_code = false;
 };
 
 void AddNodeInit(CLI::App* node, Invocation& invocation) {
@@ -59,12 +61,17 @@ void AddNodeInit(CLI::App* node, Invocation& invocation) {
         options->steward.at = options->folder;
         const bool has_steward = !options->steward.steward.empty();
         if (has_steward) MakeSteward(options->steward);
-        return PrintMessage(
-            invocation.output,
-            fmt::format("node {} is in {}: look at node.toml, then {}", options->name,
-                        options->folder,
-                        has_steward ? "start it with 'partita node serve'"
-                                    : "make a steward's key with 'partita node steward'"));
+        std::string text = fmt::format(
+            "node {} is in {}: look at node.toml, then {}", options->name, options->folder,
+            has_steward ? fmt::format("start it with 'partita node serve {} --web "
+                                      "--sign {}'",
+                                      options->folder, options->steward.steward)
+                        : "make a steward's key with 'partita node steward'");
+        if (options->setup_code) {
+          text += "\nThe code for the first account of its pages is\n" +
+                  MakeSetUpCode(fs::path(options->folder) / "web").text;
+        }
+        return PrintMessage(invocation.output, text);
       });
   command->add_option("FOLDER", options->folder, "Where the node is to be")->required();
   command->add_option("--name", options->name, "The site's name, as in study files")->required();
@@ -76,6 +83,10 @@ void AddNodeInit(CLI::App* node, Invocation& invocation) {
       ->add_option("--passphrase-fd", options->steward.passphrase_fd,
                    "Read the passphrase from this descriptor instead of asking")
       ->check(CLI::Range(0, 1023));
+  command->add_flag(
+      "--setup-code", options->setup_code,
+      "Also print a code for the first account of the pages: once, within an hour, on "
+      "this machine");
 }
 
 void AddSteward(CLI::App* node, Invocation& invocation) {
@@ -98,30 +109,60 @@ void AddSteward(CLI::App* node, Invocation& invocation) {
       ->check(CLI::Range(0, 1023));
 }
 
-int Serve(const std::string& folder) {
-  node::DaemonOptions options{node::NodeFolder(folder), {}, {}};
+struct ServeNodeOptions {
+  std::string folder = ".", listen, sign;
+  bool web = false;
+};
+
+// What runs beside the node as long as it does.
+void StartCompanions(const ServeNodeOptions& options, Companions& companions) {
+  std::string socket;
+  if (!options.sign.empty()) {
+    socket = node::SignerFolder(options.sign).Config().socket.string();
+    companions.Start("the signer", {"node", "sign", options.sign});
+  }
+  if (!options.web) return;
+  std::vector<std::string> words = {"node", "web", options.folder};
+  if (!options.listen.empty()) words.insert(words.end(), {"--listen", options.listen});
+  if (!socket.empty()) words.insert(words.end(), {"--sign", socket});
+  companions.Start("the server of the pages", std::move(words));
+}
+
+int Serve(const ServeNodeOptions& serve) {
+  node::DaemonOptions options{node::NodeFolder(serve.folder), {}, {}};
   options.log = [mutex = std::make_shared<std::mutex>()](const std::string& line) {
     const std::lock_guard lock(*mutex);
     std::cerr << line << std::endl;
   };
   options.job_program = {fs::read_symlink("/proc/self/exe").string(), "node", "job", "--at",
-                         fs::absolute(folder).string()};
+                         fs::absolute(serve.folder).string()};
   const node::Daemon daemon(options);
-  while (!Interrupted() && !daemon.failed())
+  Companions companions;
+  StartCompanions(serve, companions);
+  while (!Interrupted() && !daemon.failed()) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (!Interrupted()) companions.RequireAll();
+  }
   if (daemon.failed())
     throw Error(ErrorCode::kStorage, "the node cannot write its state", "start it again");
   return kDone;
 }
 
 void AddServe(CLI::App* node, Invocation& invocation) {
-  auto folder = std::make_shared<std::string>(".");
+  auto options = std::make_shared<ServeNodeOptions>();
   CLI::App* command =
       AddCommand(node, "serve", "node serve",
                  "Serve until stopped: other nodes, studies, runs. Its log is JSON lines on "
                  "standard error",
-                 invocation, [folder] { return Serve(*folder); });
-  command->add_option("FOLDER", *folder, "The folder of the node")->capture_default_str();
+                 invocation, [options] { return Serve(*options); });
+  command->add_option("FOLDER", options->folder, "The folder of the node")->capture_default_str();
+  CLI::Option* web = command->add_flag(
+      "--web", options->web, "Also start the pages (partita node web), and end them with the node");
+  command->add_option("--listen", options->listen, "HOST:PORT of the pages (127.0.0.1:7443)")
+      ->needs(web);
+  command->add_option("--sign", options->sign,
+                      "Also start the steward's signer with this folder (partita node sign), for "
+                      "the pages and for --sign of other commands");
 }
 
 int RunNodeJob(const std::string& at) {

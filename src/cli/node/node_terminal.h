@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -56,6 +57,12 @@ std::vector<std::string> StudyReaderProgram();
 // A study at the node by its number, by some digits of it, or by the name in its file, open ones first; as
 // daemon/control.h has it, with `name`. Throws kUsage if there is none, or several.
 Json FindStudy(const NodeOptions& options, const std::string& wanted);
+
+// A code for the first account of the pages whose accounts are kept there, and what to do with it.
+struct SetUpCode {
+  std::string code, until, text;
+};
+SetUpCode MakeSetUpCode(const std::filesystem::path& state);
 
 // A line typed at the terminal or read from a pipe. Throws kUsage at its end.
 std::string AskLine(const std::string& question);

@@ -64,6 +64,7 @@ int ServePages(const WebCommandOptions& options) {
   web.node = AskAt(node::NodeFolder(options.node).control());
   if (!options.sign.empty()) web.signer = AskAt(options.sign, node::SignerServer());
   web.reader = node::ReadFileInChild(StudyReaderProgram());
+  web.names_reader = node::ReadNamesInChild(StudyReaderProgram());
   web.pages = node::web::PageAssets();
   web.page_policy = node::web::PagePolicy();
   web.limits = node::web::WebLimits();
@@ -114,21 +115,27 @@ void AddSetUpCode(CLI::App& node, Invocation& invocation) {
       "Print a code for the first account of the pages: once, within an hour, on this machine",
       invocation, [&invocation, options] {
         LoadNodeConfig(node::NodeFolder(options->node));
-        const node::web::WebFolder folder(StateOf(*options));
-        crypto::SystemRandom random;
-        node::web::AccountStore accounts(folder.accounts(), random);
-        const int64_t now = NowUtc();
-        const std::string code = accounts.MakeSetUpCode(now);
-        const std::string until = FormatUtc(now + node::web::kSetUpCodeSeconds);
-        PrintResult(invocation.output,
-                    fmt::format("{}\nType it into the page Set-up, until {}.", code, until),
-                    Json{{"code", code}, {"until", until}}.dump());
+        const SetUpCode made = MakeSetUpCode(StateOf(*options));
+        PrintResult(invocation.output, made.text,
+                    Json{{"code", made.code}, {"until", made.until}}.dump());
         return kDone;
       });
   AddState(command, options);
 }
 
 }  // namespace
+
+SetUpCode MakeSetUpCode(const fs::path& state) {
+  const node::web::WebFolder folder(state);
+  crypto::SystemRandom random;
+  node::web::AccountStore accounts(folder.accounts(), random);
+  const int64_t now = NowUtc();
+  SetUpCode made;
+  made.code = accounts.MakeSetUpCode(now);
+  made.until = FormatUtc(now + node::web::kSetUpCodeSeconds);
+  made.text = fmt::format("{}\nType it into the page Set-up, until {}.", made.code, made.until);
+  return made;
+}
 
 void AddNodeWebCommands(CLI::App& node, Invocation& invocation) {
   AddWeb(node, invocation);

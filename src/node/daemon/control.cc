@@ -111,12 +111,25 @@ constexpr size_t kMostAuditChecked = 2000;  // in one request
 constexpr size_t kMaxTableNameBytes = 4096;
 constexpr size_t kMostListed = 100;
 constexpr size_t kResultPiece = size_t{2} << 20;
+constexpr size_t kFilesAtOnce = size_t{1} << 20;
 
 // What a study's folder has for people.
 void AddFilesOf(const std::filesystem::path& folder, Answered& json) {
   json["has_draft"] = std::filesystem::exists(folder / "draft.json");
   json["has_report"] = std::filesystem::exists(folder / "result" / "report.html");
   json["has_result"] = std::filesystem::exists(folder / "result" / "result.json");
+}
+
+std::vector<StudyId> StudyIdsIn(const Bytes& bytes) {
+  StudyId id{};
+  if (bytes.size() % id.size() != 0 || bytes.size() / id.size() > kMostListed)
+    throw Error(ErrorCode::kUsage, "these are no numbers of studies", "Ask for fewer.");
+  std::vector<StudyId> ids;
+  for (auto next = bytes.begin(); next != bytes.end(); next += id.size()) {
+    std::copy_n(next, id.size(), id.begin());
+    ids.push_back(id);
+  }
+  return ids;
 }
 
 int64_t CursorOf(const std::string& text) {
@@ -361,6 +374,21 @@ std::string Control::Answer(const std::string& text) {
     for (Answered& study : studies)
       AddFilesOf(parts_.run / study.at("study").get<std::string>(), study);
     answer = {{"studies", studies}, {"next", next}};
+  } else if (what == "files") {
+    const std::vector<StudyId> ids = StudyIdsIn(request.Raw("studies"));
+    request.End();
+    Answered files = Answered::array();
+    size_t bytes = 0;
+    OnLoop([&](Node& node, int64_t) {
+      for (const StudyId& id : ids) {
+        const std::optional<Study> study = node.Find(id);
+        const std::string file = study ? study->file : "";
+        bytes += file.size();
+        if (!files.empty() && bytes > kFilesAtOnce) return;
+        files.push_back(file);
+      }
+    });
+    answer = {{"files", files}};
   } else if (what == "result") {
     const auto id = request.Fixed<StudyId>("study");
     const std::string name = request.Text("name");

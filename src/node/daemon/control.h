@@ -15,6 +15,7 @@
 //   studies
 //   list         which, after, limit     "open", "over" or "all" studies: open ones first, then at most `limit` of
 //                                        those that ended last; next: `after` of the next page, or empty
+//   files        studies                 numbers in a row: the files of the first of them, as many as 1 MiB takes
 //   result       study, name, offset     of "report.html" or "result.json": size, and bytes from there on
 //   study        study                   all of one, and `documents`: what the signer takes (sign/signer.h)
 //   propose      file, days              study

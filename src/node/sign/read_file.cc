@@ -72,6 +72,38 @@ Bytes AnswerFileOrder(ByteView order) {
   return writer.Take();
 }
 
+Bytes EncodeNamesOrder(const std::vector<std::string>& texts) {
+  ByteWriter writer;
+  writer.U32(static_cast<uint32_t>(texts.size()));
+  for (const std::string& text : texts) writer.String(text);
+  return writer.Take();
+}
+
+Bytes AnswerNamesOrder(ByteView order) {
+  ByteReader reader(order);
+  ByteWriter writer;
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    const FileRead read =
+        ReadStudyFile(reader.String(study::kMaxStudyFileBytes), FileDepth::kNames);
+    writer.String(read.name);
+    writer.String(read.title);
+  }
+  reader.ExpectEnd();
+  return writer.Take();
+}
+
+std::vector<FileNames> DecodeNamesAnswer(ByteView answer, size_t count) {
+  ByteReader reader(answer);
+  std::vector<FileNames> names;
+  for (size_t i = 0; i < count; ++i) {
+    FileNames& one = names.emplace_back();
+    one.name = reader.String(kMaxFileAnswerBytes);
+    one.title = reader.String(kMaxFileAnswerBytes);
+  }
+  reader.ExpectEnd();
+  return names;
+}
+
 FileRead DecodeFileAnswer(ByteView answer) {
   ByteReader reader(answer);
   FileRead read;

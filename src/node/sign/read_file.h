@@ -28,6 +28,13 @@ struct FileRead {
 // problem of the answer.
 using FileReader = std::function<FileRead(const std::string& text, FileDepth depth)>;
 
+// Of many texts at once, for lists: empty where a text cannot be parsed. Throws as a FileReader does, if only
+// one of them is too much for the reader: then each is read by itself.
+struct FileNames {
+  std::string name, title;
+};
+using NamesReader = std::function<std::vector<FileNames>(const std::vector<std::string>& texts)>;
+
 // In this process.
 FileRead ReadStudyFile(const std::string& text, FileDepth depth);
 
@@ -35,5 +42,9 @@ FileRead ReadStudyFile(const std::string& text, FileDepth depth);
 Bytes EncodeFileOrder(const std::string& text, FileDepth depth);
 Bytes AnswerFileOrder(ByteView order);
 FileRead DecodeFileAnswer(ByteView answer);
+Bytes EncodeNamesOrder(const std::vector<std::string>& texts);
+Bytes AnswerNamesOrder(ByteView order);
+// count: of the texts.
+std::vector<FileNames> DecodeNamesAnswer(ByteView answer, size_t count);
 
 }  // namespace partita::node

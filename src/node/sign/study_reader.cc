@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kReaderPatience{80};
 constexpr std::chrono::seconds kNamesPatience{10};
 constexpr uint8_t kReadWell = 0, kReadBadly = 1;
 // The first byte that a child gets.
-constexpr uint8_t kStudyOrder = 1, kFileOrder = 2;
+constexpr uint8_t kStudyOrder = 1, kFileOrder = 2, kNamesOrder = 3;
 
 [[noreturn]] void FailReader(const std::string& what) {
   throw Error(ErrorCode::kInternal, "the process that reads studies " + what,
@@ -122,7 +122,14 @@ Bytes AskReader(const std::vector<std::string>& program, uint8_t kind, ByteView 
 Bytes AnswerOrder(ByteView order) {
   if (order.empty()) throw Error(ErrorCode::kPeerFault, "there is nothing to read");
   const ByteView rest = order.subspan(1);
-  return order[0] == kFileOrder ? AnswerFileOrder(rest) : AnswerReadOrder(rest);
+  switch (order[0]) {
+    case kFileOrder:
+      return AnswerFileOrder(rest);
+    case kNamesOrder:
+      return AnswerNamesOrder(rest);
+    default:
+      return AnswerReadOrder(rest);
+  }
 }
 
 void WriteTexts(const std::vector<std::string>& texts, ByteWriter& writer) {
@@ -185,6 +192,13 @@ FileReader ReadFileInChild(std::vector<std::string> program) {
     return DecodeFileAnswer(
         AskReader(program, kFileOrder, EncodeFileOrder(text, depth),
                   depth == FileDepth::kNames ? kNamesPatience : kReaderPatience));
+  };
+}
+
+NamesReader ReadNamesInChild(std::vector<std::string> program) {
+  return [program = std::move(program)](const std::vector<std::string>& texts) {
+    return DecodeNamesAnswer(
+        AskReader(program, kNamesOrder, EncodeNamesOrder(texts), kNamesPatience), texts.size());
   };
 }
 

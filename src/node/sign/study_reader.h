@@ -26,6 +26,8 @@ using StudyReader = std::function<ForSteward(const ReadOrder&)>;
 StudyReader ReadInChild(std::vector<std::string> program);
 // The same for a text alone. Names have 10 s, a plan 80 s.
 FileReader ReadFileInChild(std::vector<std::string> program);
+// One child for all names that are asked for at once, which have 10 s together.
+NamesReader ReadNamesInChild(std::vector<std::string> program);
 
 // The child. Returns its exit code. Where it cannot lock itself in, it reads nothing and answers with the error.
 int RunStudyReader();

@@ -41,22 +41,39 @@ PartyList ListIn(const WebJson& said) {
   return DecodePartyList(FromHex(said.at("list").get<std::string>()));
 }
 
-net::HttpResponse PartiesAnswer(const Site& site) {
-  const WebJson said = site.AskNode({{"do", "parties"}});
-  WebJson parties = WebJson::array(), waiting = WebJson::array(), pairings = WebJson::array();
-  for (const ListedParty& party : ListIn(said).parties)
-    parties.push_back(PartyJson(party, said.at("addresses").value(party.name, "")));
-  for (const WebJson& entry : said.at("waiting")) waiting.push_back(IntroductionJson(entry));
-  for (const WebJson& entry : said.at("pairings")) pairings.push_back(entry);
-  return JsonAnswer({{"parties", parties}, {"waiting", waiting}, {"pairings", pairings}});
-}
-
 std::string FingerprintOf(const WebJson& certificate) {
   return ToHex(crypto::Sha256Of(FromHex(certificate.get<std::string>())));
 }
 
 WebJson PairingSaid(const Site& site, const std::string& number) {
   return site.AskNode({{"do", "pairing"}, {"number", number}});
+}
+
+// Whether the party that was met is on the list with the key that was compared. `said`: of the pairing.
+bool IsMetAndListed(const WebJson& said, const PartyList& list) {
+  if (!said.contains("party")) return false;
+  const WebJson& party = said.at("party");
+  const ListedParty* listed = FindListed(list, party.at("name").get<std::string>());
+  return listed != nullptr &&
+         ToHex(listed->node_key) == FingerprintOf(party.at("node_certificate")) &&
+         listed->known_by == KnownBy::kDigits && listed->revoked_at == 0;
+}
+
+net::HttpResponse PartiesAnswer(const Site& site) {
+  const WebJson said = site.AskNode({{"do", "parties"}});
+  WebJson parties = WebJson::array(), waiting = WebJson::array(), pairings = WebJson::array();
+  const PartyList list = ListIn(said);
+  for (const ListedParty& party : list.parties)
+    parties.push_back(PartyJson(party, said.at("addresses").value(party.name, "")));
+  for (const WebJson& entry : said.at("waiting")) waiting.push_back(IntroductionJson(entry));
+  for (const WebJson& entry : said.at("pairings")) {
+    WebJson& pairing = pairings.emplace_back(entry);
+    // The node keeps it for an hour; there is nothing to be done about it any more.
+    if (entry.at("state") == "met" &&
+        IsMetAndListed(PairingSaid(site, entry.at("number").get<std::string>()), list))
+      pairing["state"] = "over";
+  }
+  return JsonAnswer({{"parties", parties}, {"waiting", waiting}, {"pairings", pairings}});
 }
 
 WebJson PairingJson(const Site& site, const std::string& number, const WebJson& said) {
@@ -71,15 +88,11 @@ WebJson PairingJson(const Site& site, const std::string& number, const WebJson& 
       {"party", nullptr}};
   if (!said.contains("party")) return json;
   const WebJson& party = said.at("party");
-  const std::string node_key = FingerprintOf(party.at("node_certificate"));
   json["party"] = {{"name", party.at("name")},
                    {"address", party.at("address")},
-                   {"node_key", node_key},
+                   {"node_key", FingerprintOf(party.at("node_certificate"))},
                    {"steward_key", FingerprintOf(party.at("steward_certificate"))}};
-  const PartyList list = ListIn(site.AskNode({{"do", "parties"}}));
-  const ListedParty* listed = FindListed(list, party.at("name").get<std::string>());
-  json["listed"] = listed != nullptr && ToHex(listed->node_key) == node_key &&
-                   listed->known_by == KnownBy::kDigits && listed->revoked_at == 0;
+  json["listed"] = IsMetAndListed(said, ListIn(site.AskNode({{"do", "parties"}})));
   return json;
 }
 

@@ -118,7 +118,7 @@ struct WebServer::Impl {
         site{options.node,   options.signer,
              accounts,       sessions,
              delay,          log,
-             options.reader, StudyNames(options.reader)},
+             options.reader, StudyNames(options.reader, options.names_reader)},
         asking(kAskingThreads, kMostAsking),
         passwords(kPasswordThreads, kMostSlow),
         heavy(kHeavyThreads, kMostSlow),

@@ -32,6 +32,7 @@ struct WebOptions {
   std::filesystem::path accounts;  // file
   Ask node, signer;                // signer may be empty
   FileReader reader;               // of study files, in another process
+  NamesReader names_reader;        // of the names in many; without it each is read by itself
   std::span<const PageAsset> pages;
   std::string_view page_policy;
   LogSink log;

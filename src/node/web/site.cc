@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMostNames = 4096;
 constexpr std::chrono::milliseconds kNotePatience{2000};
+constexpr size_t kBytesAtOnce = size_t{4} << 20;
 
 WebJson Asked(const Ask& ask, const WebJson& request, std::chrono::milliseconds patience) {
   WebJson said =
@@ -45,10 +46,36 @@ StudyNames::Names StudyNames::Read(const std::string& study, const std::string& 
   } catch (const Error&) {
     // A peer wrote it: it is not tried again.
   }
+  Keep(study, names);
+  return names;
+}
+
+void StudyNames::Keep(const std::string& study, const Names& names) {
   const std::lock_guard lock(mutex_);
   if (names_.size() >= kMostNames) names_.erase(names_.begin());
   names_[study] = names;
-  return names;
+}
+
+void StudyNames::Learn(const std::vector<Study>& studies) {
+  if (!many_ || studies.size() < 2) return;
+  const std::lock_guard one(reading_);
+  for (size_t begin = 0; begin < studies.size();) {
+    std::vector<std::string> texts;
+    size_t end = begin, bytes = 0;
+    while (end < studies.size() && (texts.empty() || bytes < kBytesAtOnce)) {
+      bytes += studies[end].file.size();
+      texts.push_back(studies[end++].file);
+    }
+    try {
+      const std::vector<FileNames> read = many_(texts);
+      for (size_t i = begin; i < end; ++i)
+        Keep(studies[i].id, {read.at(i - begin).name, read.at(i - begin).title});
+    } catch (const Error&) {
+      // One of them is too much for a reader: which one, shows when each is read by itself.
+      return;
+    }
+    begin = end;
+  }
 }
 
 WebJson Site::AskNode(const WebJson& request, std::chrono::milliseconds patience) const {

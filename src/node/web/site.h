@@ -30,20 +30,29 @@ using Ask =
 inline constexpr std::chrono::milliseconds kNodePatience{65'000};    // a pairing may connect
 inline constexpr std::chrono::milliseconds kSignerPatience{90'000};  // it computes plans
 
-// Names in study files, by a study's number: a file is read once, and one at a time.
+// Names in study files, by a study's number: a file is read once, and one reader works at a time.
 class StudyNames {
  public:
   struct Names {
     std::string name, title;  // empty: cannot be read
   };
-  // reader: not this process (node/sign/study_reader.h).
-  explicit StudyNames(FileReader reader) : reader_(std::move(reader)) {}
+  struct Study {
+    std::string id, file;
+  };
+  // Both are not this process (node/sign/study_reader.h); `many` may be empty.
+  explicit StudyNames(FileReader reader, NamesReader many)
+      : reader_(std::move(reader)), many_(std::move(many)) {}
   std::optional<Names> Find(const std::string& study) const;
   // Of the exact file. At most 4096 are kept.
   Names Read(const std::string& study, const std::string& file);
+  // Of many studies at once, for Find. Those of which nothing is known afterwards are to be read one by one.
+  void Learn(const std::vector<Study>& studies);
 
  private:
+  void Keep(const std::string& study, const Names& names);
+
   FileReader reader_;
+  NamesReader many_;
   std::mutex reading_;
   mutable std::mutex mutex_;
   std::map<std::string, Names> names_;

@@ -39,6 +39,25 @@ WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const s
   return json;
 }
 
+// The names of all that are listed, of which nothing is known: their files from the node, a few at a time.
+void LearnNames(Site& site, const WebJson& listed) {
+  std::vector<StudyNames::Study> unknown;
+  for (const WebJson& entry : listed) {
+    if (!site.names.Find(entry.at("study"))) unknown.push_back({entry.at("study"), ""});
+  }
+  for (size_t known = 0; known < unknown.size();) {
+    std::string ids;
+    for (size_t i = known; i < unknown.size(); ++i) ids += unknown[i].id;
+    const WebJson said = site.AskNode({{"do", "files"}, {"studies", ids}});
+    const WebJson& files = said.at("files");
+    if (files.empty() || files.size() > unknown.size() - known)
+      throw Error(ErrorCode::kInternal, "the node gave other files than it was asked for");
+    for (const WebJson& file : files) unknown[known++].file = file;
+  }
+  site.names.Learn(unknown);
+  for (const StudyNames::Study& study : unknown) site.names.Read(study.id, study.file);
+}
+
 WebJson DetailJson(Site& site, const WebJson& said) {
   const std::string id = said.at("study");
   WebJson json =
@@ -158,6 +177,7 @@ net::HttpResponse ListStudies(Site& site, const Call& call) {
                                      {"after", value("after", "")},
                                      {"limit", NumberIn(call, "limit", 1, 100, 50)}});
   const std::string own = site.Name();
+  LearnNames(site, said.at("studies"));
   WebJson studies = WebJson::array();
   for (const WebJson& entry : said.at("studies")) {
     const std::string id = entry.at("study");
@@ -198,7 +218,8 @@ net::HttpResponse ProposeStudy(Site& site, const Call& call) {
 }
 
 net::HttpResponse ShowSteward(Site& site, const Call& call) {
-  const WebJson said = site.AskSigner(ForSigner(site, "study", call.parts.at(0)));
+  const std::string& id = call.parts.at(0);
+  const WebJson said = site.AskSigner(ForSigner(site, "study", id));
   WebJson json;
   for (const char* key : {"study", "name", "title", "site", "proposer", "expires", "settled",
                           "can_approve", "why_not", "code", "trust", "parties"})
@@ -214,6 +235,8 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));
   for (const char* key : {"useless", "plan", "plan_text"}) json[key] = said.at(key);
+  // What the own run said may tell something of the table: for stewards and auditors alone.
+  json["problem"] = WithoutPaths(StudySaid(site, id).value("problem", ""));
   return JsonAnswer(json);
 }
 

@@ -45,6 +45,23 @@ TEST(ReadFileTest, WhatIsWrongWithATextIsItsProblem) {
   }
 }
 
+TEST(ReadFileTest, NamesOfManyTextsAreThoseOfEach) {
+  const std::vector<std::string> texts = {Text(), "[[[", "", Text()};
+  const Bytes answer = AnswerNamesOrder(EncodeNamesOrder(texts));
+  const std::vector<FileNames> names = DecodeNamesAnswer(answer, texts.size());
+  ASSERT_EQ(names.size(), texts.size());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const FileRead one = ReadStudyFile(texts[i], FileDepth::kNames);
+    EXPECT_EQ(names[i].name, one.name) << i;
+    EXPECT_EQ(names[i].title, one.title) << i;
+  }
+  EXPECT_EQ(names[0].name, "three-factor-rows");
+  EXPECT_THROW(DecodeNamesAnswer(answer, 3), Error);
+  EXPECT_THROW(DecodeNamesAnswer(answer, 5), Error);
+  EXPECT_THROW(AnswerNamesOrder(Bytes{1, 0, 0, 0}), Error);
+  EXPECT_THROW(ReadNamesInChild({"/bin/true"})(texts), Error);
+}
+
 TEST(ReadFileTest, WhatIsNoAnswerIsRefused) {
   const Bytes answer = AnswerFileOrder(EncodeFileOrder("[[[", FileDepth::kNames));
   for (size_t size = 0; size < answer.size(); ++size) {

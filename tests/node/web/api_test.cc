@@ -548,6 +548,29 @@ TEST_F(ApiTest, APairingIsConfirmedTwice) {
   EXPECT_EQ(host_.signer.Asked("add").at(0).at("hash"), std::string(64, '8'));
   EXPECT_FALSE(host_.signer.Asked("add").at(0).contains("passphrase"));
   EXPECT_EQ(host_.node.Asked("take-list").size(), 1U);
+  // On the list it waits for nobody any more.
+  TestJson parties = PartiesSaid();
+  parties["pairings"][0]["state"] = "met";
+  host_.node.Say("parties", parties);
+  const auto state = [&] {
+    return Checked("GET", kBase + "/parties", steward_.Get(kBase + "/parties"))
+        .json()
+        .at("pairings")
+        .at(0)
+        .at("state");
+  };
+  EXPECT_EQ(state(), "met");
+  PartyList list = DecodePartyList(FromHex(parties.at("list").get<std::string>()));
+  ListedParty east;
+  east.name = "east";
+  east.node_key = crypto::Sha256Of(FromHex(met.at("party").at("node_certificate")));
+  east.steward_key = DigestOf(9);
+  east.known_by = KnownBy::kDigits;
+  east.known_at = kWebNow;
+  list.parties = {east};
+  parties["list"] = ToHex(EncodePartyList(list));
+  host_.node.Say("parties", parties);
+  EXPECT_EQ(state(), "over");
 }
 
 // Long polls: at once with another tag, when something changes, and after the wait.

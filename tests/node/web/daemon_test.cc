@@ -32,8 +32,8 @@ class WebAtDaemonTest : public ::testing::Test {
     Serve();
     const fs::path socket = folder_.control();
     for (const char* what :
-         {"status", "list", "study", "parties", "invite", "join", "propose", "withdraw", "stop",
-          "result", "studies", "pairing", "digits", "audit", "audit-check", "note"}) {
+         {"status", "list", "files", "study", "parties", "invite", "join", "propose", "withdraw",
+          "stop", "result", "studies", "pairing", "digits", "audit", "audit-check", "note"}) {
       host_.node.Say(what, [socket](const TestJson& request) {
         return TestJson::parse(AskControl(socket, request.dump(), std::chrono::seconds(60)));
       });

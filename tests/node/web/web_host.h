@@ -334,6 +334,7 @@ inline TestJson StudyWhole(const std::string& state = "settled") {
                                              {"fingerprint", std::string(64, '2')},
                                              {"steward", std::string(64, '3')}}});
   said["draft"] = "secret draft";
+  said["problem"] = "too few rows in /srv/secret/table.csv";
   said["table"] = "pupils";
   said["folder"] = "/srv/secret/folder";
   said["documents"] = {{"study", kStudyId}, {"draft", "secret draft"}};
@@ -397,6 +398,10 @@ inline void WebHost::AnswerAsANode() {
   node.Say("studies", {{"studies", TestJson::array({StudySaid()})}});
   node.Say("list", {{"studies", TestJson::array({StudySaid()})}, {"next", "17"}});
   node.Say("study", StudyWhole());
+  node.Say("files", [](const TestJson& request) -> TestJson {
+    const size_t count = request.at("studies").get<std::string>().size() / 64;
+    return {{"files", std::vector<std::string>(count, StudyText())}};
+  });
   node.Say("parties", PartiesSaid());
   node.Say("pairing", PairingSaid("digits"));
   node.Say("invite", {{"line", "partita-invite-1 x"},

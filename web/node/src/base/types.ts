@@ -175,6 +175,7 @@ export interface StewardScreen {
   useless: string;
   plan: Record<string, unknown>;
   plan_text: string;
+  problem: string;
 }
 
 export interface Party {

@@ -202,6 +202,18 @@ function Result({study, role}: {study: Study; role: Role}) {
   );
 }
 
+// Why the own run failed may tell something of the own table.
+function Problem({screen}: {screen: StewardScreen | null}) {
+  if (!screen) return <p class="faint">This site's steward sees here what its run said.</p>;
+  if (!screen.problem) return null;
+  return (
+    <div class="notice danger">
+      <strong>What the run said here</strong>
+      <p>{sentence(screen.problem)}</p>
+    </div>
+  );
+}
+
 // A steward's withdrawal with the passphrase holds whatever the rest of the node does: the signer keeps it.
 function Withdraw(props: {study: Study; signs: boolean; onDone: (study: Study) => void}) {
   const [reason, setReason] = useState("");
@@ -268,7 +280,8 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
     latest.current = seen;
     return seen;
   });
-  const [said, setSaid] = useState("");
+  // What was done here holds as long as the study stays where that brought it.
+  const [told, setTold] = useState({what: "", state: ""});
   if (!value) {
     return (
       <>
@@ -279,10 +292,11 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
   }
   const {study, screen, refused, check} = value;
   const done = (what: string) => (changed: Study) => {
-    setSaid(what);
+    setTold({what, state: changed.state});
     put({...value, study: changed});
     document.querySelector<HTMLElement>("h1")?.focus();
   };
+  const said = told.state === study.state ? told.what : "";
   const decides = may(role, "decide") && study.needs_decision;
   const withdraws =
     !study.is_over &&
@@ -314,6 +328,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
         </div>
       )}
       <p class="lead">{stands(study)}</p>
+      {study.state === "failed" && <Problem screen={screen} />}
       <Result study={study} role={role} />
       <div class="columns">
         <div>

@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# guide_test.sh SOURCES BUILD: walks docs/node-guide.md as a newcomer with tables of its own. Each command that the
+# page shows is run as it stands there, once at least; a command that is not run, or not there, is a failure. Only
+# host names, ports and paths are put in, passphrases come by a descriptor, and what a person types (digits,
+# "yes") by a pipe.
+set -euo pipefail
+page=$1/docs/node-guide.md
+PATH=$2/bin:$PATH
+work=$(mktemp -d)
+export HOME=$work
+cd "$work"
+declare -A pid port
+finish() {
+  for name in "${!pid[@]}"; do kill "${pid[$name]}" 2>/dev/null || true; done
+  wait 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+fail() {
+  echo "guide_test: $*" >&2
+  for log in *.log; do echo "== $log" >&2; tail -n 5 "$log" >&2; done
+  exit 1
+}
+until_true() {  # WHAT COMMAND...: waits until it succeeds, 30 s at most
+  local what=$1
+  shift
+  for _ in $(seq 300); do
+    if "$@" >/dev/null 2>&1; then return 0; fi
+    sleep 0.1
+  done
+  fail "$what did not come"
+}
+free_port() {
+  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'
+}
+
+# What the page shows as a command: in a block of code, or as code within a line when it is a whole command.
+{
+  sed -n 's/^    \(partita .*\)$/\1/p' "$page"
+  grep -o '`partita node [a-z-]* [^`]*--at [^`]*`' "$page" | tr -d '`'
+} | sort -u >shown
+[ "$(wc -l <shown)" -ge 24 ] || fail 'the page shows few commands'
+: >used
+
+# The command of the page that begins so, with what is put in for what only an example can say.
+shows() {
+  local found
+  found=$(grep -F -- "$1" shown | grep -E "^${1//./\\.}" || true)
+  [ "$(grep -c . <<<"$found")" = 1 ] || fail "not one command of the page begins with '$1': $found"
+  printf '%s\n' "$found" >>used
+  sed "s/west\.example\.org:7400/127.0.0.1:${port[west]}/; s/ LINE / '${line:-}' /
+    s/0\.0\.0\.0:7443/127.0.0.1:${port[pages]}/; s/node\.west\.example\.org:7443/node.west.example.org/" <<<"$found"
+}
+phrase() { echo 'several words of a steward'; }
+guide() {  # BEGINNING: runs it
+  local command
+  command=$(shows "$1")
+  eval "$command"
+}
+as_steward() {  # BEGINNING: runs it with a passphrase
+  local command
+  command=$(shows "$1")
+  eval "$command --passphrase-fd 3" 3< <(phrase)
+}
+elsewhere() {  # SITE COMMAND: what west or south does, done by another site
+  sed "s/\b\(west\|south\)\b/$1/g" <<<"$2"
+}
+
+for name in north west south pages; do port[$name]=$(free_port); done
+age() { echo $((6 + $1 % 11)).$(($1 % 7)); }
+for name in north west south; do
+  {
+    echo age,hours,score
+    for i in $(seq $((${#name} * 9))); do
+      echo "$(age $((i * ${#name}))),$((i * 7 % 31)),$((30 + i * 13 % 60))"
+    done
+  } >"$name-pupils.csv"
+done
+
+# Set up a node.
+init=$(shows 'partita node init west')
+for name in north west south; do
+  eval "$(elsewhere $name "$init" | sed "s/127\.0\.0\.1:[0-9]*/127.0.0.1:${port[$name]}/") --passphrase-fd 3" \
+    3< <(phrase) >"$name.said" || fail "$name has no folder"
+  grep -qE '^[0-9A-Za-z-]{8,}$' "$name.said" || fail 'no code for the first account'
+  # The block of the page that begins with [[table]], with the own path.
+  sed -n '/^    \[\[table\]\]/,/^$/s/^    //p' "$page" | sed "s|/srv/tables/pupils.csv|$work/$name-pupils.csv|" >>"$name/node.toml"
+done
+serve=$(shows 'partita node serve west')
+for name in north west south; do
+  eval "exec $(elsewhere $name "$serve") --listen 127.0.0.1:$(free_port)" 2>"$name.log" &
+  pid[$name]=$!
+done
+for name in north west south; do
+  until_true "the pages of $name" grep -q '"event":"pages"' $name.log
+  until_true "node $name" partita node status --at $name
+  until_true "the signer of $name" test -S $name-steward/sign.sock
+done
+guide 'partita node status' | grep -q '^state  *serving' || fail 'west does not serve'
+guide 'partita node setup-code' | grep -q 'Set-up' || fail 'no other code'
+
+# Meet another site.
+meets() {  # INVITE JOIN: by two terminals and a telephone
+  rm -f typed1 typed2
+  mkfifo typed1 typed2
+  eval "$1 --passphrase-fd 3" 3< <(phrase) <typed1 >out1 2>err1 &
+  local first=$!
+  exec 8>typed1
+  until_true 'the line' grep -q '^partita-invite-1' out1
+  line=$(grep '^partita-invite-1' out1)
+  eval "$(sed "s/ LINE / '$line' /" <<<"$2") --passphrase-fd 3" 3< <(phrase) <typed2 >out2 2>err2 &
+  local second=$!
+  exec 9>typed2
+  until_true 'digits' grep -q 'Tell them' err1
+  until_true 'digits' grep -q 'Tell them' err2
+  sed -n 's/^.*Tell them: *//p' err1 >&9
+  sed -n 's/^.*Tell them: *//p' err2 >&8
+  wait "$first" || fail "the inviter: $(cat err1)"
+  wait "$second" || fail "the joiner: $(cat err2)"
+  exec 8>&- 9>&-
+}
+line=LINE
+invite=$(shows 'partita node invite west')
+join=$(sed "s/'LINE'/LINE/" <<<"$(shows 'partita node join')")
+meets "$invite" "$join"
+meets "${invite/west/south}" "$(elsewhere south "$join")"
+until_true 'the introduction' sh -c 'partita node parties --at south | grep -q "accept west"'
+guide 'partita node parties' | grep -q 'accept west' || fail 'west was not introduced'
+accept=$(shows 'partita node accept west')
+eval "$accept --yes --passphrase-fd 3" 3< <(phrase) >/dev/null 2>&1 || fail 'south does not accept west'
+until_true 'the other introduction' sh -c 'partita node parties --at west | grep -q "accept south"'
+eval "$(sed 's/west/WEST/; s/south/west/g; s/WEST/south/' <<<"$accept") --yes --passphrase-fd 3" 3< <(phrase) >/dev/null 2>&1 ||
+  fail 'west does not accept south'
+# It comes back, here to what is done already.
+as_steward 'partita node compare west' >out 2>err || fail "compare: $(cat err)"
+grep -q 'west .*is a party of this site' out || fail "compare: $(cat out)"
+
+# Run a study.
+cp north-pupils.csv pupils.csv
+guide 'partita data describe' >/dev/null 2>&1 || fail 'no draft of the dictionary'
+guide 'partita study new' >/dev/null 2>&1 || fail 'no study file'
+propose=$(shows 'partita study run')
+waits() { partita node studies --at "$1" | grep -q settled; }
+proposed() {  # starts it, until it waits at all sites
+  rm -f typed
+  mkfifo typed
+  eval "$propose" <typed >run.out 2>run.err &
+  running=$!
+  exec 7>typed
+  echo yes >&7
+  for name in north west south; do until_true "the study at $name" waits $name; done
+}
+proposed
+guide 'partita node studies' | grep -q school-hours || fail 'south sees no study'
+approve=$(shows 'partita node approve school-hours --at south --steward')
+for name in north west; do
+  eval "$(elsewhere $name "$approve") --yes --passphrase-fd 3" 3< <(phrase) >$name.plan 2>&1 || fail "$name: $(tail -n 2 $name.plan)"
+done
+signs=$(shows 'partita node approve school-hours --at south --sign')
+echo yes | eval "$signs --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1 || fail "south: $(tail -n 2 south.plan)"
+for name in west south; do
+  [ "$(grep '^code' $name.plan)" = "$(grep '^code' north.plan)" ] || fail 'codes differ'
+done
+wait "$running" || fail "the study failed: $(tail -n 3 run.err)"
+exec 7>&-
+grep -q '"status"' results/result.json || fail 'no result'
+rm -r results
+guide 'partita study follow' >/dev/null 2>&1 || fail 'it is not found again'
+[ -s results/report.html ] || fail 'no report'
+guide 'partita study list' | grep -q 'school-hours *finished' || fail 'it is not listed'
+
+# Rejected, withdrawn by south with and without the key, withdrawn by north.
+ends() {  # WORDS: the analyst is told so
+  exec 7>&-
+  if wait "$running"; then fail 'it ended well'; fi
+  grep -qF -- "$1" run.err || fail "'$1' is not told: $(tail -n 3 run.err)"
+}
+propose=${propose/--output results/--output none}
+proposed
+as_steward 'partita node reject' >/dev/null 2>&1 || fail 'no rejection'
+ends 'no ethics reference'
+proposed
+guide 'partita node withdraw school-hours --at south --reason' >/dev/null || fail 'no withdrawal'
+ends 'an error in our table'
+proposed
+echo yes | as_steward 'partita node withdraw school-hours --at south --steward' >/dev/null 2>&1 || fail 'no signed withdrawal'
+ends 'an error in our table'
+proposed
+guide 'partita study withdraw' >/dev/null || fail 'north does not withdraw'
+ends withdrawn
+
+# Stop everything.
+guide 'partita node stop' >/dev/null
+partita node status --at south | grep -q 'stopped: nothing starts' || fail 'not stopped'
+as_steward 'partita node go-on' >/dev/null || fail 'it does not go on'
+as_steward 'partita node revoke' >/dev/null 2>&1 || fail 'no revocation'
+partita node parties --at south | grep -q 'west .*revoked on' || fail 'west is not revoked'
+
+# Signer and pages as processes of their own.
+kill "${pid[west]}" "${pid[south]}"
+wait "${pid[west]}" || fail 'west did not end well'
+wait "${pid[south]}" || fail 'south did not end well'
+[ ! -e west-steward/sign.sock ] || fail "the signer outlives the node"
+command=$(shows 'partita node sign')
+eval "exec $command" 2>sign.log &
+pid[sign]=$!
+until_true 'the signer' test -S south-steward/sign.sock
+command=$(shows 'partita node web west --sign')
+eval "exec $command --listen 127.0.0.1:$(free_port)" 2>web.log &
+pid[web]=$!
+until_true 'the pages' grep -q '"event":"pages"' web.log
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=node.west.example.org -keyout key.pem -out chain.pem 2>/dev/null
+command=$(shows 'partita node web west --listen')
+eval "exec $command --state web2" 2>web2.log &
+pid[web2]=$!
+until_true 'the pages for other machines' grep -q '"certificate":"given"' web2.log
+
+missed=$(sort -u used | comm -3 - shown)
+[ -z "$missed" ] || fail "not run: $missed"
+echo "guide_test: $(wc -l <shown) commands"

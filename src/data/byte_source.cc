@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace partita::data {
@@ -15,7 +16,9 @@ namespace {
 [[noreturn]] void FailToRead(const std::string& path, int error_number) {
   throw Error(ErrorCode::kBadInput,
               fmt::format("{}: cannot read the file: {}", path, std::strerror(error_number)),
-              "check the path and the permissions");
+              error_number == ENOENT && std::filesystem::path(path).filename() == "data.csv"
+                  ? "put the table there, or name it: --data FILE"
+                  : "check the path and the permissions");
 }
 
 }  // namespace

@@ -105,7 +105,12 @@ class Profiler {
       if (day > profile_.last_day) profile_.last_day = day;
       return;
     }
-    ++(LooksLikeDate(text) ? profile_.other_dates : profile_.texts);
+    if (LooksLikeDate(text)) {
+      ++profile_.other_dates;
+      return;
+    }
+    ++profile_.texts;
+    if (profile_.some_texts.size() < kMaxSomeTexts) profile_.some_texts.emplace(text);
   }
 
   void AddNumber(std::string_view text, double number) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct ColumnProfile {
   double minimum = 0, maximum = 0;  // of the numbers that are not in `sentinels`
   std::string first_day, last_day;  // of the ISO dates
   std::map<std::string, uint64_t> missing_texts;
+  std::set<std::string> some_texts;  // of `texts`, the first kMaxSomeTexts that differ
   // Numbers like -9 or 999 that lie far from all others, with their counts.
   std::map<std::string, uint64_t> sentinels;
   // Distinct texts with their counts, the missing ones left out; empty if there are more than
@@ -48,7 +50,7 @@ struct ColumnProfile {
   uint64_t present() const { return cells - empty - missing_words; }
 };
 
-inline constexpr size_t kMaxProfileLevels = 50;
+inline constexpr size_t kMaxProfileLevels = 50, kMaxSomeTexts = 5;
 
 struct TableProfile {
   std::string source;

@@ -125,10 +125,15 @@ std::string SeenNumbers(const ColumnProfile& column) {
                         count, code));
   }
   if (column.texts + column.other_dates + column.iso_dates > 0) {
-    text +=
-        Own(fmt::format("{} cells are not numbers: correct them, or add their texts to "
-                        "missing_codes",
-                        column.texts + column.other_dates + column.iso_dates));
+    std::string some;
+    for (const std::string& one : column.some_texts)
+      some += (some.empty() ? "" : ", ") + Quoted(one);
+    text += Own(fmt::format(
+        "{} cells are not numbers{}: correct them, or add their texts to missing_codes",
+        column.texts + column.other_dates + column.iso_dates,
+        some.empty() ? ""
+                     : fmt::format(" ({}{})", some,
+                                   column.some_texts.size() < kMaxSomeTexts ? "" : ", ...")));
   }
   return text;
 }

@@ -286,6 +286,31 @@ Schema FactorsOf(const ModelColumns& model, const Schema& dictionary,
   return WithDerivedFactors(dictionary, derived);
 }
 
+std::string CodingText(const ModelColumns& model, const Schema& factors,
+                       const std::string& outcome) {
+  std::string text;
+  if (!outcome.empty())
+    text = fmt::format("An event is {} = {}.", outcome, factors.Find(outcome)->levels.back());
+  std::vector<std::string> references;
+  for (const std::string& name : model.factors) {
+    const ColumnSchema* factor = factors.Find(name);
+    if (factor == nullptr || factor->contrasts != Contrasts::kTreatment) continue;
+    const auto has_column = [&](const std::string& level) {
+      return std::ranges::any_of(model.covariates, [&](const DesignColumn& column) {
+        return column.factor == name && column.level == level;
+      });
+    };
+    // A stratum has no columns.
+    if (std::ranges::none_of(factor->levels, has_column)) continue;
+    const auto reference = std::ranges::find_if_not(factor->levels, has_column);
+    if (reference != factor->levels.end())
+      references.push_back(fmt::format("{} = {}", name, *reference));
+  }
+  if (references.empty()) return text;
+  return text + fmt::format("{}Reference level{}: {}.", text.empty() ? "" : " ",
+                            references.size() == 1 ? "" : "s", fmt::join(references, "; "));
+}
+
 std::vector<std::string> NeededColumns(const ModelColumns& model) {
   std::vector<std::string> names = model.offsets;
   for (const ModelColumn& column : model.columns)

@@ -99,6 +99,12 @@ std::vector<std::string> VariablesOf(const Schema& dictionary,
 Schema FactorsOf(const ModelColumns& model, const Schema& dictionary,
                  std::vector<DerivedVariable> derived);
 
+// Of a report: "An event is relapse = yes. Reference levels: sex = F; ward = medicine.", the levels of
+// the factors that stand in the model by treatment contrasts; empty if there is nothing to say.
+// factors: of FactorsOf. outcome: a factor with two levels, of which the second is the event, or empty.
+std::string CodingText(const ModelColumns& model, const Schema& factors,
+                       const std::string& outcome);
+
 // Names of the design columns that the model needs.
 std::vector<std::string> NeededColumns(const ModelColumns& model);
 

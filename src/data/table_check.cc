@@ -225,7 +225,8 @@ void ColumnChecker::ReportStrange(std::vector<TableProblem>& problems) const {
     for (const auto& [text, count] : facts_.strange)
       texts += fmt::format("{}'{}' ({})", texts.empty() ? "" : ", ", text, count);
     what = fmt::format("{} not among the levels: {}", Count(facts_.unreadable, "cell"), texts);
-    fix = "write the levels of the dictionary: " + LevelList(facts_.schema.levels);
+    fix = "write the levels of the dictionary: " + LevelList(facts_.schema.levels) +
+          "; or, where these can occur, have them listed in the study file (levels)";
   } else if (facts_.schema.type == ColumnType::kDate) {
     what = fmt::format("{} not dates, the first is '{}'", Count(facts_.unreadable, "cell"),
                        unreadable_.first_text);

@@ -342,6 +342,12 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   options_.said = {{"formula", "Surv( days , died ) ~ arm"}, {"report", "[10, 50]"}};
   ExpectRefused("missing: --bounds days_died=LOWER..UPPER");
   options_.bounds = {"days_died=0..100"};
+  const std::string text = Text();
+  options_.bounds = {"days=0..100", "died=0..1"};
+  EXPECT_EQ(Text(), text) << "named as in the table";
+  options_.bounds = {"days=0..100", "died=0..2"};
+  ExpectRefused("--bounds names 'died'");
+  options_.bounds = {"days_died=0..100"};
   const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
   ASSERT_EQ(schema.columns.size(), 2u);
   EXPECT_EQ(schema.columns[0].name, "days_died");
@@ -351,6 +357,75 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   options_.said["formula"] = "Surv(days, deceased) ~ arm";
   options_.bounds = {"days=0..100"};
   EXPECT_THROW(methods::ParseStudyFile(Text(), "s"), Error) << "deceased is no column";
+}
+
+TEST_F(NewStudyTest, ALevelWithACommaStandsBetweenQuotes) {
+  Dictionary(Numbers(1, 1) +
+             "[[variable]]\nname = \"stage\"\ntype = \"factor\"\nlevels = [\"I\", \"II, late\"]\n"
+             "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n");
+  options_.method = "glm";
+  options_.min_rows = "500";
+  options_.bounds = {"x1=0..10"};
+  options_.said = {{"family", "gaussian"}, {"formula", "x1 ~ stage + sex"}};
+  const auto taken = [&] {
+    Interview interview({});
+    NewStudy(options_, interview);
+    std::vector<std::string> of_levels;
+    for (const auto& [option, value] : interview.taken()) {
+      if (option.starts_with("--levels ")) of_levels.push_back(option + value);
+    }
+    return of_levels;
+  };
+  EXPECT_THAT(taken(), ::testing::ElementsAre("--levels stage=I,\"II, late\"", "--levels sex=f,m"));
+  options_.levels = {"stage=I,\"II, late\", \"III, a, b\""};
+  EXPECT_THAT(taken(), ::testing::ElementsAre("--levels sex=f,m")) << "stage was said";
+  const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
+  EXPECT_THAT(schema.Find("stage")->levels, ::testing::ElementsAre("I", "II, late", "III, a, b"));
+  options_.levels = {"stage=I,\"II, late"};
+  ExpectRefused("a quote is missing in the levels");
+}
+
+TEST_F(NewStudyTest, NumbersOfAListNeedNoBrackets) {
+  Dictionary(
+      "[[variable]]\nname = \"life\"\ntype = \"survival\"\ntime = \"days\"\nevent = \"died\"\n"
+      "lower = 0\nupper = 100\n");
+  options_.method = "survival";
+  options_.min_rows = "500";
+  options_.said = {{"formula", "Surv(days, died) ~ 1"}, {"report", "[10, 50]"}};
+  const nlohmann::json plan = PlanOf(Text());
+  options_.said["report"] = "10, 50";
+  EXPECT_EQ(PlanOf(Text()), plan);
+}
+
+TEST_F(NewStudyTest, AMetaAnalysisMayBeOfAFormula) {
+  Dictionary(Numbers(1, 2) +
+             "[[variable]]\nname = \"arm\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n");
+  options_.method = "meta";
+  options_.parties = {"north", "south", "west"};
+  options_.bounds = {"x1=0..1", "x2=0..10"};
+  options_.said = {{"formula", "x1 ~ arm + x2"}, {"term", "arm.b"}, {"family", "gaussian"}};
+  ExpectRefused("missing: --largest VALUE");
+  options_.said["largest"] = "8";
+  ExpectRefused("missing: --min-rows COUNT");
+  options_.min_rows = "100";
+  const std::string text = Text();
+  EXPECT_EQ(PlanOf(text)["method"], "meta");
+  EXPECT_THAT(text, HasSubstr("term = \"arm.b\""));
+  options_.said = {};
+  ExpectRefused("missing: --estimate VALUE, --standard-error VALUE");
+}
+
+TEST_F(NewStudyTest, AnOrdinalOutcomeNeedsTheNumbersOfRows) {
+  Dictionary(Numbers(1, 1) +
+             "[[variable]]\nname = \"pain\"\ntype = \"factor\"\n"
+             "levels = [\"none\", \"some\", \"much\"]\n");
+  options_.method = "glm";
+  options_.min_rows = "500";
+  options_.bounds = {"x1=0..10"};
+  options_.said = {{"family", "ordinal"}, {"formula", "pain ~ x1"}};
+  ExpectRefused("missing: --rows north=COUNT, --rows south=COUNT");
+  options_.rows = {"north=300", "south=300"};
+  EXPECT_EQ(methods::ParseStudyFile(Text(), "s").blocks.front().count, 300u);
 }
 
 TEST_F(NewStudyTest, EverythingThatIsMissingIsNamed) {
@@ -385,6 +460,7 @@ TEST_F(NewStudyTest, MistakesAreSaidInWordsOfTheCommandLine) {
   with([&] { options_.bounds = {"x1=0-1"}; }, "the bounds '0-1' of 'x1' are not LOWER..UPPER");
   with([&] { options_.bounds = {"x1=a..b"}; }, "are not LOWER..UPPER");
   with([&] { options_.levels = {"q=a,b"}; }, "--levels names 'q'");
+  with([&] { options_.levels = {"x1=0,1"}; }, "'x1' is a factor, which has levels");
   with([&] { options_.rows = {"nroth=20"}; }, "--rows names 'nroth'");
   with([&] { options_.rows = {"north=many"}; }, "'many' is no number of rows");
   with([&] { options_.rows = {"north=0"}; }, "'0' is no number of rows");

@@ -76,6 +76,22 @@ TEST(DescribeTest, AFewWordsAmongNumbersAreMissingCodes) {
   EXPECT_THAT(DraftDictionary(profile), HasSubstr("missing_codes = [\"NA\"]"));
 }
 
+TEST(DescribeTest, OtherTextsAmongNumbersAreShownToTheOwner) {
+  const auto draft = [](int texts) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < 200; ++i)
+      text +=
+          (i < texts ? "n.d." + std::string(static_cast<size_t>(i / 2), '!') : std::to_string(i)) +
+          ",1\n";
+    return DraftDictionary(Profile(text));
+  };
+  EXPECT_THAT(draft(3),
+              HasSubstr("#! 3 cells are not numbers (\"n.d.\", \"n.d.!\"): correct them, or "
+                        "add their texts to missing_codes"));
+  EXPECT_THAT(draft(14), HasSubstr("(\"n.d.\", \"n.d.!\", \"n.d.!!\", \"n.d.!!!\", "
+                                   "\"n.d.!!!!\", ...)"));
+}
+
 TEST(DescribeTest, SentinelsLieFarFromTheOtherNumbers) {
   const auto ages = [](const std::string& code) {
     return Profile(OneColumn("age", [&](int i) { return i == 7 ? code : std::to_string(20 + i); }),

@@ -99,6 +99,11 @@ class Cells(unittest.TestCase):
         self.assertEqual([cell_text(value) for value in (None, math.nan, True, 7.0, date(2024, 2, 29))],
                          ["", "", "1", "7", "2024-02-29"])
 
+    def test_missing_codes_are_texts(self) -> None:
+        text = pt.Variable("integer", 0, 10, missing_codes=[-9, "n.d."]).toml("x")
+        self.assertIn('missing_codes = ["-9", "n.d."]', text)
+        self.assertNotIn("missing_codes", pt.Variable("integer", 0, 10).toml("x"))
+
     def test_texts_are_quoted_where_needed(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "t.csv"

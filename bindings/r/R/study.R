@@ -29,10 +29,11 @@ toml_part <- function(value) {
 }
 
 partita_variable <- function(type = c("numeric", "integer", "factor", "ordered", "date", "survival"), lower = NULL,
-                             upper = NULL, levels = NULL, unit = NULL, time = NULL, event = NULL) {
+                             upper = NULL, levels = NULL, unit = NULL, time = NULL, event = NULL,
+                             missing_codes = NULL) {
   structure(class = "partita_variable",
             list(type = match.arg(type), unit = unit, time = time, event = event, lower = lower, upper = upper,
-                 levels = levels))
+                 levels = levels, missing_codes = if (length(missing_codes)) as.character(missing_codes)))
 }
 
 as_variable <- function(spec, name) {
@@ -49,7 +50,7 @@ dictionary_text <- function(variables) {
     variable <- variables[[name]]
     keys <- variable[!vapply(variable, is.null, NA)]
     values <- vapply(names(keys), function(key) {
-      if (key == "levels") toml_list(keys[[key]]) else toml_scalar(keys[[key]])
+      if (key %in% c("levels", "missing_codes")) toml_list(keys[[key]]) else toml_scalar(keys[[key]])
     }, "")
     paste(c("[[variable]]", paste("name =", toml_text(name)), paste(names(keys), "=", values), ""), collapse = "\n")
   }

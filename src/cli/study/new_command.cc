@@ -202,7 +202,8 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   AddRepeated(command, "--bounds", study.bounds,
               "NAMES=LOWER..UPPER: what variables can be; public, so not from the data");
   AddRepeated(command, "--levels", study.levels,
-              "NAMES=A,B: all levels that factors can have, the reference first");
+              "NAMES=A,B: all levels that factors can have, the reference first; one with a comma "
+              "between quotes, as in stage='\"I, early\",II'");
   AddRepeated(command, "--rows", study.rows,
               "PARTY=COUNT: a party's number of rows, made public; COUNT where columns are split");
   command.add_option(

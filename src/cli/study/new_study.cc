@@ -32,11 +32,16 @@ using study::ShortStudy;
   throw Error(ErrorCode::kUsage, what, hint);
 }
 
-// "a, b" as its parts; spaces alone divide as well where `spaces`.
-std::vector<std::string> SplitWords(const std::string& text, bool spaces = false) {
+// "a, b" as its parts; spaces alone divide as well where `spaces`. Where `quotes`, the commas between
+// two " do not divide, and these " go.
+std::vector<std::string> SplitWords(const std::string& text, bool spaces = false,
+                                    bool quotes = false) {
   std::vector<std::string> parts(1);
+  bool quoted = false;
   for (char c : text) {
-    if (c == ',' || (spaces && c == ' ')) {
+    if (quotes && c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == ',' || (spaces && c == ' '))) {
       parts.emplace_back();
     } else {
       parts.back() += c;
@@ -271,6 +276,10 @@ void RequireVariables(const std::string& option, const std::vector<std::string>&
 }
 
 void SetBounds(DraftVariable& variable, const std::string& text) {
+  if (variable.type == "factor" || variable.type == "ordered")
+    RefuseWords(fmt::format("{} is a factor, which has levels instead of bounds",
+                            study::Quote(variable.name)),
+                "leave it out of --bounds (--levels makes a factor of a number)");
   const size_t dots = text.find("..");
   const std::string lower(Trim(text.substr(0, dots)));
   const std::string upper(dots == std::string::npos ? "" : Trim(text.substr(dots + 2)));
@@ -286,19 +295,66 @@ void SetBounds(DraftVariable& variable, const std::string& text) {
   variable.values["upper"] = upper;
 }
 
-// Whoever lists levels means a factor.
+// Whoever lists levels means a factor. One with a comma stands between quotes.
 void SetLevels(DraftVariable& variable, const std::string& text) {
+  if (std::count(text.begin(), text.end(), '"') % 2 != 0)
+    RefuseWords(
+        fmt::format("a quote is missing in the levels {} of {}", text, study::Quote(variable.name)),
+        "for example sex=female,male, or of levels with a comma stage='\"I, early\",II'");
   if (variable.type != "ordered") variable.type = "factor";
   for (const char* key : {"lower", "upper", "unit"}) variable.values.erase(key);
-  variable.levels = SplitWords(text);
+  variable.levels = SplitWords(text, false, true);
 }
 
-// What the options say of bounds and levels, before any is asked for.
-void TakeBoundsAndLevels(const NewStudyOptions& options, DictionaryDraft& dictionary) {
+// As SetLevels reads them.
+std::string LevelsText(const std::vector<std::string>& levels) {
+  std::string text;
+  for (const std::string& level : levels) {
+    const bool comma = level.find(',') != std::string::npos;
+    text += (text.empty() ? "" : ",") + (comma ? "\"" + level + "\"" : level);
+  }
+  return text;
+}
+
+// "days" and "died" of the survival variable "days_died" as its parts: how its owner knows them.
+bool IsColumnOf(const DraftVariable& variable, const char* key, const std::string& name) {
+  const auto column = variable.values.find(key);
+  return column != variable.values.end() && WithoutQuotes(column->second) == name;
+}
+
+// The names of variables for what was said: a survival time may be named by its column of times. Its
+// event has no bounds but 0 and 1.
+std::vector<std::string> NamedVariables(std::vector<std::string> names, const std::string& bounds,
+                                        const DictionaryDraft& dictionary) {
+  std::erase_if(names, [&](const std::string& name) {
+    return bounds == "0..1" && std::any_of(dictionary.variables.begin(), dictionary.variables.end(),
+                                           [&](const DraftVariable& variable) {
+                                             return variable.name != name &&
+                                                    IsColumnOf(variable, "event", name);
+                                           });
+  });
+  for (std::string& name : names) {
+    for (const DraftVariable& variable : dictionary.variables) {
+      if (IsColumnOf(variable, "time", name)) name = variable.name;
+    }
+  }
+  return names;
+}
+
+// What the options say of bounds and levels, before any is asked for; the factors whose levels they
+// say.
+std::set<std::string> TakeBoundsAndLevels(const NewStudyOptions& options,
+                                          DictionaryDraft& dictionary) {
+  std::set<std::string> said;
   for (const bool bounds : {false, true}) {
     const std::string option = bounds ? "--bounds" : "--levels";
     for (const std::string& text : bounds ? options.bounds : options.levels) {
-      const NamedWords words = SplitNamed(option, text, bounds ? "age=18..100" : "sex=female,male");
+      NamedWords words = SplitNamed(option, text, bounds ? "age=18..100" : "sex=female,male");
+      if (bounds) {
+        words.names = NamedVariables(std::move(words.names), words.rest, dictionary);
+      } else {
+        said.insert(words.names.begin(), words.names.end());
+      }
       RequireVariables(option, words.names, dictionary);
       for (DraftVariable& variable : dictionary.variables) {
         if (std::find(words.names.begin(), words.names.end(), variable.name) == words.names.end())
@@ -307,19 +363,21 @@ void TakeBoundsAndLevels(const NewStudyOptions& options, DictionaryDraft& dictio
       }
     }
   }
+  return said;
 }
 
-void AskBoundsAndLevels(DictionaryDraft& dictionary, Interview& interview) {
+// said: the factors whose levels an option says.
+void AskBoundsAndLevels(const std::set<std::string>& said, DictionaryDraft& dictionary,
+                        Interview& interview) {
   for (DraftVariable& variable : dictionary.variables) {
     if (study::LacksLevels(variable)) {
       const std::string levels = interview.Say(
           "", fmt::format("--levels {}=A,B", variable.name),
           fmt::format("All levels that {} can have, the reference first (A,B)", variable.name));
       if (!levels.empty()) SetLevels(variable, levels);
-    } else if (!variable.levels.empty()) {
+    } else if (!variable.levels.empty() && !said.contains(variable.name)) {
       // From one holder's table, perhaps: whoever reads it knows which others there are.
-      interview.Took("--levels " + variable.name + "=",
-                     fmt::format("{}", fmt::join(variable.levels, ",")));
+      interview.Took("--levels " + variable.name + "=", LevelsText(variable.levels));
     }
     if (!study::LacksBounds(variable)) continue;
     const std::string bounds = interview.Say(
@@ -420,6 +478,10 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
 std::string AsSaid(const std::string& text, SaidAs as) {
   if (as == SaidAs::kTexts && !text.starts_with('[')) return study::TomlTexts(SplitWords(text));
   if (as != SaidAs::kText && study::IsTomlValue(text)) return text;
+  // 90, 365 as [90, 365].
+  const std::string list = "[" + text + "]";
+  if (as == SaidAs::kValue && text.find(',') != std::string::npos && study::IsTomlValue(list))
+    return list;
   return study::TomlText(text);
 }
 
@@ -490,9 +552,9 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   study.dictionary =
       JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &said, study.parties);
   JoinSurvivalTimes(said, study.dictionary, study.parties);
-  TakeBoundsAndLevels(options, study.dictionary);
+  const std::set<std::string> levels_of = TakeBoundsAndLevels(options, study.dictionary);
   if (!start.uses_all) KeepNamed(said, study.dictionary, study.parties);
-  AskBoundsAndLevels(study.dictionary, interview);
+  AskBoundsAndLevels(levels_of, study.dictionary, interview);
   AskRows(options, start.needs_counts, interview, study);
   study.site =
       interview.Say(options.site, "--site", "How institutions enter: ignore or fixed", "ignore");

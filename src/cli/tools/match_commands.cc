@@ -174,7 +174,7 @@ void AddMatchCheck(CLI::App* match, Invocation& invocation) {
       invocation, [&invocation, options] { return RunMatchCheck(invocation.output, *options); });
   command->add_option("FILE", options->file, "The matching file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
-  command->add_option("--table", options->table, "The table (CSV)")->required();
+  command->add_option("--table,--data", options->table, "The table (CSV)")->required();
   AddSeparator(*command, options->separator, "a comma");
   AddNewFile(*command, invocation, "--left-out", options->left_out,
              "Write every line that is left out, and why (readable by its owner only)");

@@ -298,7 +298,7 @@ study::DocumentSection NotConverged(const Spec& spec, const Regression& regressi
 }  // namespace
 
 study::Document RegressionDocument(const std::string& title, const Task& task,
-                                   const Regression& regression) {
+                                   const data::Schema& factors, const Regression& regression) {
   const Spec& spec = task.spec;
   study::Document document;
   document.title = title;
@@ -308,8 +308,11 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
     document.sections.push_back(NotConverged(spec, regression));
     return document;
   }
+  const std::string coding =
+      data::CodingText(spec, factors, spec.outcome.levels ? spec.outcome.name : "");
   if (!spec.lasso.empty()) {
     AddLasso(spec, regression, document);
+    if (!coding.empty()) document.sections.front().paragraphs.push_back(coding);
     return document;
   }
   study::DocumentSection coefficients;
@@ -317,6 +320,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   coefficients.paragraphs.push_back(fmt::format("{}, family {}, link {}{}.{}", spec.formula,
                                                 FamilyName(spec.law), LinkName(spec.law.link),
                                                 ErrorsText(spec), LevelsText(spec)));
+  if (!coding.empty()) coefficients.paragraphs.push_back(coding);
   coefficients.tables.push_back(CoefficientTable(spec, regression));
   if (HasRatios(spec.law)) {
     study::DocumentTable ratios = RatioTable(spec, regression);

@@ -11,7 +11,8 @@ namespace partita::methods::glm {
 
 inline constexpr char kCoefficientsFile[] = "coefficients.csv", kTermsFile[] = "terms.csv";
 
+// factors: of the study (data::FactorsOf).
 study::Document RegressionDocument(const std::string& title, const Task& task,
-                                   const Regression& regression);
+                                   const data::Schema& factors, const Regression& regression);
 
 }  // namespace partita::methods::glm

@@ -158,8 +158,19 @@ void RequireIndependent(const GlmStudy& study, const Spec& spec, const Collinear
                         const run::RunInput& input) {
   if (collinear.columns.empty()) return;
   std::string names;
-  for (const size_t c : collinear.columns)
+  bool cut_points = spec.law.family == stats::glm::Family::kOrdinal;
+  for (const size_t c : collinear.columns) {
     names += (names.empty() ? "" : ", ") + spec.parameters[c].name;
+    cut_points = cut_points && !spec.parameters[c].effect;
+  }
+  if (cut_points) {
+    RefuseTogether(
+        study, input,
+        "no estimate was released, because too little is known of these cut points: " + names,
+        "declare the number of rows of each block (count in [[rows]]): a million is "
+        "assumed of one that does not. Where they are declared, join levels of the "
+        "outcome");
+  }
   RefuseTogether(
       study, input,
       "no estimate was released, because these columns follow from those before them: " + names,
@@ -346,8 +357,8 @@ void GlmStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyO
   Regression regression = RegressionOf(task, run.fitted);
   if (smaller) AddNested(task.spec, RegressionOf(*smaller, run.smaller), regression);
   const std::string title = file.title.empty() ? "Regression of " + file.name : file.title;
-  outcome.result =
-      std::make_unique<report::DocumentResult>(RegressionDocument(title, task, regression));
+  outcome.result = std::make_unique<report::DocumentResult>(
+      RegressionDocument(title, task, factors, regression));
 }
 
 }  // namespace partita::methods::glm

@@ -110,13 +110,18 @@ release = ["estimates"]
 
 }  // namespace
 
-study::AnalysisStart Start(const study::Said& /*said*/) {
+study::AnalysisStart Start(const study::Said& said) {
   study::AnalysisStart start;
-  start.keys = {{"family", "binomial, gaussian, poisson or gamma", "binomial"},
+  start.keys = {{"family",
+                 "binomial, gaussian, poisson, gamma, modified-poisson, negative-binomial, ordinal "
+                 "or multinomial",
+                 "binomial"},
                 {"formula", "the formula, such as outcome ~ age + sex", std::nullopt},
                 {"release", "what opens to the receiver", kEstimates, study::SaidAs::kTexts}};
   start.missing = "complete";
   start.needs_min_rows = true;
+  // Without them cut points are too little known beside the rows that are assumed.
+  start.needs_counts = study::SaidOr(said, "family", "") == "ordinal";
   return start;
 }
 

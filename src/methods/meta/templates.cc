@@ -105,13 +105,37 @@ release = ["pooled"]
 
 }  // namespace
 
-study::AnalysisStart Start(const study::Said& /*said*/) {
+// Sites bring an estimate, or where a formula or its term is said compute it.
+study::AnalysisStart Start(const study::Said& said) {
   study::AnalysisStart start;
-  start.keys = {{"estimate", "the variable with each site's estimate", std::nullopt},
-                {"standard_error", "the variable with its standard error", std::nullopt},
-                {"release", "what opens to the receiver", kReleased, study::SaidAs::kTexts}};
+  const auto says = [&](const char* key) { return !study::SaidOr(said, key, "").empty(); };
+  const bool computed = says("formula") || says("term") || says("family");
+  const bool nothing = !computed && !says("estimate") && !says("standard_error");
+  const study::StartKey release = {"release", "what opens to the receiver", kReleased,
+                                   study::SaidAs::kTexts};
+  if (computed) {
+    start.keys = {
+        {"formula", "the formula that every site fits, such as outcome ~ arm + age", std::nullopt},
+        {"family", "binomial, poisson or gaussian", "binomial"},
+        {"term", "the column whose coefficient is pooled, such as arm.treated", std::nullopt},
+        release};
+    if (study::SaidOr(said, "family", "") == "gaussian") {
+      start.keys.push_back({"largest", "no estimate and no standard error is larger", std::nullopt,
+                            study::SaidAs::kValue});
+    }
+    start.needs_min_rows = true;
+  } else {
+    start.keys = {{"estimate", "the variable with each site's estimate", std::nullopt},
+                  {"standard_error", "the variable with its standard error", std::nullopt},
+                  release};
+    // Options of both ways are known before anything is said.
+    if (nothing) {
+      start.keys.push_back({"term", "of a formula the column whose coefficient is pooled", "",
+                            study::SaidAs::kText});
+    }
+    start.needs_counts = true;
+  }
   start.missing = "complete";
-  start.needs_counts = true;
   return start;
 }
 

@@ -199,7 +199,7 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
 }  // namespace
 
 study::Document MixedDocument(const std::string& title, const Task& task,
-                              const Regression& regression) {
+                              const data::Schema& factors, const Regression& regression) {
   const Spec& spec = task.spec;
   study::Document document;
   document.title = title;
@@ -218,6 +218,9 @@ study::Document MixedDocument(const std::string& title, const Task& task,
     return document;
   }
   study::DocumentSection estimates{"Coefficients", {model}};
+  if (std::string coding = data::CodingText(spec, factors, spec.outcome_levels ? spec.outcome : "");
+      !coding.empty())
+    estimates.paragraphs.push_back(std::move(coding));
   estimates.paragraphs.push_back(
       fmt::format("Estimates and standard errors are rounded to a grid of at most 2^-{} of the "
                   "standard error; statistics and intervals (Wald) are computed from them.",

@@ -8,7 +8,8 @@
 
 namespace partita::methods::mixed {
 
+// factors: of the study (data::FactorsOf).
 study::Document MixedDocument(const std::string& title, const Task& task,
-                              const Regression& regression);
+                              const data::Schema& factors, const Regression& regression);
 
 }  // namespace partita::methods::mixed

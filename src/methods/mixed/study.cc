@@ -221,7 +221,8 @@ void MixedStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::Part
       learned ? RegressionOf(task, *run.laplace) : RegressionOf(task, *run.fit);
   outcome.used = {{Analysis().name, regression.rows}};
   const std::string title = file.title.empty() ? "Mixed model of " + file.name : file.title;
-  outcome.result = std::make_unique<report::DocumentResult>(MixedDocument(title, task, regression));
+  outcome.result =
+      std::make_unique<report::DocumentResult>(MixedDocument(title, task, factors, regression));
 }
 
 }  // namespace partita::methods::mixed

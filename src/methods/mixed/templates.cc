@@ -45,7 +45,8 @@ release = ["estimates"]
 
 study::AnalysisStart Start(const study::Said& /*said*/) {
   study::AnalysisStart start;
-  start.keys = {{"formula", "the formula, such as outcome ~ age + sex + (1 | ward)", std::nullopt},
+  start.keys = {{"family", "gaussian (nothing), binomial or poisson", ""},
+                {"formula", "the formula, such as outcome ~ age + sex + (1 | ward)", std::nullopt},
                 {"release", "what opens to the receiver", kEstimates, study::SaidAs::kTexts}};
   start.missing = "complete";
   start.needs_min_rows = true;

@@ -115,17 +115,47 @@ void AddCurve(const Spec& spec, const GroupCurve& curve, study::DocumentPlot& pl
   plot.series.insert(plot.series.end(), intervals.begin(), intervals.end());
 }
 
+// More curves than this have no boxes, which would hide one another.
+constexpr size_t kMostBoxes = 2;
+
+// A line that joins what is known at the report times, and the interval at each; `aside` of the axis
+// of times away from them, since intervals of several curves would lie on one another.
+void AddJoined(const Spec& spec, const GroupCurve& curve, double aside, study::DocumentPlot& plot) {
+  study::DocumentSeries line{curve.name, {spec.grid.lower}, {1}, {}};
+  std::vector<study::DocumentSeries> intervals;
+  for (const CurvePoint& point : curve.points) {
+    if (!point.survival || point.time <= spec.grid.lower) continue;
+    const double x = point.time + aside;
+    line.x.push_back(x);
+    line.y.push_back(*point.survival);
+    intervals.push_back({curve.name, {x, x}, {point.lower, point.upper}});
+  }
+  if (intervals.empty()) return;
+  plot.series.push_back(std::move(line));
+  plot.series.insert(plot.series.end(), intervals.begin(), intervals.end());
+}
+
 study::DocumentPlot CurvePlot(const Spec& spec, const SurvivalCurves& curves) {
   study::DocumentPlot plot;
   plot.title = "Survival by " + (spec.group ? spec.group->schema.name : std::string("time"));
   plot.x_label = TimeName(spec);
   plot.y_label = "survival";
+  const auto shown = static_cast<size_t>(
+      std::ranges::count_if(curves.groups, [](const GroupCurve& of) { return !of.withheld; }));
+  const bool boxes = shown <= kMostBoxes;
   plot.note = fmt::format(
-      "Known at the report times only: bars are intervals of {} there, and between two of them the "
-      "curve is somewhere in the box.",
-      PercentText(spec.confidence));
+      "Known at the report times only: bars are intervals of {} there, {}.",
+      PercentText(spec.confidence),
+      boxes ? "and between two of them the curve is somewhere in the box"
+            : "side by side; lines only join them, and the curve, which falls, may be anywhere "
+              "between its values at two times");
+  constexpr double kApart = 0.01;  // of the axis
+  double number = -0.5 * static_cast<double>(shown - (shown > 0 ? 1 : 0));
   for (const GroupCurve& curve : curves.groups) {
-    if (!curve.withheld) AddCurve(spec, curve, plot);
+    if (curve.withheld) continue;
+    const double width = curve.points.empty() ? 0 : curve.points.back().time - spec.grid.lower;
+    boxes ? AddCurve(spec, curve, plot) : AddJoined(spec, curve, number * kApart * width, plot);
+    ++number;
   }
   return plot;
 }

@@ -111,6 +111,16 @@ TEST(GlmBadInput, CollinearOverAllClinicsIsNamed) {
       "follow from those before them: stage.two", "leave them out of the formula");
 }
 
+// A million rows are assumed of a block without a number.
+TEST(GlmBadInput, CutPointsThatAreTooLittleKnownAskForTheNumbersOfRows) {
+  const std::string text =
+      Edited(Edited(kGlmStudy, "family = \"binomial\"", "family = \"ordinal\""),
+             "event ~ age + smoker + stage", "stage ~ age + smoker");
+  const std::vector<std::string> tables = Tables({60, 60, 60}, [](Row&, size_t) {});
+  ExpectRefused(OfFew(text), tables, "too little is known of these cut points: ",
+                "declare the number of rows of each block");
+}
+
 TEST(GlmBadInput, ALevelThatOneClinicLacksIsAsInR) {
   const std::vector<std::string> tables = Tables({250, 250, 250}, [](Row& row, size_t clinic) {
     if (clinic == 1 && row.stage == 2) row.stage = 0;

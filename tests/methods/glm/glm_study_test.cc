@@ -156,6 +156,7 @@ TEST(GlmStudyTest, TheRegressionIsPrintedAndWritten) {
   const study::Document& document = partita::testing::DocumentOf(outcomes.front());
   ASSERT_EQ(document.sections.size(), 3u);
   EXPECT_EQ(document.ending, study::Ending::kConverged);
+  EXPECT_EQ(document.sections.front().paragraphs[1], "Reference level: stage = one.");
   const std::vector<study::DocumentTable>& tables = document.sections.front().tables;
   ASSERT_EQ(tables.size(), 2u);
   EXPECT_EQ(tables[0].rows.size(), 5u);

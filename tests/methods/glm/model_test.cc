@@ -67,6 +67,32 @@ TEST(GlmModel, NamesTermsOfSeveralColumns) {
   EXPECT_THAT(spec.terms[2].columns, ElementsAre(6u, 7u));
 }
 
+TEST(GlmModel, SaysWhatCoefficientsAreComparedWith) {
+  const auto coding = [](const std::string& formula, const data::Schema& dictionary) {
+    const Spec spec = ModelOf(stats::glm::LawOf(Family::kBinomial), formula, dictionary, Derived());
+    return data::CodingText(spec, data::FactorsOf(spec, dictionary, Derived()),
+                            spec.outcome.levels ? spec.outcome.name : "");
+  };
+  EXPECT_EQ(coding("smoker ~ age", Dictionary()), "");
+  EXPECT_EQ(coding("sex ~ age", Dictionary()), "An event is sex = m.");
+  EXPECT_EQ(coding("smoker ~ age + stage", Dictionary()), "Reference level: stage = one.");
+  EXPECT_EQ(
+      coding("sex ~ stage * age + factor(grade) + decade", Dictionary()),
+      "An event is sex = m. Reference levels: stage = one; factor(grade) = 1; decade = young.");
+  // Sums and scores have no reference.
+  data::Schema sums = Dictionary();
+  for (data::ColumnSchema& column : sums.columns) {
+    if (column.name == "stage") column.contrasts = data::Contrasts::kSum;
+  }
+  EXPECT_EQ(coding("smoker ~ sex + stage", sums), "Reference level: sex = f.");
+  std::vector<data::DerivedVariable> middle = Derived();
+  middle[0].reference = "middle";
+  const Spec spec =
+      ModelOf(stats::glm::LawOf(Family::kBinomial), "smoker ~ decade", Dictionary(), middle);
+  EXPECT_EQ(data::CodingText(spec, data::FactorsOf(spec, Dictionary(), middle), ""),
+            "Reference level: decade = middle.");
+}
+
 TEST(GlmModel, HasTheColumnsOfR) {
   const Spec spec = Model(Family::kBinomial, "smoker ~ stage * age + factor(grade) + decade");
   EXPECT_THAT(NamesOf(spec), ElementsAre("(Intercept)", "stage.two", "stage.three", "age",

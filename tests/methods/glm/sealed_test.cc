@@ -302,7 +302,7 @@ TEST(SealedTest, AFitWithoutARestIsNamed) {
     EXPECT_FALSE(ran.fitted.model.value().converged);
     for (const double total : ran.fitted.model->totals) EXPECT_EQ(total, 0);
     const study::Document document =
-        RegressionDocument("", study.task, RegressionOf(study.task, ran.fitted));
+        RegressionDocument("", study.task, study.factors, RegressionOf(study.task, ran.fitted));
     EXPECT_NE(document.sections.front().paragraphs.front().find("(a perfect fit)"),
               std::string::npos);
   }

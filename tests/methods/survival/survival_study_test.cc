@@ -214,6 +214,42 @@ std::vector<std::string> ClinicTables() {
   return tables;
 }
 
+// Boxes of more than two curves would hide one another.
+TEST(SurvivalStudyTest, ManyCurvesAreLinesWithIntervalsSideBySide) {
+  const std::string text =
+      Edited(Edited(Edited(kSurvivalStudy, "~ arm", "~ decade"), "min_rows = 470",
+                    "min_rows = 470\nmin_cell = 1"),
+             "[engine]", "[release]\naccept = \"table of covariates\"\n[engine]");
+  const auto outcomes = Outcomes(RunStudy(text, ClinicTables()));
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  ASSERT_EQ(document.sections[0].plots.size(), 1u);
+  const study::DocumentPlot& plot = document.sections[0].plots.front();
+  EXPECT_THAT(plot.note, HasSubstr("side by side"));
+  const std::vector<study::DocumentCell>& first = document.sections[0].tables.front().rows.front();
+  EXPECT_EQ(std::get<std::string>(first[0]), "young");
+  // Of each group a line from 1 at the beginning, then an interval at each report time.
+  ASSERT_EQ(plot.series.size(), 12u);
+  std::vector<double> at_20;
+  for (size_t g = 0; g < 12; g += 4) {
+    const study::DocumentSeries& line = plot.series[g];
+    EXPECT_TRUE(line.upper.empty());
+    ASSERT_EQ(line.x.size(), 4u);
+    EXPECT_EQ(line.x.front(), 0);
+    EXPECT_EQ(line.y.front(), 1);
+    for (size_t k = 0; k < 3; ++k) {
+      const study::DocumentSeries& interval = plot.series[g + 1 + k];
+      EXPECT_EQ(interval.x, std::vector<double>(2, line.x[k + 1]));
+      EXPECT_LE(interval.y[0], line.y[k + 1]);
+      EXPECT_GE(interval.y[1], line.y[k + 1]);
+      EXPECT_NEAR(line.x[k + 1], 20.0 * static_cast<double>(k + 1), 1);
+    }
+    at_20.push_back(line.x[1]);
+  }
+  EXPECT_LT(at_20[0], at_20[1]);
+  EXPECT_EQ(at_20[1], 20);
+  EXPECT_LT(at_20[1], at_20[2]);
+}
+
 TEST(SurvivalStudyTest, CurvesArePrintedAndWritten) {
   const auto outcomes = Outcomes(RunStudy(kSurvivalStudy, ClinicTables()));
   ASSERT_EQ(outcomes.size(), 4u);

@@ -38,6 +38,7 @@ class Variable:
     unit: str = ""
     time: str = ""
     event: str = ""
+    missing_codes: Sequence[str | float] = ()
 
     def toml(self, name: str) -> str:
         lines = ["[[variable]]", f"name = {_text(name)}", f"type = {_text(self.type)}"]
@@ -49,6 +50,8 @@ class Variable:
                 lines.append(f"{key} = {bound.isoformat() if isinstance(bound, date) else toml(bound)}")
         if self.levels:
             lines.append(f"levels = [{', '.join(_text(level) for level in self.levels)}]")
+        if self.missing_codes:
+            lines.append(f"missing_codes = [{', '.join(_text(str(code)) for code in self.missing_codes)}]")
         return "\n".join(lines) + "\n"
 
 

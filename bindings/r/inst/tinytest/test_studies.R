@@ -43,6 +43,10 @@ expect_equal(partita:::toml_text("a </b"), "\"a </b\"")
 expect_equal(partita:::option_words(list("min-rows" = 1e5, seed = 123456789)), c("--min-rows", "100000", "--seed", "123456789"))
 expect_error(partita:::toml_scalar(NA_real_), class = "partita_usage")
 expect_equal(partita:::setting_words(list(risk_groups = list(cuts = 0.1))), c("--set", "risk_groups.cuts=[0.1]"))
+coded <- partita:::dictionary_text(list(x = partita_variable("integer", 0, 10, missing_codes = c(-9, 99)),
+                                        y = partita_variable("factor", levels = c("a", "b"), missing_codes = "n.d.")))
+expect_true(grepl("missing_codes = [\"-9\", \"99\"]", coded[["x"]], fixed = TRUE))
+expect_true(grepl("missing_codes = [\"n.d.\"]", coded[["y"]], fixed = TRUE))
 expect_equal(partita:::table_key("[table]\n  separator = ';'", "separator", ","), ";")
 
 # A study of one's own data frames, against the fit of the rows together.

@@ -201,7 +201,7 @@ study::DocumentSection NotConverged(const CoxResult& result) {
 }  // namespace
 
 study::Document CoxDocument(const std::string& title, const CoxTask& task,
-                            const CoxResult& result) {
+                            const data::Schema& factors, const CoxResult& result) {
   const CoxSpec& spec = task.spec;
   study::Document document;
   document.title = title;
@@ -216,6 +216,8 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   coefficients.paragraphs.push_back(spec.formula + ", Cox's proportional hazards, ties by " +
                                     (spec.most_ties > 1 ? "Efron" : "Breslow") +
                                     (spec.robust ? "; robust standard errors." : "."));
+  if (std::string coding = data::CodingText(spec, factors, ""); !coding.empty())
+    coefficients.paragraphs.push_back(std::move(coding));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
   coefficients.intervals.push_back(HazardPlot(result));
   coefficients.paragraphs.push_back(fmt::format(

@@ -10,6 +10,8 @@ namespace partita::methods::survival {
 
 inline constexpr char kCoxFile[] = "coefficients.csv";
 
-study::Document CoxDocument(const std::string& title, const CoxTask& task, const CoxResult& result);
+// factors: of the study (data::FactorsOf).
+study::Document CoxDocument(const std::string& title, const CoxTask& task,
+                            const data::Schema& factors, const CoxResult& result);
 
 }  // namespace partita::methods::survival

@@ -177,7 +177,7 @@ void CoxStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyO
   outcome.used = {{Analysis().name, run.fitted.model->rows}};
   const std::string title = file.title.empty() ? "Hazard ratios in " + file.name : file.title;
   outcome.result = std::make_unique<report::DocumentResult>(
-      CoxDocument(title, task, CoxResultOf(task, run.fitted)));
+      CoxDocument(title, task, factors, CoxResultOf(task, run.fitted)));
 }
 
 }  // namespace partita::methods::survival

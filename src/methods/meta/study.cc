@@ -64,14 +64,17 @@ uint64_t RequireSites(mpc::Engine& engine, const MetaStudy& study, const OwnFit&
   // What this site lacks is said to its holder only.
   const std::string here =
       own.reason.empty() ? "" : fmt::format("; this site has none: {}", own.reason);
-  RefuseTogether(study, input,
-                 fmt::format("nothing was released, because {} of {} sites have an estimate and "
-                             "standard error, and {} are needed{}",
-                             sites, study.task.holders.size(), least, here),
-                 fmt::format("each holder is told why its own site has none; where a model cannot "
-                             "be estimated, leave sites out by min_sites = {} in a new study, take "
-                             "a simpler model at all sites, or method 'glm', which pools rows",
-                             std::max(kFewestSites, sites)));
+  RefuseTogether(
+      study, input,
+      fmt::format("nothing was released, because {} of {} sites have an estimate and "
+                  "standard error, and {} are needed{}",
+                  sites, study.task.holders.size(), least, here),
+      fmt::format("each holder is told why its own site has none; where a model cannot "
+                  "be estimated, {}take a simpler model at all sites, or method 'glm', "
+                  "which pools rows",
+                  sites < kFewestSites
+                      ? ""
+                      : fmt::format("leave sites out by min_sites = {} in a new study, ", sites)));
 }
 
 }  // namespace

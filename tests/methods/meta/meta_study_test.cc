@@ -129,6 +129,16 @@ TEST(MetaStudyTest, SitesOpenWhereAllAgreed) {
   EXPECT_THAT(plan.assumptions, Contains(HasSubstr("by name")));
 }
 
+// Two estimates are too few for any min_sites.
+TEST(MetaStudyTest, NoFewerSitesThanThreeAreProposed) {
+  std::vector<std::string> tables = TablesOf(SitesOf(Reference("few")));
+  for (size_t s = 2; s < tables.size(); ++s) tables[s] = testing::kNoEstimate;
+  const auto refused = RunStudy(MetaText(tables.size(), "dealer"), tables);
+  ASSERT_NE(run::RootCause(refused), nullptr);
+  EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("2 of 5 sites"));
+  EXPECT_THAT(run::RootCause(refused)->error->hint(), Not(HasSubstr("min_sites")));
+}
+
 // One site of six has none: all stop and hear how many, unless the study says how many are enough.
 TEST(MetaStudyTest, SitesWithoutAnEstimateAreCounted) {
   const json table = Reference("few");

@@ -192,7 +192,7 @@ journey("login, its problems, and logout", async ({page, see, loginAs}) => {
 
 journey(
   "a steward approves with two clicks and a passphrase",
-  async ({page, clicks, loginAs, state, see}) => {
+  async ({fake, page, clicks, loginAs, state, see}) => {
     await loginAs("steward");
     await shown(page, "1 study waits for your decision");
     await see("inbox-steward");
@@ -214,6 +214,11 @@ journey(
     });
     assert.equal(await button(page, "Approve").count(), 0);
     await see("study-approved");
+    // What was said of that goes when the study goes on.
+    Object.assign(state.studies[0], {state: "running", approved: ["north", "south", "west"], attempt: 1});
+    fake.news();
+    await shown(page, /^It runs/);
+    assert.equal(await page.getByText("This site has approved").count(), 0);
   },
   {studies: [study("settled"), study("running", {approved: ["north", "south", "west"], attempt: 1})]}
 );
@@ -695,6 +700,7 @@ journey(
       await shown(page, text);
     await see("studies-all");
     const [running, finished, received, failed] = [4, 6, 7, 8].map((i) => state.studies[i].study);
+    state.screens.set(failed, {problem: "at least 500 rows are needed"});
     await visit(`studies/${running}`);
     await page.getByRole("progressbar", {name: "Progress of north"}).waitFor();
     await see("study-running");
@@ -709,6 +715,7 @@ journey(
     await shown(page, "The result went to north; this site receives none.");
     await visit(`studies/${failed}`);
     await shown(page, "Something may have been opened; it counts as done.");
+    await shown(page, "At least 500 rows are needed.");
     await see("study-failed");
   },
   {studies: kEvery}

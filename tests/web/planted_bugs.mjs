@@ -198,6 +198,20 @@ export const kBugs = [
     journey: "each role sees"
   },
   {
+    name: "told_for_ever",
+    file: "pages/study.tsx",
+    from: 'told.state === study.state ? told.what : ""',
+    to: "told.what",
+    journey: "a steward approves"
+  },
+  {
+    name: "failed_without_why",
+    file: "pages/study.tsx",
+    from: "<p>{sentence(screen.problem)}</p>",
+    to: "",
+    journey: "every state"
+  },
+  {
     name: "lost_node_not_told",
     file: "base/live.ts",
     from: "onLost(true);",

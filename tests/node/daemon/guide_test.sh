@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # guide_test.sh SOURCES BUILD: walks docs/node-guide.md as a newcomer with tables of its own. Each command that the
 # page shows is run as it stands there, once at least; a command that is not run, or not there, is a failure. Only
-# host names, ports and paths are put in, passphrases come by a descriptor, and what a person types (digits,
-# "yes") by a pipe.
+# host names, ports and paths are put in, passphrases come by a descriptor, digits by a pipe, and --yes is said
+# where a terminal would be asked.
 set -euo pipefail
 page=$1/docs/node-guide.md
 PATH=$2/bin:$PATH
@@ -18,7 +18,7 @@ finish() {
 trap finish EXIT
 fail() {
   echo "guide_test: $*" >&2
-  for log in *.log; do echo "== $log" >&2; tail -n 5 "$log" >&2; done
+  for log in *.err *.log; do echo "== $log" >&2; tail -n 5 "$log" >&2; done
   exit 1
 }
 until_true() {  # WHAT COMMAND...: waits until it succeeds, 30 s at most
@@ -48,8 +48,7 @@ shows() {
   found=$(grep -F -- "$1" shown | grep -E "^${1//./\\.}" || true)
   [ "$(grep -c . <<<"$found")" = 1 ] || fail "not one command of the page begins with '$1': $found"
   printf '%s\n' "$found" >>used
-  sed "s/west\.example\.org:7400/127.0.0.1:${port[west]}/; s/ LINE / '${line:-}' /
-    s/0\.0\.0\.0:7443/127.0.0.1:${port[pages]}/; s/node\.west\.example\.org:7443/node.west.example.org/" <<<"$found"
+  sed "s/west\.example\.org:7400/127.0.0.1:${port[west]}/; s/0\.0\.0\.0:7443/127.0.0.1:${port[pages]}/; s/node\.west\.example\.org:7443/node.west.example.org/" <<<"$found"
 }
 phrase() { echo 'several words of a steward'; }
 guide() {  # BEGINNING: runs it
@@ -63,7 +62,8 @@ as_steward() {  # BEGINNING: runs it with a passphrase
   eval "$command --passphrase-fd 3" 3< <(phrase)
 }
 elsewhere() {  # SITE COMMAND: what west or south does, done by another site
-  sed "s/\b\(west\|south\)\b/$1/g" <<<"$2"
+  local command=${2//west/$1}
+  printf '%s\n' "${command//south/$1}"
 }
 
 for name in north west south pages; do port[$name]=$(free_port); done
@@ -108,7 +108,7 @@ meets() {  # INVITE JOIN: by two terminals and a telephone
   exec 8>typed1
   until_true 'the line' grep -q '^partita-invite-1' out1
   line=$(grep '^partita-invite-1' out1)
-  eval "$(sed "s/ LINE / '$line' /" <<<"$2") --passphrase-fd 3" 3< <(phrase) <typed2 >out2 2>err2 &
+  eval "${2/ LINE / \'$line\' } --passphrase-fd 3" 3< <(phrase) <typed2 >out2 2>err2 &
   local second=$!
   exec 9>typed2
   until_true 'digits' grep -q 'Tell them' err1
@@ -119,9 +119,8 @@ meets() {  # INVITE JOIN: by two terminals and a telephone
   wait "$second" || fail "the joiner: $(cat err2)"
   exec 8>&- 9>&-
 }
-line=LINE
 invite=$(shows 'partita node invite west')
-join=$(sed "s/'LINE'/LINE/" <<<"$(shows 'partita node join')")
+join=$(shows 'partita node join')
 meets "$invite" "$join"
 meets "${invite/west/south}" "$(elsewhere south "$join")"
 until_true 'the introduction' sh -c 'partita node parties --at south | grep -q "accept west"'
@@ -142,12 +141,8 @@ guide 'partita study new' >/dev/null 2>&1 || fail 'no study file'
 propose=$(shows 'partita study run')
 waits() { partita node studies --at "$1" | grep -q settled; }
 proposed() {  # starts it, until it waits at all sites
-  rm -f typed
-  mkfifo typed
-  eval "$propose" <typed >run.out 2>run.err &
+  eval "$propose --yes" >run.out 2>run.err &
   running=$!
-  exec 7>typed
-  echo yes >&7
   for name in north west south; do until_true "the study at $name" waits $name; done
 }
 proposed
@@ -157,12 +152,11 @@ for name in north west; do
   eval "$(elsewhere $name "$approve") --yes --passphrase-fd 3" 3< <(phrase) >$name.plan 2>&1 || fail "$name: $(tail -n 2 $name.plan)"
 done
 signs=$(shows 'partita node approve school-hours --at south --sign')
-echo yes | eval "$signs --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1 || fail "south: $(tail -n 2 south.plan)"
+eval "$signs --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1 || fail "south: $(tail -n 2 south.plan)"
 for name in west south; do
   [ "$(grep '^code' $name.plan)" = "$(grep '^code' north.plan)" ] || fail 'codes differ'
 done
 wait "$running" || fail "the study failed: $(tail -n 3 run.err)"
-exec 7>&-
 grep -q '"status"' results/result.json || fail 'no result'
 rm -r results
 guide 'partita study follow' >/dev/null 2>&1 || fail 'it is not found again'
@@ -171,7 +165,6 @@ guide 'partita study list' | grep -q 'school-hours *finished' || fail 'it is not
 
 # Rejected, withdrawn by south with and without the key, withdrawn by north.
 ends() {  # WORDS: the analyst is told so
-  exec 7>&-
   if wait "$running"; then fail 'it ended well'; fi
   grep -qF -- "$1" run.err || fail "'$1' is not told: $(tail -n 3 run.err)"
 }
@@ -183,7 +176,7 @@ proposed
 guide 'partita node withdraw school-hours --at south --reason' >/dev/null || fail 'no withdrawal'
 ends 'an error in our table'
 proposed
-echo yes | as_steward 'partita node withdraw school-hours --at south --steward' >/dev/null 2>&1 || fail 'no signed withdrawal'
+as_steward 'partita node withdraw school-hours --at south --steward' >/dev/null 2>&1 || fail 'no signed withdrawal'
 ends 'an error in our table'
 proposed
 guide 'partita study withdraw' >/dev/null || fail 'north does not withdraw'

@@ -114,10 +114,12 @@ function(partita_label_test name labels timeout)
 endfunction()
 
 # partita_test(NAME file_test.cc DEPENDS partita_mpc ... LABELS unit mpc [NEEDS target...]
-#              [TIMEOUT seconds] [ALONE]): the tests of one file. NEEDS are targets that have to be
-# there when it runs; ALONE gives it a program of its own. bin/NAME runs it by hand.
+#              [TIMEOUT seconds] [ALONE] [THOROUGH]): the tests of one file. NEEDS are targets that
+# have to be there when it runs; ALONE gives it a program of its own. bin/NAME runs it by hand. THOROUGH
+# adds the same with all cases that the file has (tests/thorough.h), under the label slow and the name
+# NAME without `_test` and with `_thorough_test`.
 function(partita_test name source)
-  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "DEPENDS;LABELS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;THOROUGH" "TIMEOUT" "DEPENDS;LABELS;NEEDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -154,6 +156,13 @@ function(partita_test name source)
   set_property(GLOBAL APPEND PROPERTY partita_names_${program} ${name})
   add_test(NAME ${name} COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program} ${file})
   partita_label_test(${name} "${ARG_LABELS}" ${ARG_TIMEOUT})
+  if(ARG_THOROUGH)
+    string(REGEX REPLACE "_test$" "_thorough_test" thorough ${name})
+    add_test(NAME ${thorough} COMMAND ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${program} ${file})
+    partita_label_test(${thorough} slow 3600)
+    set_tests_properties(${thorough} PROPERTIES ENVIRONMENT PARTITA_THOROUGH=1)
+    add_dependencies(tests_slow ${name})
+  endif()
   set(PARTITA_LAUNCH "${program} ${file}")
   configure_file(${CMAKE_SOURCE_DIR}/cmake/run_one_test.in ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name} @ONLY
                  FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

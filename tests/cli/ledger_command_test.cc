@@ -10,6 +10,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/thorough.h"
 
 namespace partita::testing::ledger_command_test {
 namespace {
@@ -303,9 +304,11 @@ TEST_F(LedgerCommandTest, EveryCommandRefusesADamagedLedger) {
            Ledger("north")},
           {"study", "join", folder_.study_file(), "--party", "north", "--folder", Home("north"),
            "--roster", Roster(), "--accept-useless", "--ledger", Ledger("north")}};
-      // Every command meets every damage, and both formats, by turns.
+      // Every command meets every damage, for `./test` every second, and both formats by turns.
       bool json = places % 2 == 0;
+      size_t number = places;
       for (std::vector<std::string> command : commands) {
+        if (number++ % 2 != 0 && !Thorough()) continue;
         if (json) command.insert(command.end(), {"--format", "json"});
         json = !json;
         const ProcessResult result = Partita(command);

@@ -6,6 +6,7 @@
 #include "mpc/ring.h"
 #include "tests/mpc/sanitized.h"
 #include "tests/mpc/small_views.h"
+#include "tests/thorough.h"
 
 namespace partita::mpc::testing::linear_oracle_view_test {
 namespace {
@@ -59,12 +60,13 @@ std::vector<Coalition> Coalitions(const ViewCase& c) {
   return coalitions;
 }
 
-size_t AllLeaks(const ViewCase& c) {
-  const Views views = EnumerateOneByOne<Ring4>(c);
+size_t LeaksOf(const Views& views, const ViewCase& c) {
   size_t leaks = 0;
   for (const Coalition& coalition : Coalitions(c)) leaks += NumLeaks(views, coalition);
   return leaks;
 }
+
+size_t AllLeaks(const ViewCase& c) { return LeaksOf(EnumerateOneByOne<Ring4>(c), c); }
 
 TEST(LinearOracleViewTest, OneEvaluationOfTwoPartiesAndADealer) {
   for (PartyIndex centre : {0, 1}) EXPECT_EQ(AllLeaks(Oracle("dealer", 2, centre, 1)), 0u);
@@ -78,13 +80,16 @@ TEST(LinearOracleViewTest, TwoEvaluationsOfTwoPartiesAndADealer) {
 }
 
 TEST(LinearOracleViewTest, OneEvaluationOfThreePartiesAndADealer) {
-  if (kSanitized) GTEST_SKIP() << "thirty thousand runs";
-  EXPECT_EQ(AllLeaks(Oracle("dealer", 3, 0, 1)), 0u);
+  if (kSanitized) GTEST_SKIP() << "nine thousand runs, or thirty";
+  ViewCase c = Oracle("dealer", 3, 0, 1);
+  if (!Thorough()) c.domain = {1, 2};
+  EXPECT_EQ(AllLeaks(c), 0u);
 }
 
 TEST(LinearOracleViewTest, ReplicatedOracle) {
   if (kSanitized) GTEST_SKIP() << "seven thousand runs for each centre";
-  for (PartyIndex centre : {0, 1, 2}) EXPECT_EQ(AllLeaks(Oracle("replicated", 3, centre, 1)), 0u);
+  for (const PartyIndex centre : Cases<PartyIndex>({1}, {0, 2}))
+    EXPECT_EQ(AllLeaks(Oracle("replicated", 3, centre, 1)), 0u);
 }
 
 TEST(LinearOracleViewFaultTest, EveryRandomElementOfTheDealersOracleIsNeeded) {
@@ -114,9 +119,10 @@ TEST(LinearOracleViewFaultTest, TheSameRowsTwice) {
   if (kSanitized) GTEST_SKIP() << "thousands of runs";
   ViewCase c = Oracle("dealer", 2, 0, 2);
   c.domain = {0, 1};
-  const std::vector<Digit> digits = EnumerateOneByOne<Ring4>(c).digits;
+  const Views honest_views = EnumerateOneByOne<Ring4>(c);
+  const std::vector<Digit>& digits = honest_views.digits;
   ASSERT_EQ(digits.size(), 5u);
-  EXPECT_EQ(AllLeaks(c), 0u);
+  EXPECT_EQ(LeaksOf(honest_views, c), 0u);
   for (size_t i = 0; i + 1 < digits.size(); ++i) {
     if (digits[i + 1].slot != digits[i].slot + 1) continue;  // two rows of A, or two of C
     c.fault = [&](const Digit& digit, const auto& honest) -> uint8_t {

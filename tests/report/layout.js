@@ -35,9 +35,15 @@ function texts(doc) {
   return found;
 }
 
-function ancestor(element, matches) {
-  for (let at = element; at; at = at.parentElement) if (matches(at)) return at;
-  return null;
+// The nearest element at or above one that matches, or null; each element is asked once.
+function ancestors(matches) {
+  const known = new Map();
+  const find = (element) => {
+    if (!element) return null;
+    if (!known.has(element)) known.set(element, matches(element) ? element : find(element.parentElement));
+    return known.get(element);
+  };
+  return find;
 }
 
 const isPaper = (frame) => frame.name.endsWith(", paper");
@@ -49,14 +55,15 @@ function faults(frame) {
   const found = [];
   const complain = (what) => found.push(`${frame.name}: ${what}`);
   const page = {left: 0, right: doc.documentElement.clientWidth};
+  const scroller = ancestors((element) => ["auto", "scroll"].includes(style(element).overflowX));
+  const clipper = ancestors((element) => element.tagName !== "svg" && style(element).overflowX === "hidden");
   if (doc.documentElement.scrollWidth > page.right + slack) {
     complain(`the page is ${doc.documentElement.scrollWidth} pixels wide`);
   }
   const pictures = new Map();
   for (const {words, parent, box} of texts(doc)) {
-    const scrolls = ancestor(parent, (element) => ["auto", "scroll"].includes(style(element).overflowX));
-    if (!scrolls && !inside(box, page)) complain(`outside the page: ${words}`);
-    const clips = ancestor(parent, (element) => style(element).overflowX === "hidden" && element.tagName !== "svg");
+    if (!scroller(parent) && !inside(box, page)) complain(`outside the page: ${words}`);
+    const clips = clipper(parent);
     if (clips && !inside(box, clips.getBoundingClientRect())) complain(`clipped: ${words}`);
     const picture = parent.closest("svg");
     if (!picture) continue;

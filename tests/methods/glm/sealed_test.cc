@@ -22,6 +22,7 @@
 #include "stats/glm/robust.h"
 #include "tests/methods/glm/sealed_tables.h"
 #include "tests/mpc/harness.h"
+#include "tests/thorough.h"
 
 namespace partita::methods::glm::sealed_test {
 namespace {
@@ -165,10 +166,12 @@ TEST(SealedTest, RobustErrors) {
   ExpectTwin({Robust(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))",
                                 "columns")),
               32});
-  ExpectTwin({Robust(SealedText("gaussian", "score ~ age * dose + stage", "columns")), 33});
-  ExpectTwin({Robust(SealedText("binomial", "event ~ age + smoker", "rows"), "HC1"), 34});
-  ExpectTwin({Robust(SealedText("gaussian", "score ~ age + dose - 1", "rows")), 35});
-  ExpectTwin({Robust(SealedText("poisson", "visits ~ age + dose", "both"), "HC1"), 36});
+  for (const SealedCase& made : Cases<SealedCase>(
+           {{Robust(SealedText("gaussian", "score ~ age + dose - 1", "rows")), 35},
+            {Robust(SealedText("poisson", "visits ~ age + dose", "both"), "HC1"), 36}},
+           {{Robust(SealedText("gaussian", "score ~ age * dose + stage", "columns")), 33},
+            {Robust(SealedText("binomial", "event ~ age + smoker", "rows"), "HC1"), 34}}))
+    ExpectTwin(made);
   // Risk ratios, of rows that holders leave out, too.
   ExpectTwin({SealedText("modified-poisson", "event ~ dose + smoker", "columns"), 37});
   ExpectTwin(
@@ -179,12 +182,20 @@ TEST(SealedTest, RobustErrors) {
 
 TEST(SealedTest, RobustErrorsOnEveryEngine) {
   using testing::SealedText;
-  for (const char* engine : {"replicated", "shamir"}) {
-    ExpectTwin(
-        {Robust(SealedText("binomial", "event ~ dose * smoker", "columns", engine)), 41, 240});
-    ExpectTwin({Robust(SealedText("gaussian", "score ~ dose + smoker", "both", engine)), 42, 160});
-  }
-  ExpectTwin({Robust(SealedText("poisson", "visits ~ smoker", "columns", "ot")), 43, 120});
+  const auto binomial = [](const char* engine) {
+    return SealedCase{Robust(SealedText("binomial", "event ~ dose * smoker", "columns", engine)),
+                      41, 240};
+  };
+  const auto gaussian = [](const char* engine) {
+    return SealedCase{Robust(SealedText("gaussian", "score ~ dose + smoker", "both", engine)), 42,
+                      160};
+  };
+  for (const SealedCase& made : Cases<SealedCase>(
+           {binomial("replicated"), gaussian("shamir")},
+           {binomial("shamir"),
+            gaussian("replicated"),
+            {Robust(SealedText("poisson", "visits ~ smoker", "columns", "ot")), 43, 120}}))
+    ExpectTwin(made);
 }
 
 // Squares of rows that are farther from the model than the sandwich's bounds take are 0, and these count
@@ -240,28 +251,46 @@ TEST(SealedTest, RowsFarFromTheModelAreBeyondTheLimits) {
   }
 }
 
-// Each of two holders leaves rows out that the other one keeps.
+// Each of two holders leaves rows out that the other one keeps. For `./test` each family and each split.
 TEST(SealedTest, HoldersLeaveRowsOut) {
-  for (const char* split : {"rows", "columns", "both"}) {
-    for (const char* family : {"binomial", "poisson", "gaussian"}) {
-      const std::string outcome = std::string(family) == "binomial"  ? "event"
-                                  : std::string(family) == "poisson" ? "visits"
-                                                                     : "score";
-      ExpectTwin({testing::SealedText(family, outcome + " ~ age + dose * smoker", split, "dealer",
-                                      "complete"),
-                  10});
-    }
+  using Split = std::pair<std::string, std::string>;  // of a family
+  for (const auto& [family, split] : Cases<Split>({{"binomial", "columns"},
+                                                   {"poisson", "both"},
+                                                   {"gaussian", "rows"},
+                                                   {"gaussian", "both"}},
+                                                  {{"binomial", "rows"},
+                                                   {"binomial", "both"},
+                                                   {"poisson", "rows"},
+                                                   {"poisson", "columns"},
+                                                   {"gaussian", "columns"}})) {
+    const std::string outcome = family == "binomial"  ? "event"
+                                : family == "poisson" ? "visits"
+                                                      : "score";
+    ExpectTwin({testing::SealedText(family, outcome + " ~ age + dose * smoker", split, "dealer",
+                                    "complete"),
+                10});
   }
 }
 
+// For `./test` each engine with two of the three families.
 TEST(SealedTest, EveryEngine) {
-  for (const char* engine : {"replicated", "shamir"}) {
-    ExpectTwin(
-        {testing::SealedText("binomial", "event ~ dose * smoker", "columns", engine, "complete"),
-         11, 240});
-    ExpectTwin({testing::SealedText("poisson", "visits ~ dose + smoker", "both", engine), 12, 160});
-    ExpectTwin({testing::SealedText("gaussian", "score ~ dose + smoker", "both", engine), 13, 160});
-  }
+  const auto binomial = [](const char* engine) {
+    return SealedCase{
+        testing::SealedText("binomial", "event ~ dose * smoker", "columns", engine, "complete"), 11,
+        240};
+  };
+  const auto poisson = [](const char* engine) {
+    return SealedCase{testing::SealedText("poisson", "visits ~ dose + smoker", "both", engine), 12,
+                      160};
+  };
+  const auto gaussian = [](const char* engine) {
+    return SealedCase{testing::SealedText("gaussian", "score ~ dose + smoker", "both", engine), 13,
+                      160};
+  };
+  for (const SealedCase& made : Cases<SealedCase>(
+           {binomial("replicated"), poisson("shamir"), gaussian("replicated"), gaussian("shamir")},
+           {binomial("shamir"), poisson("replicated")}))
+    ExpectTwin(made);
 }
 
 TEST(SealedTest, ByTransfers) {

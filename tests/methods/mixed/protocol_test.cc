@@ -10,6 +10,7 @@
 #include "tests/methods/mixed/tables.h"
 #include "tests/mpc/harness.h"
 #include "tests/paths.h"
+#include "tests/thorough.h"
 
 namespace partita::methods::mixed::protocol_test {
 namespace {
@@ -160,7 +161,7 @@ TEST(MixedProtocol, FitsOnEveryEngine) {
   const Table table = Draw(1, {});
   for (const char* engine : {"dealer", "replicated", "shamir"}) {
     ExpectFit(table, 3, Criterion::kReml, {.kind = engine});
-    ExpectFit(table, 3, Criterion::kMl, {.kind = engine});
+    if (Thorough()) ExpectFit(table, 3, Criterion::kMl, {.kind = engine});
   }
 }
 
@@ -171,16 +172,18 @@ TEST(MixedProtocol, FitsByTransfers) {
 // On a grid so fine that the numbers before they are rounded are seen: variances within 1e-5 of
 // themselves, coefficients within 1e-4 standard errors.
 TEST(MixedProtocol, IsExactBeforeItIsRounded) {
-  for (uint64_t seed = 10; seed < 16; ++seed) {
+  for (const uint64_t seed : Cases<uint64_t>({12, 13}, {10, 11, 14, 15})) {
     SCOPED_TRACE(seed);
     const Table table = Draw(seed, {.clusters = 30, .tau = seed % 2 == 0 ? 0.4 : 2});
     ExpectFit(table, 2, seed % 3 == 0 ? Criterion::kMl : Criterion::kReml, {.grid_bits = 20});
   }
 }
 
+// For `./test` each size of tau once, and another time with the other number of holders.
 TEST(MixedProtocol, FitsRandomTables) {
   size_t singular = 0;
-  for (uint64_t seed = 100; seed < 116; ++seed) {
+  const uint64_t tables = Thorough() ? 16 : 6;
+  for (uint64_t seed = 100; seed < 100 + tables; ++seed) {
     SCOPED_TRACE(seed);
     const double tau = std::vector<double>{0, 0.1, 0.5, 3}[seed % 4];
     const Table table =
@@ -190,7 +193,7 @@ TEST(MixedProtocol, FitsRandomTables) {
     singular += TwinOf(SplitUp(table, 2), criterion).fit.tau_squared == 0 ? 1 : 0;
   }
   EXPECT_GT(singular, 1u);
-  EXPECT_LT(singular, 12u);
+  EXPECT_LT(4 * singular, 3 * tables);
 }
 
 // Clusters that are all alike, sites that are clusters, one large cluster, a correlation within
@@ -223,8 +226,10 @@ nlohmann::json TablesOfR() {
 TEST(MixedProtocol, FitsRsTables) {
   const nlohmann::json tables = TablesOfR();
   EXPECT_EQ(tables.size(), 9u);
+  size_t number = 0;
   for (const auto& [name, of_r] : tables.items()) {
     SCOPED_TRACE(name);
+    ++number;
     const std::vector<double> y = of_r["y"], x = of_r["x"];
     const auto n = static_cast<Index>(y.size());
     using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -233,8 +238,9 @@ TEST(MixedProtocol, FitsRsTables) {
     for (Index c = 0; c < table.x.cols(); ++c)
       table.x.col(c) /= table.x.col(c).cwiseAbs().maxCoeff();
     table.y /= 2 * table.y.cwiseAbs().maxCoeff();
-    ExpectFit(table, 2, Criterion::kReml);
-    ExpectFit(table, 2, Criterion::kMl);
+    // For `./test` each table by one of the two.
+    if (Thorough() || number % 3 != 0) ExpectFit(table, 2, Criterion::kReml);
+    if (Thorough() || number % 3 == 0) ExpectFit(table, 2, Criterion::kMl);
   }
 }
 
@@ -251,7 +257,7 @@ Task TaskOfMany(const std::vector<OwnData>& own, Criterion criterion,
 // that do not.
 TEST(MixedProtocol, FindsSmallOutcomesAmongManyAssumedRows) {
   size_t singular = 0;
-  for (uint64_t seed = 200; seed < 208; ++seed) {
+  for (const uint64_t seed : Cases<uint64_t>({200, 203, 205}, {201, 202, 204, 206, 207})) {
     SCOPED_TRACE(seed);
     Table table =
         Draw(seed, {.clusters = 300, .tau = std::vector<double>{0.45, 0, 1, 0.3}[seed % 4]});

@@ -231,7 +231,7 @@ TEST(HiddenRunTest, ReplayedAndDoubledMessagesGiveNothing) {
     };
     ASSERT_EQ(ErrorsOf(group.Run(linked_people::With(from, record))), "");
     ASSERT_GE(recorded.size(), 5U);
-    group.SetTimeout(std::chrono::milliseconds(300));  // some wait for what never comes
+    group.SetTimeout(std::chrono::milliseconds(100));  // some wait for what never comes
     for (size_t number = 0; number + 1 < recorded.size(); ++number) {
       for (const bool twice : {false, true}) {
         const OfAll<MatchEnd> ends =

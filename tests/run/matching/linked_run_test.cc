@@ -207,7 +207,7 @@ TEST(LinkedRunTest, ReplayedDoubledAndReorderedMessagesGiveNothing) {
                                       }))),
               "");
     ASSERT_GE(recorded.size(), 4U);
-    group.SetTimeout(std::chrono::milliseconds(300));  // some wait for what never comes
+    group.SetTimeout(std::chrono::milliseconds(100));  // some wait for what never comes
     enum Kind { kReplay, kDouble, kSwap, kKinds };
     for (size_t number = 0; number + 1 < recorded.size(); ++number) {
       for (int kind = 0; kind < kKinds; ++kind) {

@@ -11,6 +11,7 @@
 #include "stats/marginals/noise.h"
 #include "stats/mixture/combine.h"
 #include "tests/stats/marginals/coded_table.h"
+#include "tests/thorough.h"
 
 namespace partita::stats::marginals::intervals_test {
 namespace {
@@ -97,10 +98,11 @@ Coverage Measure(size_t rows, double epsilon, size_t repeats, uint8_t seed) {
   return coverage;
 }
 
-// The seeds are fixed. Goal: 92 to 98 %.
+// The seeds are fixed. Goal: 92 to 98 %. For `./test` the case whose noise is largest beside its counts,
+// the others under the label slow.
 TEST(MarginalIntervals, ContainTheTruth) {
   for (const auto& [rows, epsilon] :
-       std::vector<std::pair<size_t, double>>{{1000, 1}, {1000, 3}, {10000, 1}}) {
+       Cases<std::pair<size_t, double>>({{1000, 1}}, {{1000, 3}, {10000, 1}})) {
     const Coverage coverage = Measure(rows, epsilon, 300, 31);
     fmt::print(
         "{} rows, epsilon {}: combined {:.3f}, one table as if real {:.3f}, stated over true error "
@@ -159,14 +161,15 @@ SkewedEstimates EstimateSkewed(const std::vector<Codes>& tables) {
 }
 
 // Of 200 repetitions at a coverage of 95 % fewer than 172 contain the truth with a probability of
-// 3e-7; at a coverage of 75 % 172 or more do with 1e-4. Seeds are fixed. The least expected count is
+// 3e-7; at a coverage of 75 % 172 or more do with 1e-4. Of 120, for `./test`, fewer than 100 do with
+// 5e-7, and 100 or more at 75 % with 2 %. Seeds are fixed. The least expected count is
 // 8 standard deviations of noise, so that nothing is refused.
 TEST(MarginalIntervals, ContainTheTruthOfManyRareLevels) {
   crypto::Prg source = SeededSource(34);
   blr::Variates variates(source);
-  constexpr int kRepeats = 200;
+  const int repeats = Thorough() ? 200 : 120, least = Thorough() ? 172 : 100;
   int share = 0, difference = 0;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+  for (int repeat = 0; repeat < repeats; ++repeat) {
     const SkewedEstimates estimates =
         EstimateSkewed(DrawForIntervals(OpenSkewed(16000, variates), 25, source));
     const auto of_share =
@@ -176,9 +179,9 @@ TEST(MarginalIntervals, ContainTheTruthOfManyRareLevels) {
     share += of_share.lower <= kCommon && kCommon <= of_share.upper ? 1 : 0;
     difference += of_difference.lower <= kDifference && kDifference <= of_difference.upper ? 1 : 0;
   }
-  fmt::print("8 x 8 levels: share {} of {}, difference {}\n", share, kRepeats, difference);
-  EXPECT_GE(share, 172);
-  EXPECT_GE(difference, 172);
+  fmt::print("8 x 8 levels: share {} of {}, difference {}\n", share, repeats, difference);
+  EXPECT_GE(share, least);
+  EXPECT_GE(difference, least);
 }
 
 // Where rare cells are within their noise of 0 a fit takes from the common level, and an interval for

@@ -68,7 +68,7 @@ net::HttpResponse PartiesAnswer(const Site& site) {
   for (const WebJson& entry : said.at("waiting")) waiting.push_back(IntroductionJson(entry));
   for (const WebJson& entry : said.at("pairings")) {
     WebJson& pairing = pairings.emplace_back(entry);
-    // The node keeps it for an hour; there is nothing to be done about it any more.
+    // The node still keeps it; there is nothing to be done about it any more.
     if (entry.at("state") == "met" &&
         IsMetAndListed(PairingSaid(site, entry.at("number").get<std::string>()), list))
       pairing["state"] = "over";

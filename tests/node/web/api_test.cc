@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "crypto/hash.h"
 #include "node/web/routes.h"
 #include "tests/node/web/web_host.h"
 
@@ -563,7 +564,8 @@ TEST_F(ApiTest, APairingIsConfirmedTwice) {
   PartyList list = DecodePartyList(FromHex(parties.at("list").get<std::string>()));
   ListedParty east;
   east.name = "east";
-  east.node_key = crypto::Sha256Of(FromHex(met.at("party").at("node_certificate")));
+  const std::string certificate = met.at("party").at("node_certificate");
+  east.node_key = crypto::Sha256Of(FromHex(certificate));
   east.steward_key = DigestOf(9);
   east.known_by = KnownBy::kDigits;
   east.known_at = kWebNow;

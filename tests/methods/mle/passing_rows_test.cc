@@ -127,8 +127,8 @@ TEST_F(PassingRowsTest, AnyPiecesGiveTheSameSumsToTheBit) {
 TEST_F(PassingRowsTest, ARunTakesLongTablesInPieces) {
   const auto rows = MakeRows(2 * run::kRowsOfPiece + 4321, 5, false);
   testing::WriteTables(Splits()[0], rows, folder_);
-  const MleStudy study =
-      StudyOf(DesignOf("model = \"y ~ x1\"\n", "site = \"ignore\"\nmissing = \"complete\"\n"), rows);
+  const MleStudy study = StudyOf(
+      DesignOf("model = \"y ~ x1\"\n", "site = \"ignore\"\nmissing = \"complete\"\n"), rows);
   const size_t party = run::PartyByName(study, kParty);
   const run::LocalData passed = Load(study, run::Rows::kPass), kept = Load(study, run::Rows::kKept);
   EXPECT_EQ(passed.holding.table->num_rows, 0u);

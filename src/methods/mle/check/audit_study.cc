@@ -39,10 +39,10 @@ PartyRows LoadMockRows(const MleStudy& study, const StudyAuditOptions& options,
   const crypto::Key salt = crypto::RandomKey(random);
   PartyRows rows;
   for (size_t party = 0; party < study.parties.size(); ++party) {
-    run::LocalData local = study.parties[party].holder
-                               ? run::LoadLocalData(study, party, paths[party], salt, progress,
-                                                   run::Rows::kKept)
-                               : run::NoLocalData(study);
+    run::LocalData local =
+        study.parties[party].holder
+            ? run::LoadLocalData(study, party, paths[party], salt, progress, run::Rows::kKept)
+            : run::NoLocalData(study);
     rows.push_back(std::move(static_cast<LocalRows&>(*local.method).blocks.front()));
   }
   return rows;

@@ -85,7 +85,7 @@ TEST_F(PassingRowsTest, AnyPiecesGiveTheSameSumsToTheBit) {
       DesignOf(model, "site = \"ignore\"\n" + drop),
       DesignOf(model, "site = \"fixed\"\n" + drop),
       DesignOf(model + "subset = [{variable = \"sex\", is = \"f\"}]\n",
-               "site = \"ignore\"\n" + drop + "weights = \"w\"\n",
+               "site = \"ignore\"\n" + drop + "weights = \"w\"\nweights_type = \"frequency\"\n",
                "subset = [{variable = \"age\", at_least = 30}]\n"),
       DesignOf(model + "group = \"region\"\n", "site = \"ignore\"\n" + drop),
   };
@@ -164,7 +164,9 @@ TEST_F(PassingRowsTest, WhatLooksAtRowsAgainKeepsThem) {
   const auto rows = MakeRows(230, 3, false);
   run::OwnRows counts;
   const std::string plain = "site = \"ignore\"\nmissing = \"refuse\"\n";
-  const MleStudy robust = StudyOf(DesignOf("model = \"y ~ x1\"\nrobust = true\n", plain), rows);
+  Design scores = DesignOf("model = \"y ~ x1\"\nrobust = true\n", plain);
+  scores.release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]";
+  const MleStudy robust = StudyOf(scores, rows);
   EXPECT_EQ(robust.PassRows(run::PartyByName(robust, kParty), counts), nullptr);
   const MleStudy fiml =
       StudyOf(DesignOf("model = \"y ~ x1\"\n",

@@ -42,10 +42,11 @@ free_port() {
 [ "$(wc -l <shown)" -ge 24 ] || fail 'the page shows few commands'
 : >used
 
-# The command of the page that begins so, with what is put in for what only an example can say.
+# The command of the page that is so, or the only one that begins so, with what is put in for what only an
+# example can say.
 shows() {
   local found
-  found=$(grep -F -- "$1" shown | grep -E "^${1//./\\.}" || true)
+  found=$(grep -Fx -- "$1" shown || grep -F -- "$1" shown | grep -E "^${1//./\\.}" || true)
   [ "$(grep -c . <<<"$found")" = 1 ] || fail "not one command of the page begins with '$1': $found"
   printf '%s\n' "$found" >>used
   sed "s/west\.example\.org:7400/127.0.0.1:${port[west]}/; s/0\.0\.0\.0:7443/127.0.0.1:${port[pages]}/; s/node\.west\.example\.org:7443/node.west.example.org/" <<<"$found"
@@ -162,6 +163,13 @@ rm -r results
 guide 'partita study follow' >/dev/null 2>&1 || fail 'it is not found again'
 [ -s results/report.html ] || fail 'no report'
 guide 'partita study list' | grep -q 'school-hours *finished' || fail 'it is not listed'
+guide 'partita node audit --at south' >log
+grep -q ' party-listed .* north' log || fail 'no party in the log'
+guide 'partita node audit --at south --study' >log
+grep -q ' run-end ' log || fail 'no run of the study in the log'
+if grep -q ' party-listed ' log; then fail 'the log of a study has what is about none'; fi
+guide 'partita node audit --at south --actor' | grep -q ' north ' || fail 'nothing of north in the log'
+guide 'partita node audit --at south --verify' | grep -q '"head"' || fail 'the log has no digest'
 
 # Rejected, withdrawn by south with and without the key, withdrawn by north.
 ends() {  # WORDS: the analyst is told so

@@ -479,7 +479,7 @@ std::string AsSaid(const std::string& text, SaidAs as) {
   if (as == SaidAs::kTexts && !text.starts_with('[')) return study::TomlTexts(SplitWords(text));
   if (as != SaidAs::kText && study::IsTomlValue(text)) return text;
   // 90, 365 as [90, 365].
-  const std::string list = "[" + text + "]";
+  std::string list = "[" + text + "]";
   if (as == SaidAs::kValue && text.find(',') != std::string::npos && study::IsTomlValue(list))
     return list;
   return study::TomlText(text);

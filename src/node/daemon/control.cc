@@ -209,7 +209,7 @@ void Control::NoteList(const Actor& actor, const PartyList& before, const PartyL
           party.known_by == KnownBy::kDigits
               ? "digits were compared"
               : fmt::format("introduced by {}", fmt::join(party.introducers, ", "));
-      Note(actor, AuditAction::kPartyListed, party.name, how + ", " + key);
+      Note(actor, AuditAction::kPartyListed, party.name, fmt::format("{}, {}", how, key));
     }
     if (party.revoked_at != 0 && (was == nullptr || was->revoked_at == 0))
       Note(actor, AuditAction::kPartyRevoked, party.name, key);

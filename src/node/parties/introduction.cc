@@ -23,6 +23,8 @@ constexpr size_t kMaxIntroductionAddress = 255;
               "Invite that site, and compare digits by telephone.");
 }
 
+Error Malformed() { return Error(ErrorCode::kPeerFault, "an introduction is malformed"); }
+
 Bytes IntroductionFields(const SignedIntroduction& document) {
   const Introduction& introduction = document.introduction;
   ByteWriter writer;
@@ -72,11 +74,10 @@ Bytes EncodeIntroduction(const SignedIntroduction& introduction) {
 }
 
 SignedIntroduction DecodeIntroduction(ByteView bytes) {
-  const Error malformed(ErrorCode::kPeerFault, "an introduction is malformed");
   SignedIntroduction document;
   Introduction& introduction = document.introduction;
   const auto read_fields = [&](ByteReader& reader) {
-    if (reader.U16() != kIntroductionFormat) throw malformed;
+    if (reader.U16() != kIntroductionFormat) throw Malformed();
     document.introducer = reader.String(crypto::kMaxPartyName);
     document.to = reader.String(crypto::kMaxPartyName);
     introduction.name = reader.String(crypto::kMaxPartyName);
@@ -85,13 +86,13 @@ SignedIntroduction DecodeIntroduction(ByteView bytes) {
     introduction.address = reader.String(kMaxIntroductionAddress);
     introduction.compared_at = static_cast<int64_t>(reader.U64());
   };
-  document.signature = ReadSigned(bytes, read_fields, malformed);
+  document.signature = ReadSigned(bytes, read_fields, Malformed());
   for (const std::string& name : {document.introducer, document.to, introduction.name}) {
-    if (!crypto::IsPartyName(name)) throw malformed;
+    if (!crypto::IsPartyName(name)) throw Malformed();
   }
   if (introduction.compared_at < 0 || introduction.compared_at > kMaxUtc ||
       !IsAddress(introduction.address))
-    throw malformed;
+    throw Malformed();
   return document;
 }
 

@@ -212,7 +212,8 @@ net::HttpResponse ProposeStudy(Site& site, const Call& call) {
   const int64_t days = fields.Integer("days", 1, 60);
   fields.End();
   // Before all parties see it.
-  if (const FileRead read = site.reader(text, FileDepth::kPlan); read.problem) throw *read.problem;
+  if (const FileRead read = site.reader(text, FileDepth::kPlan); read.problem)
+    throw Error(*read.problem);
   const WebJson made = site.AskNodeFor(call, {{"do", "propose"}, {"file", text}, {"days", days}});
   return JsonAnswer({{"study", made.at("study")}});
 }

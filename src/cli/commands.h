@@ -61,8 +61,9 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 void AddNodeCommands(CLI::App& app, Invocation& invocation);
 // invite, join, compare, parties, accept, revoke: below `node`.
 void AddPairingCommands(CLI::App& node, Invocation& invocation);
-// audit: below `node`.
+// audit, tables: below `node`.
 void AddNodeAuditCommand(CLI::App& node, Invocation& invocation);
+void AddNodeTablesCommand(CLI::App& node, Invocation& invocation);
 // sign, and the process that it reads studies in: below `node`.
 void AddNodeSignCommands(CLI::App& node, Invocation& invocation);
 // studies, approve, reject, withdraw: below `node`.

@@ -17,6 +17,22 @@ std::string SeparatorName(char separator) {
   return separator == '\t' ? "tab" : std::string(1, separator);
 }
 
+// Of a database by its query, of any other table by its first record; `separator` as it is read.
+std::vector<std::string> HeaderOf(const std::filesystem::path& path, const CsvOptions& options,
+                                  char& separator) {
+  if (IsDatabase(path)) {
+    separator = WithPlainDialect(options).separator;
+    return DatabaseColumns(path);
+  }
+  const OpenedTable table = OpenTableFile(path);
+  const CsvOptions dialect = table.is_csv ? options : WithPlainDialect(options);
+  RequireDialect(dialect);
+  separator = dialect.separator;
+  const ByteObserver nobody;
+  CsvTokenizer tokenizer(table.bytes, path.string(), dialect, nobody);
+  return ReadHeader(tokenizer);
+}
+
 }  // namespace
 
 std::string SeparatorHint(std::span<const std::string> header, char separator) {
@@ -97,14 +113,10 @@ size_t FindColumn(const std::vector<std::string>& header, const std::string& nam
 
 void RequireColumns(const std::filesystem::path& path, const Schema& schema,
                     const CsvOptions& options) {
-  const OpenedTable table = OpenTableFile(path);
-  const CsvOptions dialect = table.is_csv ? options : WithPlainDialect(options);
-  RequireDialect(dialect);
-  const ByteObserver nobody;
-  CsvTokenizer tokenizer(table.bytes, path.string(), dialect, nobody);
-  const std::vector<std::string> header = ReadHeader(tokenizer);
+  char separator = ',';
+  const std::vector<std::string> header = HeaderOf(path, options, separator);
   const auto require = [&](const std::string& name) {
-    FindColumn(header, name, tokenizer.source_name(), dialect.separator);
+    FindColumn(header, name, path.string(), separator);
   };
   for (const ColumnSchema& column : schema.columns) {
     const bool survival = column.type == ColumnType::kSurvival;

@@ -22,8 +22,8 @@ size_t FindColumn(const std::vector<std::string>& header, const std::string& nam
                   const std::string& source_name, char separator);
 
 // Throws kBadData unless the table has every column that ReadCsvFile with this schema reads. Nothing
-// behind the header is looked at: two tables that differ in rows only pass or fail alike, with the
-// same words. Throws as OpenTableFile does.
+// behind the header is looked at, of a database the query is not run: two tables that differ in rows only
+// pass or fail alike, with the same words. Throws as OpenTable does.
 void RequireColumns(const std::filesystem::path& path, const Schema& schema,
                     const CsvOptions& options);
 

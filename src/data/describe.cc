@@ -236,4 +236,26 @@ TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<c
   return ProfileTable(table.bytes, path.string(), table.is_csv ? separator : ',');
 }
 
+std::string_view DraftTypeName(DraftType type) {
+  switch (type) {
+    case DraftType::kNumeric:
+      return "numeric";
+    case DraftType::kInteger:
+      return "integer";
+    case DraftType::kFactor:
+      return "factor";
+    case DraftType::kOrdered:
+      return "ordered";
+    case DraftType::kDate:
+      return "date";
+    case DraftType::kKey:
+      return "key";
+    case DraftType::kFreeText:
+      return "free text";
+    case DraftType::kEmpty:
+      return "empty";
+  }
+  throw Error(ErrorCode::kInternal, "unknown draft type");
+}
+
 }  // namespace partita::data

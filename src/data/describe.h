@@ -16,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/byte_source.h"
@@ -69,6 +70,7 @@ TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<c
 // What the draft takes a column for. kFreeText: many different texts, of no use in a study file.
 enum class DraftType { kNumeric, kInteger, kFactor, kOrdered, kDate, kKey, kFreeText, kEmpty };
 DraftType GuessType(const ColumnProfile& column);
+std::string_view DraftTypeName(DraftType type);  // "free text"
 
 // The draft: TOML with [table] and one [[variable]] for every usable column. Its numeric and date
 // variables have no bounds, so that no study file is valid with it before they are filled in.

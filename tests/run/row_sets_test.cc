@@ -40,7 +40,7 @@ class RowSetsTest : public ::testing::Test {
       RowSets sets(RowSetsPath(Table()), random);
       sets.Require(study, party, local, Table());
       if (record) sets.Record();
-      RequireServable(study, party, Table(), random, progress);
+      RequireServable(study, party, Table(), RowSetsPath(Table()), random, progress);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kRefused) << error.message();
       return error.message() + "; " + error.hint();

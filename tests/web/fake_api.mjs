@@ -33,6 +33,7 @@ export function newState() {
     site: "south",
     signer: true,
     stopped: false,
+    draining: false,
     down: false, // the connection is cut instead of answered
     loses: "", // a path: what is asked for there is done, but the answer is lost
     studies: [],
@@ -182,6 +183,8 @@ export function startFake(openapi, assets, changes = {}) {
       fingerprint: "8".repeat(64),
       steward: "9".repeat(64),
       stopped: state.stopped,
+      draining: state.draining,
+      runs: 0,
       open_studies: state.studies.filter((one) => !one.is_over).length,
       parties: state.parties.length,
       waiting_introductions: state.waiting.length,

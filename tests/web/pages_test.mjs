@@ -609,6 +609,11 @@ journey("emergency stop and going on", async ({page, loginAs, state, see, visit}
   await button(page, "Let the node go on").click();
   await shown(page, "The node goes on.");
   assert.equal(state.stopped, false);
+  state.draining = true;
+  await visit("parties");
+  await visit("node");
+  await shown(page, "No run begins here.");
+  await see("node-draining");
 });
 
 journey(
@@ -748,7 +753,7 @@ journey(
     state.screens.set(bad.study, {
       trust: [hostile.markup],
       parties: [{name: hostile.markup, known: hostile.markup}],
-      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null}
+      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null, budget: hostile.markup}
     });
     const harmless = async () => {
       assert.equal(await page.evaluate(() => window.harmed), undefined);

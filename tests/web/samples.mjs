@@ -72,6 +72,10 @@ export function study(state, changes = {}) {
   };
 }
 
+const sampleBudget =
+  "Study 'school-hours' fits the policy of table stays.\n" +
+  "  Of the budget against outsiders it takes 12.5 %.\n  Studies of this price that fit: 8.\n";
+
 export const screenOf = (study, changes = {}) => ({
   study: study.study,
   name: study.name,
@@ -88,7 +92,10 @@ export const screenOf = (study, changes = {}) => ({
     {name: "north", known: "digits compared on 2026-10-02T09:00:00Z"},
     {name: "west", known: "digits compared on 2026-10-05T09:00:00Z"}
   ],
-  table: study.table === "" ? null : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12},
+  table:
+    study.table === ""
+      ? null
+      : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12, budget: sampleBudget},
   valid_until: study.roster === "" ? "" : study.expires,
   min_cell: 5,
   useless: "",

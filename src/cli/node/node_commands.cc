@@ -1,4 +1,4 @@
-// partita node init | steward | serve | job | status | stop | go-on
+// partita node init | steward | serve | job | status | drain | stop | go-on
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +17,7 @@
 #include "node/daemon/daemon.h"
 #include "node/job/job.h"
 #include "node/sign/signer_folder.h"
+#include "run/ledger/open_ledger.h"
 
 namespace partita::cli {
 namespace {
@@ -128,7 +129,27 @@ void StartCompanions(const ServeNodeOptions& options, Companions& companions) {
   companions.Start("the server of the pages", std::move(words));
 }
 
+// Before studies come, not when the first one is private.
+void RequireLedger(const node::NodeFolder& folder) {
+  const node::NodeConfig config = LoadNodeConfig(folder);
+  if (config.ledger.empty()) return;
+  privacy::ledger::SqliteLedger book = run::OpenLedger(config.ledger);
+  for (const node::CatalogueTable& table : config.tables) {
+    const bool is_clear =
+        table.account.empty() ? book.Tables().size() == 1 : book.HasAccount(table.account);
+    if (is_clear) continue;
+    throw Error(
+        ErrorCode::kUsage,
+        fmt::format("the ledger {} does not say which of its accounts is that of the table "
+                    "'{}'",
+                    config.ledger.string(), table.name),
+        "write account = \"...\" under its [[table]] in node.toml; 'partita ledger show' lists "
+        "them, 'partita ledger open' makes one");
+  }
+}
+
 int Serve(const ServeNodeOptions& serve) {
+  RequireLedger(node::NodeFolder(serve.folder));
   node::DaemonOptions options{node::NodeFolder(serve.folder), {}, {}};
   options.log = [mutex = std::make_shared<std::mutex>()](const std::string& line) {
     const std::lock_guard lock(*mutex);
@@ -172,7 +193,8 @@ int RunNodeJob(const std::string& at) {
   settings.self = config.name;
   settings.studies = folder.run();
   for (const node::CatalogueTable& table : config.tables)
-    settings.catalogue[table.name] = {table.data, ""};
+    settings.catalogue[table.name] = {table.data, table.account};
+  settings.ledger = config.ledger;
   settings.stewards = config.stewards;
   settings.parties = config.parties;
   settings.node_certificate = folder.certificate();
@@ -192,6 +214,13 @@ void AddJob(CLI::App* node, Invocation& invocation) {
   command->add_option("--at", *at, "The folder of the node")->capture_default_str();
 }
 
+std::string StateOf(const Json& status) {
+  if (status.at("stopped").get<bool>()) return "stopped: nothing starts";
+  const auto runs = status.at("runs").get<size_t>();
+  if (!status.at("draining").get<bool>()) return fmt::format("serving, {} runs", runs);
+  return fmt::format("draining: no run begins, {} go on", runs);
+}
+
 void AddStatus(CLI::App* node, Invocation& invocation) {
   auto options = std::make_shared<NodeOptions>();
   CLI::App* command = AddCommand(
@@ -204,8 +233,7 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
                         "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
                         "fingerprint  {}",
                         status.at("name").get<std::string>(),
-                        status.at("address").get<std::string>(),
-                        status.at("stopped").get<bool>() ? "stopped: nothing starts" : "serving",
+                        status.at("address").get<std::string>(), StateOf(status),
                         status.at("open_studies").get<int>(), status.at("parties").get<int>(),
                         status.at("waiting_introductions").get<int>(),
                         status.at("open_invitations").get<int>(),
@@ -214,6 +242,41 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         return kDone;
       });
   AddAt(command, *options);
+}
+
+// Until nothing runs here.
+int Drain(const OutputOptions& output, const NodeOptions& options, bool ends) {
+  AskNode(options, {{"do", "drain"}, {"on", !ends}});
+  if (ends) return PrintMessage(output, "runs begin here again");
+  size_t told = 0;
+  while (true) {
+    const auto runs = AskNode(options, {{"do", "status"}}).at("runs").get<size_t>();
+    if (runs == 0) break;
+    if (runs != told) PrintNote(output, fmt::format("{} runs go on", runs));
+    told = runs;
+    WaitAMoment(
+        "the node goes on draining: partita node drain comes back to it, --end takes it back");
+  }
+  return PrintMessage(output,
+                      "nothing runs here, and nothing begins: stop the node, and start it again "
+                      "when the machine or the program is ready");
+}
+
+void AddDrain(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<NodeOptions>();
+  auto ends = std::make_shared<bool>(false);
+  CLI::App* command = AddCommand(
+      node, "drain", "node drain",
+      "Before an upgrade or a restart: let runs end and begin none, and wait until "
+      "nothing runs",
+      invocation,
+      [&invocation, options, ends] { return Drain(invocation.output, *options, *ends); });
+  AddAt(command, *options);
+  command->add_flag("--end", *ends, "Let runs begin again");
+  command->footer(
+      "Other nodes are told to come later; studies, approvals and messages go on. A start of the "
+      "node\n"
+      "ends it.");
 }
 
 void AddStopAndGoOn(CLI::App* node, Invocation& invocation) {
@@ -255,8 +318,10 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddStatus(node, invocation);
   AddPairingCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
+  AddNodeTablesCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);
   AddNodeWebCommands(*node, invocation);
+  AddDrain(node, invocation);
   AddStopAndGoOn(node, invocation);
   AddJob(node, invocation);
   AddNodeSignCommands(*node, invocation);

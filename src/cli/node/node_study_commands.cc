@@ -55,16 +55,6 @@ Json OneStudy(const NodeOptions& options, const std::string& id) {
   return study;
 }
 
-// which: "open" or "all", of which the newest 100 that are over.
-std::vector<Json> StudiesAt(const NodeOptions& options, const std::string& which) {
-  std::vector<Json> studies;
-  const Json said =
-      AskNode(options, {{"do", "list"}, {"which", which}, {"after", ""}, {"limit", 100}});
-  for (const Json& entry : said.at("studies"))
-    studies.push_back(OneStudy(options, entry.at("study")));
-  return studies;
-}
-
 std::string Waiting(const Json& study) {
   const std::string state = study.at("state");
   if (state == "settled" || state == "approved") {
@@ -119,6 +109,11 @@ void Decide(const NodeOptions& options, const Json& said, const std::string& dec
                     {"document", signed_word.at("document")}});
 }
 
+std::string BudgetOf(const Json& table) {
+  if (table.is_null() || table.at("budget") == "") return "";
+  return table.at("budget").get<std::string>() + "\n";
+}
+
 // What the signer computed, for the steward to read.
 std::string StewardsPage(const Json& shown) {
   std::string page;
@@ -128,7 +123,7 @@ std::string StewardsPage(const Json& shown) {
          fmt::format(
              "{}\nproposed by   {}\nstudy         {}\nnumber        {}\ntable         {}\nvalid "
              "until   {}\n"
-             "code          {}\n\nCompare the code with the other stewards, by telephone.\n\n",
+             "code          {}\n\n{}Compare the code with the other stewards, by telephone.\n\n",
              shown.at("plan_text").get<std::string>(), shown.at("proposer").get<std::string>(),
              shown.at("name").get<std::string>(), shown.at("study").get<std::string>(),
              table.is_null()
@@ -136,7 +131,8 @@ std::string StewardsPage(const Json& shown) {
                  : fmt::format("{}, {} rows, {} missing cells", table.at("name").get<std::string>(),
                                table.at("rows").get<uint64_t>(),
                                table.at("missing_cells").get<uint64_t>()),
-             shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>());
+             shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>(),
+             BudgetOf(table));
 }
 
 int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
@@ -362,6 +358,15 @@ int FollowNamed(const OutputOptions& output, const NodeStudyOptions& options) {
 }
 
 }  // namespace
+
+std::vector<Json> StudiesAt(const NodeOptions& options, const std::string& which) {
+  std::vector<Json> studies;
+  const Json said =
+      AskNode(options, {{"do", "list"}, {"which", which}, {"after", ""}, {"limit", 100}});
+  for (const Json& entry : said.at("studies"))
+    studies.push_back(OneStudy(options, entry.at("study")));
+  return studies;
+}
 
 Json FindStudy(const NodeOptions& options, const std::string& wanted) {
   if (wanted.size() == 64) return OneStudy(options, wanted);

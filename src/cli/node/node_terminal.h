@@ -54,6 +54,9 @@ class SignerAccess {
 // This program, as the child in which studies are read (node/sign/study_reader.h).
 std::vector<std::string> StudyReaderProgram();
 
+// Studies at the node as daemon/control.h has them, with `name`. which: "open" or "all", of which the newest 100
+// that are over.
+std::vector<Json> StudiesAt(const NodeOptions& options, const std::string& which);
 // A study at the node by its number, by some digits of it, or by the name in its file, open ones first; as
 // daemon/control.h has it, with `name`. Throws kUsage if there is none, or several.
 Json FindStudy(const NodeOptions& options, const std::string& wanted);

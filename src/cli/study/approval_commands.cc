@@ -10,7 +10,6 @@
 #include "base/utc_time.h"
 #include "cli/commands.h"
 #include "cli/study/approve.h"
-#include "cli/study/ledger_price.h"
 #include "cli/study/party_files.h"
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
@@ -21,6 +20,7 @@
 #include "run/approval/approval_uses.h"
 #include "run/approval/approvals.h"
 #include "run/approval/envelope_uses.h"
+#include "run/ledger/price.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
@@ -206,14 +206,16 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
   const study::Plan plan = run::BuildPlan(prepared);
   if (decision == study::Decision::kApprove) run::RequireUseful(prepared, options.accept_useless);
   const std::string price =
-      options.ledger.empty() ? "" : PriceText(PriceOf(prepared, options.ledger, options.table));
+      options.ledger.empty()
+          ? ""
+          : run::PriceText(run::PriceOf(prepared, options.ledger, options.table));
   const study::ApprovalTerms terms =
       run::TermsOf(prepared, run::StudyIdentityOf(prepared, request.fingerprints), plan);
   crypto::SystemRandom random;
   if (decision == study::Decision::kApprove) {
     SilentProgress progress;
-    run::RequireServable(prepared, run::PartyByName(prepared, options.party), request.data, random,
-                         progress);
+    run::RequireServable(prepared, run::PartyByName(prepared, options.party), request.data,
+                         run::RowSetsPath(request.data), random, progress);
   }
   const run::MadeApproval made = run::MakeApproval(prepared, terms, request, random);
   const study::Approval& approval = made.document.approval;

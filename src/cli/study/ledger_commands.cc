@@ -10,12 +10,12 @@
 #include "base/text_table.h"
 #include "base/utc_time.h"
 #include "cli/commands.h"
-#include "cli/study/ledger_price.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
 #include "methods/prepare_study.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
+#include "run/ledger/price.h"
 #include "run/ledger/run_ledger.h"
 
 namespace partita::cli {
@@ -166,14 +166,15 @@ int RunHistory(const OutputOptions& output, const LedgerCommand& command) {
 
 // What a study would take, and how often.
 int RunPrice(const OutputOptions& output, const LedgerCommand& command) {
-  const LedgerPrice price = PriceOf(*methods::PrepareStudy(methods::LoadStudyFile(command.study)),
-                                    command.file, command.table);
-  PrintResult(output, PriceText(price),
+  const run::LedgerPrice price = run::PriceOf(
+      *methods::PrepareStudy(methods::LoadStudyFile(command.study)), command.file, command.table);
+  PrintResult(output, run::PriceText(price),
               Json{{"study", price.study},
                    {"table", price.table},
                    {"outside_percent", price.outside_percent},
                    {"insider_percent", price.insider_percent},
                    {"exact_releases", price.exact_releases},
+                   {"exact_before", price.exact_before},
                    {"studies_left", price.studies_left ? Json(*price.studies_left) : Json()}}
                   .dump());
   return kDone;

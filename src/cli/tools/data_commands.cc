@@ -25,28 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr mode_t kForOwner = 0600, kForOthers = 0644;
 
-std::string_view DraftTypeName(data::DraftType type) {
-  switch (type) {
-    case data::DraftType::kNumeric:
-      return "numeric";
-    case data::DraftType::kInteger:
-      return "integer";
-    case data::DraftType::kFactor:
-      return "factor";
-    case data::DraftType::kOrdered:
-      return "ordered";
-    case data::DraftType::kDate:
-      return "date";
-    case data::DraftType::kKey:
-      return "key";
-    case data::DraftType::kFreeText:
-      return "free text";
-    case data::DraftType::kEmpty:
-      return "empty";
-  }
-  throw Error(ErrorCode::kInternal, "unknown draft type");
-}
-
 // ---------------------------------------------------------------------------------- describe
 
 std::string SeparatorText(char separator) {
@@ -61,7 +39,7 @@ struct DescribeCommand {
 std::string TableProfileText(const data::TableProfile& profile) {
   TextTable table{{"column", "looks like", "cells", "missing", "different"}, {2, 3, 4}, {}};
   for (const data::ColumnProfile& column : profile.columns) {
-    table.rows.push_back({column.name, std::string(DraftTypeName(data::GuessType(column))),
+    table.rows.push_back({column.name, std::string(data::DraftTypeName(data::GuessType(column))),
                           FormatCount(column.cells),
                           FormatCount(column.empty + column.missing_words),
                           FormatCount(column.distinct)});
@@ -74,7 +52,7 @@ Json TableProfileJson(const data::TableProfile& profile) {
   Json columns = Json::array();
   for (const data::ColumnProfile& column : profile.columns) {
     columns.push_back({{"name", column.name},
-                       {"type", DraftTypeName(data::GuessType(column))},
+                       {"type", data::DraftTypeName(data::GuessType(column))},
                        {"cells", column.cells},
                        {"missing", column.empty + column.missing_words},
                        {"different", column.distinct}});

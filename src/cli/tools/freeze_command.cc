@@ -12,11 +12,11 @@
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
 #include "crypto/hash.h"
-#include "data/holding.h"
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
 #include "methods/prepare_study.h"
 #include "run/matching/matching_file.h"
+#include "run/party/table_columns.h"
 
 namespace partita::cli {
 namespace {
@@ -43,23 +43,10 @@ std::vector<std::string> KeysOfMatching(const run::Study& study, const FreezeCom
 
 // The columns that the study asks of the party's table.
 std::vector<std::string> ColumnsOfStudy(const run::Study& study, const FreezeCommand& command) {
-  std::vector<std::string> names;
-  // A time of survival may be a variable as well.
-  const auto add = [&](const std::string& name) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  };
-  const data::Schema schema =
-      data::SchemaForParty(study.file.dictionary, study.partition,
-                           run::PartyByName(study, command.party), study.row_columns);
-  for (const data::ColumnSchema& variable : schema.columns) {
-    if (variable.type == data::ColumnType::kSurvival) {
-      add(variable.time_column);
-      add(variable.event_column);
-    } else {
-      add(variable.name);
-    }
+  std::vector<std::string> names = run::TableColumns(study, run::PartyByName(study, command.party));
+  for (const std::string& key : KeysOfMatching(study, command)) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) names.push_back(key);
   }
-  for (const std::string& key : KeysOfMatching(study, command)) add(key);
   return names;
 }
 

@@ -13,6 +13,8 @@
 namespace partita::data {
 namespace {
 
+bool IsInDatabase(const SourceFile& source) { return source.kind != SourceKind::kStatistics; }
+
 ByteSource OpenSource(const SourceFile& source) {
   switch (source.kind) {
     case SourceKind::kSqlite:
@@ -28,7 +30,7 @@ ByteSource OpenSource(const SourceFile& source) {
 OpenedTable Open(const std::filesystem::path& path, bool may_change) {
   if (path.extension() == ".toml") {
     const SourceFile source = ReadSourceFile(path);
-    if (!may_change && source.kind != SourceKind::kStatistics) {
+    if (!may_change && IsInDatabase(source)) {
       throw Error(ErrorCode::kRefused,
                   fmt::format("{}: a study runs on a table that stays as it is, and a database may "
                               "change while it runs",
@@ -49,6 +51,16 @@ OpenedTable Open(const std::filesystem::path& path, bool may_change) {
 OpenedTable OpenTable(const std::filesystem::path& path) { return Open(path, true); }
 
 OpenedTable OpenTableFile(const std::filesystem::path& path) { return Open(path, false); }
+
+bool IsDatabase(const std::filesystem::path& path) {
+  return path.extension() == ".toml" && IsInDatabase(ReadSourceFile(path));
+}
+
+std::vector<std::string> DatabaseColumns(const std::filesystem::path& path) {
+  const SourceFile source = ReadSourceFile(path);
+  if (source.kind == SourceKind::kPostgres) return PostgresColumns(source);
+  return OpenSqlite(source)->names();
+}
 
 CsvOptions WithPlainDialect(CsvOptions options) {
   options.separator = ',';

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "data/byte_source.h"
 #include "data/csv_reader.h"
@@ -31,6 +33,12 @@ OpenedTable OpenTable(const std::filesystem::path& path);
 // The same for a table that studies run on, which they read more than once: throws kRefused for a
 // database, whose rows may differ the next time.
 OpenedTable OpenTableFile(const std::filesystem::path& path);
+
+// Whether the table is a query in a database, whose rows may differ the next time it is read. Throws
+// kBadInput for a source file that is none.
+bool IsDatabase(const std::filesystem::path& path);
+// The names of its columns; the query is prepared, not run. Throws as OpenTable does.
+std::vector<std::string> DatabaseColumns(const std::filesystem::path& path);
 
 // The options for what is not written as the study file says.
 CsvOptions WithPlainDialect(CsvOptions options);

@@ -128,7 +128,8 @@ void RefuseWriters(Session& session, const std::string& file) {
       "FROM PUBLIC where PostgreSQL is older than 15");
 }
 
-void RequireTypes(Session& session, const SourceFile& source) {
+// Of the query's columns; their names.
+std::vector<std::string> RequireTypes(Session& session, const SourceFile& source) {
   const Result columns = session.Describe(source.query);
   std::vector<std::string> names;
   for (int c = 0; c < Pq().nfields(columns.get()); ++c)
@@ -148,9 +149,16 @@ void RequireTypes(Session& session, const SourceFile& source) {
                                 "cast(x AS numeric) for the digits that are printed"
                               : "cast it in the query to a number, date or text");
   }
+  return names;
 }
 
 }  // namespace
+
+std::vector<std::string> PostgresColumns(const SourceFile& source) {
+  Session session(source);
+  RefuseWriters(session, source.file);
+  return RequireTypes(session, source);
+}
 
 ByteSource OpenPostgres(const SourceFile& source) {
   struct State {

@@ -7,6 +7,9 @@
 // 1.10000002384185791015625 there, and a query says which of the two it means.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "data/byte_source.h"
 #include "data/source/source_file.h"
 
@@ -16,5 +19,8 @@ namespace partita::data {
 // understand, kRefused if the role may write to any table: SELECT is all that it takes. Of what the
 // server says its main message is told, never the details, which quote rows.
 ByteSource OpenPostgres(const SourceFile& source);
+
+// The names of the query's columns, of which no row is asked for. Throws as OpenPostgres does.
+std::vector<std::string> PostgresColumns(const SourceFile& source);
 
 }  // namespace partita::data

@@ -226,18 +226,22 @@ std::string Control::Answer(const std::string& text) {
   Answered answer = Answered::object();
   if (what == "status") {
     request.End();
-    size_t open = 0;
-    bool stopped = false;
+    size_t open = 0, runs = 0;
+    bool stopped = false, draining = false;
     OnLoop([&](Node& node, int64_t) {
       open = node.open().size();
+      runs = node.Runs();
       stopped = node.stopped();
+      draining = node.draining();
     });
     answer = {{"name", parts_.config.name},
               {"address", parts_.config.address},
               {"fingerprint", crypto::Fingerprint(*parts_.identity.certificate)},
               {"steward", ToHex(parts_.steward)},
               {"stopped", stopped},
+              {"draining", draining},
               {"open_studies", open},
+              {"runs", runs},
               {"parties", parts_.keeper.List().parties.size()},
               {"waiting_introductions", parts_.keeper.Waiting().size()},
               {"open_invitations", OpenInvitations(parts_.own_lines.Load(), now)}};
@@ -314,6 +318,11 @@ std::string Control::Answer(const std::string& text) {
     request.End();
     OnLoop([&](Node& node, int64_t then) { node.EmergencyStop(then, actor); });
     parts_.log.Write("emergency-stop");
+  } else if (what == "drain") {
+    const bool draining = request.Flag("on");
+    request.End();
+    OnLoop([&](Node& node, int64_t then) { node.Drain(draining, then, actor); });
+    parts_.log.Write(draining ? "drains" : "drains-no-more");
   } else if (what == "go-on-text") {
     request.End();
     const std::lock_guard lock(mutex_);

@@ -45,15 +45,20 @@ ended = "ended"
 # The sites that the steward accepted, likewise: what is revoked there counts for no job, whatever the node says.
 parties = "parties"
 
+# The privacy budgets of the tables (`partita ledger open`). Without one, private studies are refused here.
+# ledger = "ledger.sqlite"
+
 [limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
 longest_run_hours = 24
 
-# Tables that studies may use: one of these parts for each.
+# Tables that studies may use: one of these parts for each. `data` is a CSV file with a header, a file of
+# another program, or a source file that says where in a database the rows are (docs/sources.md).
 # [[table]]
 # name = "asthma"
 # data = "/srv/tables/asthma.csv"
+# account = "asthma"     # its name in the ledger, if that has several
 )";
 
 std::string FileText(const fs::path& file) { return file.string(); }
@@ -90,7 +95,7 @@ void ReadLimits(const study::TableReader& root, Limits& limits) {
 }
 
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
-  for (const study::TableReader& reader : root.Tables("table", {"name", "data"})) {
+  for (const study::TableReader& reader : root.Tables("table", {"name", "data", "account"})) {
     const study::LocatedText name = reader.Text("name", "name = \"asthma\"");
     if (!crypto::IsPartyName(name.value)) {
       reader.Fail(name.position, "'name' is no name of a table: " + study::Quote(name.value),
@@ -100,10 +105,16 @@ void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeC
       if (other.name == name.value)
         reader.Fail(name.position, "two tables are called " + name.value, "give each its own name");
     }
-    std::string data = reader.Text("data", "data = \"/srv/tables/asthma.csv\"").value;
-    // What is no address of a database is a file.
-    if (data.find("://") == std::string::npos) data = (folder / data).string();
-    config.tables.push_back({name.value, data});
+    const study::LocatedText data = reader.Text("data", "data = \"/srv/tables/asthma.csv\"");
+    if (data.value.find("://") != std::string::npos) {
+      reader.Fail(
+          data.position, "'data' is an address, not a file",
+          "write the address into a source file (docs/sources.md), and name that here: data = "
+          "\"registry.toml\"");
+    }
+    const auto account = reader.OptionalText("account");
+    config.tables.push_back(
+        {name.value, (folder / data.value).string(), account ? account->value : ""});
     if (config.tables.size() > kMaxCatalogue)
       reader.Fail(name.position, "too many tables", "a node keeps at most 1000");
   }
@@ -116,7 +127,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const toml::table tree = study::ParseToml(text, file);
   const study::TableReader root(file, tree, "node.toml",
                                 {"partita_node", "name", "address", "listen", "inner_hosts",
-                                 "stewards", "ended", "parties", "limits", "table"});
+                                 "stewards", "ended", "parties", "ledger", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -143,6 +154,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   config.stewards = folder / root.Text("stewards", "stewards = \"stewards.pem\"").value;
   if (const auto ended = root.OptionalText("ended")) config.ended = folder / ended->value;
   config.parties = folder / root.Text("parties", "parties = \"parties\"").value;
+  if (const auto ledger = root.OptionalText("ledger")) config.ledger = folder / ledger->value;
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;

@@ -24,7 +24,8 @@ namespace partita::node {
 
 struct CatalogueTable {
   std::string name;
-  std::string data;  // a file, or what else data/source reads
+  std::string data;     // a file, or a source file of a database (data/source/open_table.h)
+  std::string account;  // its name in the ledger; empty: the only one there
 
   bool operator==(const CatalogueTable&) const = default;
 };
@@ -35,6 +36,7 @@ struct NodeConfig {
   std::string listen;                    // "host:port" on this machine
   std::vector<std::string> inner_hosts;  // hosts inside of the own network that peers may be at
   std::vector<CatalogueTable> tables;
+  std::filesystem::path ledger;  // the privacy ledger of all tables; empty: none is kept
   Limits limits;
   std::filesystem::path stewards;  // a file of PEM certificates
   std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
@@ -42,7 +44,7 @@ struct NodeConfig {
 
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
-           inner_hosts == other.inner_hosts && tables == other.tables &&
+           inner_hosts == other.inner_hosts && tables == other.tables && ledger == other.ledger &&
            stewards == other.stewards && ended == other.ended && parties == other.parties;
   }
 };

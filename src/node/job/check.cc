@@ -1,4 +1,6 @@
 // `check` and `commit`: what happens to a study before anybody approves it.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -15,10 +17,9 @@
 #include "node/job/door.h"
 #include "node/job/kinds.h"
 #include "node/job/statement.h"
-#include "privacy/ledger/sqlite_ledger.h"
+#include "node/job/table.h"
 #include "run/approval/approval_files.h"
-#include "run/ledger/ledger_charges.h"
-#include "run/ledger/open_ledger.h"
+#include "run/ledger/price.h"
 #include "run/method/useful.h"
 #include "run/party/local_data.h"
 #include "run/party/row_sets.h"
@@ -70,18 +71,30 @@ std::string FindTable(const JobSettings& settings, const Prepared& prepared) {
   return found;
 }
 
-void RequireBudget(const JobSettings& settings, const Prepared& prepared, const JobTable& table) {
+// What the study takes of its table's budget; empty where nothing is charged. Throws kBudget, kRefused.
+std::string BudgetText(const JobSettings& settings, const Prepared& prepared,
+                       const JobTable& table) {
   const run::Study& study = *prepared.study;
-  if (settings.ledger.empty()) {
-    if (study.IsPrivate()) throw NotHere("no privacy ledger is kept here");
-    return;
-  }
-  if (study.releases.empty()) return;
+  if (settings.ledger.empty() || study.releases.empty()) return "";
+  return run::PriceText(run::PriceOf(study, settings.ledger, table.account));
+}
+
+// For the own stewards: what was charged since the study was checked may leave too little.
+std::string BudgetOrWhyNot(const JobSettings& settings, const Prepared& prepared,
+                           const JobTable& table) {
   try {
-    privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
-    const privacy::ledger::Standing standing =
-        book.StandingOf(run::ChosenTable(book, {settings.ledger, table.account}));
-    book.Price(run::ChargesOf(study, standing.policy));
+    return BudgetText(settings, prepared, table);
+  } catch (const Error& error) {
+    return fmt::format("The budget does not allow it now: {}. A run would be refused.\n",
+                       error.message());
+  }
+}
+
+void RequireBudget(const JobSettings& settings, const Prepared& prepared, const JobTable& table) {
+  if (settings.ledger.empty() && prepared.study->IsPrivate())
+    throw NotHere("no privacy ledger is kept here");
+  try {
+    BudgetText(settings, prepared, table);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kBudget && error.code() != ErrorCode::kRefused) throw;
     throw NotHere("the budget of its table does not allow it");
@@ -188,17 +201,20 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
     throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more",
                 "Put it back, or withdraw the study.");
   }
-  const std::filesystem::path& data = table->second.data;
+  FreezeTable(work.folder, prepared, table->second);
+  const auto [data, row_sets] = TableOf(work.folder, table->second);
   SilentProgress progress;
   run::RequireOwnersResult(*prepared.study, prepared.party, data);
-  run::RequireServable(*prepared.study, prepared.party, data, random, progress);
+  run::RequireServable(*prepared.study, prepared.party, data, row_sets, random, progress);
   const crypto::Key salt = crypto::RandomKey(random);
   const run::LocalData local =
       run::LoadLocalData(*prepared.study, prepared.party, data, salt, progress);
   study::Approval draft = DraftOf(work, documents, local.snapshot.commitment, random);
   WriteFileAtomically(run::SecretPath(work.folder.File("approval.json")).string(),
                       study::RenderSecret({draft.party, draft.commitment, salt}));
-  return {draft, StatementOf(work, local)};
+  CommitStatement statement = StatementOf(work, local);
+  statement.budget = BudgetOrWhyNot(work.settings, prepared, table->second);
+  return {draft, statement};
 }
 
 // The draft first: what signs it is only of use with it.

@@ -169,7 +169,8 @@ void StudyFolder::Discard() {
   std::vector<fs::path> secrets = {File("state")};
   for (const fs::directory_entry& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("run.key.pem") || name.starts_with("approval.secret.json"))
+    if (name.starts_with("run.key.pem") || name.starts_with("approval.secret.json") ||
+        name.starts_with(kFrozenRows))
       secrets.push_back(entry.path());
   }
   for (const fs::path& file : secrets) Remove(file);

@@ -7,6 +7,7 @@
 //   ended                  what was signed of that attempt
 //   run.cert.pem run.key.pem   the run key
 //   table                  the name of the table that is bound
+//   rows.frozen            its rows, of a database (table.h)
 //   draft.json statement   of `commit`: the approval to be signed, and what the job key signed about it
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from
@@ -30,6 +31,8 @@
 #include "node/study/study.h"
 
 namespace partita::node {
+
+inline constexpr char kFrozenRows[] = "rows.frozen";
 
 struct AttemptRecord {
   uint32_t attempt = 0;  // 0: none yet
@@ -68,7 +71,7 @@ class StudyFolder {
   std::optional<crypto::Identity> RunKey() const;
   // The one that is there, or a new one, valid until `until`.
   crypto::Identity MakeRunKey(int64_t until);
-  // Run key, salt and what a run goes on from are gone, also what a job left that was killed while it
+  // Run key, salt, frozen rows and what a run goes on from are gone, also what a job left that was killed while it
   // wrote them; and nothing of the study is checked, committed or run here any more.
   void Discard();
   // Throws kRefused after Discard has begun.

@@ -11,6 +11,7 @@
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
+#include "node/job/table.h"
 #include "node/port/pass_socket.h"
 #include "node/port/route.h"
 #include "report/result_json.h"
@@ -20,7 +21,6 @@
 #include "run/party/join.h"
 #include "run/party/local_data.h"
 #include "run/party/party.h"
-#include "run/party/row_sets.h"
 
 namespace partita::node {
 namespace {
@@ -187,7 +187,11 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
   const run::Study& study = *allowed.prepared.study;
   run::PartyInput input;
   input.party = allowed.prepared.party;
-  input.data = allowed.table.data;
+  if (!allowed.table.data.empty()) {
+    const StudyTable table = TableOf(work.folder, allowed.table);
+    input.data = table.data;
+    input.row_sets = table.row_sets;
+  }
   input.fingerprints = allowed.documents.fingerprints;
   input.stewards = allowed.documents.stewards;
   input.certificates = allowed.documents.certificates;
@@ -201,10 +205,7 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
                                    allowed.run_key);
   }
   input.state = work.folder.File("state");
-  if (!input.data.empty()) {
-    run::RequireOwnersResult(study, input.party, input.data);
-    input.row_sets = run::RowSetsPath(input.data);
-  }
+  if (!input.data.empty()) run::RequireOwnersResult(study, input.party, input.data);
   std::optional<RoomOnDisk> room;
   if (input.party == study.receiver) {
     room.emplace(work.folder.Result("result.json"), kReportBytes + study.FileBytes());

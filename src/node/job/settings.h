@@ -10,8 +10,8 @@
 namespace partita::node {
 
 struct JobTable {
-  std::filesystem::path data;
-  std::string account;  // its name in the ledger; empty: the only one
+  std::filesystem::path data;  // a file, or a source file of a database (data/source/open_table.h)
+  std::string account;         // its name in the ledger; empty: the only one
 };
 
 struct JobSettings {

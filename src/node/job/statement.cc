@@ -1,5 +1,7 @@
 #include "node/job/statement.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "node/message/bodies.h"
 #include "study/approval/approval.h"
@@ -7,7 +9,7 @@
 namespace partita::node {
 namespace {
 
-constexpr uint8_t kStatementVersion = 1;
+constexpr uint8_t kStatementVersion = 2;
 
 Error StatementFault(const std::string& what) {
   return Error(ErrorCode::kBadInput, "what the job says of the frozen table " + what,
@@ -19,6 +21,16 @@ Error StatementFault(const std::string& what) {
               "This node does not do what it should: look at its log, and at who can write there.");
 }
 
+// Lines that can be shown as they are.
+bool IsText(const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (end > at && !IsPublicLine(text.substr(at, end - at), kMaxBudgetText)) return false;
+    at = end + 1;
+  }
+  return true;
+}
+
 Bytes StatementFields(const CommitStatement& statement) {
   ByteWriter writer;
   writer.U8(kStatementVersion);
@@ -27,6 +39,7 @@ Bytes StatementFields(const CommitStatement& statement) {
   writer.Raw(statement.commitment);
   writer.U64(statement.rows);
   writer.U64(statement.missing);
+  writer.String(statement.budget);
   writer.Raw(statement.draft);
   return writer.Take();
 }
@@ -51,11 +64,13 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
     statement.commitment = ReadDigest(reader);
     statement.rows = reader.U64();
     statement.missing = reader.U64();
+    statement.budget = reader.String(kMaxBudgetText);
     statement.draft = ReadDigest(reader);
   };
   commit.signature = ReadSigned(bytes, read_fields, StatementFault("is not whole"));
   if (!statement.table.empty() && !IsPublicLine(statement.table, kMaxTableName))
     throw StatementFault("names a table by more than a line");
+  if (!IsText(statement.budget)) throw StatementFault("says of its budget what is no text");
   return commit;
 }
 

@@ -19,6 +19,7 @@ namespace partita::node {
 
 inline constexpr char kCommitDomain[] = "partita node commit 1";
 inline constexpr size_t kMaxTableName = 4096;
+inline constexpr size_t kMaxBudgetText = 2048;
 inline constexpr size_t kMaxStatementBytes = 8192;
 
 struct CommitStatement {
@@ -28,7 +29,10 @@ struct CommitStatement {
   Digest commitment{};   // to the bytes of the frozen table (data/snapshot.h)
   uint64_t rows = 0;     // that the study reads
   uint64_t missing = 0;  // cells of them, in the columns that it reads
-  Digest draft{};        // of the exact text of the draft
+  // What the study takes of the table's privacy budget, lines for people (run/ledger/price.h); empty: no
+  // ledger is kept here, or the study releases nothing of the table.
+  std::string budget;
+  Digest draft{};  // of the exact text of the draft
 
   bool operator==(const CommitStatement&) const = default;
 };

@@ -83,7 +83,7 @@ Context Node::MakeContext(const Study* study, Mail& mail, int64_t now) {
           parts_.self,   parts_.trust,
           parts_.random, mail,
           parts_.limits, study == nullptr ? Load{} : LoadBeside(*study, now),
-          stopped_};
+          stopped_,      draining_};
 }
 
 void Node::Write(const Study& study, const Mail& mail, News news, int64_t now) {
@@ -322,6 +322,22 @@ void Node::EndEmergencyStop(int64_t now, const Actor& actor) {
   record.action = AuditAction::kGoOn;
   Commit(change);
   stopped_ = false;
+}
+
+void Node::Drain(bool draining, int64_t now, const Actor& actor) {
+  if (draining == draining_) return;
+  AuditRecord record;
+  record.time = now;
+  record.actor = actor;
+  record.action = AuditAction::kServe;
+  record.outcome = draining ? "drains: no run begins here" : "drains no more";
+  Note(record);
+  draining_ = draining;
+}
+
+size_t Node::Runs() const {
+  return static_cast<size_t>(std::count_if(
+      open_.begin(), open_.end(), [](const auto& entry) { return IsAttempt(entry.second.phase); }));
 }
 
 void Node::Note(const AuditRecord& record) {

@@ -88,6 +88,9 @@ class Node {
                const Actor& actor = {ActorKind::kTerminal, ""});
   void EmergencyStop(int64_t now, const Actor& actor = {ActorKind::kTerminal, ""});
   void EndEmergencyStop(int64_t now, const Actor& actor = {ActorKind::kTerminal, ""});
+  // Before an orderly end: attempts that go on do, and none begins, until the node is made anew or told
+  // otherwise. Conveners are told to come later.
+  void Drain(bool draining, int64_t now, const Actor& actor = {ActorKind::kTerminal, ""});
 
   // The audit log: what moves a study writes itself; Note adds what else is done here.
   void Note(const AuditRecord& record);
@@ -117,6 +120,8 @@ class Node {
   OverPage FindOver(int64_t before, size_t limit) { return parts_.store.FindOver(before, limit); }
   const std::map<StudyId, Study>& open() const { return open_; }
   bool stopped() const { return stopped_; }
+  bool draining() const { return draining_; }
+  size_t Runs() const;  // attempts that have not closed here
   // Open studies whose state in the store cannot be read.
   const std::set<StudyId>& set_apart() const { return set_apart_; }
   // Why messages were refused, newest last, for the own log: at most 100.
@@ -162,6 +167,7 @@ class Node {
   Incarnation incarnation_{};
   uint64_t next_number_ = 1;
   bool stopped_ = false;
+  bool draining_ = false;
   bool sound_ = true;  // every write so far is known to be durable
   std::map<StudyId, Study> open_;
   std::set<StudyId> set_apart_;

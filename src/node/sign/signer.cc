@@ -186,7 +186,8 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
     table = {{"name", shown.statement->table},
              {"digest", ToHex(shown.statement->commitment)},
              {"rows", shown.statement->rows},
-             {"missing_cells", shown.statement->missing}};
+             {"missing_cells", shown.statement->missing},
+             {"budget", shown.statement->budget}};
   }
   return {{"study", ToHex(shown.documents.study.id)},
           {"name", read.name},

@@ -18,15 +18,15 @@ bool MayStart(const Run& run) {
   const bool known = std::all_of(parties.begin(), parties.end(), [&](const RosterParty& party) {
     return run.context.trust.Knows(party.name);
   });
-  return known && !run.context.stopped && !run.study.over.has_value() && HasRoom(run) &&
-         run.study.closed < run.study.allowed &&
+  return known && !run.context.stopped && !run.context.draining && !run.study.over.has_value() &&
+         HasRoom(run) && run.study.closed < run.study.allowed &&
          run.context.now < run.study.expires - kLastStartSeconds;
 }
 
 void AnswerBusy(const Run& run, const std::string& to, uint64_t question) {
   const int64_t soon = run.context.now + kLeaseSeconds;
-  const int64_t until =
-      run.context.stopped ? run.context.now + 600 : std::max(soon, run.context.load.free_at);
+  const bool rests = run.context.stopped || run.context.draining;
+  const int64_t until = rests ? run.context.now + 600 : std::max(soon, run.context.load.free_at);
   run.Ask(to, Kind::kBusy,
           Encode(Busy{.question = question, .until = until, .attempt = run.study.next_attempt()}));
 }

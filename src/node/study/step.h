@@ -86,7 +86,8 @@ struct Context {
   Mail& mail;
   Limits limits;
   Load load;
-  bool stopped = false;  // by an emergency stop
+  bool stopped = false;   // by an emergency stop
+  bool draining = false;  // nothing begins: the node is about to be stopped
 };
 
 enum class JobKind : uint8_t {

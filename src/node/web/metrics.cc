@@ -27,6 +27,8 @@ std::string MetricsText(const Site& site, const WebCounts& counts) {
     is_up = true;
     Metric(text, "node_stopped", "gauge", "Whether an emergency stop holds.",
            status.at("stopped").get<bool>() ? 1 : 0);
+    Metric(text, "node_draining", "gauge", "Whether no run begins, before a restart.",
+           status.at("draining").get<bool>() ? 1 : 0);
     Metric(text, "node_parties", "gauge", "Parties on the signed list.",
            status.at("parties").get<uint64_t>());
     Metric(text, "node_waiting_introductions", "gauge", "Introductions that wait for a steward.",

@@ -231,7 +231,8 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
     json["table"] = {{"name", table.at("name")},
                      {"digest", table.at("digest")},
                      {"rows", table.value("rows", WebJson(nullptr))},
-                     {"missing_cells", table.value("missing_cells", WebJson(nullptr))}};
+                     {"missing_cells", table.value("missing_cells", WebJson(nullptr))},
+                     {"budget", table.value("budget", "")}};
   }
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));

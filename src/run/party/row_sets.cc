@@ -376,8 +376,8 @@ void RowSets::RequireApart() const {
 }
 
 void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,
-                     crypto::RandomSource& random, Progress& progress) {
-  const std::filesystem::path record = RowSetsPath(data);
+                     const std::filesystem::path& record, crypto::RandomSource& random,
+                     Progress& progress) {
   if (!study.parties[party].holder || !std::filesystem::exists(record)) return;
   const LocalData local = LoadLocalData(study, party, data, crypto::RandomKey(random), progress);
   RowSets(record, random).Require(study, party, local, data);

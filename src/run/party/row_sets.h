@@ -71,9 +71,10 @@ class RowSets {
   std::vector<std::vector<RowDigests>> asked_;  // of every set, by the ways to name its rows
 };
 
-// As a run of the study would, without recording anything: for an approval. Nothing where nothing
-// was served of the table yet.
+// As a run of the study would, without recording anything: for an approval. record: the file; nothing where
+// it is not there, for then nothing was served of the table at `data` yet.
 void RequireServable(const Study& study, size_t party, const std::filesystem::path& data,
-                     crypto::RandomSource& random, Progress& progress);
+                     const std::filesystem::path& record, crypto::RandomSource& random,
+                     Progress& progress);
 
 }  // namespace partita::run

@@ -64,6 +64,19 @@ TEST_F(NodeFolderTest, IsTheOwnersAlone) {
   EXPECT_EQ(CodeOf([&] { InitNodeFolder(folder, "west", "127.0.0.1:7400"); }), ErrorCode::kUsage);
 }
 
+TEST_F(NodeFolderTest, TablesAndTheirLedger) {
+  EXPECT_TRUE(LoadNodeConfig(folder).ledger.empty());
+  const NodeConfig config =
+      ParseNodeConfig("ledger = \"budgets.sqlite\"\n" + Text() +
+                          "\n[[table]]\nname = \"a\"\ndata = \"/srv/a.csv\"\naccount = \"wards\"\n"
+                          "[[table]]\nname = \"b\"\ndata = \"registry.toml\"\n",
+                      folder.path());
+  EXPECT_EQ(config.ledger, folder.path() / "budgets.sqlite");
+  EXPECT_EQ(config.tables,
+            (std::vector<CatalogueTable>{{"a", "/srv/a.csv", "wards"},
+                                         {"b", (folder.path() / "registry.toml").string(), ""}}));
+}
+
 TEST_F(NodeFolderTest, MistakesAreNamed) {
   EXPECT_NE(ErrorOf("jobs = 1 ", "jobs = 0 ").find("'jobs' is not from 1 to 64"),
             std::string::npos);
@@ -80,6 +93,9 @@ TEST_F(NodeFolderTest, MistakesAreNamed) {
   EXPECT_NE(ErrorOf("# [[table]]", table + table + "# ").find("two tables are called a"),
             std::string::npos);
   EXPECT_NE(ErrorOf("# [[table]]", "\n[[table]]\nname = \"a\"\n# ").find("data"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf("# [[table]]", "\n[[table]]\nname = \"a\"\ndata = \"postgresql://x@db/y\"\n# ")
+                .find("is an address, not a file"),
             std::string::npos);
 }
 

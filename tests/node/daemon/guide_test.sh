@@ -87,6 +87,9 @@ for name in north west south; do
   # The block of the page that begins with [[table]], with the own path.
   sed -n '/^    \[\[table\]\]/,/^$/s/^    //p' "$page" | sed "s|/srv/tables/pupils.csv|$work/$name-pupils.csv|" >>"$name/node.toml"
 done
+# The line of the page that names the ledger, at the top.
+guide 'partita ledger open' >/dev/null || fail 'no ledger'
+sed -i "1i $(sed -n 's/^    \(ledger = .*\)/\1/p' "$page")" west/node.toml
 serve=$(shows 'partita node serve west')
 for name in north west south; do
   eval "exec $(elsewhere $name "$serve") --listen 127.0.0.1:$(free_port)" 2>"$name.log" &
@@ -171,6 +174,11 @@ if grep -q ' party-listed ' log; then fail 'the log of a study has what is about
 guide 'partita node audit --at south --actor' | grep -q ' north ' || fail 'nothing of north in the log'
 guide 'partita node audit --at south --verify' | grep -q '"head"' || fail 'the log has no digest'
 
+grep -q 'fits the policy of table pupils' west.plan || fail "west's steward sees no budget"
+guide 'partita node tables' >tables
+grep -q '^  [0-9]* rows, SHA-256' tables || fail "no rows: $(cat tables)"
+grep -q 'school-hours *finished' tables || fail "no use of the table: $(cat tables)"
+
 # Rejected, withdrawn by south with and without the key, withdrawn by north.
 ends() {  # WORDS: the analyst is told so
   if wait "$running"; then fail 'it ended well'; fi
@@ -189,6 +197,10 @@ ends 'an error in our table'
 proposed
 guide 'partita study withdraw' >/dev/null || fail 'north does not withdraw'
 ends withdrawn
+
+# Before a restart.
+guide 'partita node drain --at west' | grep -q 'nothing runs here' || fail 'west does not drain'
+guide 'partita node drain --end --at west' >/dev/null || fail 'it drains for ever'
 
 # Stop everything.
 guide 'partita node stop' >/dev/null

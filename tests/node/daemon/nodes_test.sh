@@ -5,6 +5,7 @@
 set -euo pipefail
 partita=$2/bin/partita
 example=$1/examples/three_factor/horizontal
+private=$1/examples/private_regression
 work=$(mktemp -d)
 cd "$work"
 declare -A pid port
@@ -93,7 +94,14 @@ for name in north west south; do
   port[$name]=$(free_port)
   counted "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" \
     --steward $name-steward --passphrase-fd 3 3< <(phrase) >/dev/null
-  printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\n' "$example" $name >>$name/node.toml
+  printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\naccount = "pupils"\n' \
+    "$example" $name >>$name/node.toml
+  printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \
+    "$private" $name >>$name/node.toml
+  sed -i '1i ledger = "ledger.sqlite"' $name/node.toml
+  "$partita" ledger open $name/ledger.sqlite --table pupils --epsilon 1 --delta 1e-6 --exact allowed >/dev/null
+  expect_error "does not say which of its accounts is that of the table 'patients'" "$partita" node serve $name
+  "$partita" ledger open $name/ledger.sqlite --table patients --epsilon 4 --delta 1e-6 --trust-insiders >/dev/null
   for file in key.pem node.toml; do
     [ "$(stat -c %a $name/$file)" = 600 ] || fail "$file is not its owner's alone"
   done
@@ -203,6 +211,38 @@ grep -q ' party north  *proposal ' south-audit.txt || fail "who proposed: $(cat 
 "$partita" node audit --at north --format json --limit 3 >audit.json
 grep -q '"verified": false' audit.json || fail "no JSON: $(cat audit.json)"
 
+# What a steward can know of the own table; the digest is that of the file.
+"$partita" node tables --at west >tables.txt
+grep -q '^pupils ' tables.txt || fail "no table: $(cat tables.txt)"
+grep -q "^  $(($(wc -l <"$example/west/data.csv") - 1)) rows, SHA-256 $(sha256sum "$example/west/data.csv" | cut -d' ' -f1)\$" tables.txt ||
+  fail "another table: $(cat tables.txt)"
+for column in $(head -n 1 "$example/west/data.csv" | tr -d '"\r' | tr ',' ' '); do
+  grep -q "^  $column  " tables.txt || fail "no column $column: $(cat tables.txt)"
+done
+grep -q 'exact results of some of its rows were given' tables.txt || fail "not served: $(cat tables.txt)"
+grep -q ' three-factor-rows *finished *by north, approved here' tables.txt || fail "not used: $(cat tables.txt)"
+
+# A private study: every steward sees what it takes, and it is charged once; another one of the size does not fit.
+sed '/^name = "helper"/,/^$/d; s/^name = "dealer"/name = "replicated"/' "$private/study.toml" |
+  perl -0pe 's/\[\[party\]\]\n(?=\[\[rows)//' >private.toml
+"$partita" study run private.toml --at north --output private --yes >private.out 2>private.err &
+running=$!
+for name in north west south; do
+  until_true "the private study at $name" sh -c "'$partita' node studies --at $name | grep -q 'private-regression.*settled'"
+  as_steward approve $name private-regression --yes >$name-private.txt
+  grep -q 'Of the budget against outsiders it takes' $name-private.txt || fail "no budget: $(cat $name-private.txt)"
+  grep -q '^table  *patients, ' $name-private.txt || fail "another table: $(cat $name-private.txt)"
+done
+wait "$running" || fail "the private study failed: $(tail -n 3 private.err)"
+grep -q '"status"' private/result.json || fail 'no private result'
+"$partita" node tables --at south >tables.txt
+sed -n '/^patients /,$p' tables.txt | grep -q 'private-regression *finished' || fail "not used: $(cat tables.txt)"
+"$partita" ledger verify south/ledger.sqlite >/dev/null || fail "south's ledger does not hold"
+"$partita" ledger history south/ledger.sqlite --table patients | grep -q 'spent' || fail 'nothing is charged'
+sed 's/^name = "private-regression"/name = "too-much"/; s/^epsilon = 2/epsilon = 4/' private.toml >too-much.toml
+if "$partita" study run too-much.toml --at north --yes >too-much.out 2>too-much.err; then fail 'the budget was exceeded'; fi
+grep -q 'the budget of its table does not allow it' too-much.err || fail "no reason: $(tail -n 3 too-much.err)"
+
 # A study that a steward rejects, and one that its proposer withdraws.
 sed 's/^name = "three-factor-rows"/name = "second"/' study.toml >second.toml
 "$partita" study run second.toml --at north --yes >second.out 2>second.err &
@@ -239,6 +279,23 @@ expect_error "only the site's steward" "$partita" node go-on --at north --stewar
 as_steward go-on north >/dev/null
 "$partita" node status --at north | grep -q 'state        serving' || fail 'it does not go on'
 
+# Drained, it begins no run and says so to those who ask; the study waits, and runs when it begins again.
+"$partita" node drain --at west | grep -q 'nothing runs here' || fail 'west does not drain'
+"$partita" node status --at west | grep -q 'draining: no run begins, 0 go on' || fail 'west is not draining'
+sed 's/^name = "three-factor-rows"/name = "fifth"/' study.toml >fifth.toml
+"$partita" study run fifth.toml --at north --yes >fifth.out 2>fifth.err &
+running=$!
+for name in north west south; do
+  until_true "the fifth study at $name" waits $name
+  as_steward approve $name fifth --yes >/dev/null
+done
+until_true 'the agreement' sh -c "'$partita' study list --at west | grep -q 'fifth *agreed'"
+"$partita" node audit --at west --limit 5 | grep -q 'drains: no run begins here' || fail 'no word of it in the log'
+[ "$("$partita" node audit --at west --study fifth | grep -c ' run-begin ')" = 0 ] || fail 'it runs all the same'
+"$partita" study withdraw fifth --at north --reason 'west drains' >/dev/null
+if wait "$running"; then fail 'a withdrawn study ended well'; fi
+"$partita" node drain --end --at west | grep -q 'runs begin here again' || fail 'it drains for ever'
+
 cp west/parties older-parties
 as_steward revoke west north >/dev/null
 "$partita" node audit --at west --actor terminal --limit 1 | grep -q ' party-revoked .* north' || fail 'no revocation in the log'
@@ -250,6 +307,13 @@ as_steward go-on west >/dev/null 2>&1 || true
 cmp -s west/parties west-steward/parties || fail 'the older list of parties stays'
 "$partita" node parties --at west | grep -q 'north .*revoked on' || fail 'north is not revoked'
 "$partita" node parties --at west | grep -q south && fail 'south came from north alone'
+
+# A table that is not there hides no other one, and no study used it.
+printf '\n[[table]]\nname = "gone"\ndata = "%s/gone.csv"\n' "$work" >>west/node.toml
+"$partita" node tables --at west >tables.txt
+[ "$(grep -c ' rows, SHA-256 ' tables.txt)" = 1 ] || fail "tables: $(cat tables.txt)"
+sed -n '/^gone /,$p' tables.txt | grep -q 'cannot be read' || fail "a table of nothing: $(cat tables.txt)"
+sed -n '/^gone /,$p' tables.txt | grep -q 'no study uses it' || fail "used: $(cat tables.txt)"
 
 # An orderly end.
 kill -TERM "${pid[north]}"

@@ -391,6 +391,8 @@ inline void WebHost::AnswerAsANode() {
                       {"fingerprint", std::string(64, '9')},
                       {"steward", std::string(64, '3')},
                       {"stopped", false},
+                      {"draining", false},
+                      {"runs", 0},
                       {"open_studies", 1},
                       {"parties", 1},
                       {"waiting_introductions", 1},
@@ -453,7 +455,8 @@ inline void WebHost::AnswerAsANode() {
                         {{"name", "pupils"},
                          {"digest", std::string(64, 'c')},
                          {"rows", 156},
-                         {"missing_cells", 0}}},
+                         {"missing_cells", 0},
+                         {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
                        {"valid_until", "2027-01-29T08:00:00Z"}});
   for (const char* document : {"approve", "reject", "accept", "revoke", "add"})
     signer.Say(document, {{"document", "5160"}});

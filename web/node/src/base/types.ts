@@ -48,7 +48,9 @@ export interface Node {
   fingerprint: string;
   steward: string;
   stopped: boolean;
+  draining: boolean;
   open_studies: number;
+  runs: number;
   parties: number;
   waiting_introductions: number;
   open_invitations: number;
@@ -169,6 +171,7 @@ export interface StewardScreen {
     digest: string;
     rows: number | null;
     missing_cells: number | null;
+    budget: string;
   } | null;
   valid_until: string;
   min_cell: number | null;

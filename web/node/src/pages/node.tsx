@@ -65,7 +65,13 @@ export function NodePage({role}: {role: Role}) {
   return (
     <>
       <Head title={`The node of ${value.name}`}>
-        {value.stopped ? <Tag tone="danger">stopped</Tag> : <Tag tone="good">in service</Tag>}
+        {value.stopped ? (
+          <Tag tone="danger">stopped</Tag>
+        ) : value.draining ? (
+          <Tag tone="warn">draining</Tag>
+        ) : (
+          <Tag tone="good">in service</Tag>
+        )}
       </Head>
       <p role="status" class={said ? "notice good" : "unseen"}>
         {said}
@@ -78,6 +84,12 @@ export function NodePage({role}: {role: Role}) {
           </div>
           {may(role, "decide") && <GoOn onDone={() => done("The node goes on.")} />}
         </section>
+      )}
+      {value.draining && (
+        <div class="notice warn">
+          <strong>No run begins here.</strong>
+          <p>The node is about to be restarted; studies and approvals go on.</p>
+        </div>
       )}
       {!value.signer && (
         <div class="notice warn">
@@ -97,6 +109,8 @@ export function NodePage({role}: {role: Role}) {
           </dd>
           <dt>Open studies</dt>
           <dd>{value.open_studies}</dd>
+          <dt>Runs that go on</dt>
+          <dd>{value.runs}</dd>
           <dt>Parties</dt>
           <dd>{value.parties}</dd>
           <dt>Introductions that wait</dt>

@@ -162,6 +162,16 @@ function OwnTable({screen, own}: {screen: StewardScreen; own: string}) {
             <dd>
               <Fingerprint value={table.digest} />
             </dd>
+            <dt>Privacy budget</dt>
+            <dd>
+              {table.budget === ""
+                ? "nothing is charged"
+                : table.budget.trim().split("\n").map((line) => (
+                    <div key={line}>
+                      <Said text={line.trim()} />
+                    </div>
+                  ))}
+            </dd>
           </>
         )}
       </dl>

@@ -8,21 +8,22 @@
 
 #include "run/method/study.h"
 
-namespace partita::cli {
+namespace partita::run {
 
 struct LedgerPrice {
   std::string study, table;
   // Of the whole budget; 0 where there is none or nothing is charged.
   double outside_percent = 0, insider_percent = 0;
   uint64_t exact_releases = 0;
+  uint64_t exact_before = 0;  // exact results that were released from the table before
   // How many studies of this price fit, this one included; empty: nothing is charged.
   std::optional<uint64_t> studies_left;
 };
 
 // table: empty: the only one of the ledger. Throws kUsage for a ledger or table that is not there;
 // kBudget or kRefused if the study does not fit its policy.
-LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& ledger,
+LedgerPrice PriceOf(const Study& study, const std::filesystem::path& ledger,
                     const std::string& table);
 std::string PriceText(const LedgerPrice& price);
 
-}  // namespace partita::cli
+}  // namespace partita::run

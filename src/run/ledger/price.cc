@@ -1,4 +1,4 @@
-#include "cli/study/ledger_price.h"
+#include "run/ledger/price.h"
 
 #include <fmt/format.h>
 
@@ -6,17 +6,17 @@
 #include "privacy/ledger/sqlite_ledger.h"
 #include "privacy/rounded_text.h"
 #include "run/ledger/ledger_charges.h"
-#include "run/ledger/run_ledger.h"
+#include "run/ledger/open_ledger.h"
 
-namespace partita::cli {
+namespace partita::run {
 
 namespace ledger = privacy::ledger;
 
-LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& file,
+LedgerPrice PriceOf(const Study& study, const std::filesystem::path& file,
                     const std::string& table) {
-  ledger::SqliteLedger book = run::OpenLedger(file);
-  const ledger::Standing standing = book.StandingOf(run::ChosenTable(book, {file, table}));
-  const ledger::Reserved priced = book.Price(run::ChargesOf(study, standing.policy));
+  ledger::SqliteLedger book = OpenLedger(file);
+  const ledger::Standing standing = book.StandingOf(ChosenTable(book, {file, table}));
+  const ledger::Reserved priced = book.Price(ChargesOf(study, standing.policy));
   // Each of the two conversions, the product and the quotient is off by half a unit at most.
   const auto percent = [](uint64_t part, uint64_t whole) {
     if (whole == 0) return 0.0;
@@ -29,6 +29,7 @@ LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& file,
   if (standing.insider)
     price.insider_percent = percent(priced.insider.rdp, standing.insider->budget.rdp);
   price.exact_releases = priced.exact.size();
+  price.exact_before = standing.spent.exact + standing.reserved.exact;
   if (!priced.charges.empty())
     price.studies_left = ledger::StudiesLeft(standing, priced.outside, priced.insider);
   return price;
@@ -37,6 +38,8 @@ LedgerPrice PriceOf(const run::Study& study, const std::filesystem::path& file,
 std::string PriceText(const LedgerPrice& price) {
   std::string text =
       fmt::format("Study '{}' fits the policy of table {}.\n", price.study, price.table);
+  if (price.exact_before > 0)
+    text += fmt::format("  Exact results released from it before: {}.\n", price.exact_before);
   if (!price.studies_left) {
     return text + fmt::format(
                       "  It releases {} exact results, which no budget covers and which qualify "
@@ -51,4 +54,4 @@ std::string PriceText(const LedgerPrice& price) {
   return text + fmt::format(".\n  Studies of this price that fit: {}.\n", *price.studies_left);
 }
 
-}  // namespace partita::cli
+}  // namespace partita::run

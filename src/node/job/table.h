@@ -1,0 +1,29 @@
+// The file that a study's rows are read from.
+//
+// A database may change between approval and run. So `commit` freezes its rows into the folder of the
+// study (data/source/freeze.h), and all that follows reads these; they go when the study ends. What a
+// party has served of a table is recorded beside the table of the catalogue, for all studies of it.
+#pragma once
+
+#include <filesystem>
+
+#include "node/job/documents.h"
+#include "node/job/folder.h"
+#include "node/job/settings.h"
+
+namespace partita::node {
+
+struct StudyTable {
+  std::filesystem::path data;      // what is read
+  std::filesystem::path row_sets;  // run/party/row_sets.h
+};
+
+// Where the rows are, or will be once they are frozen.
+StudyTable TableOf(const StudyFolder& folder, const JobTable& table);
+
+// Rows of a database, of now, unless they were frozen before. Durable on return. Throws kRefused for a
+// database in a study of rows that match: these were matched in the order of a file. Else as
+// data::OpenTable and data::Freeze.
+void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table);
+
+}  // namespace partita::node

@@ -1,0 +1,176 @@
+// Tables of a node that lie in a database, and what a study takes of a table's budget.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <sstream>
+
+#include "node/job/statement.h"
+#include "privacy/ledger/sqlite_ledger.h"
+#include "tests/node/job/job_world.h"
+
+namespace partita::node::job_table_test {
+namespace {
+
+using job_world::Said;
+using job_world::Site;
+using job_world::World;
+using ::testing::HasSubstr;
+
+fs::path HomeOf(const Site& site) { return site.settings.studies.parent_path(); }
+
+void Execute(const Site& site, const std::string& sql) {
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open((HomeOf(site) / "pupils.db").c_str(), &connection), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(connection);
+  sqlite3_close(connection);
+}
+
+// The site's table of now is a query in a database with the rows of its CSV file.
+void MoveIntoDatabase(Site& site, const std::string& query = "SELECT * FROM pupils") {
+  std::istringstream lines(
+      ReadFile(HomeOf(site) / "data.csv", 1 << 20, "the table of the example"));
+  std::string line, sql = "BEGIN;";
+  std::getline(lines, line);
+  sql += fmt::format("CREATE TABLE pupils ({});", line);
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    std::istringstream fields(line);
+    for (std::string cell; std::getline(fields, cell, ',');)
+      cells.push_back(std::isdigit(static_cast<unsigned char>(cell[0])) != 0
+                          ? cell
+                          : fmt::format("'{}'", cell));
+    sql += fmt::format("INSERT INTO pupils VALUES ({});", fmt::join(cells, ","));
+  }
+  Execute(site, sql + "COMMIT;");
+  WriteFileAtomically((HomeOf(site) / "q.sql").string(), query);
+  WriteFileAtomically((HomeOf(site) / "pupils.toml").string(),
+                      "source = \"sqlite:pupils.db\"\nquery = \"q.sql\"\n");
+  site.settings.catalogue["pupils"] = {HomeOf(site) / "pupils.toml", ""};
+}
+
+CommitStatement StatementOf(Site& site) {
+  const Said said = World::Do(site, JobKind::kCommit, 0);
+  if (said.Last<Committed>() == nullptr) throw Error(ErrorCode::kInternal, World::Problem(site));
+  return DecodeSignedCommit(said.reports.back().statement).statement;
+}
+
+// The same study again, as another one.
+void ProposeAgain(World& world, uint8_t nonce) {
+  for (auto& [name, site] : world.all()) {
+    Study again;
+    again.file = site.study.file;
+    again.proposer = site.study.proposer;
+    again.nonce.fill(nonce);
+    again.expires = site.study.expires;
+    again.id = StudyIdOf(again.file, again.proposer, again.nonce, again.expires);
+    site.study = again;
+  }
+}
+
+// What was approved is what runs, whatever is written into the database in between; and what was served of
+// it is known to the next study.
+TEST(JobTableTest, RowsOfADatabaseAreFrozenForAStudy) {
+  World world;
+  Site& south = world.at("south");
+  MoveIntoDatabase(south);
+  world.Check();
+  const fs::path frozen = World::FolderOf(south) / "rows.frozen";
+  EXPECT_FALSE(fs::exists(frozen)) << "rows were read before anybody here saw the study";
+  world.Approve();
+  ASSERT_TRUE(fs::exists(frozen));
+  const std::string rows = ReadFile(frozen, 1 << 20, "the frozen rows");
+  // The columns that the study reads, and no others.
+  EXPECT_THAT(rows, ::testing::StartsWith("x1,x2,x3,x4,x5,x6,x7,x8,x9\n"));
+  Execute(south, "DELETE FROM pupils WHERE rowid = 7");
+  const CommitStatement same = StatementOf(south);
+  EXPECT_EQ(ReadFile(frozen, 1 << 20, "the frozen rows"), rows);
+  world.Schedule(1);
+  const auto said = world.Run(1);
+  for (const auto& [name, of] : said) {
+    ASSERT_NE(of.Last<JobEnded>(), nullptr);
+    EXPECT_EQ(of.Last<JobEnded>()->ended.outcome, Outcome::kFinished)
+        << name << ": " << World::Problem(world.at(name));
+  }
+  World::Do(south, JobKind::kDiscard, 1);
+  EXPECT_FALSE(fs::exists(frozen));
+
+  ProposeAgain(world, 8);
+  world.Check();
+  EXPECT_THROW(StatementOf(south), Error);
+  EXPECT_THAT(World::Problem(south), HasSubstr("rows"));
+  EXPECT_TRUE(fs::exists(HomeOf(south) / "pupils.toml.row-sets"));
+  // The rows of before are served again.
+  ProposeAgain(world, 9);
+  Execute(south, "DELETE FROM pupils; DROP TABLE pupils;");
+  MoveIntoDatabase(south);
+  world.Check();
+  EXPECT_EQ(StatementOf(south).rows, same.rows);
+}
+
+// Whoever proposes studies does not have the query run.
+TEST(JobTableTest, ACheckRunsNoQuery) {
+  World world;
+  Site& south = world.at("south");
+  // Fails at its first row, which SQLite computes when it is asked for.
+  MoveIntoDatabase(south, "SELECT * FROM pupils WHERE abs(-9223372036854775807 - (rowid > 0)) > 0");
+  const Said said = World::Do(south, JobKind::kCheck, 0);
+  ASSERT_NE(said.Last<Checked>(), nullptr);
+  EXPECT_EQ(said.Last<Checked>()->refusal, "") << World::Problem(south);
+  world.Check();
+  EXPECT_THROW(StatementOf(south), Error);
+  EXPECT_FALSE(fs::exists(World::FolderOf(south) / "rows.frozen"));
+  // One that lacks a column is no table of the study.
+  World other;
+  MoveIntoDatabase(other.at("south"), "SELECT x1, x2 FROM pupils");
+  const Said without = World::Do(other.at("south"), JobKind::kCheck, 0);
+  ASSERT_NE(without.Last<Checked>(), nullptr);
+  EXPECT_EQ(without.Last<Checked>()->refusal, "no table here has the columns that it asks for");
+}
+
+TEST(JobTableTest, StewardsSeeWhatAStudyTakesOfTheBudget) {
+  namespace ledger = privacy::ledger;
+  World world;
+  Site& south = world.at("south");
+  south.settings.ledger = HomeOf(south) / "ledger.sqlite";
+  ledger::LedgerOptions options;
+  options.file = south.settings.ledger;
+  ledger::SqliteLedger::Create(options);
+  ledger::Policy policy;
+  policy.table = "pupils-of-south";
+  policy.outside = {privacy::Adjacency::kReplace, "1", "1e-6", "0"};
+  policy.exact = ledger::ExactRule::kCounted;
+  policy.max_exact = 100;
+  crypto::SystemRandom random;
+  ledger::SqliteLedger book(options);
+  book.OpenAccount(policy, random, {"operator", NowUtc()});
+  world.Check();
+  EXPECT_THAT(StatementOf(south).budget,
+              ::testing::AllOf(HasSubstr("fits the policy of table pupils-of-south"),
+                               HasSubstr("exact results"),
+                               ::testing::Not(HasSubstr("released from it before"))));
+  EXPECT_EQ(StatementOf(world.at("west")).budget, "");
+
+  // Charged by another study since the check: the steward is told, and a run would be refused.
+  ProposeAgain(world, 8);
+  world.Check();
+  ledger::ReservationRequest request;
+  request.table = policy.table;
+  request.run_id.fill(1);
+  request.agreement_hash.fill(2);
+  request.study = "another";
+  for (int i = 0; i < 100; ++i)
+    request.exact.push_back({fmt::format("r{}", i), "means", "north", 1, 1, {"x1"}});
+  const ledger::Stamp now{"operator", NowUtc()};
+  book.Spend(request.table, book.Reserve(request, now).number, now);
+  EXPECT_THAT(StatementOf(south).budget, HasSubstr("A run would be refused."));
+  ProposeAgain(world, 9);
+  EXPECT_EQ(World::Do(south, JobKind::kCheck, 0).Last<Checked>()->refusal,
+            "the budget of its table does not allow it");
+}
+
+}  // namespace
+}  // namespace partita::node::job_table_test

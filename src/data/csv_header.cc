@@ -21,11 +21,11 @@ std::string SeparatorName(char separator) {
 std::vector<std::string> HeaderOf(const std::filesystem::path& path, const CsvOptions& options,
                                   char& separator) {
   if (IsDatabase(path)) {
-    separator = WithPlainDialect(options).separator;
+    separator = CsvDialect().separator;
     return DatabaseColumns(path);
   }
   const OpenedTable table = OpenTableFile(path);
-  const CsvOptions dialect = table.is_csv ? options : WithPlainDialect(options);
+  const CsvOptions dialect = WithDialect(options, table.dialect);
   RequireDialect(dialect);
   separator = dialect.separator;
   const ByteObserver nobody;

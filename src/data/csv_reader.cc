@@ -317,17 +317,15 @@ CsvContents ReadCsv(const ByteSource& source, std::string source_name, const Sch
 CsvContents ReadCsvFile(const std::filesystem::path& path, const Schema& schema,
                         const CsvOptions& options, const ByteObserver& observer) {
   const OpenedTable table = OpenTableFile(path);
-  return ReadCsv(table.bytes, path.string(), schema,
-                 table.is_csv ? options : WithPlainDialect(options), observer);
+  return ReadCsv(table.bytes, path.string(), schema, WithDialect(options, table.dialect), observer);
 }
 
 CheckReport ReadCsvFileInPieces(const std::filesystem::path& path, const Schema& schema,
                                 const CsvOptions& options, uint64_t rows_per_piece,
                                 const PieceTaker& take, const ByteObserver& observer) {
   const OpenedTable table = OpenTableFile(path);
-  return ReadCsvInPieces(table.bytes, path.string(), schema,
-                         table.is_csv ? options : WithPlainDialect(options), rows_per_piece, take,
-                         observer);
+  return ReadCsvInPieces(table.bytes, path.string(), schema, WithDialect(options, table.dialect),
+                         rows_per_piece, take, observer);
 }
 
 }  // namespace partita::data

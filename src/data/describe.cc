@@ -233,7 +233,8 @@ TableProfile ProfileTable(const ByteSource& source, std::string source_name,
 
 TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<char> separator) {
   const OpenedTable table = OpenTable(path);
-  return ProfileTable(table.bytes, path.string(), table.is_csv ? separator : ',');
+  return ProfileTable(table.bytes, path.string(),
+                      table.dialect ? table.dialect->separator : separator);
 }
 
 std::string_view DraftTypeName(DraftType type) {

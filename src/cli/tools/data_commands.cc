@@ -176,7 +176,7 @@ int RunCheck(const OutputOptions& output, const CheckCommand& command) {
   }
   const data::OpenedTable table = data::OpenTable(command.file);
   data::TableCheckOptions options = study.TableChecks();
-  if (!table.is_csv) options.csv = data::WithPlainDialect(options.csv);
+  options.csv = data::WithDialect(options.csv, table.dialect);
   const char expected = options.csv.separator;
   if (const std::optional<char> given = SeparatorOf(command.separator))
     options.csv.separator = *given;

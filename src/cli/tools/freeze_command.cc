@@ -54,7 +54,7 @@ data::FrozenTable ReadRows(const FreezeCommand& command, const std::vector<std::
   // A query may take an hour within a library, and nothing is written yet.
   const EndAtOnce when_interrupted;
   const data::OpenedTable table = data::OpenTable(command.source);
-  if (table.is_csv) {
+  if (!table.dialect) {
     throw Error(ErrorCode::kUsage, command.source + " is a CSV file, which stays as it is",
                 "give it to the study as it is");
   }

@@ -13,7 +13,13 @@
 namespace partita::data {
 namespace {
 
-bool IsInDatabase(const SourceFile& source) { return source.kind != SourceKind::kStatistics; }
+bool IsInDatabase(const SourceFile& source) {
+  return source.kind == SourceKind::kSqlite || source.kind == SourceKind::kPostgres;
+}
+
+ByteSource OpenCsv(const std::filesystem::path& path) {
+  return path.extension() == ".gz" ? OpenGzipFile(path) : OpenFile(path);
+}
 
 ByteSource OpenSource(const SourceFile& source) {
   switch (source.kind) {
@@ -21,6 +27,8 @@ ByteSource OpenSource(const SourceFile& source) {
       return CsvOfRows(OpenSqlite(source));
     case SourceKind::kPostgres:
       return OpenPostgres(source);
+    case SourceKind::kCsv:
+      return OpenCsv(source.where);
     case SourceKind::kStatistics:
       break;
   }
@@ -39,11 +47,11 @@ OpenedTable Open(const std::filesystem::path& path, bool may_change) {
                               "then --data data.frozen",
                               path.string()));
     }
-    return {OpenSource(source), false};
+    return {OpenSource(source), source.dialect};
   }
-  if (path.extension() == ".gz") return {OpenGzipFile(path), true};
-  if (IsStatisticsFile(path)) return {OpenStatisticsFile(path, true), false};
-  return {OpenFile(path), path.extension() != ".frozen"};
+  if (IsStatisticsFile(path)) return {OpenStatisticsFile(path, true), CsvDialect{}};
+  if (path.extension() == ".frozen") return {OpenFile(path), CsvDialect{}};
+  return {OpenCsv(path), std::nullopt};
 }
 
 }  // namespace
@@ -62,9 +70,10 @@ std::vector<std::string> DatabaseColumns(const std::filesystem::path& path) {
   return OpenSqlite(source)->names();
 }
 
-CsvOptions WithPlainDialect(CsvOptions options) {
-  options.separator = ',';
-  options.decimal = '.';
+CsvOptions WithDialect(CsvOptions options, const std::optional<CsvDialect>& dialect) {
+  if (!dialect) return options;
+  options.separator = dialect->separator;
+  options.decimal = dialect->decimal;
   return options;
 }
 

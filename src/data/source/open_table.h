@@ -2,7 +2,8 @@
 // file does the same with a database or a file of another program.
 //
 // By the name of the file:
-//   .toml                       a source file (source_file.h): a query in PostgreSQL or SQLite
+//   .toml                       a source file (source_file.h): a query in PostgreSQL or SQLite, or a file
+//                               and how it is written
 //   .gz                         CSV compressed by gzip
 //   .frozen                     CSV with commas and points (freeze.h)
 //   .sav .zsav .dta .sas7bdat .xpt
@@ -11,19 +12,19 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "data/byte_source.h"
 #include "data/csv_reader.h"
+#include "data/source/source_file.h"
 
 namespace partita::data {
 
 struct OpenedTable {
   ByteSource bytes;
-  // Whether its fields are separated and its numbers written as the study file says. Else by commas
-  // and with points.
-  bool is_csv = true;
+  std::optional<CsvDialect> dialect = {};  // none: as the study file says
 };
 
 // Throws kBadInput if it cannot be opened or read, kUnreachable for a database that does not answer,
@@ -40,7 +41,7 @@ bool IsDatabase(const std::filesystem::path& path);
 // The names of its columns; the query is prepared, not run. Throws as OpenTable does.
 std::vector<std::string> DatabaseColumns(const std::filesystem::path& path);
 
-// The options for what is not written as the study file says.
-CsvOptions WithPlainDialect(CsvOptions options);
+// The options with which a table is read: the study's, but for how it is written if that is known.
+CsvOptions WithDialect(CsvOptions options, const std::optional<CsvDialect>& dialect);
 
 }  // namespace partita::data

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/stray_character.h"
+#include "data/csv_header.h"
 #include "data/source/statistics_file.h"
 
 namespace partita::data {
@@ -17,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostBytes = 1 << 20;
-constexpr std::array<std::string_view, 6> kSourceKeys = {
-    "source", "table", "query", "credentials", "timeout_seconds", "labels"};
+constexpr std::array<std::string_view, 8> kSourceKeys = {
+    "source", "table", "query", "credentials", "timeout_seconds", "labels", "separator", "decimal"};
 
 class SourceReader {
  public:
@@ -57,18 +58,24 @@ class SourceReader {
     } else if (IsStatisticsFile(where)) {
       source.kind = SourceKind::kStatistics;
       source.where = Beside(where).string();
+    } else if (where.ends_with(".csv") || where.ends_with(".csv.gz")) {
+      source.kind = SourceKind::kCsv;
+      source.where = Beside(where).string();
     } else {
       Bad(At("source"), "no source of this kind",
-          "name postgresql://USER@HOST/DATABASE, sqlite:FILE, or a file of SPSS, Stata or SAS");
+          "name postgresql://USER@HOST/DATABASE, sqlite:FILE, a file of SPSS, Stata or SAS, or a "
+          "file "
+          "whose name ends in .csv or .csv.gz");
     }
-    const bool is_database = source.kind != SourceKind::kStatistics;
+    const bool is_database =
+        source.kind == SourceKind::kSqlite || source.kind == SourceKind::kPostgres;
     if (is_database) ReadQuery(source);
-    for (const char* key : {"table", "query", "credentials", "timeout_seconds"}) {
-      if (!is_database && root_.contains(key))
-        Bad(At(key), fmt::format("'{}' is for databases", key), "remove the line");
-    }
-    if (is_database && root_.contains("labels"))
-      Bad(At("labels"), "'labels' is for files of SPSS, Stata and SAS", "remove the line");
+    Only(is_database, {"table", "query", "credentials", "timeout_seconds"}, "databases");
+    Only(source.kind == SourceKind::kStatistics, {"labels"}, "files of SPSS, Stata and SAS");
+    Only(source.kind == SourceKind::kCsv, {"separator", "decimal"}, "CSV files");
+    source.dialect.separator = Character("separator", source.dialect.separator);
+    source.dialect.decimal = Character("decimal", source.dialect.decimal);
+    if (source.kind == SourceKind::kCsv) RequireWritten(source.dialect);
     if (const toml::node* node = root_.get("labels")) {
       if (!node->is_boolean()) Bad(node->source(), "'labels' is true or false", "labels = false");
       source.labels = node->as_boolean()->get();
@@ -97,6 +104,34 @@ class SourceReader {
   }
   const toml::source_region& At(const char* key) const { return root_.get(key)->source(); }
   fs::path Beside(const std::string& name) const { return path_.parent_path() / name; }
+
+  // Keys of one kind of source.
+  void Only(bool is_kind, std::initializer_list<const char*> keys, const char* kind) const {
+    for (const char* key : keys) {
+      if (!is_kind && root_.contains(key))
+        Bad(At(key), fmt::format("'{}' is for {}", key, kind), "remove the line");
+    }
+  }
+
+  void RequireWritten(const CsvDialect& dialect) const {
+    CsvOptions options;
+    options.separator = dialect.separator;
+    options.decimal = dialect.decimal;
+    try {
+      RequireDialect(options);
+    } catch (const Error& error) {
+      throw Error(error.code(), path_.string() + ": " + error.message(), error.hint());
+    }
+  }
+
+  char Character(const char* key, char otherwise) const {
+    if (!root_.contains(key)) return otherwise;
+    const std::string text = Text(key);
+    if (text.size() != 1)
+      Bad(At(key), fmt::format("'{}' is one character", key),
+          fmt::format("{} = \"{}\"", key, std::string(key) == "decimal" ? "," : ";"));
+    return text[0];
+  }
 
   std::string Text(const char* key) const {
     const toml::node* node = root_.get(key);

@@ -9,6 +9,12 @@
 //
 //     source = "survey.sav"              # of SPSS, Stata or SAS
 //     labels = false                     # codes as they are, not the labels of values
+//
+// or
+//
+//     source = "registry.csv"            # or .csv.gz: written otherwise than the study file says
+//     separator = ";"                    # left out: ","
+//     decimal = ","                      # left out: "."
 #pragma once
 
 #include <chrono>
@@ -17,7 +23,13 @@
 
 namespace partita::data {
 
-enum class SourceKind { kSqlite, kPostgres, kStatistics };
+enum class SourceKind { kSqlite, kPostgres, kStatistics, kCsv };
+
+// How fields are separated and decimal numbers written.
+struct CsvDialect {
+  char separator = ',';
+  char decimal = '.';
+};
 
 struct SourceFile {
   std::string file;  // its own name, for messages
@@ -26,7 +38,8 @@ struct SourceFile {
   std::string query;     // one SELECT, of databases
   std::string password;  // empty: none
   std::chrono::seconds timeout{3600};
-  bool labels = true;  // of statistics files: cells are the labels of their values
+  bool labels = true;       // of statistics files: cells are the labels of their values
+  CsvDialect dialect = {};  // of its bytes
 };
 
 // Names of files are taken from the folder of `path`. Throws kBadInput, with line and column, for what

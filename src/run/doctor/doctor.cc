@@ -30,7 +30,7 @@ void CheckData(DoctorContext& context, Findings& findings) {
   findings.Try("table", [&] {
     const data::OpenedTable opened = data::OpenTableFile(options.data);
     data::TableCheckOptions checks = context.study->TableChecks();
-    if (!opened.is_csv) checks.csv = data::WithPlainDialect(checks.csv);
+    checks.csv = data::WithDialect(checks.csv, opened.dialect);
     const data::TableCheck check = data::CheckTable(
         opened.bytes, options.data.string(), context.study->file.dictionary,
         context.study->partition, *context.party, context.study->row_columns, checks);

@@ -351,7 +351,7 @@ match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table,
   const data::OpenedTable opened = data::OpenTableFile(table);
   data::CsvOptions options;
   options.separator = separator;
-  if (!opened.is_csv) options = data::WithPlainDialect(options);
+  options = data::WithDialect(options, opened.dialect);
   options.max_rows = party.rows;
   return match::MakeKeyList(party.keys, match::ReadKeyColumns(opened.bytes, table, party.headers,
                                                               options, [progress](ByteView) {

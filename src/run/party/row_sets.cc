@@ -69,7 +69,7 @@ void ForEachRecord(const Study& study, const std::filesystem::path& data, const 
   options.separator = study.file.table.separator;
   options.decimal = study.file.table.decimal;
   const data::OpenedTable opened = data::OpenTableFile(data);
-  if (!opened.is_csv) options = data::WithPlainDialect(options);
+  options = data::WithDialect(options, opened.dialect);
   const data::ByteObserver none;
   data::CsvTokenizer csv(opened.bytes, data.string(), options, none);
   std::vector<std::string> texts;

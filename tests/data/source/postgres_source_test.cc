@@ -65,7 +65,7 @@ TEST_F(PostgresSourceTest, ColumnsOfEveryType) {
             "-3,9223372036854775807,0.10,0.30000000000000004,\"a, \"\"b\"\"\",\"\",2020-02-29,t,m\n"
             ",,,,,,,,\n");
   folder_.Write("w.toml", "");
-  EXPECT_FALSE(OpenTable(Source("SELECT i FROM clinic.t")).is_csv);
+  EXPECT_TRUE(OpenTable(Source("SELECT i FROM clinic.t")).dialect);
 }
 
 // Whatever the role's own settings are.

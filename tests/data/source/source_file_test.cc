@@ -36,6 +36,30 @@ TEST(SourceFileTest, NamesADatabaseAndWhatItIsAsked) {
       ReadSourceFile(folder.Write("d.toml", "source = \"s.sav\"\nlabels = false\n"));
   EXPECT_EQ(survey.kind, SourceKind::kStatistics);
   EXPECT_FALSE(survey.labels);
+  const SourceFile written = ReadSourceFile(
+      folder.Write("e.toml", "source = \"r.csv.gz\"\nseparator = \";\"\ndecimal = \",\"\n"));
+  EXPECT_EQ(written.kind, SourceKind::kCsv);
+  EXPECT_EQ(written.where, folder / "r.csv.gz");
+  EXPECT_EQ(written.dialect.separator, ';');
+  EXPECT_EQ(written.dialect.decimal, ',');
+}
+
+// Read as it is written, whatever the study file says.
+TEST(SourceFileTest, AFileIsReadAsItsOwnerWroteIt) {
+  const Folder folder;
+  folder.Write("r.csv", "x;name\n1,5;\"a, b\"\n-2,25;c\n");
+  const std::string file =
+      folder.Write("r.toml", "source = \"r.csv\"\nseparator = \";\"\ndecimal = \",\"\n");
+  Schema schema;
+  schema.columns.resize(1);
+  schema.columns[0].name = "x";
+  schema.columns[0].lower = -10;
+  schema.columns[0].upper = 10;
+  const CsvContents contents = ReadCsvFile(file, schema, {});
+  EXPECT_EQ(contents.table.columns.at(0).numbers, (std::vector<double>{1.5, -2.25}));
+  EXPECT_FALSE(IsDatabase(file));
+  // Not by its own name: the study's separator is a comma.
+  EXPECT_THROW(ReadCsvFile(folder / "r.csv", schema, {}), Error);
 }
 
 TEST(SourceFileTest, MistakesAreNamed) {
@@ -60,6 +84,12 @@ TEST(SourceFileTest, MistakesAreNamed) {
            {"source = \"sqlite:x\"\ntable = \"t\"\nlabels = true", "for files of SPSS"},
            {"source = \"s.sav\"\ntable = \"t\"", "'table' is for databases"},
            {"source = \"s.sav\"\nlabels = 1", "true or false"},
+           {"source = \"s.sav\"\nseparator = \";\"", "'separator' is for CSV files"},
+           {"source = \"s.csv\"\nlabels = true", "for files of SPSS"},
+           {"source = \"s.csv\"\ntable = \"t\"", "'table' is for databases"},
+           {"source = \"s.csv\"\nseparator = \";;\"", "'separator' is one character"},
+           {"source = \"s.csv\"\ndecimal = \",\"", "both separator and decimal mark"},
+           {"source = \"s.csv\"\nseparator = \"x\"", "cannot separate fields"},
            {"source = \"postgresql://r@h/d\"\ntable = \"t\"", "without its schema"},
            {"source = \"postgresql://r@h/d\"\ntable = \"s.t\"\ncredentials = \"open\"",
             "other users may read the password", ErrorCode::kRefused},

@@ -35,7 +35,7 @@ TEST(SqliteSourceTest, CellsOfEveryKind) {
              "(0, 1e300, '', 1.5), (7, -0.5, 'l\nm', 'text'), (NULL, 1e999, NULL, 3);");
   const OpenedTable table =
       OpenTable(folder.Write("t.toml", "source = \"sqlite:t.db\"\ntable = \"a b\"\n"));
-  EXPECT_FALSE(table.is_csv);
+  EXPECT_TRUE(table.dialect);
   EXPECT_EQ(AllOf(table),
             "i,r,t,x\n-9223372036854775808,0.1,\"a, \"\"b\"\"\",\n0,1e+300,,1.5\n"
             "7,-0.5,\"l\nm\",text\n,inf,,3\n");
@@ -130,8 +130,8 @@ TEST(SqliteSourceTest, StudiesRunOnWhatWasFrozen) {
   const std::string source = Asked(folder, "SELECT x FROM t");
   ExpectError(ErrorCode::kRefused, "a database may change", "partita data freeze",
               [&] { OpenTableFile(source); });
-  EXPECT_FALSE(OpenTableFile(folder.Write("t.frozen", "x\n1\n")).is_csv);
-  EXPECT_TRUE(OpenTableFile(folder.Write("t.csv", "x\n1\n")).is_csv);
+  EXPECT_TRUE(OpenTableFile(folder.Write("t.frozen", "x\n1\n")).dialect);
+  EXPECT_FALSE(OpenTableFile(folder.Write("t.csv", "x\n1\n")).dialect);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ TEST(StatisticsFileTest, OfPspp) {
     SCOPED_TRACE(name);
     const std::string file = FixturePath(std::string("tables/statistics/") + name);
     const OpenedTable table = OpenTableFile(file);
-    EXPECT_FALSE(table.is_csv);
+    EXPECT_TRUE(table.dialect);
     EXPECT_EQ(AllOf(table),
               "id,group,likert,visit,weight\na001,\"control, plain\",well,2020-02-28,71.25\n"
               "a002,treated,badly,2020-03-01,60\na003,\"control, plain\",,2020-02-29,0.1\n"

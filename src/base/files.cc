@@ -54,9 +54,13 @@ class TemporaryFile {
     if (!renamed_) ::unlink(name_.c_str());
   }
 
-  void Write(std::string_view content) {
-    WriteAll(descriptor_, content, target_);
+  void Add(std::string_view content) { WriteAll(descriptor_, content, target_); }
+  void Sync() {
     if (::fsync(descriptor_) != 0) Fail();
+  }
+  void Write(std::string_view content) {
+    Add(content);
+    Sync();
   }
 
   // For others than its owner.
@@ -162,6 +166,16 @@ void WriteNewFile(const std::filesystem::path& path, std::string_view content, m
 void WriteFileAtomically(const std::string& path, std::string_view content) {
   TemporaryFile file(path);
   file.Write(content);
+  file.Rename();
+  SyncFolder(path);
+}
+
+void WriteFileAtomically(
+    const std::string& path,
+    const std::function<void(const std::function<void(std::string_view)>& write)>& fill) {
+  TemporaryFile file(path);
+  fill([&file](std::string_view piece) { file.Add(piece); });
+  file.Sync();
   file.Rename();
   SyncFolder(path);
 }

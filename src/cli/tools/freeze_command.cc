@@ -58,7 +58,8 @@ data::FrozenTable ReadRows(const FreezeCommand& command, const std::vector<std::
     throw Error(ErrorCode::kUsage, command.source + " is a CSV file, which stays as it is",
                 "give it to the study as it is");
   }
-  return data::Freeze(table.bytes, command.source, names, {});
+  return data::Freeze(table.bytes, command.source, names, {},
+                      std::filesystem::path(command.output).parent_path());
 }
 
 int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
@@ -68,19 +69,26 @@ int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
         methods::PrepareStudy(methods::LoadStudyFile(command.study));
     names = ColumnsOfStudy(*study, command);
   }
-  const data::FrozenTable frozen = ReadRows(command, names);
+  data::FrozenTable frozen = ReadRows(command, names);
   // Somebody may have made it while the query ran.
   RequireNewFile(command.output, output.force);
+  crypto::Sha256 hasher;
   // A part of it would look like a shorter table.
-  WriteFileAtomically(command.output, frozen.csv);
-  const std::string hash = ToHex(crypto::Sha256Of(AsBytes(frozen.csv)));
+  WriteFileAtomically(command.output, [&](const auto& write) {
+    frozen.Write([&](std::string_view piece) {
+      if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted; nothing was written");
+      hasher.Update(AsBytes(piece));
+      write(piece);
+    });
+  });
+  const std::string hash = ToHex(hasher.Finish());
   PrintResult(output,
               fmt::format("wrote {}: {} rows, {} columns\nSHA-256 {}\n", command.output,
-                          FormatCount(frozen.rows), frozen.columns.size(), hash),
+                          FormatCount(frozen.rows()), frozen.columns().size(), hash),
               Json{{"source", command.source},
                    {"output", command.output},
-                   {"rows", frozen.rows},
-                   {"columns", frozen.columns},
+                   {"rows", frozen.rows()},
+                   {"columns", frozen.columns()},
                    {"sha256", hash}}
                   .dump());
   return kDone;

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <queue>
 
 #include "base/error.h"
 #include "data/csv_tokenizer.h"
 #include "data/csv_writer.h"
+#include "data/source/sorted_piece.h"
 #include "data/utf8.h"
 
 namespace partita::data {
 namespace {
+
+constexpr size_t kWriteBytes = 1 << 16;
 
 std::vector<size_t> PlacesOf(const std::vector<std::string>& wanted,
                              const std::vector<std::string>& header, const std::string& source) {
@@ -27,10 +32,66 @@ std::vector<size_t> PlacesOf(const std::vector<std::string>& wanted,
   return places;
 }
 
+// What a line takes of the memory, about.
+size_t SizeOf(const std::string& line) { return line.capacity() + sizeof(std::string); }
+
 }  // namespace
 
+struct FrozenTable::State {
+  std::filesystem::path folder;
+  std::vector<std::string> columns;
+  uint64_t rows = 0;
+  std::vector<std::string> lines;  // that are in memory
+  std::vector<SortedPiece> pieces;
+
+  void Keep() {
+    std::sort(lines.begin(), lines.end());
+    pieces.emplace_back(folder, lines);
+    lines.clear();
+  }
+};
+
+FrozenTable::FrozenTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+FrozenTable::FrozenTable(FrozenTable&&) noexcept = default;
+FrozenTable::~FrozenTable() = default;
+const std::vector<std::string>& FrozenTable::columns() const { return state_->columns; }
+uint64_t FrozenTable::rows() const { return state_->rows; }
+
+void FrozenTable::Write(const std::function<void(std::string_view)>& write) {
+  std::string text;
+  const auto add = [&](std::string_view line) {
+    text += line;
+    if (text.size() < kWriteBytes) return;
+    write(text);
+    text.clear();
+  };
+  AppendRecord(text, state_->columns, ',');
+  if (state_->pieces.empty()) {
+    std::sort(state_->lines.begin(), state_->lines.end());
+    for (const std::string& line : state_->lines) add(line);
+  } else {
+    if (!state_->lines.empty()) state_->Keep();
+    // By the first line that is left of each piece.
+    const auto after = [](const SortedPiece* a, const SortedPiece* b) {
+      return a->line() > b->line();
+    };
+    std::priority_queue<SortedPiece*, std::vector<SortedPiece*>, decltype(after)> order(after);
+    for (SortedPiece& piece : state_->pieces) {
+      if (piece.Next()) order.push(&piece);
+    }
+    while (!order.empty()) {
+      SortedPiece* first = order.top();
+      order.pop();
+      add(first->line());
+      if (first->Next()) order.push(first);
+    }
+  }
+  write(text);
+}
+
 FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
-                   const std::vector<std::string>& names, const CsvOptions& options) {
+                   const std::vector<std::string>& names, const CsvOptions& options,
+                   const std::filesystem::path& folder, size_t memory) {
   const ByteObserver none;
   CsvTokenizer csv(source, source_name, options, none);
   std::string scratch;
@@ -43,10 +104,12 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
     throw Error(ErrorCode::kBadData, source_name + ": the table is empty, without a header",
                 "check the source");
   }
-  FrozenTable frozen;
-  frozen.columns = names.empty() ? header : names;
-  const std::vector<size_t> places = PlacesOf(frozen.columns, header, source_name);
-  std::vector<std::string> lines, cells;
+  auto state = std::make_unique<FrozenTable::State>();
+  state->folder = folder;
+  state->columns = names.empty() ? header : names;
+  const std::vector<size_t> places = PlacesOf(state->columns, header, source_name);
+  std::vector<std::string> cells;
+  size_t in_memory = 0;
   while (csv.Next()) {
     if (csv.fields().size() != header.size()) {
       throw Error(ErrorCode::kBadData,
@@ -55,13 +118,14 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
     }
     cells.clear();
     for (const size_t place : places) cells.emplace_back(text(place));
-    AppendRecord(lines.emplace_back(), cells, ',');
+    AppendRecord(state->lines.emplace_back(), cells, ',');
+    in_memory += SizeOf(state->lines.back());
+    state->rows += 1;
+    if (in_memory < memory) continue;
+    state->Keep();
+    in_memory = 0;
   }
-  std::sort(lines.begin(), lines.end());
-  frozen.rows = lines.size();
-  AppendRecord(frozen.csv, frozen.columns, ',');
-  for (const std::string& line : lines) frozen.csv += line;
-  return frozen;
+  return FrozenTable(std::move(state));
 }
 
 }  // namespace partita::data

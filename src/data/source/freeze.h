@@ -2,23 +2,46 @@
 // written into the database at night.
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/csv_reader.h"
 
 namespace partita::data {
 
-struct FrozenTable {
-  std::string csv;  // commas, points and LF; lines behind the header sorted by their bytes
-  std::vector<std::string> columns;
-  uint64_t rows = 0;
+// Of lines that are sorted at a time; a table that has more of them is sorted in pieces.
+inline constexpr size_t kFreezeMemory = size_t{256} << 20;
+
+// Rows that were read, sorted. Pieces of a large table lie in files without a name, which their owner alone can
+// read and which are gone with this process, however it ends.
+class FrozenTable {
+ public:
+  FrozenTable(FrozenTable&&) noexcept;
+  ~FrozenTable();
+
+  const std::vector<std::string>& columns() const;
+  uint64_t rows() const;
+  // The CSV text, piece by piece: commas, points and LF; lines behind the header sorted by their bytes. Once.
+  void Write(const std::function<void(std::string_view piece)>& write);
+
+ private:
+  friend FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
+                            const std::vector<std::string>& names, const CsvOptions& options,
+                            const std::filesystem::path& folder, size_t memory);
+  struct State;
+  explicit FrozenTable(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 // The columns with these names, in this order; all of them if there is none. The same rows give the
-// same bytes in whatever order they come. Throws kBadData for a name that is not there, and as ReadCsv
-// for what is no CSV.
+// same text in whatever order they come. folder: of the pieces. Throws kBadData for a name that is not
+// there, and as ReadCsv for what is no CSV; kStorage if a piece cannot be kept.
 FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
-                   const std::vector<std::string>& names, const CsvOptions& options);
+                   const std::vector<std::string>& names, const CsvOptions& options,
+                   const std::filesystem::path& folder, size_t memory = kFreezeMemory);
 
 }  // namespace partita::data

@@ -38,10 +38,10 @@ void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobT
   const std::filesystem::path frozen = folder.File(kFrozenRows);
   if (std::filesystem::exists(frozen)) return;
   const data::OpenedTable rows = data::OpenTable(table.data);
-  WriteFileAtomically(frozen.string(),
-                      data::Freeze(rows.bytes, table.data.string(),
-                                   run::TableColumns(*prepared.study, prepared.party), {})
-                          .csv);
+  data::FrozenTable now =
+      data::Freeze(rows.bytes, table.data.string(),
+                   run::TableColumns(*prepared.study, prepared.party), {}, folder.path());
+  WriteFileAtomically(frozen.string(), [&](const auto& write) { now.Write(write); });
 }
 
 }  // namespace partita::node

@@ -8,8 +8,18 @@
 namespace partita::data {
 namespace {
 
-FrozenTable Frozen(const std::string& csv, const std::vector<std::string>& names = {}) {
-  return Freeze(FromText(csv), "t", names, {});
+struct FrozenText {
+  std::string csv;
+  std::vector<std::string> columns;
+  uint64_t rows = 0;
+};
+
+FrozenText Frozen(const std::string& csv, const std::vector<std::string>& names = {},
+                  size_t memory = kFreezeMemory) {
+  FrozenTable table = Freeze(FromText(csv), "t", names, {}, ::testing::TempDir(), memory);
+  FrozenText frozen{"", table.columns(), table.rows()};
+  table.Write([&](std::string_view piece) { frozen.csv += piece; });
+  return frozen;
 }
 
 // The rows of a database come in any order.
@@ -22,7 +32,7 @@ TEST(FreezeTest, TheSameRowsGiveTheSameBytes) {
     std::shuffle(rows.begin(), rows.end(), random);
     std::string csv = "n,t,u\n";
     for (const std::string& row : rows) csv += row;
-    const FrozenTable frozen = Frozen(csv);
+    const FrozenText frozen = Frozen(csv);
     EXPECT_EQ(frozen.rows, 50u);
     if (trial == 0) first = frozen.csv;
     EXPECT_EQ(frozen.csv, first);
@@ -30,8 +40,25 @@ TEST(FreezeTest, TheSameRowsGiveTheSameBytes) {
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 51);
 }
 
+// Whatever fits into memory, the same text; nothing is left where the pieces were.
+TEST(FreezeTest, ALargeTableIsSortedInPieces) {
+  std::mt19937_64 random(4);
+  std::string csv = "n,t\n";
+  for (int i = 0; i < 3000; ++i)
+    csv += std::to_string(random() % 1000) + ",\"line\nof " + std::to_string(random() % 7) + "\"\n";
+  const FrozenText whole = Frozen(csv);
+  EXPECT_EQ(whole.rows, 3000u);
+  for (const size_t memory : {size_t{1500}, size_t{20'000}, size_t{50'000}}) {
+    const FrozenText pieces = Frozen(csv, {}, memory);
+    EXPECT_EQ(pieces.csv, whole.csv) << memory;
+    EXPECT_EQ(pieces.rows, 3000u);
+  }
+  ExpectError(ErrorCode::kUsage, "cannot write to /nowhere", "",
+              [] { Freeze(FromText("a\n1\n2\n"), "t", {}, {}, "/nowhere", 1); });
+}
+
 TEST(FreezeTest, KeepsTheNamedColumnsInTheirOrder) {
-  const FrozenTable frozen = Frozen("a,\"b,c\",d\n3,\"x \"\"y\"\"\",\n1,z,4\n", {"d", "b,c"});
+  const FrozenText frozen = Frozen("a,\"b,c\",d\n3,\"x \"\"y\"\"\",\n1,z,4\n", {"d", "b,c"});
   EXPECT_EQ(frozen.csv, "d,\"b,c\"\n,\"x \"\"y\"\"\"\n4,z\n");
   EXPECT_EQ(frozen.columns, (std::vector<std::string>{"d", "b,c"}));
   ExpectError(ErrorCode::kBadData, "there is no column \"e\"", "AS e",

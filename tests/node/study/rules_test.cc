@@ -154,6 +154,31 @@ TEST(Rules, EmergencyStopEndsRunsAndStartsNothing) {
             !world.openings[id].empty() || world.StudyAt(0, id).phase == Phase::kFailed);
 }
 
+// What goes on does, nothing begins, and what waited runs afterwards.
+TEST(Rules, ANodeThatDrainsLetsRunsEndAndBeginsNone) {
+  WorldOptions options;
+  options.job_seconds = 100;
+  World world(options);
+  const StudyId going = world.Propose(0, "the first study");
+  for (int i = 0; i < 100 && world.StudyAt(1, going).phase < Phase::kRunning; ++i)
+    world.RunUntilQuiet(world.now + 1);
+  ASSERT_EQ(world.StudyAt(1, going).phase, Phase::kRunning);
+  world.node(1).Drain(true, world.now);
+  EXPECT_EQ(world.node(1).Runs(), 1u);
+  const StudyId waiting = world.Propose(2, "the second study");
+  world.RunUntilQuiet(world.now + 5'000);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.StudyAt(i, going).phase, Phase::kFinished);
+    EXPECT_EQ(world.StudyAt(i, waiting).phase, Phase::kAgreed);
+  }
+  EXPECT_EQ(world.node(1).Runs(), 0u);
+  // No attempt was in vain: conveners are told before they begin one.
+  EXPECT_EQ(world.StudyAt(1, waiting).closed, 0u);
+  world.node(1).Drain(false, world.now);
+  world.RunUntilQuiet(world.now + 5'000);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(world.StudyAt(i, waiting).phase, Phase::kFinished);
+}
+
 // No deadlock, no starvation, never two jobs at a node that has room for one.
 TEST(Rules, AHundredStudiesQueuedAtThreeNodesAllRun) {
   WorldOptions options;

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/file_in_pieces.h"
 #include "base/public_file.h"
 
 namespace partita {
@@ -170,9 +171,8 @@ void WriteFileAtomically(const std::string& path, std::string_view content) {
   SyncFolder(path);
 }
 
-void WriteFileAtomically(
-    const std::string& path,
-    const std::function<void(const std::function<void(std::string_view)>& write)>& fill) {
+void WriteInPiecesAtomically(const std::string& path,
+                             const std::function<void(const PieceWriter& write)>& fill) {
   TemporaryFile file(path);
   fill([&file](std::string_view piece) { file.Add(piece); });
   file.Sync();

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,10 +34,6 @@ void WriteNewFile(const std::filesystem::path& path, std::string_view content, m
 // failed) or kUsage naming the path and the system's reason, removes the temporary file and leaves
 // whatever was at `path`.
 void WriteFileAtomically(const std::string& path, std::string_view content);
-// The same for what `fill` writes piece by piece; what it throws is thrown, and nothing is at `path`.
-void WriteFileAtomically(
-    const std::string& path,
-    const std::function<void(const std::function<void(std::string_view)>& write)>& fill);
 
 // Adds to the end of a file that exists; durable on return. Errors as above; whether a part was
 // added is then not known.

@@ -289,8 +289,10 @@ Schema FactorsOf(const ModelColumns& model, const Schema& dictionary,
 std::string CodingText(const ModelColumns& model, const Schema& factors,
                        const std::string& outcome) {
   std::string text;
-  if (!outcome.empty())
-    text = fmt::format("An event is {} = {}.", outcome, factors.Find(outcome)->levels.back());
+  // Of several levels none is the event.
+  const ColumnSchema* coded = outcome.empty() ? nullptr : factors.Find(outcome);
+  if (coded != nullptr && coded->levels.size() == 2)
+    text = fmt::format("An event is {} = {}.", outcome, coded->levels.back());
   std::vector<std::string> references;
   for (const std::string& name : model.factors) {
     const ColumnSchema* factor = factors.Find(name);

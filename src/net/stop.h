@@ -30,7 +30,7 @@ enum class StopReason : uint16_t {
   kUnreachable = 11,
   kLost = 12,    // it lost a peer and cannot say which
   kClosed = 13,  // said of another party only: that it closed its connection
-  // In a study that promises privacy, instead of kData, kApproval and kCorrelations: whether a
+  // In a study that promises privacy, instead of kData, kApproval, kRefused and kCorrelations: whether a
   // party has an approval follows from its table, too, so that neither tells of it.
   kNoPart = 14,
 };

@@ -38,6 +38,8 @@ double NumberBits(uint64_t numbers, int grid_bits);
 struct UnknownRows {
   uint64_t rows = 0;
   double log2_patterns = 0;
+  bool spread =
+      false;  // that they lie where they are counted is assumed (run/method/covariate_table.h)
 };
 double TableBits(const std::vector<UnknownRows>& unknown);
 

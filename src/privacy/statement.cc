@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -216,6 +217,22 @@ std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss) {
                      question, RightGuessesText(loss));
 }
 
+std::vector<std::string> PlainSentences(const Statement& statement) {
+  const StatementRow& outside = statement.rows.front();
+  const StatementRow* worst = &outside;
+  for (const StatementRow& row : statement.rows) {
+    if (!row.loss.infinite && row.loss.epsilon_upper > worst->loss.epsilon_upper) worst = &row;
+  }
+  if (worst == &outside) return {PlainSentence(outside.adjacency, outside.loss)};
+  const auto of = [](const StatementRow& row) {
+    std::string sentence =
+        AdversaryText(row.adversary) + ": " + PlainSentence(row.adjacency, row.loss);
+    sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+    return sentence;
+  };
+  return {of(outside), of(*worst)};
+}
+
 std::string RightGuessesText(const PrivacyLoss& loss) {
   if (loss.infinite) return "100.0 %";
   return PercentText(OneMinus(Beta(loss)), 1, true);
@@ -253,7 +270,7 @@ std::string StatementText(const Statement& statement) {
                           RightGuessesText(row.loss), Because(row)});
   }
   std::string text = WrapText(statement.mechanism, kIndent) + RenderTable(table, kIndent);
-  text += WrapText(PlainSentence(statement.rows[0].adjacency, statement.rows[0].loss), kIndent);
+  for (const std::string& sentence : PlainSentences(statement)) text += WrapText(sentence, kIndent);
   for (const std::string& caveat : statement.caveats) text += WrapText(caveat, kIndent);
   return text;
 }

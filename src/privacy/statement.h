@@ -125,6 +125,10 @@ std::string AdversaryText(const Adversary& adversary);
 // beta, rounded up.
 std::string PlainSentence(Adjacency adjacency, const PrivacyLoss& loss);
 
+// The sentences for people: of the first row, and where an adversary with a bound learns more, of each of the
+// two, named: "Party north: Whoever guesses ...". Of what has no bound the rows tell.
+std::vector<std::string> PlainSentences(const Statement& statement);
+
 // "12.3 %": the share of right guesses in that sentence. "100.0 %" for an infinite loss.
 std::string RightGuessesText(const PrivacyLoss& loss);
 

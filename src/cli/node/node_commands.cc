@@ -214,6 +214,16 @@ void AddJob(CLI::App* node, Invocation& invocation) {
   command->add_option("--at", *at, "The folder of the node")->capture_default_str();
 }
 
+// Of the own tables, which the node itself does not look at.
+std::string TablesOf(const NodeOptions& options) {
+  std::string text;
+  for (const node::CatalogueTable& table : LoadNodeConfig(node::NodeFolder(options.at)).tables) {
+    text += (text.empty() ? "" : ", ") + table.name;
+    if (!fs::exists(table.data)) text += fmt::format(" (there is no {})", table.data);
+  }
+  return text.empty() ? "none" : text;
+}
+
 std::string StateOf(const Json& status) {
   if (status.at("stopped").get<bool>()) return "stopped: nothing starts";
   const auto runs = status.at("runs").get<size_t>();
@@ -230,6 +240,7 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         PrintResult(
             invocation.output,
             fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
+                        "tables       {}\n"
                         "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
                         "fingerprint  {}",
                         status.at("name").get<std::string>(),

@@ -55,6 +55,12 @@ Json OneStudy(const NodeOptions& options, const std::string& id) {
   return study;
 }
 
+// What went wrong at this site with a study that goes on, as its job said it; for the own people.
+std::string ProblemHere(const Json& study) {
+  const std::string problem = PlainLines(study.at("problem").get<std::string>());
+  return problem.empty() || study.at("is_over").get<bool>() ? "" : "at this site: " + problem;
+}
+
 std::string Waiting(const Json& study) {
   const std::string state = study.at("state");
   if (state == "settled" || state == "approved") {
@@ -81,6 +87,8 @@ int ListStudies(const OutputOptions& output, const NodeOptions& options, bool al
                         study.at("study").get<std::string>().substr(0, 12),
                         study.at("name").get<std::string>(), study.at("state").get<std::string>(),
                         study.at("proposer").get<std::string>(), Waiting(study));
+    if (const std::string problem = ProblemHere(study); !problem.empty())
+      text += fmt::format("              {}\n", problem);
   }
   if (text.empty())
     text = all ? "no studies" : "no open studies; --all shows those that are over, too";
@@ -146,9 +154,12 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
   SignerAccess signer(options.node);
   const Json shown = signer.Ask(ForSigner("study", options.node, said));
   if (!shown.at("can_approve").get<bool>()) {
+    const std::string problem = ProblemHere(said);
     throw Error(ErrorCode::kRefused,
-                "there is nothing to approve: " + shown.at("why_not").get<std::string>(),
-                "partita node studies shows what waits");
+                "there is nothing to approve: " + shown.at("why_not").get<std::string>() +
+                    (problem.empty() ? "" : "; " + problem),
+                problem.empty() ? "partita node studies shows what waits"
+                                : "mend it and start the node again, or reject the study");
   }
   if (const std::string useless = shown.at("useless"); !useless.empty() && !options.accept_useless)
     throw Error(ErrorCode::kRefused, useless, "--accept-useless approves it all the same");
@@ -212,6 +223,9 @@ void SayNews(const OutputOptions& output, const Json& before, const Json& now) {
                                     names.size(), now.at("parties").size()));
     }
   }
+  const std::string problem = ProblemHere(now);
+  if (!problem.empty() && (before.is_null() || ProblemHere(before) != problem))
+    PrintNote(output, problem);
   if (now.at("is_over").get<bool>()) return;
   const Json said = before.is_null() ? Json::array() : before.at("progress");
   for (const Json& entry : now.at("progress")) {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
-#include "base/files.h"
+#include "base/file_in_pieces.h"
 #include "base/text_table.h"
 #include "cli/commands.h"
 #include "cli/terminal/interrupt.h"
@@ -74,7 +74,7 @@ int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
   RequireNewFile(command.output, output.force);
   crypto::Sha256 hasher;
   // A part of it would look like a shorter table.
-  WriteFileAtomically(command.output, [&](const auto& write) {
+  WriteInPiecesAtomically(command.output, [&](const PieceWriter& write) {
     frozen.Write([&](std::string_view piece) {
       if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted; nothing was written");
       hasher.Update(AsBytes(piece));

@@ -236,6 +236,10 @@ struct Daemon::Impl {
           log.Write("control-refused", {{"user", int64_t{user}}});
         });
     log.Write("serving", {{"name", config.name}, {"address", port->address()}});
+    for (const CatalogueTable& table : config.tables) {
+      if (!std::filesystem::exists(table.data))
+        log.Write("table-missing", {{"table", table.name}, {"data", table.data}});
+    }
   }
 
   void Stop() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/files.h"
+#include "base/file_in_pieces.h"
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
 #include "run/party/row_sets.h"
@@ -41,7 +41,7 @@ void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobT
   data::FrozenTable now =
       data::Freeze(rows.bytes, table.data.string(),
                    run::TableColumns(*prepared.study, prepared.party), {}, folder.path());
-  WriteFileAtomically(frozen.string(), [&](const auto& write) { now.Write(write); });
+  WriteInPiecesAtomically(frozen.string(), [&](const PieceWriter& write) { now.Write(write); });
 }
 
 }  // namespace partita::node

@@ -12,18 +12,31 @@ namespace {
 constexpr double kContinuousBits = 10;  // by convention
 // Patterns are written as a number up to here, then as a power of two.
 constexpr double kMostWrittenBits = 20;
+// Where min_rows alone says how many rows there are, it says so of all parties together.
+constexpr char kIfSpread[] =
+    "; if the rows that min_rows promises lie at the parties in equal parts, or as the declared "
+    "numbers "
+    "of rows do: nothing checks that, and a party that has nearly all of them lacks fewer than is "
+    "counted here";
 
-// Rows of each block that take part at least. Of positions of hidden rows nobody knows how many do.
-std::vector<double> LeastRows(const Study& study, bool rows_left_out) {
+// Of a block: rows that take part at least, and whether nothing but a guess says that they lie in it.
+struct BlockRows {
+  double least = 0;
+  bool spread = false;
+};
+
+// Of positions of hidden rows nobody knows how many take part.
+std::vector<BlockRows> LeastRows(const Study& study, bool rows_left_out) {
   const std::vector<data::RowBlock>& blocks = study.partition.blocks;
   const std::optional<uint64_t> total = study.partition.TotalRows();
-  std::vector<double> rows;
+  std::vector<BlockRows> rows;
   for (const data::RowBlock& block : blocks) {
     const double share = total ? static_cast<double>(*block.count) / static_cast<double>(*total)
                                : 1.0 / static_cast<double>(blocks.size());
     const double promised = static_cast<double>(study.file.disclosure.min_rows) * share;
     const bool declared = total && !rows_left_out && !block.hidden;
-    rows.push_back(declared ? static_cast<double>(*block.count) : promised);
+    rows.push_back(
+        {declared ? static_cast<double>(*block.count) : promised, !declared && blocks.size() > 1});
   }
   return rows;
 }
@@ -41,18 +54,20 @@ double Lacking(const Study& study, const PatternColumns& columns, const data::Se
 }
 
 std::vector<privacy::UnknownRows> UnknownTo(const Study& study, const PatternColumns& columns,
-                                            const std::vector<double>& rows, size_t holder) {
-  std::map<double, double> by_patterns;  // log2 of patterns to rows
+                                            const std::vector<BlockRows>& rows, size_t holder) {
+  std::map<double, BlockRows> by_patterns;  // log2 of patterns to rows
   for (const data::Segment& segment : study.partition.segments) {
     const data::SegmentPart* own = nullptr;
     for (const data::SegmentPart& part : segment.parts) {
       if (part.holder == holder) own = &part;
     }
-    by_patterns[Lacking(study, columns, own)] += rows[segment.block];
+    BlockRows& of = by_patterns[Lacking(study, columns, own)];
+    of.least += rows[segment.block].least;
+    of.spread = of.spread || rows[segment.block].spread;
   }
   std::vector<privacy::UnknownRows> unknown;
   for (const auto& [bits, count] : by_patterns) {
-    if (bits > 0) unknown.push_back({static_cast<uint64_t>(count), bits});
+    if (bits > 0) unknown.push_back({static_cast<uint64_t>(count.least), bits, count.spread});
   }
   return unknown;
 }
@@ -94,7 +109,7 @@ PatternColumns PatternColumnsOf(const Study& study, const data::Schema& factors,
 
 std::vector<privacy::UnknownRows> LeastUnknown(const Study& study, const PatternColumns& columns,
                                                bool rows_left_out) {
-  const std::vector<double> rows = LeastRows(study, rows_left_out);
+  const std::vector<BlockRows> rows = LeastRows(study, rows_left_out);
   std::vector<privacy::UnknownRows> least;
   for (size_t h = 0; h < study.partition.holders.size(); ++h) {
     std::vector<privacy::UnknownRows> unknown = UnknownTo(study, columns, rows, h);
@@ -112,8 +127,10 @@ study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& ta
   };
   const CovariateTable& table = *std::min_element(tables.begin(), tables.end(), less);
   double patterns = 0;
+  bool spread = false;
   study::PlanBits bits;
   for (const privacy::UnknownRows& part : table.unknown) {
+    spread = spread || part.spread;
     bits.rows += part.rows;
     patterns = std::max(patterns, part.log2_patterns);
   }
@@ -133,6 +150,7 @@ study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& ta
                 "compute how many rows have each combination of values, single persons "
                 "among them ({0})",
                 table.outcomes ? kTableOfOutcomes : kTableOfCovariates);
+  if (bits.passes && spread) bits.meaning += kIfSpread;
   return bits;
 }
 

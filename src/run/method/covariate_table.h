@@ -3,7 +3,8 @@
 //
 // Rows      An adversary is a holder that subtracts its own rows and columns; the one that lacks
 //           least counts. Where rows are left out, or a block declares no count, the rows are
-//           those that min_rows promises, spread as the declared counts are (evenly without).
+//           those that min_rows promises, spread as the declared counts are (evenly without): the plan
+//           says that this is assumed.
 // Patterns  From the dictionary alone: levels of factors, values of integers and days within their
 //           bounds, 2^10 of anything else by convention. Several columns of one variable are one.
 //           Where rows are whole, of a model with outcomes those of its other variables; where

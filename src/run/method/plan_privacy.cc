@@ -98,9 +98,9 @@ std::vector<study::PlanPrivacy> PlanPrivacyRows(const privacy::Statement& statem
 }
 
 std::vector<std::string> PlanPrivacySentences(const privacy::Statement& statement) {
-  const privacy::StatementRow& outside = statement.rows.front();
-  std::vector<std::string> sentences = {statement.mechanism,
-                                        privacy::PlainSentence(outside.adjacency, outside.loss)};
+  std::vector<std::string> sentences = {statement.mechanism};
+  for (std::string& sentence : privacy::PlainSentences(statement))
+    sentences.push_back(std::move(sentence));
   sentences.insert(sentences.end(), statement.caveats.begin(), statement.caveats.end());
   return sentences;
 }

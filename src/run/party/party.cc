@@ -83,6 +83,7 @@ struct OwnProblem {
 // In a study that promises privacy peers are not told even that it is the table (stop.h).
 net::StopReason Told(const Study& study, net::StopReason reason) {
   const bool of_table = reason == net::StopReason::kData || reason == net::StopReason::kApproval ||
+                        reason == net::StopReason::kRefused ||
                         reason == net::StopReason::kCorrelations;
   return study.IsPrivate() && of_table ? net::StopReason::kNoPart : reason;
 }
@@ -190,7 +191,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
       continues = HoldersGoOn(study, outcome.ledger.parties);
       KeepToOwner(net::StopReason::kApproval, [&] { approvals.RequireRunLeft(ledger, continues); });
     }
-    if (row_sets != nullptr) KeepToOwner(net::StopReason::kApproval, [&] { row_sets->Record(); });
+    if (row_sets != nullptr) KeepToOwner(net::StopReason::kRefused, [&] { row_sets->Record(); });
     LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, input);
   } catch (const OwnError& error) {
@@ -261,12 +262,14 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   }
   study::SignedApproval own;
   std::optional<RowSets> row_sets;
+  if (!problem && !input.row_sets.empty() && study.parties[input.party].holder) {
+    problem = ProblemOf(study, net::StopReason::kRefused, [&] {
+      row_sets.emplace(input.row_sets, random);
+      row_sets->Require(study, input.party, local, input.data);
+    });
+  }
   if (!problem) {
     problem = ProblemOf(study, net::StopReason::kApproval, [&] {
-      if (!input.row_sets.empty() && study.parties[input.party].holder) {
-        row_sets.emplace(input.row_sets, random);
-        row_sets->Require(study, input.party, local, input.data);
-      }
       // Whether the run goes on, a party without rows learns from the others.
       if (study.parties[input.party].holder) input.approvals->RequireRunLeft(input.ledger, goes_on);
       own = input.approvals->Show(hello.commitment);

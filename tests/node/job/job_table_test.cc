@@ -14,6 +14,8 @@
 namespace partita::node::job_table_test {
 namespace {
 
+namespace fs = std::filesystem;
+
 using job_world::Said;
 using job_world::Site;
 using job_world::World;

@@ -338,7 +338,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
         </div>
       )}
       <p class="lead">{stands(study)}</p>
-      {study.state === "failed" && <Problem screen={screen} />}
+      {(study.state === "failed" || (!study.is_over && screen?.problem)) && <Problem screen={screen} />}
       <Result study={study} role={role} />
       <div class="columns">
         <div>

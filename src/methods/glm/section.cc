@@ -98,13 +98,13 @@ void ReadConfidence(const TableReader& reader, Spec& spec) {
 }
 
 // Families with parameters beside those of columns are fit as R's glm.nb, polr and multinom, which have
-// none of these. After errors and weights.
+// none of these; robust errors as R's sandwich. After errors and weights.
 void RequirePlainFit(const TableReader& reader, const StudyFile& study, const Spec& spec) {
   if (!HasMoreParameters(spec.law)) return;
   const std::string of_family = fmt::format(" of family {}", FamilyName(spec.law));
-  if (spec.robust()) {
-    reader.Fail(reader.position(), "standard errors" + of_family + " are those of the model",
-                "leave errors out; robust ones have families poisson and quasi-poisson");
+  if (spec.errors == Errors::kRobustAdjusted) {
+    reader.Fail(reader.position(), "errors HC1" + of_family,
+                "take errors = \"robust\" or \"cluster\", or leave the key out");
   }
   if (!spec.weights.empty() && !spec.copies()) {
     reader.Fail(study.design.position,

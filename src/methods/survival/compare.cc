@@ -72,9 +72,9 @@ class Comparison {
     const std::string name = NameOf(group);
     Add(name + ", whether it opens", opened_.passes[group] ? 1 : 0,
         plain_.CurvePasses(group) ? 1 : 0);
-    const std::vector<uint64_t> medians = plain_.MedianCells(group);
+    const std::vector<uint64_t> medians = plain_.MedianPlaces(group);
     for (size_t m = 0; m < kMediansOfGroup; ++m) {
-      Add(name + ", cell of the median and of its interval",
+      Add(name + ", place of the median and of its interval",
           static_cast<double>(opened_.medians[group * kMediansOfGroup + m]),
           static_cast<double>(medians[m]));
     }

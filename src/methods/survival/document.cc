@@ -21,6 +21,12 @@ std::string NumberText(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : kNone;
 }
 
+std::string MedianText(const std::optional<MedianTime>& median) {
+  if (!median) return kNone;
+  const std::string time = fmt::format("{:.6g}", median->time);
+  return median->after ? fmt::format("{:.6g} to {}", *median->after, time) : time;
+}
+
 double ErrorOf(const CurvePoint& point) { return *point.survival * point.error_of_log; }
 
 std::string TimeName(const Spec& spec) {
@@ -78,8 +84,8 @@ study::DocumentTable MedianTable(const Spec& spec, const SurvivalCurves& curves)
   study::DocumentTable table;
   table.columns = {GroupName(spec), "median", PercentText(spec.confidence) + " from", "to"};
   for (const GroupCurve& curve : curves.groups) {
-    table.rows.push_back({curve.name, curve.withheld ? kWithheld : NumberText(curve.median),
-                          NumberText(curve.median_lower), NumberText(curve.median_upper)});
+    table.rows.push_back({curve.name, curve.withheld ? kWithheld : MedianText(curve.median),
+                          MedianText(curve.median_lower), MedianText(curve.median_upper)});
   }
   return table;
 }
@@ -176,6 +182,20 @@ std::string CurvesCsv(const SurvivalCurves& curves) {
 
 Json NumberJson(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+Json MedianJson(const GroupCurve& curve) {
+  Json exact, within;
+  const auto add = [&](const char* name, const std::optional<MedianTime>& median) {
+    const bool part = median && median->after;
+    exact[name] = median && !part ? Json(median->time) : Json(nullptr);
+    within[name] = part ? Json({*median->after, median->time}) : Json(nullptr);
+  };
+  add("estimate", curve.median);
+  add("lower", curve.median_lower);
+  add("upper", curve.median_upper);
+  exact["within"] = std::move(within);
+  return exact;
+}
+
 Json PointJson(const CurvePoint& point) {
   const auto known = [&](double value) { return point.survival ? Json(value) : Json(nullptr); };
   return {{"time", point.time},
@@ -196,9 +216,7 @@ Json CurveJson(const GroupCurve& curve, bool grouped) {
   json["rows"] = curve.rows;
   json["points"] = Json::array();
   for (const CurvePoint& point : curve.points) json["points"].push_back(PointJson(point));
-  json["median"] = {{"estimate", NumberJson(curve.median)},
-                    {"lower", NumberJson(curve.median_lower)},
-                    {"upper", NumberJson(curve.median_upper)}};
+  json["median"] = MedianJson(curve);
   return json;
 }
 
@@ -231,10 +249,28 @@ std::string JsonOf(const Spec& spec, const SurvivalCurves& curves) {
   return json.dump();
 }
 
-bool LacksMedian(const SurvivalCurves& curves) {
-  return std::any_of(curves.groups.begin(), curves.groups.end(), [](const GroupCurve& curve) {
-    return !curve.median || !curve.median_lower || !curve.median_upper;
-  });
+std::vector<std::string> MedianNotes(const SurvivalCurves& curves, uint64_t min_cell) {
+  bool lacking = false, parts = false;
+  for (const GroupCurve& curve : curves.groups) {
+    for (const auto& median : {curve.median, curve.median_lower, curve.median_upper}) {
+      lacking = lacking || !median;
+      parts = parts || (median && median->after);
+    }
+  }
+  std::vector<std::string> notes;
+  if (parts) {
+    notes.push_back(fmt::format(
+        "Two times: it lies between them; around it are fewer than {} events, of all holders or "
+        "without one holder's own.",
+        min_cell));
+  }
+  if (lacking) {
+    notes.push_back(fmt::format(
+        "A dash: the curve, or the bound, stays above one half, or fewer than {} events lie "
+        "between the report times around the place.",
+        min_cell));
+  }
+  return notes;
 }
 
 study::DocumentSection CurveSection(const Task& task, const SurvivalCurves& curves,
@@ -298,12 +334,7 @@ study::Document CurvesDocument(const std::string& title, const Task& task,
   document.sections.push_back(CurveSection(task, curves, min_cell));
   study::DocumentSection at_risk{"Followed further", {}, {AtRiskTable(spec, curves)}};
   study::DocumentSection medians{"Medians", {}, {MedianTable(spec, curves)}};
-  if (LacksMedian(curves)) {
-    medians.paragraphs.push_back(fmt::format(
-        "A dash: the curve, or the bound, stays above one half, or fewer than {} events lie around "
-        "the place.",
-        min_cell));
-  }
+  medians.paragraphs = MedianNotes(curves, min_cell);
   document.sections.push_back(std::move(at_risk));
   document.sections.push_back(std::move(medians));
   if (curves.test) document.sections.push_back(TestSection(spec, *curves.test, min_cell));

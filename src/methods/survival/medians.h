@@ -7,11 +7,14 @@
 //           the upper one where D <= 0 and D^2 >= z^2 V. The curve is 0 where nobody is left after
 //           the events of a cell; it has no interval there, as in R. S within 2^-25 above 1/2
 //           counts as 1/2.
-// Withheld  Where the events of the group in this cell and its neighbours, over 1/16 of the cells, are
-//           fewer than min_cell, over all holders or over all but one. Whether the group passes is for
-//           the caller to multiply by.
-// Cost      Six comparisons for every cell and group, a product, small_cells.h of three tables for
-//           each group.
+// Places    A cell opens itself if the group has min_cell events in it and its neighbours, over 1/16
+//           of the cells. Else what opens is a part of an interval between report times in which it
+//           lies: an eighth, a quarter, a half or the whole of it, the smallest that has min_cell
+//           events of the group. Parts do not reach over report times, so that what the curve says
+//           there leaves none that is smaller. min_cell is asked over all holders and over all but
+//           each one. Whether the group passes is for the caller to multiply by.
+// Cost      Six comparisons for every cell and group, a product, small_cells.h of a table for each
+//           median and level, two products.
 // Revealed  Nothing.
 #pragma once
 
@@ -21,11 +24,23 @@ namespace partita::methods::survival {
 
 inline constexpr size_t kMediansOfGroup = 3;  // the median, the lower bound, the upper bound
 
-// Cells on either side that the events are counted in with one.
-size_t Neighbours(size_t cells);
+// One way to say where a median is; by cell. All of it is public.
+struct MedianLevel {
+  std::vector<size_t> first, last;  // cells whose events are counted
+  std::vector<uint64_t> place;      // what opens, from 1
+};
+// The finest first: the cell itself, then parts of intervals.
+std::vector<MedianLevel> MedianLevels(const Spec& spec);
 
-// groups x kMediansOfGroup: cells counted from 1; 0: none, or withheld.
-mpc::Shared MedianCells(mpc::Engine& engine, const Task& task, const RiskSets& sets,
-                        const CurveValues& values, uint64_t min_cell);
+// A median is in one of these cells.
+struct MedianPlace {
+  size_t first = 0, last = 0;
+};
+// By the number that opens less 1.
+std::vector<MedianPlace> MedianPlaces(const Spec& spec);
+
+// groups x kMediansOfGroup: places; 0: none, or withheld.
+mpc::Shared PlacesOfMedians(mpc::Engine& engine, const Task& task, const RiskSets& sets,
+                            const CurveValues& values, uint64_t min_cell);
 
 }  // namespace partita::methods::survival

@@ -69,9 +69,10 @@ stats::survival::LogRank PlainCurves::LogRank() const {
   return stats::survival::LogRankOf(groups);
 }
 
-std::vector<uint64_t> PlainCurves::MedianCells(size_t group) const {
-  std::vector<uint64_t> cells(kMediansOfGroup);
-  if (!CurvePasses(group)) return cells;
+std::vector<uint64_t> PlainCurves::MedianPlaces(size_t group) const {
+  std::vector<uint64_t> places(kMediansOfGroup);
+  if (!CurvePasses(group)) return places;
+  const std::vector<MedianLevel> levels = MedianLevels(spec_);
   const auto curve = stats::survival::KaplanMeier(RowsOf(group));
   const auto at_half = [&](size_t which, const stats::survival::CurveStep& step) {
     const auto at = stats::survival::SurvivalAt({step}, step.time, spec_.confidence);
@@ -82,12 +83,13 @@ std::vector<uint64_t> PlainCurves::MedianCells(size_t group) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
                                     [&](const auto& step) { return at_half(which, step); });
     if (first == curve.end()) continue;
-    const size_t cell = spec_.grid.Of(first->time), near = Neighbours(spec_.grid.cells);
-    const size_t from = cell - std::min(cell, near);
-    const size_t to = std::min(cell + near + 1, spec_.grid.cells);
-    if (Enough(Counted(group, from, to, true, false), false)) cells[which] = cell + 1;
+    const size_t cell = spec_.grid.Of(first->time);
+    const auto level = std::find_if(levels.begin(), levels.end(), [&](const MedianLevel& of) {
+      return Enough(Counted(group, of.first[cell], of.last[cell] + 1, true, false), false);
+    });
+    if (level != levels.end()) places[which] = level->place[cell];
   }
-  return cells;
+  return places;
 }
 
 std::vector<uint64_t> PlainCurves::Counted(size_t group, size_t first, size_t last, bool events,

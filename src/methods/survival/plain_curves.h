@@ -29,8 +29,8 @@ class PlainCurves {
   // The group's rows, with the ends of their cells as times.
   std::vector<stats::survival::Observation> RowsOf(size_t group) const;
   stats::survival::LogRank LogRank() const;
-  // The first cells that are at 1/2 or below (medians.h), from 1; 0: none, or withheld.
-  std::vector<uint64_t> MedianCells(size_t group) const;
+  // Of the first cells that are at 1/2 or below (medians.h), from 1; 0: none, or withheld.
+  std::vector<uint64_t> MedianPlaces(size_t group) const;
 
  private:
   // By holder: rows of the group that leave in the cells [first, last).

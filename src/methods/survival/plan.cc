@@ -44,7 +44,7 @@ std::string OpenedText(const SurvivalStudy& study) {
   return text;
 }
 
-// Exact counts, numbers on the grid, and cells of medians.
+// Exact counts, numbers on the grid, and places of medians.
 double NumCounts(const Spec& spec) {
   const size_t groups = spec.num_groups();
   return static_cast<double>(groups * (1 + 2 * spec.report.size()) + (groups > 1 ? groups : 0));
@@ -61,7 +61,7 @@ double OpenedBits(const SurvivalStudy& study) {
   const auto medians = static_cast<double>(kMediansOfGroup * spec.num_groups());
   return NumCounts(spec) * privacy::CountBits(run::MostRows(study.task.holders)) +
          privacy::NumberBits(NumOnGrid(spec), study.task.grid_bits) +
-         medians * std::log2(static_cast<double>(spec.grid.cells) + 1);
+         medians * std::log2(static_cast<double>(MedianPlaces(spec).size()) + 1);
 }
 
 study::PlanBits BitsOf(const SurvivalStudy& study) {
@@ -111,8 +111,9 @@ void SurvivalStudy::Describe(study::Plan& plan) const {
        min_cell, true});
   plan.checks.push_back(
       {name, "medians",
-       fmt::format("at least {} events of the group lie within 1/16 of the times around each of "
-                   "them, also without each holder's own; else it does not open",
+       fmt::format("each opens exactly if at least {0} events of the group lie within 1/16 of the "
+                   "times around it, also without each holder's own; else as a part of the time "
+                   "between two report times, an eighth to all of it, that has {0} so; else not",
                    min_cell),
        min_cell, true});
   if (spec.group) {

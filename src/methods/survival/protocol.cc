@@ -81,7 +81,7 @@ Unmasked MakeAll(Engine& engine, const Task& task, const RiskSets& sets, uint64_
         const CurveValues values = CurvesOf(e, task, sets);
         const std::vector<mpc::Task> of_values = {
             [&](Engine& f) { all.curves = CurvesOnGrid(f, task, values); },
-            [&](Engine& f) { all.medians = MedianCells(f, task, sets, values, min_cell); }};
+            [&](Engine& f) { all.medians = PlacesOfMedians(f, task, sets, values, min_cell); }};
         mpc::Together(e, of_values);
       }};
   if (task.spec.num_groups() > 1)

@@ -4,7 +4,7 @@
 //                  if so to the receiver, or to all where the study says so: which groups pass, and
 //                  whether the log-rank test does (cells.h); of a group that passes its rows, at
 //                  every report time the events since the one before, the rows that leave later and,
-//                  if there are any, log S and its standard error on the grid, and the cells of its
+//                  if there are any, log S and its standard error on the grid, and the places of its
 //                  median and of the median's interval (medians.h); of the test O - E and its error
 //                  on the grid, chi-square and, if they pass as well, observed events (log_rank.h).
 //                  What does not pass is 0.
@@ -48,8 +48,8 @@ struct OpenedCurves {
   std::vector<uint64_t> rows;
   std::vector<uint64_t> events, remaining;
   std::vector<double> log_survival, errors, steps;  // step 0: withheld, or no event until then
-  std::vector<uint64_t> medians;                    // groups x 3 cells, from 1; 0: none or withheld
-  std::optional<OpenedLogRank> log_rank;            // with two groups or more
+  std::vector<uint64_t> medians;          // groups x 3 places (medians.h); 0: none or withheld
+  std::optional<OpenedLogRank> log_rank;  // with two groups or more
 };
 
 // Empty where the curves are not learned.

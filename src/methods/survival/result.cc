@@ -40,6 +40,12 @@ std::vector<CurvePoint> PointsOf(const Spec& spec, const OpenedCurves& opened, s
   return points;
 }
 
+MedianTime TimeOf(const TimeGrid& grid, const MedianPlace& place) {
+  MedianTime time{grid.End(place.last), {}};
+  if (place.first < place.last) time.after = grid.End(std::max<size_t>(place.first, 1) - 1);
+  return time;
+}
+
 GroupCurve CurveOf(const Spec& spec, const OpenedCurves& opened, size_t group) {
   GroupCurve curve;
   curve.name = NameOf(spec, group);
@@ -48,11 +54,12 @@ GroupCurve CurveOf(const Spec& spec, const OpenedCurves& opened, size_t group) {
   curve.rows = opened.rows[group];
   curve.points = PointsOf(spec, opened, group);
   for (const CurvePoint& point : curve.points) curve.events += point.events;
-  std::optional<double>* const medians[] = {&curve.median, &curve.median_lower,
-                                            &curve.median_upper};
+  const std::vector<MedianPlace> places = MedianPlaces(spec);
+  std::optional<MedianTime>* const medians[] = {&curve.median, &curve.median_lower,
+                                                &curve.median_upper};
   for (size_t m = 0; m < kMediansOfGroup; ++m) {
-    const uint64_t cell = opened.medians[group * kMediansOfGroup + m];
-    if (cell > 0) *medians[m] = spec.grid.End(static_cast<size_t>(cell) - 1);
+    const uint64_t place = opened.medians[group * kMediansOfGroup + m];
+    if (place > 0) *medians[m] = TimeOf(spec.grid, places.at(place - 1));
   }
   return curve;
 }

@@ -20,12 +20,19 @@ struct CurvePoint {
   double step = 0;  // of the grid of log S and its error; 0: no event until then
 };
 
+// Where a median is, or a bound of its interval.
+struct MedianTime {
+  double time = 0;
+  // Nothing: at that very time. Else later than this one, or at it if it is the lower bound of all times.
+  std::optional<double> after;
+};
+
 struct GroupCurve {
   std::string name;  // of the level; "all" without a group
   bool withheld = false;
   uint64_t rows = 0, events = 0;  // events until the last report time
   std::vector<CurvePoint> points;
-  std::optional<double> median, median_lower, median_upper;
+  std::optional<MedianTime> median, median_lower, median_upper;
 };
 
 struct LogRankRow {

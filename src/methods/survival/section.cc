@@ -108,30 +108,10 @@ void RequireGroups(const TableReader& reader, const Spec& spec) {
 
 void ReadReport(const TableReader& reader, Spec& spec) {
   constexpr char kExample[] = "the curves open at these times: report = [365, 730]";
-  const auto times = reader.OptionalValues("report", false);
-  if (!times || times->empty()) {
-    reader.Fail(times ? reader.PositionOf("report") : reader.position(),
-                "[[analysis]] needs the key 'report', which has no default", kExample);
-  }
-  for (const study::Located<double>& time : *times) {
-    const auto cell = spec.grid.EndingAt(time.value);
-    if (!cell || time.value > spec.outcome.upper) {
-      reader.Fail(time.position,
-                  fmt::format("{:g} is not the end of a cell of time within the bounds of {}",
-                              time.value, Quote(spec.outcome.name)),
-                  fmt::format("cells end at {:g}, {:g}, ..; the last one within the bounds at {:g}",
-                              spec.grid.End(0), spec.grid.End(1),
-                              spec.grid.End(spec.grid.Of(spec.outcome.upper))));
-    }
-    if (!spec.report.empty() && *cell <= spec.report.back())
-      reader.Fail(time.position, "report times increase", "sort them, and name each once");
-    spec.report.push_back(*cell);
-  }
-  if (spec.report.size() > kMostReports) {
-    reader.Fail(reader.PositionOf("report"),
-                fmt::format("there are {} report times", spec.report.size()),
-                fmt::format("ask for at most {}", kMostReports));
-  }
+  spec.report = ReadReportTimes(reader, spec.outcome, spec.grid);
+  if (!spec.report.empty()) return;
+  reader.Fail(reader.Has("report") ? reader.PositionOf("report") : reader.position(),
+              "[[analysis]] needs the key 'report', which has no default", kExample);
 }
 
 std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
@@ -149,7 +129,7 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
     section->cox = ReadCox(reader, study, analysis);
     return section;
   }
-  for (const char* key : {"ties", "most_ties", "steps", "ph_test", "errors"}) {
+  for (const char* key : {"ties", "most_ties", "steps", "ph_test", "concordance", "errors"}) {
     if (!reader.Has(key)) continue;
     reader.Fail(reader.PositionOf(key), fmt::format("curves have no {}", key),
                 "leave it out, or write model = \"cox\"");
@@ -224,6 +204,32 @@ TimeGrid ReadGrid(const TableReader& reader, const data::ColumnSchema& outcome) 
   }
 }
 
+std::vector<size_t> ReadReportTimes(const TableReader& reader, const data::ColumnSchema& outcome,
+                                    const TimeGrid& grid) {
+  std::vector<size_t> report;
+  const auto times = reader.OptionalValues("report", false);
+  if (!times) return report;
+  for (const study::Located<double>& time : *times) {
+    const auto cell = grid.EndingAt(time.value);
+    if (!cell || time.value > outcome.upper) {
+      reader.Fail(time.position,
+                  fmt::format("{:g} is not the end of a cell of time within the bounds of {}",
+                              time.value, Quote(outcome.name)),
+                  fmt::format("cells end at {:g}, {:g}, ..; the last one within the bounds at {:g}",
+                              grid.End(0), grid.End(1), grid.End(grid.Of(outcome.upper))));
+    }
+    if (!report.empty() && *cell <= report.back())
+      reader.Fail(time.position, "report times increase", "sort them, and name each once");
+    report.push_back(*cell);
+  }
+  if (report.size() > kMostReports) {
+    reader.Fail(reader.PositionOf("report"),
+                fmt::format("there are {} report times", report.size()),
+                fmt::format("ask for at most {}", kMostReports));
+  }
+  return report;
+}
+
 double ReadConfidence(const TableReader& reader) {
   const auto confidence = reader.OptionalNumber("confidence");
   if (!confidence) return 0.95;
@@ -264,8 +270,8 @@ bool IsCox(const study::AnalysisSpec& analysis) {
 
 study::SectionReader SurvivalReader() {
   return {kMethodName,
-          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test", "errors",
-           "confidence", "subset", "release", "privacy"},
+          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test",
+           "concordance", "errors", "confidence", "subset", "release", "privacy"},
           ReadSurvival};
 }
 

@@ -52,6 +52,9 @@ const data::ColumnSchema& SurvivalOutcome(const study::TableReader& reader,
                                           study::Position position, const data::FormulaAtom& atom,
                                           const study::StudyFile& study);
 TimeGrid ReadGrid(const study::TableReader& reader, const data::ColumnSchema& outcome);
+// Cells that end at the times of `report`, increasing; none without the key.
+std::vector<size_t> ReadReportTimes(const study::TableReader& reader,
+                                    const data::ColumnSchema& outcome, const TimeGrid& grid);
 double ReadConfidence(const study::TableReader& reader);
 
 }  // namespace partita::methods::survival

@@ -1,11 +1,15 @@
 list(APPEND method_sources
   survival/cells.cc
+  survival/cox/baseline.cc
+  survival/cox/concordance.cc
   survival/cox/fitter.cc
+  survival/cox/hazards.cc
   survival/cox/proportional.cc
   survival/cox/result.cc
   survival/cox/robust.cc
   survival/cox/rows.cc
   survival/cox/ties.cc
+  survival/cox/units.cc
   survival/curves.cc
   survival/log_rank.cc
   survival/medians.cc

@@ -12,7 +12,7 @@
 namespace partita::methods::survival {
 
 inline constexpr char kMethodName[] = "survival";
-inline constexpr uint32_t kMethodVersion = 2;  // 2: the order of what holders of a model share
+inline constexpr uint32_t kMethodVersion = 3;  // 3: medians open as parts of intervals, too
 inline constexpr char kProtocol[] = "shared-counts";
 inline constexpr char kCurves[] = "curves";  // what it releases, as study files name it
 

@@ -41,4 +41,23 @@ PointSums MultinomialSums(const Law& law, const Rows& rows, const Eigen::VectorX
   return sums;
 }
 
+RowScore MultinomialScore(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
+                          const Limits& limits) {
+  const Index p = rows.x.cols(), more = static_cast<Index>(law.classes) - 1;
+  const MatrixXd eta = (rows.x * Eigen::Map<const MatrixXd>(point.data(), p, more))
+                           .cwiseMax(limits.lower)
+                           .cwiseMin(limits.upper);
+  return [eta, p, more, &rows](Index i, Eigen::VectorXd& score) {
+    const auto k = static_cast<Index>(rows.y[i]);
+    const double most = std::max(0.0, eta.row(i).maxCoeff());
+    const Eigen::RowVectorXd odds = (eta.row(i).array() - most).exp();
+    const double all = std::exp(-most) + odds.sum();
+    for (Index a = 0; a < more; ++a) {
+      const double residual = (k == a + 1 ? 1 : 0) - odds[a] / all;
+      score.segment(p * a, p) = residual * rows.x.row(i).transpose();
+    }
+    return all / (k > 0 ? odds[k - 1] : std::exp(-most)) - 1;
+  };
+}
+
 }  // namespace partita::stats::glm

@@ -7,12 +7,16 @@
 // of which a linear predictor is beyond the limits counts as there.
 #pragma once
 
-#include "stats/glm/sums.h"
+#include "stats/glm/row_scores.h"
 
 namespace partita::stats::glm {
 
 // y: classes. point: p (K - 1).
 PointSums MultinomialSums(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
+                          const Limits& limits);
+
+// P of a row is 1 / mu - 1, mu the probability of its class.
+RowScore MultinomialScore(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
                           const Limits& limits);
 
 }  // namespace partita::stats::glm

@@ -21,6 +21,7 @@ struct CutTerms {
   double upper = 0, lower = 0;                 // by u, by v
   double of_upper = 0, of_lower = 0, gap = 0;  // F(u) (1 - F(u)), the same of v, and of u - v
   double minus_log = 0;
+  double pearson = 0;  // P
   bool outside = false;
 };
 
@@ -41,12 +42,14 @@ class OrdinalRows {
       const double u = Within(cuts_[k] - eta_[i], terms), f = Logistic(u);
       terms.upper = 1 - f;
       terms.of_upper = f * (1 - f);
+      terms.pearson += std::exp(-u);
       terms.minus_log += Log1pExp(-u);
     }
     if (k > 0) {
       const double v = Within(cuts_[k - 1] - eta_[i], terms), f = Logistic(v);
       terms.lower = -f;
       terms.of_lower = f * (1 - f);
+      terms.pearson += std::exp(v);
       terms.minus_log += Log1pExp(v);
     }
     if (k == 0 || k == last_) return terms;
@@ -56,6 +59,7 @@ class OrdinalRows {
     terms.upper += 1 / more;
     terms.lower -= 1 / more;
     terms.gap = (more + 1) / (more * more);
+    terms.pearson += std::exp(-gap);
     terms.minus_log -= std::log(-std::expm1(-gap));
     return terms;
   }
@@ -109,6 +113,21 @@ PointSums OrdinalSums(const Law& law, const Rows& rows, const VectorXd& point,
   sums.information.topRightCorner(p, all - p) = crossed;
   sums.information.bottomLeftCorner(all - p, p) = crossed.transpose();
   return sums;
+}
+
+RowScore OrdinalScore(const Law& law, const Rows& rows, const VectorXd& point,
+                      const Limits& limits) {
+  const OrdinalRows at(law, rows, point, limits);
+  const Index p = rows.x.cols(), last = point.size();
+  return [at, p, last, &rows](Index i, VectorXd& score) {
+    const CutTerms terms = at.TermsOf(i);
+    const auto k = static_cast<Index>(rows.y[i]);
+    score.setZero();
+    score.head(p) = -(terms.upper + terms.lower) * rows.x.row(i).transpose();
+    if (p + k < last) score[p + k] = terms.upper / kCutScale;
+    if (k > 0) score[p + k - 1] = terms.lower / kCutScale;
+    return terms.pearson;
+  };
 }
 
 VectorXd OrdinalStart(const Law& law, const Rows& rows) {

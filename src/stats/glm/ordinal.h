@@ -12,7 +12,7 @@
 // limits, or whose cut points are closer than kLeastGap, are beyond the limits and count as there.
 #pragma once
 
-#include "stats/glm/sums.h"
+#include "stats/glm/row_scores.h"
 
 namespace partita::stats::glm {
 
@@ -20,6 +20,10 @@ inline constexpr double kCutScale = 8, kLeastGap = 0x1p-7;
 
 // y: classes. point: p + K - 1.
 PointSums OrdinalSums(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
+                      const Limits& limits);
+
+// By Cauchy and Schwarz P of a row is exp(-u) + exp(v) + exp(-d), as far as it has these.
+RowScore OrdinalScore(const Law& law, const Rows& rows, const Eigen::VectorXd& point,
                       const Limits& limits);
 
 // The maximum without columns of rows and half a row of each class.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "stats/glm/row_scores.h"
+
 namespace partita::stats::glm {
 namespace {
 
@@ -23,9 +25,10 @@ std::vector<Eigen::Index> ByCluster(const Rows& rows) {
 }  // namespace
 
 Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits) {
-  const Eigen::Index p = rows.x.cols();
+  const Eigen::Index p = point.size();
   Meat made{Eigen::MatrixXd::Zero(p, p)};
-  const Eigen::VectorXd eta = rows.x * point + rows.offset;
+  const RowScore score_of = RowScoreAt(law, rows, point, limits);
+  Eigen::VectorXd score(p);
   const std::vector<Eigen::Index> order = ByCluster(rows);
   // Of each row or cluster a column of a block, whose Gram matrix is added.
   constexpr Eigen::Index kBlock = 512;
@@ -37,13 +40,11 @@ Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, cons
     const size_t first = next;
     do {
       const Eigen::Index i = order[next];
-      const RowTerms terms =
-          TermsAt(law, rows.y[i], std::clamp(eta[i], limits.lower, limits.upper));
+      const double of_row = score_of(i, score);
       const bool alone = rows.clusters.empty();
       const double weight = rows.weight(i);
-      sum += (alone && rows.copies ? std::sqrt(weight) : weight) * terms.score *
-             rows.x.row(i).transpose();
-      pearson += (alone && rows.copies ? 1 : weight) * terms.pearson;
+      sum += (alone && rows.copies ? std::sqrt(weight) : weight) * score;
+      pearson += (alone && rows.copies ? 1 : weight) * of_row;
       ++next;
     } while (next < order.size() && !rows.clusters.empty() &&
              rows.clusters[static_cast<size_t>(order[next])] ==
@@ -58,6 +59,8 @@ Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, cons
     used = 0;
   }
   made.meat += block.leftCols(used) * block.leftCols(used).transpose();
+  if (law.family == Family::kNegativeBinomial)
+    made.meat(p - 1, p - 1) = SumsAt(law, rows, point, limits).information(p - 1, p - 1);
   return made;
 }
 

@@ -4,6 +4,10 @@
 //   rows      M = sum of (w_i s_i)^2 x_i x_i', of copies w_i s_i^2 x_i x_i'
 //   clusters  M = sum of g_c g_c',  g_c the sum of w_i s_i x_i over the cluster's rows
 //
+// s x is a row's derivative of the log-likelihood (row_scores.h), of families with more parameters of as
+// many numbers. Of negative binomial models M is of the coefficients at theta, as R's sandwich has it: log
+// theta keeps its information, and so the standard error of the model.
+//
 // H. White, Econometrica 48 (1980), eq. 7; K.-Y. Liang, S. L. Zeger, Biometrika 73 (1986), eq. 11,
 // with independence as the working correlation. By Cauchy and Schwarz g_c g_c' is at most P_c times
 // the cluster's information, P_c its Pearson sum, so that M is at most the largest P_c times I.

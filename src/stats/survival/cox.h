@@ -17,6 +17,7 @@ struct CoxRows {
   std::vector<double> entry;  // at risk after it, and it is before time; empty: from the start
   std::vector<uint8_t> event;
   std::vector<int> stratum;  // empty: one
+  std::vector<int> cluster;  // of robust errors: 0, 1, ..; empty: every row by itself
 };
 
 enum class Ties { kBreslow, kEfron };

@@ -1,6 +1,7 @@
 #include "stats/survival/cox_robust.h"
 
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -54,8 +55,21 @@ MatrixXd CoxScoreResiduals(const CoxRows& rows, const VectorXd& point, Ties ties
   return residuals;
 }
 
+namespace {
+
+MatrixXd SumsByCluster(const CoxRows& rows, const MatrixXd& residuals) {
+  if (rows.cluster.empty()) return residuals;
+  const int last = *std::max_element(rows.cluster.begin(), rows.cluster.end());
+  MatrixXd sums = MatrixXd::Zero(last + 1, residuals.cols());
+  for (size_t row = 0; row < rows.cluster.size(); ++row)
+    sums.row(rows.cluster[row]) += residuals.row(static_cast<Index>(row));
+  return sums;
+}
+
+}  // namespace
+
 CoxRobust CoxRobustAt(const CoxRows& rows, const VectorXd& point, Ties ties) {
-  const MatrixXd residuals = CoxScoreResiduals(rows, point, ties);
+  const MatrixXd residuals = SumsByCluster(rows, CoxScoreResiduals(rows, point, ties));
   const MatrixXd information = CoxSumsAt(rows, point, ties).information;
   const MatrixXd dfbeta = information.ldlt().solve(residuals.transpose());
   CoxRobust robust;

@@ -1,4 +1,4 @@
-// Robust standard errors of Cox's model in the clear, as R's coxph(..., robust = TRUE): right for large
+// Robust standard errors of Cox's model in the clear, as R's coxph(..., robust = TRUE) or cluster = ..: right for large
 // samples also where hazards are not proportional.
 //
 // Source  D. Y. Lin, L. J. Wei, "The robust inference for the Cox proportional hazards model", JASA
@@ -14,7 +14,7 @@ namespace partita::stats::survival {
 // residuals(fit, type = "score").
 Eigen::MatrixXd CoxScoreResiduals(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties);
 
-// V = I^-1 (sum of L L') I^-1 over score residuals L; and b' V^-1 b, infinite where V is singular.
+// V = I^-1 (sum of L L') I^-1 over score residuals L, or over their sums by cluster; and b' V^-1 b, infinite where V is singular.
 struct CoxRobust {
   Eigen::MatrixXd covariance;
   Eigen::VectorXd standard_errors;

@@ -5,19 +5,27 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/error.h"
+#include "methods/glm/read_errors.h"
+#include "methods/glm/result.h"
 #include "methods/glm/study.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/negative_binomial.h"
 #include "stats/glm/ordinal.h"
+#include "stats/glm/robust.h"
+#include "stats/glm/row_scores.h"
 #include "stats/glm/wald.h"
 #include "tests/methods/glm/glm_text.h"
 #include "tests/methods/glm/reference_text.h"
 #include "tests/run/study_in_process.h"
 #include "tests/study/edited.h"
+#include "tests/thorough.h"
 
 namespace partita::methods::glm::more_test {
 namespace {
@@ -84,6 +92,85 @@ TEST(GlmMore, TheTwinIsAsR) {
   }
 }
 
+// Robust errors of rows, and of clusters within two holders.
+TEST(GlmMore, RobustErrorsOfTheTwinAreAsR) {
+  const json references = References();
+  for (const auto& [name, wanted] : references.items()) {
+    const data::Schema dictionary = testing::DictionaryOf(wanted["data"]);
+    testing::PlainModel model =
+        testing::PlainModelOf(wanted["family"], wanted["formula"], dictionary);
+    Spec& spec = model.spec;
+    spec.cluster = wanted["cluster"];
+    for (const Errors errors : {Errors::kRobust, Errors::kCluster}) {
+      SCOPED_TRACE(name + " " + std::string(ErrorsName(errors)));
+      spec.errors = errors;
+      std::vector<stats::glm::Rows> parts;
+      for (const data::Table& part : testing::ReadParts(wanted["data"], 2))
+        parts.push_back(testing::DataOf(model, part, dictionary).rows);
+      const stats::glm::Rows rows = stats::glm::Pooled(parts);
+      const stats::glm::Limits limits = testing::LimitsOfModel(spec);
+      const VectorXd point = FitRows(spec.law, rows, limits, spec.intercept).maximum.point;
+      const stats::glm::PointSums sums = SumsAt(spec.law, rows, point, limits);
+      const stats::glm::Meat meat = MeatAt(spec.law, rows, point, limits);
+      EXPECT_EQ(meat.outside, 0u);
+      FittedModel told;
+      told.rows = static_cast<uint64_t>(rows.count());
+      told.clusters = NumClusters(rows);
+      if (spec.clustered()) {
+        EXPECT_EQ(told.clusters, wanted["clusters"]);
+      }
+      const VectorXd found =
+          SmallSampleFactor(spec, told) * stats::glm::SandwichErrors(sums.information, meat.meat);
+      const json& of_r = wanted[spec.clustered() ? "cluster_error" : "robust_error"];
+      for (size_t c = 0; c < of_r.size(); ++c) {
+        const double error = of_r[c];
+        EXPECT_NEAR(found[static_cast<Index>(c)] / spec.parameters[c].scale, error, 1e-6 * error);
+      }
+      // Of theta the model's.
+      if (spec.law.family != Family::kNegativeBinomial) continue;
+      const double theta = wanted["theta"], error = wanted["theta_error"];
+      const double of_log = found[found.size() - 1] / SmallSampleFactor(spec, told);
+      EXPECT_NEAR(theta * of_log, error, 1e-6 * error);
+    }
+  }
+}
+
+// Scores of rows add up to that of all, and none is more than its P times its information.
+TEST(GlmMore, ScoresOfRowsAreBoundedByTheirInformation) {
+  std::mt19937_64 random(6);
+  std::normal_distribution<double> normal;
+  for (const char* name : {"negative-binomial", "ordinal", "multinomial", "binomial"}) {
+    SCOPED_TRACE(name);
+    stats::glm::Law law = stats::glm::LawByName(name);
+    law.classes = law.family == Family::kBinomial ? 0 : 4;
+    stats::glm::Rows rows{MatrixXd::Ones(80, 3), VectorXd(80), VectorXd::Zero(80)};
+    for (Index i = 0; i < 80; ++i) {
+      rows.x.row(i) << normal(random), normal(random), normal(random);
+      rows.y[i] = static_cast<double>(random() % (law.classes > 0 ? 4 : 2));
+    }
+    const auto size = static_cast<Index>(NumParameters(law, 3));
+    VectorXd point(size);
+    for (Index j = 0; j < size; ++j) point[j] = 0.5 * normal(random);
+    if (law.family == Family::kOrdinal) point.tail(3) << -4.5, 0.3, 5;
+    const stats::glm::Limits limits = LimitsOf(law, 0, 3);
+    const stats::glm::RowScore score_of = RowScoreAt(law, rows, point, limits);
+    VectorXd sum = VectorXd::Zero(size), score(size);
+    for (Index i = 0; i < 80; ++i) {
+      const double most = score_of(i, score);
+      sum += score;
+      const stats::glm::Rows one{rows.x.row(i), rows.y.segment(i, 1), rows.offset.segment(i, 1)};
+      MatrixXd room = most * SumsAt(law, one, point, limits).information;
+      if (law.family == Family::kNegativeBinomial) room(3, 3) = 0;
+      room -= score * score.transpose();
+      const double least = Eigen::SelfAdjointEigenSolver<MatrixXd>(room).eigenvalues().minCoeff();
+      EXPECT_GE(least, -1e-9 * (1 + most)) << i;
+    }
+    VectorXd all = SumsAt(law, rows, point, limits).score;
+    if (law.family == Family::kNegativeBinomial) all[3] = 0;
+    EXPECT_LE((sum - all).norm(), 1e-9 * all.norm());
+  }
+}
+
 // Score and information are derivatives of the deviance, away from the maximum as well; of theta's row the
 // information is without its covariance with coefficients, whose expectation is 0.
 TEST(GlmMore, SumsAreDerivatives) {
@@ -126,8 +213,20 @@ TEST(GlmMore, SumsAreDerivatives) {
   }
 }
 
-void ExpectStudyAsR(const json& wanted, const std::string& engine, size_t holders,
-                    bool aggregates) {
+// errors: null or one of the names of study files, whose numbers are R's `robust_error` and `cluster_error`.
+void ExpectStudyAsR(json wanted, const std::string& engine, size_t holders, bool aggregates,
+                    const json& errors = nullptr) {
+  wanted["errors"] = errors;
+  if (!errors.is_null()) {
+    wanted["standard_error"] = wanted[errors.get<std::string>() + "_error"];
+    wanted["p_value"] = json::array();
+    for (size_t c = 0; c < wanted["estimate"].size(); ++c) {
+      const double ratio =
+          wanted["estimate"][c].get<double>() / wanted["standard_error"][c].get<double>();
+      wanted["p_value"].push_back(std::erfc(std::abs(ratio) / std::sqrt(2)));
+    }
+  }
+  if (errors != "cluster") wanted["cluster"] = nullptr;
   const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], holders);
   std::vector<std::string> tables;
   for (const data::Table& part : parts) tables.push_back(testing::CsvOf(part));
@@ -162,7 +261,13 @@ void ExpectStudyAsR(const json& wanted, const std::string& engine, size_t holder
     near(result["theta"]["estimate"], wanted["theta"], error, 1.01 * grid * error);
     EXPECT_NEAR(result["theta"]["standard_error"], error, (aggregates ? 1e-6 : 3 * grid) * error);
   }
-  testing::ExpectTests(result["tests"], wanted["tests"], 1.5 * grid, aggregates ? 1e-5 : 0);
+  EXPECT_EQ(result["clusters"].is_null(), errors != "cluster");
+  if (errors == "cluster") {
+    EXPECT_EQ(result["clusters"], wanted["clusters"]);
+  }
+  // Of the model's errors.
+  if (errors.is_null())
+    testing::ExpectTests(result["tests"], wanted["tests"], 1.5 * grid, aggregates ? 1e-5 : 0);
   const json& fit = result["fit"];
   EXPECT_EQ(fit["df_residual"], wanted["df_residual"]);
   EXPECT_TRUE(fit["null_deviance"].is_null());
@@ -187,6 +292,27 @@ TEST(GlmMore, StudiesAreAsR) {
   ExpectStudyAsR(references["quine_negbin"], "replicated", 3, false);
   ExpectStudyAsR(references["quine_odds"], "shamir", 4, false);
   ExpectStudyAsR(references["birthwt_levels"], "replicated", 3, false);
+}
+
+TEST(GlmMore, StudiesWithRobustErrorsAreAsR) {
+  const json references = References();
+  struct Case {
+    std::string name, engine, errors;
+    size_t holders;
+    bool aggregates;
+  };
+  // Clusters lie within two holders.
+  for (const Case& of : Cases<Case>({{"quine_negbin", "replicated", "robust", 3, false},
+                                     {"quine_odds", "dealer", "cluster", 2, false},
+                                     {"birthwt_levels", "shamir", "robust", 4, false},
+                                     {"birthwt_odds", "dealer", "robust", 2, true}},
+                                    {{"quine_negbin", "dealer", "cluster", 2, true},
+                                     {"birthwt_levels", "dealer", "cluster", 2, false},
+                                     {"quine_levels", "dealer", "cluster", 2, true},
+                                     {"birthwt_odds", "replicated", "robust", 3, false}})) {
+    SCOPED_TRACE(of.name + " " + of.errors);
+    ExpectStudyAsR(references[of.name], of.engine, of.holders, of.aggregates, of.errors);
+  }
 }
 
 // ---- made-up clinics, with a count and a level of three as outcomes

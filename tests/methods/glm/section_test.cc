@@ -221,7 +221,7 @@ TEST(GlmSection, FamiliesWithMoreParametersAreFitPlainly) {
   const std::string release = "release = [\"estimates\"]";
   study::ExpectMistakes(
       [](const std::string& edited) { Parse(edited); }, "g.toml", text,
-      {{release, "errors = \"robust\"\n" + release, "51:1", "those of the model", "poisson"},
+      {{release, "errors = \"HC1\"\n" + release, "51:1", "HC1 of family ordinal", "robust"},
        {release, "protocol = \"sealed\"\n" + release, "51:1", "level sealed has no family ordinal",
         "iterates"},
        {release, "penalty = {ridge = 1}\n" + release, "55:20", "ordinal has no ridge", "leave"},

@@ -93,8 +93,8 @@ void ExpectStep(double step, double error) {
 }
 
 struct Seen {
-  size_t curves = 0, withheld = 0, points = 0, medians = 0, medians_withheld = 0, tests = 0,
-         observed = 0;
+  size_t curves = 0, withheld = 0, points = 0, medians = 0, medians_in_parts = 0,
+         medians_withheld = 0, tests = 0, observed = 0;
 };
 
 void ExpectPoint(const OpenedCurves& opened, const PlainCurves& twin, const Spec& spec,
@@ -170,8 +170,12 @@ Seen ExpectTwin(const Spec& spec, const Parts& parts, const Options& options) {
     const std::vector<uint64_t> medians(
         opened.medians.begin() + static_cast<std::ptrdiff_t>(kMediansOfGroup * g),
         opened.medians.begin() + static_cast<std::ptrdiff_t>(kMediansOfGroup * (g + 1)));
-    EXPECT_EQ(medians, twin.MedianCells(g));
-    for (const uint64_t cell : medians) ++(cell > 0 ? seen.medians : seen.medians_withheld);
+    EXPECT_EQ(medians, twin.MedianPlaces(g));
+    for (const uint64_t place : medians) {
+      ++(place == 0                ? seen.medians_withheld
+         : place > spec.grid.cells ? seen.medians_in_parts
+                                   : seen.medians);
+    }
   }
   EXPECT_EQ(opened.log_rank.has_value(), spec.num_groups() > 1);
   if (opened.log_rank) ExpectLogRank(*opened.log_rank, twin, seen);
@@ -231,6 +235,7 @@ TEST(SurvivalProtocol, WithholdsWhatIsSmall) {
     total.curves += seen.curves;
     total.withheld += seen.withheld;
     total.medians += seen.medians;
+    total.medians_in_parts += seen.medians_in_parts;
     total.medians_withheld += seen.medians_withheld;
     total.tests += seen.tests;
     total.observed += seen.observed;
@@ -238,10 +243,41 @@ TEST(SurvivalProtocol, WithholdsWhatIsSmall) {
   EXPECT_GT(total.curves, 8u);
   EXPECT_GT(total.withheld, 8u);
   EXPECT_GT(total.medians, 10u);
+  EXPECT_GT(total.medians_in_parts, 5u);
   EXPECT_GT(total.medians_withheld, 10u);
   EXPECT_GT(total.tests, 5u);
   EXPECT_GT(total.observed, 2u);
   EXPECT_GT(total.tests, total.observed);
+}
+
+// Levels cover all cells with nested parts that no report time cuts, down to those between two times.
+TEST(SurvivalMedians, PartsLieBetweenReportTimes) {
+  for (const auto& [upper, report] : std::vector<std::pair<double, std::vector<double>>>{
+           {100, {20, 40, 67}}, {5, {0, 3, 5}}, {1, {1}}}) {
+    const Spec spec = FollowUpSpec(1, upper, report);
+    const std::vector<MedianLevel> levels = MedianLevels(spec);
+    const std::vector<MedianPlace> places = MedianPlaces(spec);
+    ASSERT_EQ(levels.size(), 5u);
+    for (size_t l = 0; l < levels.size(); ++l) {
+      for (size_t c = 0; c < spec.grid.cells; ++c) {
+        const MedianPlace& place = places.at(levels[l].place[c] - 1);
+        EXPECT_LE(place.first, c);
+        EXPECT_GE(place.last, c);
+        if (l == 0) {
+          EXPECT_EQ(place.first, place.last);
+          continue;
+        }
+        EXPECT_EQ(place.first, levels[l].first[c]);
+        EXPECT_EQ(place.last, levels[l].last[c]);
+        for (const size_t time : spec.report) EXPECT_EQ(place.first <= time, place.last <= time);
+        if (l == 1) continue;
+        EXPECT_LE(place.first, levels[l - 1].first[c]);
+        EXPECT_GE(place.last, levels[l - 1].last[c]);
+      }
+    }
+    EXPECT_EQ(levels.back().first.front(), 0u);
+    EXPECT_EQ(levels.back().last.front(), spec.report.front());
+  }
 }
 
 std::vector<Patient> Repeat(const Patient& patient, size_t times) {
@@ -262,6 +298,31 @@ TEST(SurvivalProtocol, WithholdsWhatIsSmallBesideOnesOwn) {
   EXPECT_FALSE(RunCurves(spec, parts, {}).opened->passes[0]);
   ExpectTwin(spec, parts, {});
   ExpectTwin(spec, parts, {.min_cell = 2});
+}
+
+// Deaths far apart: the day of the median has no other near it; of each holder two lie in an eighth of
+// the time to the report, three in a quarter, six in a half.
+TEST(SurvivalProtocol, ShowsMediansOfFewEventsAsParts) {
+  const Spec spec = FollowUpSpec(1, 320, {320});
+  std::vector<Patient> patients;
+  for (int death = 1; death <= 12; ++death) patients.push_back({27.0 * death - 7, true, 0});
+  const Parts parts = {patients, Repeat({320, false, 0}, 10)};
+  // The other holder has no deaths, so that without the first one's there are none.
+  EXPECT_EQ(RunCurves(spec, parts, {}).opened->medians.front(), 0u);
+  ExpectTwin(spec, parts, {});
+  const Parts mixed = {Together(patients, Repeat({320, false, 0}, 5)),
+                       Together(patients, Repeat({320, false, 0}, 5))};
+  const std::vector<MedianPlace> places = MedianPlaces(spec);
+  for (const auto& [min_cell, cells] :
+       std::vector<std::pair<uint64_t, size_t>>{{1, 1}, {2, 40}, {3, 80}, {4, 161}, {5, 161}}) {
+    SCOPED_TRACE(min_cell);
+    const uint64_t least = min_cell;
+    const uint64_t median = RunCurves(spec, mixed, {.min_cell = least}).opened->medians.front();
+    ASSERT_GT(median, 0u);
+    const MedianPlace& place = places.at(median - 1);
+    EXPECT_EQ(place.last + 1 - place.first, cells);
+    ExpectTwin(spec, mixed, {.min_cell = least});
+  }
 }
 
 // All censored; time 0; the last report time at the bound; all die; one cell has all the events; a

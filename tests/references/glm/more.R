@@ -19,6 +19,8 @@ fits <- list(
   abalone_levels_plain = list(sex ~ length + whole_weight - 1, "multinomial", abalone, "abalone.csv"),
   quine_levels_factor = list(Age ~ Eth * Sex, "multinomial", quine, "gpl/quine.csv"))
 
+clusters <- c("gpl/quine.csv" = "Days", "gpl/birthwt.csv" = "age", "abalone.csv" = "rings")
+
 negative_binomial <- function(x, y, offset) {
   theta <- 1
   b <- c(log(mean(y)), rep(0, ncol(x) - 1))
@@ -44,7 +46,7 @@ negative_binomial <- function(x, y, offset) {
   loglik <- sum(dnbinom(y, size = theta, mu = mu, log = TRUE))
   deviance <- 2 * sum(ifelse(y > 0, y * log(y / mu), 0) - (y + theta) * log((y + theta) / (mu + theta)))
   list(b = b, covariance = solve(crossprod(x, w * x)), loglik = loglik, deviance = deviance,
-    theta = theta, theta_error = 1 / sqrt(information), parameters = length(b) + 1)
+    scores = x * ((y - mu) / (1 + mu / theta)), theta = theta, theta_error = 1 / sqrt(information), parameters = length(b) + 1)
 }
 
 # Newton's method with the observed information of a log-likelihood; at returns loglik, score and information.
@@ -59,7 +61,7 @@ newton <- function(start, at) {
   }
   here <- at(b)
   list(b = b, covariance = solve(here$information), loglik = here$loglik, deviance = -2 * here$loglik,
-    theta = NA, theta_error = NA, parameters = length(b))
+    scores = here$scores, theta = NA, theta_error = NA, parameters = length(b))
 }
 
 ordinal <- function(x, y, offset) {
@@ -78,7 +80,7 @@ ordinal <- function(x, y, offset) {
     slope <- (dlogis(u) * du - dlogis(v) * dv) / prob
     bend <- function(value) ifelse(is.finite(value), dlogis(value) * (1 - 2 * plogis(value)), 0)
     information <- crossprod(slope) - crossprod(du, bend(u) / prob * du) + crossprod(dv, bend(v) / prob * dv)
-    list(loglik = sum(log(prob)), score = colSums(slope), information = information)
+    list(loglik = sum(log(prob)), score = colSums(slope), scores = slope, information = information)
   }
   shares <- cumsum(tabulate(y + 1)) / length(y)
   newton(c(rep(0, p), qlogis(shares[-classes])), at)
@@ -97,7 +99,8 @@ multinomial <- function(x, y, offset) {
       information[(k - 1) * p + seq_len(p), (l - 1) * p + seq_len(p)] <- crossprod(x, w * x)
     }
     list(loglik = sum(log(cbind(1 - rowSums(mean), mean)[cbind(seq_along(y), y + 1)])),
-      score = as.vector(crossprod(x, seen - mean)), information = information)
+      score = as.vector(crossprod(x, seen - mean)),
+      scores = do.call(cbind, lapply(seq_len(classes - 1), function(k) x * (seen - mean)[, k])), information = information)
   }
   newton(rep(0, p * (classes - 1)), at)
 }
@@ -137,7 +140,14 @@ one <- function(name) {
   places <- lapply(seq_along(label), function(term)
     as.vector(outer(which(assigned == term), (seq_len(times) - 1) * ncol(x), "+")))
   error <- sqrt(diag(fit$covariance))
+  # As sandwich::sandwich(fit) and vcovCL(fit, cluster, type = "HC0"); clusters lie within the holders of errors.R.
+  sandwich <- function(scores) sqrt(diag(fit$covariance %*% crossprod(scores) %*% fit$covariance))
+  cluster <- clusters[[spec[[4]]]]
+  by_cluster <- rowsum(fit$scores, paste(spec[[3]][[cluster]], (seq_along(y) - 1) %% 2))
+  groups <- nrow(by_cluster)
   fields <- c(
+    robust_error = listed(number(sandwich(fit$scores))), cluster = quoted(cluster), clusters = number(groups),
+    cluster_error = listed(number(sqrt(groups / (groups - 1)) * sandwich(by_cluster))),
     formula = quoted(paste(deparse(spec[[1]], 200), collapse = "")), family = quoted(family), data = quoted(spec[[4]]),
     estimate = listed(number(fit$b)), standard_error = listed(number(error)),
     p_value = listed(number(2 * pnorm(-abs(fit$b / error)))), deviance = number(fit$deviance),

@@ -41,12 +41,28 @@ curves <- function(data, file, report) {
 veteran_factors <- transform(veteran, group = paste(trt, prior, sep = ", "))
 stopifnot(all.equal(survfit(Surv(time, status) ~ trt + prior, veteran_factors)$surv,
                     survfit(Surv(time, status) ~ group, veteran_factors)$surv))
+# Of each stratum at each report time.
+cumulative <- function(fit, report) {
+  hazard <- basehaz(fit, centered = FALSE)
+  strata <- if (is.null(hazard$strata)) rep("all", nrow(hazard)) else as.character(hazard$strata)
+  sapply(unique(strata), function(s) sapply(report, function(t) {
+    before <- hazard$hazard[strata == s & hazard$time <= t]
+    if (length(before) == 0) 0 else before[length(before)]
+  }))
+}
 cox <- function(formula, data, file, ties) {
+  report <- if (grepl("months", file)) c(6, 12, 18) else if (grepl("veteran", file)) c(60, 180) else c(180, 365, 540)
   environment(formula) <- environment()  # where cox.zph looks for the data
   fit <- coxph(formula, data, ties = ties, eps = 1e-12, toler.chol = 1e-14, iter.max = 50)
   test <- summary(fit)
   data$own <- seq_len(nrow(data))
   robust <- vcov(update(fit, cluster = own))  # every row by itself
+  # Institutions of lung, some of which have a single row.
+  clusters <- if (is.null(data$inst)) c() else {
+    of_clusters <- vcov(update(fit, cluster = inst))
+    c(cluster_error = listed(number(sqrt(diag(of_clusters)))),
+      cluster_wald = number(drop(coef(fit) %*% solve(of_clusters, coef(fit)))))
+  }
   object(c(data = paste0("\"", file, "\""), ties = paste0("\"", ties, "\""),
            formula = paste0("\"", paste(deparse(formula, 300), collapse = ""), "\""),
            estimate = listed(number(coef(fit))), standard_error = listed(number(sqrt(diag(vcov(fit))))),
@@ -54,7 +70,11 @@ cox <- function(formula, data, file, ties) {
            wald = number(fit$wald.test[[1]]),
            robust_error = listed(number(sqrt(diag(robust)))),
            robust_wald = number(drop(coef(fit) %*% solve(robust, coef(fit)))),
-           proportional = listed(number(cox.zph(fit, transform = "identity", terms = FALSE)$table[, 1]))), 2)
+           concordance = number(concordance(fit)$concordance),
+           pairs = listed(number(colSums(rbind(concordance(fit, timefix = FALSE)$count)))),
+           hazard = object(c(report = listed(report), cumulated = listed(number(cumulative(fit, report)))), 4),
+           proportional = listed(number(cox.zph(fit, transform = "identity", terms = FALSE)$table[, 1])),
+           clusters), 2)
 }
 plain <- Surv(time, status) ~ age + sex + ph.ecog
 layered <- Surv(time, status) ~ age + ph.ecog + strata(sex)

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "stats/survival/after_cox.h"
 #include "stats/survival/cox.h"
 #include "stats/survival/cox_robust.h"
 #include "stats/survival/curve.h"
@@ -150,9 +151,57 @@ CoxRows CoxRowsOf(const json& wanted) {
   return rows;
 }
 
+// R sorts strata, CoxRowsOf numbers them as they come.
+int StratumInR(const json& wanted, int sorted) {
+  const CoxCase of = CaseOf(wanted["formula"]);
+  if (of.stratum.empty()) return 0;
+  std::vector<std::string> found;
+  for (const std::string& level : testing::ReadTable(wanted["data"]).at(of.stratum)) {
+    if (std::find(found.begin(), found.end(), level) == found.end()) found.push_back(level);
+  }
+  std::vector<std::string> levels = found;
+  std::sort(levels.begin(), levels.end());
+  const auto place = std::find(found.begin(), found.end(), levels[static_cast<size_t>(sorted)]);
+  return static_cast<int>(place - found.begin());
+}
+
+// Institutions of lung.
+CoxRows WithClusters(CoxRows rows, const json& wanted) {
+  const TextColumns columns = testing::ReadTable(wanted["data"]);
+  const bool late = columns.contains("enter");
+  for (size_t r = 0; r < columns.at("inst").size(); ++r) {
+    if (!late || std::stod(columns.at("enter")[r]) < std::stod(columns.at("time")[r]))
+      rows.cluster.push_back(std::stoi(columns.at("inst")[r]));
+  }
+  return rows;
+}
+
+// Pairs in R: concordant, discordant, tied in the predictor.
+void ExpectAfterCox(const CoxRows& rows, const Eigen::VectorXd& point, Ties ties,
+                    const json& wanted) {
+  const Eigen::VectorXd predictor = rows.x * point;
+  // Rows with the same covariates have the same predictor, to the last digit.
+  std::vector<double> predictors;
+  for (const double value : predictor) predictors.push_back(std::round(value * 1e9));
+  const Concordance pairs = ConcordanceOf(rows, predictors);
+  EXPECT_EQ(pairs.concordant, wanted["pairs"][0]);
+  EXPECT_EQ(pairs.discordant, wanted["pairs"][1]);
+  EXPECT_EQ(pairs.tied, wanted["pairs"][2]);
+  EXPECT_NEAR(pairs.value(), wanted["concordance"].get<double>(), 1e-12);
+  const json& hazard = wanted["hazard"];
+  const size_t reports = hazard["report"].size();
+  for (size_t k = 0; k < hazard["cumulated"].size(); ++k) {
+    const double by_r = hazard["cumulated"][k];
+    EXPECT_NEAR(
+        CumulatedHazard(rows, point, ties, StratumInR(wanted, static_cast<int>(k / reports)),
+                        hazard["report"][k % reports]),
+        by_r, 1e-7 * by_r);
+  }
+}
+
 TEST(SurvivalTwins, CoxIsThatOfR) {
   const json all = References();
-  size_t fits = 0;
+  size_t fits = 0, clustered = 0;
   for (const auto& [name, wanted] : all.items()) {
     if (!wanted.contains("ties")) continue;
     SCOPED_TRACE(name);
@@ -184,8 +233,19 @@ TEST(SurvivalTwins, CoxIsThatOfR) {
       EXPECT_NEAR(robust.standard_errors[static_cast<Eigen::Index>(c)], error, 1e-7 * error);
     }
     ExpectNear(robust.wald_test, wanted["robust_wald"], 1e5);
+    ExpectAfterCox(rows, fit.point, ties, wanted);
+    if (wanted.contains("cluster_error")) {
+      ++clustered;
+      const CoxRobust of_clusters = CoxRobustAt(WithClusters(rows, wanted), fit.point, ties);
+      for (size_t c = 0; c < wanted["cluster_error"].size(); ++c) {
+        const double error = wanted["cluster_error"][c];
+        EXPECT_NEAR(of_clusters.standard_errors[static_cast<Eigen::Index>(c)], error, 1e-7 * error);
+      }
+      ExpectNear(of_clusters.wald_test, wanted["cluster_wald"], 1e5);
+    }
   }
   EXPECT_EQ(fits, 9u);
+  EXPECT_EQ(clustered, 7u);
 }
 
 TEST(SurvivalTwins, HoldAtTheEdges) {

@@ -1,9 +1,11 @@
 // Rehearsals of proportional hazards: every number that opened beside the same of the pooled rows.
 #include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
 
 #include "methods/survival/cox/study.h"
 #include "run/rehearse/rehearsal.h"
+#include "stats/survival/after_cox.h"
 #include "stats/survival/cox_robust.h"
 
 namespace partita::methods::survival {
@@ -70,6 +72,16 @@ class CoxComparison {
     AddOnGrid("Wald's test", model_.totals[3],
               robust ? sandwich.wald_test : at.dot(sums.information * at), on_grid);
     if (model_.proportional) CompareProportional(at, on_grid);
+    if (task_.spec.clustered()) {
+      const int clusters = 1 + *std::max_element(rows_.cluster.begin(), rows_.cluster.end());
+      agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters), clusters);
+    }
+    if (task_.spec.concordance) {
+      AddOnGrid("concordance, times 16", model_.totals.back(),
+                std::ldexp(BinnedConcordance(task_.cells, rows_, at).value(), kConcordanceLog2),
+                on_grid);
+    }
+    CompareHazards(at);
   }
 
  private:
@@ -92,7 +104,20 @@ class CoxComparison {
       AddOnGrid(NameOf(i) + ", proportional hazards",
                 model_.totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], on_grid);
     }
-    AddOnGrid("proportional hazards", model_.totals.back(), tests.all, on_grid);
+    AddOnGrid("proportional hazards", model_.totals[kCoxTotals + task_.num_columns()], tests.all,
+              on_grid);
+  }
+  void CompareHazards(const VectorXd& at) {
+    const CoxSpec& spec = task_.spec;
+    for (size_t place = 0; place < model_.log_hazards.size(); ++place) {
+      const size_t stratum = place / spec.report.size();
+      const size_t cell = spec.report[place % spec.report.size()];
+      const double hazard = CumulatedHazard(rows_, at, spec.ties, static_cast<int>(stratum),
+                                            static_cast<double>(cell));
+      const bool none = hazard == 0 || !model_.shows_hazard[stratum];
+      AddOnGrid("log of the cumulative hazard", model_.log_hazards[place],
+                none ? 0 : std::log(hazard), kCoxRounding * model_.hazard_steps[place]);
+    }
   }
   // The estimates are one step from the point before them, which is public.
   void CompareLastStep() {

@@ -14,6 +14,15 @@ using Json = nlohmann::ordered_json;
 
 std::string IntervalText(double confidence) { return fmt::format("{:g} % from", 100 * confidence); }
 
+const char* NameOfErrors(const CoxSpec& spec) {
+  return spec.clustered() ? kClusterErrors : spec.robust ? kRobustErrors : kModelErrors;
+}
+
+std::string ErrorsText(const CoxSpec& spec) {
+  if (spec.clustered()) return "; standard errors of the clusters of " + spec.cluster;
+  return spec.robust ? "; robust standard errors" : "";
+}
+
 study::DocumentTable CoefficientTable(const CoxSpec& spec, const CoxResult& result) {
   study::DocumentTable table;
   table.columns = {"term", "log hazard ratio", "std. error",
@@ -88,12 +97,62 @@ study::DocumentTable CoxFitTable(const CoxSpec& spec, const CoxResult& result) {
   study::DocumentTable table;
   table.columns = {"fit", "value"};
   table.rows = {{"rows", static_cast<double>(result.rows)},
-                {"events", static_cast<double>(result.events)},
-                {"log-likelihood without terms", result.null_log_likelihood},
-                {"log-likelihood", result.log_likelihood},
-                {"AIC", result.aic},
-                {"steps", static_cast<double>(spec.steps)}};
+                {"events", static_cast<double>(result.events)}};
+  if (spec.clustered()) table.rows.push_back({"clusters", static_cast<double>(result.clusters)});
+  table.rows.push_back({"log-likelihood without terms", result.null_log_likelihood});
+  table.rows.push_back({"log-likelihood", result.log_likelihood});
+  table.rows.push_back({"AIC", result.aic});
+  if (result.concordance) table.rows.push_back({"concordance", *result.concordance});
+  table.rows.push_back({"steps", static_cast<double>(spec.steps)});
   return table;
+}
+
+study::DocumentTable HazardsTable(const CoxSpec& spec, const CoxResult& result) {
+  study::DocumentTable table;
+  if (!spec.stratum.empty()) table.columns = {spec.stratum};
+  table.columns.insert(table.columns.end(), {spec.outcome.time_column, "at covariates 0",
+                                             "at the middles of their bounds", "survival there"});
+  for (const ReportedHazard& row : result.hazards) {
+    std::vector<study::DocumentCell> cells;
+    if (!spec.stratum.empty()) cells.emplace_back(row.stratum);
+    cells.emplace_back(fmt::format("{:g}", row.time));
+    for (const double value : {row.at_zero, row.at_middle, std::exp(-row.at_middle)})
+      cells.emplace_back(value);
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+study::DocumentSection HazardsSection(const CoxTask& task, const CoxResult& result) {
+  study::DocumentSection section;
+  section.heading = "Cumulative hazard";
+  if (!result.hazards.empty()) section.tables.push_back(HazardsTable(task.spec, result));
+  section.paragraphs.push_back(fmt::format(
+      "The baseline, ties by {}: of a row whose columns are all 0, as R's basehaz with centered = "
+      "FALSE, and of one whose columns are in the middle between their bounds. The logarithm is "
+      "rounded to a grid of at most 2^-{} of its standard error.",
+      task.spec.most_ties > 1 ? "Efron" : "Breslow", task.grid_bits));
+  for (const std::string& stratum : result.withheld_hazards) {
+    section.paragraphs.push_back(fmt::format(
+        "Withheld of {}: between two report times, or after the last, too few rows would leave "
+        "with "
+        "the event or without, or enter, of all holders or without one holder's own. Fewer report "
+        "times show more.",
+        stratum));
+  }
+  return section;
+}
+
+Json HazardsJson(const CoxResult& result) {
+  Json json = {{"withheld", result.withheld_hazards}, {"cumulated", Json::array()}};
+  for (const ReportedHazard& row : result.hazards) {
+    json["cumulated"].push_back({{"stratum", row.stratum.empty() ? Json() : Json(row.stratum)},
+                                 {"time", row.time},
+                                 {"at_zero", row.at_zero},
+                                 {"at_middle", row.at_middle},
+                                 {"step_of_log", row.step_of_log}});
+  }
+  return json;
 }
 
 study::DocumentTable CoxPathTable(const CoxResult& result) {
@@ -144,13 +203,13 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
   Json strata = Json::array();
   if (!spec.stratum.empty()) strata.push_back(spec.stratum);
   if (spec.by_site) strata.push_back(kSite);
-  Json json = {
-      {"formula", spec.formula},       {"model", kCoxModel},
-      {"ties", NameOfTies(spec)},      {"errors", spec.robust ? kRobustErrors : kModelErrors},
-      {"strata", std::move(strata)},   {"cell", spec.grid.width},
-      {"converged", result.converged}, {"steps", spec.steps},
-      {"confidence", spec.confidence}, {"rows", result.rows},
-      {"events", result.events}};
+  Json json = {{"formula", spec.formula},       {"model", kCoxModel},
+               {"ties", NameOfTies(spec)},      {"errors", NameOfErrors(spec)},
+               {"strata", std::move(strata)},   {"cell", spec.grid.width},
+               {"converged", result.converged}, {"steps", spec.steps},
+               {"confidence", spec.confidence}, {"rows", result.rows},
+               {"events", result.events}};
+  json["clusters"] = spec.clustered() ? Json(result.clusters) : Json(nullptr);
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
@@ -166,7 +225,9 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
                    {"likelihood_ratio", test(result.likelihood_ratio)},
                    {"wald", result.wald ? test(*result.wald) : Json()},
                    {"score", test(result.score)},
-                   {"proportional", ProportionalJson(spec, result)}};
+                   {"proportional", ProportionalJson(spec, result)},
+                   {"concordance", result.concordance ? Json(*result.concordance) : Json()},
+                   {"hazard", spec.report.empty() ? Json() : HazardsJson(result)}};
   }
   json["path"] = Json::array();
   for (const CoxPath& row : result.path)
@@ -214,8 +275,8 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   study::DocumentSection coefficients;
   coefficients.heading = "Hazard ratios";
   coefficients.paragraphs.push_back(spec.formula + ", Cox's proportional hazards, ties by " +
-                                    (spec.most_ties > 1 ? "Efron" : "Breslow") +
-                                    (spec.robust ? "; robust standard errors." : "."));
+                                    (spec.most_ties > 1 ? "Efron" : "Breslow") + ErrorsText(spec) +
+                                    ".");
   if (std::string coding = data::CodingText(spec, factors, ""); !coding.empty())
     coefficients.paragraphs.push_back(std::move(coding));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
@@ -231,8 +292,9 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
     coefficients.paragraphs.emplace_back(
         "The likelihood ratio and score tests are of the model; standard errors and Wald's test "
         "hold "
-        "in large samples also where hazards are not proportional. All of them take the rows for "
-        "independent.");
+        "in large samples also where hazards are not proportional. " +
+        std::string(spec.clustered() ? "Only these allow rows of a cluster to depend on each other."
+                                     : "All of them take the rows for independent."));
   }
   for (const std::string& warning : result.warnings) coefficients.paragraphs.push_back(warning);
   study::DocumentSection fit;
@@ -248,6 +310,7 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   }
   document.files.push_back({kCoxFile, CoefficientsCsv(result)});
   document.sections = {std::move(coefficients), std::move(fit)};
+  if (!spec.report.empty()) document.sections.push_back(HazardsSection(task, result));
   return document;
 }
 

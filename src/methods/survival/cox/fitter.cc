@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "methods/survival/cox/ties.h"
+#include "methods/survival/task.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
@@ -63,7 +64,8 @@ uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows) {
 }
 
 uint64_t NumCoxChecks(const CoxTask& task) {
-  return task.table_sizes.size() + (task.spec.most_ties > 1 ? 3 : 2);
+  return task.table_sizes.size() + (task.spec.clustered() ? 2 : 0) +
+         (task.spec.most_ties > 1 ? 3 : 2);
 }
 
 CoxFitter::CoxFitter(Engine& engine, const CoxTask& task, const CoxRows& own)
@@ -87,7 +89,8 @@ Shared CoxFitter::Total(const std::vector<Shared>& inputs, size_t each, size_t p
 
 void CoxFitter::ShareCounts() {
   const size_t cells =
-      std::accumulate(task_.table_sizes.begin(), task_.table_sizes.end(), size_t{0}) + 3;
+      std::accumulate(task_.table_sizes.begin(), task_.table_sizes.end(), size_t{0}) +
+      NumOtherCounts(task_.spec);
   std::vector<mpc::PrivateMatrix> inputs;
   for (const run::RowHolder& holder : task_.holders) {
     const auto add = [&](mpc::Shape shape, int bits, const std::vector<Int128>& own) {
@@ -97,10 +100,15 @@ void CoxFitter::ShareCounts() {
     add({task_.cells.count(), 1}, 0, own_.events);
     add({task_.num_columns(), 1}, kRiskBits, own_.event_sums);
     if (task_.spec.proportional) add({task_.num_columns(), 1}, kRiskBits, own_.timed_sums);
+    if (!task_.spec.report.empty())
+      add({task_.cells.strata * NumReportCounts(task_.spec), 1}, 0, own_.report_counts);
   }
   const std::vector<Shared> shared = engine_.Input(inputs);
   const size_t each = inputs.size() / task_.holders.size();
-  for (size_t h = 0; h < task_.holders.size(); ++h) counts_.push_back(shared[each * h]);
+  for (size_t h = 0; h < task_.holders.size(); ++h) {
+    counts_.push_back(shared[each * h]);
+    if (!task_.spec.report.empty()) report_counts_.push_back(shared[each * (h + 1) - 1]);
+  }
   events_ = Total(shared, each, 1);
   event_sums_ = Total(shared, each, 2);
   if (task_.spec.proportional) timed_sums_ = Total(shared, each, 3);
@@ -110,12 +118,15 @@ void CoxFitter::ShareCounts() {
       sum = engine_.Add(sum, engine_.Slice(counts_[h], cell, 0, {1, 1}));
     return WithBound(sum, most_);
   };
+  if (task_.spec.clustered()) clusters_ = total(cells - 4);
   num_events_ = total(cells - 2);
   rows_ = total(cells - 1);
 }
 
 std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell) {
-  const size_t cells = counts_.front().shape.rows - 3;
+  min_cell_ = min_cell;
+  const size_t others = NumOtherCounts(task_.spec);
+  const size_t cells = counts_.front().shape.rows - others;
   const auto check = [&](size_t first, std::vector<size_t> sizes, bool none_passes) {
     mpc::CellTables tables;
     tables.max_rows = task_.max_rows();
@@ -127,11 +138,17 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
   };
   std::vector<SharedBits> bits;
   if (cells > 0) bits.push_back(check(0, task_.table_sizes, true));
-  bits.push_back(check(cells, {2}, false));
-  const auto least =
-      static_cast<double>(std::min(LeastCoxRows(task_, min_rows), task_.max_rows() + 1));
-  const std::vector<Shared> more = {mpc::PlusConstant(engine_, rows_, -least, most_ + 1)};
-  bits.push_back(engine_.Not(mpc::IsNegative(engine_, more).front()));
+  const auto at_least = [&](const Shared& count, uint64_t wanted) {
+    const auto least = static_cast<double>(std::min(wanted, task_.max_rows() + 1));
+    const std::vector<Shared> more = {mpc::PlusConstant(engine_, count, -least, most_ + 1)};
+    return engine_.Not(mpc::IsNegative(engine_, more).front());
+  };
+  if (task_.spec.clustered()) {
+    bits.push_back(check(cells, {1}, false));
+    bits.push_back(at_least(clusters_, task_.num_columns() + 1));
+  }
+  bits.push_back(check(cells + others - 3, {2}, false));
+  bits.push_back(at_least(rows_, LeastCoxRows(task_, min_rows)));
   if (ByEfron()) bits.push_back(FewTies());
   const std::vector<mpc::BitMatrix> opened =
       engine_.RevealBits(kCoxDisclosure, bits, mpc::kEverybody);
@@ -139,7 +156,11 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
   CoxAnswers answers;
   for (size_t t = 0; t < task_.table_sizes.size(); ++t)
     answers.tables.push_back(mpc::GetBit(opened.front(), 0, t));
-  const size_t next = cells > 0 ? 1 : 0;
+  size_t next = cells > 0 ? 1 : 0;
+  if (task_.spec.clustered()) {
+    answers.clusters = mpc::GetBit(opened[next], 0, 0) && mpc::GetBit(opened[next + 1], 0, 0);
+    next += 2;
+  }
   answers.outcome = mpc::GetBit(opened[next], 0, 0);
   answers.rows = mpc::GetBit(opened[next + 1], 0, 0);
   if (ByEfron()) answers.ties = mpc::GetBit(opened[next + 2], 0, 0);
@@ -302,6 +323,13 @@ Shared CoxFitter::LogLikelihood(Engine& engine) {
   return WithBound(engine.Subtract(predictors, sum), (most_predictor + kMostOfLog) * most_);
 }
 
+Shared CoxFitter::FindConcordance() {
+  OrderedRows own;
+  if (HoldsRows()) own = OrderRows(own_, task_.cells, at_);
+  return ConcordanceOnShares(engine_, task_.cells, task_.holders, BinsAt(task_.cells, at_).count,
+                             own, kTotalBits);
+}
+
 // U' of 0 times the first step.
 Shared CoxFitter::ScoreTest() {
   Shared test;
@@ -361,16 +389,27 @@ void CoxFitter::OpenPoint(int point) {
 }
 
 RobustErrors CoxFitter::FindRobustErrors(const Shared& holds) {
-  const RobustTask task{task_.cells, task_.holders, task_.spec.most_ties, task_.num_columns(),
-                        unit_bits_};
-  LeavingSums own;
-  if (HoldsRows()) own = LeavingSumsAt(own_, task_.cells, at_, ByEfron());
-  const Shared meat = RobustMeat(engine_, task, terms_, own);
+  const RobustTask task{task_.cells, task_.holders, task_.spec.most_ties,     task_.num_columns(),
+                        unit_bits_,  task_.units,   !task_.spec.entry.empty()};
+  Shared meat;
+  if (task_.units.empty()) {
+    LeavingSums own;
+    if (HoldsRows()) own = LeavingSumsAt(own_, task_.cells, at_, ByEfron());
+    meat = RobustMeat(engine_, task, terms_, own);
+  } else {
+    UnitSums own;
+    if (HoldsRows()) {
+      const size_t units = task_.units[SiteOf(task_.holders, *engine_.self())];
+      own = UnitSumsAt(own_, task_.cells, at_, task, units);
+    }
+    meat = UnitMeat(engine_, task, terms_, own);
+  }
   return SolveRobust(engine_, task, meat, Sums(), at_, solved_, holds);
 }
 
 CoxFitted CoxFitter::Finish() {
-  const bool robust = task_.spec.robust, proportional = task_.spec.proportional;
+  const bool robust = task_.spec.robust, proportional = task_.spec.proportional,
+             baseline = !task_.spec.report.empty();
   if (proportional) TimeEvents();
   SumAt(at_);
   Shared likelihood, wald, holds;
@@ -381,7 +420,7 @@ CoxFitted CoxFitter::Finish() {
   const auto converged = [&](Engine& e) {
     return mpc::Converged(e, solved_, NumbersOf(fitted_.estimate_steps), failures_);
   };
-  if (robust || proportional) holds = converged(engine_);
+  if (robust || proportional || baseline) holds = converged(engine_);
   double most_total = MostOfTests(task_);
   Shared variances = solved_.variances;
   if (robust) {
@@ -398,13 +437,21 @@ CoxFitted CoxFitter::Finish() {
     parts.push_back(tests.tests);
     most_total = std::max(most_total, MostOfProportional(task_.num_columns(), unit_bits_));
   }
+  if (task_.spec.concordance) parts.push_back(FindConcordance());
   const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
-  const mpc::ErrorsOnGrid told =
-      mpc::OnErrorGrid(engine_, variances, &totals, most_total, task_.grid_bits,
-                       [&](Engine& e) { return robust || proportional ? holds : converged(e); });
+  const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
+      engine_, variances, &totals, most_total, task_.grid_bits,
+      [&](Engine& e) { return robust || proportional || baseline ? holds : converged(e); });
   std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
                                 told.reached, told.errors, told.totals};
   if (proportional) opened.push_back(tests.valid);
+  GridBaseline hazards;
+  if (baseline) {
+    hazards = BaselineOnGrid(engine_, {task_.spec, task_.cells, task_.max_rows(), task_.grid_bits},
+                             terms_, report_counts_, min_cell_, holds);
+    opened.insert(opened.end(), {hazards.passes, hazards.reached, hazards.log_hazard});
+  }
+  if (task_.spec.clustered()) opened.push_back(clusters_);
   const std::vector<mpc::IntMatrix> values = engine_.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return std::move(fitted_);
   CoxModel model;
@@ -417,6 +464,13 @@ CoxFitted CoxFitter::Finish() {
   for (const Int128 total : values[5].values)
     model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task_.grid_bits));
   model.proportional = proportional && values[6].values.front() != 0;
+  if (baseline) {
+    const size_t first = proportional ? 7 : 6;
+    for (const Int128 passes : values[first].values) model.shows_hazard.push_back(passes != 0);
+    model.hazard_steps = mpc::GridSteps(hazards.range, values[first + 1]);
+    model.log_hazards = mpc::InGridSteps(values[first + 2], model.hazard_steps);
+  }
+  if (task_.spec.clustered()) model.clusters = static_cast<uint64_t>(values.back().values.front());
   fitted_.model = std::move(model);
   return std::move(fitted_);
 }

@@ -8,14 +8,17 @@
 //                  converged, the numbers of rows and of events; and if it converged standard errors
 //                  on their own grid and, on an absolute one, the partial log-likelihood at 0 and at the
 //                  estimates, the score test and Wald's, else zeros. Where they are asked for standard
-//                  errors are robust (robust.h), and Wald's test is by these. Where they are asked for
-//                  also the tests of proportional hazards (proportional.h), and whether they are valid.
+//                  errors are robust (robust.h), or of clusters or late entries (units.h), and the number
+//                  of clusters opens; and Wald's test is by these. Where they are asked for
+//                  also the tests of proportional hazards (proportional.h), and whether they are valid, the concordance
+//                  (concordance.h), and the cumulative hazard of each stratum that passes (baseline.h).
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; events, and rows without one, at least min_cell; all of this over all
 //                  holders and over all but each one. Rows: min_rows, and as many as there are columns
 //                  and ten more, or three times as many if that is more. By Efron: no cell of time
-//                  has more events than the study file says. Collinear: a variance inflation above
+//                  has more events than the study file says. Clusters, where errors are of these: more
+//                  than columns, and at least min_cell, also without each holder's own. Collinear: a variance inflation above
 //                  10^6.
 // Method           At every point b, which is public, b_0 = 0, each holder adds up over its rows at risk
 //                  in each cell of time w, w x and w xx', w = e^(x'b) (rows.h), and shares these; d is
@@ -44,11 +47,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "methods/survival/cox/baseline.h"
+#include "methods/survival/cox/concordance.h"
 #include "methods/survival/cox/proportional.h"
-#include "methods/survival/cox/robust.h"
-#include "methods/survival/cox/rows.h"
+#include "methods/survival/cox/units.h"
 #include "mpc/functions/scoring_path.h"
 #include "run/method/row_holder.h"
 
@@ -59,8 +64,8 @@ inline constexpr char kCoxDisclosure[] = "disclosure", kIndependence[] = "indepe
                       kFitRelease[] = "fit";
 inline constexpr int kFirstGridBits = 2, kPathGridBits = 4;
 // log L at 0 and at the estimates, score test, Wald's (of robust errors by their covariance, kNoTest where
-// that is singular); then, where they are asked for, the tests of
-// proportional hazards, of each column and of all.
+// that is singular); then, where they are asked for, the tests of proportional hazards, of each column
+// and of all, and concordance.h.
 inline constexpr size_t kCoxTotals = 4;
 inline constexpr uint64_t kMostCoxRows = uint64_t{1} << 22;
 
@@ -70,35 +75,51 @@ struct CoxTask {
   std::vector<size_t> table_sizes;      // of CoxTables
   CoxCells cells;
   int grid_bits = 6;
-  mpc::PartyIndex to = 0;  // the receiver, or mpc::kEverybody
+  mpc::PartyIndex to = 0;       // the receiver, or mpc::kEverybody
+  std::vector<uint64_t> units;  // units.h; empty: sums by cell are enough (robust.h)
 
   uint64_t max_rows() const { return run::MostRows(holders); }
   size_t num_terms() const { return cells.count() * spec.most_ties; }
   size_t num_totals() const {
-    return kCoxTotals + (spec.proportional ? spec.columns.size() + 1 : 0);
+    return kCoxTotals + (spec.proportional ? spec.columns.size() + 1 : 0) +
+           (spec.concordance ? 1 : 0);
   }
   // Numbers of kFitRelease.
   uint64_t num_of_fit() const {
-    return 3 + 2 * spec.columns.size() + num_totals() + (spec.proportional ? 1 : 0);
+    return 3 + (spec.clustered() ? 1 : 0) + 2 * spec.columns.size() + num_totals() +
+           (spec.proportional ? 1 : 0) + (spec.report.empty() ? 0 : cells.strata) +
+           2 * num_hazards();
   }
+  // Of the baseline.
+  uint64_t num_hazards() const { return cells.strata * spec.report.size(); }
   size_t num_columns() const { return spec.columns.size(); }
   int GridBitsOf(int point) const;  // 1 .. spec.steps: the last
 };
 
 uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows);
 uint64_t NumCoxChecks(const CoxTask& task);
+std::string CoxClustersRule(const CoxTask& task, uint64_t min_cell);
+// Of each unit and cell of units.h.
+inline constexpr uint64_t kMostUnitSums = uint64_t{1} << 22;
+inline uint64_t NumOfUnit(const CoxTask& task) {
+  return 1 + (task.num_columns() + 1) * (task.spec.most_ties > 1 ? 2 : 1);
+}
 
 struct CoxAnswers {
   std::vector<bool> tables;
-  bool outcome = true, rows = true, ties = true;
+  bool clusters = true, outcome = true, rows = true, ties = true;
 };
 
 struct CoxModel {
   bool converged = false;
-  uint64_t rows = 0, events = 0;
+  uint64_t rows = 0, events = 0, clusters = 0;
   Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
   bool proportional = false;               // these tests are among the totals
   std::vector<double> totals;
+  // Of the cumulative hazard at the middles of the bounds, by stratum; then by stratum and report time
+  // its logarithm and the step of the grid; step 0: withheld, or no event until then.
+  std::vector<bool> shows_hazard;
+  std::vector<double> log_hazards, hazard_steps;
 };
 struct CoxFitted {
   std::vector<Eigen::VectorXd> points;  // that opened, of scaled columns
@@ -133,6 +154,7 @@ class CoxFitter {
   void Solve(mpc::Engine& engine, std::optional<int> point);
   RobustErrors FindRobustErrors(const mpc::Shared& holds);
   mpc::Shared LogLikelihood(mpc::Engine& engine);
+  mpc::Shared FindConcordance();
   mpc::Shared ScoreTest();
   mpc::Shared WaldTest(mpc::Engine& engine);
 
@@ -142,11 +164,14 @@ class CoxFitter {
   double most_ = 1;  // rows
   int unit_bits_ = 1;
 
-  std::vector<mpc::Shared> counts_;  // by holder
-  mpc::Shared rows_, num_events_;    // 1 x 1
-  mpc::Shared events_, event_sums_;  // terms x 1, p x 1
-  mpc::Shared gone_;                 // ties.h
-  mpc::Shared timed_sums_;           // p x 1
+  std::vector<mpc::Shared> counts_;         // by holder
+  mpc::Shared rows_, num_events_;           // 1 x 1
+  mpc::Shared clusters_;                    // 1 x 1, where errors are of these
+  mpc::Shared events_, event_sums_;         // terms x 1, p x 1
+  mpc::Shared gone_;                        // ties.h
+  mpc::Shared timed_sums_;                  // p x 1
+  std::vector<mpc::Shared> report_counts_;  // by holder
+  uint64_t min_cell_ = 0;
   // Of the last point: the events times g and times g^2, terms x 1.
   std::vector<mpc::Shared> weights_;
   TimedSums timed_;

@@ -1,6 +1,8 @@
 // What the plan says of a model of proportional hazards.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "methods/survival/cox/document.h"
 #include "methods/survival/cox/study.h"
 #include "methods/survival/spec.h"
@@ -21,10 +23,34 @@ std::string CoxModelText(const CoxSpec& spec) {
   std::string text =
       fmt::format("{}: Cox's proportional hazards, {} columns", spec.formula, spec.columns.size());
   if (spec.by_site) text += ", a baseline for each holder";
+  if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust ? text + ", robust standard errors" : text;
 }
 
+std::string ReportTimesText(const CoxSpec& spec) {
+  std::string text;
+  for (const size_t cell : spec.report)
+    text += (text.empty() ? "" : ", ") + fmt::format("{:g}", spec.grid.End(cell));
+  return text;
+}
+
+std::string HazardText(const CoxTask& task) {
+  const CoxSpec& spec = task.spec;
+  if (spec.report.empty()) return "";
+  return fmt::format(
+      "; {}the logarithm of the cumulative hazard at {} {} on a grid of 2^-{} of 1 / sqrt(events "
+      "up "
+      "to then), with the exponents of the grids, and whether it opens",
+      spec.stratum.empty() ? "" : "of every stratum ", spec.outcome.time_column,
+      ReportTimesText(spec), task.grid_bits);
+}
+
 }  // namespace
+
+std::string CoxClustersRule(const CoxTask& task, uint64_t min_cell) {
+  return fmt::format("at least {} clusters, and min_cell = {} also without each holder's own rows",
+                     std::max<uint64_t>(task.num_columns() + 1, min_cell), min_cell);
+}
 
 std::string TiesText(const CoxSpec& spec) {
   return fmt::format("no cell of time has more than {} events (most_ties)", spec.most_ties);
@@ -41,7 +67,10 @@ double CoxOpenedBits(const CoxStudy& study) {
   const CoxTask& task = study.task;
   return CoxIterateBits(study) +
          privacy::NumberBits(task.num_columns() + task.num_totals(), task.grid_bits) +
-         privacy::CountBits(task.max_rows());
+         privacy::NumberBits(task.num_hazards(), task.grid_bits) +
+         // The concordance is within [0, 2^kConcordanceLog2] on the grid of the others.
+         (task.spec.concordance ? kConcordanceLog2 : 0) +
+         (task.spec.clustered() ? 2 : 1) * privacy::CountBits(task.max_rows());
 }
 
 study::PlanBits CoxBits(const CoxStudy& study, double opened) {
@@ -77,13 +106,15 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
                        p, task.grid_bits),
            "all", "exact", 1, mpc::kEverybody, point},
           {kFitRelease,
-           fmt::format("whether the fit converged, the numbers of rows and of events, and if it "
+           fmt::format("whether the fit converged, the numbers of rows{} and of events, and if it "
                        "converged {} {}standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's{}{} on one of 2^-{}",
-                       p, task.spec.robust ? "robust " : "", task.grid_bits,
+                       "partial log-likelihoods, the score test and Wald's{}{}{} on one of 2^-{}{}",
+                       task.spec.clustered() ? ", of clusters" : "", p,
+                       task.spec.robust ? "robust " : "", task.grid_bits,
                        task.spec.robust ? " (or that there is none)" : "",
                        task.spec.proportional ? " and tests of proportional hazards" : "",
-                       task.grid_bits),
+                       task.spec.concordance ? " and the concordance times 16" : "", task.grid_bits,
+                       HazardText(task)),
            ToldName(study), "exact", 1, task.to, task.num_of_fit()}};
 }
 
@@ -108,12 +139,30 @@ void CoxStudy::Describe(study::Plan& plan) const {
              variable, min_cell),
          min_cell, false});
   }
+  if (spec.clustered()) {
+    plan.checks.push_back({name, spec.cluster, CoxClustersRule(task, min_cell), min_cell, false});
+    plan.notes.push_back(fmt::format(
+        "Rows with the same {} may depend on each other; a cluster lies within one holder: equal "
+        "values at two holders are two clusters.",
+        spec.cluster));
+  }
   plan.checks.push_back(
       {name, spec.outcome.name,
        fmt::format("at least {} events and as many rows without one, also without "
                    "each holder's own rows",
                    min_cell),
        min_cell, false});
+  if (!spec.report.empty()) {
+    plan.checks.push_back(
+        {name, spec.outcome.name,
+         fmt::format("between two report times the events, the rows that leave without one{}, and "
+                     "after the last all that leave{}{} are 0 or at least {}, also without each "
+                     "holder's own rows; else no cumulative hazard opens",
+                     spec.entry.empty() ? "" : " and those that enter",
+                     spec.entry.empty() ? "" : " and all that enter",
+                     spec.stratum.empty() ? "" : " of each stratum", min_cell),
+         min_cell, true});
+  }
   if (spec.most_ties > 1) {
     plan.checks.push_back({name, spec.outcome.name, TiesText(spec), spec.most_ties, false});
   }
@@ -165,6 +214,8 @@ std::vector<study::PlanExposure> CoxStudy::Exposures() const {
   all.statistics = statistics;
   all.level = kCoxProtocol;
   all.exposes = {"the exact number of events"};
+  if (task.spec.clustered())
+    all.exposes.push_back(fmt::format("the exact number of clusters of {}", task.spec.cluster));
   all.bits = CoxBits(*this, CoxOpenedBits(*this));
   return {path, all};
 }

@@ -9,7 +9,7 @@
 namespace partita::methods::survival {
 namespace {
 
-constexpr uint64_t kEventsForColumn = 10;
+constexpr uint64_t kEventsForColumn = 10, kManyClusters = 40;
 
 // A statistic below 0 is one of 0 on its grid.
 CoxTest CoxTestOf(double chi_square, size_t df) {
@@ -18,9 +18,37 @@ CoxTest CoxTestOf(double chi_square, size_t df) {
   return {value, boost::math::cdf(boost::math::complement(law, value))};
 }
 
+void AddHazards(const CoxTask& task, const data::Schema& factors, const CoxFitted& fitted,
+                CoxResult& result) {
+  const CoxSpec& spec = task.spec;
+  const CoxModel& model = *fitted.model;
+  double of_middles = 0;
+  for (size_t c = 0; c < spec.columns.size(); ++c) {
+    of_middles += fitted.points.back()[static_cast<Eigen::Index>(c)] * MiddleOf(spec.columns[c]) /
+                  HalfOf(spec.columns[c]);
+  }
+  for (size_t s = 0; s < model.shows_hazard.size(); ++s) {
+    const std::string stratum = spec.stratum.empty() ? "" : factors.Find(spec.stratum)->levels[s];
+    if (!model.shows_hazard[s]) {
+      result.withheld_hazards.push_back(stratum.empty() ? "all" : stratum);
+      continue;
+    }
+    for (size_t r = 0; r < spec.report.size(); ++r) {
+      const size_t place = s * spec.report.size() + r;
+      ReportedHazard hazard{stratum, spec.grid.End(spec.report[r]), 0, 0,
+                            model.hazard_steps[place]};
+      if (hazard.step_of_log > 0) {
+        hazard.at_middle = std::exp(model.log_hazards[place]);
+        hazard.at_zero = std::exp(model.log_hazards[place] - of_middles);
+      }
+      result.hazards.push_back(std::move(hazard));
+    }
+  }
+}
+
 }  // namespace
 
-CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
+CoxResult CoxResultOf(const CoxTask& task, const data::Schema& factors, const CoxFitted& fitted) {
   const CoxSpec& spec = task.spec;
   const CoxModel& model = *fitted.model;
   const size_t p = spec.columns.size();
@@ -28,6 +56,7 @@ CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
   result.converged = model.converged;
   result.rows = model.rows;
   result.events = model.events;
+  result.clusters = model.clusters;
   const Eigen::VectorXd& last = fitted.points.back();
   const Eigen::VectorXd& before = fitted.points[fitted.points.size() - 2];
   for (size_t c = 0; c < p; ++c) {
@@ -66,6 +95,9 @@ CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
   }
   for (size_t c = 0; model.proportional && c <= p; ++c)
     result.proportional.push_back(CoxTestOf(model.totals[kCoxTotals + c], c < p ? 1 : p));
+  if (spec.concordance && model.totals.back() > 0)
+    result.concordance = std::ldexp(model.totals.back(), -kConcordanceLog2);
+  AddHazards(task, factors, fitted, result);
   if (spec.proportional && !model.proportional) {
     result.warnings.emplace_back(
         "The tests of proportional hazards could not be computed: in some direction of the columns "
@@ -76,6 +108,12 @@ CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted) {
         "There are fewer than {} events for each column: estimates are biased away from 0, and "
         "intervals are too narrow.",
         kEventsForColumn));
+  }
+  if (spec.clustered() && model.clusters < kManyClusters) {
+    result.warnings.push_back(fmt::format(
+        "There are {} clusters, fewer than {}: standard errors of clusters are too small on "
+        "average.",
+        model.clusters, kManyClusters));
   }
   return result;
 }

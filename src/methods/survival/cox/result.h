@@ -23,6 +23,15 @@ struct CoxTest {
   double chi_square = 0, p_value = 1;
 };
 
+// The hazard up to a report time, of a stratum.
+struct ReportedHazard {
+  std::string stratum;  // empty: there are none
+  double time = 0;
+  double at_zero = 0,
+         at_middle = 0;    // of covariates 0 (R's basehaz), of the middles of their bounds
+  double step_of_log = 0;  // of the grid of the logarithm; 0: no event until then
+};
+
 struct CoxPath {
   std::string term;
   std::vector<double> at;  // by point
@@ -30,7 +39,7 @@ struct CoxPath {
 
 struct CoxResult {
   bool converged = false;
-  uint64_t rows = 0, events = 0;
+  uint64_t rows = 0, events = 0, clusters = 0;
   std::vector<CoxCoefficient> coefficients;  // none where it did not converge
   double null_log_likelihood = 0, log_likelihood = 0, aic = 0;
   CoxTest likelihood_ratio, score;
@@ -38,12 +47,15 @@ struct CoxResult {
   // Of proportional hazards: of each column, then of all; empty where they are not asked for or could
   // not be computed.
   std::vector<CoxTest> proportional;
+  std::optional<double> concordance;  // none where it is not asked for, or there are no pairs
+  std::vector<ReportedHazard> hazards;
+  std::vector<std::string> withheld_hazards;  // strata; "all" where there are none
   std::vector<CoxPath> path;
   std::vector<std::string> moving;  // terms that the last step moved by more than a standard error
   std::vector<std::string> warnings;  // whole sentences
 };
 
-// Of a party that learned the model.
-CoxResult CoxResultOf(const CoxTask& task, const CoxFitted& fitted);
+// Of a party that learned the model. factors: the dictionary with those of [[derived]].
+CoxResult CoxResultOf(const CoxTask& task, const data::Schema& factors, const CoxFitted& fitted);
 
 }  // namespace partita::methods::survival

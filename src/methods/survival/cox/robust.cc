@@ -7,7 +7,6 @@
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/information_inverse.h"
-#include "mpc/functions/order.h"
 #include "mpc/functions/sandwich.h"
 #include "mpc/functions/scoring_path.h"
 #include "mpc/together.h"
@@ -20,21 +19,17 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
-// L, A and what is made of them; of squares of them as many as their sums leave room for.
-constexpr int kHazardBits = 40, kRoomBits = 80, kMostSquareBits = 44;
-// Of M, with room for rounding; A is at most so many times L.
-constexpr double kMostOfMean = 2;
+// Of squares of L and A as many as their sums leave room for.
+constexpr int kRoomBits = 80, kMostSquareBits = 44;
 // Of the diagonal of the meat beside the information's, and of the trace of I^-1 M.
 constexpr int kMostRatioLog2 = 10, kMostTraceLog2 = 20;
 // N = diag(d) M diag(d): K_ii is at most 2^6.
 constexpr int kMostNLog2 = kMostRatioLog2 + 6;
 constexpr int kRobustRowBits = 56, kNBits = 48, kTraceBits = 24;
-constexpr double kMostScale = 0x1p14, kMostOfSum = 0x1p4;
+constexpr double kMostScale = 0x1p14;
 constexpr int kPointBits = 30, kGradientBits = 56, kScaledGradientBits = 32;
 // (I b)_i d_i is at most the root of K_ii times the spread of predictors.
 constexpr double kMostGradient = 0x1p7;
-
-double MostHazard(double most_rows) { return std::exp(kMostPredictor) * (2 + std::log(most_rows)); }
 
 // What leaves in each cell, of all holders.
 struct SharedLeaving {
@@ -80,73 +75,6 @@ SharedLeaving ShareLeaving(Engine& engine, const RobustTask& task, const Leaving
   return leaving;
 }
 
-// Of the terms of each cell, from the one with this number on, the sum.
-Shared SumOfTerms(Engine& engine, const Shared& terms, size_t cells, double bound) {
-  const size_t cols = terms.shape.cols;
-  Shared sum = engine.Slice(terms, 0, 0, {cells, cols});
-  for (size_t row = cells; row < terms.shape.rows; row += cells)
-    sum = engine.Add(sum, engine.Slice(terms, row, 0, {cells, cols}));
-  return WithBound(sum, bound);
-}
-
-// Within every stratum the sums up to a cell.
-Shared UpTo(Engine& engine, const CoxCells& cells, const Shared& value, double bound) {
-  std::vector<Shared> strata;
-  for (size_t s = 0; s < cells.strata; ++s) {
-    strata.push_back(mpc::CumulativeSums(
-        engine, engine.Slice(value, s * cells.cells, 0, {cells.cells, value.shape.cols})));
-  }
-  return WithBound(engine.Concatenate(strata, true), bound);
-}
-
-// L and A of the rows that leave in each cell.
-struct Expected {
-  Shared hazard, weighted;
-};
-struct Secrets {
-  Shared mean, counted;            // M, and the events times it
-  std::vector<Expected> expected;  // as SharedLeaving::squared
-};
-
-Secrets SecretsOf(Engine& engine, const RobustTask& task, const CoxTerms& terms, double most_rows) {
-  const size_t cells = task.cells.count(), p = task.columns, terms_left = terms.means.shape.rows;
-  const double most = MostHazard(most_rows), most_mean = kMostOfMean * most;
-  const bool apart = task.most_ties > 1;
-  Shared hazards, weighted, left_out;
-  mpc::ProductRound first(engine);
-  first.AddCut(terms.hazards, most, kHazardBits, hazards);
-  first.AddCut(terms.means, terms.hazards, most_mean, kHazardBits, weighted);
-  if (apart) {
-    first.AddCut(engine.Slice(terms.hazards, cells, 0, {terms_left - cells, 1}), terms.gone, most,
-                 kHazardBits, left_out);
-  }
-  first.Run();
-  const Expected all = {
-      UpTo(engine, task.cells, SumOfTerms(engine, hazards, cells, most), most),
-      UpTo(engine, task.cells, SumOfTerms(engine, weighted, cells, most_mean), most_mean)};
-  if (!apart) return {terms.means, terms.counted, {all}};
-  // 1 / d is the part that the second of d events leaves out; of a single one it is 1.
-  const Shared only = engine.Subtract(engine.Slice(terms.events, 0, 0, {cells, 1}),
-                                      engine.Slice(terms.events, cells, 0, {cells, 1}));
-  const Shared part = WithBound(engine.Add(engine.Slice(terms.gone, 0, 0, {cells, 1}),
-                                           mpc::Lift(engine, only, terms.gone.fraction_bits)),
-                                1);
-  Secrets secrets;
-  secrets.counted = SumOfTerms(engine, terms.counted, cells, kMostOfMean * most_rows);
-  Shared means_left_out;
-  mpc::ProductRound second(engine);
-  second.AddCut(secrets.counted, part, kMostOfMean, kHazardBits, secrets.mean);
-  second.AddCut(engine.Slice(terms.means, cells, 0, {terms_left - cells, p}), left_out, most_mean,
-                kHazardBits, means_left_out);
-  second.Run();
-  const auto less = [&](const Shared& from, const Shared& of_terms, double bound) {
-    return WithBound(engine.Subtract(from, SumOfTerms(engine, of_terms, cells, bound)), bound);
-  };
-  secrets.expected = {
-      {less(all.hazard, left_out, most), less(all.weighted, means_left_out, most_mean)}, all};
-  return secrets;
-}
-
 Shared NoneFail(Engine& engine, const Shared& failures) {
   const std::vector<Shared> less = {mpc::PlusConstant(engine, failures, -1, failures.bound + 1)};
   return WithBound(engine.ToRing(mpc::IsNegative(engine, less)).front(), 1);
@@ -169,10 +97,10 @@ Shared RobustMeat(Engine& engine, const RobustTask& task, const CoxTerms& terms,
   const size_t p = task.columns, cells = task.cells.count(), triangle = p * (p + 1) / 2;
   const double rows = std::ldexp(1, task.unit_bits),
                squares = kMostOfMean * kMostOfMean * rows * rows;
-  const double most = MostHazard(rows), most_mean = kMostOfMean * most;
+  const double most = MostHazard(rows, false), most_mean = kMostOfMean * most;
   const int square_bits = std::min(kMostSquareBits, kRoomBits - 2 * task.unit_bits);
   const SharedLeaving leaving = ShareLeaving(engine, task, own);
-  const Secrets secrets = SecretsOf(engine, task, terms, rows);
+  const HazardSums secrets = SumHazards(engine, task.cells, task.most_ties, terms, rows, most);
   const auto part = [&](const Shared& sums, size_t first, size_t count) {
     return WithBound(engine.Slice(sums, 0, first, {cells, count}), sums.bound);
   };

@@ -33,10 +33,10 @@
 //                  meat beside that of the test.
 // Revealed         Nothing.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
-// Not here         Times of entry: pairs of cells of entry and exit would be as many as rows.
+// Not here         Times of entry and clusters: pairs of cells would be as many as rows (units.h).
 #pragma once
 
-#include "methods/survival/cox/rows.h"
+#include "methods/survival/cox/hazards.h"
 #include "mpc/functions/scoring_step.h"
 #include "run/method/row_holder.h"
 
@@ -45,24 +45,21 @@ namespace partita::methods::survival {
 // Of b' V^-1 b where V is singular.
 inline constexpr double kNoTest = -1;
 
-// Of every term, at the estimates.
-struct CoxTerms {
-  mpc::Shared events;   // e: terms x 1, 0 or 1, by Breslow events of the cell
-  mpc::Shared gone;     // by Efron (ties.h)
-  mpc::Shared hazards;  // e / S0, terms x 1
-  mpc::Shared means;    // S1 / S0, terms x p
-  mpc::Shared counted;  // e times these
-};
-
 struct RobustTask {
   const CoxCells& cells;
   const std::vector<run::RowHolder>& holders;
   size_t most_ties = 1;
   size_t columns = 0;
   int unit_bits = 1;  // ceil(log2 of all rows)
+  // Of units.h: as many units as each holder may have; whether rows enter late.
+  std::vector<uint64_t> units;
+  bool late = false;
 };
 
-// Sums of uu': p x p, at most kMostMeatOfRows rows^2, at mpc::kMeatBits - unit_bits. own: LeavingSumsAt
+// The meat is at most so many times the square of the rows.
+inline constexpr double kMostOfSum = 0x1p4;
+
+// Sums of uu': p x p, at most kMostOfSum rows^2, at mpc::kMeatBits - unit_bits. own: LeavingSumsAt
 // at a holder, else empty.
 mpc::Shared RobustMeat(mpc::Engine& engine, const RobustTask& task, const CoxTerms& terms,
                        const LeavingSums& own);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "methods/survival/cox/baseline.h"
 #include "mpc/fixed_point.h"
 
 namespace partita::methods::survival {
@@ -30,7 +32,7 @@ data::ModelCounts CoxTables(const CoxSpec& spec, const data::Schema& factors) {
 CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells) {
   CoxRows own;
   own.x.resize(0, static_cast<Index>(spec.columns.size()));
-  own.counts.resize(tables.num_cells + 3);
+  own.counts.resize(tables.num_cells + NumOtherCounts(spec));
   own.events.resize(cells.count());
   own.event_sums.resize(spec.columns.size());
   own.timed_sums.resize(spec.columns.size());
@@ -47,6 +49,27 @@ std::vector<size_t> RowsAtRisk(const CoxSpec& spec, const data::Table& table,
     if (spec.grid.Of(entries[row]) < spec.grid.Of(times[row])) at_risk.push_back(row);
   }
   return at_risk;
+}
+
+namespace {
+
+// Numbers of the values of a variable, in the order of the rows.
+std::vector<uint32_t> ClustersOf(const data::Column& column, const std::vector<size_t>& rows) {
+  std::map<double, uint32_t> numbers;
+  std::vector<uint32_t> clusters;
+  for (const size_t row : rows) {
+    const double value = column.codes.empty() ? column.numbers[row] : column.codes[row];
+    const auto next = static_cast<uint32_t>(numbers.size());
+    clusters.push_back(numbers.emplace(value, next).first->second);
+  }
+  return clusters;
+}
+
+}  // namespace
+
+size_t NumUnits(const CoxRows& rows) {
+  if (rows.unit.empty()) return static_cast<size_t>(rows.x.rows());
+  return 1 + *std::max_element(rows.unit.begin(), rows.unit.end());
 }
 
 CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells,
@@ -77,13 +100,18 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
     }
     own.event.push_back(outcome.codes[row] == 1 ? 1 : 0);
   }
+  if (spec.clustered()) {
+    own.unit = ClustersOf(table.Get(spec.cluster), rows);
+    own.counts[tables.num_cells] = static_cast<Int128>(NumUnits(own));
+  }
+  if (!spec.report.empty()) own.report_counts = ReportCounts(spec, cells, own);
   const std::vector<Int128> counts =
       data::CountCells(CountedColumns(spec), tables, table, rows, own.event, {});
   std::copy(counts.begin(), counts.end(), own.counts.begin());
   Eigen::VectorXd sums = Eigen::VectorXd::Zero(own.x.cols()), timed = sums;
   for (Index i = 0; i < n; ++i) {
     const auto row = static_cast<size_t>(i);
-    ++own.counts[tables.num_cells + own.event[row]];
+    ++own.counts[own.counts.size() - 3 + own.event[row]];
     ++own.counts.back();
     if (own.event[row] == 0) continue;
     ++own.events[own.place[row]];
@@ -114,10 +142,6 @@ void Weigh(double weight, const Eigen::RowVectorXd& x, Round round, std::vector<
 
 Int128 RoundedRisk(double value) { return std::llrint(std::ldexp(value, kRiskBits)); }
 Int128 RoundedSquare(double value) { return mpc::EncodeFixed(value, kRiskBits); }
-
-double WeightOf(double predictor) {
-  return std::exp(std::clamp(predictor, -kMostPredictor, kMostPredictor));
-}
 
 }  // namespace
 
@@ -186,7 +210,12 @@ stats::survival::CoxRows PooledCoxRows(const CoxCells& cells,
   for (const CoxRows& own : by_holder) count += own.x.rows();
   pooled.x.resize(count, by_holder.front().x.cols());
   count = 0;
+  int clusters = 0;
   for (const CoxRows& own : by_holder) {
+    // Those of two holders are not the same.
+    for (const uint32_t unit : own.unit)
+      pooled.cluster.push_back(clusters + static_cast<int>(unit));
+    if (!own.unit.empty()) clusters += static_cast<int>(NumUnits(own));
     pooled.x.middleRows(count, own.x.rows()) = own.x;
     count += own.x.rows();
     for (size_t i = 0; i < own.place.size(); ++i) {

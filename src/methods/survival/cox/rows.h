@@ -12,6 +12,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -40,9 +42,12 @@ struct CoxRows {
   Eigen::MatrixXd x;            // in [-1, 1]
   std::vector<uint32_t> place;  // stratum * cells + cell
   std::vector<uint32_t> entry;  // the place of the cell of entry; empty: none
+  std::vector<uint32_t> unit;   // the number of a row's cluster; empty: none
   std::vector<uint8_t> event;
-  std::vector<Int128> counts;  // of the tables, then rows without the event, with it, all
+  // Of the tables, then clusters where errors are of these, then rows without the event, with it, all.
+  std::vector<Int128> counts;
 
+  std::vector<Int128> report_counts;  // baseline.h; empty where no hazard opens
   // By cell; of p columns at kRiskBits.
   std::vector<Int128> events, event_sums;
   std::vector<Int128> timed_sums;  // of x over events, each times TimeOf its cell
@@ -58,8 +63,18 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
 // Of a party without rows.
 CoxRows NoCoxRows(const CoxSpec& spec, const data::ModelCounts& tables, const CoxCells& cells);
 
+// Clusters, or rows where there are none.
+size_t NumUnits(const CoxRows& rows);
+
+// Counts beside those of tables.
+inline size_t NumOtherCounts(const CoxSpec& spec) { return spec.clustered() ? 4 : 3; }
+
 // The tables that are counted: those of the model, and of the stratum.
 data::ModelCounts CoxTables(const CoxSpec& spec, const data::Schema& factors);
+
+inline double WeightOf(double predictor) {
+  return std::exp(std::clamp(predictor, -kMostPredictor, kMostPredictor));
+}
 
 struct RiskSums {
   // cells.count() x (1 + p + p(p + 1)/2), at kRiskBits: of who is at risk, of who has the event.

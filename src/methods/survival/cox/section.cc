@@ -110,13 +110,28 @@ void ReadProportional(const TableReader& reader, CoxSpec& spec) {
   spec.proportional = reader.Choice(*test, "ph_test", {kIdentity, kNone}) == kIdentity;
 }
 
-void ReadCoxErrors(const TableReader& reader, CoxSpec& spec) {
+void ReadCoxErrors(const TableReader& reader, const StudyFile& study, CoxSpec& spec) {
   const auto errors = reader.OptionalText("errors");
-  if (!errors) return;
-  spec.robust = reader.Choice(*errors, "errors", {kModelErrors, kRobustErrors}) == kRobustErrors;
-  if (!spec.robust || spec.entry.empty()) return;
-  reader.Fail(errors->position, "robust errors with times of entry are not here",
-              "take errors = \"model\", or Surv(time, event)");
+  const study::Position position = errors ? errors->position : reader.position();
+  const std::string name =
+      errors ? reader.Choice(*errors, "errors", {kModelErrors, kRobustErrors, kClusterErrors})
+             : kModelErrors;
+  spec.robust = name != kModelErrors;
+  const std::string& cluster = study.design.cluster;
+  if (name == kClusterErrors && cluster.empty()) {
+    reader.Fail(position, "errors of clusters without clusters",
+                "name their variable in [design]: cluster = \"ward\"");
+  }
+  if (name != kClusterErrors && !cluster.empty()) {
+    reader.Fail(
+        position,
+        fmt::format("the rows are clustered in '{}', and the standard errors ignore it", cluster),
+        "write errors = \"cluster\": standard errors that ignore clusters are too small");
+  }
+  if (name != kClusterErrors) return;
+  spec.cluster = cluster;
+  if (std::find(spec.variables.begin(), spec.variables.end(), cluster) == spec.variables.end())
+    spec.variables.push_back(cluster);
 }
 
 void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
@@ -152,11 +167,14 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   RequireSize(reader, study, spec);
   ReadCoxSteps(reader, spec);
   ReadProportional(reader, spec);
-  ReadCoxErrors(reader, spec);
+  ReadCoxErrors(reader, study, spec);
   spec.confidence = ReadConfidence(reader);
-  if (reader.Has("report")) {
-    reader.Fail(reader.PositionOf("report"), "a Cox model has no report times",
-                "leave them out; curves are another analysis, without model = \"cox\"");
+  spec.concordance = reader.OptionalBool("concordance").value_or(false);
+  spec.report = ReadReportTimes(reader, spec.outcome, spec.grid);
+  if (spec.by_site && !spec.report.empty()) {
+    reader.Fail(reader.PositionOf("report"),
+                "where every holder is a stratum its cumulative hazard is that of its rows alone",
+                "leave report out, or strata(site)");
   }
   analysis.protocol = kCoxProtocol;
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);

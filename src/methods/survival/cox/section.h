@@ -8,7 +8,10 @@
 //   cell         width of the cells of time, in the unit of the variable; default 1
 //   steps        default 5
 //   ph_test      "identity": tests of proportional hazards over time itself; "none", the default
-//   errors       "model", the default, or "robust": standard errors, and Wald's test by them
+//   concordance  true: how well the predictors order the events; default false
+//   report       times at which the cumulative hazard opens; without it, none
+//   errors       "model", the default, "robust", or "cluster" (of [design]): standard errors, and Wald's
+//                test by them
 //   confidence   of the intervals; default 0.95
 //   subset, release
 #pragma once

@@ -17,7 +17,8 @@ inline constexpr char kCoxModel[] = "cox";          // as study files name it
 inline constexpr char kCoxProtocol[] = "iterates";  // its level: points open, rounded
 inline constexpr char kEstimates[] = "estimates";   // what it releases
 inline constexpr char kIdentity[] = "identity", kNone[] = "none";  // g of the test
-inline constexpr char kModelErrors[] = "model", kRobustErrors[] = "robust";
+inline constexpr char kModelErrors[] = "model", kRobustErrors[] = "robust",
+                      kClusterErrors[] = "cluster";
 inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
 
 // Columns are without an intercept, which the baseline hazard is.
@@ -33,11 +34,18 @@ struct CoxSpec : data::ModelColumns {
   stats::survival::Ties ties = stats::survival::Ties::kBreslow;
   size_t most_ties =
       1;  // events in a cell that count one after the other: by Efron, else all at once
-  bool proportional = false;  // whether hazards are so is tested
-  bool robust = false;        // the standard errors (robust.h)
-  int steps = 5;              // from 0
+  bool proportional = false;   // whether hazards are so is tested
+  bool robust = false;         // the standard errors (robust.h), also those of clusters
+  std::string cluster;         // of the standard errors; empty: rows are independent
+  bool concordance = false;    // whether it is computed
+  std::vector<size_t> report;  // cells at whose ends the cumulative hazard opens, increasing
+  int steps = 5;               // from 0
   double confidence = 0.95;
   bool told_to_all = false;
+
+  bool clustered() const { return !cluster.empty(); }
+  // Whether robust errors are sums over clusters, or over rows that enter late (units.h).
+  bool by_units() const { return robust && (clustered() || !entry.empty()); }
 };
 
 inline const char* NameOfTies(const CoxSpec& spec) {

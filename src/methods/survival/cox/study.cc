@@ -34,6 +34,10 @@ std::vector<run::CheckOutcome> CoxChecks(const CoxStudy& study, const CoxAnswers
                                   study.checked[t], disclosure.min_cell),
                       answers.tables[t], false});
   }
+  if (study.task.spec.clustered()) {
+    checks.push_back({name, study.task.spec.cluster,
+                      CoxClustersRule(study.task, disclosure.min_cell), answers.clusters, false});
+  }
   checks.push_back({name, study.task.spec.outcome.name,
                     fmt::format("at least min_cell = {} events and as many rows without one, also "
                                 "without each holder's own rows",
@@ -77,6 +81,38 @@ void RequireIndependentColumns(const CoxStudy& study, const std::vector<size_t>&
       "leave them out of the formula");
 }
 
+// Values that the variable of clusters can have.
+uint64_t MostClusters(const data::ColumnSchema& schema) {
+  if (data::HasLevels(schema.type)) return schema.levels.size();
+  return static_cast<uint64_t>(schema.upper - schema.lower) + 1;
+}
+
+// As many units as each holder may have, which is public; each is a line of numbers for every cell.
+void TakeUnits(CoxStudy& study) {
+  CoxTask& task = study.task;
+  uint64_t units = 0;
+  for (const run::RowHolder& holder : task.holders) {
+    uint64_t most = holder.max_rows;
+    if (task.spec.clustered()) {
+      const data::Schema& dictionary = study.file.dictionary;
+      most = std::min(most, MostClusters(*dictionary.Find(task.spec.cluster)));
+    }
+    task.units.push_back(most);
+    units += most;
+  }
+  const uint64_t numbers = units * task.cells.count() * NumOfUnit(task);
+  if (numbers <= kMostUnitSums) return;
+  const bool clustered = task.spec.clustered();
+  Refuse(study, study.Analysis().position,
+         fmt::format("errors of {} {} over {} cells of time are too much: {} numbers, {} at most",
+                     units, clustered ? "clusters" : "rows with times of entry", task.cells.count(),
+                     numbers, kMostUnitSums),
+         fmt::format("take wider cells (cell = ...), fewer columns or strata, {}",
+                     clustered ? "a factor of clusters with fewer levels, or closer bounds, or "
+                                 "declare the numbers of rows"
+                               : "or declare the numbers of rows as they are"));
+}
+
 }  // namespace
 
 CoxStudy PrepareCoxStudy(study::StudyFile file) {
@@ -84,7 +120,10 @@ CoxStudy PrepareCoxStudy(study::StudyFile file) {
   run::PrepareParties(std::move(file), study);
   study.task.spec = CoxSpecOf(study.Analysis());
   RequireWholeRows(study, kCoxTexts);
-  RequireUnweighted(study, "leave them out");
+  if (!study.file.design.weights.empty()) {
+    Refuse(study, study.file.design.position, "a model of proportional hazards has no weights",
+           "leave them out");
+  }
   const CoxSpec& spec = study.task.spec;
   study.used = spec.variables;
   study.derived = study.file.derived;
@@ -96,6 +135,7 @@ CoxStudy PrepareCoxStudy(study::StudyFile file) {
   study.task.holders = RowHoldersOf(study, kMostCoxRows);
   study.task.cells = {(spec.by_site ? study.task.holders.size() : 1) * spec.num_levels,
                       spec.grid.cells};
+  if (spec.by_units()) TakeUnits(study);
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   study.task.grid_bits = FinestGrid(study, {"estimates", "the fit", "take fewer columns or steps"},
                                     [&](int grid_bits) {
@@ -177,7 +217,7 @@ void CoxStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::PartyO
   outcome.used = {{Analysis().name, run.fitted.model->rows}};
   const std::string title = file.title.empty() ? "Hazard ratios in " + file.name : file.title;
   outcome.result = std::make_unique<report::DocumentResult>(
-      CoxDocument(title, task, factors, CoxResultOf(task, run.fitted)));
+      CoxDocument(title, task, factors, CoxResultOf(task, factors, run.fitted)));
 }
 
 }  // namespace partita::methods::survival

@@ -5,18 +5,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <Eigen/Cholesky>
+#include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "methods/survival/cox/ties.h"
-#include "stats/survival/cox.h"
-#include "stats/survival/cox_robust.h"
-#include "tests/methods/survival/cox/tables.h"
-#include "tests/mpc/harness.h"
-#include "tests/stats/survival/tables.h"
+#include "tests/methods/survival/cox/run_cox.h"
 #include "tests/thorough.h"
 
 namespace partita::methods::survival::cox_fitter_test {
@@ -27,116 +21,22 @@ using Eigen::VectorXd;
 using mpc::Engine;
 using nlohmann::json;
 using stats::survival::Ties;
+using testing::Covariates;
 using testing::CoxCase;
+using testing::DrawColumns;
+using testing::ExpectTwin;
+using testing::kFineBits;
+using testing::kOfRounding;
+using testing::MostTies;
 using testing::NumberSchema;
 using testing::NumericColumns;
-
-// Finer than studies may ask for, to see the arithmetic under the rounding.
-constexpr int kFineBits = 13;
-constexpr double kOfRounding = 0.5 + 0x1p-8;
-
-struct Ran {
-  std::optional<CoxAnswers> answers;
-  std::vector<size_t> collinear;
-  CoxFitted fitted;
-};
-
-Ran RunCox(const CoxCase& of, const std::string& kind, int grid_bits = kFineBits,
-           uint64_t min_cell = 1) {
-  const CoxTask task = testing::TaskOf(of, grid_bits);
-  const std::vector<CoxRows> rows = testing::RowsOf(of, task);
-  const CoxRows none = NoCoxRows(of.spec, CoxTables(of.spec, of.dictionary), task.cells);
-  mpc::testing::RunOptions run;
-  run.kind = kind;
-  run.num_parties = of.parts.size();
-  const uint64_t p = task.num_columns();
-  run.releases = {{kCoxDisclosure, "", "all", "exact", 1, mpc::kEverybody, NumCoxChecks(task)},
-                  {kIndependence, "", "all", "exact", 1, mpc::kEverybody, p},
-                  {kIterates, "", "all", "exact", static_cast<uint64_t>(of.spec.steps) - 1,
-                   mpc::kEverybody, 2 * p},
-                  {kEstimatesRelease, "", "all", "exact", 1, mpc::kEverybody, 2 * p},
-                  {kFitRelease, "", "one", "exact", 1, task.to, task.num_of_fit()}};
-  std::vector<Ran> ran(of.parts.size());
-  const auto result = mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
-    const std::optional<size_t> self = engine.self();
-    CoxFitter fitter(engine, task, self ? rows[*self] : none);
-    Ran mine;
-    engine.BeginPhase("counts");
-    fitter.ShareCounts();
-    mine.answers = fitter.Check(5, min_cell);
-    engine.BeginPhase("steps");
-    mine.collinear = fitter.First();
-    for (int step = 1; step <= task.spec.steps; ++step) fitter.OpenPoint(step);
-    engine.BeginPhase("fit");
-    mine.fitted = fitter.Finish();
-    if (self) ran[*self] = std::move(mine);
-  });
-  result.ThrowIfFailed();
-  for (size_t h = 0; h < ran.size(); ++h) {
-    EXPECT_EQ(ran[h].fitted.model.has_value(), h == task.to) << h;
-    EXPECT_EQ(ran[h].fitted.points.size(), static_cast<size_t>(of.spec.steps));
-  }
-  return std::move(ran[task.to]);
-}
+using testing::Ran;
+using testing::RealCase;
+using testing::References;
+using testing::RunCox;
+using testing::TakeEfron;
 
 // ---- lung and veteran, as R analyses them
-
-void TakeEfron(CoxCase& of, size_t most) {
-  of.spec.ties = Ties::kEfron;
-  of.spec.most_ties = most;
-}
-
-json References() {
-  std::ifstream file(FixturePath("references/survival/survival.json"));
-  return json::parse(file);
-}
-
-CoxCase RealCase(const json& wanted) {
-  const std::string formula = wanted["formula"];
-  auto text = stats::survival::testing::ReadTable(wanted["data"]);
-  const bool veteran = text.contains("karno");
-  const bool months = wanted["data"].get<std::string>().starts_with("months");
-  NumericColumns columns;
-  const auto numbers = [&](const std::string& name) {
-    std::vector<double> values;
-    for (const std::string& value : text.at(name)) values.push_back(std::stod(value));
-    return values;
-  };
-  columns["days"] = numbers("time");
-  columns["died"] = numbers("status");
-  data::Schema covariates;
-  if (veteran) {
-    covariates.columns = {NumberSchema("trt", 1, 2), NumberSchema("karno", 0, 100),
-                          NumberSchema("age", 30, 90)};
-  } else {
-    covariates.columns = {NumberSchema("age", 30, 90), NumberSchema("sex", 1, 2),
-                          NumberSchema("ph.ecog", 0, 4)};
-  }
-  for (const data::ColumnSchema& column : covariates.columns)
-    columns[column.name] = numbers(column.name);
-  if (text.contains("enter")) {
-    covariates.columns.push_back(NumberSchema("enter", 0, 100));
-    columns["enter"] = numbers("enter");
-  }
-  const size_t strata = formula.find("strata(");
-  size_t levels = 1;
-  std::string terms = veteran ? "trt + karno + age" : "age + sex + ph.ecog";
-  if (strata != std::string::npos) {
-    if (!veteran) terms = "age + ph.ecog";
-    std::vector<std::string> names;
-    for (const std::string& level : text.at(veteran ? "celltype" : "sex")) {
-      const auto found = std::find(names.begin(), names.end(), level);
-      columns["stratum"].push_back(static_cast<double>(found - names.begin()));
-      if (found == names.end()) names.push_back(level);
-    }
-    levels = names.size();
-  }
-  CoxCase of = testing::CaseOf(terms, months ? 36 : 1100, covariates, columns, levels);
-  of.spec.proportional = true;
-  if (text.contains("enter")) of.spec.entry = "enter";
-  if (wanted["ties"] == kEfron) TakeEfron(of, months ? 20 : 4);
-  return of;
-}
 
 // Before they are rounded: coefficients within 1e-4 of an SE, SEs 1e-4 of themselves, the
 // log-likelihoods 1e-4, tests 1e-3; half a step for rounding beside these.
@@ -227,78 +127,6 @@ TEST(CoxFitter, IsThatOfROnTransfers) { ExpectReal("cox_months_breslow", "ot", 2
 
 // ---- made-up rows
 
-NumericColumns DrawColumns(uint64_t seed, size_t rows, int upper) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
-  NumericColumns columns;
-  for (size_t r = 0; r < rows; ++r) {
-    const double age = std::clamp(60 + 12 * normal(random), 20.0, 100.0);
-    const double dose = std::clamp(normal(random), -4.0, 4.0);
-    const double smoker = static_cast<double>(random() % 2);
-    const double rate = std::exp(0.03 * (age - 60) + 0.4 * smoker - 0.3 * dose) / (0.4 * upper);
-    const double life = std::exponential_distribution<double>(rate)(random);
-    const double last = std::uniform_real_distribution<double>(0.3 * upper, upper)(random);
-    columns["age"].push_back(age);
-    columns["dose"].push_back(dose);
-    columns["smoker"].push_back(smoker);
-    columns["days"].push_back(std::ceil(std::min(life, last)));
-    columns["died"].push_back(life <= last ? 1 : 0);
-  }
-  return columns;
-}
-
-data::Schema Covariates() {
-  data::Schema schema;
-  schema.columns = {NumberSchema("age", 20, 100), NumberSchema("dose", -4, 4),
-                    NumberSchema("smoker", 0, 1, data::ColumnType::kInteger)};
-  return schema;
-}
-
-// The estimates are one step from the public point before them.
-void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
-  const CoxTask task = testing::TaskOf(of, grid_bits);
-  const auto rows = PooledCoxRows(task.cells, testing::RowsOf(of, task));
-  const CoxFitted& fitted = ran.fitted;
-  const VectorXd& from = fitted.points[fitted.points.size() - 2];
-  const auto before = CoxSumsAt(rows, from, of.spec.ties);
-  const VectorXd next = from + before.information.ldlt().solve(before.score);
-  const auto at = CoxSumsAt(rows, fitted.points.back(), of.spec.ties);
-  const VectorXd of_model = at.information.ldlt()
-                                .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
-                                .diagonal()
-                                .cwiseSqrt();
-  const stats::survival::CoxRobust robust = CoxRobustAt(rows, fitted.points.back(), of.spec.ties);
-  const VectorXd errors = of.spec.robust ? robust.standard_errors : of_model;
-  ASSERT_TRUE(fitted.model->converged);
-  for (Index i = 0; i < next.size(); ++i) {
-    EXPECT_NEAR(fitted.points.back()[i], next[i], kOfRounding * fitted.estimate_steps[i]);
-    EXPECT_NEAR(fitted.model->standard_errors[i], errors[i], kOfRounding * fitted.model->steps[i]);
-    EXPECT_LE(fitted.model->steps[i], std::ldexp(errors[i] * 1.01, -grid_bits));
-    EXPECT_GT(fitted.model->steps[i], std::ldexp(errors[i] * 0.49, -grid_bits));
-  }
-  // On the way points are coarser: their grids are those of errors that differ by less than 2.
-  for (size_t k = 0; k + 1 < fitted.points.size(); ++k) {
-    for (Index i = 0; i < next.size(); ++i) {
-      const int exponent = static_cast<int>(std::floor(std::log2(of_model[i]))) - 1;
-      const double steps = std::ldexp(fitted.points[k][i], (k < 2 ? 2 : 4) - exponent);
-      EXPECT_EQ(steps, std::round(steps)) << k;
-    }
-  }
-  const double half = std::ldexp(kOfRounding, -grid_bits);
-  EXPECT_NEAR(fitted.model->totals[1], at.log_likelihood, half);
-  if (of.spec.robust) {
-    EXPECT_NEAR(fitted.model->totals[3], robust.wald_test, half);
-  }
-  EXPECT_EQ(fitted.model->proportional, of.spec.proportional);
-  if (!of.spec.proportional) return;
-  const auto tests = TestProportional(rows, fitted.points.back(), of.spec.ties, [&](double cell) {
-    return TimeOf(task.cells, static_cast<size_t>(cell));
-  });
-  for (Index i = 0; i < next.size(); ++i)
-    EXPECT_NEAR(fitted.model->totals[kCoxTotals + static_cast<size_t>(i)], tests.columns[i], half);
-  EXPECT_NEAR(fitted.model->totals.back(), tests.all, half);
-}
-
 TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
   const NumericColumns columns = DrawColumns(1, 300, 20);
   CoxCase of = testing::CaseOf("age + dose * smoker", 20, Covariates(), columns);
@@ -312,16 +140,6 @@ TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
   coarse.spec.grid = GridOf(coarse.spec.outcome, 5);
   testing::Deal(coarse, 3);
   ExpectTwin(coarse, RunCox(coarse, "replicated", 6), 6);
-}
-
-// Events that a cell of time has at most.
-size_t MostTies(const CoxCase& of) {
-  const CoxTask task = testing::TaskOf(of, 6);
-  std::vector<Int128> events(task.cells.count());
-  for (const CoxRows& rows : testing::RowsOf(of, task)) {
-    for (size_t cell = 0; cell < events.size(); ++cell) events[cell] += rows.events[cell];
-  }
-  return static_cast<size_t>(*std::max_element(events.begin(), events.end()));
 }
 
 TEST(CoxFitter, TiesByEfronAreThoseOfTheTwin) {

@@ -27,6 +27,7 @@ struct CoxCase {
   CoxSpec spec;
   data::Table table;
   std::vector<std::vector<size_t>> parts;  // rows by holder
+  uint64_t most_clusters = 0;              // of each holder
 };
 
 // terms: "age + sex"; covariates with bounds; columns has "days", "died" and the covariates; the
@@ -87,6 +88,10 @@ inline CoxTask TaskOf(const CoxCase& of, int grid_bits) {
   task.to = of.parts.size() - 1;
   for (size_t h = 0; h < of.parts.size(); ++h)
     task.holders.push_back({h, std::max<uint64_t>(of.parts[h].size(), 1)});
+  if (of.spec.by_units()) {
+    for (const run::RowHolder& holder : task.holders)
+      task.units.push_back(of.spec.clustered() ? of.most_clusters : holder.max_rows);
+  }
   task.table_sizes = CoxTables(of.spec, of.dictionary).sizes;
   task.cells = {(of.spec.by_site ? of.parts.size() : 1) * of.spec.num_levels, of.spec.grid.cells};
   return task;

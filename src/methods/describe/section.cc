@@ -196,7 +196,8 @@ std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
     reader.Fail(reader.PositionOf("privacy"),
                 "method 'describe' opens exact counts and draws no noise, so that it keeps no "
                 "promise of differential privacy",
-                "remove [analysis.privacy]; what opens is checked for small cells instead");
+                "remove [analysis.privacy]; what opens is checked for small cells instead; or, for "
+                "a Table 1 with noise, method = \"marginals\" with select = \"group\"");
   }
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   auto section = std::make_shared<DescribeSection>();

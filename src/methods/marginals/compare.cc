@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "methods/marginals/study.h"
 #include "run/rehearse/rehearsal.h"
@@ -30,6 +31,41 @@ std::vector<size_t> CountedRows(const MarginalsStudy& study, const data::MockStu
   return counted;
 }
 
+// Scores and chosen pairs are what the opened one-way tables and scores make them in the clear.
+void CompareScores(const MarginalsStudy& study, const MarginalsRun& result,
+                   const OpenedTables& opened, const std::vector<double>& counts,
+                   run::Agreement& agreement) {
+  const stats::marginals::TableSet& set = study.task.set;
+  const std::string& analysis = study.file.analyses.front().name;
+  uint64_t most = 0;
+  for (const RowBlock& block : study.task.blocks) most += block.rows;
+  std::optional<uint64_t> rows;
+  if (study.rows()) rows = most;
+  std::vector<int64_t> one_way, scores;
+  for (size_t i = 0; i < stats::marginals::OneWayCells(set); ++i)
+    one_way.push_back(std::llround(opened.noisy.cells[i]));
+  const std::vector<double> exact = stats::marginals::ScoresOf(
+      set, counts, stats::marginals::IndependentCounts(set, one_way, rows, most));
+  std::vector<double> noise;
+  for (size_t p = 0; p < exact.size(); ++p) {
+    scores.push_back(std::llround(opened.scores.scores[p]));
+    noise.push_back((opened.scores.scores[p] - exact[p]) / opened.scores.noise_stddev);
+  }
+  agreement.random.push_back(
+      run::IndependentNormals(analysis,
+                              fmt::format("noise of all scores, of standard deviation {:.4g} rows",
+                                          opened.scores.noise_stddev),
+                              noise));
+  const std::vector<size_t> chosen = stats::marginals::ChoosePairs(
+      set, scores, study.design.noise_stddev() / SelectionOf(study.task).pair,
+      study.task.scored->pairs);
+  size_t same = 0;
+  for (const size_t table : result.chosen)
+    same += static_cast<size_t>(std::ranges::count(chosen, table));
+  agreement.Add(analysis, "chosen pairs", static_cast<double>(same),
+                static_cast<double>(chosen.size()));
+}
+
 }  // namespace
 
 void MarginalsStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
@@ -45,9 +81,11 @@ void MarginalsStudy::Compare(const run::RehearsedRun& run, run::Agreement& agree
   agreement.Add(analysis, "cells", static_cast<double>(result.cells->size()),
                 static_cast<double>(counts.size()));
   std::vector<double> noise;
-  const stats::marginals::NoisyTables noisy = OpenedBy(*this, *result.cells).noisy;
+  const OpenedTables opened = OpenedBy(*this, result);
+  const stats::marginals::NoisyTables& noisy = opened.noisy;
   for (size_t t = 0; t < task.set.tables.size(); ++t) {
     const stats::marginals::CountTable& table = task.set.tables[t];
+    if (!noisy.Measured(t)) continue;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       noise.push_back((noisy.cells[i] - counts[i]) / noisy.Stddev(t));
     }
@@ -55,6 +93,7 @@ void MarginalsStudy::Compare(const run::RehearsedRun& run, run::Agreement& agree
   agreement.random.push_back(run::IndependentNormals(
       analysis, fmt::format("noise of all cells, of standard deviation {} rows", NoiseText()),
       noise));
+  if (task.scored) CompareScores(*this, result, opened, counts, agreement);
 }
 
 }  // namespace partita::methods::marginals

@@ -8,7 +8,6 @@
 
 #include "base/date.h"
 #include "data/csv_writer.h"
-#include "stats/marginals/noise.h"
 #include "stats/marginals/quantiles.h"
 
 namespace partita::methods::marginals {
@@ -17,33 +16,26 @@ namespace {
 using Json = nlohmann::ordered_json;
 using stats::marginals::CountTable;
 
-constexpr double kTwoSided = 1.96;  // of the normal law, 95 %
 // Noise alone passes it once in 30000 cells.
 constexpr double kSurprising = 4;
 
-std::span<const double> CellsOf(const CountTable& table, const std::vector<double>& cells) {
-  return table.Of(std::span<const double>(cells));
+std::span<const double> CellsOf(const CountTable& table, const OpenedTables& opened) {
+  return table.Of(std::span<const double>(opened.noisy.cells));
 }
 
 // One column with the noise's interval: what opened, nothing else.
-study::DocumentTable LevelTable(const MarginalsStudy& study, size_t a,
-                                const std::vector<double>& cells) {
+study::DocumentTable LevelTable(const MarginalsStudy& study, size_t a, const OpenedTables& opened) {
   study::DocumentTable table{"Counts of " + study.task.set.attributes[a].name,
                              {"level", "count with noise", "lower", "upper"},
                              {}};
   const std::vector<std::string> names = LevelNames(study.spec.columns[a]);
-  const std::span<const double> counts =
-      study.task.set.tables[a].Of(std::span<const double>(cells));
-  const double half = kTwoSided * StddevOf(study, a);
+  const std::span<const double> counts = CellsOf(study.task.set.tables[a], opened);
+  const double half = kTwoSided * opened.noisy.Stddev(a);
   for (size_t v = 0; v < counts.size(); ++v) {
     table.rows.push_back({names[v], counts[v], counts[v] - half, counts[v] + half});
   }
   return table;
 }
-
-struct Quartile {
-  double probability = 0, estimate = 0, lower = 0, upper = 0;
-};
 
 // The bounds of a level of numbers; a whole number is both.
 std::pair<double, double> BoundsOfLevel(const data::ColumnEncoding& encoding, size_t level) {
@@ -54,27 +46,14 @@ std::pair<double, double> BoundsOfLevel(const data::ColumnEncoding& encoding, si
   return data::WholeNumbersOfBin(encoding, at);
 }
 
-// Of a column of numbers or dates; cells without a value left out. Empty for others.
-std::vector<Quartile> QuartilesOf(const MarginalsStudy& study, size_t a,
-                                  const std::vector<double>& cells) {
-  const data::ColumnEncoding& encoding = study.spec.columns[a].encoding;
-  if (data::HasLevels(encoding.column.type)) return {};
-  const std::span<const double> counts =
-      CellsOf(study.task.set.tables[a], cells).first(data::NumLevels(encoding));
-  std::vector<Quartile> quartiles;
-  for (const double probability : {0.25, 0.5, 0.75}) {
-    const stats::marginals::QuantileLevels levels =
-        stats::marginals::QuantileOf(counts, StddevOf(study, a), probability);
-    const auto [begin, end] = BoundsOfLevel(encoding, levels.middle);
-    double estimate = begin + levels.within * (end - begin);
-    if (encoding.column.type != data::ColumnType::kNumeric) estimate = std::round(estimate);
-    quartiles.push_back({probability, estimate, BoundsOfLevel(encoding, levels.first).first,
-                         BoundsOfLevel(encoding, levels.last).second});
-  }
-  return quartiles;
+// Of a whole column.
+std::vector<Quartile> QuartilesOfColumn(const MarginalsStudy& study, size_t a,
+                                        const OpenedTables& opened) {
+  return QuartilesOf(study.spec.columns[a], CellsOf(study.task.set.tables[a], opened),
+                     opened.noisy.Stddev(a));
 }
 
-study::DocumentTable QuartileTable(const MarginalsStudy& study, const std::vector<double>& cells) {
+study::DocumentTable QuartileTable(const MarginalsStudy& study, const OpenedTables& opened) {
   study::DocumentTable table{"Quartiles of numbers, from noisy counts",
                              {"column", "quartile", "estimate", "lower", "upper"},
                              {}};
@@ -84,7 +63,7 @@ study::DocumentTable QuartileTable(const MarginalsStudy& study, const std::vecto
       return column.type == data::ColumnType::kDate ? study::DocumentCell(FormatDate(number))
                                                     : study::DocumentCell(number);
     };
-    for (const Quartile& quartile : QuartilesOf(study, a, cells)) {
+    for (const Quartile& quartile : QuartilesOfColumn(study, a, opened)) {
       table.rows.push_back({column.name, fmt::format("{:.0f} %", 100 * quartile.probability),
                             cell(quartile.estimate), cell(quartile.lower), cell(quartile.upper)});
     }
@@ -94,21 +73,38 @@ study::DocumentTable QuartileTable(const MarginalsStudy& study, const std::vecto
 
 }  // namespace
 
-double StddevOf(const MarginalsStudy& study, size_t table) {
-  return study.design.noise_stddev() * static_cast<double>(stats::marginals::kUnitLift) /
-         static_cast<double>(LiftOf(study.task, table));
+std::vector<Quartile> QuartilesOf(const LevelColumn& column, std::span<const double> counts,
+                                  double noise_stddev) {
+  const data::ColumnEncoding& encoding = column.encoding;
+  if (data::HasLevels(encoding.column.type)) return {};
+  counts = counts.first(data::NumLevels(encoding));
+  std::vector<Quartile> quartiles;
+  for (const double probability : {0.25, 0.5, 0.75}) {
+    const stats::marginals::QuantileLevels levels =
+        stats::marginals::QuantileOf(counts, noise_stddev, probability);
+    const auto [begin, end] = BoundsOfLevel(encoding, levels.middle);
+    double estimate = begin + levels.within * (end - begin);
+    if (encoding.column.type != data::ColumnType::kNumeric) estimate = std::round(estimate);
+    quartiles.push_back({probability, estimate, BoundsOfLevel(encoding, levels.first).first,
+                         BoundsOfLevel(encoding, levels.last).second});
+  }
+  return quartiles;
 }
 
-study::DocumentSection CountSection(const MarginalsStudy& study, const std::vector<double>& cells) {
+study::DocumentSection CountSection(const MarginalsStudy& study, const OpenedTables& opened) {
   study::DocumentSection section{
       "Counts of single columns",
       {fmt::format("As they opened: with noise of standard deviation {} rows. Intervals are of "
-                   "the noise, at 95 % each. All pairs stand in {}.",
-                   study.NoiseText(), kCountsFile)}};
+                   "the noise, at 95 % each. {} stand in {}.",
+                   study.NoiseText(),
+                   study.task.scored  ? "Chosen pairs"
+                   : study.spec.group ? "Pairs with the group"
+                                      : "All pairs",
+                   kCountsFile)}};
   for (size_t a = 0; a < study.spec.columns.size(); ++a) {
-    section.tables.push_back(LevelTable(study, a, cells));
+    section.tables.push_back(LevelTable(study, a, opened));
   }
-  study::DocumentTable quartiles = QuartileTable(study, cells);
+  study::DocumentTable quartiles = QuartileTable(study, opened);
   if (!quartiles.rows.empty()) {
     section.paragraphs.emplace_back(
         "A quartile of the counted rows lies between its bounds with 95 % at least, over the "
@@ -119,18 +115,21 @@ study::DocumentSection CountSection(const MarginalsStudy& study, const std::vect
   return section;
 }
 
-study::DocumentSection ImpossibleSection(const MarginalsStudy& study,
-                                         const std::vector<double>& cells) {
+study::DocumentSection ImpossibleSection(const MarginalsStudy& study, const OpenedTables& opened) {
   study::DocumentSection section{
       "Pairs of levels that are declared impossible",
-      {"Synthetic rows have none of them. Their counts opened with noise, as all do."}};
+      {study.task.scored || study.spec.group
+           ? "Synthetic rows have none of them. Counts of measured pairs opened with noise, as all "
+             "do."
+           : "Synthetic rows have none of them. Their counts opened with noise, as all do."}};
   study::DocumentTable table{"Counts of impossible pairs", {"pair", "count with noise"}, {}};
   size_t surprising = 0;
   for (const stats::marginals::ImpossibleCell& cell : study.spec.impossible) {
-    const double count = cells[CellOf(study.task.set, cell)];
+    const double count = opened.noisy.cells[CellOf(study.task.set, cell)];
     const CountTable& of = study.task.set.Pair(cell.first, cell.second);
     const auto t = static_cast<size_t>(&of - study.task.set.tables.data());
-    surprising += count > kSurprising * StddevOf(study, t) ? 1 : 0;
+    if (!opened.noisy.Measured(t)) continue;
+    surprising += count > kSurprising * opened.noisy.Stddev(t) ? 1 : 0;
     table.rows.push_back(
         {fmt::format("{} = {}, {} = {}", study.task.set.attributes[cell.first].name,
                      LevelNames(study.spec.columns[cell.first])[cell.first_level],
@@ -149,10 +148,37 @@ study::DocumentSection ImpossibleSection(const MarginalsStudy& study,
   return section;
 }
 
-Json QuartilesJson(const MarginalsStudy& study, const std::vector<double>& cells) {
+study::DocumentSection ScoreSection(const MarginalsStudy& study, const OpenedTables& opened) {
+  const stats::marginals::TableSet& set = study.task.set;
+  const double half = kTwoSided * opened.scores.noise_stddev;
+  study::DocumentSection section{
+      "Pairs chosen by scores",
+      {fmt::format(
+          "Of {} pairs of columns the tables of {} were counted. A score is how far the counts of "
+          "a "
+          "pair are from what independent columns with the opened counts would have, in rows, "
+          "added "
+          "up over all cells; noise of its columns' counts and the chance of few rows are in it. "
+          "Intervals are of its own noise, at 95 % each. Of the others the scores alone opened: "
+          "synthetic rows have these pairs as the counted ones and single columns imply them.",
+          stats::marginals::NumPairs(set), study.task.scored->pairs)}};
+  study::DocumentTable table{"Counted pairs", {"pair", "score", "lower", "upper"}, {}};
+  const size_t d = set.attributes.size();
+  for (size_t t = d; t < set.tables.size(); ++t) {
+    if (!opened.noisy.Measured(t)) continue;
+    const double score = opened.scores.scores[t - d];
+    table.rows.push_back({fmt::format("{}, {}", set.attributes[set.tables[t].first].name,
+                                      set.attributes[set.tables[t].second].name),
+                          score, score - half, score + half});
+  }
+  section.tables.push_back(std::move(table));
+  return section;
+}
+
+Json QuartilesJson(const MarginalsStudy& study, const OpenedTables& opened) {
   Json quartiles = Json::array();
   for (size_t a = 0; a < study.spec.columns.size(); ++a) {
-    for (const Quartile& quartile : QuartilesOf(study, a, cells)) {
+    for (const Quartile& quartile : QuartilesOfColumn(study, a, opened)) {
       quartiles.push_back({{"column", study.spec.columns[a].encoding.column.name},
                            {"probability", quartile.probability},
                            {"estimate", quartile.estimate},
@@ -163,7 +189,7 @@ Json QuartilesJson(const MarginalsStudy& study, const std::vector<double>& cells
   return quartiles;
 }
 
-std::string CountsCsv(const MarginalsStudy& study, const std::vector<double>& cells) {
+std::string CountsCsv(const MarginalsStudy& study, const OpenedTables& opened) {
   std::vector<std::vector<std::string>> names;
   for (const LevelColumn& column : study.spec.columns) {
     names.push_back(LevelNames(column));
@@ -173,8 +199,9 @@ std::string CountsCsv(const MarginalsStudy& study, const std::vector<double>& ce
   const auto& attributes = study.task.set.attributes;
   for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
     const CountTable& table = study.task.set.tables[t];
-    const double half = kTwoSided * StddevOf(study, t);
-    const std::span<const double> counts = CellsOf(table, cells);
+    if (!opened.noisy.Measured(t)) continue;
+    const double half = kTwoSided * opened.noisy.Stddev(t);
+    const std::span<const double> counts = CellsOf(table, opened);
     for (size_t i = 0; i < counts.size(); ++i) {
       const std::string with = table.one_way()
                                    ? ","

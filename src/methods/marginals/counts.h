@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,23 +13,30 @@
 namespace partita::methods::marginals {
 
 inline constexpr char kCountsFile[] = "counts.csv";
+inline constexpr double kTwoSided = 1.96;  // of the normal law, 95 %
 
-// Of the noise of a table's cells, in rows.
-double StddevOf(const MarginalsStudy& study, size_t table);
+struct Quartile {
+  double probability = 0, estimate = 0, lower = 0, upper = 0;  // dates as days since 1970-01-01
+};
+// Of rows counted by the levels of a column of numbers or dates, cells without a value left out; bounds
+// hold with 95 % over the noise. Empty for others.
+std::vector<Quartile> QuartilesOf(const LevelColumn& column, std::span<const double> counts,
+                                  double noise_stddev);
 
 // Counts and quartiles of every column.
-study::DocumentSection CountSection(const MarginalsStudy& study, const std::vector<double>& cells);
-study::DocumentSection ImpossibleSection(const MarginalsStudy& study,
-                                         const std::vector<double>& cells);
+study::DocumentSection CountSection(const MarginalsStudy& study, const OpenedTables& opened);
+study::DocumentSection ImpossibleSection(const MarginalsStudy& study, const OpenedTables& opened);
+// Where pairs were chosen by scores: those that were, with the scores' intervals.
+study::DocumentSection ScoreSection(const MarginalsStudy& study, const OpenedTables& opened);
 
 // An entry for each quartile of each column of numbers or dates: column, probability, estimate,
 // lower, upper; dates as days
 // since 1970-01-01.
-nlohmann::ordered_json QuartilesJson(const MarginalsStudy& study, const std::vector<double>& cells);
+nlohmann::ordered_json QuartilesJson(const MarginalsStudy& study, const OpenedTables& opened);
 
-// column,level,with,with_level,count,lower,upper: a line for each cell of all tables; `with` is
+// column,level,with,with_level,count,lower,upper: a line for each cell of all measured tables; `with` is
 // empty for single
 // columns. Intervals of the noise at 95 % each.
-std::string CountsCsv(const MarginalsStudy& study, const std::vector<double>& cells);
+std::string CountsCsv(const MarginalsStudy& study, const OpenedTables& opened);
 
 }  // namespace partita::methods::marginals

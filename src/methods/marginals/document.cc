@@ -8,6 +8,7 @@
 #include "data/csv_writer.h"
 #include "methods/marginals/counts.h"
 #include "methods/marginals/study.h"
+#include "methods/marginals/table_one.h"
 #include "run/method/plan_privacy.h"
 #include "stats/marginals/consistent.h"
 #include "stats/marginals/noise.h"
@@ -16,7 +17,6 @@ namespace partita::methods::marginals {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using stats::marginals::AllCandidates;
 using stats::marginals::CandidateName;
 using stats::marginals::Choice;
 using stats::marginals::CountTable;
@@ -27,9 +27,8 @@ study::DocumentTable CandidateTable(const Choice& choice) {
   study::DocumentTable table{"Candidates, by their distance from fresh noise on the same tables",
                              {"generator", "distance", "share of the rows"},
                              {}};
-  const auto candidates = AllCandidates();
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    table.rows.push_back({CandidateName(candidates[i]), choice.scores[i],
+  for (size_t i = 0; i < choice.candidates.size(); ++i) {
+    table.rows.push_back({CandidateName(choice.candidates[i]), choice.scores[i],
                           fmt::format("{:.0f} %", 100 * choice.shares[i])});
   }
   return table;
@@ -113,11 +112,11 @@ study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choic
   return section;
 }
 
-Json OneWayJson(const MarginalsStudy& study, const std::vector<double>& cells) {
+Json OneWayJson(const MarginalsStudy& study, const OpenedTables& opened) {
   Json columns = Json::array();
   for (size_t a = 0; a < study.spec.columns.size(); ++a) {
     const std::span<const double> counts =
-        study.task.set.tables[a].Of(std::span<const double>(cells));
+        study.task.set.tables[a].Of(std::span<const double>(opened.noisy.cells));
     columns.push_back({{"column", study.task.set.attributes[a].name},
                        {"levels", LevelNames(study.spec.columns[a])},
                        {"counts", std::vector<double>(counts.begin(), counts.end())}});
@@ -125,37 +124,56 @@ Json OneWayJson(const MarginalsStudy& study, const std::vector<double>& cells) {
   return columns;
 }
 
-Json TablesOfResult(const MarginalsStudy& study, const Choice& choice) {
+Json TablesOfResult(const MarginalsStudy& study, const OpenedTables& opened, const Choice& choice) {
   Json tables = Json::array();
   for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
     const CountTable& table = study.task.set.tables[t];
+    if (!opened.noisy.Measured(t)) continue;
     Json names = {study.task.set.attributes[table.first].name};
     if (!table.one_way()) names.push_back(study.task.set.attributes[table.second].name);
     tables.push_back({{"columns", names},
                       {"cells", table.cells()},
-                      {"noise_stddev", StddevOf(study, t)},
+                      {"noise_stddev", opened.noisy.Stddev(t)},
                       {"squared_distance", choice.distances[t].estimate},
                       {"standard_error", choice.distances[t].standard_error}});
   }
   return tables;
 }
 
+// Of every pair, by its score.
+Json ScoresOfResult(const MarginalsStudy& study, const OpenedTables& opened) {
+  const stats::marginals::TableSet& set = study.task.set;
+  Json scores = Json::array();
+  for (size_t p = 0; p < opened.scores.scores.size(); ++p) {
+    const CountTable& table = set.tables[set.attributes.size() + p];
+    scores.push_back(
+        {{"columns", {set.attributes[table.first].name, set.attributes[table.second].name}},
+         {"score", opened.scores.scores[p]},
+         {"noise_stddev", opened.scores.noise_stddev},
+         {"counted", opened.noisy.Measured(set.attributes.size() + p)}});
+  }
+  return scores;
+}
+
 }  // namespace
 
 study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
                                   const MarginalsRun& result, crypto::RandomSource& random) {
-  const std::vector<double>& cells = *result.cells;
-  const OpenedTables opened = OpenedBy(study, cells);
+  const OpenedTables opened = OpenedBy(study, result);
   const Choice choice = ChooseFor(opened);
   study::Document document;
   document.title = study.file.title.empty() ? "Tables of " + study.file.name : study.file.title;
-  document.sections = {GeneratorSection(study, choice), CountSection(study, cells),
+  document.sections = {GeneratorSection(study, choice), CountSection(study, opened),
                        StatementSection(study)};
-  if (!study.spec.impossible.empty()) document.sections.push_back(ImpossibleSection(study, cells));
+  if (study.spec.group) {
+    document.sections.insert(document.sections.begin(), TableOneSection(study, opened));
+  }
+  if (study.task.scored) document.sections.push_back(ScoreSection(study, opened));
+  if (!study.spec.impossible.empty()) document.sections.push_back(ImpossibleSection(study, opened));
   if (result.own)
     document.sections.push_back(OwnRowsSection(study, opened, choice, *result.own, random));
   document.files.push_back({kTablesFile, TablesJson(opened)});
-  document.files.push_back({kCountsFile, CountsCsv(study, cells)});
+  document.files.push_back({kCountsFile, CountsCsv(study, opened)});
   Json synthetic = Json::array();
   if (party == study.receiver && study.spec.synthetic_rows > 0) {
     const std::vector<data::Table> drawn =
@@ -173,21 +191,23 @@ study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
   }
   Json candidates = Json::array();
   for (size_t i = 0; i < choice.scores.size(); ++i) {
-    candidates.push_back({{"generator", CandidateName(AllCandidates()[i])},
+    candidates.push_back({{"generator", CandidateName(choice.candidates[i])},
                           {"distance", choice.scores[i]},
                           {"share", choice.shares[i]}});
   }
-  document.json = Json{{"rows", choice.rows},
-                       {"noise_stddev", study.design.noise_stddev()},
-                       {"generator", ChoiceName(choice)},
-                       {"candidates", candidates},
-                       {"counts", OneWayJson(study, cells)},
-                       {"quartiles", QuartilesJson(study, cells)},
-                       {"tables", TablesOfResult(study, choice)},
-                       {"model", kTablesFile},
-                       {"synthetic", synthetic},
-                       {"privacy", Json::parse(opened.privacy)}}
-                      .dump();
+  Json json = {{"rows", choice.rows},
+               {"noise_stddev", study.design.noise_stddev()},
+               {"generator", ChoiceName(choice)},
+               {"candidates", candidates},
+               {"counts", OneWayJson(study, opened)},
+               {"quartiles", QuartilesJson(study, opened)},
+               {"tables", TablesOfResult(study, opened, choice)},
+               {"model", kTablesFile},
+               {"synthetic", synthetic},
+               {"privacy", Json::parse(opened.privacy)}};
+  if (study.spec.group) json["table_one"] = TableOneJson(study, opened);
+  if (study.task.scored) json["scores"] = ScoresOfResult(study, opened);
+  document.json = json.dump();
   return document;
 }
 

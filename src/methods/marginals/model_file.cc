@@ -13,6 +13,7 @@
 #include "data/byte_source.h"
 #include "data/encoding_json.h"
 #include "stats/marginals/intervals.h"
+#include "stats/marginals/selection.h"
 
 namespace partita::methods::marginals {
 namespace {
@@ -58,10 +59,34 @@ stats::marginals::TableWeights ParseWeights(const Json& json,
                                             const stats::marginals::TableSet& set) {
   auto weights = json.get<stats::marginals::TableWeights>();
   if (weights.size() != set.tables.size()) RefuseFile("it has not one weight for each table");
-  for (const double weight : weights) {
-    if (!(weight >= 1e-6 && weight <= 1e6)) RefuseFile("a weight is out of range");
+  for (size_t t = 0; t < weights.size(); ++t) {
+    const bool unmeasured = weights[t] == 0 && !set.tables[t].one_way();
+    if (!unmeasured && !(weights[t] >= 1e-6 && weights[t] <= 1e6))
+      RefuseFile("a weight is out of range");
   }
   return weights;
+}
+
+// Tables that were not measured have no counts.
+void CheckUnmeasured(const stats::marginals::TableSet& set,
+                     const stats::marginals::NoisyTables& noisy) {
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    if (noisy.Measured(t)) continue;
+    for (const double cell : set.tables[t].Of(std::span<const double>(noisy.cells))) {
+      if (cell != 0) RefuseFile("a table that was not measured has counts");
+    }
+  }
+}
+
+OpenedScores ParseScores(const Json& json, const stats::marginals::TableSet& set) {
+  OpenedScores scores = {json.at("values").get<std::vector<double>>(),
+                         json.at("noise_stddev").get<double>()};
+  if (scores.scores.size() != stats::marginals::NumPairs(set))
+    RefuseFile("it has not one score for each pair");
+  bool in_range = scores.noise_stddev > 0 && scores.noise_stddev <= kLargestCell;
+  for (const double score : scores.scores) in_range &= std::abs(score) <= kLargestCell;
+  if (!in_range) RefuseFile("a score is out of range");
+  return scores;
 }
 
 OpenedTables ParseTables(const Json& json) {
@@ -79,6 +104,8 @@ OpenedTables ParseTables(const Json& json) {
     if (!(std::abs(cell) <= kLargestCell)) RefuseFile("a cell is out of range");
   }
   if (json.contains("weights")) opened.noisy.weights = ParseWeights(json.at("weights"), set);
+  CheckUnmeasured(set, opened.noisy);
+  if (json.contains("scores")) opened.scores = ParseScores(json.at("scores"), set);
   opened.noisy.noise_stddev = json.at("noise_stddev").get<double>();
   if (!json.at("rows").is_null()) opened.noisy.rows = json.at("rows").get<double>();
   if (!(opened.noisy.noise_stddev > 0 && opened.noisy.noise_stddev <= kLargestCell) ||
@@ -118,6 +145,10 @@ std::string TablesJson(const OpenedTables& opened) {
   if (!opened.noisy.impossible.empty())
     json["impossible"] = ImpossibleJson(opened.noisy.impossible);
   if (!opened.noisy.weights.empty()) json["weights"] = opened.noisy.weights;
+  if (!opened.scores.scores.empty()) {
+    json["scores"] = {{"values", opened.scores.scores},
+                      {"noise_stddev", opened.scores.noise_stddev}};
+  }
   json["privacy"] = Json::parse(opened.privacy);
   return json.dump() + "\n";
 }

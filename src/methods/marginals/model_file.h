@@ -13,10 +13,17 @@
 
 namespace partita::methods::marginals {
 
+// Where pairs were chosen by scores.
+struct OpenedScores {
+  std::vector<double> scores;  // by pair; else empty
+  double noise_stddev = 0;     // in rows
+};
+
 struct OpenedTables {
   std::vector<LevelColumn> columns;
   stats::marginals::NoisyTables noisy;
   std::string privacy;  // a privacy statement as JSON
+  OpenedScores scores = {};
 };
 
 std::string TablesJson(const OpenedTables& opened);

@@ -10,40 +10,61 @@ namespace partita::methods::marginals {
 namespace {
 
 using privacy::GridVariance;
-using stats::marginals::LiftedSensitivity;
 
 // Leaves room for the gap between a sum of shares and one discrete Gaussian.
 constexpr double kCalibrationMargin = 1e-9;
 
-std::vector<uint64_t> AllLifts(const Task& task) {
-  std::vector<uint64_t> lifts;
-  for (size_t t = 0; t < task.set.tables.size(); ++t) lifts.push_back(LiftOf(task, t));
+// Of what opens: tables, and scores.
+struct Lifts {
+  std::vector<uint64_t> counts, scores;
+
+  privacy::GridL2Sensitivity Under(privacy::Adjacency adjacency, uint32_t rows_per_person) const {
+    return stats::marginals::ScoredSensitivity(counts, scores, adjacency, rows_per_person);
+  }
+};
+
+// Of the tables that `changes` names. Of chosen pairs as many as can be among them.
+template <typename Changes>
+Lifts LiftsWhere(const Task& task, const Changes& changes) {
+  Lifts lifts;
+  size_t pairs = 0;
+  for (size_t t = 0; t < task.set.tables.size(); ++t) {
+    const stats::marginals::CountTable& table = task.set.tables[t];
+    if (!changes(table)) continue;
+    if (!task.scored) {
+      if (LiftOf(task, t) > 0) lifts.counts.push_back(LiftOf(task, t));
+    } else if (table.one_way()) {
+      lifts.counts.push_back(task.scored->one_way_lift);
+    } else {
+      lifts.scores.push_back(task.scored->score_lift);
+      if (pairs++ < task.scored->pairs) lifts.counts.push_back(task.scored->pair_lift);
+    }
+  }
   return lifts;
 }
 
-double SumOfSquares(const std::vector<uint64_t>& lifts) {
-  double sum = 0;
-  for (const uint64_t lift : lifts) sum += static_cast<double>(lift) * static_cast<double>(lift);
-  return sum;
+Lifts AllLifts(const Task& task) {
+  return LiftsWhere(task, [](const stats::marginals::CountTable&) { return true; });
 }
 
 // Lifts of the tables that a record of others can change, of the computing party for which they
 // weigh most.
-std::vector<uint64_t> LiftsOfOthers(const Task& task, uint32_t num_computing) {
-  std::vector<uint64_t> all = AllLifts(task);
-  if (task.blocks.size() != 1 || task.blocks[0].parts.size() < num_computing) return all;
+Lifts LiftsOfOthers(const Task& task, uint32_t num_computing) {
+  if (task.blocks.size() != 1 || task.blocks[0].parts.size() < num_computing) return AllLifts(task);
   std::vector<size_t> holders(task.set.attributes.size());
   for (const BlockPart& part : task.blocks[0].parts) {
     for (const uint32_t a : part.attributes) holders[a] = part.party;
   }
-  std::vector<uint64_t> most;
+  Lifts most;
+  double largest = 0;
   for (size_t party = 0; party < num_computing; ++party) {
-    std::vector<uint64_t> foreign;
-    for (size_t t = 0; t < all.size(); ++t) {
-      if (stats::marginals::HasForeign(task.set.tables[t], holders, party))
-        foreign.push_back(all[t]);
-    }
-    if (SumOfSquares(foreign) > SumOfSquares(most)) most = std::move(foreign);
+    Lifts foreign = LiftsWhere(task, [&](const stats::marginals::CountTable& table) {
+      return stats::marginals::HasForeign(table, holders, party);
+    });
+    if (foreign.counts.empty()) continue;
+    const double changed = foreign.Under(privacy::Adjacency::kReplace, 1).value();
+    if (changed > largest) most = std::move(foreign);
+    largest = std::max(largest, changed);
   }
   return most;
 }
@@ -64,13 +85,12 @@ double NoiseDesign::noise_stddev() const {
 
 NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_t num_computing) {
   CheckTask(task);
-  const size_t cells = task.set.num_cells;
+  const size_t cells = NoiseDimension(task);
   NoiseDesign design;
   design.promise = promise;
-  design.sensitivity =
-      LiftedSensitivity(AllLifts(task), promise.adjacency, promise.rows_per_person);
-  design.replace_sensitivity = LiftedSensitivity(
-      LiftsOfOthers(task, num_computing), privacy::Adjacency::kReplace, promise.rows_per_person);
+  design.sensitivity = AllLifts(task).Under(promise.adjacency, promise.rows_per_person);
+  design.replace_sensitivity = LiftsOfOthers(task, num_computing)
+                                   .Under(privacy::Adjacency::kReplace, promise.rows_per_person);
   // By share: against parties that know c of them, and against outsiders.
   design.noise = privacy::ShareNoise(Needed(promise, design.replace_sensitivity, cells),
                                      {num_computing, promise.known_shares}, cells);
@@ -101,6 +121,25 @@ std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
     lifts.push_back(static_cast<uint64_t>(std::ldexp(weight, stats::marginals::kNoiseGridBits)));
   }
   return lifts;
+}
+
+std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set, uint32_t group) {
+  std::vector<uint64_t> lifts;
+  for (const stats::marginals::CountTable& table : set.tables) {
+    const bool measured = table.one_way() || table.first == group || table.second == group;
+    lifts.push_back(measured ? stats::marginals::kUnitLift : 0);
+  }
+  return lifts;
+}
+
+ScoredPairs ScoredPairsFor(const stats::marginals::TableSet& set, uint32_t pairs,
+                           privacy::Adjacency adjacency) {
+  const auto lift = [](double weight) {
+    return static_cast<uint64_t>(std::ldexp(weight, stats::marginals::kNoiseGridBits));
+  };
+  const stats::marginals::Selection selection =
+      stats::marginals::SelectionFor(set, pairs, adjacency);
+  return {pairs, lift(selection.one_way), lift(selection.score), lift(selection.pair)};
 }
 
 std::vector<Int128> DrawNoiseShare(const NoiseDesign& design, crypto::RandomSource& random) {

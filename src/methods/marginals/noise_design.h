@@ -8,7 +8,8 @@
 // other partition, all of them. The share is the larger of what the two need: with one
 // curator's variance s it is up to s for two parties, and the sum carries up to 2 s. Where tables
 // have weights,
-// squared weights count instead of tables.
+// squared weights count instead of tables. Where pairs are chosen by scores, one-way tables, scores and
+// as many pairs as are chosen count (stats/marginals/noise.h), whichever these will be.
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,13 @@ inline constexpr double kTargetShare = 0.45;
 // all anyway.
 std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
                                const std::vector<uint32_t>& targets);
+
+// The weights of stats::marginals::SelectionFor as lifts, rounded down.
+ScoredPairs ScoredPairsFor(const stats::marginals::TableSet& set, uint32_t pairs,
+                           privacy::Adjacency adjacency);
+
+// Lifts of weight 1 where of pairs only those with this attribute are measured.
+std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set, uint32_t group);
 
 // A computing party's own share, in units of the grid. Not in constant time: to be drawn before the
 // protocol, when nobody waits (discrete_gaussian.h).

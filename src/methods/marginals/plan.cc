@@ -21,15 +21,45 @@ constexpr double kWarnVariation = 0.1, kUselessVariation = 0.25;
 constexpr double kSecondsPerLevel = 1e-7, kSecondsPerCell = 1e-4;
 constexpr uint64_t kBytesPerCell = 24;
 
+std::optional<stats::marginals::Selection> SelectionIfScored(const Task& task) {
+  if (!task.scored) return std::nullopt;
+  return SelectionOf(task);
+}
+
+// Where pairs are those with a group, of these.
+stats::marginals::MeanVariation MeanOfCounted(const MarginalsStudy& study,
+                                              const std::vector<double>& variations) {
+  stats::marginals::MeanVariation mean = MeanOf(study.task.set, variations);
+  if (!study.spec.group) return mean;
+  const size_t columns = study.task.set.attributes.size();
+  mean.pairs = 0;
+  for (size_t t = columns; t < variations.size(); ++t)
+    mean.pairs += LiftOf(study.task, t) > 0 ? variations[t] / static_cast<double>(columns - 1) : 0;
+  return mean;
+}
+
 std::vector<stats::marginals::MeanVariation> Forecasts(const MarginalsStudy& study) {
   crypto::Prg source(crypto::Key(std::array<uint8_t, 32>{1}));
   std::vector<stats::marginals::MeanVariation> means;
   for (const std::vector<double>& variations : stats::marginals::Forecast(
            study.task.set, static_cast<size_t>(study.ExpectedRows()), study.design.noise_stddev(),
-           WeightsOf(study.task), study.spec.impossible, source)) {
-    means.push_back(stats::marginals::MeanOf(study.task.set, variations));
+           WeightsOf(study.task), study.spec.impossible, SelectionIfScored(study.task), source)) {
+    means.push_back(MeanOfCounted(study, variations));
   }
   return means;
+}
+
+std::string MeasuredText(const MarginalsStudy& study) {
+  const stats::marginals::TableSet& set = study.task.set;
+  if (!study.task.scored) {
+    return fmt::format("{}, {} cells, each with noise of standard deviation {} rows",
+                       study.CountedText(), OpenedLast(study.task), study.NoiseText());
+  }
+  return fmt::format(
+      "one-way tables of {} columns and two-way tables of the {} of {} pairs that noisy scores "
+      "choose, with noise of standard deviation {} rows",
+      study.spec.columns.size(), study.task.scored->pairs, stats::marginals::NumPairs(set),
+      study.NoiseText());
 }
 
 size_t Levels(const MarginalsStudy& study) {
@@ -44,10 +74,7 @@ size_t Levels(const MarginalsStudy& study) {
 
 void MarginalsStudy::Describe(study::Plan& plan) const {
   plan.analyses.push_back(
-      {file.analyses.front().name, kProtocol,
-       fmt::format("{} one-way and two-way tables of {} columns, {} cells, each with noise of "
-                   "standard deviation {} rows",
-                   task.set.tables.size(), spec.columns.size(), task.set.num_cells, NoiseText()),
+      {file.analyses.front().name, kProtocol, MeasuredText(*this),
        rows() ? fmt::format("over all {} rows", *rows())
               : fmt::format("over all rows, whose number is not public (forecast for {})",
                             spec.expected_rows),
@@ -85,15 +112,30 @@ std::vector<std::string> MarginalsStudy::AlsoLearns(size_t party) const {
 }
 
 std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
-  study::PlanExposure exposure;
-  exposure.of = kTablesRelease;
-  exposure.to = "all";
-  exposure.opened = task.set.num_cells;
-  exposure.statistics = static_cast<uint64_t>(ExpectedRows()) * spec.columns.size();
-  exposure.level = run::kNoisedStatistics;
-  exposure.exposes = {
-      fmt::format("counts of all levels and pairs of levels with noise of {} rows", NoiseText())};
-  return {exposure};
+  std::vector<study::PlanExposure> exposures;
+  for (const mpc::Release& release : releases) {
+    study::PlanExposure exposure;
+    exposure.of = release.id;
+    exposure.to = "all";
+    exposure.opened = *release.num_values;
+    exposure.statistics = static_cast<uint64_t>(ExpectedRows()) * spec.columns.size();
+    exposure.level = run::kNoisedStatistics;
+    exposures.push_back(std::move(exposure));
+  }
+  const auto counts = [&](const char* of) {
+    return fmt::format("counts of {} with noise of {} rows", of, NoiseText());
+  };
+  if (!task.scored) {
+    exposures[0].exposes = {counts(spec.group ? "all levels, by the levels of the group"
+                                              : "all levels and pairs of levels")};
+    return exposures;
+  }
+  exposures[0].exposes = {counts("all levels of single columns")};
+  exposures[1].exposes = {
+      fmt::format("how far each pair of columns is from independence, with noise of {} rows",
+                  privacy::RoundedText(design.noise_stddev() / SelectionOf(task).score, 4, false))};
+  exposures[2].exposes = {counts("the pairs of levels of chosen pairs of columns")};
+  return exposures;
 }
 
 run::Forecast MarginalsStudy::Utility() const {

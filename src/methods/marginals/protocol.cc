@@ -159,8 +159,8 @@ std::vector<PrivateMatrix> NoiseInputs(const Engine& engine, const NoiseDesign& 
   return inputs;
 }
 
-// Counts times the lifts of their tables, on the grid: a product for each run of tables with one
-// lift.
+// Counts of measured tables times their lifts, on the grid: a product for each run of tables with
+// one lift.
 Shared Lifted(Engine& engine, const Task& task, const Shared& counts) {
   const std::vector<CountTable>& tables = task.set.tables;
   std::vector<Shared> parts;
@@ -169,6 +169,7 @@ Shared Lifted(Engine& engine, const Task& task, const Shared& counts) {
     const uint64_t lift = LiftOf(task, t);
     size_t cells = 0;
     for (; t < tables.size() && LiftOf(task, t) == lift; ++t) cells += tables[t].cells();
+    if (lift == 0) continue;
     const mpc::PublicMatrix factor{{{1, 1}, {Int128{lift}}}, kNoiseGridBits};
     parts.push_back(engine.MultiplyPublic(factor, engine.Slice(counts, 0, first, {1, cells})));
   }
@@ -176,6 +177,14 @@ Shared Lifted(Engine& engine, const Task& task, const Shared& counts) {
 }
 
 }  // namespace
+
+Shared NoiseOnShares(Engine& engine, const NoiseDesign& design,
+                     const std::vector<Int128>& own_share) {
+  const std::vector<Shared> shares = engine.Input(NoiseInputs(engine, design, own_share));
+  Shared noise = shares.front();
+  for (size_t i = 1; i < shares.size(); ++i) noise = engine.Add(noise, shares[i]);
+  return noise;
+}
 
 uint64_t LiftOf(const Task& task, size_t table) {
   return task.lifts.empty() ? stats::marginals::kUnitLift : task.lifts[table];
@@ -186,6 +195,28 @@ stats::marginals::TableWeights WeightsOf(const Task& task) {
   for (const uint64_t lift : task.lifts)
     weights.push_back(std::ldexp(static_cast<double>(lift), -kNoiseGridBits));
   return weights;
+}
+
+stats::marginals::Selection SelectionOf(const Task& task) {
+  const auto weight = [](uint64_t lift) {
+    return std::ldexp(static_cast<double>(lift), -kNoiseGridBits);
+  };
+  return {task.scored->pairs, weight(task.scored->one_way_lift), weight(task.scored->score_lift),
+          weight(task.scored->pair_lift)};
+}
+
+size_t OpenedLast(const Task& task) {
+  if (task.scored) return stats::marginals::MostCells(task.set, task.scored->pairs);
+  size_t cells = 0;
+  for (size_t t = 0; t < task.set.tables.size(); ++t)
+    cells += LiftOf(task, t) > 0 ? task.set.tables[t].cells() : 0;
+  return cells;
+}
+
+size_t NoiseDimension(const Task& task) {
+  return OpenedLast(task) + (task.scored ? stats::marginals::OneWayCells(task.set) +
+                                               stats::marginals::NumPairs(task.set)
+                                         : 0);
 }
 
 void CheckTask(const Task& task) {
@@ -245,19 +276,16 @@ Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBl
 std::optional<std::vector<double>> OpenTables(Engine& engine, const Task& task,
                                               const Shared& counts, const NoiseDesign& design,
                                               const std::vector<Int128>& own_share) {
-  Shared vector = Lifted(engine, task, counts);
-  for (const Shared& share : engine.Input(NoiseInputs(engine, design, own_share))) {
-    vector = engine.Add(vector, share);
-  }
+  const Shared vector =
+      engine.Add(Lifted(engine, task, counts), NoiseOnShares(engine, design, own_share));
   const std::vector<IntMatrix> opened = engine.Reveal(kTablesRelease, {&vector, 1}, task.to);
   if (opened.empty() || opened[0].values.empty()) return std::nullopt;
   std::vector<double> cells;
+  size_t next = 0;
   for (size_t t = 0; t < task.set.tables.size(); ++t) {
-    const CountTable& table = task.set.tables[t];
     const auto unit = static_cast<double>(LiftOf(task, t));
-    for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
-      cells.push_back(static_cast<double>(opened[0].values[i]) / unit);
-    }
+    for (size_t i = 0; i < task.set.tables[t].cells(); ++i)
+      cells.push_back(unit > 0 ? static_cast<double>(opened[0].values[next++]) / unit : 0);
   }
   return cells;
 }

@@ -33,7 +33,13 @@ namespace partita::methods::marginals {
 mpc::Shared CountOnShares(mpc::Engine& engine, const Task& task,
                           const std::vector<LocalBlock>& local);
 
-// Opens lifted counts and noise, divided by the lifts; in counts, empty where they are not learned.
+// The noise of all computing parties, 1 x design.noise.dimension, on the grid; nobody knows all of
+// it. One input. Throws kInternal if a computing party has no share.
+mpc::Shared NoiseOnShares(mpc::Engine& engine, const NoiseDesign& design,
+                          const std::vector<Int128>& own_share);
+
+// Opens lifted counts of measured tables and noise, divided by the lifts; in counts, 0 of others,
+// empty where they are not learned.
 // own_share: of this computing
 // party (DrawNoiseShare), empty at a dealer. Throws kInternal if a computing party has none.
 std::optional<std::vector<double>> OpenTables(mpc::Engine& engine, const Task& task,

@@ -21,6 +21,8 @@ using study::Quote;
 using study::StudyFile;
 using study::TableReader;
 
+// Of pairs that scores choose.
+constexpr int64_t kPairsPerColumn = 2;
 constexpr int64_t kMostBins = stats::marginals::kMaxLevels, kMostSets = 100;
 // Of all synthetic tables together: they are drawn in memory.
 constexpr uint64_t kMostSyntheticCells = 20'000'000;
@@ -238,6 +240,57 @@ void ReadExpectedRows(const TableReader& analysis, const StudyFile& study, Spec&
       static_cast<uint64_t>(WholeOr(analysis, "expected_rows", 1, most, 0, kWhatFor));
 }
 
+// Keys of other values of `select` than this one.
+void RefuseWithout(const TableReader& analysis, const std::string& select, const char* key,
+                   const char* wanted) {
+  if (select == wanted || !analysis.Has(key)) return;
+  analysis.Fail(analysis.PositionOf(key), fmt::format("'{}' with select = \"{}\"", key, select),
+                fmt::format("remove it, or write select = \"{}\"", wanted));
+}
+
+uint32_t ReadPairs(const TableReader& analysis, study::Position select, size_t num_columns) {
+  const auto columns = static_cast<int64_t>(num_columns);
+  const int64_t all = columns * (columns - 1) / 2, usual = kPairsPerColumn * columns;
+  const std::string hint = fmt::format(
+      "scores choose some of the {} pairs of these columns; for so few write select = \"all\"",
+      all);
+  if (all <= 1 || (!analysis.Has("pairs") && usual >= all)) {
+    analysis.Fail(select,
+                  fmt::format("select = \"scores\" for {} columns, of which it would measure all "
+                              "pairs",
+                              columns),
+                  hint);
+  }
+  return static_cast<uint32_t>(WholeOr(analysis, "pairs", 1, all - 1, usual, hint));
+}
+
+uint32_t ReadGroup(const TableReader& analysis, const Spec& spec) {
+  const LocatedText group = analysis.Text("group", "group = \"arm\"");
+  std::vector<std::string> names;
+  for (const LevelColumn& column : spec.columns) names.push_back(column.encoding.column.name);
+  analysis.Choice(group, "group", names);
+  if (names.size() < 2) {
+    analysis.Fail(group.position, "a group alone has no pairs",
+                  "name the columns to describe, too");
+  }
+  return static_cast<uint32_t>(std::ranges::find(names, group.value) - names.begin());
+}
+
+void ReadSelect(const TableReader& analysis, Spec& spec) {
+  const auto text = analysis.OptionalText("select");
+  const std::string select =
+      text ? analysis.Choice(*text, "select", {"all", "scores", "group"}) : "all";
+  RefuseWithout(analysis, select, "pairs", "scores");
+  RefuseWithout(analysis, select, "group", "group");
+  if (select == "scores") spec.pairs = ReadPairs(analysis, text->position, spec.columns.size());
+  if (select == "group") spec.group = ReadGroup(analysis, spec);
+  if (select != "all" && !spec.targets.empty()) {
+    analysis.Fail(analysis.PositionOf("targets"),
+                  fmt::format("'targets' beside select = \"{}\"", select),
+                  "remove one of them: targets weigh all pairs of the columns");
+  }
+}
+
 void ReadSynthetic(const TableReader& analysis, Spec& spec) {
   spec.synthetic_rows = static_cast<uint64_t>(
       WholeOr(analysis, "synthetic_rows", 1, kMostRows, 0,
@@ -270,6 +323,7 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   RequireRows(reader, study);
   ReadImpossible(reader, section->spec);
   ReadTargets(reader, section->spec);
+  ReadSelect(reader, section->spec);
   try {
     CheckImpossible(TablesOfColumns(section->spec.columns), section->spec.impossible);
   } catch (const Error& error) {
@@ -289,6 +343,10 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
 // All parties get the tables and what is drawn from them.
 study::SectionUses MarginalsSection::Uses() const {
   study::SectionUses uses;
+  if (spec.pairs) {
+    uses.releases.push_back({kOneWayRelease, "all", {}});
+    uses.releases.push_back({kScoresRelease, "all", {}});
+  }
   uses.releases.push_back({kTablesRelease, "all", {}});
   for (const LevelColumn& column : spec.columns) {
     uses.variables.push_back({"the tables", column.encoding.column.name});
@@ -302,8 +360,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader MarginalsReader() {
   return {kMethodName,
-          {"columns", "impossible", "targets", "expected_rows", "synthetic_rows", "synthetic_sets",
-           "privacy", "utility"},
+          {"columns", "impossible", "select", "pairs", "group", "targets", "expected_rows",
+           "synthetic_rows", "synthetic_sets", "privacy", "utility"},
           ReadMarginals};
 }
 

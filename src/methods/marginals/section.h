@@ -11,6 +11,8 @@
 //                   integers with few values.
 //   impossible      [{sex = "male", pregnant = "yes"}]: levels of two columns, by their names in
 //   the plan
+//   select          "all" (default): all pairs; "scores": the `pairs` (default: twice as many as
+//                   columns) with the largest noisy scores; "group": those with the column `group`
 //   targets         columns whose tables are measured more precisely, the others less
 //   expected_rows   with "add-remove": for how many rows the noise is forecast
 //   synthetic_rows, synthetic_sets   tables that the receiver draws

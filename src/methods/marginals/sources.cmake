@@ -2,6 +2,7 @@ list(APPEND method_sources
   marginals/columns.cc
   marginals/noise_design.cc
   marginals/protocol.cc
+  marginals/scored_protocol.cc
 )
 list(APPEND cold_method_sources
   marginals/compare.cc
@@ -14,5 +15,6 @@ list(APPEND cold_method_sources
   marginals/section.cc
   marginals/section_parts.cc
   marginals/study.cc
+  marginals/table_one.cc
   marginals/templates.cc
 )

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "methods/marginals/columns.h"
@@ -32,6 +33,10 @@ struct UtilitySpec {
 struct Spec {
   std::vector<LevelColumn> columns;
   std::vector<stats::marginals::ImpossibleCell> impossible;
+  // select = "scores": so many pairs are measured, chosen by noisy scores; else all.
+  std::optional<uint32_t> pairs;
+  // select = "group": of pairs those with this attribute alone.
+  std::optional<uint32_t> group;
   std::vector<uint32_t> targets;  // attributes whose tables are measured more precisely
   UtilitySpec utility;
   double epsilon = 0, delta = 0;

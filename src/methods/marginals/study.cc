@@ -34,7 +34,10 @@ BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) 
 Task TaskOf(const MarginalsStudy& study) {
   Task task;
   task.set = TablesOfColumns(study.spec.columns);
-  task.lifts = LiftsFor(task.set, study.spec.targets);
+  task.lifts = study.spec.group ? LiftsOfGroup(task.set, *study.spec.group)
+                                : LiftsFor(task.set, study.spec.targets);
+  if (study.spec.pairs)
+    task.scored = ScoredPairsFor(task.set, *study.spec.pairs, study.spec.adjacency);
   for (const data::Segment& segment : study.partition.segments) {
     const data::RowBlock& block = study.partition.blocks[segment.block];
     const uint64_t most = block.count.value_or(run::kMaxUndeclaredRows);
@@ -56,6 +59,21 @@ std::string RepairCaveat(const MarginalsStudy& study) {
       fill ? "as the middle of the bounds or the reference level" : "as missing");
 }
 
+// What each opening takes of the squared sensitivity, and why later ones may depend on earlier ones.
+std::string ScoredText(const MarginalsStudy& study) {
+  const stats::marginals::Selection selection = SelectionOf(study.task);
+  return fmt::format(
+      " These are rows of weight 1: first all one-way tables open, multiplied by {:.4g} before "
+      "noise; then of each of {} pairs a score, the distance of its counts from independence, "
+      "multiplied by {:.4g}; then, chosen by what opened, the tables of {} pairs, multiplied by "
+      "{:.4g}. They take {:.0f} %, {:.0f} % and {:.0f} % of the squared sensitivity, whichever "
+      "pairs "
+      "are chosen. Every opening has noise of its own.",
+      selection.one_way, stats::marginals::NumPairs(study.task.set), selection.score,
+      selection.pairs, selection.pair, 100 * stats::marginals::kOneWayShare,
+      100 * stats::marginals::kScoreShare, 100 * stats::marginals::kPairShare);
+}
+
 privacy::Statement StatementOf(const MarginalsStudy& study) {
   std::vector<std::string> names = run::PartyNames(study);
   names.resize(study.num_computing);
@@ -66,17 +84,21 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   const double shares = study.design.noise.sharing.parties;
   const stats::marginals::TableWeights weights = WeightsOf(study.task);
   statement.mechanism = fmt::format(
-      "All one-way and two-way tables in one opening: discrete Gaussian noise on {} cells, on a "
+      "{}: discrete Gaussian noise on {} cells, on a "
       "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; {} "
-      "changes the tables by at "
+      "changes {} by at "
       "most {} rows (L2 norm).",
-      study.task.set.num_cells, stats::marginals::kNoiseGridBits, shares,
+      study.task.scored  ? "Three openings, charged as one"
+      : study.spec.group ? study.CountedText() + " in one opening"
+                         : "All one-way and two-way tables in one opening",
+      study.design.noise.dimension, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
       study.rows() ? "a row that is replaced" : "a row that is added or removed",
+      study.task.scored ? "what opens" : "the tables",
       privacy::RoundedText(
           std::ldexp(study.design.sensitivity.value(), -stats::marginals::kNoiseGridBits), 4,
           true));
-  if (!weights.empty()) {
+  if (!study.spec.targets.empty() && !weights.empty()) {
     const auto [least, most] = std::ranges::minmax(weights);
     statement.mechanism += fmt::format(
         " These are rows of weight 1: before noise is added counts of tables with a target column "
@@ -84,6 +106,7 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
         "{:.4g}, those of other tables by {:.4g}, and divided again after the opening.",
         most, least);
   }
+  if (study.task.scored) statement.mechanism += ScoredText(study);
   if (!study.rows()) {
     statement.caveats.emplace_back(
         "How many rows there are opens with noise only, as the sum of every table. Against parties "
@@ -100,6 +123,45 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
   }
   run::AddStudyCaveats(study, RepairCaveat(study), statement);
   return statement;
+}
+
+mpc::Release NoisyRelease(const char* id, std::string what, double stddev, uint64_t cells) {
+  return {id,
+          std::move(what),
+          "all",
+          fmt::format("discrete Gaussian, sigma = {} rows", privacy::RoundedText(stddev, 4, false)),
+          1,
+          mpc::kEverybody,
+          cells};
+}
+
+std::vector<mpc::Release> ReleasesOf(const MarginalsStudy& study) {
+  const stats::marginals::TableSet& set = study.task.set;
+  const size_t columns = study.spec.columns.size();
+  if (!study.task.scored) {
+    const size_t cells = OpenedLast(study.task);
+    return {{kTablesRelease, fmt::format("{}, {} cells", study.CountedText(), cells), "all",
+             fmt::format("discrete Gaussian, sigma = {} rows", study.NoiseText()), 1,
+             mpc::kEverybody, cells}};
+  }
+  const stats::marginals::Selection selection = SelectionOf(study.task);
+  const size_t one_way = stats::marginals::OneWayCells(set),
+               scores = stats::marginals::NumPairs(set), last = OpenedLast(study.task);
+  const double stddev = study.design.noise_stddev();
+  return {
+      NoisyRelease(kOneWayRelease,
+                   fmt::format("one-way tables of {} columns, {} cells", columns, one_way),
+                   stddev / selection.one_way, one_way),
+      NoisyRelease(kScoresRelease,
+                   fmt::format("of each of {} pairs of columns the distance of its counts from "
+                               "independence, in rows",
+                               scores),
+                   stddev / selection.score, scores),
+      NoisyRelease(kTablesRelease,
+                   fmt::format("two-way tables of the {} pairs that the scores choose, {} cells "
+                               "with what fills them up",
+                               selection.pairs, last),
+                   stddev / selection.pair, last)};
 }
 
 }  // namespace
@@ -121,22 +183,33 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
       {study.spec.epsilon, study.spec.delta, study.spec.adjacency, known, rows_per_person},
       study.task, static_cast<uint32_t>(study.num_computing));
   study.statement = StatementOf(study);
-  study.releases = {{kTablesRelease,
-                     fmt::format("{} one-way and two-way tables of {} columns, {} cells",
-                                 study.task.set.tables.size(), study.spec.columns.size(),
-                                 study.task.set.num_cells),
-                     "all", fmt::format("discrete Gaussian, sigma = {} rows", study.NoiseText()), 1,
-                     mpc::kEverybody, study.task.set.num_cells}};
+  study.releases = ReleasesOf(study);
   return study;
 }
 
 std::string MarginalsStudy::NoiseText() const {
   const auto text = [](double stddev) { return privacy::RoundedText(stddev, 4, false); };
   const stats::marginals::TableWeights weights = WeightsOf(task);
-  if (weights.empty()) return text(design.noise_stddev());
+  if (task.scored) {
+    const stats::marginals::Selection selection = SelectionOf(task);
+    return fmt::format("{} (single columns) or {} (chosen pairs)",
+                       text(design.noise_stddev() / selection.one_way),
+                       text(design.noise_stddev() / selection.pair));
+  }
+  if (spec.targets.empty() || weights.empty()) return text(design.noise_stddev());
   const auto [least, most] = std::ranges::minmax(weights);
   return fmt::format("{} (tables with a target) or {} (others)", text(design.noise_stddev() / most),
                      text(design.noise_stddev() / least));
+}
+
+std::string MarginalsStudy::CountedText() const {
+  const size_t columns = spec.columns.size();
+  if (!spec.group) {
+    return fmt::format("{} one-way and two-way tables of {} columns", task.set.tables.size(),
+                       columns);
+  }
+  return fmt::format("{} one-way tables and {} two-way tables with '{}'", columns, columns - 1,
+                     task.set.attributes[*spec.group].name);
 }
 
 std::optional<double> MarginalsStudy::rows() const {
@@ -207,7 +280,17 @@ std::unique_ptr<run::MethodResult> MarginalsStudy::Run(mpc::Engine& engine,
   engine.AgreeToOpen();
   progress.Phase("tables");
   engine.BeginPhase("tables");
-  result->cells = OpenTables(engine, task, counts, design, noise);
+  if (task.scored) {
+    std::optional<uint64_t> public_rows;
+    if (rows()) public_rows = static_cast<uint64_t>(*rows());
+    if (auto opening = OpenByScores(engine, task, public_rows, counts, design, noise)) {
+      result->cells = std::move(opening->cells);
+      result->scores = std::move(opening->scores);
+      result->chosen = std::move(opening->chosen);
+    }
+  } else {
+    result->cells = OpenTables(engine, task, counts, design, noise);
+  }
   result->own = own.own;
   return result;
 }
@@ -216,20 +299,28 @@ crypto::Digest MarginalsRun::Common() const {
   ByteWriter writer;
   writer.String("partita marginals: opened tables");
   for (const double cell : cells.value_or(std::vector<double>())) writer.F64(cell);
+  for (const double score : scores) writer.F64(score);
   return crypto::Sha256Of(writer.bytes());
 }
 
-OpenedTables OpenedBy(const MarginalsStudy& study, const std::vector<double>& cells) {
-  return {study.spec.columns,
-          {cells, study.design.noise_stddev(), study.rows(), study.spec.impossible,
-           WeightsOf(study.task)},
-          privacy::StatementJson(study.statement)};
+OpenedTables OpenedBy(const MarginalsStudy& study, const MarginalsRun& run) {
+  const Task& task = study.task;
+  OpenedTables opened = {study.spec.columns,
+                         {*run.cells, study.design.noise_stddev(), study.rows(),
+                          study.spec.impossible, WeightsOf(task)},
+                         privacy::StatementJson(study.statement)};
+  if (task.scored) {
+    const stats::marginals::Selection selection = SelectionOf(task);
+    opened.noisy.weights = WeightsOfChosen(task.set, selection, run.chosen);
+    opened.scores = {run.scores, study.design.noise_stddev() / selection.score};
+  }
+  return opened;
 }
 
 std::vector<study::DocumentFile> MarginalsStudy::FirstFiles(const run::MethodResult& result) const {
   const auto& run = static_cast<const MarginalsRun&>(result);
   if (!run.cells) return {};
-  return {{kTablesFile, TablesJson(OpenedBy(*this, *run.cells))}};
+  return {{kTablesFile, TablesJson(OpenedBy(*this, run))}};
 }
 
 void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::PartyOutcome& outcome,

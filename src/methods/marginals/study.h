@@ -6,7 +6,7 @@
 
 #include "methods/marginals/model_file.h"
 #include "methods/marginals/own_rows.h"
-#include "methods/marginals/protocol.h"
+#include "methods/marginals/scored_protocol.h"
 #include "methods/marginals/spec.h"
 #include "privacy/statement.h"
 #include "run/method/first_files.h"
@@ -27,9 +27,11 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   std::optional<double> rows()
       const;                    // that are counted, of all blocks, where their number is public
   double ExpectedRows() const;  // that, or what the study file expects
-  // The standard deviation of what opens, in rows, rounded down; of both kinds of tables where
-  // there are targets.
+  // The standard deviation of what opens, in rows, rounded down; of each kind of tables where there
+  // are targets or pairs are chosen.
   std::string NoiseText() const;
+  // "120 one-way and two-way tables of 15 columns"; where pairs are not chosen by scores.
+  std::string CountedText() const;
 
   run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
   run::StudySize Size() const override { return {spec.columns.size(), 0}; }
@@ -71,12 +73,14 @@ struct MarginalsRows final : run::MethodRows {
 
 struct MarginalsRun final : run::MethodResult {
   crypto::Digest Common() const override;
-  std::optional<std::vector<double>> cells;          // at computing parties
+  std::optional<std::vector<double>> cells;          // at computing parties; 0 where not measured
+  std::vector<double> scores;                        // by pair, where pairs are chosen by them
+  std::vector<size_t> chosen;                        // tables
   std::shared_ptr<const std::vector<OwnBlock>> own;  // at holders, where rows are set aside
 };
 
-// What opened, of a computing party's result.
-OpenedTables OpenedBy(const MarginalsStudy& study, const std::vector<double>& cells);
+// What opened, of a computing party's result that has it.
+OpenedTables OpenedBy(const MarginalsStudy& study, const MarginalsRun& run);
 
 // The result for people and programs; at the receiver with the synthetic tables, at holders with
 // what

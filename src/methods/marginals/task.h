@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "mpc/engine.h"
+#include "stats/marginals/selection.h"
 #include "stats/marginals/tables.h"
 
 namespace partita::methods::marginals {
 
 inline constexpr char kTablesRelease[] = "tables";
+// Where pairs are chosen by scores, before the chosen tables.
+inline constexpr char kOneWayRelease[] = "one-way-tables", kScoresRelease[] = "scores";
 
 // The columns of one holder in a block of rows.
 struct BlockPart {
@@ -25,13 +29,21 @@ struct RowBlock {
   std::vector<BlockPart> parts;
 };
 
+// Where not all pairs are measured (stats/marginals/selection.h): how many, and what one-way tables,
+// scores and chosen pairs are multiplied by before noise is added.
+struct ScoredPairs {
+  uint32_t pairs = 0;
+  uint64_t one_way_lift = 0, score_lift = 0, pair_lift = 0;
+};
+
 struct Task {
   stats::marginals::TableSet set;
   std::vector<RowBlock> blocks;
   // By table, what its counts are multiplied by before noise is added: its weight in units of the
   // noise's grid.
-  // Empty: 2^20 each, weight 1.
+  // Empty: 2^20 each, weight 1. 0: a pair that is not measured.
   std::vector<uint64_t> lifts = {};
+  std::optional<ScoredPairs> scored = std::nullopt;  // instead of lifts; to = kEverybody
   mpc::PartyIndex to = mpc::kEverybody;
 };
 
@@ -43,6 +55,14 @@ struct LocalBlock {
 // Of a table. Of all: weight 1 where it is empty.
 uint64_t LiftOf(const Task& task, size_t table);
 stats::marginals::TableWeights WeightsOf(const Task& task);
+
+// Weights of a task with scored pairs.
+stats::marginals::Selection SelectionOf(const Task& task);
+// Numbers that noise is added to, all openings together; with scored pairs the cells of the largest
+// pairs, whichever are chosen.
+size_t NoiseDimension(const Task& task);
+// How many numbers the last opening has.
+size_t OpenedLast(const Task& task);
 
 // Throws kInternal unless every block's parts tile the attributes.
 void CheckTask(const Task& task);

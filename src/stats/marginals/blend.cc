@@ -33,6 +33,7 @@ Quadratic DistanceOf(const TableSet& set, const NoisyTables& tables, double rows
   std::vector<double> scaled(size);
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
+    if (!tables.Measured(t)) continue;
     for (size_t cell = table.offset; cell < table.offset + table.cells(); ++cell) {
       const double measured = tables.cells[cell] / tables.Stddev(t);
       for (size_t j = 0; j < size; ++j) scaled[j] = rows * fits[j][cell] / tables.Stddev(t);

@@ -24,11 +24,22 @@ ProductModel MadeUpGroups(const TableSet& set, size_t groups, blr::Variates& var
   return model;
 }
 
+NoisyTables MeasureAll(const TableSet& set, std::vector<double> counts, double noise_stddev,
+                       double rows, const TableWeights& weights, blr::Variates& variates) {
+  NoisyTables noisy = {std::move(counts), noise_stddev, rows, {}, weights};
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    for (double& cell : set.tables[t].Of(std::span<double>(noisy.cells)))
+      cell = noisy.Measured(t) ? cell + noisy.Stddev(t) * variates.Normal() : 0;
+  }
+  return noisy;
+}
+
 }  // namespace
 
 std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
                                           const TableWeights& weights,
                                           std::span<const ImpossibleCell> impossible,
+                                          const std::optional<Selection>& selection,
                                           crypto::RandomSource& source) {
   blr::Variates variates(source);
   if (rows > kMostMadeUpRows) {
@@ -39,17 +50,14 @@ std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, doub
   for (const size_t groups : kForecastGroups) {
     Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);
     MendImpossible(set, impossible, codes, source);
-    NoisyTables noisy = {Count(set, codes),
-                         noise_stddev,
-                         static_cast<double>(rows),
-                         {impossible.begin(), impossible.end()},
-                         weights};
-    std::vector<double> truth = noisy.cells;
+    const std::vector<double> counts = Count(set, codes);
+    std::vector<double> truth = counts;
     for (double& share : truth) share /= static_cast<double>(rows);
-    for (size_t t = 0; t < set.tables.size(); ++t) {
-      for (double& cell : set.tables[t].Of(std::span<double>(noisy.cells)))
-        cell += noisy.Stddev(t) * variates.Normal();
-    }
+    const auto all = static_cast<double>(rows);
+    NoisyTables noisy = selection
+                            ? MeasureByScores(set, counts, *selection, noise_stddev, all, source)
+                            : MeasureAll(set, counts, noise_stddev, all, weights, variates);
+    noisy.impossible = {impossible.begin(), impossible.end()};
     const Choice choice = ChooseGenerator(set, noisy, source);
     forecast.push_back(TotalVariations(set, truth, TablesOf(set, choice.generator)));
   }

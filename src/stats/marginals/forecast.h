@@ -9,11 +9,13 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "crypto/random.h"
 #include "stats/marginals/possible.h"
+#include "stats/marginals/selection.h"
 #include "stats/marginals/tables.h"
 
 namespace partita::stats::marginals {
@@ -24,10 +26,12 @@ inline constexpr size_t kMostMadeUpRows = 200'000;
 
 // Total variation by table between made-up rows and the generator's tables; one entry per
 // kForecastGroups. rows >= 1. noise_stddev: of a table of weight 1. Made-up rows have no impossible
-// cell.
+// cell. selection: pairs are chosen by scores, and weights are not used; the number of rows is taken
+// as public.
 std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, double noise_stddev,
                                           const TableWeights& weights,
                                           std::span<const ImpossibleCell> impossible,
+                                          const std::optional<Selection>& selection,
                                           crypto::RandomSource& source);
 
 }  // namespace partita::stats::marginals

@@ -73,7 +73,7 @@ std::vector<Edge> StrongPairs(const TableSet& set, const Shares& shares,
   std::vector<Strong> strong;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
-    if (table.one_way()) continue;
+    if (table.one_way() || WeightOf(shares.weights, t) == 0) continue;
     double distance = 0;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       distance += std::abs(shares.cells[i] - model[i]);
@@ -139,6 +139,10 @@ std::vector<SquaredDistance> Distances(const TableSet& set, const NoisyTables& n
   std::vector<SquaredDistance> distances;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
+    if (!noisy.Measured(t)) {
+      distances.emplace_back();
+      continue;
+    }
     const double variance = noisy.Stddev(t) * noisy.Stddev(t);
     double sum = 0;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
@@ -156,14 +160,17 @@ std::vector<SquaredDistance> Distances(const TableSet& set, const NoisyTables& n
 double Score(const TableSet& set, const NoisyTables& noisy, std::span<const double> shares,
              double rows) {
   double sum = 0;
+  size_t cells = 0;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
+    if (!noisy.Measured(t)) continue;
+    cells += table.cells();
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       const double difference = (noisy.cells[i] - rows * shares[i]) / noisy.Stddev(t);
       sum += difference * difference;
     }
   }
-  return sum / static_cast<double>(shares.size());
+  return sum / static_cast<double>(cells);
 }
 
 }  // namespace
@@ -198,6 +205,11 @@ std::vector<Candidate> AllCandidates() {
   candidates.push_back({CandidateKind::kForest});
   candidates.push_back({CandidateKind::kTree});
   return candidates;
+}
+
+std::vector<Candidate> CandidatesFor(const NoisyTables& noisy) {
+  if (std::ranges::count(noisy.weights, 0.0) == 0) return AllCandidates();
+  return {{CandidateKind::kProducts, 1}, {CandidateKind::kForest}, {CandidateKind::kTree}};
 }
 
 TreeModel FitGraph(const TableSet& set, const NoisyTables& noisy, std::span<const Edge> edges) {
@@ -254,7 +266,7 @@ Codes DrawRows(const TableSet& set, const Blend& blend, size_t rows, crypto::Ran
 }
 
 std::string ChoiceName(const Choice& choice) {
-  const std::vector<Candidate> candidates = AllCandidates();
+  const std::vector<Candidate>& candidates = choice.candidates;
   std::string name;
   for (size_t j = 0; j < candidates.size(); ++j) {
     if (choice.shares[j] == 1) return CandidateName(candidates[j]);
@@ -270,6 +282,7 @@ ThinnedTables Thin(const TableSet& set, const NoisyTables& noisy, crypto::Random
   blr::Variates variates(source);
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
+    if (!noisy.Measured(t)) continue;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       const double fresh = noisy.Stddev(t) * variates.Normal();
       thinned.fit.cells[i] += kThinning * fresh;
@@ -288,7 +301,8 @@ Choice ChooseGenerator(const TableSet& set, const NoisyTables& noisy,
   choice.rows = std::max(MakeConsistent(set, noisy.cells, noisy.rows, noisy.weights).rows, 0.0);
   const double thinned_rows =
       std::max(MakeConsistent(set, thinned.fit.cells, noisy.rows, noisy.weights).rows, kFewestRows);
-  const std::vector<Candidate> candidates = AllCandidates();
+  choice.candidates = CandidatesFor(noisy);
+  const std::vector<Candidate>& candidates = choice.candidates;
   std::vector<std::vector<double>> fits;
   for (const Candidate& candidate : candidates) {
     fits.push_back(TablesOf(set, FitGenerator(set, thinned.fit, candidate, source)));

@@ -41,9 +41,11 @@ struct NoisyTables {
   double noise_stddev = 0;     // per cell of a table of weight 1
   std::optional<double> rows;  // where their number is public
   std::vector<ImpossibleCell> impossible = {};
-  TableWeights weights = {};  // positive
+  TableWeights weights = {};  // 0: a pair that was not measured, its cells 0
 
+  // Of a measured table.
   double Stddev(size_t table) const { return noise_stddev / WeightOf(weights, table); }
+  bool Measured(size_t table) const { return WeightOf(weights, table) > 0; }
 };
 
 enum class CandidateKind { kProducts, kForest, kTree };
@@ -54,6 +56,10 @@ struct Candidate {
 std::string CandidateName(
     const Candidate& candidate);  // "independent", "products 12", "forest", "tree"
 std::vector<Candidate> AllCandidates();
+// Where some pairs were not measured: independent columns, forest and tree alone. A graphical model is
+// the distribution of greatest entropy, which makes nothing up; products of several components, fitted
+// to some pairs, give others whatever associations they happen to have.
+std::vector<Candidate> CandidatesFor(const NoisyTables& noisy);
 
 using Generator = std::variant<ProductModel, TreeModel>;
 
@@ -76,7 +82,7 @@ ThinnedTables Thin(const TableSet& set, const NoisyTables& noisy, crypto::Random
 
 // An estimate of a squared distance, in squared counts.
 struct SquaredDistance {
-  double estimate = 0, standard_error = 0;
+  double estimate = 0, standard_error = 0;  // 0 of a table that was not measured
 };
 
 // Generators that give a share of the rows each.
@@ -89,8 +95,9 @@ std::vector<double> TablesOf(const TableSet& set, const Blend& blend);
 Codes DrawRows(const TableSet& set, const Blend& blend, size_t rows, crypto::RandomSource& source);
 
 struct Choice {
-  std::vector<double> scores;              // of AllCandidates(): |Y2 - fit|^2 / sigma2^2 per cell
-  std::vector<double> shares;              // of rows, by candidate; sum 1
+  std::vector<Candidate> candidates;
+  std::vector<double> scores;  // |Y2 - fit|^2 / sigma2^2 per measured cell, by candidate
+  std::vector<double> shares;  // of rows, by candidate; sum 1
   std::vector<SquaredDistance> distances;  // by table: of the blend of fits to Y1
   double rows = 0;                         // public, or their estimate
   Blend generator;

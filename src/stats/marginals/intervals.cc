@@ -75,6 +75,14 @@ void RequireClearOfZero(const TableSet& set, const NoisyTables& noisy,
       "for its counts.");
 }
 
+void RequireMeasured(const NoisyTables& noisy, const TableSet& set, const CountTable& table) {
+  if (noisy.Measured(static_cast<size_t>(&table - set.tables.data()))) return;
+  throw Error(ErrorCode::kBadInput,
+              fmt::format("The study chose pairs by scores, and '{}' with '{}' is not among them",
+                          set.attributes[table.first].name, set.attributes[table.second].name),
+              "Name columns of which all pairs were counted, as counts.csv has them.");
+}
+
 }  // namespace
 
 ColumnTables TablesAmong(const TableSet& set, const NoisyTables& noisy,
@@ -92,6 +100,7 @@ ColumnTables TablesAmong(const TableSet& set, const NoisyTables& noisy,
     const std::span<const double> cells = whole.Of(std::span<const double>(noisy.cells));
     among.noisy.cells.insert(among.noisy.cells.end(), cells.begin(), cells.end());
     if (noisy.weights.empty()) continue;
+    RequireMeasured(noisy, set, whole);
     among.noisy.weights.push_back(noisy.weights[static_cast<size_t>(&whole - set.tables.data())]);
   }
   for (const ImpossibleCell& cell : noisy.impossible) {

@@ -37,7 +37,8 @@ struct ColumnTables {
   NoisyTables noisy;
 };
 
-// The tables of some of the attributes, in their order.
+// The tables of some of the attributes, in their order. Throws kBadInput for a pair that was not
+// measured.
 ColumnTables TablesAmong(const TableSet& set, const NoisyTables& noisy,
                          std::vector<uint32_t> attributes);
 

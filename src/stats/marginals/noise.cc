@@ -7,18 +7,35 @@
 
 namespace partita::stats::marginals {
 
-privacy::GridL2Sensitivity LiftedSensitivity(std::span<const uint64_t> lifts,
-                                             privacy::Adjacency adjacency,
-                                             uint32_t rows_per_person) {
+namespace {
+
+UInt128 SumOfSquares(std::span<const uint64_t> lifts) {
   UInt128 squares = 0;
   for (const uint64_t lift : lifts) squares += UInt128{lift} * lift;
-  squares *= adjacency == privacy::Adjacency::kReplace ? 2 : 1;
-  squares *= UInt128{rows_per_person} * rows_per_person;
+  return squares;
+}
+
+}  // namespace
+
+privacy::GridL2Sensitivity ScoredSensitivity(std::span<const uint64_t> count_lifts,
+                                             std::span<const uint64_t> score_lifts,
+                                             privacy::Adjacency adjacency,
+                                             uint32_t rows_per_person) {
+  const bool replace = adjacency == privacy::Adjacency::kReplace;
+  const UInt128 squares = ((replace ? 2 : 1) * SumOfSquares(count_lifts) +
+                           (replace ? 4 : 1) * SumOfSquares(score_lifts)) *
+                          rows_per_person * rows_per_person;
   constexpr double kUp = std::numeric_limits<double>::infinity();
   auto rounded = static_cast<double>(squares);
   if (static_cast<UInt128>(rounded) < squares) rounded = std::nextafter(rounded, kUp);
   // A root is off by half a unit at most; whether it was rounded down its rounded square cannot tell.
   return privacy::GridL2Sensitivity(std::nextafter(std::sqrt(rounded), kUp));
+}
+
+privacy::GridL2Sensitivity LiftedSensitivity(std::span<const uint64_t> lifts,
+                                             privacy::Adjacency adjacency,
+                                             uint32_t rows_per_person) {
+  return ScoredSensitivity(lifts, {}, adjacency, rows_per_person);
 }
 
 privacy::L2Sensitivity TablesSensitivity(size_t tables, privacy::Adjacency adjacency,

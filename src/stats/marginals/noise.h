@@ -42,6 +42,15 @@ privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity);
 privacy::GridL2Sensitivity LiftedSensitivity(std::span<const uint64_t> lifts,
                                              privacy::Adjacency adjacency,
                                              uint32_t rows_per_person);
+// Where scores (selection.h) open beside counts: a row is in one cell of a count table and changes a
+// score by as much as two of its cells, 1 or 2. The openings follow each other, and later ones
+// depend on earlier ones: what each can change is bounded whatever opened before, so their squares
+// add up as those of one vector (docs/decisions/0430). Rounded up.
+privacy::GridL2Sensitivity ScoredSensitivity(std::span<const uint64_t> count_lifts,
+                                             std::span<const uint64_t> score_lifts,
+                                             privacy::Adjacency adjacency,
+                                             uint32_t rows_per_person);
+
 // Of weight 1.
 inline constexpr uint64_t kUnitLift = uint64_t{1} << kNoiseGridBits;
 

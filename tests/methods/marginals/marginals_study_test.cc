@@ -282,6 +282,162 @@ TEST(MarginalsStudyTest, DeclaredPairsAndTargets) {
     EXPECT_FALSE(drawn.Get("sex").codes[n] == 1 && drawn.Get("job").codes[n] == 1);
 }
 
+// Three of six pairs: job follows sex and visits income, so their scores are the largest.
+TEST(MarginalsStudyTest, PairsAreChosenByScores) {
+  for (const char* engine : {"dealer", "replicated", "shamir", "ot"}) {
+    SCOPED_TRACE(engine);
+    Options options;
+    options.engine = engine;
+    options.rows = 3000;
+    options.analysis += "select = \"scores\"\npairs = 3\n";
+    const bool three = options.engine == "replicated" || options.engine == "shamir";
+    const size_t parties = three ? 3 : 2;
+    const std::vector<RegistryRow> rows = RegistryRows(options.rows, 0);
+    const auto outcomes =
+        Outcomes(RunStudy(MarginalsText(options), RegistryTables(options, parties)));
+    ExpectPlannedTraffic(outcomes);
+    json first = ResultOf(outcomes[0]);
+    EXPECT_EQ(first["rows"], rows.size());
+    ExpectCounts(first, TrueCounts(rows));
+    ASSERT_EQ(first["scores"].size(), 6u);
+    size_t counted = 0;
+    for (const json& score : first["scores"]) {
+      counted += score["counted"].get<bool>() ? 1 : 0;
+      const bool related = score["columns"] == json({"income", "visits"}) ||
+                           score["columns"] == json({"sex", "job"});
+      if (related) {
+        EXPECT_TRUE(score["counted"]);
+        EXPECT_GT(score["score"], 10 * score["noise_stddev"].get<double>());
+      }
+    }
+    EXPECT_EQ(counted, 3u);
+    EXPECT_EQ(first["tables"].size(), 4u + 3u);
+    const study::Document& document = DocumentOf(outcomes[0]);
+    const OpenedTables opened = ParseTablesJson(*FileOf(document, "model.json"));
+    EXPECT_EQ(TablesJson(opened), *FileOf(document, "model.json"));
+    EXPECT_EQ(std::ranges::count(opened.noisy.weights, 0.0), 3);
+    EXPECT_EQ(opened.scores.scores.size(), 6u);
+    // 4 + 6 + 2 + 3 levels; of the chosen pairs all cells.
+    const std::string& csv = *FileOf(document, "counts.csv");
+    size_t cells = 0;
+    for (const json& table : first["tables"]) cells += table["cells"].get<size_t>();
+    EXPECT_EQ(static_cast<size_t>(std::count(csv.begin(), csv.end(), '\n')), 1 + cells);
+    for (size_t p = 1; p < parties; ++p) {
+      json other = ResultOf(outcomes[p]);
+      EXPECT_EQ(*FileOf(DocumentOf(outcomes[p]), "model.json"), *FileOf(document, "model.json"));
+      other["synthetic"] = first["synthetic"];
+      EXPECT_EQ(other, first);
+    }
+  }
+}
+
+// The plan names three releases with their noise, the ledger is charged for one Gaussian.
+TEST(MarginalsStudyTest, ThePlanSaysWhatScoresTake) {
+  Options options;
+  options.analysis += "select = \"scores\"\npairs = 3\n";
+  const auto study = Prepare(MarginalsText(options));
+  const MarginalsStudy& marginals = AsMarginals(*study);
+  ASSERT_EQ(study->releases.size(), 3u);
+  EXPECT_EQ(study->releases[0].num_values, 15u);
+  EXPECT_EQ(study->releases[1].num_values, 6u);
+  EXPECT_EQ(study->releases[2].num_values, 24u + 18u + 12u);  // the largest pairs
+  EXPECT_EQ(marginals.design.noise.dimension, 15u + 6u + 54u);
+  ASSERT_EQ(study->Exposures().size(), 3u);
+  EXPECT_THAT(marginals.statement.mechanism,
+              ::testing::AllOf(HasSubstr("Three openings, charged as one"), HasSubstr("75 cells"),
+                               HasSubstr("20 %, 20 % and 60 %")));
+  for (const privacy::StatementRow& row : marginals.statement.rows) {
+    if (row.adversary.kind == privacy::AdversaryKind::kOutside && !row.loss.infinite) {
+      EXPECT_LE(row.loss.epsilon_upper, 3);
+    }
+  }
+}
+
+// Table 1 by sex: seven tables instead of ten, less noise, and what a curator counts within the noise.
+TEST(MarginalsStudyTest, TableOneByAGroup) {
+  for (const char* engine : {"dealer", "replicated"}) {
+    for (const Split split : {Split::kColumns, Split::kRows}) {
+      SCOPED_TRACE(engine);
+      Options options;
+      options.engine = engine;
+      options.split = split;
+      options.analysis += "select = \"group\"\ngroup = \"sex\"\n";
+      const size_t parties = options.engine == "replicated" ? 3 : 2;
+      std::vector<RegistryRow> rows;
+      for (size_t p = 0; p < (split == Split::kRows ? parties : 1); ++p) {
+        for (const RegistryRow& row : RegistryRows(options.rows, p)) rows.push_back(row);
+      }
+      const auto outcomes =
+          Outcomes(RunStudy(MarginalsText(options), RegistryTables(options, parties)));
+      ExpectPlannedTraffic(outcomes);
+      const json result = ResultOf(outcomes[0]);
+      ExpectCounts(result, TrueCounts(rows));
+      EXPECT_EQ(result["tables"].size(), 7u);
+      ASSERT_EQ(result["table_one"].size(), 3u * 2u);
+      const double most = 8 * result["noise_stddev"].get<double>();
+      for (const json& entry : result["table_one"]) {
+        std::vector<RegistryRow> of_group;
+        for (const RegistryRow& row : rows) {
+          if (row.man == (entry["group"] == "m")) of_group.push_back(row);
+        }
+        const auto wanted = TrueCounts(of_group);
+        const size_t column = entry["column"] == "income" ? 0 : entry["column"] == "visits" ? 1 : 3;
+        ASSERT_EQ(entry["counts"].size(), wanted[column].size());
+        for (size_t v = 0; v < wanted[column].size(); ++v)
+          EXPECT_NEAR(entry["counts"][v], wanted[column][v], most) << entry["column"] << v;
+        EXPECT_EQ(entry["quartiles"].size(), column < 2 ? 3u : 0u);
+        for (const json& quartile : entry["quartiles"]) {
+          EXPECT_LE(quartile["lower"], quartile["estimate"]);
+          EXPECT_LE(quartile["estimate"], quartile["upper"]);
+        }
+      }
+      const study::Document& document = DocumentOf(outcomes[0]);
+      EXPECT_EQ(document.sections[0].heading, "Table 1");
+      const auto& table = document.sections[0].tables[0];
+      EXPECT_EQ(table.columns, (std::vector<std::string>{"", "all", "f", "m"}));
+      // Rows; three quartiles of each number; three kinds of jobs.
+      EXPECT_EQ(table.rows.size(), 1u + 3u + 3u + 3u);
+      for (const auto& row : table.rows) EXPECT_EQ(row.size(), 4u);
+      const OpenedTables opened = ParseTablesJson(*FileOf(document, "model.json"));
+      EXPECT_EQ(std::ranges::count(opened.noisy.weights, 0.0), 3);
+    }
+  }
+}
+
+// Where the group comes first in a pair and where it comes last, with missing cells and a hidden
+// number of rows.
+TEST(MarginalsStudyTest, TableOneOfAnyColumn) {
+  for (const char* group : {"income", "job"}) {
+    Options options;
+    options.split = Split::kRows;
+    options.declares_rows = false;
+    options.missing = "complete";
+    options.privacy = "epsilon = 10\ndelta = 1e-5\nadjacency = \"add-remove\"\n";
+    options.analysis = fmt::format(
+        "columns = [{{variable = \"income\", bins = 4}}, \"visits\", \"job\"]\n"
+        "expected_rows = 600\nselect = \"group\"\ngroup = \"{}\"\n",
+        group);
+    const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
+    const json result = ResultOf(outcomes[0]);
+    const double noise = result["noise_stddev"];
+    // Over the groups the counts of a column are those of the whole column.
+    for (const json& whole : result["counts"]) {
+      if (whole["column"] == group) continue;
+      for (size_t v = 0; v < whole["levels"].size(); ++v) {
+        double sum = 0, parts = 0;
+        for (const json& entry : result["table_one"]) {
+          if (entry["column"] != whole["column"]) continue;
+          sum += entry["counts"][v].get<double>();
+          parts += 1;
+        }
+        EXPECT_NEAR(sum, whole["counts"][v], 8 * noise * std::sqrt(parts + 1)) << group;
+      }
+    }
+    const auto& table = DocumentOf(outcomes[0]).sections[0].tables[0];
+    EXPECT_EQ(std::get<std::string>(table.rows[0][1]), "-");
+  }
+}
+
 TEST(MarginalsStudyTest, DrawsRowsOfAGroup) {
   const Options options;
   const auto outcomes = Outcomes(RunStudy(MarginalsText(options), RegistryTables(options)));
@@ -469,6 +625,23 @@ TEST(MarginalsStudyTest, IsChargedAsTheGaussianThatItIs) {
   EXPECT_LT(insider.sensitivity, outside.sensitivity);  // tables of its own columns stay
 }
 
+// Three openings are one mechanism: its sensitivity and all its numbers, charged once.
+TEST(MarginalsStudyTest, ScoresAreChargedAsOneGaussian) {
+  Options options;
+  options.analysis += "select = \"scores\"\npairs = 3\n";
+  options.privacy = "epsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n";
+  const auto study = Prepare(MarginalsText(options));
+  EXPECT_GE(RunsPaidFor(*study, 1), 4u);
+  EXPECT_LE(RunsPaidFor(*study, 1), 9u);
+  const NoiseDesign& design = AsMarginals(*study).design;
+  const auto charges = run::ChargesOf(*study, AccountByDefaults(1).policy()).charges;
+  ASSERT_EQ(charges.size(), 2u);
+  const auto outside = std::get<privacy::ledger::GridGaussian>(charges[0].mechanism);
+  EXPECT_EQ(outside.sensitivity, design.sensitivity.value());
+  EXPECT_EQ(outside.remaining.dimension, 75u);
+  EXPECT_EQ(charges[0].count, 1u);
+}
+
 TEST(MarginalsStudyTest, LargerCoalitionsAreChargedOrRefused) {
   Options options;
   options.split = Split::kRows;
@@ -537,6 +710,22 @@ TEST(MarginalsStudyTest, RefusesFilesThatAreNone) {
   EXPECT_TRUE(is_refused([](json& file) { file["impossible"] = {{0, 0, 1, 60}}; }));
   EXPECT_TRUE(is_refused([](json& file) { file["weights"] = {1, 1}; }));
   EXPECT_TRUE(is_refused([](json& file) { file["weights"] = std::vector<double>(10, 0); }));
+  // A pair that was not measured has no counts; scores are of every pair.
+  const auto unmeasured = [](json& file, double cell) {
+    file["weights"] = std::vector<double>(10, 1);
+    file["weights"][9] = 0;
+    for (size_t i = file["cells"].size() - 6; i < file["cells"].size(); ++i)
+      file["cells"][i] = cell;
+  };
+  EXPECT_FALSE(is_refused([&](json& file) { unmeasured(file, 0); }));
+  EXPECT_TRUE(is_refused([&](json& file) { unmeasured(file, 1); }));
+  const auto score = [](json& file, size_t pairs, double value, double noise) {
+    file["scores"] = {{"values", std::vector<double>(pairs, value)}, {"noise_stddev", noise}};
+  };
+  EXPECT_FALSE(is_refused([&](json& file) { score(file, 6, -3, 2); }));
+  EXPECT_TRUE(is_refused([&](json& file) { score(file, 5, -3, 2); }));
+  EXPECT_TRUE(is_refused([&](json& file) { score(file, 6, 1e13, 2); }));
+  EXPECT_TRUE(is_refused([&](json& file) { score(file, 6, -3, 0); }));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Tables on shares against counting in the clear, with every party's noise, on every engine and for
 // every way to split a table, with exactly the messages of the plan.
-#include "methods/marginals/protocol.h"
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "methods/marginals/scored_protocol.h"
 #include "privacy/sampling/release_statement.h"
 #include "stats/marginals/noise.h"
 #include "tests/mpc/evaluate.h"
@@ -104,7 +103,7 @@ mpc::testing::RunOptions OptionsFor(const std::string& engine, size_t parties, c
   mpc::testing::RunOptions options;
   options.kind = engine;
   options.num_parties = parties;
-  options.releases = {{kTablesRelease, "tables", "", "", 1, task.to, task.set.num_cells}};
+  options.releases = {{kTablesRelease, "tables", "", "", 1, task.to, OpenedLast(task)}};
   return options;
 }
 
@@ -134,14 +133,16 @@ void ExpectTwin(const std::string& engine, const Table& table, size_t parties) {
     shares.push_back(DrawNoiseShare(design, random));
   }
   std::vector<double> wanted = Truth(table);
+  size_t next = 0;  // of the noise
   for (size_t t = 0; t < table.task.set.tables.size(); ++t) {
     const stats::marginals::CountTable& one = table.task.set.tables[t];
     const auto lift =
         table.task.lifts.empty() ? uint64_t{1} << kNoiseGridBits : table.task.lifts[t];
     for (size_t i = one.offset; i < one.offset + one.cells(); ++i) {
       Int128 sum = static_cast<Int128>(wanted[i]) * lift;
-      for (const std::vector<Int128>& share : shares) sum += share[i];
-      wanted[i] = static_cast<double>(sum) / static_cast<double>(lift);
+      for (const std::vector<Int128>& share : shares) sum += lift > 0 ? share[next] : 0;
+      next += lift > 0 ? 1 : 0;
+      wanted[i] = lift > 0 ? static_cast<double>(sum) / static_cast<double>(lift) : 0;
     }
   }
   const auto opened = Open(engine, table, design, shares);
@@ -177,6 +178,173 @@ TEST(MarginalsProtocol, WeighsTables) {
     EXPECT_GT(table.task.lifts[1], table.task.lifts[0]);
     ExpectTwin(setting.kind, table, setting.num_parties);
   }
+}
+
+// What each party opens where pairs are chosen by scores.
+std::vector<std::optional<ScoredOpening>> OpenScored(
+    const std::string& engine, const Table& table, std::optional<uint64_t> rows,
+    const NoiseDesign& design, const std::vector<std::vector<Int128>>& shares) {
+  const size_t parties = shares.size();
+  const TableSet& set = table.task.set;
+  std::vector<std::optional<ScoredOpening>> opened(parties);
+  mpc::testing::RunOptions options = OptionsFor(engine, parties, table.task);
+  options.releases = {
+      {kOneWayRelease, "", "", "", 1, mpc::kEverybody, stats::marginals::OneWayCells(set)},
+      {kScoresRelease, "", "", "", 1, mpc::kEverybody, stats::marginals::NumPairs(set)},
+      {kTablesRelease, "", "", "", 1, mpc::kEverybody, OpenedLast(table.task)}};
+  mpc::testing::RunAndComparePlan(options, [&](Engine& mpc, size_t) {
+    const std::optional<size_t> self = mpc.self();
+    const mpc::Shared counts =
+        CountOnShares(mpc, table.task, self ? LocalOf(table, *self) : std::vector<LocalBlock>{});
+    auto opening = OpenByScores(mpc, table.task, rows, counts, design,
+                                self ? shares[*self] : std::vector<Int128>{});
+    EXPECT_EQ(opening.has_value(), self.has_value());
+    if (self) opened[*self] = std::move(opening);
+  }).ThrowIfFailed();
+  return opened;
+}
+
+// The same in the clear, from counts and all parties' noise.
+ScoredOpening ScoredTwin(const Table& table, std::optional<uint64_t> rows,
+                         const NoiseDesign& design,
+                         const std::vector<std::vector<Int128>>& shares) {
+  const TableSet& set = table.task.set;
+  const ScoredPairs& scored = *table.task.scored;
+  const std::vector<double> truth = Truth(table);
+  size_t used = 0;
+  const auto open = [&](double exact, uint64_t lift) {
+    Int128 sum = static_cast<Int128>(exact) * lift;
+    for (const std::vector<Int128>& share : shares) sum += share[used];
+    ++used;
+    return static_cast<double>(sum) / static_cast<double>(lift);
+  };
+  ScoredOpening twin{std::vector<double>(set.num_cells, 0), {}, {}};
+  std::vector<int64_t> one_way, scores;
+  for (size_t i = 0; i < stats::marginals::OneWayCells(set); ++i) {
+    twin.cells[i] = open(truth[i], scored.one_way_lift);
+    one_way.push_back(std::llround(twin.cells[i]));
+  }
+  uint64_t most = 0;
+  for (const RowBlock& block : table.task.blocks) most += block.rows;
+  const auto independent = stats::marginals::IndependentCounts(set, one_way, rows, most);
+  for (const double score : stats::marginals::ScoresOf(set, truth, independent)) {
+    twin.scores.push_back(open(score, scored.score_lift));
+    scores.push_back(std::llround(twin.scores.back()));
+  }
+  twin.chosen = stats::marginals::ChoosePairs(
+      set, scores, design.noise_stddev() / SelectionOf(table.task).pair, scored.pairs);
+  for (const size_t t : twin.chosen) {
+    const stats::marginals::CountTable& one = set.tables[t];
+    for (size_t i = one.offset; i < one.offset + one.cells(); ++i)
+      twin.cells[i] = open(truth[i], scored.pair_lift);
+  }
+  return twin;
+}
+
+void ExpectScoredTwin(const std::string& engine, const Table& table, size_t parties,
+                      std::optional<uint64_t> rows, double quiet = 1) {
+  const NoiseDesign design = DesignOf(table, parties);
+  std::vector<std::vector<Int128>> shares;
+  for (size_t p = 0; p < parties; ++p) {
+    TestRandom random(100 + p);
+    shares.push_back(DrawNoiseShare(design, random));
+    for (Int128& share : shares.back())
+      share = static_cast<Int128>(static_cast<double>(share) * quiet);
+  }
+  const ScoredOpening twin = ScoredTwin(table, rows, design, shares);
+  for (const std::optional<ScoredOpening>& opened :
+       OpenScored(engine, table, rows, design, shares)) {
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(opened->cells, twin.cells);
+    EXPECT_EQ(opened->scores, twin.scores);
+    EXPECT_EQ(opened->chosen, twin.chosen);
+  }
+}
+
+uint64_t RowsOf(const Table& table) {
+  uint64_t rows = 0;
+  for (const RowBlock& block : table.task.blocks) rows += block.rows;
+  return rows;
+}
+
+TEST(MarginalsScores, AreThoseInTheClear) {
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    for (const Split split : {Split::kColumns, Split::kRows, Split::kBoth}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", setting.kind, setting.num_parties,
+                               kSplitNames[static_cast<size_t>(split)]));
+      Table table = MakeTable(split, setting.num_parties, 30, 1);
+      table.task.scored = ScoredPairsFor(table.task.set, 4, privacy::Adjacency::kReplace);
+      ExpectScoredTwin(setting.kind, table, setting.num_parties, RowsOf(table));
+      // Next to no noise: scores are those of the rows.
+      ExpectScoredTwin(setting.kind, table, setting.num_parties, RowsOf(table), 1e-3);
+    }
+  }
+}
+
+// The number of rows is estimated from the first opening; blocks may be empty.
+TEST(MarginalsScores, OfAHiddenNumberOfRows) {
+  Table table = MakeTable(Split::kRows, 2, 40, 3);
+  table.task.scored = ScoredPairsFor(table.task.set, 1, privacy::Adjacency::kAddRemove);
+  ExpectScoredTwin("dealer", table, 2, {}, 1e-2);
+  table.blocks[0] = Codes(5);
+  ExpectScoredTwin("dealer", table, 2, {});
+  ExpectScoredTwin("ot", table, 2, {});
+}
+
+// All columns constant, one row, all pairs but one: edges of sizes and of scores.
+TEST(MarginalsScores, EdgesOfSizesAndScores) {
+  for (const size_t rows : {1, 7}) {
+    Table table = MakeTable(Split::kColumns, 2, rows, 2);
+    for (std::vector<uint16_t>& column : table.blocks[0]) std::ranges::fill(column, 1);
+    for (const uint32_t pairs : {1, 9}) {
+      table.task.scored = ScoredPairsFor(table.task.set, pairs, privacy::Adjacency::kReplace);
+      ExpectScoredTwin("dealer", table, 2, rows, 1e-3);
+      ExpectScoredTwin("dealer", table, 2, rows);
+    }
+  }
+}
+
+TEST(MarginalsScores, EverybodyLearnsThem) {
+  Table table = MakeTable(Split::kColumns, 2, 9, 2);
+  table.task.scored = ScoredPairsFor(table.task.set, 2, privacy::Adjacency::kReplace);
+  const NoiseDesign design = DesignOf(table, 2);
+  TestRandom random(1);
+  const std::vector<std::vector<Int128>> shares(2, DrawNoiseShare(design, random));
+  table.task.to = 0;
+  try {
+    OpenScored("dealer", table, 9, design, shares);
+    FAIL() << "chose pairs by what one party alone knows";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInternal);
+  }
+}
+
+// What one curator needs against a change of `tables` tables, in counts.
+double Curator(size_t tables, privacy::Adjacency adjacency) {
+  return privacy::AnalyticGaussianStddev(stats::marginals::TablesSensitivity(tables, adjacency, 1),
+                                         privacy::Epsilon(1), privacy::Delta(1e-5));
+}
+
+void ExpectShare(const NoiseDesign& design, double wanted) {
+  EXPECT_NEAR(stats::marginals::NoiseStddev(design.noise.share_variance), wanted, 1e-7 * wanted);
+}
+
+// Of pairs those with one column alone: the others' cells neither open nor have noise.
+TEST(MarginalsProtocol, CountsPairsWithAGroup) {
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    for (const Split split : {Split::kColumns, Split::kBoth}) {
+      SCOPED_TRACE(setting.kind);
+      Table table = MakeTable(split, setting.num_parties, 30, 1);
+      table.task.lifts = LiftsOfGroup(table.task.set, 2);
+      EXPECT_EQ(std::ranges::count(table.task.lifts, 0u), 6);
+      EXPECT_EQ(OpenedLast(table.task), 16u + 4u * 12u);
+      EXPECT_EQ(NoiseDimension(table.task), 16u + 4u * 12u);
+      ExpectTwin(setting.kind, table, setting.num_parties);
+    }
+  }
+  Table table = MakeTable(Split::kRows, 2, 9, 7);
+  table.task.lifts = LiftsOfGroup(table.task.set, 2);
+  ExpectShare(DesignOf(table, 2), Curator(9, privacy::Adjacency::kReplace));
 }
 
 TEST(MarginalsProtocol, OneRowAndNoRows) {
@@ -253,16 +421,6 @@ TEST(MarginalsNoise, ASharesVarianceIsTheDesigned) {
   EXPECT_NEAR(squares / count, 1, 5 * std::sqrt(2 / count));
 }
 
-// What one curator needs against a change of `tables` tables, in counts.
-double Curator(size_t tables, privacy::Adjacency adjacency) {
-  return privacy::AnalyticGaussianStddev(stats::marginals::TablesSensitivity(tables, adjacency, 1),
-                                         privacy::Epsilon(1), privacy::Delta(1e-5));
-}
-
-void ExpectShare(const NoiseDesign& design, double wanted) {
-  EXPECT_NEAR(stats::marginals::NoiseStddev(design.noise.share_variance), wanted, 1e-7 * wanted);
-}
-
 // Fifteen tables; of two holders of columns the worse faces twelve with a column of the other, of three
 // fourteen.
 TEST(MarginalsNoise, IsTheLargerOfWhatOutsidersAndPartiesNeed) {
@@ -321,6 +479,41 @@ TEST(MarginalsNoise, WeightsKeepTheSensitivity) {
               1e-5 * weighted.replace_sensitivity.value());
   EXPECT_TRUE(LiftsFor(table.task.set, {}).empty());
   EXPECT_TRUE(LiftsFor(table.task.set, {0, 1, 2, 3}).empty());
+}
+
+// Ten pairs of five columns. Shares of the squared sensitivity are those that the study states, and
+// what a holder faces has one-way tables, scores and pairs of others.
+TEST(MarginalsNoise, ScoresTakeTheirShares) {
+  Table table = MakeTable(Split::kColumns, 2, 9, 7);
+  for (const auto adjacency : {privacy::Adjacency::kReplace, privacy::Adjacency::kAddRemove}) {
+    for (const uint32_t pairs : {1u, 4u, 9u}) {
+      const ScoredPairs scored = ScoredPairsFor(table.task.set, pairs, adjacency);
+      table.task.scored = scored;
+      const bool replace = adjacency == privacy::Adjacency::kReplace;
+      const auto squares = [](double count, uint64_t lift) {
+        return count * static_cast<double>(lift) * static_cast<double>(lift);
+      };
+      const double cells = replace ? 2 : 1, score = replace ? 4 : 1;
+      const double one_way = cells * squares(5, scored.one_way_lift),
+                   scores = score * squares(10, scored.score_lift),
+                   chosen = cells * squares(pairs, scored.pair_lift);
+      const double all = one_way + scores + chosen;
+      EXPECT_NEAR(one_way / all, 0.2, 1e-5);
+      EXPECT_NEAR(scores / all, 0.2, 1e-5);
+      EXPECT_NEAR(chosen / all, 0.6, 1e-5);
+      const NoiseDesign design = DesignNoise({1, 1e-5, adjacency, 1, 1}, table.task, 2);
+      EXPECT_NEAR(design.sensitivity.value(), std::sqrt(all), 1e-9 * std::sqrt(all));
+      EXPECT_EQ(design.noise.dimension,
+                16 + 10 + stats::marginals::MostCells(table.task.set, pairs));
+      // "a", "c" and "e" at one holder, "b" and "d" at the other: to the latter three one-way tables
+      // and all pairs but its own are foreign.
+      const double foreign = 2 * squares(3, scored.one_way_lift) +
+                             4 * squares(9, scored.score_lift) +
+                             2 * squares(pairs, scored.pair_lift);
+      EXPECT_NEAR(design.replace_sensitivity.value(), std::sqrt(foreign),
+                  1e-9 * std::sqrt(foreign));
+    }
+  }
 }
 
 // The statement that goes with it: the promise holds against outsiders and every party, and no

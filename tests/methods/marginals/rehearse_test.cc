@@ -35,6 +35,45 @@ TEST(MarginalsRehearseTest, EverySplitAgrees) {
   }
 }
 
+// Rows set aside, of blocks that are split and of blocks that are whole; targets; a number of rows
+// that is not public; pairs that scores choose.
+TEST(MarginalsRehearseTest, EveryOptionAgrees) {
+  constexpr const char* kUtility = "[analysis.utility]\ntest_rows = 60\nseed = 7\n";
+  for (const Split split : {Split::kColumns, Split::kRows}) {
+    Options set_aside;
+    set_aside.split = split;
+    set_aside.privacy += kUtility;
+    Options targets;
+    targets.split = split;
+    targets.analysis += "targets = [\"sex\"]\n";
+    Options scores;
+    scores.split = split;
+    scores.analysis += "select = \"scores\"\npairs = 3\n";
+    Options group;
+    group.split = split;
+    group.analysis += "select = \"group\"\ngroup = \"visits\"\n";
+    Options both = scores;
+    both.privacy += kUtility;
+    for (const Options& options : {set_aside, targets, scores, group, both}) {
+      SCOPED_TRACE(options.analysis + options.privacy);
+      SilentProgress progress;
+      const run::Rehearsal rehearsal = run::Rehearse(Prepared(options), {}, progress);
+      rehearsals::ExpectPassed(rehearsal);
+      const bool scored = options.analysis.find("scores") != std::string::npos;
+      ASSERT_EQ(rehearsal.agreement.random.size(), scored ? 2u : 1u);
+    }
+  }
+  for (const char* select : {"", "select = \"scores\"\npairs = 3\n"}) {
+    Options hidden;
+    hidden.split = Split::kRows;
+    hidden.declares_rows = false;
+    hidden.privacy = "epsilon = 3\ndelta = 1e-5\nadjacency = \"add-remove\"\n";
+    hidden.analysis += "expected_rows = 500\n" + std::string(select);
+    SilentProgress progress;
+    rehearsals::ExpectPassed(run::Rehearse(Prepared(hidden), {}, progress));
+  }
+}
+
 // One of two parties' noise missing leaves half of the variance: over 576 cells it passes for all of it
 // with a probability of 5e-12 (over 66, in 97 of 100 runs). A wrong column is seen as well.
 TEST(MarginalsRehearseTest, FaultsAreNoticed) {

@@ -129,6 +129,45 @@ TEST(MarginalsSection, ReadsWhatIsDeclared) {
   EXPECT_EQ(spec.utility.targets[0].level, 1u);
 }
 
+// Pairs that scores choose: so many, or twice as many as columns where there are more pairs than that.
+TEST(MarginalsSection, SelectsByScores) {
+  Options options;
+  options.analysis += "select = \"scores\"\npairs = 3\n";
+  const std::string text = MarginalsText(options);
+  const study::StudyFile file = Parse(text);
+  EXPECT_EQ(SpecOf(file.analyses.front()).pairs, 3u);
+  EXPECT_EQ(file.analyses.front().section->Uses().releases.size(), 3u);
+  const study::StudyFile all = Parse(MarginalsText({}));
+  EXPECT_FALSE(SpecOf(all.analyses.front()).pairs);
+  study::ExpectMistakes(
+      [](const std::string& edited) { Parse(edited); }, "s.toml", text,
+      {{"\"scores\"", "\"best\"", "48:10:", "best", "scores"},
+       {"select = \"scores\"\n", "", "48:9:", "'pairs' with select = \"all\"", "\"scores\""},
+       {"select = \"scores\"", "select = \"all\"", "49:9:", "'pairs' with select", "\"scores\""},
+       {"pairs = 3", "pairs = 3\ngroup = \"sex\"", "50:9:", "'group' with select", "\"group\""},
+       {"pairs = 3", "pairs = 6", "49:9:", "must be from 1 to 5", "some of the 6 pairs"},
+       {"pairs = 3", "pairs = 0", "49:9:", "must be from 1 to 5", "some of the 6 pairs"},
+       {"pairs = 3\n", "", "48:10:", "would measure all pairs", "select = \"all\""},
+       {"pairs = 3", "pairs = 3\ntargets = [\"sex\"]", "50:11:", "beside select", "remove one"}});
+}
+
+// Pairs with one column: Table 1.
+TEST(MarginalsSection, SelectsAGroup) {
+  Options options;
+  options.analysis += "select = \"group\"\ngroup = \"sex\"\n";
+  const std::string text = MarginalsText(options);
+  const study::StudyFile file = Parse(text);
+  EXPECT_EQ(SpecOf(file.analyses.front()).group, 2u);
+  EXPECT_EQ(file.analyses.front().section->Uses().releases.size(), 1u);
+  study::ExpectMistakes([](const std::string& edited) { Parse(edited); }, "s.toml", text,
+                        {{"group = \"sex\"\n", "", "43:1:", "group", "group = \"arm\""},
+                         {"group = \"sex\"", "group = \"age\"", "49:9:", "age", "sex"},
+                         {"group = \"sex\"", "group = \"sex\"\npairs = 2",
+                          "50:9:", "'pairs' with select", "\"scores\""},
+                         {"group = \"sex\"", "group = \"sex\"\ntargets = [\"job\"]",
+                          "50:11:", "beside select", "remove one"}});
+}
+
 // Rows whose number is not public: no count, and a guess for the forecast.
 TEST(MarginalsSection, HiddenNumbersOfRows) {
   Options options;

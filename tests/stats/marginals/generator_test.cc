@@ -357,7 +357,7 @@ TEST(MarginalForecast, GrowsWithTheNoise) {
   for (const double stddev : {1.0, 20.0, 200.0}) {
     crypto::Prg source = SeededSource(20);
     double mean = 0;
-    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, {}, {}, source)) {
+    for (const std::vector<double>& variations : Forecast(set, 1000, stddev, {}, {}, {}, source)) {
       EXPECT_EQ(variations.size(), set.tables.size());
       mean += MeanOf(set, variations).pairs / 3;
     }
@@ -371,7 +371,7 @@ TEST(MarginalForecast, MakesUpNoMoreRowsThanItNeeds) {
   const TableSet set = AllTables({{"a", 3}, {"b", 4}});
   const auto forecast = [&](size_t rows, double stddev) {
     crypto::Prg source = SeededSource(51);
-    return Forecast(set, rows, stddev, {}, {}, source);
+    return Forecast(set, rows, stddev, {}, {}, {}, source);
   };
   EXPECT_EQ(forecast(10'000'000'000, 5e6), forecast(kMostMadeUpRows, 100));
 }

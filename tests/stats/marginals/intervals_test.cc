@@ -200,6 +200,75 @@ TEST(MarginalIntervals, RefusesCountsThatAreNotClearOfTheirNoise) {
   EXPECT_EQ(DrawForIntervals(tables, 2, source).size(), 2u);
 }
 
+// Two columns of two levels, 1000 rows, `rare` of them in the last cell; noise of standard deviation 10.
+ColumnTables OneRareCell(double rare) {
+  const TableSet set = AllTables({{"a", 2}, {"b", 2}});
+  const double second = 200 + rare, other = 300 + rare;
+  return {set,
+          {{1000 - second, second, 1000 - other, other, 500 - rare, 300, 200, rare}, 10, 1000.0}};
+}
+
+// Tables as they are: a cell of 1.9 standard deviations is refused, one of 2.1 is taken.
+TEST(MarginalIntervals, TheLimitIsTwoStandardDeviations) {
+  crypto::Prg source = SeededSource(36);
+  for (const double rare : {2.0, 15.0, 19.0})
+    EXPECT_THROW(DrawForIntervals(OneRareCell(rare), 2, source), Error) << rare;
+  for (const double rare : {21.0, 25.0, 60.0})
+    EXPECT_EQ(DrawForIntervals(OneRareCell(rare), 2, source).size(), 2u) << rare;
+}
+
+// A cell of 25 rows, two and a half standard deviations of its noise: whether a release is taken depends
+// on the noise, and intervals are looked at in those that are. Repetitions and limits as above.
+TEST(MarginalIntervals, ContainTheTruthNearTheLimit) {
+  constexpr double kRare = 25;
+  crypto::Prg source = SeededSource(37);
+  blr::Variates variates(source);
+  const ColumnTables truth = OneRareCell(kRare);
+  const std::span<const double> pairs =
+      truth.set.tables[2].Of(std::span<const double>(truth.noisy.cells));
+  const int wanted = Thorough() ? 200 : 120, least = Thorough() ? 172 : 100;
+  int taken = 0, refused = 0, rare = 0, common = 0;
+  while (taken < wanted) {
+    Codes codes(2);
+    for (size_t n = 0; n < 1000; ++n) {
+      double left = 1000 * variates.Uniform();
+      size_t cell = 0;
+      while (cell < 3 && left >= pairs[cell]) left -= pairs[cell++];
+      codes[0].push_back(static_cast<uint16_t>(cell / 2));
+      codes[1].push_back(static_cast<uint16_t>(cell % 2));
+    }
+    ColumnTables opened = {truth.set, {Count(truth.set, codes), 10, 1000.0}};
+    for (double& cell : opened.noisy.cells) cell += 10 * variates.Normal();
+    std::vector<Codes> drawn;
+    try {
+      drawn = DrawForIntervals(opened, 25, source);
+    } catch (const Error&) {
+      ++refused;
+      continue;
+    }
+    ++taken;
+    const auto contains = [&](const std::vector<size_t>& cells, double share) {
+      std::vector<double> shares, variances;
+      for (const Codes& table : drawn) {
+        const std::vector<double> counts = Count(truth.set, table);
+        double sum = 0;
+        for (const size_t cell : cells) sum += counts[cell] / 1000;
+        shares.push_back(sum);
+        variances.push_back(sum * (1 - sum) / 1000);
+      }
+      const auto combined = mixture::CombineSynthetic(shares, variances, 0.95);
+      return combined.lower <= share && share <= combined.upper;
+    };
+    rare += contains({7}, kRare / 1000) ? 1 : 0;
+    common += contains({0}, (800 - kRare) / 1000) ? 1 : 0;
+  }
+  fmt::print("near the limit: {} taken, {} refused; a rare cell {}, a common level {}\n", taken,
+             refused, rare, common);
+  EXPECT_GT(refused, 0);
+  EXPECT_GE(rare, least);
+  EXPECT_GE(common, least);
+}
+
 // Six columns, the first two with a rare level each, whose odds ratio is 8; the other pairs are
 // associated as well. Tables as they are, so that a fit has them all.
 TEST(MarginalIntervals, RareLevelsAreFittedAsOthersAre) {

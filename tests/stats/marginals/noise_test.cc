@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "stats/marginals/selection.h"
 #include "tests/stats/marginals/coded_table.h"
 #include "tests/stats/marginals/joint.h"
 
@@ -115,6 +116,56 @@ TEST(MarginalNoise, SensitivitiesWithWeightsAreAttained) {
     EXPECT_EQ(LiftedSensitivity(equal, Adjacency::kReplace, 2).value(),
               OnNoiseGrid(TablesSensitivity(tables, Adjacency::kReplace, 2)).value());
   }
+}
+
+// Scores for fixed whole numbers c, every table of up to two rows and every neighbour: whatever opened
+// before, that is the most a row changes; some c attain it. One vector of one-way tables, scores
+// and the counts of two pairs, each times a lift of its own.
+TEST(MarginalNoise, SensitivitiesWithScoresAreAttained) {
+  const TableSet set = Tiny();
+  constexpr size_t kFirst = 4, kPairCells = 16;  // the row that leaves; cells of the pairs
+  const size_t before = OneWayCells(set);
+  ASSERT_EQ(set.num_cells, before + kPairCells);
+  // Nothing expected, more than there are, and nothing where the row is but much elsewhere.
+  std::vector<std::vector<int64_t>> expected = {std::vector<int64_t>(kPairCells, 0),
+                                                std::vector<int64_t>(kPairCells, 3),
+                                                std::vector<int64_t>(kPairCells, 3)};
+  for (size_t i = 0; i < kPairCells; ++i) {
+    if (CountCells(set, {kFirst})[before + i] > 0) expected[2][i] = 0;
+  }
+  const std::vector<uint64_t> counts = {5, 5, 5, 7, 7}, scores = {3, 3, 3};
+  const auto opens = [&](const std::vector<size_t>& rows, const std::vector<int64_t>& c) {
+    const std::vector<double> cells = CountCells(set, rows);
+    std::vector<double> opened;
+    for (size_t i = 0; i < before; ++i) opened.push_back(5 * cells[i]);
+    for (const double score : ScoresOf(set, cells, c)) opened.push_back(3 * score);
+    for (size_t t = 3; t < 5; ++t) {
+      for (const double cell : set.tables[t].Of(std::span<const double>(cells)))
+        opened.push_back(7 * cell);
+    }
+    return opened;
+  };
+  double added = 0, replaced = 0;
+  for (const std::vector<int64_t>& c : expected) {
+    for (size_t first = 0; first < 12; ++first) {
+      for (size_t other = 0; other <= 12; ++other) {
+        std::vector<size_t> rows = {first};
+        if (other < 12) rows.push_back(other);
+        for (size_t now = 0; now < 12; ++now) {
+          std::vector<size_t> more = rows, changed = rows;
+          more.push_back(now);
+          changed[0] = now;
+          added = std::max(added, Distance(opens(rows, c), opens(more, c)));
+          replaced = std::max(replaced, Distance(opens(rows, c), opens(changed, c)));
+        }
+      }
+    }
+  }
+  EXPECT_DOUBLE_EQ(added, ScoredSensitivity(counts, scores, Adjacency::kAddRemove, 1).value());
+  EXPECT_DOUBLE_EQ(replaced, ScoredSensitivity(counts, scores, Adjacency::kReplace, 1).value());
+  EXPECT_DOUBLE_EQ(added, std::sqrt(3 * 25 + 2 * 49 + 3 * 9));
+  EXPECT_DOUBLE_EQ(replaced, std::sqrt(2 * (3 * 25 + 2 * 49) + 4 * 3 * 9));
+  EXPECT_DOUBLE_EQ(ScoredSensitivity(counts, scores, Adjacency::kReplace, 4).value(), 4 * replaced);
 }
 
 TEST(MarginalNoise, PersonsOfSeveralRows) {

@@ -63,6 +63,22 @@ bool HasSense(const MatchedRows& matched) {
   return count == matched.rows.size();
 }
 
+match::KeyList ReadAsItWas(const MatchedRows& matched, const MatchingParty& party,
+                           const std::filesystem::path& table, Progress& progress) {
+  try {
+    return ReadKeyList(party, table.string(), matched.separator, &progress);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadData) throw;
+    throw Error(
+        error.code(), error.message(),
+        fmt::format(
+            "when it was matched, '{}' separated its fields: bring the table back as it was, "
+            "or give the study a source file that says how it is written now (separator = "
+            "\"...\"; docs/sources.md)",
+            matched.separator));
+  }
+}
+
 }  // namespace
 
 std::filesystem::path MatchedRowsPath(const std::filesystem::path& table,
@@ -152,7 +168,7 @@ match::KeyList RequireSameKeys(const MatchedRows& matched, const std::filesystem
   }
   const MatchingFile file = ParseMatchingFile(matched.file_text, "the matching file of the result");
   const MatchingParty& party = MatchingPartyByName(file, matched.party);
-  match::KeyList list = ReadKeyList(party, table.string(), matched.separator, &progress);
+  match::KeyList list = ReadAsItWas(matched, party, table, progress);
   if (list.report.rows == matched.table_rows &&
       match::CommitToKeys(list, matched.salt) == matched.commitment) {
     return list;

@@ -204,17 +204,15 @@ void AppendDurably(const std::string& path, std::string_view content) {
 RoomOnDisk::RoomOnDisk(const std::string& path, uint64_t bytes) : name_(path + ".XXXXXX") {
   descriptor_ = ::mkstemp(name_.data());
   if (descriptor_ < 0) FailToWrite(path, errno);
+  // Without a name it goes with this process, however that ends.
+  ::unlink(name_.c_str());
   ::fcntl(descriptor_, F_SETFD, FD_CLOEXEC);
   const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
   if (error == 0) return;
   ::close(descriptor_);
-  ::unlink(name_.c_str());
   FailToWrite(path, error);
 }
 
-RoomOnDisk::~RoomOnDisk() {
-  ::close(descriptor_);
-  ::unlink(name_.c_str());
-}
+RoomOnDisk::~RoomOnDisk() { ::close(descriptor_); }
 
 }  // namespace partita

@@ -245,7 +245,7 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
                 "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
                 "fingerprint  {}",
                 status.at("name").get<std::string>(), status.at("address").get<std::string>(),
-                StateOf(status), TablesOf(*options), status.at("open_studies").get<int>(),
+                StateOf(status), status.at("open_studies").get<int>(), TablesOf(*options),
                 status.at("parties").get<int>(), status.at("waiting_introductions").get<int>(),
                 status.at("open_invitations").get<int>(),
                 status.at("fingerprint").get<std::string>()),

@@ -42,7 +42,7 @@ bool PlainTable::Passes(size_t v, bool by_group) const {
         for (const double value : Values(h, v, arm)) count += RowOf(v, value) == cell ? 1 : 0;
         own.push_back(count);
       }
-      if (!Enough(own, true)) return false;
+      if (!Enough(own)) return false;
     }
   }
   return true;
@@ -61,7 +61,7 @@ bool PlainTable::QuantileOpens(size_t v, size_t arm, double value) const {
     }
     own.push_back(count);
   }
-  return Enough(own, false);
+  return std::ranges::any_of(own, [](uint64_t count) { return count > 0; }) && Enough(own);
 }
 
 std::optional<double> PlainTable::RankRoot(size_t v) const {
@@ -120,12 +120,10 @@ size_t PlainTable::RowOf(size_t v, double value) const {
   return CountedValues(spec_.variables[v].schema).empty() ? 0 : static_cast<size_t>(value);
 }
 
-bool PlainTable::Enough(const std::vector<uint64_t>& own, bool none_passes) const {
+bool PlainTable::Enough(const std::vector<uint64_t>& own) const {
   uint64_t all = 0;
   for (const uint64_t rows : own) all += rows;
-  const auto enough = [&](uint64_t rows) {
-    return rows >= min_cell_ || (none_passes && rows == 0);
-  };
+  const auto enough = [&](uint64_t rows) { return rows >= min_cell_ || rows == 0; };
   bool passes = enough(all);
   for (const uint64_t rows : own) passes = passes && (own.size() == 1 || enough(all - rows));
   return passes;

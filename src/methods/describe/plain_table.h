@@ -39,7 +39,7 @@ class PlainTable {
   // A value's place among those that are counted, the value of a number, or not a number.
   std::vector<double> Values(size_t holder, size_t v, size_t arm) const;
   size_t RowOf(size_t v, double value) const;
-  bool Enough(const std::vector<uint64_t>& own, bool none_passes) const;
+  bool Enough(const std::vector<uint64_t>& own) const;
   void Moments(std::vector<double> values, PlainColumn& column) const;
 
   const Spec& spec_;

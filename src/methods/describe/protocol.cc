@@ -312,6 +312,27 @@ std::optional<bool> EnoughRows(Engine& engine, const Task& task, const SharedTab
   return mpc::GetBit(opened.front(), 0, 0);
 }
 
+namespace {
+
+// No values have no quantile. What all rows together have stands there, or follows from the groups.
+void WithholdOfNone(const Layout& layout, size_t quantiles, OpenedTable& table) {
+  for (size_t m = 0; m < layout.numbers.size(); ++m) {
+    const size_t row = layout.first_row[layout.numbers[m]];
+    const auto counts = std::span(table.counts).subspan(row * layout.arms, layout.arms);
+    for (size_t a = 0; a < layout.arms; ++a) {
+      const bool all = a + 1 == layout.arms;
+      const bool none = all ? std::ranges::all_of(counts, [](uint64_t count) { return count == 0; })
+                            : counts[a] == 0;
+      if (!none) continue;
+      std::ranges::fill(
+          std::span(table.cells).subspan((m * layout.arms + a) * quantiles, quantiles),
+          uint64_t{0});
+    }
+  }
+}
+
+}  // namespace
+
 std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const SharedTable& table,
                                      uint64_t min_cell) {
   const Layout layout(task.spec);
@@ -333,7 +354,10 @@ std::optional<OpenedTable> OpenTable(Engine& engine, const Task& task, const Sha
   result.step = mpc::GridSteps(all.means.range, values[1]);
   result.mean = mpc::InGridSteps(values[2], result.step);
   result.deviation = mpc::InGridSteps(values[3], result.step);
-  if (quantiles) result.cells = Whole(values[4]);
+  if (quantiles) {
+    result.cells = Whole(values[4]);
+    WithholdOfNone(layout, task.spec.quantiles.size(), result);
+  }
   if (!ranks) return result;
   for (const Int128 value : values[first_of_strata - 1].values) {
     const double steps = std::ldexp(static_cast<double>(value), -mpc::kGuardBits) - 1;

@@ -132,7 +132,7 @@ Shared QuantileCells(Engine& engine, const std::vector<NumberHistograms>& number
   }
   tables.sizes.assign(numbers.size() * arms * quantiles, 1);
   const std::vector<mpc::SharedBits> enough = {
-      mpc::NoSmallCells(engine, tables, task.min_cell, false)};
+      mpc::NoSmallCells(engine, tables, task.min_cell, true)};
   const Shared passes = engine.ToRing(enough).front();
 
   Shared allowed;

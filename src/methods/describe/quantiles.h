@@ -8,7 +8,8 @@
 //                  the number of the cell. The differences of neighbouring bits mark it; with them
 //                  the products of the counts of each cell and its neighbours (layout.h) are taken.
 // Withheld         Where the cell and its neighbours hold fewer than min_cell values, also without
-//                  each holder's own (small_cells.h).
+//                  each holder's own, unless there are none then: a group may lie at one holder
+//                  (small_cells.h). The first cell stands for a quantile of no values at all.
 // Exact            No rounding, failure probability 0.
 // Cost             compare.h IsNegative and ToRing of cells x arms x quantiles of each number; one
 //                  kGram for each number and arm; small_cells.h; a product.

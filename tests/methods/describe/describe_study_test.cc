@@ -326,12 +326,19 @@ TEST(DescribeStudyTest, HoldersHaveColumnsWhereAllAgree) {
   ExpectPlannedTraffic(outcomes);
   const nlohmann::json result = ResultOf(outcomes.front());
   EXPECT_EQ(result["group"], "site");
+  size_t quantiles_of_holders = 0;
   for (const nlohmann::json& variable : result["variables"]) {
     ASSERT_EQ(variable["columns"].size(), 4u);
     EXPECT_EQ(variable["columns"][1]["group"], "south");
-    for (size_t h = 0; h < 3; ++h) EXPECT_EQ(variable["columns"][h]["n"], 240);
+    for (size_t h = 0; h < 3; ++h) {
+      EXPECT_EQ(variable["columns"][h]["n"], 240);
+      for (const nlohmann::json& quantile :
+           variable["columns"][h].value("quantiles", nlohmann::json()))
+        quantiles_of_holders += quantile.is_number() ? 1 : 0;
+    }
     EXPECT_EQ(variable["columns"][3]["n"], 720);
   }
+  EXPECT_GT(quantiles_of_holders, 0u);  // all values of a column are one holder's
   EXPECT_THROW(Prepare(Edited(text, "min_rows = 200", "min_rows = 5")), Error);
 }
 

@@ -49,8 +49,8 @@ async function load(
   return seen;
 }
 
-function Trust({screen}: {screen: StewardScreen}) {
-  if (!screen.trust.length) return null;
+function Trust({screen, decided}: {screen: StewardScreen; decided: boolean}) {
+  if (!screen.trust.length || decided) return null;
   return (
     <div class="notice danger" role="region" aria-label="Warnings">
       <strong>Before you decide</strong>
@@ -330,7 +330,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
       <p role="status" class={said ? "notice good" : "unseen"}>
         {said}
       </p>
-      {screen && <Trust screen={screen} />}
+      {screen && <Trust screen={screen} decided={study.is_over} />}
       {refused && study.state !== "proposed" && !study.is_over && (
         <div class="notice danger">
           <strong>The signer does not show this study.</strong>

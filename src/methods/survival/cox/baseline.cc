@@ -46,7 +46,8 @@ size_t NumReportCounts(const CoxSpec& spec) {
   return spec.report.size() * NumKinds(spec) + NumKinds(spec) - 1;
 }
 
-std::vector<Int128> ReportCounts(const CoxSpec& spec, const CoxCells& cells, const CoxRows& rows) {
+std::vector<Int128> OwnReportCounts(const CoxSpec& spec, const CoxCells& cells,
+                                    const CoxRows& rows) {
   const size_t width = NumReportCounts(spec), kinds = NumKinds(spec), reports = spec.report.size();
   std::vector<Int128> counts(cells.strata * width);
   // kind: with the event, without it, who enters. After the last report time the first two are one.

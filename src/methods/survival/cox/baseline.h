@@ -23,7 +23,8 @@ namespace partita::methods::survival {
 
 // Numbers of a stratum that are compared with min_cell, and what a holder has of them, by stratum.
 size_t NumReportCounts(const CoxSpec& spec);
-std::vector<Int128> ReportCounts(const CoxSpec& spec, const CoxCells& cells, const CoxRows& rows);
+std::vector<Int128> OwnReportCounts(const CoxSpec& spec, const CoxCells& cells,
+                                    const CoxRows& rows);
 
 struct BaselineTask {
   const CoxSpec& spec;

@@ -347,7 +347,7 @@ TEST(MarginalsStudyTest, ThePlanSaysWhatScoresTake) {
               ::testing::AllOf(HasSubstr("Three openings, charged as one"), HasSubstr("75 cells"),
                                HasSubstr("20 %, 20 % and 60 %")));
   for (const privacy::StatementRow& row : marginals.statement.rows) {
-    if (row.adversary.kind == privacy::AdversaryKind::kOutside && !row.loss.infinite) {
+    if (row.adversary.kind == privacy::AdversaryKind::kOutsideAnalyst && !row.loss.infinite) {
       EXPECT_LE(row.loss.epsilon_upper, 3);
     }
   }

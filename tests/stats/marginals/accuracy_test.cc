@@ -8,7 +8,6 @@
 
 #include "stats/marginals/generator.h"
 #include "stats/marginals/noise.h"
-#include "stats/marginals/selection.h"
 #include "stats/mixture/utility.h"
 #include "tests/stats/marginals/central_aim.h"
 #include "tests/stats/marginals/central_mst.h"
@@ -65,23 +64,6 @@ Figures FromAllPairs(const CodedTable& table, const privacy::GridVariance& varia
   const Choice choice = ChooseGenerator(table.set, noisy, source);
   chosen += ChoiceName(choice) + "; ";
   return Measure(table, DrawRows(table.set, choice.generator, table.rows(), source));
-}
-
-// Rows from one-way tables and `pairs` pairs that scores choose, by a curator.
-Figures FromScores(const CodedTable& table, double epsilon, uint32_t pairs,
-                   crypto::RandomSource& source) {
-  const TableSet& set = table.set;
-  const Selection selection = SelectionFor(set, pairs, privacy::Adjacency::kReplace);
-  // As many tables of weight 1 have the same sensitivity.
-  const size_t tables = set.attributes.size() + pairs;
-  const privacy::GridVariance variance = privacy::CalibrateDiscreteGaussian(
-      OnNoiseGrid(TablesSensitivity(tables, privacy::Adjacency::kReplace, 1)), set.num_cells,
-      privacy::Epsilon(epsilon), privacy::Delta(1e-5));
-  const NoisyTables noisy =
-      MeasureByScores(set, Count(set, table.train), selection, NoiseStddev(variance),
-                      static_cast<double>(table.rows()), source);
-  return Measure(
-      table, DrawRows(set, ChooseGenerator(set, noisy, source).generator, table.rows(), source));
 }
 
 // What opens if each of two holders of half of the attributes adds noise that is enough alone.
@@ -150,23 +132,6 @@ TEST(MarginalsAccuracy, WhiteWine) {
 
 TEST(MarginalsAccuracy, Breast) {
   Compare("breast", ReadCoded("tables/breast_cancer_wdbc.csv"), {0.679, 0.436, 0.252});
-}
-
-// 398 rows, 31 columns: pairs by scores are nearer to the truth than all 465.
-TEST(MarginalsAccuracy, ScoresOfBreast) {
-  const CodedTable table = ReadCoded("tables/breast_cancer_wdbc.csv");
-  for (const double epsilon : {0.5, 1.0, 3.0}) {
-    for (const uint32_t pairs : {30u, 46u, 62u, 93u, 155u}) {
-      std::vector<Figures> figures;
-      for (uint8_t seed = 1; seed <= 3; ++seed) {
-        crypto::Prg source = SeededSource(seed);
-        figures.push_back(FromScores(table, epsilon, pairs, source));
-      }
-      const Figures mean = MeanOfSeeds(figures);
-      fmt::print("  breast, epsilon {}, {} pairs by scores: {:.4f} {:.4f} {:.3f}\n", epsilon, pairs,
-                 mean.distance.one_way, mean.distance.pairs, mean.auc);
-    }
-  }
 }
 
 TEST(MarginalsAccuracy, Adult) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <set>
 
 #include "base/files.h"
@@ -339,6 +342,13 @@ TEST(FitsTest, NoBoundForAnybodyWhomTheEngineWithstandsIsNone) {
   changed = noisy;
   changed.plan.privacy_statement->rows.clear();
   EXPECT_FALSE(EpsilonOf(changed.study(), changed.policy));
+  // Nor is what compares with nothing.
+  for (const double epsilon :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    changed = noisy;
+    changed.plan.privacy_statement->rows[0].loss.epsilon_upper = epsilon;
+    EXPECT_FALSE(EpsilonOf(changed.study(), changed.policy));
+  }
   changed = noisy;
   changed.policy.delta.reset();
   EXPECT_FALSE(EpsilonOf(changed.study(), changed.policy));

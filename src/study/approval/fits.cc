@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string_view>
 
@@ -334,7 +335,8 @@ std::optional<double> EpsilonOf(const PolicyStudy& study, const Policy& policy) 
   bool bounded = false;
   for (const privacy::StatementRow& row : study.plan.privacy_statement->rows) {
     if (row.loss.infinite && IsBeyondEngine(study, row.adversary)) continue;
-    const bool counts = !row.loss.infinite && row.adjacency == policy.adjacency && policy.delta &&
+    const bool counts = !row.loss.infinite && std::isfinite(row.loss.epsilon_upper) &&
+                        row.adjacency == policy.adjacency && policy.delta &&
                         row.loss.delta <= *policy.delta;
     if (!counts) return std::nullopt;
     bounded = true;

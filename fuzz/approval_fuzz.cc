@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "study/approval/bundle.h"
 #include "study/approval/envelope.h"
+#include "study/approval/policy.h"
 
 namespace {
 
@@ -31,6 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Try([&] { ParseBundle(text, "b.json"); });
   Try([&] { ParseSecret(text, "s.json"); });
   Try([&] { ParseEnvelopeFile(std::string(text), "e.toml", {"mle"}); });
+  Try([&] { ParsePolicyFile(std::string(text), "p.toml", {"mle"}); });
+  IsPolicyFile(std::string(text));
   IsEnvelope(text);
   return 0;
 }

@@ -66,8 +66,8 @@ TEST(EnvelopeTest, MistakesAreNamedWithTheirPlace) {
   };
   EXPECT_EQ(problem("partita_envelope = 1\n", ""),
             "e.toml:1:1: the envelope needs the key 'partita_envelope'");
-  EXPECT_EQ(problem("partita_envelope = 1", "partita_envelope = 2"),
-            "e.toml:1:20: this version of Partita cannot read format 2");
+  EXPECT_EQ(problem("partita_envelope = 1", "partita_envelope = 3"),
+            "e.toml:1:20: this version of Partita cannot read format 3");
   EXPECT_EQ(problem("[\"mle\"]", "[\"mle\", \"mixtur\"]"),
             "e.toml:3:19: 'methods' in the envelope cannot be 'mixtur'");
   EXPECT_EQ(problem("max_results", "max_result"),

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/utc_time.h"
+#include "study/approval/admitted.h"
 #include "study/approval/signed_document.h"
 #include "study/file/text.h"
 
@@ -13,8 +12,6 @@ namespace {
 
 constexpr char kEnvelopeKind[] = "partita_envelope";
 constexpr char kEnvelopeDomain[] = "partita envelope v1";
-
-using NameList = std::vector<std::string>;
 
 // The lists in the order in which they are signed and shown.
 struct ListField {
@@ -42,60 +39,6 @@ Bytes EnvelopeFields(const Envelope& envelope) {
   writer.U64(static_cast<uint64_t>(envelope.valid_until));
   writer.String(envelope.software_version);
   return writer.Take();
-}
-
-// Collects what lies outside, each thing once and in the order of the study file.
-class Outside {
- public:
-  // what: "the engine".
-  void Check(const NameList& allowed, const std::string& what, const std::string& name) {
-    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) return;
-    const std::string line = what + " " + Quote(name);
-    if (std::find(found_.begin(), found_.end(), line) == found_.end()) found_.push_back(line);
-  }
-  const NameList& found() const { return found_; }
-
- private:
-  NameList found_;
-};
-
-// variables: of the envelope, and those derived from them.
-void CheckAnalysis(const AnalysisSpec& analysis, const Envelope& envelope,
-                   const NameList& variables, Outside& outside) {
-  const std::string of = " of analysis '" + analysis.name + "'";
-  outside.Check(envelope.methods, "the method" + of, analysis.method);
-  outside.Check(envelope.protocols, "the protocol" + of, analysis.protocol);
-  SectionUses uses = analysis.section->Uses();
-  uses.releases.insert(uses.releases.begin(), analysis.releases.begin(), analysis.releases.end());
-  for (const std::string& function : uses.functions)
-    outside.Check(envelope.functions, "the function" + of, function);
-  for (const ReleaseSpec& release : uses.releases)
-    outside.Check(envelope.releases, "the release" + of, release.what);
-  for (const ReleaseSpec& release : uses.releases) {
-    if (!release.to.empty())
-      outside.Check(envelope.receivers, "the receiver of a release" + of, release.to);
-  }
-  for (const UsedVariable& variable : uses.variables)
-    outside.Check(variables, variable.as + of, variable.name);
-  for (const data::Condition& condition : analysis.subset)
-    outside.Check(variables, "the variable in the subset" + of, condition.variable);
-}
-
-// Whatever is in the dictionary may be read and may stand in a model, so all of it counts.
-void CheckVariables(const StudyFile& study, const Envelope& envelope, Outside& outside) {
-  const NameList& allowed = envelope.variables;
-  for (const data::ColumnSchema& column : study.dictionary.columns) {
-    outside.Check(allowed, "the variable", column.name);
-    for (const std::string& read : {column.time_column, column.event_column}) {
-      if (!read.empty()) outside.Check(allowed, "the column of '" + column.name + "'", read);
-    }
-  }
-  for (const data::DerivedVariable& derived : study.derived)
-    outside.Check(allowed, "the source of '" + derived.name + "'", derived.from);
-  for (const data::Condition& condition : study.population.subset)
-    outside.Check(allowed, "the variable in the population's subset", condition.variable);
-  if (!study.design.weights.empty()) outside.Check(allowed, "the weights", study.design.weights);
-  if (!study.design.cluster.empty()) outside.Check(allowed, "the cluster", study.design.cluster);
 }
 
 }  // namespace
@@ -177,21 +120,16 @@ void RequireValid(const Envelope& envelope, const std::string& party, int64_t no
 }
 
 void RequireInside(const StudyFile& study, const Envelope& envelope) {
-  Outside outside;
-  outside.Check(envelope.engines, "the engine", study.engine.name);
-  for (const Party& party : study.parties) {
-    if (party.receiver) outside.Check(envelope.receivers, "the receiver", party.name);
-  }
-  // What is derived is as good as its source, which CheckVariables looks at.
-  NameList variables = envelope.variables;
-  for (const data::DerivedVariable& derived : study.derived) variables.push_back(derived.name);
-  for (const AnalysisSpec& analysis : study.analyses)
-    CheckAnalysis(analysis, envelope, variables, outside);
-  CheckVariables(study, envelope, outside);
-  if (outside.found().empty()) return;
+  NameList found;
+  for (const auto& outside : {OutsideEngines(study, envelope), OutsideReceivers(study, envelope),
+                              OutsideMethods(study, envelope), OutsideProtocols(study, envelope),
+                              OutsideFunctions(study, envelope), OutsideReleases(study, envelope),
+                              OutsideVariables(study, envelope)})
+    found.insert(found.end(), outside.begin(), outside.end());
+  if (found.empty()) return;
   throw Error(ErrorCode::kRefused,
               fmt::format("{}: outside the envelope '{}' of party {}: {}", study.file_name,
-                          envelope.name, envelope.party, Join(outside.found())),
+                          envelope.name, envelope.party, Join(found)),
               "Approve this study by itself, or sign a wider envelope.");
 }
 

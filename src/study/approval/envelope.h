@@ -34,10 +34,14 @@ namespace partita::study {
 inline constexpr uint64_t kMaxEnvelopeResults = 10'000;
 inline constexpr size_t kMaxEnvelopeNameBytes = 64;  // of what a list names
 
-struct Envelope {
-  std::string party;
-  std::string name;  // as a study's
+// What a study may use, and nothing else.
+struct AdmittedLists {
   std::vector<std::string> methods, protocols, functions, engines, receivers, releases, variables;
+};
+
+struct Envelope : AdmittedLists {
+  std::string party;
+  std::string name;          // as a study's
   uint64_t max_results = 0;  // runs, whether they end well or not
   DisclosureSpec disclosure;
   int64_t approved_at = 0, valid_until = 0;  // utc_time.h

@@ -3,6 +3,8 @@
 
 #include "base/utc_time.h"
 #include "study/approval/envelope.h"
+#include "study/approval/envelope_keys.h"
+#include "study/approval/policy.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 
@@ -11,9 +13,11 @@ namespace {
 
 constexpr size_t kMaxEnvelopeFileBytes = size_t{1} << 20;
 
-// A list that has to be there and, unless it may be empty, to name something.
+}  // namespace
+
 std::vector<std::string> ReadEnvelopeList(const TableReader& root, std::string_view key,
-                                          const std::string& example, bool may_be_empty = false) {
+                                          const std::string& example, bool may_be_empty,
+                                          size_t max_bytes) {
   const std::vector<LocatedText> texts =
       root.Texts(key, std::string(key) + " = [\"" + example + "\"]");
   if (texts.empty() && !may_be_empty) {
@@ -23,7 +27,7 @@ std::vector<std::string> ReadEnvelopeList(const TableReader& root, std::string_v
   CheckDistinct(root, texts, key);
   std::vector<std::string> names;
   for (const LocatedText& text : texts) {
-    CheckPlainText(root, text, key, kMaxEnvelopeNameBytes);
+    CheckPlainText(root, text, key, max_bytes);
     names.push_back(text.value);
   }
   return names;
@@ -42,14 +46,11 @@ uint64_t ReadEnvelopeCount(const TableReader& root, std::string_view key, uint64
   return static_cast<uint64_t>(number->value);
 }
 
-void CheckEnvelopeFormat(const TableReader& root) {
-  const auto format = root.OptionalInteger("partita_envelope");
-  if (!format) root.FailMissing("partita_envelope", "partita_envelope = 1");
-  if (format->value != 1) {
-    root.Fail(format->position,
-              "this version of Partita cannot read format " + std::to_string(format->value),
-              "write partita_envelope = 1");
+toml::table ParseEnvelopeToml(const std::string& text, const std::string& file) {
+  if (text.size() > kMaxEnvelopeFileBytes) {
+    FailAt(file, {1, 1}, "the file is larger than 1 MiB", "an envelope lists a few names");
   }
+  return ParseToml(text, file);
 }
 
 int64_t ReadUntil(const TableReader& root) {
@@ -62,41 +63,61 @@ int64_t ReadUntil(const TableReader& root) {
   return *time;
 }
 
-}  // namespace
+std::string ReadEnvelopeName(const TableReader& root) {
+  const LocatedText name = root.Text("name", "name = \"asthma\"");
+  CheckName(root, name, kStudyName);
+  return name.value;
+}
+
+AdmittedLists ReadAdmitted(const TableReader& root, const std::vector<std::string>& methods) {
+  AdmittedLists admitted;
+  admitted.methods = ReadEnvelopeList(root, "methods", methods.front());
+  for (const LocatedText& method : root.Texts("methods", "")) {
+    root.Choice(method, "methods", methods);
+  }
+  admitted.protocols = ReadEnvelopeList(root, "protocols", "pooled-moments");
+  // Not every method has functions.
+  admitted.functions = ReadEnvelopeList(root, "functions", "sem", true);
+  admitted.engines = ReadEnvelopeList(root, "engines", "dealer");
+  admitted.receivers = ReadEnvelopeList(root, "receivers", "north");
+  admitted.releases = ReadEnvelopeList(root, "releases", "moments");
+  admitted.variables = ReadEnvelopeList(root, "variables", "age");
+  return admitted;
+}
+
+uint64_t ReadMaxResults(const TableReader& root) {
+  if (!root.Has("max_results")) root.FailMissing("max_results", "max_results = 10");
+  return ReadEnvelopeCount(root, "max_results", 1, kMaxEnvelopeResults, 1);
+}
+
+DisclosureSpec ReadDemands(const TableReader& root) {
+  DisclosureSpec disclosure;
+  disclosure.min_cell = ReadEnvelopeCount(root, "min_cell", 1, kMaxThreshold, disclosure.min_cell);
+  disclosure.min_rows = ReadEnvelopeCount(root, "min_rows", 1, kMaxThreshold, disclosure.min_rows);
+  disclosure.refuse_small_samples = root.OptionalBool("refuse_small_samples").value_or(false);
+  return disclosure;
+}
 
 Envelope ParseEnvelopeFile(const std::string& text, const std::string& file,
                            const std::vector<std::string>& methods) {
-  if (text.size() > kMaxEnvelopeFileBytes) {
-    FailAt(file, {1, 1}, "the file is larger than 1 MiB", "an envelope lists a few names");
+  const toml::table tree = ParseEnvelopeToml(text, file);
+  if (IsPolicyFile(text)) {
+    const auto& begin = tree.get("partita_envelope")->source().begin;
+    FailAt(file, {begin.line, begin.column},
+           "format 2 is a policy of a node, by which nothing can be signed yet",
+           "write partita_envelope = 1 for runs without a node; at a node approve every study");
   }
-  const toml::table tree = ParseToml(text, file);
   const TableReader root(file, tree, "the envelope",
                          {"partita_envelope", "name", "methods", "protocols", "functions",
                           "engines", "receivers", "releases", "variables", "max_results",
                           "valid_until", "min_cell", "min_rows", "refuse_small_samples"});
-  CheckEnvelopeFormat(root);
+  CheckFormat(root, "partita_envelope", 1);
   Envelope envelope;
-  const LocatedText name = root.Text("name", "name = \"asthma\"");
-  CheckName(root, name, kStudyName);
-  envelope.name = name.value;
-  envelope.methods = ReadEnvelopeList(root, "methods", methods.front());
-  for (const LocatedText& method : root.Texts("methods", "")) {
-    root.Choice(method, "methods", methods);
-  }
-  envelope.protocols = ReadEnvelopeList(root, "protocols", "pooled-moments");
-  // Not every method has functions.
-  envelope.functions = ReadEnvelopeList(root, "functions", "sem", true);
-  envelope.engines = ReadEnvelopeList(root, "engines", "dealer");
-  envelope.receivers = ReadEnvelopeList(root, "receivers", "north");
-  envelope.releases = ReadEnvelopeList(root, "releases", "moments");
-  envelope.variables = ReadEnvelopeList(root, "variables", "age");
-  if (!root.Has("max_results")) root.FailMissing("max_results", "max_results = 10");
-  envelope.max_results = ReadEnvelopeCount(root, "max_results", 1, kMaxEnvelopeResults, 1);
+  envelope.name = ReadEnvelopeName(root);
+  static_cast<AdmittedLists&>(envelope) = ReadAdmitted(root, methods);
+  envelope.max_results = ReadMaxResults(root);
   envelope.valid_until = ReadUntil(root);
-  DisclosureSpec& disclosure = envelope.disclosure;
-  disclosure.min_cell = ReadEnvelopeCount(root, "min_cell", 1, kMaxThreshold, disclosure.min_cell);
-  disclosure.min_rows = ReadEnvelopeCount(root, "min_rows", 1, kMaxThreshold, disclosure.min_rows);
-  disclosure.refuse_small_samples = root.OptionalBool("refuse_small_samples").value_or(false);
+  envelope.disclosure = ReadDemands(root);
   return envelope;
 }
 

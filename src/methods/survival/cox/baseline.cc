@@ -34,7 +34,7 @@ Shared CountsPass(Engine& engine, const BaselineTask& task, const std::vector<Sh
                   uint64_t min_cell) {
   mpc::CellTables tables;
   tables.by_holder = counts;
-  tables.sizes.assign(task.cells.strata, NumReportCounts(task.spec));
+  tables.sizes.assign(task.cells.strata, NumHazardCounts(task.spec));
   tables.max_rows = task.max_rows;
   const std::vector<mpc::SharedBits> bits = {mpc::NoSmallCells(engine, tables, min_cell, true)};
   return WithBound(engine.ToRing(bits).front(), 1);
@@ -42,13 +42,12 @@ Shared CountsPass(Engine& engine, const BaselineTask& task, const std::vector<Sh
 
 }  // namespace
 
-size_t NumReportCounts(const CoxSpec& spec) {
+size_t NumHazardCounts(const CoxSpec& spec) {
   return spec.report.size() * NumKinds(spec) + NumKinds(spec) - 1;
 }
 
-std::vector<Int128> OwnReportCounts(const CoxSpec& spec, const CoxCells& cells,
-                                    const CoxRows& rows) {
-  const size_t width = NumReportCounts(spec), kinds = NumKinds(spec), reports = spec.report.size();
+std::vector<Int128> HazardCounts(const CoxSpec& spec, const CoxCells& cells, const CoxRows& rows) {
+  const size_t width = NumHazardCounts(spec), kinds = NumKinds(spec), reports = spec.report.size();
   std::vector<Int128> counts(cells.strata * width);
   // kind: with the event, without it, who enters. After the last report time the first two are one.
   const auto count = [&](size_t place, size_t kind) {

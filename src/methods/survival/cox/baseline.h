@@ -22,9 +22,8 @@
 namespace partita::methods::survival {
 
 // Numbers of a stratum that are compared with min_cell, and what a holder has of them, by stratum.
-size_t NumReportCounts(const CoxSpec& spec);
-std::vector<Int128> OwnReportCounts(const CoxSpec& spec, const CoxCells& cells,
-                                    const CoxRows& rows);
+size_t NumHazardCounts(const CoxSpec& spec);
+std::vector<Int128> HazardCounts(const CoxSpec& spec, const CoxCells& cells, const CoxRows& rows);
 
 struct BaselineTask {
   const CoxSpec& spec;
@@ -37,7 +36,7 @@ struct GridBaseline {
   mpc::Shared passes;               // strata x 1, 0 or 1
   mpc::Shared reached, log_hazard;  // (strata reports) x 1; in steps of their grids
 };
-// counts: of each holder, strata NumReportCounts x 1. holds: 1 x 1; if it is 0 all is 0.
+// counts: of each holder, strata NumHazardCounts x 1. holds: 1 x 1; if it is 0 all is 0.
 GridBaseline BaselineOnGrid(mpc::Engine& engine, const BaselineTask& task, const CoxTerms& terms,
                             const std::vector<mpc::Shared>& counts, uint64_t min_cell,
                             const mpc::Shared& holds);

@@ -101,13 +101,13 @@ void CoxFitter::ShareCounts() {
     add({task_.num_columns(), 1}, kRiskBits, own_.event_sums);
     if (task_.spec.proportional) add({task_.num_columns(), 1}, kRiskBits, own_.timed_sums);
     if (!task_.spec.report.empty())
-      add({task_.cells.strata * NumReportCounts(task_.spec), 1}, 0, own_.report_counts);
+      add({task_.cells.strata * NumHazardCounts(task_.spec), 1}, 0, own_.hazard_counts);
   }
   const std::vector<Shared> shared = engine_.Input(inputs);
   const size_t each = inputs.size() / task_.holders.size();
   for (size_t h = 0; h < task_.holders.size(); ++h) {
     counts_.push_back(shared[each * h]);
-    if (!task_.spec.report.empty()) report_counts_.push_back(shared[each * (h + 1) - 1]);
+    if (!task_.spec.report.empty()) hazard_counts_.push_back(shared[each * (h + 1) - 1]);
   }
   events_ = Total(shared, each, 1);
   event_sums_ = Total(shared, each, 2);
@@ -448,7 +448,7 @@ CoxFitted CoxFitter::Finish() {
   GridBaseline hazards;
   if (baseline) {
     hazards = BaselineOnGrid(engine_, {task_.spec, task_.cells, task_.max_rows(), task_.grid_bits},
-                             terms_, report_counts_, min_cell_, holds);
+                             terms_, hazard_counts_, min_cell_, holds);
     opened.insert(opened.end(), {hazards.passes, hazards.reached, hazards.log_hazard});
   }
   if (task_.spec.clustered()) opened.push_back(clusters_);

@@ -170,7 +170,7 @@ class CoxFitter {
   mpc::Shared events_, event_sums_;         // terms x 1, p x 1
   mpc::Shared gone_;                        // ties.h
   mpc::Shared timed_sums_;                  // p x 1
-  std::vector<mpc::Shared> report_counts_;  // by holder
+  std::vector<mpc::Shared> hazard_counts_;  // by holder
   uint64_t min_cell_ = 0;
   // Of the last point: the events times g and times g^2, terms x 1.
   std::vector<mpc::Shared> weights_;

@@ -104,7 +104,7 @@ CoxRows CoxRowsOf(const CoxSpec& spec, const data::ModelCounts& tables, const Co
     own.unit = ClustersOf(table.Get(spec.cluster), rows);
     own.counts[tables.num_cells] = static_cast<Int128>(NumUnits(own));
   }
-  if (!spec.report.empty()) own.report_counts = OwnReportCounts(spec, cells, own);
+  if (!spec.report.empty()) own.hazard_counts = HazardCounts(spec, cells, own);
   const std::vector<Int128> counts =
       data::CountCells(CountedColumns(spec), tables, table, rows, own.event, {});
   std::copy(counts.begin(), counts.end(), own.counts.begin());

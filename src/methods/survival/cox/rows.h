@@ -47,7 +47,7 @@ struct CoxRows {
   // Of the tables, then clusters where errors are of these, then rows without the event, with it, all.
   std::vector<Int128> counts;
 
-  std::vector<Int128> report_counts;  // baseline.h; empty where no hazard opens
+  std::vector<Int128> hazard_counts;  // baseline.h; empty where no hazard opens
   // By cell; of p columns at kRiskBits.
   std::vector<Int128> events, event_sums;
   std::vector<Int128> timed_sums;  // of x over events, each times TimeOf its cell

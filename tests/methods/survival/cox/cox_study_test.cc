@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "base/error.h"
 #include "methods/prepare_study.h"
@@ -111,12 +112,17 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
        {model, model + "\nties = \"exact\"", "58:", "exact", "breslow"},
        {model, model + "\nsteps = 2", "58:", "there are 2 steps", "3 to 15"},
        {model, model + "\nerrors = \"HC1\"", "58:", "HC1", "robust"},
-       {formula, "\"Surv(age, days, died) ~ arm\"\nerrors = \"robust\"",
-        "57:", "with times of entry", "Surv(time, event)"},
+       {model, model + "\nerrors = \"cluster\"", "58:", "without clusters", "[design]"},
+       {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"arm\"", "", "ignore it",
+        "errors = \"cluster\""},
+       {formula, "\"Surv(days, died) ~ age + strata(site)\"\nreport = [20]",
+        "57:", "of its rows alone", "strata(site)"},
        {model, "report = [20]\nerrors = \"robust\"", "58:", "curves have no errors",
         "model = \"cox\""},
        {model, model + "\nph_test = \"km\"", "58:", "km", "identity"},
-       {model, model + "\nreport = [20]", "58:", "no report times", "without model"},
+       {model, model + "\nreport = [20, 10]", "58:", "report times increase", "sort"},
+       {model, "report = [20]\nconcordance = true", "58:", "curves have no concordance",
+        "model = \"cox\""},
        {model, "report = [20]\nties = \"breslow\"", "58:", "curves have no ties",
         "model = \"cox\""},
        {formula, "\"Surv(days, died) ~ 1\"", "56:", "no column", "write a term"},
@@ -406,6 +412,93 @@ TEST(CoxStudyTest, ErrorsAreRobustIfAskedFor) {
             run::BuildPlan(*Prepare(CoxText())).exposures[1].bits->table);
 }
 
+// Ten wards in each clinic, in two of which nobody is.
+std::string WithWards(const std::string& text) {
+  return Edited(Edited(text, "[[derived]]",
+                       "[[variable]]\nname = \"ward\"\ntype = \"integer\"\n"
+                       "lower = 0\nupper = 31\n[[derived]]"),
+                "missing = \"complete\"", "missing = \"complete\"\ncluster = \"ward\"");
+}
+std::string WithAll() {
+  return WithWards(Edited(CoxText(), "model = \"cox\"",
+                          "model = \"cox\"\nerrors = \"cluster\"\nconcordance = true\n"
+                          "report = [20, 50]"));
+}
+std::vector<std::string> WardTables() {
+  std::vector<std::string> tables = ClinicTables();
+  for (size_t clinic = 0; clinic < tables.size(); ++clinic) {
+    std::istringstream lines(tables[clinic]);
+    std::string line, table;
+    for (size_t row = 0; std::getline(lines, line); ++row)
+      table += line + (row == 0 ? ",ward" : fmt::format(",{}", 10 * clinic + row % 10)) + "\n";
+    tables[clinic] = table;
+  }
+  return tables;
+}
+
+TEST(CoxStudyTest, ClustersConcordanceAndHazardsAreToldIfAskedFor) {
+  const auto outcomes = Outcomes(RunStudy(WithAll(), WardTables()));
+  ASSERT_FALSE(outcomes.empty());
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["converged"], true);
+  EXPECT_EQ(result["errors"], "cluster");
+  EXPECT_EQ(result["clusters"], 30);
+  EXPECT_GT(result["fit"]["concordance"], 0.5);
+  EXPECT_LT(result["fit"]["concordance"], 0.8);
+  const json& hazard = result["fit"]["hazard"];
+  EXPECT_TRUE(hazard["withheld"].empty());
+  ASSERT_EQ(hazard["cumulated"].size(), 2u);
+  EXPECT_EQ(hazard["cumulated"][1]["time"], 50);
+  EXPECT_GT(hazard["cumulated"][1]["at_middle"], hazard["cumulated"][0]["at_middle"]);
+  const study::Document& document = partita::testing::DocumentOf(outcomes.front());
+  EXPECT_THAT(document.sections[0].paragraphs.front(), HasSubstr("the clusters of ward"));
+  EXPECT_THAT(result["warnings"][0].get<std::string>(), HasSubstr("fewer than 40"));
+  ASSERT_EQ(document.sections.size(), 3u);
+  EXPECT_EQ(document.sections[2].heading, "Cumulative hazard");
+  const study::Plan plan = run::BuildPlan(*Prepare(WithAll()));
+  // Beside the 31 numbers of a plain model clusters, concordance, whether hazards open, 2 of each.
+  EXPECT_EQ(plan.exposures[1].opened, 38u);
+  // Of these 22.6 / 2 + 2 bits of a count, 10 of concordance, 6 of each hazard.
+  const auto plain = run::BuildPlan(*Prepare(CoxText())).exposures[1].bits->opened;
+  EXPECT_NEAR(static_cast<double>(plan.exposures[1].bits->opened - plain), 12.8 + 10 + 12, 1);
+  EXPECT_THAT(plan.exposures[1].exposes, Contains(HasSubstr("clusters of ward")));
+  EXPECT_THAT(plan.parties[0].learns, Contains(HasSubstr("cumulative hazard at days 20, 50")));
+  EXPECT_THAT(plan.notes, Contains(HasSubstr("a cluster lies within one holder")));
+}
+
+TEST(CoxStudyTest, FewClustersAndManyUnitsAreRefused) {
+  std::vector<std::string> tables = ClinicTables();
+  for (std::string& table : tables) {
+    std::istringstream lines(table);
+    std::string line, changed;
+    for (size_t row = 0; std::getline(lines, line); ++row)
+      changed += line + (row == 0 ? ",ward" : ",7") + "\n";
+    table = changed;
+  }
+  const auto refused = RunStudy(WithAll(), tables);
+  ASSERT_NE(run::RootCause(refused), nullptr);
+  EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("clusters"));
+  // Nobody says how many rows there are, each of which would be a unit.
+  std::string text = Edited(CoxText(), "[[derived]]",
+                            "[[variable]]\nname = \"enter\"\ntype = \"numeric\"\nlower = 0\n"
+                            "upper = 100\n[[derived]]");
+  text = Edited(text, "\"Surv(days,", "\"Surv(enter, days,");
+  text = Edited(text, "model = \"cox\"", kWithRobust);
+  try {
+    Prepare(text);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), HasSubstr("rows with times of entry over 101 cells"));
+    EXPECT_THAT(error.hint(), HasSubstr("declare the numbers of rows"));
+  }
+  for (const char* block : {"n", "s", "w"}) {
+    const std::string name = std::string("[[rows]]\nname = \"") + block + "\"\n";
+    text = Edited(text, name, name + "count = 200\n");
+  }
+  EXPECT_NO_THROW(Prepare(text));
+}
+
 TEST(CoxStudyTest, TiesByEfronAreCheckedFirst) {
   const std::string text = Edited(CoxText(), "model = \"cox\"", kWithEfron);
   const auto outcomes =
@@ -449,6 +542,7 @@ TEST(CoxStudyTest, RehearsalsAgree) {
     rehearsals::ExpectPassed(run::Rehearse(prepared(Edited(CoxText(), "model = \"cox\"", with)),
                                            {.rows_per_block = 400}, progress));
   }
+  rehearsals::ExpectPassed(run::Rehearse(prepared(WithAll()), {.rows_per_block = 400}, progress));
   run::RehearsedRun run = run::RunOnMockRows(study, {.rows_per_block = 400}, progress);
   for (data::Column& column : run.mock.pooled.columns) {
     if (column.schema.name == "death") column.codes[3] = column.codes[3] == 0 ? 1 : 0;

@@ -240,9 +240,9 @@ TEST(CoxAfter, HazardsOfFewRowsAreWithheld) {
   const CoxTask task = testing::TaskOf(of, 8);
   const std::vector<CoxRows> rows = testing::RowsOf(of, task);
   // Of the second stratum: events between the two times.
-  const size_t place = NumReportCounts(of.spec) + 2;
+  const size_t place = NumHazardCounts(of.spec) + 2;
   const auto few =
-      static_cast<uint64_t>(rows[0].report_counts[place] + rows[1].report_counts[place]);
+      static_cast<uint64_t>(rows[0].hazard_counts[place] + rows[1].hazard_counts[place]);
   ASSERT_GT(few, 0u);
   ASSERT_LT(few, 8u);
   const Ran ran = RunCox(of, "dealer", 8, 8);

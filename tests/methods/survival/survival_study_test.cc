@@ -162,7 +162,7 @@ TEST(SurvivalStudyTest, RealCurvesOnEveryEngine) {
     for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
   }
   EXPECT_GT(medians, 15u);  // of 30
-  EXPECT_GT(in_parts, 2u);
+  EXPECT_EQ(in_parts, 2u);
 }
 
 // ---- several factors

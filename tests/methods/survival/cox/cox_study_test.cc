@@ -113,7 +113,7 @@ TEST(CoxSection, EveryMistakeHasItsPlaceAndARemedy) {
        {model, model + "\nsteps = 2", "58:", "there are 2 steps", "3 to 15"},
        {model, model + "\nerrors = \"HC1\"", "58:", "HC1", "robust"},
        {model, model + "\nerrors = \"cluster\"", "58:", "without clusters", "[design]"},
-       {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"arm\"", "", "ignore it",
+       {"missing = \"complete\"", "missing = \"complete\"\ncluster = \"arm\"", "55:1", "ignore it",
         "errors = \"cluster\""},
        {formula, "\"Surv(days, died) ~ age + strata(site)\"\nreport = [20]",
         "57:", "of its rows alone", "strata(site)"},

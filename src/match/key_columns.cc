@@ -38,9 +38,9 @@ size_t IndexOf(std::span<const std::string> header, const std::string& column,
 
 }  // namespace
 
-KeyCells ReadKeyColumns(const data::ByteSource& source, std::string source_name,
-                        std::span<const std::string> columns, const data::CsvOptions& options,
-                        const data::ByteObserver& observer) {
+void ReadKeyRows(const data::ByteSource& source, const std::string& source_name,
+                 std::span<const std::string> columns, const data::CsvOptions& options,
+                 const KeyRowTaker& take, const data::ByteObserver& observer) {
   data::CsvTokenizer tokenizer(source, source_name, options, observer);
   if (!tokenizer.Next())
     throw Error(ErrorCode::kBadData, source_name + " is empty", "the first line is the header");
@@ -48,9 +48,9 @@ KeyCells ReadKeyColumns(const data::ByteSource& source, std::string source_name,
   std::vector<size_t> fields;
   for (const std::string& column : columns)
     fields.push_back(IndexOf(header, column, source_name, options.separator));
-  KeyCells cells;
-  cells.columns.resize(columns.size());
+  std::vector<std::string> cells(columns.size());
   std::string scratch;
+  uint64_t rows = 0;
   while (tokenizer.Next()) {
     if (tokenizer.fields().size() != header.size()) {
       throw Error(ErrorCode::kBadData,
@@ -58,16 +58,27 @@ KeyCells ReadKeyColumns(const data::ByteSource& source, std::string source_name,
                               tokenizer.line(), tokenizer.fields().size(), header.size()),
                   "a text that holds the separator stands in quotes");
     }
-    if (cells.rows() == options.max_rows) {
+    if (rows++ == options.max_rows) {
       throw Error(ErrorCode::kBadData,
                   fmt::format("{} has more than {} rows", source_name, options.max_rows),
                   "raise this party's `rows` in the matching file; everybody sees it");
     }
     for (size_t c = 0; c < fields.size(); ++c)
-      cells.columns[c].emplace_back(
-          data::CsvTokenizer::Text(tokenizer.fields()[fields[c]], scratch));
-    cells.lines.push_back(tokenizer.line());
+      cells[c] = data::CsvTokenizer::Text(tokenizer.fields()[fields[c]], scratch);
+    take(tokenizer.line(), cells);
   }
+}
+
+KeyCells ReadKeyColumns(const data::ByteSource& source, const std::string& source_name,
+                        std::span<const std::string> columns, const data::CsvOptions& options) {
+  KeyCells cells;
+  cells.columns.resize(columns.size());
+  ReadKeyRows(source, source_name, columns, options,
+              [&](uint64_t line, std::span<std::string> row) {
+                cells.lines.push_back(line);
+                for (size_t c = 0; c < row.size(); ++c)
+                  cells.columns[c].push_back(std::move(row[c]));
+              });
   return cells;
 }
 

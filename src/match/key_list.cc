@@ -20,66 +20,31 @@ void AddRule(const KeyRule& rule, crypto::Sha256& hash) {
   hash.Field(rule.trunk);
 }
 
-// Nothing where a cell is missing or faulty.
-using Texts = std::vector<std::optional<std::string>>;
-
-Texts CanonicalTexts(const KeySpec& spec, const KeyCells& cells, size_t column, KeyReport& report) {
-  const KeyColumn& described = spec.columns[column];
-  Texts texts;
-  texts.reserve(cells.rows());
-  for (size_t row = 0; row < cells.rows(); ++row) {
-    const std::string& cell = cells.columns[column][row];
-    CanonicalKey key = Canonical(described.rule, cell);
-    if (!key.problem.empty())
-      report.faulty.push_back({cells.lines[row], described.name, std::move(key.problem)});
-    else if (!key.text)
-      ++report.missing[column];
-    else if (*key.text != cell)
-      ++report.changed[column];
-    texts.push_back(std::move(key.text));
-  }
-  return texts;
-}
-
-std::vector<KeyedRow> MakePass(const KeySpec& spec, size_t pass, const std::vector<Texts>& texts,
-                               const KeyCells& cells, PassReport& report) {
-  const crypto::Digest rules = RulesDigest(spec, pass);
-  std::vector<KeyedRow> rows;
-  std::vector<std::string> parts;
-  for (size_t row = 0; row < cells.rows(); ++row) {
-    parts.clear();
-    for (const size_t column : spec.passes[pass]) {
-      if (texts[column][row]) parts.push_back(*texts[column][row]);
-    }
-    if (parts.size() < spec.passes[pass].size()) {
-      ++report.without_key;
-      continue;
-    }
-    rows.push_back({static_cast<uint32_t>(row), KeyOf(rules, parts)});
-  }
-  const auto by_key = [](const KeyedRow& a, const KeyedRow& b) {
+// Takes the rows of keys that several rows have out of the pass.
+void TakeOutDuplicates(const std::vector<uint64_t>& lines, std::vector<KeyedRow>& rows,
+                       PassReport& report) {
+  std::sort(rows.begin(), rows.end(), [](const KeyedRow& a, const KeyedRow& b) {
     return a.key != b.key ? a.key < b.key : a.row < b.row;
-  };
-  std::sort(rows.begin(), rows.end(), by_key);
-  std::vector<KeyedRow> unique;
+  });
+  size_t unique = 0;
   for (size_t begin = 0; begin < rows.size();) {
     size_t end = begin + 1;
     while (end < rows.size() && rows[end].key == rows[begin].key) ++end;
     if (end == begin + 1) {
-      unique.push_back(std::move(rows[begin]));
+      rows[unique++] = rows[begin];
     } else {
       DuplicateKey duplicate;
-      for (size_t i = begin; i < end; ++i) duplicate.lines.push_back(cells.lines[rows[i].row]);
+      for (size_t i = begin; i < end; ++i) duplicate.lines.push_back(lines[rows[i].row]);
       report.duplicates.push_back(std::move(duplicate));
     }
     begin = end;
   }
-  std::sort(unique.begin(), unique.end(),
+  rows.resize(unique);
+  std::sort(rows.begin(), rows.end(),
             [](const KeyedRow& a, const KeyedRow& b) { return a.row < b.row; });
   std::sort(report.duplicates.begin(), report.duplicates.end(),
             [](const auto& a, const auto& b) { return a.lines < b.lines; });
-  report.usable = unique.size();
-  return unique;
+  report.usable = rows.size();
 }
 
 // Which columns there are, in an order that does not depend on how a file lists them.
@@ -89,23 +54,6 @@ std::vector<size_t> ByName(const KeySpec& spec) {
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return spec.columns[a].name < spec.columns[b].name; });
   return order;
-}
-
-std::vector<crypto::Digest> TextDigests(const KeySpec& spec, const std::vector<Texts>& texts,
-                                        size_t rows) {
-  const std::vector<size_t> order = ByName(spec);
-  std::vector<crypto::Digest> digests;
-  digests.reserve(rows);
-  for (size_t row = 0; row < rows; ++row) {
-    crypto::Sha256 hash;
-    hash.Field("partita match texts v1");
-    for (const size_t column : order) {
-      const std::optional<std::string>& text = texts[column][row];
-      hash.Field(spec.columns[column].name).U64(text ? 1 : 0).Field(text.value_or(""));
-    }
-    digests.push_back(hash.Finish());
-  }
-  return digests;
 }
 
 std::string LineList(const std::vector<uint64_t>& lines) {
@@ -154,21 +102,69 @@ crypto::Digest PassesDigest(const KeySpec& spec) {
   return hash.Finish();
 }
 
-KeyList MakeKeyList(const KeySpec& spec, KeyCells cells) {
-  KeyList list;
-  list.report.rows = cells.rows();
-  list.report.missing.assign(spec.columns.size(), 0);
-  list.report.changed.assign(spec.columns.size(), 0);
-  std::vector<Texts> texts;
-  for (size_t column = 0; column < spec.columns.size(); ++column) {
-    texts.push_back(CanonicalTexts(spec, cells, column, list.report));
-    std::vector<std::string>().swap(cells.columns[column]);
+KeyListMaker::KeyListMaker(const KeySpec& spec, uint64_t most_rows)
+    : spec_(spec), by_name_(ByName(spec)), texts_(spec.columns.size()) {
+  list_.report.missing.assign(spec.columns.size(), 0);
+  list_.report.changed.assign(spec.columns.size(), 0);
+  list_.report.passes.resize(spec.passes.size());
+  list_.passes.resize(spec.passes.size());
+  for (size_t pass = 0; pass < spec.passes.size(); ++pass) {
+    rules_.push_back(RulesDigest(spec, pass));
+    list_.passes[pass].reserve(most_rows);
   }
-  list.report.passes.resize(spec.passes.size());
-  for (size_t pass = 0; pass < spec.passes.size(); ++pass)
-    list.passes.push_back(MakePass(spec, pass, texts, cells, list.report.passes[pass]));
-  list.texts = TextDigests(spec, texts, cells.rows());
-  return list;
+  list_.texts.reserve(most_rows);
+  lines_.reserve(most_rows);
+}
+
+void KeyListMaker::Add(uint64_t line, std::span<const std::string> cells) {
+  const auto row = static_cast<uint32_t>(lines_.size());
+  lines_.push_back(line);
+  ++list_.report.rows;
+  for (size_t column = 0; column < texts_.size(); ++column) {
+    CanonicalKey key = Canonical(spec_.columns[column].rule, cells[column]);
+    if (!key.problem.empty())
+      list_.report.faulty.push_back({line, spec_.columns[column].name, std::move(key.problem)});
+    else if (!key.text)
+      ++list_.report.missing[column];
+    else if (*key.text != cells[column])
+      ++list_.report.changed[column];
+    texts_[column] = std::move(key.text);  // nothing where a cell is missing or faulty
+  }
+  std::vector<std::string> parts;
+  for (size_t pass = 0; pass < spec_.passes.size(); ++pass) {
+    parts.clear();
+    for (const size_t column : spec_.passes[pass]) {
+      if (texts_[column]) parts.push_back(*texts_[column]);
+    }
+    if (parts.size() < spec_.passes[pass].size())
+      ++list_.report.passes[pass].without_key;
+    else
+      list_.passes[pass].push_back({row, KeyOf(rules_[pass], parts)});
+  }
+  crypto::Sha256 hash;
+  hash.Field("partita match texts v1");
+  for (const size_t column : by_name_) {
+    const std::optional<std::string>& text = texts_[column];
+    hash.Field(spec_.columns[column].name).U64(text ? 1 : 0).Field(text.value_or(""));
+  }
+  list_.texts.push_back(hash.Finish());
+}
+
+KeyList KeyListMaker::Finish() {
+  for (size_t pass = 0; pass < list_.passes.size(); ++pass)
+    TakeOutDuplicates(lines_, list_.passes[pass], list_.report.passes[pass]);
+  std::vector<uint64_t>().swap(lines_);
+  return std::move(list_);
+}
+
+KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
+  KeyListMaker maker(spec);
+  std::vector<std::string> row(spec.columns.size());
+  for (size_t i = 0; i < cells.rows(); ++i) {
+    for (size_t column = 0; column < row.size(); ++column) row[column] = cells.columns[column][i];
+    maker.Add(cells.lines[i], row);
+  }
+  return maker.Finish();
 }
 
 crypto::Digest CommitToKeys(const KeyList& list, const crypto::Key& salt) {

@@ -6,6 +6,7 @@
 // every shuffle.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,7 +69,7 @@ struct PassReport {
 struct KeyReport {
   uint64_t rows = 0;
   std::vector<uint64_t> missing, changed;  // by column: cells
-  std::vector<FaultyCell> faulty;
+  std::vector<FaultyCell> faulty;          // by line
   std::vector<PassReport> passes;
 };
 
@@ -81,8 +82,26 @@ struct KeyList {
   std::vector<crypto::Digest> texts;
 };
 
-// cells: each column's are given up when its texts are made.
-KeyList MakeKeyList(const KeySpec& spec, KeyCells cells);
+// Makes a list of rows that come one after the other, of which no cell is kept. Memory 40 bytes a row
+// and pass, and 40 a row.
+class KeyListMaker {
+ public:
+  // spec: borrowed. Room is kept, not taken, for so many rows.
+  explicit KeyListMaker(const KeySpec& spec, uint64_t most_rows = 0);
+  // cells: by column of the spec. line: in the file, for the report.
+  void Add(uint64_t line, std::span<const std::string> cells);
+  KeyList Finish();
+
+ private:
+  const KeySpec& spec_;
+  std::vector<crypto::Digest> rules_;              // by pass
+  std::vector<size_t> by_name_;                    // columns
+  std::vector<std::optional<std::string>> texts_;  // of one row
+  std::vector<uint64_t> lines_;                    // by row
+  KeyList list_;
+};
+
+KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
 
 // Commits under `salt` to how many rows there are and to the key of each in every pass: a table that
 // changed in nothing that is matched has the same. Without the salt it tells nothing of the keys.

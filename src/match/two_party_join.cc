@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "crypto/prg.h"
 #include "match/element_stream.h"
 #include "match/two_party_join_steps.h"
 
@@ -31,7 +32,7 @@ crypto::Digest ExchangeNonces(net::Channel& channel, const TwoPartyJoinTask& tas
 std::vector<uint32_t> ExchangePlaces(net::Channel& channel, const TwoPartyJoinTask& task,
                                      const Steps& steps) {
   ByteWriter writer;
-  for (const size_t place : steps.raised_order()) writer.U32(static_cast<uint32_t>(place));
+  for (const uint32_t place : steps.raised_order()) writer.U32(place);
   Bytes in(task.own_bound * kPlaceBytes);
   ExchangeBytes(channel, task.peer, writer.bytes(), in);
   ByteReader reader(in);
@@ -84,7 +85,8 @@ TwoPartyJoin JoinTwoLists(net::Channel& channel, const TwoPartyJoinTask& task,
   const std::string& peer_name = channel.names()[task.peer];
   const crypto::Digest salt = ExchangeNonces(channel, task, random);
 
-  Steps steps(task, peer_name, keys, random);
+  crypto::Prg stream(crypto::RandomKey(random));
+  Steps steps(task, peer_name, keys, stream);
   const uint64_t elements = task.own_bound + task.peer_bound;
   ListProgress lists(task.progress, "lists", elements);
   ExchangeElements(

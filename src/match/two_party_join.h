@@ -28,11 +28,11 @@
 //                 name keeps it from copying the hash. One that keeps back its permutation links
 //                 alone, and one that sends another makes the other join wrong rows.
 // Failure         Two keys that hash to one element, or one of these that a random one meets: below
-//                 2^-200 for 10^7 rows. Everything else that does not fit is a kPeerFault.
+//                 2^-200 for 10^7 rows; that honest parties' elements pass for repeated: below 2^-74. Everything else that does not fit is a kPeerFault.
 // Cost            6 rounds; sent 32 + 32 n + 32 + 32 m + 1 + 4 m bytes for the own bound n and the
-//                 other's m (TwoPartyJoinTraffic). n hashes to the group, n + m multiplications, 2 m
-//                 decodings and some sorting between rounds. Memory about 200 bytes a row of both
-//                 lists. Elements are raised while they come.
+//                 other's m (TwoPartyJoinTraffic). n hashes to the group, n + m multiplications, n
+//                 decodings and some sorting between rounds. By count 70 bytes a row of both lists, beside
+//                 the keys (match/element_tags.h). Elements are raised while they come.
 // Timing          Constant in the exponents (crypto/ristretto.h), and in how many of a list's elements
 //                 are keys: padding takes one hash and one multiplication, too. Not in which they
 //                 are, since keys and permutations are sorted and looked up in the owner's memory.

@@ -5,6 +5,7 @@
 //   static constexpr size_t kBytes  of an encoded element
 //   Element Hash(ByteView), Times(const Element&, const Scalar&)
 //   Encoded Encode(const Element&), std::optional<Element> Decode(ByteView)
+//   std::optional<Encoded> RaisedEncoding(ByteView, const Scalar&)   Decode, Times and Encode at once
 //   Scalar RandomScalar(RandomSource&)
 // with Encoded = std::array<uint8_t, kBytes>.
 #pragma once
@@ -14,7 +15,9 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "crypto/raised_encoding.h"
 #include "crypto/scalar_ratio.h"
+#include "match/element_tags.h"
 #include "match/two_party_join.h"
 #include "mpc/functions/switching_network.h"
 
@@ -31,6 +34,10 @@ struct Ristretto {
   }
   static Scalar Ratio(const Scalar& a, const Scalar& b) { return crypto::Ratio(a, b); }
   static std::optional<Element> Decode(ByteView bytes) { return Element::Decode(bytes); }
+  static std::optional<std::array<uint8_t, kBytes>> RaisedEncoding(ByteView bytes,
+                                                                   const Scalar& scalar) {
+    return crypto::RaisedEncoding(bytes, scalar);
+  }
   static const std::array<uint8_t, kBytes>& Encode(const Element& element) {
     return element.bytes();
   }
@@ -69,21 +76,16 @@ class PieceReader {
   size_t filled_ = 0;
 };
 
-template <typename Group>
-bool HasRepetition(EncodedList<Group> list) {
-  std::sort(list.begin(), list.end());
-  return std::adjacent_find(list.begin(), list.end()) != list.end();
+// Of a long vector that is not needed any more.
+template <typename T>
+void GiveBack(std::vector<T>& list) {
+  std::vector<T>().swap(list);
 }
 
-template <typename Group>
-bool Meets(EncodedList<Group> a, EncodedList<Group> b) {
-  std::sort(a.begin(), a.end());
-  std::sort(b.begin(), b.end());
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j]) return true;
-    (a[i] < b[j] ? i : j) += 1;
-  }
-  return false;
+// Places at 4 bytes each.
+inline std::vector<uint32_t> DrawOrder(uint64_t places, crypto::RandomSource& random) {
+  const std::vector<size_t> drawn = mpc::RandomPermutation(places, random);
+  return {drawn.begin(), drawn.end()};
 }
 
 template <typename Group>
@@ -97,16 +99,16 @@ class JoinSteps {
         keys_(keys),
         random_(random),
         scalar_(Group::RandomScalar(random)),
-        sent_order_(mpc::RandomPermutation(task.own_bound, random)),
-        raised_order_(mpc::RandomPermutation(task.peer_bound, random)) {
-    own_list_.reserve(task.own_bound);
-    peer_list_.reserve(task.peer_bound);
+        sent_order_(DrawOrder(task.own_bound, random)),
+        raised_order_(DrawOrder(task.peer_bound, random)) {
+    own_list_.Reserve(task.own_bound);
+    peer_list_.Reserve(task.peer_bound);
     raised_.resize(task.peer_bound);
     returned_.reserve(task.own_bound);
   }
 
   // Round 2: the next element of the own list.
-  const Encoded<Group>& NextOwn(const crypto::Digest& salt) {
+  Encoded<Group> NextOwn(const crypto::Digest& salt) {
     const size_t key = sent_order_[own_list_.size()];
     // Padding takes the same work as keys do: the list is sent while it is made.
     crypto::Digest hashed{};
@@ -115,18 +117,19 @@ class JoinSteps {
     ByteWriter message;
     message.Raw(salt);
     message.Raw(hashed);
-    own_list_.push_back(Group::Encode(Group::Times(Group::Hash(message.bytes()), scalar_)));
-    return own_list_.back();
+    const auto element = Group::Encode(Group::Times(Group::Hash(message.bytes()), scalar_));
+    own_list_.Add(element);
+    return element;
   }
   void TakePeers(const Encoded<Group>& element) {
-    const auto point = Group::Decode(element);
-    if (!point) JoinFault(peer_, "sent no element of the group");
-    raised_[raised_order_[peer_list_.size()]] = Group::Encode(Group::Times(*point, scalar_));
-    peer_list_.push_back(element);
+    const auto raised = Group::RaisedEncoding(element, scalar_);
+    if (!raised) JoinFault(peer_, "sent no element of the group");
+    raised_[raised_order_[peer_list_.size()]] = *raised;
+    peer_list_.Add(element);
   }
-  void CheckLists() const {
-    if (HasRepetition<Group>(peer_list_)) JoinFault(peer_, "listed an element twice");
-    if (Meets<Group>(peer_list_, own_list_)) JoinFault(peer_, "sent an element back");
+  void CheckLists() {
+    if (peer_list_.Repeats()) JoinFault(peer_, "listed an element twice");
+    if (peer_list_.Meets(own_list_)) JoinFault(peer_, "sent an element back");
   }
 
   // Round 3 and 4.
@@ -136,28 +139,33 @@ class JoinSteps {
     if (!Group::Decode(element)) JoinFault(peer_, "sent no element of the group");
     returned_.push_back(element);
   }
-  void CheckReturned() const {
-    if (HasRepetition<Group>(returned_)) JoinFault(peer_, "returned an element twice");
-    if (Meets<Group>(returned_, own_list_) || Meets<Group>(returned_, peer_list_))
+  void CheckReturned() {
+    ElementTags returned;
+    returned.Reserve(returned_.size());
+    returned.Add(returned_);
+    if (returned.Repeats()) JoinFault(peer_, "returned an element twice");
+    if (returned.Meets(own_list_) || returned.Meets(peer_list_))
       JoinFault(peer_, "returned an element of the lists");
+    own_list_.Forget();
+    peer_list_.Forget();
   }
 
-  // Round 5: positions of the returned list whose elements are in the raised one, by these bytes.
-  std::vector<uint32_t> Common() const {
+  // Round 5: positions of the returned list whose elements are in the raised one, by these bytes. The
+  // raised list is in their order afterwards: it was sent.
+  std::vector<uint32_t> Common() {
     std::vector<uint32_t> positions(returned_.size());
     std::iota(positions.begin(), positions.end(), 0);
     std::sort(positions.begin(), positions.end(),
               [&](uint32_t a, uint32_t b) { return returned_[a] < returned_[b]; });
-    EncodedList<Group> theirs = raised_;
-    std::sort(theirs.begin(), theirs.end());
+    std::sort(raised_.begin(), raised_.end());
     std::erase_if(positions, [&](uint32_t position) {
-      return !std::binary_search(theirs.begin(), theirs.end(), returned_[position]);
+      return !std::binary_search(raised_.begin(), raised_.end(), returned_[position]);
     });
     return positions;
   }
 
   // Round 6. Where the i-th element that the peer sent went.
-  const std::vector<size_t>& raised_order() const { return raised_order_; }
+  const std::vector<uint32_t>& raised_order() const { return raised_order_; }
   // places: where the peer put the own elements, in the order in which they were sent.
   std::vector<uint32_t> Link(const std::vector<uint32_t>& common,
                              const std::vector<uint32_t>& places) const {
@@ -165,7 +173,7 @@ class JoinSteps {
     for (size_t i = 0; i < places.size(); ++i) {
       if (places[i] >= places.size() || key_at[places[i]] != UINT32_MAX)
         JoinFault(peer_, "sent no permutation");
-      key_at[places[i]] = static_cast<uint32_t>(sent_order_[i]);
+      key_at[places[i]] = sent_order_[i];
     }
     std::vector<uint32_t> rows;
     for (const uint32_t position : common) {
@@ -182,9 +190,11 @@ class JoinSteps {
   std::span<const crypto::Digest> keys_;
   crypto::RandomSource& random_;
   typename Group::Scalar scalar_;
-  std::vector<size_t> sent_order_;  // by place in the own list: a key, or from keys_.size() on none
-  std::vector<size_t> raised_order_;  // by place in the peer's list: the place in raised_
-  EncodedList<Group> own_list_, peer_list_, raised_, returned_;
+  // By place in the own list: a key, or from keys_.size() on none.
+  std::vector<uint32_t> sent_order_;
+  std::vector<uint32_t> raised_order_;  // by place in the peer's list: the place in raised_
+  ElementTags own_list_, peer_list_;
+  EncodedList<Group> raised_, returned_;
 };
 
 }  // namespace partita::match

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "crypto/prg.h"
 #include "match/element_stream.h"
 #include "match/two_party_spine_steps.h"
 
@@ -146,7 +147,8 @@ TwoPartySpine AlignTwoLists(net::Channel& channel, const TwoPartySpineTask& task
                 "");
   }
   const crypto::Digest salt = SpineSalt(channel, task, random);
-  RistrettoSteps steps(task, channel.names()[task.peer], keys, random);
+  crypto::Prg stream(crypto::RandomKey(random));
+  RistrettoSteps steps(task, channel.names()[task.peer], keys, stream);
   ExchangeLists(channel, task, salt, steps);
   ExchangeResults(channel, task, salt, steps);
   TwoPartySpine spine;

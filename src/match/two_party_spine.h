@@ -34,11 +34,12 @@
 //                 its own for each key in round 2, as in two_party_join.h. A party may list keys that it
 //                 guesses. The minimum binds who follows the protocol.
 // Failure         Two keys that hash to one element, or one that a random one meets: below 2^-200 for
-//                 10^7 rows. An element that is lost, made up or there twice leaves a party without one of
+//                 10^7 rows; that honest parties' elements pass for repeated: below 2^-74. An element that is lost, made up or there twice leaves a party without one of
 //                 its names, or names other than as many as D: a kPeerFault.
 // Cost            6 rounds, 4 below the minimum; sent 64 + 64 n + 64 m + 32 U bytes for the own bound n and
-//                 the other's m. n hashes to the group, 3 n + 2 m + U multiplications, 2 n + 2 m + U decodings.
-//                 Memory about 300 bytes a row of both lists.
+//                 the other's m. n hashes to the group, 3 n + 2 m + U multiplications, n decodings, and U
+//                 at the first party. By count 130 bytes a row of both lists, beside the keys
+//                 (match/element_tags.h).
 // Timing          Constant in the exponents (crypto/ristretto.h), and in how many of a list's elements
 //                 are keys. Not in which they are: they are sorted and looked up in the owner's memory.
 #pragma once

@@ -29,15 +29,17 @@ class SpineSteps {
         blind_(Group::RandomScalar(random)),
         unblind_(Group::Ratio(name_, blind_)),
         convert_(Group::Ratio(name_, compare_)),
-        sent_order_(mpc::RandomPermutation(task.own_bound, random)),
-        raised_order_(mpc::RandomPermutation(task.peer_bound, random)) {
-    points_.resize(task.own_bound);
+        sent_order_(DrawOrder(task.own_bound, random)),
+        raised_order_(DrawOrder(task.peer_bound, random)) {
+    blinded_.resize(task.own_bound);
     raised_.resize(task.peer_bound);
+    named_.reserve(task.peer_bound);
+    listed_.Reserve(2 * (task.own_bound + task.peer_bound));
   }
 
   // Round 2: the next element of the list to compare.
   Encoded<Group> NextListed(const crypto::Digest& salt) {
-    const size_t key = sent_order_[own_listed_.size()];
+    const size_t key = sent_order_[own_listed_++];
     // Padding takes the same work as keys do: the list is sent while it is made.
     crypto::Digest hashed{};
     random_.Fill(hashed);
@@ -46,27 +48,26 @@ class SpineSteps {
     message.Raw(salt);
     message.Raw(hashed);
     const auto point = Group::Hash(message.bytes());
-    points_[key] = Group::Encode(point);
-    own_listed_.push_back(Group::Encode(Group::Times(point, compare_)));
-    return own_listed_.back();
+    blinded_[key] = Group::Encode(Group::Times(point, blind_));
+    return Listed(Group::Encode(Group::Times(point, compare_)));
   }
   // And of the list to name, after those: in the order of keys, padding last.
-  Encoded<Group> NextNamed() {
-    const auto point = Group::Decode(points_[own_named_.size()]);
-    own_named_.push_back(Group::Encode(Group::Times(*point, blind_)));
-    return own_named_.back();
-  }
+  Encoded<Group> NextNamed() { return Listed(blinded_[own_named_++]); }
   void TakeListed(const Encoded<Group>& element) {
-    raised_[raised_order_[peer_listed_.size()]] =
-        Group::Encode(Group::Times(Decoded(element), compare_));
-    peer_listed_.push_back(element);
+    raised_[raised_order_[peer_listed_++]] = Raised(element, compare_);
+    listed_.Add(element);
   }
   void TakeNamed(const Encoded<Group>& element) {
-    named_.push_back(Group::Encode(Group::Times(Decoded(element), name_)));
-    peer_named_.push_back(element);
+    named_.push_back(Raised(element, name_));
+    listed_.Add(element);
   }
   // Elements of the four lists all differ, but by the peer's doing.
-  void CheckLists() const { RequireNew({}, "listed an element twice, or sent one back"); }
+  void CheckLists() {
+    GiveBack(blinded_);
+    if (listed_.Repeats()) JoinFault(peer_, "listed an element twice, or sent one back");
+    returned_.reserve(task_.own_bound);
+    own_names_.reserve(task_.own_bound);
+  }
 
   // Rounds 3 and 4: what goes back to the peer.
   const EncodedList<Group>& raised() const { return raised_; }
@@ -74,48 +75,61 @@ class SpineSteps {
   // What came back.
   const EncodedList<Group>& returned() const { return returned_; }
   void TakeReturned(const Encoded<Group>& element) {
-    Decoded(element);
+    RequireElement(element);
     returned_.push_back(element);
   }
   void TakeOwnName(const Encoded<Group>& element) {
-    own_names_.push_back(Group::Encode(Group::Times(Decoded(element), unblind_)));
-    returned_named_.push_back(element);
+    own_names_.push_back(Raised(element, unblind_));
+    returned_named_.Add(element);
   }
-  void CheckReturned() const {
-    EncodedList<Group> all = returned_;
-    all.insert(all.end(), returned_named_.begin(), returned_named_.end());
-    all.insert(all.end(), named_.begin(), named_.end());
-    RequireNew(all, "returned an element twice, or one of the lists");
-    if (Meets<Group>(returned_named_, raised_))
-      JoinFault(peer_, "returned an element of the lists");
+  // After both were sent: of what goes back only the compared list is kept.
+  void CheckReturned() {
+    ElementTags raised;
+    raised.Reserve(raised_.size());
+    raised.Add(raised_);
+    if (raised.Meets(returned_named_)) JoinFault(peer_, "returned an element of the lists");
+    raised.Forget();
+    ElementTags all;
+    all.Reserve(returned_.size() + returned_named_.size() + named_.size());
+    all.Add(named_);
+    GiveBack(named_);
+    all.Add(returned_named_);
+    returned_named_.Forget();
+    all.Add(returned_);
+    if (all.Repeats() || all.Meets(listed_))
+      JoinFault(peer_, "returned an element twice, or one of the lists");
+    listed_.Forget();
   }
 
   // After round 4: D, in the order of its bytes. Returns the number of matches.
   uint64_t Unite() {
-    union_ = raised_;
+    union_ = std::move(raised_);
     union_.insert(union_.end(), returned_.begin(), returned_.end());
+    GiveBack(returned_);
     std::sort(union_.begin(), union_.end());
     const size_t all = union_.size();
     union_.erase(std::unique(union_.begin(), union_.end()), union_.end());
-    converted_order_ = mpc::RandomPermutation(union_.size(), random_);
+    converted_order_ = DrawOrder(union_.size(), random_);
+    names_.reserve(union_.size());
     return all - union_.size();
   }
-  size_t positions() const { return union_.size(); }
+  size_t positions() const { return converted_order_.size(); }
 
   // Rounds 5 and 6. The first party's next element, on the way to the second.
   Encoded<Group> NextConverted() {
-    const auto point = Group::Decode(union_[converted_order_[converted_++]]);
-    return Group::Encode(Group::Times(*point, convert_));
+    return Raised(union_[converted_order_[converted_++]], convert_);
   }
   // The second's: takes it to a name at a place of its own choice.
   void TakeConverted(const Encoded<Group>& element) {
-    names_.resize(union_.size());
-    names_[converted_order_[converted_++]] =
-        Group::Encode(Group::Times(Decoded(element), convert_));
+    if (converted_ == 0) {
+      GiveBack(union_);
+      names_.resize(positions());
+    }
+    names_[converted_order_[converted_++]] = Raised(element, convert_);
   }
   const EncodedList<Group>& names() const { return names_; }
   void TakeName(const Encoded<Group>& element) {
-    Decoded(element);
+    RequireElement(element);
     names_.push_back(element);
   }
 
@@ -136,16 +150,17 @@ class SpineSteps {
   }
 
  private:
-  typename Group::Element Decoded(const Encoded<Group>& element) const {
-    const auto point = Group::Decode(element);
-    if (!point) JoinFault(peer_, "sent no element of the group");
-    return *point;
+  void RequireElement(const Encoded<Group>& element) const {
+    if (!Group::Decode(element)) JoinFault(peer_, "sent no element of the group");
   }
-  // These and all elements of round 2.
-  void RequireNew(EncodedList<Group> elements, const std::string& fault) const {
-    for (const auto* list : {&own_listed_, &own_named_, &peer_listed_, &peer_named_})
-      elements.insert(elements.end(), list->begin(), list->end());
-    if (HasRepetition<Group>(std::move(elements))) JoinFault(peer_, fault);
+  Encoded<Group> Raised(const Encoded<Group>& element, const typename Group::Scalar& scalar) const {
+    const auto raised = Group::RaisedEncoding(element, scalar);
+    if (!raised) JoinFault(peer_, "sent no element of the group");
+    return *raised;
+  }
+  Encoded<Group> Listed(const Encoded<Group>& element) {
+    listed_.Add(element);
+    return element;
   }
 
   const TwoPartySpineTask& task_;
@@ -153,14 +168,14 @@ class SpineSteps {
   std::span<const crypto::Digest> keys_;
   crypto::RandomSource& random_;
   typename Group::Scalar compare_, name_, blind_, unblind_, convert_;
-  std::vector<size_t>
-      sent_order_;  // by place in the list to compare: a key, or from keys_.size() none
-  std::vector<size_t> raised_order_;  // by place in the peer's: the place in raised_
-  std::vector<size_t> converted_order_;
-  size_t converted_ = 0;
-  EncodedList<Group> points_;  // by key
-  EncodedList<Group> own_listed_, own_named_, peer_listed_, peer_named_;
-  EncodedList<Group> raised_, named_, returned_, returned_named_, own_names_, union_, names_;
+  // By place in the list to compare: a key, or from keys_.size() none.
+  std::vector<uint32_t> sent_order_;
+  std::vector<uint32_t> raised_order_;  // by place in the peer's: the place in raised_
+  std::vector<uint32_t> converted_order_;
+  size_t own_listed_ = 0, own_named_ = 0, peer_listed_ = 0, converted_ = 0;
+  EncodedList<Group> blinded_;           // by key
+  ElementTags listed_, returned_named_;  // listed_: the four lists of round 2
+  EncodedList<Group> raised_, named_, returned_, own_names_, union_, names_;
 };
 
 }  // namespace partita::match

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "crypto/prg.h"
+#include "crypto/raised_encoding.h"
 #include "crypto/scalar_ratio.h"
 #include "tests/data/expect_error.h"
 
@@ -104,6 +105,17 @@ TEST(RistrettoTest, DecodesWhatItEncodes) {
   EXPECT_EQ(*decoded, p);
 }
 
+TEST(RistrettoTest, DecodingAndMultiplyingAtOnceIsBoth) {
+  Prg random{Key()};
+  for (int i = 0; i < 20; ++i) {
+    const RistrettoScalar scalar = RandomScalar(random);
+    const RistrettoPoint p = RistrettoPoint::Draw(random);
+    EXPECT_EQ(RaisedEncoding(p.bytes(), scalar), p.Times(scalar).bytes());
+  }
+  ExpectError(ErrorCode::kInternal, "multiplied by zero", "",
+              [&] { RaisedEncoding(Generator().bytes(), ScalarFrom("00")); });
+}
+
 TEST(RistrettoTest, EverythingElseIsRefused) {
   const std::string ff(60, 'f');
   const std::vector<std::string> bad = {
@@ -119,6 +131,7 @@ TEST(RistrettoTest, EverythingElseIsRefused) {
       "3eb858e78f5a7254d8c9731174a94f76755fd3941c0ac93735c07ba14579630e", "ec" + ff + "7f"};
   for (const std::string& hex : bad) {
     EXPECT_FALSE(RistrettoPoint::Decode(FromHex(hex)).has_value()) << hex;
+    EXPECT_FALSE(RaisedEncoding(FromHex(hex), ScalarFrom("02")).has_value()) << hex;
   }
 }
 

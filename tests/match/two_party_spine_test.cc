@@ -186,6 +186,10 @@ struct Symbolic {
   static std::optional<Element> Decode(ByteView bytes) {
     return elements.at(static_cast<size_t>(bytes[0]) + 256 * static_cast<size_t>(bytes[1]));
   }
+  static std::optional<std::array<uint8_t, kBytes>> RaisedEncoding(ByteView bytes,
+                                                                   const Scalar& scalar) {
+    return Encode(Times(*Decode(bytes), scalar));
+  }
 };
 using Steps = SpineSteps<Symbolic>;
 
@@ -415,6 +419,7 @@ TEST(TwoPartySpineTest, APartyThatDepartsFromTheProtocolLearnsOfSingleRowsUnnoti
     ++marked;
   for (size_t i = 0; i < 3; ++i) first.TakeReturned(with(listed[i], i == marked ? odd : s));
   for (const auto& element : named) first.TakeOwnName(with(element, r));
+  const EncodedList<Symbolic> names_of_second = first.named();
   first.CheckReturned();
   EXPECT_EQ(first.Unite(), 1U);
   EncodedList<Symbolic> converted, names;
@@ -424,7 +429,8 @@ TEST(TwoPartySpineTest, APartyThatDepartsFromTheProtocolLearnsOfSingleRowsUnnoti
   for (const auto& element : converted) under_odd.insert(with(element, Symbolic::Ratio({}, odd)));
   std::vector<size_t> learnt;
   for (size_t row = 0; row < 3; ++row) {
-    if (under_odd.contains(with(first.named()[row], Symbolic::Ratio({}, b)))) learnt.push_back(row);
+    if (under_odd.contains(with(names_of_second[row], Symbolic::Ratio({}, b))))
+      learnt.push_back(row);
   }
   EXPECT_EQ(learnt.size(), 1U);  // ada or bo
   EXPECT_LT(learnt.front(), 2U);
@@ -483,9 +489,9 @@ std::string Against(const Changes& changes) {
     changes.results(returned, own_names, own);
     for (const auto& element : returned) first.TakeReturned(element);
     for (const auto& element : own_names) first.TakeOwnName(element);
-    first.CheckReturned();
     for (const auto& element : first.raised()) second.TakeReturned(element);
     for (const auto& element : first.named()) second.TakeOwnName(element);
+    first.CheckReturned();
     first.Unite();
     second.Unite();
     for (size_t i = 0; i < first.positions(); ++i) second.TakeConverted(first.NextConverted());

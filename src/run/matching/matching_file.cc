@@ -353,11 +353,14 @@ match::KeyList ReadKeyList(const MatchingParty& party, const std::string& table,
   options.separator = separator;
   options = data::WithDialect(options, opened.dialect);
   options.max_rows = party.rows;
-  return match::MakeKeyList(party.keys, match::ReadKeyColumns(opened.bytes, table, party.headers,
-                                                              options, [progress](ByteView) {
-                                                                if (progress != nullptr)
-                                                                  progress->CheckCancelled();
-                                                              }));
+  match::KeyListMaker maker(party.keys, party.rows);
+  match::ReadKeyRows(
+      opened.bytes, table, party.headers, options,
+      [&maker](uint64_t line, std::span<std::string> cells) { maker.Add(line, cells); },
+      [progress](ByteView) {
+        if (progress != nullptr) progress->CheckCancelled();
+      });
+  return maker.Finish();
 }
 
 }  // namespace partita::run

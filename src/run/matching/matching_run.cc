@@ -70,7 +70,7 @@ void EnterRun(const MatchingFile& file, const MatchingInput& input, const net::S
     entry.linker = file.linker;
     entry.at = matched.at;
     entry.own_bound = file.parties[input.party].rows;
-    entry.list = own.mark;
+    entry.list = std::move(own.mark);
     own.past->Begin(std::move(entry));
   }
   SpendMatchingApproval(own.approval, session.run_id);
@@ -187,6 +187,7 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
       const MatchingParty& holder = file.parties[input.party];
       own.mark = own.past->MarkOf(own.list, match::ColumnsDigest(holder.keys, holder.headers),
                                   match::PassesDigest(holder.keys));
+      std::vector<crypto::Digest>().swap(own.list.texts);  // the mark has what they are for
       own.past->Require(PartnersOf(file, input.party, input.fingerprints), own.mark, matched.at);
     });
   }

@@ -118,8 +118,8 @@ void Decide(const NodeOptions& options, const Json& said, const std::string& dec
 }
 
 std::string BudgetOf(const Json& table) {
-  if (table.is_null() || table.at("budget") == "") return "";
-  return table.at("budget").get<std::string>() + "\n";
+  const std::string budget = table.is_null() ? "" : table.at("budget").get<std::string>();
+  return budget.empty() ? "" : budget + "\n";
 }
 
 // What the signer computed, for the steward to read.

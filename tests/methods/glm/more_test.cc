@@ -217,6 +217,8 @@ TEST(GlmMore, SumsAreDerivatives) {
 void ExpectStudyAsR(json wanted, const std::string& engine, size_t holders, bool aggregates,
                     const json& errors = nullptr) {
   wanted["errors"] = errors;
+  // What a step of Fisher scoring leaves is measured by the model's errors, whichever are released.
+  const json model_error = wanted["standard_error"];
   if (!errors.is_null()) {
     wanted["standard_error"] = wanted[errors.get<std::string>() + "_error"];
     wanted["p_value"] = json::array();
@@ -251,7 +253,7 @@ void ExpectStudyAsR(json wanted, const std::string& engine, size_t holders, bool
     const json& row = result["coefficients"][c];
     SCOPED_TRACE(row["term"].get<std::string>());
     const double error = wanted["standard_error"][c];
-    near(row["estimate"], wanted["estimate"][c], error, row["step"]);
+    near(row["estimate"], wanted["estimate"][c], model_error[c], row["step"]);
     EXPECT_NEAR(row["standard_error"], error, (aggregates ? 1e-6 : 1.5 * grid) * error);
     EXPECT_NEAR(row["p_value"], wanted["p_value"][c].get<double>(), aggregates ? 1e-5 : 2 * grid);
   }

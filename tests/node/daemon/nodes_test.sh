@@ -241,7 +241,7 @@ grep -q '"status"' private/result.json || fail 'no private result'
 sed -n '/^patients /,$p' tables.txt | grep -q 'private-regression *finished' || fail "not used: $(cat tables.txt)"
 "$partita" ledger verify south/ledger.sqlite >/dev/null || fail "south's ledger does not hold"
 "$partita" ledger history south/ledger.sqlite --table patients | grep -q 'spent' || fail 'nothing is charged'
-sed 's/^name = "private-regression"/name = "too-much"/; s/^epsilon = 2/epsilon = 4/' private.toml >too-much.toml
+sed 's/^name = "private-regression"/name = "too-much"/; s/^epsilon = 2/epsilon = 9/' private.toml >too-much.toml
 if "$partita" study run too-much.toml --at north --yes >too-much.out 2>too-much.err; then fail 'the budget was exceeded'; fi
 grep -q 'the budget of its table does not allow it' too-much.err || fail "no reason: $(tail -n 3 too-much.err)"
 

@@ -95,7 +95,7 @@ export const kBugs = [
   {
     name: "warnings_below_the_plan",
     file: "pages/study.tsx",
-    from: "{screen && <Trust screen={screen} />}",
+    from: "{screen && <Trust screen={screen} decided={study.is_over} />}",
     to: "",
     journey: "warnings of the path of trust"
   },

@@ -140,10 +140,18 @@ int ShowTables(const OutputOptions& output, const NodeOptions& options) {
   Json tables = Json::array();
   std::string text;
   for (const node::CatalogueTable& table : config.tables) {
-    const auto standing = StandingOf(config, table);
     Json& json = tables.emplace_back(TableJson(table, studies, config.name));
-    if (standing) json["budget"] = Json::parse(privacy::ledger::StandingJson(*standing));
-    text += TableText(json, standing ? privacy::ledger::StandingText(*standing) : "");
+    std::string budget;
+    try {
+      if (const auto standing = StandingOf(config, table)) {
+        json["budget"] = Json::parse(privacy::ledger::StandingJson(*standing));
+        budget = privacy::ledger::StandingText(*standing);
+      }
+    } catch (const Error& error) {
+      budget = error.message();
+      if (json.at("problem").get<std::string>().empty()) json["problem"] = error.message();
+    }
+    text += TableText(json, budget);
   }
   text += config.tables.empty() ? "node.toml names no table" : "For the owner of the tables only.";
   PrintResult(output, text, Json{{"tables", tables}}.dump());

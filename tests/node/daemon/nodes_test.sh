@@ -313,7 +313,7 @@ cmp -s west/parties west-steward/parties || fail 'the older list of parties stay
 # A table that is not there hides no other one, and no study used it.
 printf '\n[[table]]\nname = "gone"\ndata = "%s/gone.csv"\n' "$work" >>west/node.toml
 "$partita" node tables --at west >tables.txt
-[ "$(grep -c ' rows, SHA-256 ' tables.txt)" = 1 ] || fail "tables: $(cat tables.txt)"
+[ "$(grep -c ' rows, SHA-256 ' tables.txt)" = 2 ] || fail "tables: $(cat tables.txt)"
 sed -n '/^gone /,$p' tables.txt | grep -q 'cannot be read' || fail "a table of nothing: $(cat tables.txt)"
 sed -n '/^gone /,$p' tables.txt | grep -q 'no study uses it' || fail "used: $(cat tables.txt)"
 

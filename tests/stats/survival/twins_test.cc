@@ -156,7 +156,8 @@ int StratumInR(const json& wanted, int sorted) {
   const CoxCase of = CaseOf(wanted["formula"]);
   if (of.stratum.empty()) return 0;
   std::vector<std::string> found;
-  for (const std::string& level : testing::ReadTable(wanted["data"]).at(of.stratum)) {
+  const auto table = testing::ReadTable(wanted["data"]);
+  for (const std::string& level : table.at(of.stratum)) {
     if (std::find(found.begin(), found.end(), level) == found.end()) found.push_back(level);
   }
   std::vector<std::string> levels = found;

@@ -44,6 +44,7 @@ partita_find_pc(libpq-dev "libpq" LIBPQ libpq)
 partita_find_pc(libsqlite3-dev "SQLite 3.40 or newer" SQLITE sqlite3>=3.40)
 partita_find_pc(libtomlplusplus-dev "toml++ 3.3 or newer" TOMLPLUSPLUS tomlplusplus>=3.3)
 partita_find_pc(libutf8proc-dev "utf8proc" UTF8PROC libutf8proc)
+partita_find_pc(unixodbc-dev "unixODBC" ODBC odbc)
 # Has no file for pkg-config.
 find_library(READSTAT_LIBRARY readstat)
 find_path(READSTAT_INCLUDE readstat.h)

@@ -233,8 +233,10 @@ TableProfile ProfileTable(const ByteSource& source, std::string source_name,
 
 TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<char> separator) {
   const OpenedTable table = OpenTable(path);
-  return ProfileTable(table.bytes, path.string(),
-                      table.dialect ? table.dialect->separator : separator);
+  TableProfile profile = ProfileTable(table.bytes, path.string(),
+                                      table.dialect ? table.dialect->separator : separator);
+  profile.says_dialect = table.dialect.has_value();
+  return profile;
 }
 
 std::string_view DraftTypeName(DraftType type) {

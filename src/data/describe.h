@@ -57,6 +57,7 @@ struct TableProfile {
   std::string source;
   char separator = ',';
   char decimal = '.';
+  bool says_dialect = false;  // the file's own source says how it is written: no study has to
   uint64_t num_rows = 0;
   std::vector<ColumnProfile> columns;
 };

@@ -224,10 +224,10 @@ std::string Head(const TableProfile& profile) {
       "# or say them to partita study new (--bounds); no study file is valid without them.\n"
       "{}\n[table]\n",
       Own(fmt::format("{} rows, {} columns", profile.num_rows, profile.columns.size())));
-  if (profile.separator != ',')
+  if (!profile.says_dialect && profile.separator != ',')
     text += fmt::format("separator = \"{}\"\n",
                         profile.separator == '\t' ? "\\t" : std::string(1, profile.separator));
-  if (profile.decimal != '.') text += "decimal = \",\"\n";
+  if (!profile.says_dialect && profile.decimal != '.') text += "decimal = \",\"\n";
   for (const ColumnProfile& column : profile.columns) {
     if (GuessType(column) != DraftType::kKey) continue;
     text +=

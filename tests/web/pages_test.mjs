@@ -224,6 +224,17 @@ journey(
 );
 
 journey(
+  "a steward is told of a study whose table the node cannot read",
+  async ({page, loginAs, see}) => {
+    await loginAs("steward");
+    await shown(page, "1 study cannot be approved here yet");
+    assert.equal(await page.getByText("Nothing waits for you.").count(), 0);
+    await see("inbox-held");
+  },
+  {studies: [study("settled", {needs_decision: false}), study("settled", {needs_decision: false, approved: ["south"]})]}
+);
+
+journey(
   "an approval with stricter limits, of a result of little use, after a wrong passphrase",
   async ({page, loginAs, state, see, visit}) => {
     const [{study: id}] = state.studies;

@@ -140,9 +140,13 @@ void RequireLedger(const node::NodeFolder& folder) {
     if (is_clear) continue;
     throw Error(
         ErrorCode::kUsage,
-        fmt::format("the ledger {} does not say which of its accounts is that of the table "
-                    "'{}'",
-                    config.ledger.string(), table.name),
+        table.account.empty()
+            ? fmt::format("the ledger {} does not say which of its accounts is that of the table "
+                          "'{}'",
+                          config.ledger.string(), table.name)
+            : fmt::format("the ledger {} has no account '{}', which node.toml names for the table "
+                          "'{}'",
+                          config.ledger.string(), table.account, table.name),
         "write account = \"...\" under its [[table]] in node.toml; 'partita ledger show' lists "
         "them, 'partita ledger open' makes one");
   }

@@ -55,10 +55,13 @@ Json OneStudy(const NodeOptions& options, const std::string& id) {
   return study;
 }
 
-// What went wrong at this site with a study that goes on, as its job said it; for the own people.
+// What went wrong at this site with a study that goes on or did not come to its end, as its job said it; for
+// the own people.
 std::string ProblemHere(const Json& study) {
   const std::string problem = PlainLines(study.at("problem").get<std::string>());
-  return problem.empty() || study.at("is_over").get<bool>() ? "" : "at this site: " + problem;
+  const std::string state = study.at("state");
+  const bool is_told = !study.at("is_over").get<bool>() || state == "rejected" || state == "failed";
+  return problem.empty() || !is_told ? "" : "at this site: " + problem;
 }
 
 std::string Waiting(const Json& study) {

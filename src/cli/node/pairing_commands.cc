@@ -76,7 +76,10 @@ int Compare(const OutputOptions& output, const PairOptions& options, const std::
     look = LookAt(options, number);
   }
   if (look.at("state") == "waiting") {
-    PrintNote(output, fmt::format("waiting for {}", look.at("name").get<std::string>()));
+    PrintNote(output,
+              fmt::format(
+                  "waiting for {0}; if the digits differed at {0}: Control-C, and invite it again",
+                  look.at("name").get<std::string>()));
     look = WaitBeyond(options, number, "waiting");
   }
   if (look.at("state") != "met") {

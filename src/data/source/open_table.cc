@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "data/gzip_source.h"
 #include "data/source/csv_rows.h"
+#include "data/source/odbc_rows.h"
 #include "data/source/postgres_copy.h"
 #include "data/source/source_file.h"
 #include "data/source/sqlite_rows.h"
@@ -12,10 +13,6 @@
 
 namespace partita::data {
 namespace {
-
-bool IsInDatabase(const SourceFile& source) {
-  return source.kind == SourceKind::kSqlite || source.kind == SourceKind::kPostgres;
-}
 
 ByteSource OpenCsv(const std::filesystem::path& path) {
   return path.extension() == ".gz" ? OpenGzipFile(path) : OpenFile(path);
@@ -27,6 +24,8 @@ ByteSource OpenSource(const SourceFile& source) {
       return CsvOfRows(OpenSqlite(source));
     case SourceKind::kPostgres:
       return OpenPostgres(source);
+    case SourceKind::kOdbc:
+      return CsvOfRows(OpenOdbc(source));
     case SourceKind::kCsv:
       return OpenCsv(source.where);
     case SourceKind::kStatistics:
@@ -38,7 +37,7 @@ ByteSource OpenSource(const SourceFile& source) {
 OpenedTable Open(const std::filesystem::path& path, bool may_change) {
   if (path.extension() == ".toml") {
     const SourceFile source = ReadSourceFile(path);
-    if (!may_change && IsInDatabase(source)) {
+    if (!may_change && IsDatabaseKind(source.kind)) {
       throw Error(ErrorCode::kRefused,
                   fmt::format("{}: a study runs on a table that stays as it is, and a database may "
                               "change while it runs",
@@ -61,13 +60,13 @@ OpenedTable OpenTable(const std::filesystem::path& path) { return Open(path, tru
 OpenedTable OpenTableFile(const std::filesystem::path& path) { return Open(path, false); }
 
 bool IsDatabase(const std::filesystem::path& path) {
-  return path.extension() == ".toml" && IsInDatabase(ReadSourceFile(path));
+  return path.extension() == ".toml" && IsDatabaseKind(ReadSourceFile(path).kind);
 }
 
 std::vector<std::string> DatabaseColumns(const std::filesystem::path& path) {
   const SourceFile source = ReadSourceFile(path);
   if (source.kind == SourceKind::kPostgres) return PostgresColumns(source);
-  return OpenSqlite(source)->names();
+  return (source.kind == SourceKind::kOdbc ? OpenOdbc(source) : OpenSqlite(source))->names();
 }
 
 CsvOptions WithDialect(CsvOptions options, const std::optional<CsvDialect>& dialect) {

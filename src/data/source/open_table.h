@@ -2,8 +2,8 @@
 // file does the same with a database or a file of another program.
 //
 // By the name of the file:
-//   .toml                       a source file (source_file.h): a query in PostgreSQL or SQLite, or a file
-//                               and how it is written
+//   .toml                       a source file (source_file.h): a query in a database, or a file and how
+//                               it is written
 //   .gz                         CSV compressed by gzip
 //   .frozen                     CSV with commas and points (freeze.h)
 //   .sav .zsav .dta .sas7bdat .xpt

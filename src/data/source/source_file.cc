@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -55,6 +56,9 @@ class SourceReader {
     } else if (where.starts_with("sqlite:")) {
       source.kind = SourceKind::kSqlite;
       source.where = Beside(where.substr(7)).string();
+    } else if (where.starts_with("odbc:")) {
+      source.kind = SourceKind::kOdbc;
+      source.where = DataSourceName(where);
     } else if (IsStatisticsFile(where)) {
       source.kind = SourceKind::kStatistics;
       source.where = Beside(where).string();
@@ -63,12 +67,11 @@ class SourceReader {
       source.where = Beside(where).string();
     } else {
       Bad(At("source"), "no source of this kind",
-          "name postgresql://USER@HOST/DATABASE, sqlite:FILE, a file of SPSS, Stata or SAS, or a "
-          "file "
-          "whose name ends in .csv or .csv.gz");
+          "name postgresql://USER@HOST/DATABASE, sqlite:FILE, odbc:DSN=NAME, a file of SPSS, Stata "
+          "or "
+          "SAS, or a file whose name ends in .csv or .csv.gz");
     }
-    const bool is_database =
-        source.kind == SourceKind::kSqlite || source.kind == SourceKind::kPostgres;
+    const bool is_database = IsDatabaseKind(source.kind);
     if (is_database) ReadQuery(source);
     Only(is_database, {"table", "query", "credentials", "timeout_seconds"}, "databases");
     Only(source.kind == SourceKind::kStatistics, {"labels"}, "files of SPSS, Stata and SAS");
@@ -149,37 +152,47 @@ class SourceReader {
                   fmt::format("{}: there must be one of 'table' and 'query'", path_.string()),
                   "table = \"clinic.patients\", or query = \"patients.sql\" with one SELECT");
     }
-    source.query = query.empty() ? "SELECT * FROM " + Quoted(table, source.kind)
-                                 : ReadFile(Beside(query), kMostBytes, "the query");
+    if (!query.empty()) {
+      source.query = ReadFile(Beside(query), kMostBytes, "the query");
+    } else if (source.kind == SourceKind::kOdbc) {
+      source.table = table;
+    } else {
+      if (source.kind == SourceKind::kPostgres && table.find('.') == std::string::npos) {
+        Bad(At("table"), "the table is named without its schema",
+            fmt::format("table = \"public.{}\", or as its schema is named", table));
+      }
+      source.query = "SELECT * FROM " + QuotedName(table, '"');
+    }
     // As psql takes it.
     const size_t end = source.query.find_last_not_of(" \t\r\n;");
     source.query.resize(end == std::string::npos ? 0 : end + 1);
     if (source.query.find('\0') != std::string::npos)
       Bad(At(query.empty() ? "table" : "query"), "a zero byte", "write one SELECT");
+    // Drivers would run what stands behind it.
+    if (source.kind == SourceKind::kOdbc && source.query.find(';') != std::string::npos)
+      Bad(At("query"), "a semicolon in the query",
+          "write one SELECT, without semicolons in its texts");
   }
 
-  // "schema.table" as identifiers.
-  std::string Quoted(const std::string& table, SourceKind kind) const {
-    const size_t dot = table.find('.');
-    if (kind == SourceKind::kPostgres && dot == std::string::npos) {
-      Bad(At("table"), "the table is named without its schema",
-          fmt::format("table = \"public.{}\", or as its schema is named", table));
+  // Of letters, digits, - and _: other words of a connection name libraries to load.
+  std::string DataSourceName(const std::string& where) const {
+    constexpr std::string_view kStart = "odbc:DSN=";
+    const std::string name =
+        where.starts_with(kStart) ? where.substr(kStart.size()) : std::string();
+    constexpr auto allowed = [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '-' || c == '_';
+    };
+    if (name.empty() || name.size() > 32 || !std::all_of(name.begin(), name.end(), allowed)) {
+      Bad(At("source"), "no name of a database in odbc.ini",
+          "source = \"odbc:DSN=NAME\", with letters, digits, - and _; what it needs to connect "
+          "stands in odbc.ini");
     }
-    std::string quoted = "\"";
-    for (size_t i = 0; i < table.size(); ++i) {
-      if (i == dot) {
-        quoted += "\".\"";
-      } else {
-        quoted += table[i];
-        if (table[i] == '"') quoted += '"';
-      }
-    }
-    return quoted + "\"";
+    return name;
   }
 
   std::string Password(SourceKind kind) const {
-    if (kind != SourceKind::kPostgres)
-      Bad(At("credentials"), "'credentials' is for PostgreSQL", "remove the line");
+    if (kind == SourceKind::kSqlite)
+      Bad(At("credentials"), "'credentials' is for PostgreSQL and ODBC", "remove the line");
     const fs::path file = Beside(Text("credentials"));
     std::error_code ignored;
     const fs::perms others = fs::perms::group_all | fs::perms::others_all;
@@ -200,6 +213,26 @@ class SourceReader {
 };
 
 }  // namespace
+
+bool IsDatabaseKind(SourceKind kind) {
+  return kind == SourceKind::kSqlite || kind == SourceKind::kPostgres || kind == SourceKind::kOdbc;
+}
+
+std::string QuotedName(const std::string& table, char quote) {
+  if (quote == ' ') return table;
+  const size_t dot = table.find('.');
+  std::string quoted(1, quote);
+  for (size_t i = 0; i < table.size(); ++i) {
+    if (i == dot) {
+      quoted += {quote, '.', quote};
+    } else {
+      quoted += table[i];
+      if (table[i] == quote) quoted += quote;
+    }
+  }
+  quoted += quote;
+  return quoted;
+}
 
 SourceFile ReadSourceFile(const fs::path& path) { return SourceReader(path).Read(); }
 

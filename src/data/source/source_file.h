@@ -5,6 +5,10 @@
 //     credentials = "patients.pass"      # the password, in a file that only its owner reads
 //     timeout_seconds = 3600             # of the query; left out: an hour
 //
+// or, for a database that odbc.ini of the machine names (credentials is its password),
+//
+//     source = "odbc:DSN=warehouse"
+//
 // or
 //
 //     source = "survey.sav"              # of SPSS, Stata or SAS
@@ -23,7 +27,7 @@
 
 namespace partita::data {
 
-enum class SourceKind { kSqlite, kPostgres, kStatistics, kCsv };
+enum class SourceKind { kSqlite, kPostgres, kOdbc, kStatistics, kCsv };
 
 // How fields are separated and decimal numbers written.
 struct CsvDialect {
@@ -34,13 +38,19 @@ struct CsvDialect {
 struct SourceFile {
   std::string file;  // its own name, for messages
   SourceKind kind = SourceKind::kSqlite;
-  std::string where;     // a file, or libpq's connection string
-  std::string query;     // one SELECT, of databases
+  std::string where;     // a file, libpq's connection string, or a name in odbc.ini
+  std::string query;     // one SELECT, of databases; empty if `table` is named
+  std::string table;     // of ODBC, which has its own quotes
   std::string password;  // empty: none
   std::chrono::seconds timeout{3600};
   bool labels = true;       // of statistics files: cells are the labels of their values
   CsvDialect dialect = {};  // of its bytes
 };
+
+bool IsDatabaseKind(SourceKind kind);
+
+// A table's name, or its schema's and its own, as identifiers between `quote`; a blank: as they are.
+std::string QuotedName(const std::string& table, char quote);
 
 // Names of files are taken from the folder of `path`. Throws kBadInput, with line and column, for what
 // it does not know, kRefused for a file of a password that others may read.

@@ -139,7 +139,7 @@ study::DocumentSection TableOneSection(const MarginalsStudy& study, const Opened
                    "bounds that "
                    "hold with 95 % at least; both are over the noise alone: that other people "
                    "could have been "
-                   "asked is in no interval. What is as precise as the bins are is not more.",
+                   "asked is in no interval. A quartile is known no closer than its bin is wide.",
                    kTwoSided * opened.noisy.Stddev(0))}};
   study::DocumentTable table{
       fmt::format("By {}", study.task.set.attributes[group].name), {"", "all"}, {}};

@@ -97,6 +97,7 @@ struct Daemon::Impl {
       log.Write(error, "node");
       if (error.code() == ErrorCode::kStorage) has_failed = true;
     };
+    result.refused = [this](const std::string& why) { log.Write("refused", {{"why", why}}); };
     return result;
   }
 

@@ -279,21 +279,29 @@ net::HttpResponse PairingDesk::AnswerChecked(const net::HttpRequest& request) {
 net::HttpResponse PairingDesk::TakePaired(const net::HttpRequest& request) {
   const Bytes certificate = crypto::EncodeCertificate(*request.certificate);
   const int64_t now = parts_.clock();
+  std::optional<Error> of_another;
   for (KeptPairing& pairing : parts_.keeper.Pairings()) {
     if (!pairing.pending || pairing.pending->role != PairingRole::kInviter ||
         pairing.pending->peer_certificate != certificate)
       continue;
     if (!pairing.met) {
-      pairing.met = FinishPaired(*pairing.pending, request.body, now);
+      try {
+        pairing.met = FinishPaired(*pairing.pending, request.body, now);
+      } catch (const Error& error) {
+        of_another = error;
+        continue;
+      }
       parts_.keeper.Keep(pairing, now);
       parts_.log.Write("met", {{"party", pairing.name}});
     }
     return BodyResponse(pairing.pending->own_statement);
   }
+  // A newer invitation, whose digits are being compared here.
   for (const auto& entry : comparing_) {
     if (entry.second.comparison->ends().joiner_certificate == certificate)
       return net::TextResponse(202, "later");
   }
+  if (of_another) throw Error(*of_another);
   return Refused();
 }
 

@@ -222,6 +222,10 @@ void PartyKeeper::Keep(const KeptPairing& pairing, int64_t now) {
   const std::lock_guard lock(mutex_);
   std::erase_if(pairings_, [&](const KeptPairing& other) {
     if (other.number == pairing.number) return true;
+    // Invited again: what the other site may have broken off is not waited for.
+    if (pairing.pending && other.pending && !other.met &&
+        other.pending->peer_certificate == pairing.pending->peer_certificate)
+      return true;
     if (other.met) return other.expires + kInvitationSeconds < now;
     return other.pending ? IsForgotten(*other.pending, now) : other.expires < now;
   });

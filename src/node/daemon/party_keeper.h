@@ -65,7 +65,8 @@ class PartyKeeper {
   std::optional<std::string> NodeKeyOf(const std::string& party, int64_t now) const;
 
   std::vector<KeptPairing> Pairings() const;
-  // Adds, or replaces that with the same number; those that are over at `now` go.
+  // Adds, or replaces that with the same number and one with the same site that has not met it yet; those
+  // that are over at `now` go.
   void Keep(const KeptPairing& pairing, int64_t now);
 
   // Keeps it, with its signature, for a steward, if it can be shown (RequireSignedIntroduction,

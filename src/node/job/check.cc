@@ -38,6 +38,12 @@ void RequireLock(const JobWork& work) {
               "Look at the jobs of this machine.");
 }
 
+// What goes by without anybody changing the study or the table.
+bool MayPass(ErrorCode code) {
+  return code == ErrorCode::kStorage || code == ErrorCode::kUnreachable ||
+         code == ErrorCode::kTimeout;
+}
+
 bool IsHolder(const Prepared& prepared) { return prepared.study->parties[prepared.party].holder; }
 
 // Whether the table has every column that the study reads of this party. No row is looked at: the answer
@@ -90,13 +96,16 @@ std::string BudgetOrWhyNot(const JobSettings& settings, const Prepared& prepared
   }
 }
 
-void RequireBudget(const JobSettings& settings, const Prepared& prepared, const JobTable& table) {
+void RequireBudget(const JobWork& work, const Prepared& prepared, const JobTable& table) {
+  const JobSettings& settings = work.settings;
   if (settings.ledger.empty() && prepared.study->IsPrivate())
     throw NotHere("no privacy ledger is kept here");
   try {
     BudgetText(settings, prepared, table);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kBudget && error.code() != ErrorCode::kRefused) throw;
+    // Its numbers are for the own people.
+    work.folder.NoteProblem(error.message() + "; " + error.hint());
     throw NotHere("the budget of its table does not allow it");
   }
 }
@@ -149,7 +158,7 @@ Checked CheckedStudy(const JobWork& work) {
   RequireWorth(prepared);
   if (IsHolder(prepared)) {
     const std::string table = FindTable(settings, prepared);
-    RequireBudget(settings, prepared, settings.catalogue.at(table));
+    RequireBudget(work, prepared, settings.catalogue.at(table));
     work.folder.BindTable(table);
   }
   Checked checked;
@@ -254,6 +263,8 @@ JobReport CheckStudy(JobWork& work) {
   } catch (const NotHere& refusal) {
     checked.refusal = refusal.message();
   } catch (const Error& error) {
+    // A full disk, a database that is away: the node asks for the check again.
+    if (MayPass(error.code())) throw;
     work.folder.NoteProblem(error.message() + "; " + error.hint());
     checked.refusal = kCannotCheck;
   }

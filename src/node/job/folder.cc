@@ -212,4 +212,9 @@ void StudyFolder::NoteProblem(const std::string& text) const noexcept {
   }
 }
 
+void StudyFolder::ForgetProblem() const noexcept {
+  std::error_code ignored;
+  std::filesystem::remove(File("problem.txt"), ignored);
+}
+
 }  // namespace partita::node

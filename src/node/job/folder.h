@@ -83,6 +83,7 @@ class StudyFolder {
 
   // For the own people. Never throws.
   void NoteProblem(const std::string& text) const noexcept;
+  void ForgetProblem() const noexcept;  // of an attempt before
 
  private:
   std::filesystem::path path_;

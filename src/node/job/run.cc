@@ -294,6 +294,7 @@ JobReport RunAttempt(JobWork& work) {
   std::atomic<bool> stop = false;
   RunDoor door(work.folder, stop);  // first: who attaches to an attempt that has begun finds it
   work.folder.BeginAttempt(work.attempt());
+  work.folder.ForgetProblem();
   const Ended ended = work.folder.Conclude(Attempted(work, door, stop));
   JobReport report = work.Report(JobEnded{ended});
   door.Tell(report);

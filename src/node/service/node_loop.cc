@@ -12,6 +12,8 @@ namespace {
 
 constexpr size_t kMostWaitingOfOne = 64;
 constexpr size_t kMostWaiting = 512;
+constexpr size_t kMostToldRefusals = 100;
+constexpr int64_t kTellAgainSeconds = 600;
 
 net::HttpResponse Later() {
   net::HttpResponse response = net::TextResponse(503, "later");
@@ -96,6 +98,11 @@ void NodeLoop::SendDue(int64_t now) {
           }
         });
       };
+      options.refused = [this, party = entry.to] {
+        Do([this, party](Node&, int64_t then) {
+          TellRefused(party + " refuses a message of this node; its own log says why", then);
+        });
+      };
       sender = std::make_unique<PeerSender>(std::move(options));
     }
     Parcel parcel{entry.number, entry.message, std::nullopt};
@@ -138,6 +145,14 @@ void NodeLoop::Answer(const net::HttpRequest& request, net::HttpReply reply) {
   });
 }
 
+void NodeLoop::TellRefused(const std::string& why, int64_t now) {
+  const auto told = told_.find(why);
+  if (!options_.refused || (told != told_.end() && now < told->second + kTellAgainSeconds)) return;
+  if (told_.size() >= kMostToldRefusals) told_.clear();
+  told_[why] = now;
+  options_.refused(why);
+}
+
 void NodeLoop::TakeMessage(const net::HttpRequest& request, const net::HttpReply& reply, Node& node,
                            int64_t now) {
   if (request.target.starts_with(kBodiesPath)) {
@@ -158,6 +173,7 @@ void NodeLoop::TakeMessage(const net::HttpRequest& request, const net::HttpReply
     case Receipt::kLater:
       return reply(Later());
     case Receipt::kRefused:
+      TellRefused(node.refusals().back(), now);
       return reply(net::TextResponse(403, "refused"));
     case Receipt::kNeedsBody:
       return reply(net::TextResponse(409, "body"));

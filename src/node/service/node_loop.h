@@ -37,6 +37,9 @@ class NodeLoop {
     // Told what went wrong in a task, for the own log. After kStorage the loop has ended, and the
     // process should start again.
     std::function<void(const Error&)> failed;
+    // Told which messages are refused, here or by a peer, for the own log; the same words once in ten minutes.
+    // Empty: nobody.
+    std::function<void(const std::string& why)> refused;
   };
 
   NodeLoop(Node& node, Options options) : node_(node), options_(std::move(options)) {}
@@ -65,6 +68,7 @@ class NodeLoop {
   void SendDue(int64_t now);
   void TakeMessage(const net::HttpRequest& request, const net::HttpReply& reply, Node& node,
                    int64_t now);
+  void TellRefused(const std::string& why, int64_t now);
 
   Node& node_;
   Options options_;
@@ -73,6 +77,7 @@ class NodeLoop {
   std::deque<Task> tasks_;
   std::map<std::string, size_t> waiting_;  // messages by fingerprint of the peer
   bool stopping_ = false;
+  std::map<std::string, int64_t> told_;  // refusals, and when; the loop's thread only
   std::map<std::string, std::unique_ptr<PeerSender>> senders_;  // the loop's thread only
   std::thread thread_;
 };

@@ -100,6 +100,7 @@ bool PeerSender::Deliver(const Parcel& parcel) {
     client_->Send(body, kBodyTime, kMostAnswerBytes, progress);
     answer = client_->Send(message, kMessageTime, kMostAnswerBytes, progress);
   }
+  if (answer.status == 403) options_.refused();
   return answer.status == 200;
 }
 

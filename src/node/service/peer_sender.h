@@ -34,6 +34,8 @@ class PeerSender {
     std::function<std::optional<net::HttpsPeer>()> peer;
     // Told on the sender's thread: whether the peer has it durably.
     std::function<void(uint64_t number, bool taken)> done;
+    // Told on the sender's thread, before: the peer refused it.
+    std::function<void()> refused;
   };
 
   explicit PeerSender(Options options);

@@ -200,7 +200,14 @@ void CloseIfAllSaid(const Run& run) {
   }
   study.closed += 1;
   if (closed == Closed::kFailed) {
-    study.ending = {"", "an attempt was interrupted when something may have opened; it is charged"};
+    // Who ended the study while it ran is named.
+    const std::string charged =
+        "an attempt was interrupted when something may have opened; it is charged";
+    if (study.over.has_value()) {
+      study.ending.what = study.ending.what.empty() ? charged : study.ending.what + "; " + charged;
+    } else {
+      study.ending = {"", charged};
+    }
     return Finish(run, Phase::kFailed);
   }
   study.ended.clear();

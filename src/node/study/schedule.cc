@@ -25,8 +25,10 @@ bool MayStart(const Run& run) {
 
 void AnswerBusy(const Run& run, const std::string& to, uint64_t question) {
   const int64_t soon = run.context.now + kLeaseSeconds;
-  const bool rests = run.context.stopped || run.context.draining;
-  const int64_t until = rests ? run.context.now + 600 : std::max(soon, run.context.load.free_at);
+  // Of a drain that ends early nobody is told.
+  const int64_t until = run.context.stopped    ? run.context.now + 600
+                        : run.context.draining ? run.context.now + 60
+                                               : std::max(soon, run.context.load.free_at);
   run.Ask(to, Kind::kBusy,
           Encode(Busy{.question = question, .until = until, .attempt = run.study.next_attempt()}));
 }

@@ -246,5 +246,29 @@ TEST_F(NodeFolderTest, IntroducersHavePlacesOfTheirOwn) {
   EXPECT_EQ(keeper.Waiting().size(), 2u);
 }
 
+// What the other site broke off would be waited for, and stand in the way of what it signs next.
+TEST_F(NodeFolderTest, AnotherPairingWithASiteReplacesOneThatWaits) {
+  PartyKeeper keeper(folder.state(), "west", {KeyOf("west/steward")});
+  KeptPairing first;
+  first.number = {1};
+  first.name = "north";
+  first.expires = kNow + 3600;
+  PendingPair& pending = first.pending.emplace();
+  pending.peer_certificate = CertificateOf("north");
+  pending.agreed_at = kNow;
+  KeptPairing other = first;
+  other.number = {2};
+  other.pending->peer_certificate = CertificateOf("lake");
+  KeptPairing open = first;
+  open.number = {3};
+  open.pending.reset();
+  for (const KeptPairing& pairing : {first, other, open}) keeper.Keep(pairing, kNow);
+  EXPECT_EQ(keeper.Pairings().size(), 3u);
+  KeptPairing second = first;
+  second.number = {4};
+  keeper.Keep(second, kNow);
+  EXPECT_EQ(keeper.Pairings(), (std::vector<KeptPairing>{other, open, second}));
+}
+
 }  // namespace
 }  // namespace partita::node::folder_test

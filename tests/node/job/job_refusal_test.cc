@@ -86,6 +86,23 @@ TEST(JobRefusalTest, ATableThatIsBoundStays) {
   EXPECT_EQ(folder.Table(), "pupils");
 }
 
+// No word about the study: the node asks again.
+TEST(JobRefusalTest, ADatabaseThatIsAwayIsAskedAgain) {
+  World world;
+  Site& south = world.at("south");
+  const std::filesystem::path table = south.settings.catalogue["pupils"].data;
+  const std::filesystem::path source = table.parent_path() / "away.toml";
+  WriteFileAtomically(source.string(),
+                      "source = \"postgresql://u@/d?host=/nowhere\"\ntable = \"c.t\"\n");
+  south.settings.catalogue["pupils"].data = source;
+  const Said said = World::Do(south, JobKind::kCheck, 0);
+  EXPECT_EQ(said.Last<Checked>(), nullptr);
+  EXPECT_NE(said.exit_code, 0);
+  EXPECT_THAT(World::Problem(south), HasSubstr("the database"));
+  south.settings.catalogue["pupils"].data = table;
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
+}
+
 TEST(JobRefusalTest, AStudyExpiresWithinSixtyDays) {
   World world;
   Site& south = world.at("south");

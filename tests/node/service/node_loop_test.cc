@@ -120,6 +120,10 @@ class NodeLoopTest : public ::testing::Test {
       return std::nullopt;
     };
     options.failed = [](const Error& error) { ADD_FAILURE() << error.message(); };
+    options.refused = [this, name](const std::string& why) {
+      const std::lock_guard lock(mutex_);
+      refused_.emplace_back(name, why);
+    };
     host.loop = std::make_unique<NodeLoop>(*host.node, std::move(options));
     host.loop->Start();
     net::HttpsLimits limits;
@@ -167,6 +171,10 @@ class NodeLoopTest : public ::testing::Test {
     return Ask<StudyId>(
         name, [&](Node& node, int64_t now) { return node.Propose(text, now + 86'400, now); });
   }
+  std::vector<std::pair<std::string, std::string>> Refused() {
+    const std::lock_guard lock(mutex_);
+    return refused_;
+  }
   void WaitUntilFinished(const StudyId& id) {
     const Deadline deadline = Deadline::After(kLongest);
     for (const std::string& name : kNames) {
@@ -192,6 +200,7 @@ class NodeLoopTest : public ::testing::Test {
 
   fs::path folder_;
   std::map<std::string, std::string> addresses_;
+  std::vector<std::pair<std::string, std::string>> refused_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Host> hosts_;
@@ -225,6 +234,9 @@ TEST_F(NodeLoopTest, NobodyElseIsHeard) {
   EXPECT_EQ(Post("north", AllKeys().at("south").run, path, nothing), 403u);
   const crypto::Identity& south = AllKeys().at("south").node;
   EXPECT_EQ(Post("north", south, path, nothing), 403u);  // no message
+  // Told once, of parties alone.
+  EXPECT_EQ(Post("north", south, path, nothing), 403u);
+  EXPECT_EQ(Refused().size(), 1u);
   EXPECT_EQ(Post("north", south, "/api/v1/studies", nothing), 404u);
   EXPECT_EQ(Post("north", south, std::string(kBodiesPath) + "zz", nothing), 404u);
   const Bytes body(kMaxInlineBytes + 1);

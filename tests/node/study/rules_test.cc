@@ -154,6 +154,29 @@ TEST(Rules, EmergencyStopEndsRunsAndStartsNothing) {
             !world.openings[id].empty() || world.StudyAt(0, id).phase == Phase::kFailed);
 }
 
+// Whoever follows the study is told who ended it, not only that it was interrupted.
+TEST(Rules, WhoWithdrawsDuringARunIsNamed) {
+  WorldOptions options;
+  options.job_seconds = 100;
+  World world(options);
+  const StudyId id = world.Propose(0);
+  for (int i = 0; i < 100 && world.StudyAt(2, id).phase < Phase::kRunning; ++i)
+    world.RunUntilQuiet(world.now + 1);
+  world.RunUntilQuiet(world.now + 20);  // all have met, and marked that they open
+  ASSERT_EQ(world.StudyAt(2, id).phase, Phase::kRunning);
+  world.node(2).Command(id, OwnWithdrawal{.by_steward = true, .reason = "consent is gone"},
+                        world.now);
+  world.RunUntilQuiet(world.now + 5000);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(world.StudyAt(i, id).phase, Phase::kFailed);
+    EXPECT_TRUE(world.StudyAt(i, id).charged);
+    EXPECT_EQ(world.StudyAt(i, id).ending.who, "west");
+    EXPECT_THAT(world.StudyAt(i, id).ending.what,
+                ::testing::AllOf(::testing::StartsWith("consent is gone; "),
+                                 ::testing::HasSubstr("charged")));
+  }
+}
+
 // What goes on does, nothing begins, and what waited runs afterwards.
 TEST(Rules, ANodeThatDrainsLetsRunsEndAndBeginsNone) {
   WorldOptions options;

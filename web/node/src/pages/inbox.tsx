@@ -60,11 +60,19 @@ export function Inbox({role}: {role: Role}) {
   }
   const {node, studies, parties} = value;
   const decisions = may(role, "decide") ? studies.studies.filter((study) => study.needs_decision) : [];
+  // Of which the node has no table yet, or cannot read it: the study's page says why.
+  const held = may(role, "decide")
+    ? studies.studies.filter(
+        ({state, needs_decision, approved}) =>
+          state === "settled" && !needs_decision && !approved.includes(node.name)
+      )
+    : [];
   const introductions = may(role, "decide") ? parties.waiting : [];
   const pairings = pairingsOf(parties, role);
   const own = may(role, "propose") ? studies.studies.filter((study) => study.own) : [];
-  const others = studies.studies.length - decisions.length - own.length;
-  const nothing = !decisions.length && !introductions.length && !pairings.length && !own.length;
+  const others = studies.studies.length - decisions.length - held.length - own.length;
+  const nothing =
+    !decisions.length && !held.length && !introductions.length && !pairings.length && !own.length;
   return (
     <>
       {head}
@@ -82,6 +90,17 @@ export function Inbox({role}: {role: Role}) {
           <h2>{count(decisions.length, "study waits", "studies wait")} for your decision</h2>
           <ul class="cards">
             {decisions.map((study) => (
+              <StudyCard key={study.study} study={study} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {held.length > 0 && (
+        <section>
+          <h2>{count(held.length, "study cannot", "studies cannot")} be approved here yet</h2>
+          <p>The node reads this site's table first. Where it cannot, the page of the study says why.</p>
+          <ul class="cards">
+            {held.map((study) => (
               <StudyCard key={study.study} study={study} />
             ))}
           </ul>

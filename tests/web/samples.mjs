@@ -44,6 +44,7 @@ export function study(state, changes = {}) {
     is_over: over,
     parties: state === "proposed" ? [] : ["north", "south", "west"],
     receivers: state === "proposed" ? [] : ["north"],
+    unchecked: state === "validated" ? ["west"] : [],
     approved: [],
     needs_decision: state === "settled",
     attempt: 0,

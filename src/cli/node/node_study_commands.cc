@@ -66,6 +66,10 @@ std::string ProblemHere(const Json& study) {
 
 std::string Waiting(const Json& study) {
   const std::string state = study.at("state");
+  if (const Json& unchecked = study.at("unchecked"); !unchecked.empty()) {
+    return fmt::format("not checked yet at {}",
+                       fmt::join(unchecked.get<std::vector<std::string>>(), ", "));
+  }
   if (state == "settled" || state == "approved") {
     return fmt::format("{} of {} approved", study.at("approved").size(),
                        study.at("parties").size());
@@ -226,6 +230,9 @@ void SayNews(const OutputOptions& output, const Json& before, const Json& now) {
                                     names.size(), now.at("parties").size()));
     }
   }
+  if (!now.at("unchecked").empty() &&
+      (before.is_null() || before.at("unchecked") != now.at("unchecked")))
+    PrintNote(output, Waiting(now));
   const std::string problem = ProblemHere(now);
   if (!problem.empty() && (before.is_null() || ProblemHere(before) != problem))
     PrintNote(output, problem);

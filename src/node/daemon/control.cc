@@ -47,12 +47,19 @@ Answered StudyJson(const Study& study) {
                      {"outcome", OutcomeName(entry.second.outcome)},
                      {"may_have_opened", entry.second.may_have_opened}});
   }
+  // At the proposer: who has not said yet whether the study is valid there.
+  Answered unchecked = Answered::array();
+  for (const std::string& party : study.facts.parties) {
+    if (study.phase == Phase::kValidated && !study.offers.empty() && !study.offers.contains(party))
+      unchecked.push_back(party);
+  }
   return {{"study", ToHex(study.id)},
           {"proposer", study.proposer},
           {"state", PhaseName(study.phase)},
           {"is_over", IsEnd(study.phase)},
           {"parties", study.facts.parties},
           {"receivers", study.facts.receivers},
+          {"unchecked", unchecked},
           {"approved", approved},
           {"attempt", study.closed + (IsAttempt(study.phase) ? 1U : 0U)},
           {"charged", study.charged},

@@ -303,6 +303,7 @@ inline TestJson StudySaid(const std::string& state = "settled") {
       {"is_over", is_over},
       {"parties", {"north", "south", "west", "helper"}},
       {"receivers", {"north"}},
+      {"unchecked", TestJson::array()},
       {"approved", TestJson::array({"south"})},
       {"attempt", 0},
       {"charged", false},

@@ -69,6 +69,7 @@ export interface StudySummary {
   is_over: boolean;
   parties: string[];
   receivers: string[];
+  unchecked: string[];
   approved: string[];
   needs_decision: boolean;
   attempt: number;
@@ -104,6 +105,7 @@ export interface Study {
   is_over: boolean;
   parties: string[];
   receivers: string[];
+  unchecked: string[];
   approved: string[];
   needs_decision: boolean;
   attempt: number;

@@ -24,7 +24,9 @@ export function stands(study: StudySummary): string {
     case "proposed":
       return "This node checks whether the study is valid here.";
     case "validated":
-      return "It is valid here. The other sites still check it.";
+      return study.unchecked.length > 0
+        ? `It is valid here. It waits for ${listOf(study.unchecked)} to check it.`
+        : "It is valid here. The other sites still check it.";
     case "settled":
       return study.needs_decision
         ? `It waits for the decision of this site's steward; ${given}.`

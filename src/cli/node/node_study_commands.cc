@@ -319,7 +319,19 @@ int Follow(const OutputOptions& output, const NodeStudyOptions& options, const s
                           reason.empty() ? "" : ": ", reason),
               before.at("charged").get<bool>()
                   ? "something may have been opened, so it counts as done"
+              : state == "rejected"
+                  ? "nothing was opened; when the reason is gone, propose it as a new study"
                   : "nothing was opened; it can be proposed again as a new study");
+}
+
+void RequirePart(const study::StudyFile& file, const std::string& own) {
+  std::vector<std::string> names;
+  for (const study::Party& party : file.parties) names.push_back(party.name);
+  if (std::find(names.begin(), names.end(), own) != names.end()) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("{} has no part in this study, whose parties are {}", own,
+                          fmt::join(names, ", ")),
+              "name the parties as the sites are named here, or have one of them propose it");
 }
 
 int RunAt(const OutputOptions& output, const NodeStudyOptions& options) {
@@ -327,6 +339,7 @@ int RunAt(const OutputOptions& output, const NodeStudyOptions& options) {
   const study::StudyFile file = methods::LoadStudyFile(options.file);
   const std::string text = ReadFile(options.file, study::kMaxStudyFileBytes, "the study file");
   const std::unique_ptr<const run::Study> prepared = methods::PrepareStudy(file);
+  RequirePart(file, AskNode(options.node, {{"do", "status"}}).at("name"));
   run::RequireUseful(*prepared, options.accept_useless);
   Confirm(output, study::RenderPlanText(run::BuildPlan(*prepared), study::DefaultNetworks()) + "\n",
           fmt::format("Propose the study '{}' to all its parties?", file.name),

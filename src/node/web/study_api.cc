@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -190,19 +192,31 @@ net::HttpResponse LookAtStudy(Site& site, const Call& call) {
   return StudyAnswer(site, call.parts.at(0));
 }
 
+// What stands in the way of proposing the file here; empty: nothing.
+std::optional<Error> ProblemOf(Site& site, const FileRead& read) {
+  if (read.problem) return read.problem;
+  const WebJson plan = WebJson::parse(read.plan_json);
+  const std::string own = site.Name();
+  std::vector<std::string> names;
+  for (const WebJson& party : plan.at("parties")) names.push_back(party.at("name"));
+  if (std::find(names.begin(), names.end(), own) != names.end()) return std::nullopt;
+  return Error(ErrorCode::kUsage,
+               fmt::format("{} has no part in this study, whose parties are {}", own,
+                           fmt::join(names, ", ")),
+               "Name the parties as the sites are named here, or have one of them propose it.");
+}
+
 net::HttpResponse CheckStudy(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string text = fields.Text("file", study::kMaxStudyFileBytes);
   fields.End();
   const FileRead read = site.reader(text, FileDepth::kPlan);
-  WebJson json = {{"valid", !read.problem},     {"problem", nullptr},        {"name", read.name},
+  const std::optional<Error> problem = ProblemOf(site, read);
+  WebJson json = {{"valid", !problem},          {"problem", nullptr},        {"name", read.name},
                   {"title", read.title},        {"warnings", read.warnings}, {"plan", nullptr},
                   {"plan_text", read.plan_text}};
-  if (read.problem) {
-    json["problem"] = ProblemJson(*read.problem);
-  } else {
-    json["plan"] = WebJson::parse(read.plan_json);
-  }
+  if (problem) json["problem"] = ProblemJson(*problem);
+  if (!read.problem) json["plan"] = WebJson::parse(read.plan_json);
   return JsonAnswer(json);
 }
 
@@ -212,8 +226,8 @@ net::HttpResponse ProposeStudy(Site& site, const Call& call) {
   const int64_t days = fields.Integer("days", 1, 60);
   fields.End();
   // Before all parties see it.
-  if (const FileRead read = site.reader(text, FileDepth::kPlan); read.problem)
-    throw Error(*read.problem);
+  if (const auto problem = ProblemOf(site, site.reader(text, FileDepth::kPlan)))
+    throw Error(*problem);
   const WebJson made = site.AskNodeFor(call, {{"do", "propose"}, {"file", text}, {"days", days}});
   return JsonAnswer({{"study", made.at("study")}});
 }

@@ -343,10 +343,20 @@ TEST_F(ApiTest, TextsAreCheckedAndProposed) {
     EXPECT_EQ(Checked("POST", path, analyst_.Post(path, {{"file", none}})).json().at("valid"),
               false);
   Checked("POST", path, analyst_.Post(path, {{"file", std::string((1 << 20) + 1, '#')}}), 400);
+  // Of other sites alone.
+  std::string others = StudyText();
+  for (size_t at = 0; (at = others.find("south", at)) != std::string::npos;)
+    others.replace(at, 5, "delta");
+  const TestJson strange = Checked("POST", path, analyst_.Post(path, {{"file", others}})).json();
+  EXPECT_EQ(strange.at("valid"), false);
+  EXPECT_THAT(strange.at("problem").at("message").get<std::string>(),
+              HasSubstr("south has no part in this study"));
+  EXPECT_TRUE(strange.at("plan").is_object());
   EXPECT_TRUE(host_.node.Asked("propose").empty());
 
   const std::string studies = kBase + "/studies";
   Checked("POST", studies, analyst_.Post(studies, {{"file", broken}, {"days", 14}}), 422);
+  Checked("POST", studies, analyst_.Post(studies, {{"file", others}, {"days", 14}}), 400);
   for (const int days : {0, 61})
     Checked("POST", studies, analyst_.Post(studies, {{"file", StudyText()}, {"days", days}}), 400);
   EXPECT_TRUE(host_.node.Asked("propose").empty());

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/files.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "tests/methods/mle/design_study.h"
@@ -192,6 +193,20 @@ TEST_F(RowSetsTest, PrivateStudiesServeNoExactRows) {
       Regression("[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\nadjacency = \"replace\"\n");
   EXPECT_EQ(Serve(methods::mle::testing::Splits()[1], design, rows), "");
   EXPECT_FALSE(fs::exists(RowSetsPath(Table())));
+}
+
+// Under two names a table would be served twice.
+TEST_F(RowSetsTest, ASourceFileHasTheRecordOfTheFileThatItNames) {
+  fs::create_directories(folder_ + "/q");
+  const auto write = [&](const char* name, const char* text) {
+    const fs::path path = fs::path(folder_) / "q" / name;
+    WriteFileAtomically(path.string(), text);
+    return path;
+  };
+  EXPECT_EQ(RowSetsPath(write("written.toml", "source = \"data.csv\"\nseparator = \";\"\n")),
+            RowSetsPath(Table()));
+  const fs::path database = write("base.toml", "source = \"sqlite:t.db\"\ntable = \"t\"\n");
+  EXPECT_EQ(RowSetsPath(database), database.string() + ".row-sets");
 }
 
 }  // namespace

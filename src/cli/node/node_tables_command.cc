@@ -78,10 +78,11 @@ Json TableJson(const node::CatalogueTable& table, const std::vector<Json>& studi
                {"rows", 0},
                {"digest", ""},
                {"columns", Json::array()},
-               {"exact_served", fs::exists(run::RowSetsPath(table.data))},
+               {"exact_served", false},
                {"budget", nullptr},
                {"studies", UsesOf(table.name, studies, site)}};
   try {
+    json["exact_served"] = fs::exists(run::RowSetsPath(table.data));
     const data::TableProfile profile = data::ProfileTableFile(table.data, std::nullopt);
     json["rows"] = profile.num_rows;
     json["columns"] = ColumnsOf(profile);

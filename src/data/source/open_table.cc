@@ -69,6 +69,12 @@ std::vector<std::string> DatabaseColumns(const std::filesystem::path& path) {
   return (source.kind == SourceKind::kOdbc ? OpenOdbc(source) : OpenSqlite(source))->names();
 }
 
+std::filesystem::path FileOfRows(const std::filesystem::path& path) {
+  if (path.extension() != ".toml") return path;
+  const SourceFile source = ReadSourceFile(path);
+  return IsDatabaseKind(source.kind) ? path : std::filesystem::path(source.where);
+}
+
 CsvOptions WithDialect(CsvOptions options, const std::optional<CsvDialect>& dialect) {
   if (!dialect) return options;
   options.separator = dialect->separator;

@@ -41,6 +41,10 @@ bool IsDatabase(const std::filesystem::path& path);
 // The names of its columns; the query is prepared, not run. Throws as OpenTable does.
 std::vector<std::string> DatabaseColumns(const std::filesystem::path& path);
 
+// The file that holds the rows: of a source file that names a file, that; else the table itself. Throws
+// kBadInput for a source file that is none.
+std::filesystem::path FileOfRows(const std::filesystem::path& path);
+
 // The options with which a table is read: the study's, but for how it is written if that is known.
 CsvOptions WithDialect(CsvOptions options, const std::optional<CsvDialect>& dialect);
 

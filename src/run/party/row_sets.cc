@@ -217,7 +217,7 @@ std::vector<std::vector<uint64_t>> DigestsOf(const Study& study, const LocalData
 }  // namespace
 
 std::filesystem::path RowSetsPath(const std::filesystem::path& data) {
-  return data.string() + ".row-sets";
+  return data::FileOfRows(data).string() + ".row-sets";
 }
 
 uint64_t RowsApart(std::span<const uint64_t> a, std::span<const uint64_t> b) {

@@ -33,7 +33,7 @@
 
 namespace partita::run {
 
-// DATA.row-sets
+// DATA.row-sets, of a source file that names a file beside that. Throws as data::FileOfRows.
 std::filesystem::path RowSetsPath(const std::filesystem::path& data);
 
 // Sorted, each once.

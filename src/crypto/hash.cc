@@ -9,11 +9,19 @@ void CheckHash(int result) {
   if (result != 1) throw Error(ErrorCode::kInternal, "OpenSSL cannot compute SHA-256");
 }
 
+// Fetched once: what EVP_sha256() gives is looked up by its name at every start, which takes several
+// times as long as hashing a few dozen bytes.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  if (algorithm == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL has no SHA-256");
+  return algorithm;
+}
+
 }  // namespace
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   if (context_ == nullptr) throw Error(ErrorCode::kInternal, "OpenSSL is out of memory");
-  CheckHash(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  CheckHash(EVP_DigestInit_ex(context_.get(), Algorithm(), nullptr));
 }
 
 Sha256::~Sha256() = default;
@@ -34,7 +42,7 @@ Sha256& Sha256::U64(uint64_t value) {
 Digest Sha256::Finish() {
   Digest digest;
   CheckHash(EVP_DigestFinal_ex(context_.get(), digest.data(), nullptr));
-  CheckHash(EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr));
+  CheckHash(EVP_DigestInit_ex(context_.get(), Algorithm(), nullptr));
   return digest;
 }
 

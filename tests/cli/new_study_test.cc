@@ -203,7 +203,16 @@ TEST_F(NewStudyTest, TablesOfMarginalsMayOpenAlone) {
   options_.missing = "";
   options_.said = {{"privacy.epsilon", "3"}, {"privacy.delta", "1e-5"}};
   EXPECT_EQ(Text().find("synthetic_rows"), std::string::npos);
+  EXPECT_EQ(Text().find("select"), std::string::npos);
   EXPECT_NO_THROW(methods::ParseStudyFile(Text(), "s"));
+  // A group, or a number of pairs, says which pairs are meant.
+  const study::Said all = options_.said;
+  options_.said["group"] = "h";
+  EXPECT_NE(Text().find("group = \"h\"\nselect = \"group\""), std::string::npos) << Text();
+  EXPECT_NO_THROW(methods::ParseStudyFile(Text(), "s"));
+  options_.said = all;
+  options_.said["pairs"] = "1";
+  EXPECT_NE(Text().find("pairs = 1\nselect = \"scores\""), std::string::npos) << Text();
 }
 
 TEST_F(NewStudyTest, TheEngineFollowsFromTheParties) {

@@ -14,6 +14,7 @@
 #include "methods/prepare_study.h"
 #include "net/roster.h"
 #include "run/party/build_plan.h"
+#include "run/party/join.h"
 #include "study/approval/bundle.h"
 #include "study/plan/hashes.h"
 
@@ -190,10 +191,15 @@ int OpenBundle(const OutputOptions& output, const OpenOptions& options) {
       fmt::format(
           "The study '{}', put together by {} on {}; this is party {}\n\n{}{}\nplan hash  {}\n\n"
           "Compare every fingerprint with its owner, by telephone or signed mail.\n"
-          "wrote {} and {}\n\nNext: partita study join {}{} --approve",
+          "wrote {} and {}\n\nNext: partita study join {}{} --approve{}",
           bundle.study, bundle.party, FormatUtc(bundle.made_at), own, RosterText(roster, own),
           changed, plan_hash, study_file.string(), roster_file.string(), study_file.string(),
-          folder.empty() ? "" : " --folder " + folder.string()),
+          folder.empty() ? "" : " --folder " + folder.string(),
+          run::NeedsLedger(*study, own)
+              ? " --ledger FILE\nThe study spends from the privacy budget of your table, which a "
+                "ledger keeps over all studies; a new one: partita ledger open FILE --table NAME "
+                "--epsilon E --delta D"
+              : ""),
       nlohmann::ordered_json{{"study", bundle.study},
                              {"made_by", bundle.party},
                              {"made_at", FormatUtc(bundle.made_at)},

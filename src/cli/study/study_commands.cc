@@ -222,9 +222,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
       command.approval.empty()
           ? run::DefaultApprovalPath(command.study_file, study.file.name, command.party)
           : fs::path(command.approval);
-  if (command.approve) ApproveIfNew(output, command, options.approval);
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
+  run::RequireLedger(study, options);
+  if (command.approve) ApproveIfNew(output, command, options.approval);
   options.accept_useless = command.accept_useless;
   if (study.file.engine.stored_correlations) {
     options.correlations = StorePath(command.correlations, command.files.folder, study.file.name);

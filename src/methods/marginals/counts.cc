@@ -18,6 +18,7 @@ using stats::marginals::CountTable;
 
 // Noise alone passes it once in 30000 cells.
 constexpr double kSurprising = 4;
+constexpr double kNearlyAll = 0.9;
 
 std::span<const double> CellsOf(const CountTable& table, const OpenedTables& opened) {
   return table.Of(std::span<const double>(opened.noisy.cells));
@@ -71,6 +72,23 @@ study::DocumentTable QuartileTable(const MarginalsStudy& study, const OpenedTabl
   return table;
 }
 
+// Columns of numbers of which one bin has nearly all rows.
+std::string ColumnsOfOneBin(const MarginalsStudy& study, const OpenedTables& opened) {
+  std::string names;
+  for (size_t a = 0; a < study.spec.columns.size(); ++a) {
+    const data::ColumnEncoding& encoding = study.spec.columns[a].encoding;
+    if (data::HasLevels(encoding.column.type) || encoding.kind == data::EncodingKind::kWhole)
+      continue;
+    const std::span<const double> counts =
+        CellsOf(study.task.set.tables[a], opened).first(data::NumLevels(encoding));
+    double sum = 0;
+    for (const double count : counts) sum += std::max(count, 0.0);
+    if (!(std::ranges::max(counts) > kNearlyAll * sum)) continue;
+    names += (names.empty() ? "'" : ", '") + encoding.column.name + "'";
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<Quartile> QuartilesOf(const LevelColumn& column, std::span<const double> counts,
@@ -103,6 +121,12 @@ study::DocumentSection CountSection(const MarginalsStudy& study, const OpenedTab
                    kCountsFile)}};
   for (size_t a = 0; a < study.spec.columns.size(); ++a) {
     section.tables.push_back(LevelTable(study, a, opened));
+  }
+  if (const std::string names = ColumnsOfOneBin(study, opened); !names.empty()) {
+    section.paragraphs.push_back(fmt::format(
+        "Nine of ten rows or more are in one bin of {}: a next study tells more of such a column "
+        "with `edges`, bins that are narrow where most values can be expected.",
+        names));
   }
   study::DocumentTable quartiles = QuartileTable(study, opened);
   if (!quartiles.rows.empty()) {

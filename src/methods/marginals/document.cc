@@ -40,27 +40,48 @@ std::string PairName(const MarginalsStudy& study, const CountTable& table) {
                          : attributes[table.first].name + ", " + attributes[table.second].name;
 }
 
-// Root mean squared difference of a cell, in rows; 0 where noise explains all of it.
-double CellError(const CountTable& table, const stats::marginals::SquaredDistance& distance) {
-  return std::sqrt(std::max(distance.estimate, 0.0) / static_cast<double>(table.cells()));
+// Root mean squared difference of a cell, in rows, by the squared distance of the table.
+double CellError(const CountTable& table, double squared_distance) {
+  return std::sqrt(std::max(squared_distance, 0.0) / static_cast<double>(table.cells()));
 }
 
-study::DocumentTable DistanceTable(const MarginalsStudy& study, const Choice& choice) {
-  study::DocumentTable table{
-      fmt::format("Tables that the generator misses most (of {})", study.task.set.tables.size()),
-      {"table", "cells", "estimated error of a cell (rows)"},
-      {}};
-  std::vector<size_t> order(study.task.set.tables.size());
-  for (size_t t = 0; t < order.size(); ++t) order[t] = t;
-  std::ranges::stable_sort(order, [&](size_t s, size_t t) {
-    return CellError(study.task.set.tables[s], choice.distances[s]) >
-           CellError(study.task.set.tables[t], choice.distances[t]);
+// With its interval at 95 %.
+struct TableError {
+  size_t table = 0;
+  double estimate = 0, lower = 0, upper = 0;
+};
+
+// Of measured tables, by the least that the error is; then by its estimate.
+std::vector<TableError> TableErrors(const MarginalsStudy& study, const OpenedTables& opened,
+                                    const Choice& choice) {
+  std::vector<TableError> errors;
+  for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
+    if (!opened.noisy.Measured(t)) continue;
+    const CountTable& table = study.task.set.tables[t];
+    const auto& [estimate, standard_error] = choice.distances[t];
+    errors.push_back({t, CellError(table, estimate),
+                      CellError(table, estimate - kTwoSided * standard_error),
+                      CellError(table, estimate + kTwoSided * standard_error)});
+  }
+  std::ranges::stable_sort(errors, [](const TableError& a, const TableError& b) {
+    return std::pair(a.lower, a.estimate) > std::pair(b.lower, b.estimate);
   });
-  for (size_t i = 0; i < std::min(order.size(), kPairsShown); ++i) {
-    if (choice.distances[order[i]].estimate <= 0) break;  // noise explains all
-    const CountTable& one = study.task.set.tables[order[i]];
-    table.rows.push_back({PairName(study, one), static_cast<double>(one.cells()),
-                          CellError(one, choice.distances[order[i]])});
+  return errors;
+}
+
+study::DocumentTable DistanceTable(const MarginalsStudy& study, const OpenedTables& opened,
+                                   const Choice& choice) {
+  const std::vector<TableError> errors = TableErrors(study, opened, choice);
+  study::DocumentTable table{
+      fmt::format("Counted tables that the generator misses most (of {})", errors.size()),
+      {"table", "cells", "estimated error of a cell (rows)", "lower", "upper"},
+      {}};
+  for (const TableError& error : errors) {
+    if (table.rows.size() == kPairsShown) break;
+    if (error.estimate == 0) continue;  // noise explains all
+    const CountTable& one = study.task.set.tables[error.table];
+    table.rows.push_back({PairName(study, one), static_cast<double>(one.cells()), error.estimate,
+                          error.lower, error.upper});
   }
   return table;
 }
@@ -78,7 +99,8 @@ study::DocumentSection StatementSection(const MarginalsStudy& study) {
   return section;
 }
 
-study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choice& choice) {
+study::DocumentSection GeneratorSection(const MarginalsStudy& study, const OpenedTables& opened,
+                                        const Choice& choice) {
   study::DocumentSection section{
       "Generator",
       {fmt::format("Rows come from {}, chosen among {} by splitting the noise in public: each was "
@@ -92,16 +114,16 @@ study::DocumentSection GeneratorSection(const MarginalsStudy& study, const Choic
         "can be learned from the tables.");
   }
   section.tables = {CandidateTable(choice)};
-  study::DocumentTable distances = DistanceTable(study, choice);
+  study::DocumentTable distances = DistanceTable(study, opened, choice);
   if (distances.rows.empty()) {
     section.paragraphs.emplace_back(
         "Noise explains all differences between the tables and what the generator makes of them.");
   } else {
     section.paragraphs.push_back(
         fmt::format("Errors of cells are estimated from the noise's other half, for a fit with "
-                    "more noise than the one that rows are drawn from. They are estimates, not "
-                    "bounds. At most {} tables are listed, and none whose difference noise "
-                    "explains.",
+                    "more noise than the one that rows are drawn from. Their intervals are of that "
+                    "noise, at 95 % each: from 0 on, noise may explain all of the difference. At "
+                    "most {} tables are listed.",
                     kPairsShown));
     section.tables.push_back(std::move(distances));
   }
@@ -163,7 +185,7 @@ study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
   const Choice choice = ChooseFor(opened);
   study::Document document;
   document.title = study.file.title.empty() ? "Tables of " + study.file.name : study.file.title;
-  document.sections = {GeneratorSection(study, choice), CountSection(study, opened),
+  document.sections = {GeneratorSection(study, opened, choice), CountSection(study, opened),
                        StatementSection(study)};
   if (study.spec.group) {
     document.sections.insert(document.sections.begin(), TableOneSection(study, opened));

@@ -41,15 +41,20 @@ std::vector<double> CountsOfAll(const MarginalsStudy& study, const OpenedTables&
   return {counts.begin(), counts.end()};
 }
 
-// "123 (45.6 %)"
-std::vector<std::string> CountTexts(const std::vector<double>& counts) {
-  double sum = 0;
-  for (const double count : counts) sum += std::max(count, 0.0);
+// "123 (45.6 %)"; no shares where the counts together are not clear of their noise.
+std::vector<std::string> CountTexts(const std::vector<double>& counts, double noise_stddev) {
+  double sum = 0, shared = 0;
+  for (const double count : counts) {
+    sum += count;
+    shared += std::max(count, 0.0);
+  }
+  const bool clear = sum > kTwoSided * noise_stddev * std::sqrt(static_cast<double>(counts.size()));
   std::vector<std::string> texts;
   for (const double count : counts) {
-    texts.push_back(sum > 0
-                        ? fmt::format("{:.0f} ({:.1f} %)", count, 100 * std::max(count, 0.0) / sum)
-                        : fmt::format("{:.0f}", count));
+    const double rounded = std::round(count) + 0.0;  // no "-0"
+    texts.push_back(
+        clear ? fmt::format("{:.0f} ({:.1f} %)", rounded, 100 * std::max(count, 0.0) / shared)
+              : fmt::format("{:.0f}", rounded));
   }
   return texts;
 }
@@ -58,13 +63,23 @@ std::string NumberText(const data::ColumnSchema& column, double value) {
   return column.type == data::ColumnType::kDate ? FormatDate(value) : fmt::format("{:.6g}", value);
 }
 
-// "52.3 (48 to 56)"
+// With as many decimals as its bounds are worth, some fiftieth of their distance.
+std::string EstimateText(const data::ColumnSchema& column, const Quartile& quartile) {
+  const double width = quartile.upper - quartile.lower;
+  if (column.type != data::ColumnType::kNumeric || !(width > 0))
+    return NumberText(column, quartile.estimate);
+  const int decimals = std::clamp(static_cast<int>(std::ceil(-std::log10(width / 50))), 0, 9);
+  return fmt::format("{:.{}f}", quartile.estimate, decimals);
+}
+
+// "52.3 (48 to 56)"; "- (0 to 100)" where it may be anything.
 std::vector<std::string> QuartileTexts(const LevelColumn& column, const std::vector<double>& counts,
                                        double noise_stddev) {
   const data::ColumnSchema& schema = column.encoding.column;
   std::vector<std::string> texts;
   for (const Quartile& quartile : QuartilesOf(column, counts, noise_stddev)) {
-    texts.push_back(fmt::format("{} ({} to {})", NumberText(schema, quartile.estimate),
+    const bool anything = quartile.lower <= schema.lower && quartile.upper >= schema.upper;
+    texts.push_back(fmt::format("{} ({} to {})", anything ? "-" : EstimateText(schema, quartile),
                                 NumberText(schema, quartile.lower),
                                 NumberText(schema, quartile.upper)));
   }
@@ -89,10 +104,12 @@ void AddColumn(const MarginalsStudy& study, const OpenedTables& opened, size_t c
   const size_t groups = study.task.set.attributes[*study.spec.group].levels;
   std::vector<std::vector<std::string>> texts;
   std::vector<std::string> lines;
-  const bool numbers = !data::HasLevels(levels.encoding.column.type);
+  // Of two values, 0 and 1 mostly, the shares say what quartiles do not.
+  const size_t values = LevelNames(levels).size() - (levels.missing ? 1 : 0);
+  const bool numbers = !data::HasLevels(levels.encoding.column.type) && values > 2;
   const auto add = [&](const std::vector<double>& counts, double stddev) {
-    texts.push_back(numbers ? QuartileTexts(levels, counts, stddev) : CountTexts(counts));
-    if (numbers && levels.missing) texts.back().push_back(CountTexts(counts).back());
+    texts.push_back(numbers ? QuartileTexts(levels, counts, stddev) : CountTexts(counts, stddev));
+    if (numbers && levels.missing) texts.back().push_back(CountTexts(counts, stddev).back());
   };
   add(CountsOfAll(study, opened, column), opened.noisy.Stddev(column));
   for (size_t g = 0; g < groups; ++g) {
@@ -134,12 +151,11 @@ study::DocumentSection TableOneSection(const MarginalsStudy& study, const Opened
   study::DocumentSection section{
       "Table 1",
       {fmt::format("Every count has noise: 95 % of them are within {:.3g} rows of the exact one. "
-                   "Shares are of "
-                   "the counts of a column in its group, negative ones taken as 0. Quartiles have "
-                   "bounds that "
-                   "hold with 95 % at least; both are over the noise alone: that other people "
-                   "could have been "
-                   "asked is in no interval. A quartile is known no closer than its bin is wide.",
+                   "Shares are of the counts of a column in its group, negative ones taken as 0; "
+                   "there are none where these counts together may be noise. Quartiles have bounds "
+                   "that hold with 95 % at least, and no estimate where they may be anything. Both "
+                   "are over the noise alone: that other people could have been asked is in no "
+                   "interval. Quartiles are as precise as the bins are, and not more.",
                    kTwoSided * opened.noisy.Stddev(0))}};
   study::DocumentTable table{
       fmt::format("By {}", study.task.set.attributes[group].name), {"", "all"}, {}};
@@ -148,7 +164,8 @@ study::DocumentSection TableOneSection(const MarginalsStudy& study, const Opened
   const std::vector<double> of_group = CountsOfAll(study, opened, group);
   sizes.emplace_back(study.rows() ? fmt::format("{:.0f} (exact)", *study.rows())
                                   : std::string("-"));
-  for (const std::string& text : CountTexts(of_group)) sizes.emplace_back(text);
+  for (const std::string& text : CountTexts(of_group, opened.noisy.Stddev(group)))
+    sizes.emplace_back(text);
   table.rows.push_back(std::move(sizes));
   for (size_t column = 0; column < study.spec.columns.size(); ++column) {
     if (column != group) AddColumn(study, opened, column, table);

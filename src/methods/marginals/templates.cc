@@ -89,9 +89,18 @@ against = "parties"                # also against each of the parties; or "outsi
 study::AnalysisStart Start(const study::Said& said) {
   using study::SaidAs;
   study::AnalysisStart start;
-  start.keys = {{"synthetic_rows", "rows of a synthetic table; without, the tables open alone", "",
-                 SaidAs::kValue},
-                {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  const bool grouped = !study::SaidOr(said, "group", "").empty(),
+             scored = !study::SaidOr(said, "pairs", "").empty();
+  start.keys = {
+      {"group", "count only the pairs with this column, for a Table 1 (nothing: all pairs)", ""},
+      {"pairs", "count so many pairs, chosen by noisy scores (nothing: all)", "", SaidAs::kValue},
+      {"select", "which pairs are counted: all, scores or group",
+       grouped  ? "group"
+       : scored ? "scores"
+                : ""},
+      {"synthetic_rows", "rows of a synthetic table; without, the tables open alone", "",
+       SaidAs::kValue},
+      {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
   start.missing = "complete";
   start.complete_means = "such cells are a level of their own";
   start.is_private = start.needs_counts = true;

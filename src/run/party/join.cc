@@ -12,17 +12,6 @@
 namespace partita::run {
 namespace {
 
-void RequireLedger(const Study& study, size_t party, const JoinOptions& options) {
-  if (!study.IsPrivate() || !study.parties[party].holder || options.ledger || options.unrecorded)
-    return;
-  throw Error(ErrorCode::kRefused,
-              fmt::format("study '{}' spends from the privacy budget of party {}'s table, but no "
-                          "ledger is named that would keep account of it",
-                          study.file.name, study.parties[party].name),
-              "name it with --ledger FILE; a new one: partita ledger open FILE --table NAME "
-              "--epsilon E --delta D");
-}
-
 // Before anything of this party is opened.
 void RequirePart(const Study& study, const std::string& party) {
   const size_t index = PartyByName(study, party);
@@ -34,6 +23,20 @@ void RequirePart(const Study& study, const std::string& party) {
 }
 
 }  // namespace
+
+bool NeedsLedger(const Study& study, const std::string& party) {
+  return study.IsPrivate() && study.parties[PartyByName(study, party)].holder;
+}
+
+void RequireLedger(const Study& study, const JoinOptions& options) {
+  if (!NeedsLedger(study, options.party) || options.ledger || options.unrecorded) return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("study '{}' spends from the privacy budget of party {}'s table, but no "
+                          "ledger is named that would keep account of it",
+                          study.file.name, options.party),
+              "name it with --ledger FILE; a new one: partita ledger open FILE --table NAME "
+              "--epsilon E --delta D");
+}
 
 net::Roster ChannelRoster(const Study& study, const std::filesystem::path& file) {
   return RosterOf(PartyNames(study), file, "study");
@@ -87,7 +90,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
 
   net::TlsOptions tls;
   tls.identity = crypto::LoadIdentity(options.certificate, options.key);
-  RequireLedger(study, input.party, options);
+  RequireLedger(study, options);
   std::optional<RunLedger> ledger;
   if (options.ledger) input.ledger = &ledger.emplace(*options.ledger, tls.identity);
   const std::unique_ptr<Approvals> approvals =

@@ -68,6 +68,12 @@ struct PrepareOptions {
 // Errors as PrepareCorrelations'; kUnreachable and kUntrusted while connecting.
 PrepareOutcome Prepare(const Study& study, const PrepareOptions& options, Progress& progress);
 
+// Whether the party's table pays for the study. Throws kUsage if there is no such party.
+bool NeedsLedger(const Study& study, const std::string& party);
+// Throws kRefused where it pays and no ledger is named. Join does so too; whoever signs first asks
+// before that.
+void RequireLedger(const Study& study, const JoinOptions& options);
+
 // Errors as RunParty's; kUnreachable and kUntrusted while connecting.
 PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& progress);
 

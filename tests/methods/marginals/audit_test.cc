@@ -120,6 +120,141 @@ TEST(MarginalsAuditTest, PlantedFaultsAreFound) {
   EXPECT_GT(once.mu_lower, 1.3 * once.mu_claimed);
 }
 
+// Three columns of four levels, alike in 64 rows; one pair is chosen by scores. The row that is
+// replaced had equal levels and gets three different ones: one-way tables, scores and the chosen pair
+// change as much as they can, whatever opened before. "a" is one holder's, "b" and "c" the other's.
+Task ScoredTask() {
+  Task task;
+  task.set = stats::marginals::AllTables({{"a", 4}, {"b", 4}, {"c", 4}});
+  task.blocks = {{"split", 64, {{0, {0}}, {1, {1, 2}}}}};
+  task.scored = ScoredPairsFor(task.set, 1, privacy::Adjacency::kReplace);
+  return task;
+}
+
+std::vector<double> CountsWith(const stats::marginals::TableSet& set,
+                               const std::vector<uint16_t>& first) {
+  Codes codes(3);
+  for (size_t a = 0; a < 3; ++a) {
+    for (size_t n = 0; n < 64; ++n) codes[a].push_back(static_cast<uint16_t>(n % 4));
+    codes[a][0] = first[a];
+  }
+  return Count(set, codes);
+}
+
+enum class ScoredFault { kNone, kScoresWithoutNoise, kNoiseOfChosenPairsAlone };
+
+struct ScoredView {
+  bool from_a_party = false;  // the holder of "a", which knows its share and its column
+  ScoredFault fault = ScoredFault::kNone;
+};
+
+// Of each run the logarithm of the ratio of likelihoods of the two worlds: the best that anybody can
+// make of all three openings.
+Outputs ScoredRatios(const NoiseDesign& design, const ScoredView& view, bool with, uint64_t runs,
+                     uint64_t seed) {
+  const Task task = ScoredTask();
+  const stats::marginals::TableSet& set = task.set;
+  const ScoredPairs& scored = *task.scored;
+  const std::vector<double> without_counts = CountsWith(set, {0, 0, 0}),
+                            with_counts =
+                                CountsWith(set, {static_cast<uint16_t>(view.from_a_party ? 0 : 1),
+                                                 static_cast<uint16_t>(view.from_a_party ? 1 : 2),
+                                                 static_cast<uint16_t>(view.from_a_party ? 2 : 3)});
+  NoiseDesign real = design;
+  if (view.fault == ScoredFault::kNoiseOfChosenPairsAlone) {
+    const auto thousandths = static_cast<uint64_t>(1000 * stats::marginals::kPairShare);
+    real.noise.share_variance =
+        privacy::Divide(privacy::Multiply(real.noise.share_variance, thousandths), 1000);
+  }
+  const double sigma = privacy::StddevUpperBound(design.noise.share_variance) *
+                       (view.from_a_party ? 1 : std::sqrt(2.0));
+  crypto::Prg random = privacy::SeededStream(seed);
+  constexpr uint64_t kAtOnce = 20'000;  // runs whose noise is drawn together
+  real.noise.dimension = static_cast<uint32_t>(kAtOnce * design.noise.dimension);
+  std::vector<Int128> noise;
+  Outputs outputs{1, {}};
+  for (uint64_t run = 0; run < runs; ++run) {
+    if (run % kAtOnce == 0) {
+      noise = DrawNoiseShare(real, random);
+      if (!view.from_a_party) {
+        const std::vector<Int128> other = DrawNoiseShare(real, random);
+        for (size_t i = 0; i < noise.size(); ++i) noise[i] += other[i];
+      }
+    }
+    double ratio = 0;
+    size_t used = run % kAtOnce * design.noise.dimension;
+    const auto open = [&](double one, double other, uint64_t lift, bool silent = false) {
+      const double change = (one - other) * static_cast<double>(lift);
+      const double own = silent ? 0 : static_cast<double>(noise[used]);
+      ++used;
+      const double seen = own + (with ? change : 0);
+      // Without noise one look is enough.
+      ratio += !silent          ? change * (seen - change / 2) / (sigma * sigma)
+               : change == 0    ? 0
+               : seen == change ? 1000
+                                : -1000;
+      return (with ? one : other) + own / static_cast<double>(lift);
+    };
+    std::vector<int64_t> one_way, scores;
+    for (size_t i = 0; i < stats::marginals::OneWayCells(set); ++i)
+      one_way.push_back(std::llround(open(with_counts[i], without_counts[i], scored.one_way_lift)));
+    const auto independent = stats::marginals::IndependentCounts(set, one_way, 64, 64);
+    const std::vector<double> with_scores = ScoresOf(set, with_counts, independent),
+                              without_scores = ScoresOf(set, without_counts, independent);
+    for (size_t p = 0; p < with_scores.size(); ++p)
+      scores.push_back(std::llround(open(with_scores[p], without_scores[p], scored.score_lift,
+                                         view.fault == ScoredFault::kScoresWithoutNoise)));
+    for (const size_t t : stats::marginals::ChoosePairs(
+             set, scores, design.noise_stddev() / SelectionOf(task).pair, scored.pairs)) {
+      const stats::marginals::CountTable& table = set.tables[t];
+      for (size_t i = table.offset; i < table.offset + table.cells(); ++i)
+        open(with_counts[i], without_counts[i], scored.pair_lift);
+    }
+    outputs.values.push_back(ratio);
+  }
+  return outputs;
+}
+
+struct ScoredFound {
+  double mu_claimed = 0, mu_lower = 0;
+};
+
+ScoredFound AuditScores(const ScoredView& view, uint64_t runs, uint64_t seed) {
+  const NoiseDesign design =
+      DesignNoise({3, 1e-5, privacy::Adjacency::kReplace, 1, 1}, ScoredTask(), 2);
+  const double stddev = privacy::StddevUpperBound(design.noise.share_variance);
+  ScoredFound found;
+  found.mu_claimed = view.from_a_party ? design.replace_sensitivity.value() / stddev
+                                       : design.sensitivity.value() / (stddev * std::sqrt(2.0));
+  found.mu_lower = privacy::AuditMu(ScoredRatios(design, view, true, runs, seed),
+                                    ScoredRatios(design, view, false, runs, seed + 1))
+                       .mu_lower;
+  return found;
+}
+
+// One Gaussian of the stated size is what three openings, each depending on those before, tell: no
+// more, and nearly as much.
+TEST(MarginalsAuditTest, ThreeOpeningsTellNoMoreThanOneGaussian) {
+  const uint64_t runs = Thorough() ? 1'000'000 : 40'000;
+  for (const bool from_a_party : {false, true}) {
+    const ScoredFound found =
+        AuditScores({from_a_party, ScoredFault::kNone}, runs, from_a_party ? 51 : 53);
+    fmt::print("scores, {}: mu claimed {:.4f}, found {:.4f} in {} runs\n",
+               from_a_party ? "a party" : "outside", found.mu_claimed, found.mu_lower, runs);
+    EXPECT_LE(found.mu_lower, found.mu_claimed);
+    // The bound on mu lies some 13 / sqrt(runs) below it.
+    EXPECT_GE(found.mu_lower, 0.75 * found.mu_claimed);
+  }
+}
+
+TEST(MarginalsAuditTest, PlantedFaultsOfScoresAreFound) {
+  const ScoredFound leaked = AuditScores({false, ScoredFault::kScoresWithoutNoise}, 20'000, 55);
+  EXPECT_GT(leaked.mu_lower, 1.5 * leaked.mu_claimed);
+  // Noise for the last opening alone: the others are free.
+  const ScoredFound once = AuditScores({false, ScoredFault::kNoiseOfChosenPairsAlone}, 20'000, 57);
+  EXPECT_GT(once.mu_lower, 1.02 * once.mu_claimed);
+}
+
 // 40 rows of three columns, the first of which is the one person. Synthetic rows by all that
 // follows
 // the opening; the attack looks for the best event or classifier over all counts of a synthetic

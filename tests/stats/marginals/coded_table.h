@@ -63,12 +63,13 @@ inline std::optional<double> AsNumber(const std::string& text) {
 }
 
 // Ten bins of equal width over the values and 5 % of their range more on either side, for numbers of
-// more than 20 values; else one level for each value.
+// more than 20 values, and a level for cells without one; else one level for each value.
 inline std::pair<std::vector<uint16_t>, uint32_t> CodesOf(const std::vector<std::string>& cells) {
   std::map<std::string, uint16_t> levels;
   for (const std::string& cell : cells) levels.emplace(cell, 0);
+  const bool missing = levels.count("") > 0;
   const bool numbers = std::all_of(levels.begin(), levels.end(), [](const auto& level) {
-    return AsNumber(level.first).has_value();
+    return level.first.empty() || AsNumber(level.first).has_value();
   });
   std::vector<uint16_t> codes;
   if (!numbers || levels.size() <= 20) {
@@ -77,20 +78,26 @@ inline std::pair<std::vector<uint16_t>, uint32_t> CodesOf(const std::vector<std:
     for (const std::string& cell : cells) codes.push_back(levels[cell]);
     return {codes, static_cast<uint32_t>(levels.size())};
   }
-  double lowest = *AsNumber(cells[0]), highest = lowest;
+  std::optional<double> least, most;
   for (const std::string& cell : cells) {
-    lowest = std::min(lowest, *AsNumber(cell));
-    highest = std::max(highest, *AsNumber(cell));
+    const std::optional<double> number = AsNumber(cell);
+    if (!number) continue;
+    least = std::min(least.value_or(*number), *number);
+    most = std::max(most.value_or(*number), *number);
   }
+  const double lowest = *least, highest = *most;
   const double margin = 0.05 * (highest - lowest), width = (highest - lowest + 2 * margin) / 10;
   for (const std::string& cell : cells) {
-    codes.push_back(static_cast<uint16_t>((*AsNumber(cell) - lowest + margin) / width));
+    const std::optional<double> number = AsNumber(cell);
+    codes.push_back(number ? static_cast<uint16_t>((*number - lowest + margin) / width) : 10);
   }
-  return {codes, 10};
+  return {codes, missing ? 11 : 10};
 }
 
-// The rows to test on are those of another table, or 30 % of the rows, drawn by a fixed seed.
-inline CodedTable ReadCoded(const std::string& fixture, const std::string& test_fixture = "") {
+// The rows to test on are those of another table, or 30 % of the rows, drawn by a fixed seed. first:
+// of the columns; those before it are numbers of rows.
+inline CodedTable ReadCoded(const std::string& fixture, const std::string& test_fixture = "",
+                            size_t first = 0) {
   std::vector<std::vector<std::string>> lines = ReadCells(fixture);
   const std::vector<std::string> header = lines[0];
   lines.erase(lines.begin());
@@ -106,7 +113,7 @@ inline CodedTable ReadCoded(const std::string& fixture, const std::string& test_
   }
   CodedTable table;
   std::vector<Attribute> attributes;
-  for (size_t a = 0; a < header.size(); ++a) {
+  for (size_t a = first; a < header.size(); ++a) {
     std::vector<std::string> cells;
     for (const std::vector<std::string>& line : lines) cells.push_back(line[a]);
     auto [codes, levels] = CodesOf(cells);
@@ -116,7 +123,7 @@ inline CodedTable ReadCoded(const std::string& fixture, const std::string& test_
     table.test.emplace_back(middle, codes.end());
   }
   table.set = AllTables(std::move(attributes));
-  table.target = header.size() - 1;
+  table.target = table.set.attributes.size() - 1;
   return table;
 }
 

@@ -126,6 +126,7 @@ TEST(MarginalGenerator, DistancesAreUnbiased) {
   const std::vector<double> counts = Count(table.set, table.train);
   crypto::Prg source = SeededSource(15);
   double excess = 0, variance = 0;
+  int contained = 0, intervals = 0;
   constexpr int kRepeats = 60;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const NoisyTables noisy = WithNoise(table, 6, source);
@@ -139,12 +140,19 @@ TEST(MarginalGenerator, DistancesAreUnbiased) {
       }
       excess += choice.distances[t].estimate - squared;
       variance += std::pow(choice.distances[t].standard_error, 2);
+      ++intervals;
+      contained += std::abs(choice.distances[t].estimate - squared) <
+                           1.96 * choice.distances[t].standard_error
+                       ? 1
+                       : 0;
     }
   }
   // The fit to Y1 is a little further from the counts than the one that is handed out: by its noise,
   // at most 36 % of sigma^2 in each of 66 cells. Five standard errors; the seed is fixed.
   EXPECT_GT(excess, -5 * std::sqrt(variance));
   EXPECT_LT(excess, 5 * std::sqrt(variance) + kRepeats * 66 * 0.36 * 36);
+  // The report's intervals at 95 %, by that noise a little to one side.
+  EXPECT_GT(contained, 0.9 * intervals);
 }
 
 TEST(MarginalGenerator, SameSeedSameRows) {

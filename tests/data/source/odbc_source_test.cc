@@ -14,11 +14,29 @@
 #include "tests/data/source/folder.h"
 #include "tests/sums/protocol/postgres_server.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define PARTITA_FINDS_LEAKS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PARTITA_FINDS_LEAKS
+#endif
+#endif
+#ifdef PARTITA_FINDS_LEAKS
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace partita::data::odbc_source_test {
 namespace {
 
 using testing::AllOf;
 using testing::Folder;
+
+// The driver manager and its drivers keep some memory when they are closed.
+#ifdef PARTITA_FINDS_LEAKS
+using KeepingMemory = __lsan::ScopedDisabler;
+#else
+struct KeepingMemory {};
+#endif
 
 // Databases of an odbc.ini of the test's own. The driver manager remembers a name's entries: each is new.
 class OdbcSourceTest : public ::testing::Test {
@@ -55,6 +73,7 @@ class OdbcSourceTest : public ::testing::Test {
     ExpectError(code, message, hint, [&] { AllOf(OpenTable(Asked(name, query, more))); });
   }
 
+  const KeepingMemory keeping_{};
   const Folder folder_;
 };
 

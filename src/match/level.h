@@ -9,7 +9,9 @@ namespace partita::match {
 // kHiddenExact   Each holder: positions of its rows in a common order of U positions, at which rows
 //                of one person stand together; how many people are in all lists, not which.
 // kHiddenNobody  The same, and not how many either: U is the sum of the bounds.
-enum class Level { kMatchedIds, kHiddenExact, kHiddenNobody };
+// kHiddenNoisy   The same, and how many with noise: U is the sum of the bounds, or what follows from
+//                the noisy number.
+enum class Level { kMatchedIds, kHiddenExact, kHiddenNobody, kHiddenNoisy };
 
 inline bool IsHidden(Level level) { return level != Level::kMatchedIds; }
 

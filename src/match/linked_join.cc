@@ -23,7 +23,8 @@ uint64_t ListBytes(const LinkedJoinTask& task, size_t holder) {
   return task.bounds[holder] * task.passes * kPseudonymBytes;
 }
 uint64_t AnswerBytes(const LinkedJoinTask& task, size_t holder) {
-  return ((task.hidden() ? 1 : task.passes) + task.bounds[holder]) * kNumberBytes;
+  const uint64_t numbers = !task.hidden() ? task.passes : task.level == Level::kHiddenNoisy ? 2 : 1;
+  return (numbers + task.bounds[holder]) * kNumberBytes;
 }
 
 void RequireTask(const LinkedJoinTask& task, const net::Channel& channel) {
@@ -132,6 +133,7 @@ std::vector<LinkedList> TakeLists(net::Channel& channel, const LinkedJoinTask& t
 Bytes EncodeAnswer(const LinkedAnswers& answers, size_t holder, bool linked) {
   ByteWriter writer;
   if (answers.spine) writer.U32(linked ? *answers.spine : 0);
+  if (answers.noisy) writer.U32(linked ? *answers.noisy : 0);
   for (const uint64_t count : answers.spine ? std::vector<uint64_t>{} : answers.counts)
     writer.U32(linked ? static_cast<uint32_t>(count) : 0);
   for (const uint32_t position : answers.positions[holder]) writer.U32(linked ? position : 0);
@@ -168,17 +170,21 @@ void ReadMatches(ByteReader& reader, const LinkedJoinTask& task, const Pseudonym
 void ReadSpine(ByteReader& reader, const LinkedJoinTask& task, const PseudonymList& list,
                const std::string& linker, const crypto::Key& key, LinkedJoin& join) {
   const uint32_t spine = reader.U32();
+  const uint32_t noisy = task.level == Level::kHiddenNoisy ? reader.U32() : 0;
   std::vector<uint32_t> positions(list.places());
   for (uint32_t& position : positions) position = reader.U32();
   join.linked = spine > 0;
   const uint64_t matches = RequireSpine(task, spine, linker);
   join.rows = list.Spine(spine, positions, linker);
   if (join.linked && task.level == Level::kHiddenExact) join.counts = {matches};
+  if (task.level == Level::kHiddenNoisy) RequireNoisy(task, spine, noisy, linker);
+  if (join.linked && task.level == Level::kHiddenNoisy) join.counts = {noisy};
   const crypto::Key common = crypto::DeriveKey(key, "partita linked join spine");
   join.common = crypto::Sha256()
                     .Field("partita linked join spine v1")
                     .Field(common.Expose())
                     .U64(spine)
+                    .U64(noisy)
                     .Finish();
 }
 
@@ -186,7 +192,8 @@ void ReadSpine(ByteReader& reader, const LinkedJoinTask& task, const PseudonymLi
 
 uint64_t LinkedJoinTask::Positions(uint64_t matches) const {
   const uint64_t all = std::accumulate(bounds.begin(), bounds.end(), uint64_t{0});
-  return level == Level::kHiddenNobody ? all : all - (bounds.size() - 1) * matches;
+  const bool follows = level != Level::kHiddenNobody && level != Level::kHiddenNoisy;
+  return follows ? all - (bounds.size() - 1) * matches : all;
 }
 
 LinkedJoinTraffic LinkedJoinTrafficBetween(const LinkedJoinTask& task, size_t from, size_t to) {
@@ -238,8 +245,9 @@ LinkedJoin LinkLists(net::Channel& channel, const LinkedJoinTask& task,
   crypto::Prg stream(crypto::RandomKey(random));
   LinkedAnswers answers = LinkPseudonyms(lists, channel.names(), stream);
   if (task.hidden()) MakeSpine(task.Positions(answers.total()), answers, stream);
+  if (task.level == Level::kHiddenNoisy) answers.noisy = NoisyTotal(task, answers.total());
   LinkedJoin join;
-  join.linked = answers.total() >= task.minimum;
+  join.linked = (answers.noisy ? *answers.noisy : answers.total()) >= task.minimum;
   join.counts = answers.counts;
   std::vector<Bytes> messages;
   for (size_t holder = 0; holder < lists.size(); ++holder)
@@ -261,14 +269,15 @@ void CompareLinked(net::Channel& channel, const LinkedJoinTask& task, const Link
     CompareRowOrder(channel, LinkedBlocks(task), mine, channel.names(), random);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kBadData) throw;
-    throw Error(ErrorCode::kPeerFault,
-                task.hidden()
-                    ? "the holders were told different numbers of positions, or have no "
-                      "common key of pseudonyms"
-                    : "the rows that were linked are not of the same people at all holders",
-                fmt::format("the software of '{}' or of a holder departs from the protocol: do not "
-                            "use this matching",
-                            channel.names()[task.linker()]));
+    throw Error(
+        ErrorCode::kPeerFault,
+        task.hidden()
+            ? "the holders were told different numbers of positions or of people, or have no "
+              "common key of pseudonyms"
+            : "the rows that were linked are not of the same people at all holders",
+        fmt::format("the software of '{}' or of a holder departs from the protocol: do not "
+                    "use this matching",
+                    channel.names()[task.linker()]));
   }
 }
 

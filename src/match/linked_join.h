@@ -11,7 +11,9 @@
 //                 position of each place of its list, padding included. Rows that match have one
 //                 position, all others one of their own; which is which is drawn at random. U is the
 //                 sum of the bounds less (holders - 1) times the matches (kHiddenExact), or that
-//                 sum whatever matches (kHiddenNobody; there is no minimum then).
+//                 sum whatever matches (kHiddenNobody; there is no minimum then). kHiddenNoisy: that
+//                 sum, too, and the number of matches with the linker's noise added, cut to 0 and
+//                 the shortest bound, with which the minimum is compared.
 // Method          round 1: every holder sends 32 random bytes to every other; the pseudonym key is a
 //                 hash of all, the names and `session`. The linker lacks it
 //                 round 2: every holder sends to the linker, for each place of a list filled up to
@@ -36,7 +38,8 @@
 //                 lists. To every holder: which of its rows match and by which pass, or that there
 //                 are fewer matches than the minimum; nothing of overlaps of fewer than all lists.
 //                 Level hidden: kHiddenExact the number of matches of all passes together, or that
-//                 there are fewer than the minimum; kHiddenNobody nothing. The positions of a holder's
+//                 there are fewer than the minimum; kHiddenNobody nothing; kHiddenNoisy the noisy
+//                 number, or that it is below the minimum. The positions of a holder's
 //                 places are a uniformly random choice out of U without repetition, whatever matches.
 // Deviations      Linker and one holder together can try any key against all lists, since that
 //                 holder has the pseudonym key: they have all guessable keys. A linker that leaves
@@ -81,6 +84,7 @@ struct LinkedJoinTask {
   crypto::Digest session{};
   Progress* progress = nullptr;  // borrowed
   Level level = Level::kMatchedIds;
+  int64_t noise = 0;  // kHiddenNoisy, at the linker: to be added to the number of matches
   size_t linker() const { return bounds.size(); }
   bool hidden() const { return IsHidden(level); }
   // Of the spine if so many rows match: U.
@@ -90,14 +94,14 @@ struct LinkedJoinTask {
 struct LinkedJoin {
   bool linked = false;  // the minimum is reached
   // Of matches by pass; if linked, and always at the linker. At a holder, level hidden: of all passes
-  // together (kHiddenExact), or empty.
+  // together (kHiddenExact), the noisy number of them (kHiddenNoisy), or empty.
   std::vector<uint64_t> counts;
   // At a holder: rows that match, pass after pass, in the common order; if linked.
   // Level hidden: by position of the spine, the row there or kNoRow. Rows without a key in any pass
   // are at none.
   std::vector<uint32_t> rows;
   // At a holder: of the keys of these rows under the holders' key, which nobody keeps: equal at all,
-  // and no help in testing names. Level hidden: of that key and U.
+  // and no help in testing names. Level hidden: of that key, U and the number that was told.
   crypto::Digest common{};
 };
 

@@ -192,12 +192,29 @@ void MakeSpine(uint64_t spine, LinkedAnswers& answers, crypto::RandomSource& ran
   answers.spine = static_cast<uint32_t>(spine);
 }
 
+uint32_t NoisyTotal(const LinkedJoinTask& task, uint64_t total) {
+  const auto most = static_cast<int64_t>(*std::min_element(task.bounds.begin(), task.bounds.end()));
+  const int64_t noise = std::clamp(task.noise, -most, most);
+  return static_cast<uint32_t>(std::clamp(static_cast<int64_t>(total) + noise, int64_t{0}, most));
+}
+
+void RequireNoisy(const LinkedJoinTask& task, uint64_t spine, uint64_t noisy,
+                  const std::string& linker) {
+  const uint64_t most = *std::min_element(task.bounds.begin(), task.bounds.end());
+  const bool fits = spine == 0 ? noisy == 0 : noisy >= task.minimum && noisy <= most;
+  if (!fits) LinkFault(linker, "told a number of matches that cannot be");
+}
+
 uint64_t RequireSpine(const LinkedJoinTask& task, uint64_t spine, const std::string& linker) {
   if (task.level == Level::kHiddenNobody) {
     if (spine != task.Positions(0)) LinkFault(linker, "sent a spine of another length than agreed");
     return 0;
   }
   if (spine == 0) return 0;
+  if (task.level == Level::kHiddenNoisy) {
+    if (spine != task.Positions(0)) LinkFault(linker, "sent a spine of another length than agreed");
+    return 0;
+  }
   const uint64_t others = task.bounds.size() - 1, all = task.Positions(0);
   const uint64_t most = *std::min_element(task.bounds.begin(), task.bounds.end());
   const uint64_t matches = spine > all ? 0 : (all - spine) / others;

@@ -59,6 +59,7 @@ struct LinkedAnswers {
   std::vector<uint64_t> counts;                  // by pass
   std::vector<std::vector<uint32_t>> positions;  // by holder and place, from 1; 0: no match
   std::optional<uint32_t> spine;  // level hidden: number of positions; no place has 0
+  std::optional<uint32_t> noisy;  // kHiddenNoisy: what is told of total()
   uint64_t total() const;
 };
 
@@ -70,7 +71,13 @@ LinkedAnswers LinkPseudonyms(std::span<const LinkedList> lists, std::span<const 
 // positions of a spine of so many are drawn anew.
 void MakeSpine(uint64_t spine, LinkedAnswers& answers, crypto::RandomSource& random);
 
-// How many rows match by the length of the spine; 0 for no spine and for kHiddenNobody. Throws
+// What holders are told of the number of matches: with the noise, from 0 to the shortest list.
+uint32_t NoisyTotal(const LinkedJoinTask& task, uint64_t total);
+// Throws kPeerFault, naming `linker`, for a number that the task cannot have with this spine.
+void RequireNoisy(const LinkedJoinTask& task, uint64_t spine, uint64_t noisy,
+                  const std::string& linker);
+
+// How many rows match by the length of the spine; 0 for no spine, kHiddenNobody and kHiddenNoisy. Throws
 // kPeerFault, naming `linker`, for a length that the task cannot have.
 uint64_t RequireSpine(const LinkedJoinTask& task, uint64_t spine, const std::string& linker);
 

@@ -433,7 +433,7 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
     const run::MatchedRows matched = run::LoadMatchedRows(options.matched);
     study.common_rows = matched.rows.size();
     study.match = study::RowMatch{matched.matching, matched.record, matched.linker,
-                                  matched.hidden(), matched.level != match::Level::kHiddenNobody};
+                                  matched.hidden(), run::CountOf(matched.level)};
     study.dictionary.key.clear();
     return;
   }

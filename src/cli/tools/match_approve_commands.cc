@@ -49,6 +49,7 @@ Json PlanJson(const run::MatchingFile& file, const run::MatchingPlan& plan) {
           {"unicode", plan.unicode},
           {"parties", parties},
           {"not_prevented", plan.not_prevented},
+          {"privacy", plan.privacy ? Json::parse(privacy::StatementJson(*plan.privacy)) : Json()},
           {"phases", phases},
           {"plan_hash", CertainHash(file, plan)}};
 }

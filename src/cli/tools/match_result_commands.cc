@@ -73,7 +73,9 @@ std::string LevelName(match::Level level) {
 }
 
 std::string CountName(match::Level level) {
-  return level == match::Level::kHiddenExact ? "exact" : "nobody";
+  return level == match::Level::kHiddenExact   ? "exact"
+         : level == match::Level::kHiddenNoisy ? "noisy"
+                                               : "nobody";
 }
 
 uint64_t PresentIn(const run::MatchedRows& matched) {
@@ -114,12 +116,15 @@ std::string ShownText(const run::MatchedRows& matched) {
   std::string found = fmt::format("matches    {} of {} rows\n", FormatCount(matched.rows.size()),
                                   FormatCount(matched.table_rows));
   if (matched.hidden()) {
-    found = fmt::format("positions  {}, {} of {} rows at some of them\nmatches    {}\n",
-                        FormatCount(matched.rows.size()), FormatCount(PresentIn(matched)),
-                        FormatCount(matched.table_rows),
-                        matched.counts.empty()
-                            ? "known to the linker alone"
-                            : FormatCount(TotalOf(matched.counts)) + ", hidden which they are");
+    found =
+        fmt::format("positions  {}, {} of {} rows at some of them\nmatches    {}\n",
+                    FormatCount(matched.rows.size()), FormatCount(PresentIn(matched)),
+                    FormatCount(matched.table_rows),
+                    matched.counts.empty()
+                        ? "known to the linker alone"
+                        : FormatCount(TotalOf(matched.counts)) +
+                              (matched.level == match::Level::kHiddenNoisy ? ", with noise" : "") +
+                              ", hidden which they are");
   }
   return fmt::format(
       "matching   {}\nparty      {}, with {}\nat         {}\nrecord     {}\n{}", matched.matching,

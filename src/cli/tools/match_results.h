@@ -12,7 +12,7 @@
 namespace partita::cli {
 
 uint64_t TotalOf(const std::vector<uint64_t>& counts);
-// "matched-ids", "hidden"; and of the latter "exact", "nobody", as files have them.
+// "matched-ids", "hidden"; and of the latter "exact", "noisy", "nobody", as files have them.
 std::string LevelName(match::Level level);
 std::string CountName(match::Level level);
 // Rows of the table that have a position.

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct MatchRunCommand : MatchParty {
-  std::string approval, listen, wait = "10m", latency, bandwidth;
+  std::string approval, listen, wait = "10m", latency, bandwidth, ledger, table;
   bool approve = false;
 };
 
@@ -55,9 +55,12 @@ std::string FoundText(const run::MatchingFile& file, const run::MatchedRows& mat
     const std::string found =
         matched.counts.empty()
             ? "how many people are in all lists only " + matched.linker + " knows"
-            : fmt::format("{} people are in the lists of {} and of {}",
+            : fmt::format("{} people are in the lists of {} and of {}{}",
                           FormatCount(TotalOf(matched.counts)), matched.party,
-                          study::Join(matched.partners));
+                          study::Join(matched.partners),
+                          matched.level == match::Level::kHiddenNoisy
+                              ? ", by a number that has noise"
+                              : "");
     return fmt::format(
         "{}\nwhich of the {} rows here have a match no holder knows; {} of them have a "
         "place among {} positions\n",
@@ -117,12 +120,15 @@ void PrintLinked(const OutputOptions& output, const run::MatchingFile& file,
                                      const run::MatchingOutcome& outcome) {
   const std::string minimum = FormatCount(outcome.minimum);
   if (!file.linked()) {
-    throw Error(ErrorCode::kRefused,
-                fmt::format("{} people are in both lists, fewer than the minimum of {}: neither "
-                            "party learnt which of its rows they are",
-                            FormatCount(TotalOf(outcome.matched.counts)), minimum),
-                "both know the number now, and it is in the record of past matchings; compare how "
-                "both write the keys (partita match check)");
+    throw Error(
+        ErrorCode::kRefused,
+        fmt::format("{} people are in both lists{}, fewer than the minimum of {}: neither "
+                    "party learnt which of its rows they are",
+                    FormatCount(TotalOf(outcome.matched.counts)),
+                    file.level == match::Level::kHiddenNoisy ? " by a number with noise" : "",
+                    minimum),
+        "both know the number now, and it is in the record of past matchings; compare how "
+        "both write the keys (partita match check)");
   }
   throw Error(ErrorCode::kRefused,
               fmt::format("fewer people are in all lists than the minimum of {}: no holder learnt "
@@ -179,6 +185,7 @@ int RunMatchRun(const OutputOptions& output, const MatchRunCommand& command) {
   if (command.approve) ApproveMatchingIfNew(output, command, options.approval);
   options.connect_timeout = MillisecondsOf(command.wait);
   options.listen_address = command.listen;
+  if (!command.ledger.empty()) options.ledger = run::LedgerOptions{command.ledger, command.table};
   if (!command.latency.empty()) options.link.latency = ParseDuration(command.latency);
   if (!command.bandwidth.empty()) options.link.bytes_per_second = ParseBandwidth(command.bandwidth);
   report::TerminalProgress terminal(std::cerr, report::DetectProgressStyle(STDERR_FILENO),
@@ -213,6 +220,14 @@ void AddMatchRun(CLI::App& match, Invocation& invocation) {
       ->add_flag("--approve", options->approve,
                  "First show the plan, ask, and sign (match approve); not if it has signed before")
       ->excludes(approval);
+  CLI::Option* ledger = command->add_option("--ledger", options->ledger,
+                                            "The privacy ledger of this holder: a number of "
+                                            "matches with noise needs one, an exact one of "
+                                            "level hidden may be entered");
+  command
+      ->add_option("--table", options->table,
+                   "The name of the table in the ledger (default: its only one)")
+      ->needs(ledger);
   command->add_option("--listen", options->listen,
                       "HOST:PORT to listen on (default: this party's address in the roster)");
   command->add_option("--wait", options->wait, "How long to wait for the others to come up")

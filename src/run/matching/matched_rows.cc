@@ -40,7 +40,7 @@ void ReadMatched(ByteReader& in, MatchedRows& matched) {
   matched.salt.Expose() = TakeDigest(in);
   matched.table_rows = in.U64();
   const uint8_t level = in.U8();
-  if (level > static_cast<uint8_t>(match::Level::kHiddenNobody))
+  if (level > static_cast<uint8_t>(match::Level::kHiddenNoisy))
     throw crypto::DamagedState(kMatchedKind);
   matched.level = static_cast<match::Level>(level);
   for (uint64_t left = in.U64(); left > 0; --left) matched.counts.push_back(in.U64());
@@ -59,6 +59,7 @@ bool HasSense(const MatchedRows& matched) {
   uint64_t count = 0;
   for (const uint64_t of_pass : matched.counts) count += of_pass;
   if (matched.level == match::Level::kHiddenNobody) return matched.counts.empty();
+  if (matched.level == match::Level::kHiddenNoisy) return matched.counts.size() == 1;
   if (matched.hidden()) return matched.counts.size() == 1 && count <= matched.table_rows;
   return count == matched.rows.size();
 }
@@ -80,6 +81,19 @@ match::KeyList ReadAsItWas(const MatchedRows& matched, const MatchingParty& part
 }
 
 }  // namespace
+
+match::Level LevelOf(const study::RowMatch& match) {
+  if (!match.hidden) return match::Level::kMatchedIds;
+  return match.count == study::MatchCount::kExact   ? match::Level::kHiddenExact
+         : match.count == study::MatchCount::kNoisy ? match::Level::kHiddenNoisy
+                                                    : match::Level::kHiddenNobody;
+}
+
+study::MatchCount CountOf(match::Level level) {
+  return level == match::Level::kHiddenNobody  ? study::MatchCount::kNobody
+         : level == match::Level::kHiddenNoisy ? study::MatchCount::kNoisy
+                                               : study::MatchCount::kExact;
+}
 
 std::filesystem::path MatchedRowsPath(const std::filesystem::path& table,
                                       const std::string& matching) {

@@ -20,6 +20,7 @@
 #include "crypto/random.h"
 #include "match/key_list.h"
 #include "match/level.h"
+#include "study/file/study_file.h"
 
 namespace partita::run {
 
@@ -36,13 +37,18 @@ struct MatchedRows {
   crypto::Key salt;
   uint64_t table_rows = 0;
   match::Level level = match::Level::kMatchedIds;
-  // Of matches, by pass; level hidden: of all passes together (kHiddenExact), or none.
+  // Of matches, by pass; level hidden: of all passes together (kHiddenExact), with noise (kHiddenNoisy),
+  // or none.
   std::vector<uint64_t> counts;
   // Of the table, from 0, in the common order; level hidden: by position, match::kNoRow where this
   // holder has none.
   std::vector<uint32_t> rows;
   bool hidden() const { return match::IsHidden(level); }
 };
+
+// As [rows.match] of a study says it.
+match::Level LevelOf(const study::RowMatch& match);
+study::MatchCount CountOf(match::Level level);
 
 // Beside the table.
 std::filesystem::path MatchedRowsPath(const std::filesystem::path& table,

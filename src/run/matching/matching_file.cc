@@ -25,9 +25,9 @@ constexpr size_t kFewestHolders = 2, kMostHolders = 5;
 constexpr int64_t kMostDigits = 40;
 constexpr size_t kMostMissingCodes = 32;
 
-const std::vector<std::string> kMatchingKeys = {"matching",   "name",   "title",   "keys",
-                                                "duplicates", "faulty", "minimum", "level",
-                                                "count",      "column", "party"};
+const std::vector<std::string> kMatchingKeys = {
+    "matching", "name",  "title",   "keys",  "duplicates", "faulty", "minimum",
+    "level",    "count", "epsilon", "delta", "column",     "party"};
 const std::vector<std::string> kColumnKeys = {"name",   "rule",         "marks",  "punctuation",
                                               "length", "check",        "format", "country",
                                               "trunk",  "missing_codes"};
@@ -242,13 +242,57 @@ match::Level ReadLevel(const TableReader& root) {
               "how many");
   }
   if (!root.IsText("count")) {
-    root.Fail(root.PositionOf("count"),
-              "'count' is \"exact\" or \"nobody\"; noise on the number of matches is not there",
-              "write count = \"nobody\", if no holder may learn how many match");
+    root.Fail(
+        root.PositionOf("count"), "'count' is \"exact\", \"noisy\" or \"nobody\"",
+        "write count = \"noisy\" and epsilon = 0.5 beside it, if holders may learn the number "
+        "of matches with noise only");
   }
-  const bool exact =
-      root.Choice(*root.OptionalText("count"), "count", {"exact", "nobody"}) == "exact";
-  return exact ? match::Level::kHiddenExact : match::Level::kHiddenNobody;
+  const std::string count =
+      root.Choice(*root.OptionalText("count"), "count", {"exact", "noisy", "nobody"});
+  return count == "exact"   ? match::Level::kHiddenExact
+         : count == "noisy" ? match::Level::kHiddenNoisy
+                            : match::Level::kHiddenNobody;
+}
+
+double ReadNoiseNumber(const TableReader& root, const char* key, double least, double most,
+                       double usual) {
+  const auto number = root.OptionalNumber(key);
+  if (!number) return usual;
+  if (number->value >= least && number->value <= most) return number->value;
+  root.Fail(number->position, fmt::format("'{}' must be from {} to {}", key, least, most),
+            "the smaller it is, the less the number of matches says of one person");
+}
+
+// After the parties are known.
+CountNoise ReadNoise(const TableReader& root, const MatchingFile& file,
+                     const match::KeySpec& spec) {
+  for (const char* const key : {"epsilon", "delta"}) {
+    if (file.level == match::Level::kHiddenNoisy || !root.Has(key)) continue;
+    root.Fail(root.PositionOf(key), fmt::format("'{}' is for count = \"noisy\"", key),
+              "write level = \"hidden\" and count = \"noisy\", or remove it");
+  }
+  CountNoise noise;
+  if (file.level != match::Level::kHiddenNoisy) return noise;
+  if (!root.Has("epsilon")) root.FailMissing("epsilon", "epsilon = 0.5");
+  noise.epsilon =
+      ReadNoiseNumber(root, "epsilon", kLeastCountEpsilon, kMostCountEpsilon, kMostCountEpsilon);
+  if (file.linked() && root.Has("delta")) {
+    root.Fail(root.PositionOf("delta"), "a linker's noise has no 'delta'",
+              "remove it: delta is for two holders without a linker");
+  }
+  constexpr double kUsualDelta = 1e-9;
+  if (!file.linked())
+    noise.delta = ReadNoiseNumber(root, "delta", kLeastCountDelta, kMostCountDelta, kUsualDelta);
+  const auto refuse = [&](const char* key, const std::string& what, const char* hint) {
+    root.Fail(root.PositionOf(key),
+              "count = \"noisy\" is not for " + what +
+                  ": one person could change the number by more than 1",
+              hint);
+  };
+  if (spec.duplicates == match::Unusable::kLeaveOut)
+    refuse("duplicates", "duplicates = \"leave-out\"", "write duplicates = \"refuse\"");
+  if (spec.passes.size() > 1) refuse("keys", "several passes", "write one pass");
+  return noise;
 }
 
 uint64_t ReadMinimum(const TableReader& root, match::Level level) {
@@ -317,6 +361,7 @@ MatchingFile ParseMatchingFile(std::string text, std::string file_name) {
   ReadColumns(root, spec);
   ReadPasses(root, spec);
   ReadParties(root, spec, file);
+  file.noise = ReadNoise(root, file, spec);
   return file;
 }
 

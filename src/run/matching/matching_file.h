@@ -7,7 +7,9 @@
 //   faulty = "refuse"                       # cells that do not fit their rule; or "leave-out"
 //   minimum = 100                           # fewer matches of the first pass: nobody links a row
 //   level = "matched-ids"                   # or "hidden": no holder learns which rows match
-//   count = "exact"                         # of level hidden: or "nobody" learns how many match
+//   count = "exact"                         # of level hidden: or "nobody" learns how many match,
+//                                           # or "noisy", with epsilon = 0.5, and delta = 1e-9
+//                                           # for two holders without a linker
 //
 //   [[column]]
 //   name = "born"
@@ -36,6 +38,7 @@
 #include "base/progress.h"
 #include "match/key_list.h"
 #include "match/level.h"
+#include "run/matching/count_noise.h"
 
 namespace partita::run {
 
@@ -56,6 +59,7 @@ struct MatchingFile {
   std::string name, title;
   uint64_t minimum = kUsualMinimum;  // 0: of level kHiddenNobody, where nobody tests one
   match::Level level = match::Level::kMatchedIds;
+  CountNoise noise;                    // of level kHiddenNoisy
   std::vector<MatchingParty> parties;  // the holders, two to five
   std::string linker;                  // empty: none, and two holders
 

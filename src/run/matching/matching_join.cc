@@ -23,6 +23,7 @@ MatchingOutcome JoinMatching(const MatchingFile& file, const MatchingJoin& optio
   input.separator = options.separator;
   input.approval = options.approval;
   input.fingerprints = Fingerprints(tls.roster);
+  input.ledger = options.ledger;
   if (options.timeout) input.timeout = *options.timeout;
   const Connector connect = [&](bool only_to_stop) {
     const std::chrono::milliseconds wait =

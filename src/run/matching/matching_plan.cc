@@ -65,7 +65,8 @@ void AddPasses(const MatchingFile& file, MatchingPlan& plan) {
 // with the fewest matches.
 void AddSpine(const MatchingFile& file, MatchingPlan& plan) {
   const auto traffic = [&](size_t party) {
-    return match::TwoPartySpineTrafficOf(SpineTaskOf(file, party), file.minimum);
+    const match::TwoPartySpineTask task = SpineTaskOf(file, party);
+    return match::TwoPartySpineTrafficOf(task, task.minimum);
   };
   MatchingPhase spine = AmongAll(file, kSpinePhase, traffic(0).rounds, [&](size_t from, size_t) {
     return MatchingTraffic{traffic(from).messages, traffic(from).bytes};
@@ -140,6 +141,7 @@ crypto::Digest PlanDigest(const MatchingPlan& plan) {
   }
   for (const std::vector<std::string>& learns : plan.learns) PutTexts(hash, learns);
   PutTexts(hash, plan.not_prevented);
+  if (plan.privacy) hash.Field(privacy::StatementJson(*plan.privacy));
   return hash.Finish();
 }
 
@@ -232,6 +234,7 @@ MatchingPlan PlanMatching(const MatchingFile& file) {
   for (size_t party = 0; party < file.Names().size(); ++party)
     plan.learns.push_back(MatchingLearns(file, party));
   plan.not_prevented = MatchingNotPrevented(file);
+  plan.privacy = MatchingPrivacy(file);
   return plan;
 }
 
@@ -247,9 +250,11 @@ match::TwoPartyJoinTask JoinTaskOf(const MatchingFile& file, size_t party) {
 match::TwoPartySpineTask SpineTaskOf(const MatchingFile& file, size_t party) {
   match::TwoPartySpineTask task;
   task.peer = 1 - party;
-  task.own_bound = file.parties[party].rows;
-  task.peer_bound = file.parties[1 - party].rows;
-  task.minimum = file.minimum;
+  // With noise, of both pools; the number of matches is that of half of both more.
+  const uint64_t pool = PoolSize(file.noise);
+  task.own_bound = file.parties[party].rows + 2 * pool;
+  task.peer_bound = file.parties[1 - party].rows + 2 * pool;
+  task.minimum = file.minimum + pool;
   return task;
 }
 
@@ -284,6 +289,9 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
   }
   text += "  Nobody else takes part.\n\nWhat this does not prevent\n";
   for (const std::string& sentence : plan.not_prevented) text += WrapText("- " + sentence, 2);
+  if (plan.privacy)
+    text +=
+        "\nWhat the number of matches says of one person\n" + privacy::StatementText(*plan.privacy);
   TextTable table{{"phase", "rounds"}, {1}, {}};
   for (size_t party = 0; party < names.size(); ++party) {
     table.header.push_back(names[party] + " sends");

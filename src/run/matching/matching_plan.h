@@ -3,6 +3,7 @@
 // compared in the hello, and is what an approval signs.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "match/linked_join.h"
 #include "match/two_party_join.h"
 #include "match/two_party_spine.h"
+#include "privacy/statement.h"
 #include "run/matching/matching_file.h"
 #include "study/approval/approval.h"
 
@@ -46,6 +48,7 @@ struct MatchingPlan {
   std::vector<MatchingPhase> phases;
   std::vector<std::vector<std::string>> learns;  // by party, clauses
   std::vector<std::string> not_prevented;        // whole sentences
+  std::optional<privacy::Statement> privacy;     // of the number of matches with noise
 };
 
 // "surname, born".
@@ -61,7 +64,7 @@ std::string MatchingPlanText(const MatchingFile& file, const MatchingPlan& plan)
 
 // Without a linker: the first pass; later ones have no minimum of their own.
 match::TwoPartyJoinTask JoinTaskOf(const MatchingFile& file, size_t party);
-// Level hidden without a linker.
+// Level hidden without a linker; with noise, with the pools of count_noise.h in the lists.
 match::TwoPartySpineTask SpineTaskOf(const MatchingFile& file, size_t party);
 // With one: all passes.
 match::LinkedJoinTask LinkTaskOf(const MatchingFile& file);

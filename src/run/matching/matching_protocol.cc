@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace partita::run {
@@ -67,19 +69,30 @@ MatchingFound MatchPasses(net::Channel& channel, const MatchingTask& task,
 
 MatchingFound MatchByPositions(net::Channel& channel, const MatchingTask& task,
                                crypto::RandomSource& random) {
+  const CountNoise& noise = task.file->noise;
+  const uint64_t pool = PoolSize(noise);
+  // Of the matches of both pools, T are taken for granted: noise is what is more or less.
+  const auto told = [&](uint64_t count) {
+    const uint64_t most = std::min(task.file->parties[0].rows, task.file->parties[1].rows);
+    return pool == 0 ? count : std::min(count > pool ? count - pool : 0, most);
+  };
   match::TwoPartySpineTask spine_task = SpineTaskOf(*task.file, task.party);
-  spine_task.minimum = task.minimum;
+  spine_task.minimum = task.minimum + pool;
   spine_task.session =
       crypto::Sha256().Field("partita matching positions").Update(task.session).Finish();
   spine_task.progress = task.progress;
-  spine_task.counted = task.counted;
+  spine_task.counted = [&](uint64_t count) { task.counted(told(count)); };
   channel.BeginPhase(kSpinePhase);
-  const PassKeys own =
-      KeysLeft(task.list->passes[0], std::vector<bool>(task.list->report.rows, false));
+  PassKeys own = KeysLeft(task.list->passes[0], std::vector<bool>(task.list->report.rows, false));
+  const size_t keys = own.keys.size();
+  const std::vector<crypto::Digest> of_pools =
+      PoolKeys(task.party, pool, pool > 0 ? DrawPooled(noise, random) : 0);
+  own.keys.insert(own.keys.end(), of_pools.begin(), of_pools.end());
   const match::TwoPartySpine spine = match::AlignTwoLists(channel, spine_task, own.keys, random);
-  MatchingFound found{spine.linked, {spine.count}, {}, spine.common};
+  MatchingFound found{spine.linked, {told(spine.count)}, {}, spine.common};
+  // Keys of pools stand at no position, as padding.
   for (const uint32_t key : spine.keys)
-    found.rows.push_back(key == match::kNoRow ? match::kNoRow : own.rows[key]);
+    found.rows.push_back(key < keys ? own.rows[key] : match::kNoRow);
   return found;
 }
 
@@ -92,6 +105,8 @@ MatchingFound MatchByLinker(net::Channel& channel, const MatchingTask& task,
   link.progress = task.progress;
   channel.BeginPhase(kLinkPhase);
   const bool holder = task.list != nullptr;
+  if (!holder && link.level == match::Level::kHiddenNoisy)
+    link.noise = DrawCountNoise(task.file->noise, random);
   match::LinkedJoin join =
       holder ? match::JoinByLinker(channel, link, task.list->passes, task.list->report.rows, random)
              : match::LinkLists(channel, link, random);

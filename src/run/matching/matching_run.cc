@@ -12,6 +12,7 @@
 #include "net/stop.h"
 #include "run/approval/approvals.h"
 #include "run/matching/matching_approval.h"
+#include "run/matching/matching_charge.h"
 #include "run/matching/matching_protocol.h"
 #include "run/party/finish.h"
 #include "run/party/own_error.h"
@@ -25,6 +26,7 @@ struct OwnSide {
   OwnMatchingApproval approval;
   match::KeyList list;
   std::optional<PastMatchings> past;
+  std::optional<MatchingCharge> charge;
   ListMark mark;
   crypto::Digest commitment{};
 };
@@ -60,7 +62,7 @@ void RequirePeersTable(const study::Approval& approval, const crypto::Digest& co
 
 // Before the first list leaves: whatever fails later, the run counts.
 void EnterRun(const MatchingFile& file, const MatchingInput& input, const net::Session& session,
-              OwnSide& own, const MatchedRows& matched) {
+              const study::ApprovalTerms& terms, OwnSide& own, const MatchedRows& matched) {
   if (own.past) {
     PastMatching entry;
     entry.run_id = session.run_id;
@@ -72,6 +74,10 @@ void EnterRun(const MatchingFile& file, const MatchingInput& input, const net::S
     entry.own_bound = file.parties[input.party].rows;
     entry.list = std::move(own.mark);
     own.past->Begin(std::move(entry));
+  }
+  if (own.charge) {
+    KeepToOwner(net::StopReason::kLedger,
+                [&] { own.charge->Spend(session.run_id, terms.agreement_hash); });
   }
   SpendMatchingApproval(own.approval, session.run_id);
 }
@@ -89,7 +95,8 @@ void MatchOverChannel(const MatchingFile& file, const MatchingInput& input,
       });
   outcome.minimum = study::StrictestDisclosure(terms.disclosure, approvals).min_rows;
   MatchedRows& matched = outcome.matched;
-  KeepToOwner(net::StopReason::kApproval, [&] { EnterRun(file, input, session, own, matched); });
+  KeepToOwner(net::StopReason::kApproval,
+              [&] { EnterRun(file, input, session, terms, own, matched); });
 
   MatchingTask task;
   task.file = &file;
@@ -179,6 +186,8 @@ MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
   // A table that cannot be used is reported after the hello, so that nobody waits for this party.
   std::optional<OwnFault> problem;
   if (IsHolder(file, input.party)) {
+    NoteFault(problem, net::StopReason::kLedger,
+              [&] { own.charge.emplace(file, input.party, input.ledger); });
     progress.Phase("read table");
     NoteFault(problem, net::StopReason::kData, [&] { ReadOwnTable(file, input, own, progress); });
     NoteFault(problem, net::StopReason::kApproval, [&] {

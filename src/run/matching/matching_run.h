@@ -20,6 +20,7 @@
 #include "net/channel.h"
 #include "net/delayed_transport.h"
 #include "net/transport.h"
+#include "run/ledger/open_ledger.h"
 #include "run/matching/matched_rows.h"
 #include "run/matching/matching_plan.h"
 #include "run/matching/past_matchings.h"
@@ -33,6 +34,7 @@ struct MatchingInput {
   char separator = ',';
   std::filesystem::path approval;
   std::vector<std::string> fingerprints;  // of the certificates, by party
+  std::optional<LedgerOptions> ledger;    // of a holder (matching_charge.h)
   std::chrono::milliseconds timeout = std::chrono::seconds(60);
 };
 
@@ -46,13 +48,13 @@ struct MatchingOutcome {
 };
 
 // Opens the approval, reads the table and its record of past matchings, connects, and matches. The
-// record has the run before the first list leaves, and so does the count of the approval: a run that
-// fails later stays in both.
+// record has the run before the first list leaves, and so do the ledger and the count of the approval: a
+// run that fails later stays in all of them.
 //
 // Errors: kRefused without a valid approval, for a table whose keys changed since, and beyond the
-// limits of the record; kBadData for keys that the matching file refuses; of the network as
+// limits of the record; of the ledger as matching_charge.h says; kBadData for keys that the matching file refuses; of the network as
 // net/hello.h and net/channel.h say; kPeerFault for a peer that departs from the protocol. A peer
-// that is connected is told one reason of net/stop.h. Writes nothing but record and count.
+// that is connected is told one reason of net/stop.h. Writes nothing but these.
 MatchingOutcome RunMatching(const MatchingFile& file, const MatchingPlan& plan,
                             const MatchingInput& input, const Connector& connect,
                             crypto::RandomSource& random, Progress& progress);
@@ -64,6 +66,7 @@ struct MatchingJoin {
   char separator = ',';
   std::chrono::milliseconds connect_timeout = std::chrono::minutes(10);
   std::optional<std::chrono::milliseconds> timeout;
+  std::optional<LedgerOptions> ledger;
   std::string listen_address;  // instead of the roster's; empty: the roster's
   net::LinkModel link;
 };

@@ -25,7 +25,15 @@ size_t NumPasses(const MatchingFile& file) { return file.parties[0].keys.passes.
 
 // How many people a holder may list.
 std::string MostGuesses(const MatchingFile& file, size_t party) {
-  return FormatCount(file.parties[party].rows * NumPasses(file));
+  // Places for keys of pools take guesses as well.
+  return FormatCount(file.parties[party].rows * NumPasses(file) + 2 * PoolSize(file.noise));
+}
+
+bool CountIsNoisy(const MatchingFile& file) { return file.level == match::Level::kHiddenNoisy; }
+
+std::string NoiseText(const MatchingFile& file) {
+  const std::string epsilon = fmt::format("epsilon {}", file.noise.epsilon);
+  return file.linked() ? epsilon : epsilon + fmt::format(", delta {:.0e}", file.noise.delta);
 }
 
 // ---- two holders without a linker
@@ -79,7 +87,11 @@ std::vector<std::string> NotPreventedOfTwo(const MatchingFile& file) {
 std::vector<std::string> HiddenFromPeer(const MatchingFile& file, size_t party) {
   const MatchingParty& peer = file.parties[1 - party];
   return {
-      "how many people are in both lists, whatever the minimum",
+      CountIsNoisy(file)
+          ? fmt::format("how many people are in both lists with noise that {} drew ({}), if {} "
+                        "follows the protocol, whatever the minimum",
+                        peer.name, NoiseText(file), file.parties[party].name)
+          : "how many people are in both lists, whatever the minimum",
       "not which of its own rows match, if both follow the protocol: each gets a position in an "
       "order "
       "that tells nothing",
@@ -99,32 +111,41 @@ std::vector<std::string> NotPreventedOfPositions(const MatchingFile& file) {
       std::string("The minimum binds who follows the protocol. One that does not can find which of "
                   "its keys match whatever their number, and the other does not notice. It can "
                   "also join rows of different people."),
-      std::string("Nothing proves that a list is genuine: who lists people of whom it knows "
-                  "whether they are in the other list, and one more, learns from the number of "
-                  "matches whether that one is."),
+      fmt::format(
+          "Nothing proves that a list is genuine: who lists people of whom it knows "
+          "whether they are in the other list, and one more, learns from the number of "
+          "matches {}.",
+          CountIsNoisy(file) ? "of that one what the noise lets through" : "whether that one is"),
       std::string("Every column of a key can be guessed: who knows the rest of a person's key and "
                   "lists all values of one column learns how many of them the other's table has "
                   "for that person. Name no column of which that must not become known."),
       std::string("A party that keeps back its last message leaves the other without a result.")};
+  if (CountIsNoisy(file)) {
+    sentences.emplace_back(
+        "A party that does not follow the protocol can leave out the keys by which the other's "
+        "noise "
+        "counts: it then sees the number of matches itself, and the other does not notice. Where "
+        "that must not be, let a linker match.");
+  }
   for (size_t party = 0; party < file.parties.size(); ++party) {
     sentences.push_back(fmt::format(
         "A party that does not follow the protocol can learn in one such run of up to {} people "
         "whether they are in the list of {}, if it is {}.",
         MostGuesses(file, party), OtherHolders(file, party), file.parties[party].name));
   }
-  sentences.emplace_back(
-      "Two matchings whose lists differ in one person tell by their numbers whether that person is "
-      "in "
-      "the other list. Neither can see by how many people two joins differ: every party keeps a "
+  sentences.push_back(fmt::format(
+      "{} whose lists differ in one person tell by their numbers whether that person is in the "
+      "other list. Neither can see by how many people two joins differ: every party keeps a "
       "record "
-      "of past matchings of its table, with a limit.");
-  sentences.emplace_back(
+      "of past matchings of its table, with a limit.",
+      CountIsNoisy(file) ? "Many matchings, whose noise wears off with every one,"
+                         : "Two matchings"));
+  sentences.push_back(fmt::format(
       "That the two match their lists, when, how long the lists are at most, whether the minimum "
-      "was "
-      "reached, and if so how many people match is seen by whoever watches the network: the "
-      "messages "
-      "tell by their sizes. A study of these rows names the number of positions, which tells it, "
-      "too.");
+      "was reached, and if so how many people match{} is seen by whoever watches the network: the "
+      "messages tell by their sizes. A study of these rows names the number of positions, which "
+      "tells it, too.",
+      CountIsNoisy(file) ? ", with the noise of both," : ""));
   return sentences;
 }
 
@@ -140,6 +161,11 @@ std::vector<std::string> HiddenFromHolder(const MatchingFile& file, size_t party
         fmt::format("how many people are in all lists, all passes together, if at least {} are; "
                     "with fewer, that they are fewer",
                     FormatCount(file.minimum)));
+  } else if (CountIsNoisy(file)) {
+    learns.push_back(
+        fmt::format("how many people are in all lists, with noise that {} draws ({}), if that is "
+                    "at least {}; else that it is less",
+                    file.linker, NoiseText(file), FormatCount(file.minimum)));
   } else {
     learns.emplace_back(
         "nothing of how many people are in all lists before a study of these rows, whose checks "
@@ -156,7 +182,7 @@ std::vector<std::string> HiddenFromHolder(const MatchingFile& file, size_t party
   learns.push_back(fmt::format(
       "{}when and for how many runs each other party approved, and if one stops, a reason out of a "
       "fixed list",
-      CountIsOpen(file) ? "the minimum that each other party asks for, " : ""));
+      file.minimum > 0 ? "the minimum that each other party asks for, " : ""));
   return learns;
 }
 
@@ -188,6 +214,13 @@ std::vector<std::string> NotPreventedOfHidden(const MatchingFile& file) {
         "minimum is reached. That there are fewer than the minimum can be made up by the linker, "
         "and "
         "by a holder with a list of nobody.");
+  } else if (CountIsNoisy(file)) {
+    sentences.push_back(fmt::format(
+        "Nothing proves that a list is genuine, and that {} draws the noise that it should is not "
+        "seen: who lists people of whom it knows whether they are in all other lists, and one "
+        "more, "
+        "learns of that one what the noise lets through.",
+        file.linker));
   } else {
     sentences.emplace_back(
         "Nothing proves that a list is genuine, and nothing is tested of the number of matches: a "
@@ -205,7 +238,9 @@ std::vector<std::string> NotPreventedOfHidden(const MatchingFile& file) {
       "whether that person is in all other lists, and its values. No holder can see by how many "
       "people two joins differ: every holder keeps a record of past matchings of its lists, with a "
       "limit.",
-      CountIsOpen(file) ? ", or the two numbers of matches" : ""));
+      CountIsOpen(file)    ? ", or the two numbers of matches"
+      : CountIsNoisy(file) ? ", or many numbers of matches, whose noise wears off with every one"
+                           : ""));
   if (CountIsOpen(file)) {
     sentences.emplace_back(
         "A study of these rows names the number of positions, which tells the number of matches to "
@@ -305,16 +340,65 @@ std::vector<std::string> MatchingNotPrevented(const MatchingFile& file) {
   return file.hidden() ? NotPreventedOfHidden(file) : NotPreventedWithLinker(file);
 }
 
+std::optional<privacy::Statement> MatchingPrivacy(const MatchingFile& file) {
+  if (!CountIsNoisy(file)) return std::nullopt;
+  privacy::Statement statement;
+  const auto add = [&](privacy::AdversaryKind kind, const std::string& name,
+                       const std::string& because, bool unlimited) {
+    privacy::StatementRow row;
+    row.adversary.kind = kind;
+    row.adversary.party = name;
+    row.reason = because;
+    row.loss.infinite = unlimited;
+    if (!unlimited) {
+      row.loss.epsilon_upper = file.noise.epsilon;
+      row.loss.delta = file.noise.delta;
+      row.loss.beta_at_5_percent = privacy::BetaAt5Percent(file.noise.epsilon, file.noise.delta);
+    }
+    statement.rows.push_back(std::move(row));
+  };
+  using privacy::AdversaryKind;
+  if (file.linked()) {
+    statement.mechanism = fmt::format(
+        "{} adds a draw of the discrete Laplace law of scale {:.4g} to the number of matches.",
+        file.linker, 1 / file.noise.epsilon);
+    add(AdversaryKind::kOutsideAnalyst, "", "sees no more than the noisy number", false);
+    for (const MatchingParty& holder : file.parties)
+      add(AdversaryKind::kParty, holder.name, file.linker + " alone knows the noise", false);
+    add(AdversaryKind::kParty, file.linker,
+        "sees which rows agree, as pseudonyms; with any holder, keys that can be guessed", true);
+  } else {
+    statement.mechanism = fmt::format(
+        "Each holder lists a random number of {} keys that nobody has and the other lists, by the "
+        "discrete Laplace law of scale {:.4g} about the middle; {} of all these are taken off the "
+        "number of matches.",
+        PoolSize(file.noise), 1 / file.noise.epsilon, PoolSize(file.noise));
+    add(AdversaryKind::kOutsideAnalyst, "", "knows neither holder's noise", false);
+    for (size_t party = 0; party < file.parties.size(); ++party) {
+      add(AdversaryKind::kParty, file.parties[party].name,
+          fmt::format("does not know the noise of {}, if it follows the protocol",
+                      file.parties[1 - party].name),
+          false);
+    }
+  }
+  statement.caveats.emplace_back(
+      "This is about the number of matches alone, of one matching: what studies of these rows open "
+      "comes beside it, and several matchings add up. A list without a repeated key takes part; "
+      "that "
+      "one with a repeated key stops the run is seen.");
+  return statement;
+}
+
 std::string MatchingAim(const MatchingFile& file) {
   const std::string holders = OtherHolders(file, file.parties.size());
   if (!file.linked() && file.hidden()) {
     return fmt::format(
         "{} put rows of the same person at one position of a common order. Level hidden: neither "
-        "learns which of its rows match, if both follow the protocol; both learn how many do. "
+        "learns which of its rows match, if both follow the protocol; both learn how many do{}. "
         "Studies "
         "of these rows use those at whose position both have a row, without showing which they "
         "are.",
-        holders);
+        holders, CountIsNoisy(file) ? ", with noise" : "");
   }
   if (!file.linked()) {
     return fmt::format(
@@ -327,7 +411,10 @@ std::string MatchingAim(const MatchingFile& file) {
         "{} put rows of the same person at one position of a common order, by pseudonyms that {} "
         "compares. Level hidden: no holder learns which of its rows match{}. Studies of these rows "
         "use those at whose position all holders have a row, without showing which they are.",
-        holders, file.linker, CountIsOpen(file) ? "; all learn how many do" : ", or how many");
+        holders, file.linker,
+        CountIsOpen(file)    ? "; all learn how many do"
+        : CountIsNoisy(file) ? "; all learn how many do, with noise"
+                             : ", or how many");
   }
   return fmt::format(
       "{} find which of their rows are the same person, by pseudonyms that {} compares. Level "

@@ -281,7 +281,10 @@ std::string RowOrderClause(const Study& study, const match::SharedBlock& block, 
         "from the matching '{}', before this study, positions of its own rows of block {}, but not "
         "at which of them all holders have a row{}; and whether every two bring the result of the "
         "same matching",
-        match->matching, block.name, match->count_open ? ", only how many there are" : "");
+        match->matching, block.name,
+        match->count == study::MatchCount::kExact   ? ", only how many there are"
+        : match->count == study::MatchCount::kNoisy ? ", only how many there are with noise"
+                                                    : "");
   }
   std::vector<std::string> others;
   for (const size_t holder : block.holders) {
@@ -336,8 +339,10 @@ std::string HiddenClause(const Study& study, const match::SharedBlock& block,
       "these are {}; every holder shares which positions it has with the others as numbers that "
       "nobody can read. {}",
       block.name, *found->count, match.matching, ToHex(match.record).substr(0, 16), known,
-      match.count_open
+      match.count == study::MatchCount::kExact
           ? "How many people match follows from the number of positions and the matching file."
+      : match.count == study::MatchCount::kNoisy
+          ? "How many people match was told with noise; what this study opens may say it without."
           : "How many people match the number of positions does not say; what this study opens "
             "may.");
 }

@@ -67,9 +67,7 @@ MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t p
                 "write the linker into [rows.match] as partita match run printed it: the plan says "
                 "what it learnt");
   }
-  const match::Level level = !match.hidden      ? match::Level::kMatchedIds
-                             : match.count_open ? match::Level::kHiddenExact
-                                                : match::Level::kHiddenNobody;
+  const match::Level level = LevelOf(match);
   if (matched.level != level) {
     throw Error(
         ErrorCode::kRefused,

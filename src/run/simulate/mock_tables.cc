@@ -63,10 +63,9 @@ void HideMockRows(const Study& study, const study::RowBlock& block,
     everywhere += AllHave(keys[row], holders.size()) ? 1 : 0;
     if (Lacks(keys[row], own)) row = match::kNoRow;
   }
-  matched.level =
-      block.match->count_open ? match::Level::kHiddenExact : match::Level::kHiddenNobody;
+  matched.level = LevelOf(*block.match);
   matched.counts.clear();
-  if (block.match->count_open) matched.counts = {everywhere};
+  if (matched.level != match::Level::kHiddenNobody) matched.counts = {everywhere};
 }
 
 // The first rows once more, with keys of this holder's own: so they are no copies of persons.

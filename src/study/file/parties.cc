@@ -116,8 +116,11 @@ std::optional<RowMatch> ReadMatch(const TableReader& block) {
                  "remove it; the number of rows stands in [[rows]]");
   }
   if (match.hidden) {
-    match.count_open = reader->Choice(reader->Text("count", "count = \"exact\""), "count",
-                                      {"exact", "nobody"}) == "exact";
+    const std::vector<std::string>& names = MatchCountNames();
+    const std::string count =
+        reader->Choice(reader->Text("count", "count = \"exact\""), "count", names);
+    match.count =
+        static_cast<MatchCount>(std::find(names.begin(), names.end(), count) - names.begin());
   }
   const LocatedText matching = reader->Text("matching", "matching = \"cohort-2026\"");
   CheckName(*reader, matching, kStudyName);
@@ -134,7 +137,7 @@ std::optional<RowMatch> ReadMatch(const TableReader& block) {
 void CheckMatch(const TableReader& root, const std::vector<Party>& parties, const RowBlock& block) {
   const size_t holders = CountHolders(parties, block.name);
   const bool linked = !block.match->linker.empty();
-  if (block.match->hidden && !linked && !block.match->count_open) {
+  if (block.match->hidden && !linked && block.match->count == MatchCount::kNobody) {
     root.Fail(block.position,
               "row block " + Quote(block.name) + " has count = \"nobody\" and no linker",
               "write the linker as partita match run printed it (linker = \"trust\"): without one "
@@ -166,6 +169,15 @@ void CheckMatch(const TableReader& root, const std::vector<Party>& parties, cons
 }
 
 }  // namespace
+
+const std::vector<std::string>& MatchCountNames() {
+  static const std::vector<std::string> names = {"nobody", "exact", "noisy"};
+  return names;
+}
+
+const std::string& MatchCountName(MatchCount count) {
+  return MatchCountNames()[static_cast<size_t>(count)];
+}
 
 std::vector<RowBlock> ReadBlocks(const TableReader& root) {
   const auto tables = root.Tables("rows", {"name", "count", "match"});

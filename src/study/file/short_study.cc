@@ -35,7 +35,7 @@ std::string MatchText(const RowMatch& match) {
   std::string text =
       "[rows.match]\n" + Line("level", TomlText(match.hidden ? "hidden" : "matched-ids")) +
       Line("matching", TomlText(match.matching)) + Line("record", TomlText(ToHex(match.record)));
-  if (match.hidden) text += Line("count", TomlText(match.count_open ? "exact" : "nobody"));
+  if (match.hidden) text += Line("count", TomlText(MatchCountName(match.count)));
   return match.linker.empty() ? text : text + Line("linker", TomlText(match.linker));
 }
 

@@ -48,6 +48,12 @@ struct Party {
   Position position;
 };
 
+// What holders learnt of how many match: nothing, the number, or it with noise.
+enum class MatchCount : uint8_t { kNobody, kExact, kNoisy };
+// "nobody", "exact", "noisy", as files have them.
+const std::vector<std::string>& MatchCountNames();
+const std::string& MatchCountName(MatchCount count);
+
 // [rows.match] of a row block: its holders have unequal lists, were matched before the study, and
 // bring the rows that match (level "matched-ids"), or rows at positions of which nobody knows which
 // match (level "hidden").
@@ -56,7 +62,7 @@ struct RowMatch {
   crypto::Digest record{};  // what all holders got from it
   std::string linker = {};  // who linked them; empty: two holders did without
   bool hidden = false;
-  bool count_open = true;  // of level hidden: holders learnt how many match (count = "exact")
+  MatchCount count = MatchCount::kExact;  // of level hidden
 };
 
 // One [[rows]]: a set of rows that is held as a whole. Without any there is one block "all".

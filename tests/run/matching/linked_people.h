@@ -1,7 +1,10 @@
-// Tables of people for matchings by a linker, their join in the clear, and what goes wrong on the way.
+// Tables of people for matchings, their join in the clear, and what goes wrong on the way.
 #pragma once
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "tests/net/fault_transport.h"
+#include "tests/net/stopping_transport.h"
 #include "tests/run/matching/matching_group.h"
 
 namespace partita::linked_people {
@@ -135,6 +139,97 @@ inline MatchingGroup::Wrap With(size_t faulty, net::Fault fault) {
     if (party != faulty) return transport;
     return std::make_unique<net::FaultTransport>(std::move(transport), fault);
   };
+}
+
+// Signs of life have none, and no order; how many there are depends on the machine.
+inline bool HasContent(const Bytes& frame) { return frame.size() > net::kFrameHeaderBytes; }
+
+// Rows that stand at one position at all holders.
+inline std::set<Group> JoinedAt(const OfAll<MatchEnd>& ends, size_t holders) {
+  std::set<Group> found;
+  for (size_t i = 0; i < ends[0].outcome->matched.rows.size(); ++i) {
+    Group group;
+    for (size_t holder = 0; holder < holders; ++holder) {
+      const uint32_t row = ends[holder].outcome->matched.rows.at(i);
+      if (row != match::kNoRow) group.push_back(row);
+    }
+    if (group.size() == holders) found.insert(group);
+  }
+  return found;
+}
+
+// Runs the matching with `stopping` stopped before its first write, after it, ... until it ends well: every
+// other that fails has a typed reason, and nobody comes to a number of matches without an entry in all
+// records. Returns in how many runs somebody came to one. prepare, look: before and after each run.
+using OfGroup = std::function<void(MatchingGroup& group)>;
+using OfRun = std::function<void(MatchingGroup& group, const OfAll<MatchEnd>& ends)>;
+inline uint64_t StopEverywhere(const std::string& file, const OfAll<People>& lists, size_t stopping,
+                               const OfGroup& prepare = nullptr, const OfRun& look = nullptr,
+                               uint64_t step = 1) {
+  bool ended = false;
+  uint64_t learnt = 0;
+  for (uint64_t number = 0; !ended; number += step) {
+    SCOPED_TRACE(fmt::format("stopped at {}", number));
+    if (number >= 500) {
+      ADD_FAILURE() << "never ends";
+      return learnt;
+    }
+    MatchingGroup group(file);
+    WriteAll(group, lists);
+    group.ApproveAll();
+    if (prepare) prepare(group);
+    const OfAll<MatchEnd> ends = group.Run([&](size_t party, auto transport) {
+      return party == stopping
+                 ? std::make_unique<net::StoppingTransport>(std::move(transport), number)
+                 : std::move(transport);
+    });
+    ended = !ends[stopping].error;
+    // A linker knows the numbers once it ends well.
+    bool told = ends.size() > group.num_holders() && ends.back().outcome.has_value();
+    for (size_t holder = 0; holder < group.num_holders(); ++holder) {
+      const run::PastMatchings past = group.Past(holder);
+      told = told || (!past.all().empty() && !past.all()[0].counts.empty());
+    }
+    learnt += told ? 1 : 0;
+    for (size_t holder = 0; holder < group.num_holders() && told; ++holder)
+      EXPECT_EQ(group.Past(holder).all().size(), 1U);
+    for (size_t party = 0; party < ends.size(); ++party) {
+      if (party == stopping || !ends[party].error) continue;
+      EXPECT_THAT(ends[party].error->code(),
+                  ::testing::AnyOf(ErrorCode::kPeerLost, ErrorCode::kTimeout));
+    }
+    if (look) look(group, ends);
+  }
+  return learnt;
+}
+
+// Runs the matching with one byte of one message from `from` to `to` changed, message after message, as
+// long as there is one that has bytes: `byte`, or its last. size: of its payload.
+using OfChange = std::function<void(const OfAll<MatchEnd>& ends, size_t size, size_t number)>;
+inline void ChangeByteEverywhere(MatchingGroup& group, size_t from, size_t to, size_t byte,
+                                 const OfChange& look) {
+  for (size_t number = 0;; ++number) {
+    size_t size = SIZE_MAX;
+    const OfAll<MatchEnd> ends =
+        group.Run(With(from, [&](size_t peer, size_t at, const Bytes& frame) {
+          Bytes changed = frame;
+          if (peer == to && at == number) {
+            size = frame.size() - net::kFrameHeaderBytes;
+            if (size > 0) changed[net::kFrameHeaderBytes + std::min(byte, size - 1)] ^= 1;
+          }
+          return std::vector<Bytes>{changed};
+        }));
+    if (size == SIZE_MAX) return;
+    SCOPED_TRACE(fmt::format("from {} to {}, message {}", from, to, number));
+    if (size > 0) look(ends, size, number);
+  }
+}
+
+// Lines of a page as one.
+inline std::string Flat(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  while (text.find("  ") != std::string::npos) text.erase(text.find("  "), 1);
+  return text;
 }
 
 }  // namespace partita::linked_people

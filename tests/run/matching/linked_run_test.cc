@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "run/approval/approval_uses.h"
-#include "tests/net/stopping_transport.h"
 #include "tests/run/matching/linked_people.h"
 
 namespace partita::run::linked_run_test {
@@ -20,6 +19,8 @@ namespace {
 using linked_people::ErrorsOf;
 using linked_people::ExpectAsPlanned;
 using linked_people::Group;
+using linked_people::HasContent;
+using linked_people::JoinedAt;
 using linked_people::JoinOf;
 using linked_people::People;
 using linked_people::PeopleOf;
@@ -28,7 +29,6 @@ using linked_people::TableOf;
 using linked_people::With;
 using linked_people::WriteAll;
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::MatchEnd;
@@ -38,17 +38,6 @@ using testing::OfAll;
 
 std::string FileOf(size_t holders, uint64_t minimum = 1) {
   return linked_people::LinkedFile(holders, fmt::format("minimum = {}\n", minimum));
-}
-
-std::set<Group> FoundOf(const OfAll<MatchEnd>& ends, size_t holders) {
-  std::set<Group> found;
-  for (size_t i = 0; i < ends[0].outcome->matched.rows.size(); ++i) {
-    Group group;
-    for (size_t holder = 0; holder < holders; ++holder)
-      group.push_back(ends[holder].outcome->matched.rows.at(i));
-    found.insert(group);
-  }
-  return found;
 }
 
 TEST(LinkedRunTest, RandomTablesOfTwoToFiveHoldersGiveTheJoinAsPlanned) {
@@ -66,7 +55,7 @@ TEST(LinkedRunTest, RandomTablesOfTwoToFiveHoldersGiveTheJoinAsPlanned) {
       const OfAll<MatchEnd> ends = group.Run();
       ASSERT_EQ(ErrorsOf(ends), "");
       const std::set<Group> expected = JoinOf(lists);
-      EXPECT_EQ(FoundOf(ends, holders), expected);
+      EXPECT_EQ(JoinedAt(ends, holders), expected);
       for (size_t holder = 0; holder < holders; ++holder) {
         const MatchingOutcome& outcome = *ends[holder].outcome;
         EXPECT_EQ(outcome.linked, !expected.empty());
@@ -145,47 +134,19 @@ TEST(LinkedRunTest, TheRunIsEnteredBeforeAPseudonymLeaves) {
 // that others' records do not show a run for, and every other that fails has a typed reason.
 TEST(LinkedRunTest, WhateverStopsWhereverTheRecordsHaveWhatWasLearnt) {
   const OfAll<People> lists = {PeopleOf({1, 2, 3}), PeopleOf({2, 3, 4})};
-  for (size_t stopping = 0; stopping < 3; ++stopping) {
-    bool ended = false;
-    uint64_t learnt = 0;
-    for (uint64_t number = 0; !ended; ++number) {
-      ASSERT_LT(number, 500U);
-      MatchingGroup group(FileOf(2));
-      WriteAll(group, lists);
-      group.ApproveAll();
-      const OfAll<MatchEnd> ends = group.Run([&](size_t party, auto transport) {
-        return party == stopping
-                   ? std::make_unique<net::StoppingTransport>(std::move(transport), number)
-                   : std::move(transport);
-      });
-      ended = !ends[stopping].error;
-      bool told = ends[2].outcome.has_value();
-      for (size_t holder = 0; holder < 2; ++holder) {
-        const PastMatchings past = group.Past(holder);
-        told = told || (!past.all().empty() && !past.all()[0].counts.empty());
-      }
-      learnt += told ? 1 : 0;
-      for (size_t holder = 0; holder < 2; ++holder) {
-        const PastMatchings past = group.Past(holder);
-        if (told) {
-          EXPECT_EQ(past.all().size(), 1U) << "stopped at " << number;
-        }
-        const study::SignedApproval document =
-            study::ParseApproval(ReadApprovalFile(group.Approval(holder), "x"), "approval");
-        EXPECT_EQ(ApprovalUses(UsesPath(group.Approval(holder)), document.approval),
-                  past.all().size());
-      }
-      for (size_t party = 0; party < 3; ++party) {
-        if (party == stopping || !ends[party].error) continue;
-        EXPECT_THAT(ends[party].error->code(), AnyOf(ErrorCode::kPeerLost, ErrorCode::kTimeout));
-      }
+  const auto uses_are_entered = [](MatchingGroup& group, const OfAll<MatchEnd>&) {
+    for (size_t holder = 0; holder < 2; ++holder) {
+      const study::SignedApproval document =
+          study::ParseApproval(ReadApprovalFile(group.Approval(holder), "x"), "approval");
+      EXPECT_EQ(ApprovalUses(UsesPath(group.Approval(holder)), document.approval),
+                group.Past(holder).all().size());
     }
-    EXPECT_GT(learnt, 0U);
+  };
+  for (size_t stopping = 0; stopping < 3; ++stopping) {
+    EXPECT_GT(linked_people::StopEverywhere(FileOf(2), lists, stopping, nullptr, uses_are_entered),
+              0U);
   }
 }
-
-// Signs of life have none, and no order; how many there are depends on the machine.
-bool HasContent(const Bytes& frame) { return frame.size() > net::kFrameHeaderBytes; }
 
 // Messages of an earlier run, a message twice, or two in the other order, of a holder and of the
 // linker, to a holder and to the linker: who gets it has no result.
@@ -244,29 +205,18 @@ TEST(LinkedRunTest, AChangedByteIsNoticedOrCostsAMatch) {
   const std::set<Group> all = JoinOf(lists);
   const std::vector<std::pair<size_t, size_t>> links = {{1, 0}, {1, 2}, {2, 0}, {2, 1}};
   for (const auto& link : links) {
-    const size_t from = link.first, to = link.second;
-    for (size_t number = 0;; ++number) {
-      size_t size = SIZE_MAX;
-      const OfAll<MatchEnd> ends =
-          group.Run(With(from, [&](size_t peer, size_t at, const Bytes& frame) {
-            Bytes changed = frame;
-            if (peer == to && at == number) {
-              size = frame.size() - net::kFrameHeaderBytes;
-              if (size > 0) changed[net::kFrameHeaderBytes + std::min<size_t>(3, size - 1)] ^= 1;
-            }
-            return std::vector<Bytes>{changed};
-          }));
-      if (size == SIZE_MAX) break;
-      if (size == 0) continue;
+    const size_t to = link.second;
+    const auto look = [&](const OfAll<MatchEnd>& ends, size_t size, size_t) {
       const bool pseudonym = to == 2 && size == 60 * 2 * 16;
       if (!pseudonym) {
-        EXPECT_NE(ErrorsOf(ends), "") << "from " << from << " to " << to << ", " << number;
+        EXPECT_NE(ErrorsOf(ends), "");
       } else if (ends[0].outcome && ends[1].outcome) {
-        const std::set<Group> found = FoundOf(ends, 2);
+        const std::set<Group> found = JoinedAt(ends, 2);
         EXPECT_TRUE(std::includes(all.begin(), all.end(), found.begin(), found.end()));
         EXPECT_EQ(ends[0].outcome->matched.record, ends[1].outcome->matched.record);
       }
-    }
+    };
+    linked_people::ChangeByteEverywhere(group, link.first, to, 3, look);
   }
 }
 
@@ -324,10 +274,7 @@ TEST(LinkedRunTest, ALimitOfAnyHolderStopsAll) {
 TEST(LinkedRunTest, ThePlanSaysWhatTheLinkerLearnsAndWithAHolderCanFind) {
   const MatchingFile file = ParseMatchingFile(FileOf(3, 20), "m.toml");
   const MatchingPlan plan = PlanMatching(file);
-  const std::string text = MatchingPlanText(file, plan);
-  std::string flat = text;
-  std::replace(flat.begin(), flat.end(), '\n', ' ');
-  while (flat.find("  ") != std::string::npos) flat.erase(flat.find("  "), 1);
+  const std::string flat = linked_people::Flat(MatchingPlanText(file, plan));
   EXPECT_THAT(
       flat,
       AllOf(HasSubstr("clinic, registry and office find which of their rows are the same person, "

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,38 +18,19 @@
 
 #include "base/error.h"
 #include "net/memory_transport.h"
+#include "privacy/ledger/sqlite_ledger.h"
 #include "run/matching/matching_approval.h"
 #include "run/matching/matching_run.h"
 #include "run/matching/past_matchings.h"
+#include "tests/run/matching/people_file.h"
 #include "tests/run/reference_study.h"
 
 namespace partita::testing {
 
-inline constexpr const char* kPairFile = R"(matching = 1
-name = "cohort"
-keys = [["nid"], ["name", "born"]]
-minimum = 1
-[[column]]
-name = "nid"
-rule = "digits"
-length = 4
-[[column]]
-name = "name"
-rule = "text"
-[[column]]
-name = "born"
-rule = "date"
-format = "YYYY-MM-DD"
-[[party]]
-name = "clinic"
-rows = 60
-[[party]]
-name = "registry"
-rows = 80
-[[party.column]]
-name = "nid"
-header = "number"
-)";
+inline const std::string kPairFile = PeopleFile(
+    "minimum = 1\n",
+    "[[party]]\nname = \"clinic\"\nrows = 60\n[[party]]\nname = \"registry\"\nrows = 80\n"
+    "[[party.column]]\nname = \"nid\"\nheader = \"number\"\n");
 
 // By party.
 template <typename T>
@@ -132,6 +114,7 @@ class MatchingGroup {
         input.approval = Approval(party);
         input.fingerprints = fingerprints_;
         input.timeout = timeout_;
+        if (ledgers_.contains(party)) input.ledger = run::LedgerOptions{ledgers_.at(party), ""};
         std::unique_ptr<net::Transport> own = std::move(transports[party]);
         const run::Connector connect = [&](bool) {
           return wrap ? wrap(party, std::move(own)) : std::move(own);
@@ -149,6 +132,23 @@ class MatchingGroup {
     }
     for (std::thread& thread : threads) thread.join();
     return ends;
+  }
+
+  // With an account of its table for so much, which an insider has, too.
+  void OpenLedger(size_t party, const std::string& epsilon, const std::string& delta = "1e-3") {
+    ledgers_[party] = Home(party) / "ledger";
+    privacy::ledger::SqliteLedger::Create(Ledger(party));
+    privacy::ledger::Policy policy;
+    policy.table = "people";
+    policy.outside.epsilon = epsilon;
+    policy.outside.delta = delta;
+    policy.outside.approximate_delta = "1e-4";
+    policy.insider = policy.outside;
+    policy.exact = privacy::ledger::ExactRule::kAllowed;
+    privacy::ledger::SqliteLedger(Ledger(party)).OpenAccount(policy, random_, {"steward", 0});
+  }
+  privacy::ledger::Standing Account(size_t party) {
+    return privacy::ledger::SqliteLedger(Ledger(party)).StandingOf("people");
   }
 
   // How long a run waits for a message that does not come; 20 s.
@@ -176,9 +176,16 @@ class MatchingGroup {
   run::PastMatchings Past(size_t party) { return {PastPath(party), random_}; }
 
  private:
+  privacy::ledger::LedgerOptions Ledger(size_t party) const {
+    privacy::ledger::LedgerOptions options;
+    options.file = ledgers_.at(party);
+    return options;
+  }
+
   const std::string folder_ = MakeTemporaryFolder("matching");
   std::vector<std::string> names_;
   std::chrono::milliseconds timeout_ = std::chrono::seconds(20);
+  std::map<size_t, std::filesystem::path> ledgers_;
   OfAll<run::MatchingFile> files_;
   OfAll<run::MatchingPlan> plans_;
   OfAll<crypto::Identity> identities_;

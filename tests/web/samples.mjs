@@ -45,6 +45,7 @@ export function study(state, changes = {}) {
     parties: state === "proposed" ? [] : ["north", "south", "west"],
     receivers: state === "proposed" ? [] : ["north"],
     approved: [],
+    by_policy: [],
     needs_decision: state === "settled",
     attempt: 0,
     charged: false,

@@ -304,6 +304,7 @@ inline TestJson StudySaid(const std::string& state = "settled") {
       {"parties", {"north", "south", "west", "helper"}},
       {"receivers", {"north"}},
       {"approved", TestJson::array({"south"})},
+      {"by_policy", TestJson::array({"south"})},
       {"attempt", 0},
       {"charged", false},
       {"progress",

@@ -70,6 +70,7 @@ export interface StudySummary {
   parties: string[];
   receivers: string[];
   approved: string[];
+  by_policy: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -105,6 +106,7 @@ export interface Study {
   parties: string[];
   receivers: string[];
   approved: string[];
+  by_policy: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -238,9 +240,9 @@ export interface Pairing {
 export interface AuditEntry {
   number: number;
   time: string;
-  kind: "node" | "terminal" | "account" | "party";
+  kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused";
   study: string;
   name: string;
   subject: string;

@@ -18,6 +18,11 @@ using Items = std::vector<std::pair<std::string, std::string>>;
 
 std::string OrUnknown(const std::string& text) { return text.empty() ? "not recorded" : text; }
 
+std::string CoveredBy(const ApprovalFacts& approval) {
+  if (approval.kind == "envelope") return "an envelope";
+  return approval.kind == "policy" ? "a policy of its steward" : "this study";
+}
+
 std::string Approvals(const RunFacts& facts) {
   std::string out = Element("h3", "Approvals") + "\n";
   if (facts.approvals.empty()) return out + Paragraph("No approvals are recorded for this run.");
@@ -29,8 +34,7 @@ std::string Approvals(const RunFacts& facts) {
                   "approvals"};
   for (const ApprovalFacts& approval : facts.approvals) {
     const auto limit = [](uint64_t value) { return value == 0 ? "" : FormatCount(value); };
-    table.Add({Escape(approval.party), Escape(approval.decision),
-               approval.kind == "envelope" ? "an envelope" : "this study",
+    table.Add({Escape(approval.party), Escape(approval.decision), CoveredBy(approval),
                Escape(approval.approved_at),
                Escape(approval.valid_until.empty() ? "no end" : approval.valid_until),
                limit(approval.min_cell), limit(approval.min_rows), Code(approval.signed_by)});

@@ -33,9 +33,9 @@ struct ReleaseFacts {
 // A steward's signed decision.
 struct ApprovalFacts {
   std::string party;
-  std::string decision;                  // "approved" or "rejected"
-  std::string kind = "study";            // "study": of this study alone; "envelope": a standing one
-  std::string signed_by;                 // fingerprint of the certificate, hexadecimal
+  std::string decision;        // "approved" or "rejected"
+  std::string kind = "study";  // "study": of this study alone; "envelope", "policy": standing
+  std::string signed_by;       // fingerprint of the certificate, hexadecimal
   std::string approved_at, valid_until;  // UTC; valid_until empty: no end
   uint64_t min_cell = 0, min_rows = 0;   // what this party asked for; 0: the study's own
 };

@@ -215,9 +215,10 @@ journey(
     assert.equal(await button(page, "Approve").count(), 0);
     await see("study-approved");
     // What was said of that goes when the study goes on.
-    Object.assign(state.studies[0], {state: "running", approved: ["north", "south", "west"], attempt: 1});
+    Object.assign(state.studies[0], {state: "running", approved: ["north", "south", "west"], by_policy: ["west"], attempt: 1});
     fake.news();
     await shown(page, /^It runs/);
+    await shown(page, "north, south and west (by a policy of its steward) (3 of 3)");
     assert.equal(await page.getByText("This site has approved").count(), 0);
   },
   {studies: [study("settled"), study("running", {approved: ["north", "south", "west"], attempt: 1})]}

@@ -46,6 +46,7 @@ export function study(state, changes = {}) {
     receivers: state === "proposed" ? [] : ["north"],
     unchecked: state === "validated" ? ["west"] : [],
     approved: [],
+    by_policy: [],
     needs_decision: state === "settled",
     attempt: 0,
     charged: false,

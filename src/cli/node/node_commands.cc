@@ -161,6 +161,7 @@ int Serve(const ServeNodeOptions& serve) {
   };
   options.job_program = {fs::read_symlink("/proc/self/exe").string(), "node", "job", "--at",
                          fs::absolute(serve.folder).string()};
+  if (!serve.sign.empty()) options.signer = node::SignerFolder(serve.sign).Config().socket;
   const node::Daemon daemon(options);
   Companions companions;
   StartCompanions(serve, companions);
@@ -332,6 +333,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddServe(node, invocation);
   AddStatus(node, invocation);
   AddPairingCommands(*node, invocation);
+  AddPolicyCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
   AddNodeTablesCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);

@@ -217,6 +217,18 @@ int Withdraw(const OutputOptions& output, const NodeStudyOptions& options) {
   return kDone;
 }
 
+// "by north", "by a policy of the steward of south".
+std::vector<std::string> ApprovedBy(const Json& study) {
+  const Json& by_policy = study.at("by_policy");
+  std::vector<std::string> words;
+  for (const Json& party : study.at("approved")) {
+    const bool is_policy = std::find(by_policy.begin(), by_policy.end(), party) != by_policy.end();
+    words.push_back(fmt::format("by {}{}", is_policy ? "a policy of the steward of " : "",
+                                party.get<std::string>()));
+  }
+  return words;
+}
+
 // Says what is new since `before`.
 void SayNews(const OutputOptions& output, const Json& before, const Json& now) {
   if (before.is_null() || before.at("state") != now.at("state"))
@@ -225,9 +237,8 @@ void SayNews(const OutputOptions& output, const Json& before, const Json& now) {
   if (before.is_null() || before.at("approved") != now.at("approved")) {
     const Json& approved = now.at("approved");
     if (!approved.empty()) {
-      std::vector<std::string> names = approved.get<std::vector<std::string>>();
-      PrintNote(output, fmt::format("approved by {} ({} of {})", fmt::join(names, ", "),
-                                    names.size(), now.at("parties").size()));
+      PrintNote(output, fmt::format("approved {} ({} of {})", fmt::join(ApprovedBy(now), ", "),
+                                    approved.size(), now.at("parties").size()));
     }
   }
   if (!now.at("unchecked").empty() &&

@@ -387,7 +387,10 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
   if (study::IsEnvelope(text)) return ShowEnvelope(output, options, text);
   const study::SignedApproval document = study::ParseApproval(text, options.file);
   const study::Approval& approval = document.approval;
-  const std::string fingerprint = ExpectedFingerprint(options, approval.party, document.signature);
+  // Of an approval by a policy it is the steward who let the policy sign.
+  const study::Signature& signature =
+      document.delegation ? document.delegation->signature : document.signature;
+  const std::string fingerprint = ExpectedFingerprint(options, approval.party, signature);
   study::RequireSigned(document, approval.party, fingerprint);
   if (!options.study_file.empty()) {
     if (options.roster.empty()) {
@@ -404,6 +407,11 @@ int Show(const OutputOptions& output, const ShowOptions& options) {
     study::RequireApproves(approval, approval.party, terms, NowUtc());
   }
   std::string page = ApprovalText(approval);
+  if (document.delegation) {
+    page +=
+        fmt::format("by a policy   use {} of {} of the steward's policy, until {}\n", approval.use,
+                    document.delegation->max_uses, FormatUtc(document.delegation->until));
+  }
   nlohmann::ordered_json data = Described(approval);
   // Where its owner looks at it; the others have the document alone.
   const fs::path record = run::UsesPath(options.file);

@@ -177,8 +177,7 @@ class SourceReader {
   // Of letters, digits, - and _: other words of a connection name libraries to load.
   std::string DataSourceName(const std::string& where) const {
     constexpr std::string_view kStart = "odbc:DSN=";
-    const std::string name =
-        where.starts_with(kStart) ? where.substr(kStart.size()) : std::string();
+    std::string name = where.starts_with(kStart) ? where.substr(kStart.size()) : std::string();
     constexpr auto allowed = [](unsigned char c) {
       return std::isalnum(c) != 0 || c == '-' || c == '_';
     };

@@ -33,12 +33,13 @@ enum class ActorKind : uint8_t {
   kTerminal = 2,  // somebody who may command the node, at the machine
   kAccount = 3,   // of the pages
   kParty = 4,     // by a message that it signed
+  kPolicy = 5,    // of the own steward; its signer says which one
 };
 std::string_view ActorKindName(ActorKind kind);  // "terminal"
 
 struct Actor {
   ActorKind kind = ActorKind::kNode;
-  std::string name;  // of an account or a party; else empty
+  std::string name;  // of an account, a party or a policy; else empty
 
   bool operator==(const Actor&) const = default;
 };
@@ -65,6 +66,7 @@ enum class AuditAction : uint8_t {
   kAccountMade = 18,  // subject: the account
   kAccountDeleted = 19,
   kPasswordSet = 20,
+  kPolicyRefused = 21,  // outcome: why the study fits no policy
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

@@ -14,8 +14,8 @@
 #include "base/utc_time.h"
 #include "crypto/signature.h"
 #include "node/daemon/request_fields.h"
-#include "node/job/statement.h"
-#include "study/approval/approval.h"
+#include "node/daemon/signer_documents.h"
+#include "study/approval/delegation.h"
 
 namespace partita::node {
 namespace {
@@ -35,8 +35,12 @@ Answered PartyJson(const PairedParty& party) {
 }
 
 Answered StudyJson(const Study& study) {
-  Answered approved = Answered::array(), progress = Answered::array(), ended = Answered::array();
-  for (const auto& entry : study.approvals) approved.push_back(entry.first);
+  Answered approved = Answered::array(), by_policy = Answered::array();
+  Answered progress = Answered::array(), ended = Answered::array();
+  for (const auto& [party, document] : study.approvals) {
+    approved.push_back(party);
+    if (study::HasDelegation(document)) by_policy.push_back(party);
+  }
   for (const auto& entry : study.progress) {
     progress.push_back({{"party", entry.first},
                         {"phase", entry.second.phase},
@@ -61,6 +65,7 @@ Answered StudyJson(const Study& study) {
           {"receivers", study.facts.receivers},
           {"unchecked", unchecked},
           {"approved", approved},
+          {"by_policy", by_policy},
           {"attempt", study.closed + (IsAttempt(study.phase) ? 1U : 0U)},
           {"charged", study.charged},
           {"progress", progress},
@@ -74,23 +79,6 @@ Answered StudyJson(const Study& study) {
 // Empty if there is none.
 std::string FileOfStudy(const std::filesystem::path& file, size_t max_bytes) {
   return std::filesystem::exists(file) ? ReadFile(file, max_bytes, "a file of the study") : "";
-}
-
-// What the steward's signer needs (node/sign), byte for byte.
-Answered DocumentsJson(const Study& study, const std::filesystem::path& folder) {
-  Answered offers = Answered::object();
-  for (const auto& [party, offer] : study.offers) offers[party] = ToHex(offer);
-  return {{"study", ToHex(study.id)},
-          {"proposer", study.proposer},
-          {"nonce", ToHex(study.nonce)},
-          {"expires", study.expires},
-          {"file", study.file},
-          {"roster", study.roster},
-          {"own_offer", ToHex(study.own_offer)},
-          {"offers", offers},
-          // Of the job that froze the table.
-          {"statement", ToHex(AsBytes(FileOfStudy(folder / "statement", kMaxStatementBytes)))},
-          {"draft", FileOfStudy(folder / "draft.json", study::kApprovalBytes)}};
 }
 
 Answered FaultJson(const std::optional<AuditFault>& fault) {
@@ -436,7 +424,7 @@ std::string Control::Answer(const std::string& text) {
     const std::filesystem::path folder = parts_.run / ToHex(id);
     AddFilesOf(folder, answer);
     answer["table"] = FileOfStudy(folder / "table", kMaxTableNameBytes);
-    answer["documents"] = DocumentsJson(*study, folder);
+    answer["documents"] = SignerDocuments(*study, folder);
     // Of the job that ran it here.
     const std::filesystem::path problem = folder / "problem.txt";
     answer["problem"] =
@@ -508,7 +496,7 @@ std::string Control::Answer(const std::string& text) {
     const StudyId id = request.Has("study") ? request.Fixed<StudyId>("study") : StudyId{};
     request.End();
     const std::optional<AuditAction> named = AuditActionNamed(action);
-    if (!named || (*named < AuditAction::kExport))
+    if (!named || *named < AuditAction::kExport || *named == AuditAction::kPolicyRefused)
       throw Error(ErrorCode::kUsage, "this is nothing that the own people note", "export, login");
     // Who it was that typed a wrong password nobody knows.
     const bool is_nobody = *named == AuditAction::kLoginFailed;

@@ -22,6 +22,7 @@
 #include "node/daemon/job_processes.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
+#include "node/daemon/policy_asker.h"
 #include "node/parties/introduction.h"
 #include "node/port/one_port.h"
 #include "node/service/key_trust.h"
@@ -83,7 +84,9 @@ struct Daemon::Impl {
         node({config.name, store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
-                 options.folder.run()}) {}
+                 options.folder.run()}),
+        asker({config.name, loop, keeper, log, options.folder.run(),
+               config.signer.empty() ? options.signer : config.signer}) {}
 
   NodeLoop::Options LoopOptions() {
     NodeLoop::Options result;
@@ -199,6 +202,7 @@ struct Daemon::Impl {
       }
       try {
         desk.Deliver();
+        asker.Ask();
         if (++rounds % 4 == 0) Introduce();
       } catch (const Error& error) {
         log.Write(error, "errands");
@@ -275,6 +279,7 @@ struct Daemon::Impl {
   Node node;
   NodeLoop loop;
   Control control;
+  PolicyAsker asker;  // the errands' thread only
   std::unique_ptr<ControlSocket> socket;
   std::set<std::pair<std::string, Bytes>> told;  // the errands' thread only
   std::mutex errands_mutex;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct DaemonOptions {
   LogSink log;
   // Program and arguments of a job; its channel is descriptor 3.
   std::vector<std::string> job_program;
+  // The socket of the steward's signer, to be asked for policies, if node.toml names none; empty: nobody is asked.
+  std::filesystem::path signer = {};
 };
 
 class Daemon {

@@ -45,6 +45,9 @@ ended = "ended"
 # The sites that the steward accepted, likewise: what is revoked there counts for no job, whatever the node says.
 parties = "parties"
 
+# The socket of the steward's signer, where `--sign` does not start it: it is asked whether a policy approves a study.
+# signer = "/run/partita/sign.sock"
+
 # The privacy budgets of the tables (`partita ledger open`). Without one, private studies are refused here.
 # ledger = "ledger.sqlite"
 
@@ -125,9 +128,10 @@ void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeC
 NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const std::string file = FileText(NodeFolder(folder).config());
   const toml::table tree = study::ParseToml(text, file);
-  const study::TableReader root(file, tree, "node.toml",
-                                {"partita_node", "name", "address", "listen", "inner_hosts",
-                                 "stewards", "ended", "parties", "ledger", "limits", "table"});
+  const study::TableReader root(
+      file, tree, "node.toml",
+      {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "ended", "parties",
+       "ledger", "signer", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -155,6 +159,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   if (const auto ended = root.OptionalText("ended")) config.ended = folder / ended->value;
   config.parties = folder / root.Text("parties", "parties = \"parties\"").value;
   if (const auto ledger = root.OptionalText("ledger")) config.ledger = folder / ledger->value;
+  if (const auto signer = root.OptionalText("signer")) config.signer = folder / signer->value;
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;

@@ -41,11 +41,14 @@ struct NodeConfig {
   std::filesystem::path stewards;  // a file of PEM certificates
   std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
   std::filesystem::path parties;   // the list of parties that jobs go by
+  std::filesystem::path
+      signer;  // socket of the steward's signer, to be asked for policies; empty: none
 
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
            inner_hosts == other.inner_hosts && tables == other.tables && ledger == other.ledger &&
-           stewards == other.stewards && ended == other.ended && parties == other.parties;
+           stewards == other.stewards && ended == other.ended && parties == other.parties &&
+           signer == other.signer;
   }
 };
 

@@ -14,6 +14,7 @@
 #include "crypto/state_file.h"
 #include "methods/prepare_study.h"
 #include "node/job/ended_list.h"
+#include "node/job/own_policy.h"
 #include "node/parties/party_list.h"
 #include "node/service/key_trust.h"
 #include "node/study/roster_check.h"
@@ -110,10 +111,11 @@ PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewar
   return document.list;
 }
 
-// Whether a steward here took the approval of this study back, whatever the daemon says.
-void RequireNotEnded(const JobSettings& settings, const std::vector<Digest>& stewards,
-                     const StudyId& study) {
-  if (settings.ended.empty()) return;
+// Whether a steward here took the approval of this study back, whatever the daemon says. The newest list; none
+// where none is kept.
+EndedList RequireNotEnded(const JobSettings& settings, const std::vector<Digest>& stewards,
+                          const StudyId& study) {
+  if (settings.ended.empty()) return {};
   NewestSerial newest(settings.studies / "ended-serial", "list of ended approvals");
   const std::string text =
       ReadFile(settings.ended, kMaxEndedListBytes, "the list of ended approvals",
@@ -125,6 +127,7 @@ void RequireNotEnded(const JobSettings& settings, const std::vector<Digest>& ste
     throw Error(ErrorCode::kRefused, "a steward of this party took its approval back",
                 "A study that was withdrawn can be proposed again as a new one.");
   }
+  return document.list;
 }
 
 // What the own offer says, if its steward is one of root's.
@@ -226,9 +229,13 @@ Documents DocumentsOf(const Prepared& prepared, const std::vector<RosterParty>& 
 }
 
 void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
-                        const Prepared& prepared, const Study& study, const std::string& approval) {
+                        const Prepared& prepared, const Study& study, const std::string& table,
+                        const std::string& approval) {
   const study::SignedApproval document = study::ParseApproval(approval, "the own approval");
-  const Digest signer = crypto::Sha256Of(document.signature.certificate);
+  // Of a policy's approval it is the delegation that a steward signed.
+  const Bytes& certificate = document.delegation ? document.delegation->signature.certificate
+                                                 : document.signature.certificate;
+  const Digest signer = crypto::Sha256Of(certificate);
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
   if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end())
     RefuseDocuments("the own approval is not signed by a key of the stewards' file");
@@ -237,9 +244,12 @@ void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
   if (document.approval.runs != 1) RefuseDocuments("the own approval is for more than one run");
   if (document.approval.valid_until > study.expires)
     RefuseDocuments("the own approval is valid longer than the study");
-  if (document.approval.envelope != Digest{})
+  if (document.approval.envelope != Digest{} && !document.delegation)
     RefuseDocuments("the own approval was made under an envelope");
-  RequireNotEnded(settings, stewards, study.id);
+  const EndedList ended = RequireNotEnded(settings, stewards, study.id);
+  if (document.delegation)
+    RequireOwnPolicy(settings, prepared, study, OwnList(settings, stewards), ended, table,
+                     document);
 }
 
 }  // namespace partita::node

@@ -64,10 +64,12 @@ std::vector<RosterParty> SettledParties(const Study& study, const Prepared& prep
 Documents DocumentsOf(const Prepared& prepared, const std::vector<RosterParty>& parties);
 
 // The own approval: signed by a key of the stewards' file, approving these terms now, for one run, no longer
-// than until the study expires, and by itself, not by an envelope. The draft came to the signer by the
+// than until the study expires, and by itself, not by an envelope; or by the key of a policy, held against it here
+// (own_policy.h). table: that the study is bound to here. The draft came to the signer by the
 // daemon, which may have changed it. Not of a study that a steward took back (ended_list.h). Throws
 // kRefused; kUntrusted for an older list of those.
 void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
-                        const Prepared& prepared, const Study& study, const std::string& approval);
+                        const Prepared& prepared, const Study& study, const std::string& table,
+                        const std::string& approval);
 
 }  // namespace partita::node

@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "study/approval/delegation.h"
 
 namespace partita::node {
 namespace {
 
-constexpr uint8_t kEndedListVersion = 1;
+// A list without policies is of version 1.
+constexpr uint8_t kEndedListVersion = 1, kPolicyListVersion = 2;
 constexpr int64_t kKeptSeconds = int64_t{7} * 86'400;
 
 Error EndedListFault(const std::string& what) {
@@ -25,7 +27,7 @@ bool IsBefore(const EndedStudy& one, const EndedStudy& other) { return one.study
 
 Bytes EndedListFields(const EndedList& list) {
   ByteWriter writer;
-  writer.U8(kEndedListVersion);
+  writer.U8(list.policies.empty() ? kEndedListVersion : kPolicyListVersion);
   writer.String(list.owner);
   writer.U64(list.serial);
   writer.U32(static_cast<uint32_t>(list.studies.size()));
@@ -33,7 +35,34 @@ Bytes EndedListFields(const EndedList& list) {
     writer.Raw(study.study);
     writer.U64(static_cast<uint64_t>(study.expires));
   }
+  if (!list.policies.empty()) writer.U32(static_cast<uint32_t>(list.policies.size()));
+  for (const PublishedPolicy& policy : list.policies) {
+    writer.Raw(policy.salt);
+    writer.Raw(policy.key);
+    writer.U64(static_cast<uint64_t>(policy.from));
+    writer.U64(static_cast<uint64_t>(policy.until));
+    writer.String(policy.text);
+  }
   return writer.Take();
+}
+
+void ReadPublishedPolicies(ByteReader& reader, EndedList& list) {
+  const uint32_t count = reader.U32();
+  if (count == 0 || count > kMaxPolicies) throw EndedListFault("it has no such policies");
+  for (uint32_t i = 0; i < count; ++i) {
+    PublishedPolicy& policy = list.policies.emplace_back();
+    policy.salt = ReadDigest(reader);
+    policy.key = ReadDigest(reader);
+    policy.from = static_cast<int64_t>(reader.U64());
+    policy.until = static_cast<int64_t>(reader.U64());
+    policy.text = reader.String(kMaxPolicyBytes);
+    if (policy.from < 0 || policy.until < policy.from || policy.until > kMaxUtc)
+      throw EndedListFault("a time of a policy is none");
+  }
+}
+
+void RemoveOver(EndedList& list, int64_t time) {
+  std::erase_if(list.policies, [&](const PublishedPolicy& policy) { return policy.until < time; });
 }
 
 }  // namespace
@@ -41,6 +70,36 @@ Bytes EndedListFields(const EndedList& list) {
 bool IsEnded(const EndedList& list, const StudyId& study) {
   return std::any_of(list.studies.begin(), list.studies.end(),
                      [&](const EndedStudy& entry) { return entry.study == study; });
+}
+
+Digest CommitmentOf(const PublishedPolicy& policy) {
+  return study::PolicyCommitment(policy.salt, policy.text);
+}
+
+const PublishedPolicy* FindPolicy(const EndedList& list, const Digest& commitment) {
+  for (const PublishedPolicy& policy : list.policies) {
+    if (CommitmentOf(policy) == commitment) return &policy;
+  }
+  return nullptr;
+}
+
+EndedList WithPolicy(EndedList list, const PublishedPolicy& policy, int64_t time) {
+  RemoveOver(list, time);
+  ++list.serial;
+  if (list.policies.size() >= kMaxPolicies || policy.text.size() > kMaxPolicyBytes) {
+    throw Error(ErrorCode::kRefused, "there are too many policies, or this one is too long",
+                "End one first: partita node policy end NAME");
+  }
+  list.policies.push_back(policy);
+  return list;
+}
+
+EndedList WithoutPolicy(EndedList list, const Digest& commitment, int64_t time) {
+  RemoveOver(list, time);
+  ++list.serial;
+  std::erase_if(list.policies,
+                [&](const PublishedPolicy& policy) { return CommitmentOf(policy) == commitment; });
+  return list;
 }
 
 int64_t EndedListTime(int64_t before, int64_t now) {
@@ -73,7 +132,9 @@ SignedEndedList DecodeSignedEndedList(ByteView bytes) {
   SignedEndedList document;
   EndedList& list = document.list;
   const auto read_fields = [&list](ByteReader& reader) {
-    if (reader.U8() != kEndedListVersion) throw EndedListFault("it is of another version");
+    const uint8_t version = reader.U8();
+    if (version != kEndedListVersion && version != kPolicyListVersion)
+      throw EndedListFault("it is of another version");
     list.owner = reader.String(crypto::kMaxPartyName);
     list.serial = reader.U64();
     const uint32_t count = reader.U32();
@@ -86,6 +147,7 @@ SignedEndedList DecodeSignedEndedList(ByteView bytes) {
       if (i > 0 && !IsBefore(list.studies[i - 1], study))
         throw EndedListFault("it is not in order");
     }
+    if (version == kPolicyListVersion) ReadPublishedPolicies(reader, list);
   };
   document.signature = ReadSigned(bytes, read_fields, EndedListFault("it is not whole"));
   return document;

@@ -5,6 +5,9 @@
 // runs no study that is on it, whatever the daemon says. Serials only grow, and jobs keep the greatest
 // that they have seen, so an older list that is put back is noticed.
 //
+// The same list publishes the policies that hold (docs/approvals.md), with their texts: a job evaluates them by
+// itself. A policy that is not on it is ended, whatever its key signs. Texts stay at the own site.
+//
 // An approval is valid until its study expires and no longer, so entries go a week after. By which clock:
 // EndedListTime.
 #pragma once
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "crypto/certificate.h"
+#include "crypto/hash.h"
 #include "node/message/signed_document.h"
 
 namespace partita::node {
@@ -30,10 +34,24 @@ struct EndedStudy {
   bool operator==(const EndedStudy&) const = default;
 };
 
+inline constexpr size_t kMaxPolicies = 16;
+inline constexpr size_t kMaxPolicyBytes = 32 << 10;
+
+struct PublishedPolicy {
+  Digest salt{};  // of the commitment (study/approval/delegation.h)
+  Digest key{};   // fingerprint of its certificate
+  int64_t from = 0, until = 0;
+  std::string text;  // of a policy file, as the steward signed it
+
+  bool operator==(const PublishedPolicy&) const = default;
+};
+Digest CommitmentOf(const PublishedPolicy& policy);
+
 struct EndedList {
   std::string owner;
   uint64_t serial = 0;
   std::vector<EndedStudy> studies;  // in the order of their numbers, none twice
+  std::vector<PublishedPolicy> policies;
 
   bool operator==(const EndedList&) const = default;
 };
@@ -47,6 +65,13 @@ bool IsEnded(const EndedList& list, const StudyId& study);
 // With one more, and without those that expired more than a week before `time`; the next serial. Throws
 // kRefused if the list is full.
 EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t time);
+// With one more policy, or without one, and without those that are over at `time`; the next serial. Throws kRefused
+// if there are too many.
+EndedList WithPolicy(EndedList list, const PublishedPolicy& policy, int64_t time);
+EndedList WithoutPolicy(EndedList list, const Digest& commitment, int64_t time);
+// Null if it is ended, or never was here.
+const PublishedPolicy* FindPolicy(const EndedList& list, const Digest& commitment);
+
 // The time by which entries go: that of the clock, but not above that of the change before by more than a day. So a
 // clock that is ahead for a while, however far, forgets no study that may still run; seven changes in that
 // time are safe.

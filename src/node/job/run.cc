@@ -134,7 +134,8 @@ Allowed RequireAllowed(const JobWork& work) {
   const auto own = study.approvals.find(work.settings.self);
   if (own == study.approvals.end())
     throw Error(ErrorCode::kRefused, "this party has not approved the study");
-  RequireOwnApproval(work.settings, allowed.documents, allowed.prepared, study, own->second);
+  RequireOwnApproval(work.settings, allowed.documents, allowed.prepared, study, work.folder.Table(),
+                     own->second);
   allowed.run_key = *work.folder.RunKey();
   allowed.approval = work.folder.File("approval.json");
   if (!fs::exists(allowed.approval)) {

@@ -8,10 +8,9 @@
 #include "base/utc_time.h"
 #include "crypto/signature.h"
 #include "node/job/documents.h"
+#include "node/job/policy_study.h"
 #include "node/parties/base32.h"
-#include "node/parties/trust.h"
 #include "node/service/key_trust.h"
-#include "run/method/useful.h"
 #include "study/plan/hashes.h"
 #include "study/plan/plan.h"
 
@@ -19,22 +18,6 @@ namespace partita::node {
 namespace {
 
 constexpr size_t kCodeCharacters = 25;  // 125 bits
-
-// By what the engine says of itself.
-CouldRead WhoCouldRead(const Prepared& prepared) {
-  const std::string& engine = prepared.study->file.engine.name;
-  if (engine == "replicated") return ReadByMoreThan(1);
-  if (engine == "shamir") return ReadByMoreThan(prepared.plan.threshold.value_or(1));
-  if (engine == "dealer") {
-    const std::string dealer = prepared.study->parties.back().name;
-    return [dealer](const std::vector<std::string>& together) {
-      return together.size() > 1 &&
-             std::find(together.begin(), together.end(), dealer) != together.end();
-    };
-  }
-  // With oblivious transfers all others together read nothing.
-  return [](const std::vector<std::string>&) { return false; };
-}
 
 // Of the number that job, messages and the list of ended approvals know it by.
 void RequireNumber(const Study& study) {
@@ -53,16 +36,6 @@ KeyTrust TrustOf(const ReadOrder& order) {
   parts.list = [list = order.list] { return list; };
   parts.now = [] { return NowUtc(); };
   return KeyTrust(std::move(parts));
-}
-
-std::string UselessOf(const run::Study& study) {
-  try {
-    run::RequireUseful(study, false);
-    return "";
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kRefused) throw;
-    return error.message();
-  }
 }
 
 }  // namespace
@@ -103,15 +76,22 @@ ForSteward ReadForSteward(const ReadOrder& order) {
   read.plan_text = study::RenderPlanText(prepared.plan, study::DefaultNetworks());
   read.plan_json = study::RenderPlanJson(prepared.plan, study::DefaultNetworks());
   read.useless = UselessOf(study);
-  std::vector<std::string> names;
   for (const study::Party& party : study.file.parties) {
-    names.push_back(party.name);
     if (party.name == self) continue;
     const ListedParty* listed = FindListed(order.list, party.name);
     read.parties.push_back({party.name, listed == nullptr ? "not known here" : HowKnown(*listed)});
   }
-  for (const IntroducerReach& reach : ReachOfIntroducers(order.list, names, WhoCouldRead(prepared)))
-    read.trust.push_back(ReachText(reach));
+  read.trust = TrustWarnings(prepared, order.list);
+  if (!read.settled) return read;
+  for (const OrderedPolicy& ordered : order.policies) {
+    const study::Policy policy = ParsePolicy(ordered.text);
+    const study::PolicyStudy seen =
+        PolicyStudyOf(prepared, order.list, order.study.proposer, order.table);
+    PolicyRead& fits = read.policies.emplace_back();
+    for (const study::PolicyReason& reason : study::FitsPolicy(seen, policy, ordered.spent))
+      fits.reasons.push_back(reason.sentence);
+    if (fits.reasons.empty()) fits.epsilon = study::EpsilonOf(seen, policy).value();
+  }
   return read;
 }
 

@@ -9,16 +9,27 @@
 #include "node/parties/party_list.h"
 #include "node/study/study.h"
 #include "study/approval/approval.h"
+#include "study/approval/fits.h"
 
 namespace partita::node {
 
 // Public bytes: the study as the daemon's store has it, of which the number, proposer, nonce, expiry, file,
 // roster and offers are looked at; and what the signer compares them with.
+struct OrderedPolicy {
+  std::string text;
+  study::PolicySpent spent;
+
+  bool operator==(const OrderedPolicy&) const = default;
+};
+
 struct ReadOrder {
   Study study;
   PartyList list;          // the signer's, verified; its owner is the own party
   Bytes node_certificate;  // DER, of the own node key
   Digest steward{};        // fingerprint of the own steward key
+  // Policies to hold it against, what was spent of each, and the table that the own job bound it to.
+  std::vector<OrderedPolicy> policies = {};
+  std::string table = {};
 
   bool operator==(const ReadOrder&) const = default;
 };
@@ -30,6 +41,12 @@ struct PartyKnown {
   bool operator==(const PartyKnown&) const = default;
 };
 
+// How a study fits one of the policies.
+struct PolicyRead {
+  std::vector<std::string> reasons;  // why not; none: it fits
+  double epsilon = 0;
+};
+
 struct ForSteward {
   std::string name, title;
   bool settled = false;  // else there is no roster yet: a plan, and nothing to be signed
@@ -39,6 +56,8 @@ struct ForSteward {
   std::string useless;              // why its result would hardly be useful; else empty
   std::vector<std::string> trust;   // warnings of the path of trust (parties/trust.h)
   std::vector<PartyKnown> parties;  // all others of the study
+  std::vector<PolicyRead>
+      policies;  // in the order of those that were asked about; none without a roster
 };
 
 std::string HowKnown(const ListedParty& party);

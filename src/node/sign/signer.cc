@@ -10,9 +10,11 @@
 #include "crypto/signature.h"
 #include "node/daemon/control.h"
 #include "node/daemon/request_fields.h"
+#include "node/job/policy_study.h"
 #include "node/job/statement.h"
 #include "node/parties/introduction.h"
 #include "node/parties/pairing.h"
+#include "node/sign/by_policy.h"
 #include "study/approval/approval.h"
 #include "study/file/text.h"
 
@@ -68,6 +70,7 @@ struct Shown {
   std::string code;                          // once it is settled
   std::optional<CommitStatement> statement;  // once the job has frozen the table
   std::optional<study::Approval> draft;
+  std::vector<PublishedPolicy> policies;  // that it was held against, if it was
   bool ended = false;
 
   std::string WhyNot() const {
@@ -108,11 +111,13 @@ class SignerTask {
     DistrustDaemon("the documents are those of another study than the one that was named");
   }
 
-  Shown TakeStudy() {
+  // With the policies that are published, in their order, if `by_policy`.
+  Shown TakeStudy(bool by_policy = false) {
     Shown shown;
     shown.documents = ReadPassed(request_.Object("documents"));
     const Study& study = shown.documents.study;
     ReadOrder order;
+    if (by_policy) AddPolicies(shown, order);
     order.study = study;
     order.list = TakeList();
     order.node_certificate = folder_.NodeCertificate();
@@ -139,6 +144,14 @@ class SignerTask {
                   "Look at the study again.");
     }
     return read;
+  }
+
+  // What TakeDraft verifies before anything is signed: until then the table is the daemon's word.
+  void AddPolicies(Shown& shown, ReadOrder& order) const {
+    if (!shown.documents.statement.empty())
+      order.table = DecodeSignedCommit(shown.documents.statement).statement.table;
+    shown.policies = folder_.Ended().policies;
+    order.policies = PoliciesToRead(folder_, shown.policies, now_);
   }
 
   // The draft comes by the daemon: the job signed it together with its table, and what the terms do not
@@ -234,12 +247,16 @@ void Tighten(RequestFields& request, int64_t now, study::Approval& approval) {
   }
 }
 
-SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
-  const Shown shown = task.TakeStudy();
-  const std::string code = request.Text("code");
+void RequireWaits(const Shown& shown) {
   if (const std::string why = shown.WhyNot(); !why.empty())
     throw Error(ErrorCode::kRefused, "there is nothing to approve: " + why,
                 "partita node studies shows what waits");
+}
+
+SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
+  const Shown shown = task.TakeStudy();
+  const std::string code = request.Text("code");
+  RequireWaits(shown);
   if (code != shown.code)
     throw Error(ErrorCode::kUntrusted, "the code that was seen is not the code of this study",
                 "Look at the study again, and compare its code by telephone.");
@@ -283,6 +300,32 @@ SignerJson WithdrawStudy(SignerTask& task, RequestFields& request) {
   const crypto::Identity steward = task.TakeKey();
   task.folder().End({documents.study.id, documents.study.expires}, steward, task.now());
   return SignerJson::object();
+}
+
+SignerJson UsePolicy(SignerTask& task, RequestFields& request) {
+  const Shown shown = task.TakeStudy(true);
+  request.End();
+  RequireWaits(shown);
+  const PolicyAnswer answer = ApproveByPolicy(
+      task.folder(),
+      {shown.documents.study.id, *shown.draft, shown.policies, shown.read.policies, task.now()});
+  if (answer.document.empty()) return {{"reasons", answer.reasons}};
+  return {{"policy", answer.policy}, {"document", answer.document}};
+}
+
+SignerJson PoliciesJson(const SignerFolder& folder, int64_t now) {
+  SignerJson policies = SignerJson::array();
+  for (const PolicyState& policy : PolicyStates(folder, now)) {
+    policies.push_back({{"name", policy.name},
+                        {"from", FormatUtc(policy.from)},
+                        {"until", FormatUtc(policy.until)},
+                        {"results", policy.results},
+                        {"max_results", policy.max_results},
+                        {"epsilon", policy.epsilon},
+                        {"epsilon_in_all", policy.epsilon_in_all},
+                        {"text", policy.text}});
+  }
+  return {{"policies", policies}};
 }
 
 SignerJson PartiesJson(const SignerFolder& folder, const PartyList& list) {
@@ -434,6 +477,21 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     const crypto::Identity steward = task.TakeKey();
     answer =
         ListJson(list == before ? folder.PartiesDocument() : folder.KeepParties(list, steward));
+  } else if (what == "policy-add") {
+    const std::string policy = request.Text("text");
+    ParsePolicy(policy);  // before a passphrase is looked at
+    const crypto::Identity steward = task.TakeKey();
+    const PublishedPolicy added = folder.AddPolicy(policy, steward, task.now());
+    answer = {{"name", ParsePolicy(policy).name}, {"until", FormatUtc(added.until)}};
+  } else if (what == "policy-list") {
+    request.End();
+    answer = PoliciesJson(folder, task.now());
+  } else if (what == "policy-end") {
+    const std::string name = request.Text("name");
+    const crypto::Identity steward = task.TakeKey();
+    folder.EndPolicy(name, steward, task.now());
+  } else if (what == "policy-approve") {
+    answer = UsePolicy(task, request);
   } else if (what == "go-on") {
     const auto asked = request.Fixed<Digest>("text");
     const crypto::Identity steward = task.TakeKey();

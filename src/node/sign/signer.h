@@ -16,6 +16,10 @@
 //   accept    name, node_key, steward_key, introductions, list, passphrase       document, introducers
 //   revoke    name, list, passphrase                      document
 //   go-on     text, passphrase                            certificate, signature
+//   policy-add       text, passphrase       name, until
+//   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all, text
+//   policy-end       name, passphrase       {}
+//   policy-approve   documents, list        policy, document; or reasons, if it fits none
 //
 // `approve` and `reject` sign an approval (docs/approvals.md), `approve` only if `code` is the one computed
 // here, so that whoever shows a plan and sends the passphrase cannot have another study signed by
@@ -30,6 +34,10 @@
 // A pairing takes two signatures, with a wait for the other site between them: after `pairing` the key stays
 // in this object for an hour at most, for one `add` of that hash and name. That the digits agreed, and
 // the keys of the other site, are the daemon's word: compare fingerprints if the daemon is not trusted.
+//
+// `policy-approve` takes no passphrase: it signs by the key of a policy what fits it (by_policy.h). Own jobs hold the
+// approval against the policy by themselves (job/own_policy.h): this process is not what bounds a key that was stolen.
+// Whoever may ask the signer may ask that.
 //
 // Errors are of the one type: kUsage, kUntrusted (documents that do not fit together), kRefused (passphrase,
 // a study that was taken back), and what ReadForSteward throws.

@@ -12,9 +12,13 @@
 #include "base/public_file.h"
 #include "base/utc_time.h"
 #include "crypto/passphrase_key.h"
+#include "crypto/random.h"
 #include "crypto/signature.h"
 #include "data/utf8.h"
+#include "node/job/policy_study.h"
+#include "node/job/policy_uses.h"
 #include "run/party/locked_file.h"
+#include "study/approval/delegation.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 #include "study/file/toml_reader.h"
@@ -27,6 +31,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSignerFormat = 1;
 constexpr size_t kMaxSignerFile = size_t{2} << 20;
+constexpr int kPolicyKeyDays = 91;  // a day longer than any policy
 
 constexpr char kSignerText[] =
     R"(# What the signer of this site's steward goes by. `partita node sign` reads it when it starts.
@@ -48,7 +53,7 @@ void WriteBytes(const fs::path& file, const Bytes& bytes) {
   WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// For jobs under a user of their own; the lists name sites, and studies by their numbers.
+// For jobs under a user of their own; the lists name sites, and studies by their numbers, and have the texts of policies.
 void PublishBytes(const fs::path& file, const Bytes& bytes) {
   if (file.empty()) return;
   WritePublicFile(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()}, 0644);
@@ -347,6 +352,108 @@ void SignerFolder::End(const EndedStudy& study, const crypto::Identity& steward,
   const run::LockedFile lock(File("ended"), "the list of ended approvals");
   const int64_t time = EndedListTime(ReadEndedMark().time, now);
   KeepEnded(WithEnded(Ended(), study, time), time, steward);
+}
+
+fs::path SignerFolder::FileOfPolicy(const Digest& commitment, const char* ending) const {
+  return File("policy-" + ToHex(commitment) + ending);
+}
+
+fs::path SignerFolder::UsesOfPolicy(const Digest& commitment) const {
+  return FileOfPolicy(commitment, ".uses");
+}
+
+// The key and the delegation first, so that what is published can sign.
+PublishedPolicy SignerFolder::AddPolicy(const std::string& text, const crypto::Identity& steward,
+                                        int64_t now) const {
+  const study::Policy policy = ParsePolicy(text);
+  const std::string site = Config().site;
+  const run::LockedFile lock(File("ended"), "the list of ended approvals");
+  const EndedList list = Ended();
+  for (const PublishedPolicy& other : list.policies) {
+    if (ParsePolicy(other.text).name != policy.name) continue;
+    throw Error(ErrorCode::kRefused, fmt::format("there is a policy '{}' already", policy.name),
+                fmt::format("partita node policy end {}", policy.name));
+  }
+  const crypto::Identity key = crypto::MakeIdentity({.name = site, .days = kPolicyKeyDays});
+  crypto::SystemRandom random;
+  PublishedPolicy published;
+  random.Fill(published.salt);
+  published.key = crypto::Sha256Of(crypto::EncodeCertificate(*key.certificate));
+  published.from = now;
+  published.until = std::min(policy.valid_until, now + study::kMaxDelegationSeconds);
+  published.text = text;
+  if (published.until <= now) {
+    throw Error(ErrorCode::kRefused, fmt::format("the policy '{}' is over already", policy.name),
+                "Write a later day for 'valid_until'.");
+  }
+  const Digest commitment = CommitmentOf(published);
+  const study::Delegation delegation =
+      study::SignDelegation(site, published.key, commitment, published.from, published.until,
+                            policy.max_results, steward);
+  PolicyUses::Start(UsesOfPolicy(commitment), commitment);
+  crypto::SaveIdentity(key, FileOfPolicy(commitment, ".pem"), FileOfPolicy(commitment, ".key"));
+  ByteWriter writer;
+  writer.U64(static_cast<uint64_t>(delegation.from));
+  writer.U64(static_cast<uint64_t>(delegation.until));
+  writer.U64(delegation.max_uses);
+  writer.Blob(delegation.signature.certificate);
+  writer.Blob(delegation.signature.signature);
+  WriteBytes(FileOfPolicy(commitment, ".delegation"), writer.bytes());
+  const int64_t time = EndedListTime(ReadEndedMark().time, now);
+  KeepEnded(WithPolicy(list, published, time), time, steward);
+  RemoveOldKeys();
+  return published;
+}
+
+// Of policies that are not on the list: ended, over, or never published.
+void SignerFolder::RemoveOldKeys() const {
+  std::vector<std::string> kept;
+  for (const PublishedPolicy& policy : Ended().policies)
+    kept.push_back("policy-" + ToHex(CommitmentOf(policy)));
+  std::vector<fs::path> old;
+  for (const fs::directory_entry& file : fs::directory_iterator(path_)) {
+    const std::string stem = file.path().stem().string();
+    const std::string ending = file.path().extension().string();
+    const bool is_policy = stem.starts_with("policy-") &&
+                           (ending == ".key" || ending == ".pem" || ending == ".delegation");
+    if (is_policy && std::find(kept.begin(), kept.end(), stem) == kept.end())
+      old.push_back(file.path());
+  }
+  for (const fs::path& file : old) fs::remove(file);
+}
+
+// The list first: a key without it counts for nothing at the own jobs.
+void SignerFolder::EndPolicy(const std::string& name, const crypto::Identity& steward,
+                             int64_t now) const {
+  const run::LockedFile lock(File("ended"), "the list of ended approvals");
+  const EndedList list = Ended();
+  for (const PublishedPolicy& policy : list.policies) {
+    if (ParsePolicy(policy.text).name != name) continue;
+    const Digest commitment = CommitmentOf(policy);
+    const int64_t time = EndedListTime(ReadEndedMark().time, now);
+    KeepEnded(WithoutPolicy(list, commitment, time), time, steward);
+    RemoveOldKeys();
+    return;
+  }
+  throw Error(ErrorCode::kRefused, fmt::format("there is no policy '{}'", name),
+              "partita node policy list shows them");
+}
+
+SignerFolder::PolicyKey SignerFolder::OpenPolicy(const Digest& commitment) const {
+  const Bytes bytes =
+      ReadBytes(FileOfPolicy(commitment, ".delegation"), "the delegation of a policy");
+  PolicyKey opened;
+  ByteReader reader(bytes);
+  opened.delegation.from = static_cast<int64_t>(reader.U64());
+  opened.delegation.until = static_cast<int64_t>(reader.U64());
+  opened.delegation.max_uses = reader.U64();
+  const auto bytes_of = [](ByteView view) { return Bytes(view.begin(), view.end()); };
+  opened.delegation.signature.certificate = bytes_of(reader.Blob(crypto::kMaxCertificateBytes));
+  opened.delegation.signature.signature = bytes_of(reader.Blob(crypto::kMaxSignatureBytes));
+  reader.ExpectEnd();
+  opened.key =
+      crypto::LoadIdentity(FileOfPolicy(commitment, ".pem"), FileOfPolicy(commitment, ".key"));
+  return opened;
 }
 
 void SignerFolder::KeepEnded(const EndedList& list, int64_t time,

@@ -7,6 +7,8 @@
 //   signer.toml               where both lists are published for the jobs, and who may ask the signer
 //   parties parties.mark      the signed list of parties, and which one is the newest
 //   ended ended.mark          the signed list of ended approvals, the serial of the newest, and its time
+//   policy-DIGITS.pem .key .delegation .uses   of a policy: its key (0600, under no passphrase), the steward's word
+//                             for it, and what was signed by it (job/policy_uses.h), which stays when it has ended
 //   tries tries.UID           wrong passphrases since the last right one, and when the last was tried: at the own
 //                             terminal, and of each user who asks the signer's socket
 //
@@ -27,6 +29,7 @@
 #include "crypto/certificate.h"
 #include "node/job/ended_list.h"
 #include "node/parties/party_list.h"
+#include "study/approval/approval.h"
 
 namespace partita::node {
 
@@ -87,6 +90,19 @@ class SignerFolder {
   EndedList Ended() const;
   // One more on the list: signed, kept, published. Durable on return.
   void End(const EndedStudy& study, const crypto::Identity& steward, int64_t now) const;
+  // Policies are published on the same list (job/ended_list.h), for the jobs. A new one has a key of its own, which
+  // lies here in the clear, and the steward's delegation to it; one that is ended loses its key. Durable on return.
+  // Throw kRefused for a name that is there, or is not.
+  PublishedPolicy AddPolicy(const std::string& text, const crypto::Identity& steward,
+                            int64_t now) const;
+  void EndPolicy(const std::string& name, const crypto::Identity& steward, int64_t now) const;
+  // Its key, and the delegation without its use.
+  struct PolicyKey {
+    crypto::Identity key;
+    study::Delegation delegation;
+  };
+  PolicyKey OpenPolicy(const Digest& commitment) const;
+  std::filesystem::path UsesOfPolicy(const Digest& commitment) const;
 
   // Both lists as they are here, where they are not published: for whoever begins to use the folder. Takes no key. Throws
   // kUntrusted if a newer one was published, as of a folder that was restored; kUsage, kStorage where it cannot write.
@@ -99,6 +115,8 @@ class SignerFolder {
     int64_t time = 0;     // EndedListTime of its change
   };
 
+  std::filesystem::path FileOfPolicy(const Digest& commitment, const char* ending) const;
+  void RemoveOldKeys() const;
   std::filesystem::path TriesOf(Caller caller) const;
   EndedMark ReadEndedMark() const;
   void KeepEnded(const EndedList& list, int64_t time, const crypto::Identity& steward) const;

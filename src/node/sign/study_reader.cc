@@ -167,6 +167,11 @@ Bytes EncodeRead(const ForSteward& read) {
     writer.String(party.name);
     writer.String(party.how);
   }
+  writer.U32(static_cast<uint32_t>(read.policies.size()));
+  for (const PolicyRead& policy : read.policies) {
+    WriteTexts(policy.reasons, writer);
+    writer.F64(policy.epsilon);
+  }
   return writer.Take();
 }
 
@@ -220,6 +225,14 @@ Bytes Encode(const ReadOrder& order) {
   writer.Blob(EncodePartyList(order.list));
   writer.Blob(order.node_certificate);
   writer.Raw(order.steward);
+  writer.String(order.table);
+  writer.U32(static_cast<uint32_t>(order.policies.size()));
+  for (const OrderedPolicy& policy : order.policies) {
+    writer.String(policy.text);
+    writer.U64(policy.spent.results);
+    writer.F64(policy.spent.epsilon);
+    writer.U64(static_cast<uint64_t>(policy.spent.now));
+  }
   return writer.Take();
 }
 
@@ -230,6 +243,14 @@ ReadOrder DecodeReadOrder(ByteView bytes) {
   order.list = DecodePartyList(reader.Blob(kMaxReadBytes));
   order.node_certificate = reader.Blob(crypto::kMaxCertificateBytes);
   order.steward = ReadDigest(reader);
+  order.table = reader.String(kMaxTableName);
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    OrderedPolicy& policy = order.policies.emplace_back();
+    policy.text = reader.String(kMaxPolicyBytes);
+    policy.spent.results = reader.U64();
+    policy.spent.epsilon = reader.F64();
+    policy.spent.now = static_cast<int64_t>(reader.U64());
+  }
   reader.ExpectEnd();
   return order;
 }
@@ -271,6 +292,11 @@ ForSteward DecodeReadAnswer(ByteView answer) {
     PartyKnown& party = read.parties.emplace_back();
     party.name = reader.String(kMaxReadBytes);
     party.how = reader.String(kMaxReadBytes);
+  }
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    PolicyRead& policy = read.policies.emplace_back();
+    policy.reasons = ReadTexts(reader);
+    policy.epsilon = reader.F64();
   }
   reader.ExpectEnd();
   return read;

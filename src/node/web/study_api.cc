@@ -32,7 +32,8 @@ WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const s
                   {"title", names.title},
                   {"proposer", said.at("proposer")},
                   {"own", said.at("proposer") == own}};
-  for (const char* key : {"state", "is_over", "parties", "receivers", "unchecked", "approved"})
+  for (const char* key :
+       {"state", "is_over", "parties", "receivers", "unchecked", "approved", "by_policy"})
     json[key] = said.at(key);
   json["needs_decision"] = waits;
   for (const char* key :

@@ -62,7 +62,9 @@ void AddApprovals(const PartyOutcome& outcome, report::RunFacts& facts) {
     report::ApprovalFacts fact;
     fact.party = approval.party;
     fact.decision = approval.decision == study::Decision::kApprove ? "approved" : "rejected";
-    fact.kind = approval.envelope == study::Digest{} ? "study" : "envelope";
+    fact.kind = document.delegation                    ? "policy"
+                : approval.envelope == study::Digest{} ? "study"
+                                                       : "envelope";
     if (!document.signature.certificate.empty())
       fact.signed_by = ToHex(crypto::Sha256Of(document.signature.certificate));
     fact.approved_at = FormatUtc(approval.approved_at);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/utc_time.h"
+#include "study/approval/delegation.h"
 #include "study/approval/signed_document.h"
 #include "study/file/text.h"
 
@@ -12,7 +13,7 @@ namespace partita::study {
 namespace {
 
 constexpr char kApprovalKind[] = "partita_approval";
-constexpr uint64_t kApprovalFormat = 3;
+constexpr uint64_t kApprovalFormat = 3, kDelegatedFormat = 4;
 constexpr char kApprovalSecretKind[] = "partita_approval_secret";
 constexpr char kApprovalDomain[] = "partita approval v2";
 
@@ -36,6 +37,7 @@ Bytes ApprovalFields(const Approval& approval) {
   writer.U64(static_cast<uint64_t>(approval.valid_until));
   writer.String(approval.software_version);
   writer.Raw(approval.envelope);
+  if (approval.use != 0) writer.U64(approval.use);
   return writer.Take();
 }
 
@@ -87,7 +89,7 @@ Digest ApprovalDigest(const Approval& approval) {
 std::string RenderApproval(const SignedApproval& document) {
   const Approval& approval = document.approval;
   nlohmann::ordered_json object;
-  object[kApprovalKind] = kApprovalFormat;
+  object[kApprovalKind] = document.delegation ? kDelegatedFormat : kApprovalFormat;
   object["party"] = approval.party;
   object["decision"] = DecisionName(approval.decision);
   object["reason"] = approval.reason;
@@ -102,12 +104,15 @@ std::string RenderApproval(const SignedApproval& document) {
   object["valid_until"] = FormatUtc(approval.valid_until);
   object["software_version"] = approval.software_version;
   object["envelope"] = HashJson(approval.envelope);
+  if (document.delegation) AddDelegation(*document.delegation, approval.use, object);
   AddSignature(document.signature, object);
   return RenderObject(object);
 }
 
 SignedApproval ParseApproval(std::string_view text, std::string_view file) {
-  const DocumentReader reader(text, file, kApprovalKind, kApprovalFormat);
+  const bool by_policy = HasDelegation(text);
+  const DocumentReader reader(text, file, kApprovalKind,
+                              by_policy ? kDelegatedFormat : kApprovalFormat);
   SignedApproval document;
   Approval& approval = document.approval;
   approval.party = reader.PartyName("party");
@@ -126,8 +131,11 @@ SignedApproval ParseApproval(std::string_view text, std::string_view file) {
   approval.valid_until = reader.Time("valid_until");
   approval.software_version = reader.Text("software_version", kMaxVersionBytes);
   approval.envelope = reader.Hash("envelope");
+  if (by_policy) ReadDelegation(reader, document);
   document.signature = reader.ReadSignature();
-  reader.RequireForm(RenderApproval(document));
+  const std::string rendered = RenderApproval(document);
+  reader.RequireForm(rendered);
+  if (rendered.size() > kApprovalBytes) reader.Fail("it is longer than an approval may be");
   return document;
 }
 
@@ -175,8 +183,10 @@ ApprovalSecret ParseSecret(std::string_view text, std::string_view file) {
 
 void RequireSigned(const SignedApproval& document, const std::string& party,
                    const std::string& fingerprint) {
+  const std::string signer =
+      document.delegation ? DelegatedKey(document, party, fingerprint) : fingerprint;
   RequireSignature(document.signature, kApprovalDomain, ApprovalFields(document.approval),
-                   "the approval of party " + party, party, fingerprint);
+                   "the approval of party " + party, party, signer);
 }
 
 void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,

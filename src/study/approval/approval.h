@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,7 +53,10 @@ struct Approval {
   Digest nonce{};                            // random: two approvals of the same are two
   int64_t approved_at = 0, valid_until = 0;  // utc_time.h
   std::string software_version;
-  Digest envelope{};  // EnvelopeDigest of the envelope that it was made under; zero: none
+  // EnvelopeDigest of the envelope that it was made under, or the commitment to a policy
+  // (delegation.h); zero: none.
+  Digest envelope{};
+  uint64_t use = 0;  // of a policy: its number, from 1; 0: by no policy
 };
 
 // Beside every signed document. Both empty: not signed.
@@ -61,9 +65,19 @@ struct Signature {
   Bytes signature;    // over the domain of the document and its fields
 };
 
+// By which a steward lets the key of one policy sign for it. Party, key and commitment are those of the
+// approval that carries it: its party, the certificate that signed it, its `envelope`.
+struct Delegation {
+  int64_t from = 0, until = 0;  // utc_time.h
+  uint64_t max_uses = 0;
+  Signature signature;  // of the steward
+};
+
 struct SignedApproval {
   Approval approval;
   Signature signature;
+  // Of an approval by a policy, whose `use` is not 0; such documents are of a format of their own.
+  std::optional<Delegation> delegation = std::nullopt;
 };
 
 SignedApproval SignApproval(Approval approval, const crypto::Identity& identity);
@@ -92,7 +106,8 @@ std::string RenderSecret(const ApprovalSecret& secret);
 ApprovalSecret ParseSecret(std::string_view text, std::string_view file);
 
 // Throws kRefused naming the party unless the document was signed by the key of the certificate
-// that the roster pins for `party` at `fingerprint`, and that certificate is valid now.
+// that the roster pins for `party` at `fingerprint`, and that certificate is valid now; or by the key of a policy
+// (delegation.h) which that key signed.
 void RequireSigned(const SignedApproval& document, const std::string& party,
                    const std::string& fingerprint);
 

@@ -66,12 +66,14 @@ TEST_F(NodeFolderTest, IsTheOwnersAlone) {
 
 TEST_F(NodeFolderTest, TablesAndTheirLedger) {
   EXPECT_TRUE(LoadNodeConfig(folder).ledger.empty());
+  EXPECT_TRUE(LoadNodeConfig(folder).signer.empty());
   const NodeConfig config =
-      ParseNodeConfig("ledger = \"budgets.sqlite\"\n" + Text() +
+      ParseNodeConfig("ledger = \"budgets.sqlite\"\nsigner = \"sign.sock\"\n" + Text() +
                           "\n[[table]]\nname = \"a\"\ndata = \"/srv/a.csv\"\naccount = \"wards\"\n"
                           "[[table]]\nname = \"b\"\ndata = \"registry.toml\"\n",
                       folder.path());
   EXPECT_EQ(config.ledger, folder.path() / "budgets.sqlite");
+  EXPECT_EQ(config.signer, folder.path() / "sign.sock");
   EXPECT_EQ(config.tables,
             (std::vector<CatalogueTable>{{"a", "/srv/a.csv", "wards"},
                                          {"b", (folder.path() / "registry.toml").string(), ""}}));

@@ -100,6 +100,7 @@ for name in north west south; do
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \
     "$private" $name >>$name/node.toml
   sed -i '1i ledger = "ledger.sqlite"' $name/node.toml
+  sed -i "1i signer = \"../$name-steward/sign.sock\"" $name/node.toml
   "$partita" ledger open $name/ledger.sqlite --table pupils --epsilon 1 --delta 1e-6 --exact allowed >/dev/null
   expect_error "does not say which of its accounts is that of the table 'patients'" "$partita" node serve $name
   "$partita" ledger open $name/ledger.sqlite --table patients --epsilon 4 --delta 1e-6 --trust-insiders >/dev/null
@@ -241,6 +242,60 @@ grep -q '"status"' private/result.json || fail 'no private result'
 sed -n '/^patients /,$p' tables.txt | grep -q 'private-regression *finished' || fail "not used: $(cat tables.txt)"
 "$partita" ledger verify south/ledger.sqlite >/dev/null || fail "south's ledger does not hold"
 "$partita" ledger history south/ledger.sqlite --table patients | grep -q 'spent' || fail 'nothing is charged'
+# By a policy of north, which compared digits with all others, it need not wait for north's steward, while there is epsilon left of the policy.
+{
+  cat <<'POLICY'
+partita_envelope = 2
+name = "pressure"
+tables = ["patients"]
+methods = ["mle"]
+protocols = ["pooled-moments"]
+functions = ["sem"]
+engines = ["replicated"]
+receivers = ["north", "all"]
+releases = ["moments", "estimates"]
+variables = ["sbp", "age", "bmi", "smoker"]
+conditions = []
+proposers = ["north"]
+dealers = []
+min_parties = 3
+max_results = 9
+valid_until = "2099-12-31"
+max_leakage = {moments = "noisy", result = "noisy"}
+epsilon_per_study = 2.01
+epsilon_in_all = 3
+delta = 1e-6
+POLICY
+  "$partita" node parties --at north --format json | perl -MJSON::PP -e '
+    for (@{decode_json(join "", <STDIN>)->{data}{parties}}) {
+      print "\n[[party]]\nname = \"$_->{name}\"\nnode = \"$_->{node_key}\"\nsteward = \"$_->{steward_key}\"\n"
+    }'
+} >pressure.toml
+"$partita" node sign north-steward 2>north-sign.log &
+pid[north-sign]=$!
+until_true "north's signer" test -S north-steward/sign.sock
+"$partita" node policy add pressure.toml --at north --steward north-steward --one-user --yes --passphrase-fd 3 3< <(phrase) >/dev/null
+sed 's/^name = "private-regression"/name = "by-policy"/' private.toml >by-policy.toml
+"$partita" study run by-policy.toml --at north --output by-policy --yes >by-policy.out 2>by-policy.err &
+running=$!
+for name in west south; do
+  until_true "by-policy at $name" sh -c "'$partita' node studies --at $name | grep -q 'by-policy.*settled'"
+  until_true "$name's approval" approves $name by-policy
+done
+wait "$running" || fail "the study by a policy failed: $(tail -n 3 by-policy.err)"
+grep -q 'by a policy of the steward of north' by-policy.err || fail "no word of the policy: $(cat by-policy.err)"
+perl -MJSON::PP -e 'exit !grep { $_->{party} eq "north" && $_->{kind} eq "policy" } @{decode_json(join "", <STDIN>)->{approvals}}' \
+  <by-policy/result.json || fail 'no policy in the result'
+"$partita" node policy list --steward north-steward --format json >policies.json
+perl -MJSON::PP -e 'my $p = decode_json(join "", <STDIN>)->{data}{policies}[0];
+  exit !($p->{results} == 1 && $p->{epsilon} > 1.5 && $p->{epsilon} <= 2.01)' <policies.json || fail "not counted: $(cat policies.json)"
+sed 's/^name = "private-regression"/name = "for-a-person"/' private.toml >for-a-person.toml
+"$partita" study run for-a-person.toml --at north --yes >person.out 2>person.err &
+running=$!
+until_true 'the word of the policy' sh -c "'$partita' node audit --at north --study for-a-person | grep -q \"policy-refused .*has epsilon 3 in all\""
+"$partita" study withdraw for-a-person --at north --reason 'a test' >/dev/null
+if wait "$running"; then fail 'a withdrawn study ended well'; fi
+
 sed 's/^name = "private-regression"/name = "too-much"/; s/^epsilon = 2/epsilon = 9/' private.toml >too-much.toml
 if "$partita" study run too-much.toml --at north --yes >too-much.out 2>too-much.err; then fail 'the budget was exceeded'; fi
 grep -q 'the budget of its table does not allow it' too-much.err || fail "no reason: $(tail -n 3 too-much.err)"

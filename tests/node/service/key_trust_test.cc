@@ -10,6 +10,7 @@
 #include "crypto/signature.h"
 #include "node/service/node.h"
 #include "study/approval/approval.h"
+#include "study/approval/delegation.h"
 #include "tests/node/doubles.h"
 #include "tests/node/real_keys.h"
 
@@ -83,6 +84,28 @@ TEST(KeyTrust, ADocumentCountsByThatStewardsKeyOnly) {
   approval.decision = study::Decision::kReject;
   approval.reason = "no";
   EXPECT_FALSE(south.ReadDocument(Signed(approval, "north"), "north", steward).approves);
+}
+
+// By the key of a policy: one that this steward let sign, and nobody else.
+TEST(KeyTrust, ADocumentByAPolicyCountsByThatStewardsKeyOnly) {
+  const KeyTrust south(PartsOf("south"));
+  const crypto::Identity key = crypto::MakeIdentity({.name = "north"});
+  const auto by_policy = [&](const std::string& steward) {
+    study::Approval approval = ApprovalOf("north", Digest{1}, Digest{2}, NowUtc() + 1000);
+    approval.approved_at = NowUtc();
+    approval.envelope = Digest{3};
+    approval.use = 1;
+    study::SignedApproval document = study::SignApproval(approval, key);
+    document.delegation =
+        study::SignDelegation("north", PrintOf(key), approval.envelope, NowUtc() - 10,
+                              NowUtc() + 2000, 5, AllKeys().at(steward).steward);
+    return study::RenderApproval(document);
+  };
+  const Digest steward = south.Steward("north");
+  EXPECT_TRUE(south.ReadDocument(by_policy("north"), "north", steward).approves);
+  EXPECT_THROW(south.ReadDocument(by_policy("west"), "north", steward), Error);
+  EXPECT_THROW(south.ReadDocument(by_policy("south"), "north", steward), Error);
+  EXPECT_THROW(south.ReadDocument(by_policy("north"), "west", south.Steward("west")), Error);
 }
 
 TEST(KeyTrust, ARevokedPartyAndItsStewardDoNotCount) {

@@ -183,8 +183,24 @@ TEST_F(SignerEndedTest, StatementsAndEndedListsAreReadStrictly) {
   }
   EXPECT_EQ(ended.serial, 3u);
   EXPECT_EQ(ended.studies.size(), 3u);
-  ExpectStrict(Encode(SignEndedList(ended, south.steward)),
-               [](const Bytes& bytes) { return Encode(DecodeSignedEndedList(bytes)); });
+  const auto again = [](const Bytes& bytes) { return Encode(DecodeSignedEndedList(bytes)); };
+  ExpectStrict(Encode(SignEndedList(ended, south.steward)), again);
+  // With policies.
+  for (const uint8_t salt : std::array<uint8_t, 2>{3, 4}) {
+    PublishedPolicy policy;
+    policy.salt.fill(salt);
+    policy.key.fill(5);
+    policy.from = now;
+    policy.until = now + salt;
+    policy.text = "partita_envelope = 2";
+    ended = WithPolicy(ended, policy, now);
+  }
+  ExpectStrict(Encode(SignEndedList(ended, south.steward)), again);
+  EXPECT_EQ(WithoutPolicy(ended, CommitmentOf(ended.policies[1]), now).policies.size(), 1u);
+  EXPECT_EQ(WithoutPolicy(ended, CommitmentOf(ended.policies[1]), now + 4).policies.size(), 0u);
+  ended.policies.resize(kMaxPolicies, ended.policies[1]);
+  EXPECT_THAT(ErrorOf([&] { WithPolicy(ended, ended.policies[1], now); }),
+              HasSubstr("refused: there are too many policies"));
 }
 
 // Entries go a week after their study's expiry, when no approval of it holds any more; the list is bounded.

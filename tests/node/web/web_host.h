@@ -305,6 +305,7 @@ inline TestJson StudySaid(const std::string& state = "settled") {
       {"receivers", {"north"}},
       {"unchecked", TestJson::array()},
       {"approved", TestJson::array({"south"})},
+      {"by_policy", TestJson::array({"south"})},
       {"attempt", 0},
       {"charged", false},
       {"progress",

@@ -71,6 +71,7 @@ export interface StudySummary {
   receivers: string[];
   unchecked: string[];
   approved: string[];
+  by_policy: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -107,6 +108,7 @@ export interface Study {
   receivers: string[];
   unchecked: string[];
   approved: string[];
+  by_policy: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -240,9 +242,9 @@ export interface Pairing {
 export interface AuditEntry {
   number: number;
   time: string;
-  kind: "node" | "terminal" | "account" | "party";
+  kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused";
   study: string;
   name: string;
   subject: string;

@@ -29,14 +29,16 @@ const kWords: Record<AuditEntry["action"], string> = {
   "login-failed": "a wrong password",
   "account-made": "made an account",
   "account-deleted": "deleted an account",
-  "password-set": "set a password"
+  "password-set": "set a password",
+  "policy-refused": "a study fits no policy"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {
   node: "the node",
   terminal: "at the machine",
   account: "account",
-  party: "party"
+  party: "party",
+  policy: "policy"
 };
 
 const kPage = 100;

@@ -77,6 +77,7 @@ function Parties({study, screen, own}: {study: Study; screen: StewardScreen | nu
         </>
       );
     }
+    if (study.by_policy.includes(party)) return `has approved, by a policy of the steward of ${plain(party)}`;
     return study.approved.includes(party) ? "has approved" : study.is_over ? "" : "has not approved yet";
   };
   const names = study.parties.length ? study.parties : [study.proposer];
@@ -307,6 +308,8 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
     document.querySelector<HTMLElement>("h1")?.focus();
   };
   const said = told.state === study.state ? told.what : "";
+  const approver = (party: string) =>
+    study.by_policy.includes(party) ? `${plain(party)} (by a policy of its steward)` : plain(party);
   const decides = may(role, "decide") && study.needs_decision;
   const withdraws =
     !study.is_over &&
@@ -370,7 +373,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
             <dl class="facts tight">
               <dt>Approved by</dt>
               <dd>
-                {study.approved.length ? listOf(study.approved.map(plain)) : "nobody yet"}
+                {study.approved.length ? listOf(study.approved.map(approver)) : "nobody yet"}
                 {study.parties.length > 0 && ` (${study.approved.length} of ${study.parties.length})`}
               </dd>
               <dt>Result goes to</dt>

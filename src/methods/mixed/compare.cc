@@ -1,6 +1,8 @@
 // Rehearsals of method `mixed`: every number that opened beside the same of the pooled rows.
+#include <Eigen/Cholesky>
 #include <cmath>
 #include <numbers>
+#include <string>
 
 #include "methods/mixed/study.h"
 #include "run/rehearse/rehearsal.h"
@@ -11,6 +13,8 @@ namespace {
 // Of an opened number in steps of its grid: half a step, the guard bits, and what the arithmetic
 // errs before it is rounded.
 constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
+// Of an error that the fit has a limit for: surely below it.
+constexpr double kWellWithin = 0.9;
 // fit.h: of coefficients in standard errors, of logarithms and the criterion; of errors.
 constexpr double kOfErrors = 1e-4, kOfLogs = 1e-5, kOfCriterion = 1e-4;
 
@@ -86,7 +90,7 @@ class Comparison {
 };
 
 // Of a model that is not linear: the maximum in the clear, over all holders.
-void CompareLaplace(const MixedStudy& study, const LaplaceFitted& opened,
+void CompareLaplace(const MixedStudy& study, const PathFitted& opened,
                     const std::vector<OwnData>& by_holder, run::Agreement& agreement) {
   const std::string& analysis = study.Analysis().name;
   const Task& task = study.task;
@@ -97,7 +101,7 @@ void CompareLaplace(const MixedStudy& study, const LaplaceFitted& opened,
     rows += static_cast<double>(own.rows.y.size());
     groups += static_cast<double>(own.rows.sizes.size());
   }
-  const LaplaceModel& model = opened.model.value();
+  const PathModel& model = opened.model.value();
   const stats::mixed::LaplaceFit plain = FitLaplace(task.spec.law, sites, UnitsOf(task).limits);
   agreement.run_converged = model.converged;
   // A fit in few steps that does not converge is no disagreement.
@@ -126,6 +130,69 @@ void CompareLaplace(const MixedStudy& study, const LaplaceFitted& opened,
       std::ldexp(kRounding, -task.grid_bits) + beside + kOfCriterion);
 }
 
+// Of a model with a slope.
+void CompareSlopes(const MixedStudy& study, const PathFitted& opened,
+                   const std::vector<OwnData>& by_holder, run::Agreement& agreement) {
+  const std::string& analysis = study.Analysis().name;
+  const Task& task = study.task;
+  std::vector<stats::mixed::SlopeSums> sites;
+  double rows = 0, groups = 0;
+  for (const OwnData& own : by_holder) {
+    sites.push_back(own.slopes);
+    rows += own.slopes.rows;
+    groups += static_cast<double>(own.slopes.groups.size());
+  }
+  const PathModel& model = opened.model.value();
+  const stats::mixed::SlopeFit plain = FitSlopes(sites, task.spec.criterion);
+  // Made-up groups do not differ, so that there often is no fit: both have to say so.
+  const bool fitted =
+      plain.converged && plain.standard_errors.tail(stats::mixed::kDeviations).maxCoeff() <
+                             kMostPsiError * kWellWithin;
+  agreement.run_converged = model.converged || !fitted;
+  agreement.plain_converged = plain.converged || !model.converged;
+  agreement.Add(analysis, "rows", static_cast<double>(model.rows), rows);
+  agreement.Add(analysis, "groups", static_cast<double>(model.groups), groups);
+  const auto add = [&](const std::string& name, double run, double of_plain, double error) {
+    agreement.Add(analysis, name, run, std::fabs(run - of_plain) <= error ? run : of_plain, error);
+  };
+  const auto p = static_cast<Eigen::Index>(task.num_columns());
+  // Every scored step of coefficients, from the public point before.
+  for (int point = 1; StageOf(task, point) == Stage::kScoring; ++point) {
+    const Eigen::VectorXd &from = opened.points[static_cast<size_t>(point) - 1],
+                          &to = opened.points[static_cast<size_t>(point)];
+    stats::mixed::SlopeAt at = SlopesAt(sites.front(), from, stats::mixed::Criterion::kMl,
+                                        stats::mixed::Information::kExpected);
+    for (size_t s = 1; s < sites.size(); ++s)
+      at += SlopesAt(sites[s], from, stats::mixed::Criterion::kMl,
+                     stats::mixed::Information::kExpected);
+    const Eigen::LDLT<Eigen::MatrixXd> fixed(Eigen::MatrixXd(at.information.topLeftCorner(p, p)));
+    const Eigen::VectorXd step = fixed.solve(at.score.head(p)),
+                          variances = fixed.solve(Eigen::MatrixXd::Identity(p, p)).diagonal();
+    for (Eigen::Index i = 0; i < p; ++i) {
+      const double error = std::sqrt(variances[i]);
+      add(task.spec.columns[static_cast<size_t>(i)].name + ", point " + std::to_string(point),
+          to[i], from[i] + step[i],
+          kRounding * std::ldexp(error, -GridBitsOf(task, point)) + kOfErrors * error);
+    }
+  }
+  if (!model.converged || !plain.converged) return;
+  const std::vector<std::string> others = {
+      "log of the deviation of intercepts", "log of the deviation of slopes",
+      "atanh of the correlation", "log of the deviation within groups"};
+  const Eigen::VectorXd& last = opened.points.back();
+  for (Eigen::Index i = 0; i < last.size(); ++i) {
+    const std::string& name =
+        i < p ? task.spec.columns[static_cast<size_t>(i)].name : others[static_cast<size_t>(i - p)];
+    const double step = opened.estimate_steps[i];
+    add(name, last[i], plain.point[i], (1 + kRounding) * step);
+    add(name + ", standard error", model.standard_errors[i], plain.standard_errors[i],
+        (1 + kRounding) * step);
+  }
+  const double beside = static_cast<double>(last.size()) * std::ldexp(4.0, -2 * task.grid_bits);
+  add("log-likelihood", model.log_likelihood, -plain.criterion / 2,
+      std::ldexp(kRounding, -task.grid_bits) + beside + kOfCriterion);
+}
+
 }  // namespace
 
 void MixedStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
@@ -140,8 +207,12 @@ void MixedStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement
     by_holder.push_back(OwnDataOf(*this, table, TakeRows(*this, table, used, rows, counts)));
   }
   const auto& result = dynamic_cast<const MixedRun&>(*run.outcome(receiver).protocol);
+  if (task.spec.slope) {
+    CompareSlopes(*this, *result.path, by_holder, agreement);
+    return;
+  }
   if (!task.spec.linear()) {
-    CompareLaplace(*this, *result.laplace, by_holder, agreement);
+    CompareLaplace(*this, *result.path, by_holder, agreement);
     return;
   }
   std::vector<stats::mixed::RowSums> sums;

@@ -60,6 +60,8 @@ uint64_t NumChecks(const Task& task) {
   return task.table_sizes.size() + 3 + (task.spec.binary() ? 1 : 0) + (task.spec.by_site() ? 1 : 0);
 }
 
+uint64_t EffectsOfGroup(const Task& task) { return task.spec.slope ? 2 : 1; }
+
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
   const uint64_t p = task.num_columns();
   return std::max({min_rows, p + kFreedom, kRowsPerColumn * p});
@@ -102,8 +104,9 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
   bits.push_back(task.spec.by_site() ? at_least(totals.groups, groups)
                                      : NoSmall(engine, task, by_holder, cells, {1}, groups, false));
   bits.push_back(at_least(totals.rows, LeastRows(task, min_rows)));
+  const Shared effects = engine.Scale(totals.groups, static_cast<Int128>(EffectsOfGroup(task)));
   bits.push_back(
-      at_least(mpc::WithBound(engine.Subtract(totals.rows, totals.groups), most), kRowsInGroups));
+      at_least(mpc::WithBound(engine.Subtract(totals.rows, effects), most), kRowsInGroups));
   if (task.spec.by_site())
     bits.push_back(NoSmallSite(engine, task, by_holder, cells + 1, LeastRowsOfSite(min_cell)));
   const std::vector<mpc::BitMatrix> opened =

@@ -10,7 +10,7 @@
 // Enough           Groups: min_cell, in the same way, and three; of sites five, of min_cell rows each,
 //                  and five. Rows: min_rows, and as many as
 //                  there are columns and ten more, or three times as many if that is more; beside one
-//                  for each group ten.
+//                  for each group ten, with a slope beside two.
 // Revealed         Release `disclosure`: these bits.
 // Cost             mpc/functions/small_cells.h twice at most, three comparisons at most, one opening.
 #pragma once
@@ -27,6 +27,7 @@ inline constexpr char kDisclosureRelease[] = "disclosure", kIndependenceRelease[
 inline constexpr uint64_t kRowsInGroups = 10;
 
 uint64_t NumChecks(const Task& task);
+uint64_t EffectsOfGroup(const Task& task);  // 2 with a slope
 uint64_t LeastRows(const Task& task, uint64_t min_rows);
 uint64_t LeastGroups(const Task& task, uint64_t min_cell);
 uint64_t LeastRowsOfSite(uint64_t min_cell);

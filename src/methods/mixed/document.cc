@@ -44,14 +44,25 @@ study::DocumentTable RatioTable(const Spec& spec, const Regression& regression) 
   return table;
 }
 
+// Of the numbers of a point, in their order.
+std::string PathName(const Spec& spec, size_t number) {
+  const size_t p = spec.columns.size();
+  if (number < p) return spec.columns[number].name;
+  if (!spec.slope) return kDeviation;
+  const std::string& slope = spec.columns[*spec.slope].name;
+  const std::vector<std::string> names = {"std. dev. of intercepts", "std. dev. of " + slope,
+                                          "correlation of intercepts and " + slope,
+                                          "std. dev. within groups"};
+  return names[number - p];
+}
+
 study::DocumentTable PathTable(const Spec& spec, const Regression& regression) {
   study::DocumentTable table;
   table.columns = {"term"};
   for (size_t t = 0; t < regression.path.front().size(); ++t)
     table.columns.push_back(fmt::format("point {}", t));
   for (size_t i = 0; i < regression.path.size(); ++i) {
-    std::vector<study::DocumentCell> cells = {i < spec.columns.size() ? spec.columns[i].name
-                                                                      : kDeviation};
+    std::vector<study::DocumentCell> cells = {PathName(spec, i)};
     for (const double value : regression.path[i]) cells.emplace_back(value);
     table.rows.push_back(std::move(cells));
   }
@@ -65,12 +76,23 @@ study::DocumentTable VarianceTable(const Spec& spec, const Regression& regressio
     table.rows.push_back({name, part.value, part.lower.value_or(kNone), part.upper.value_or(kNone),
                           std::sqrt(part.value)});
   };
+  const auto add_correlation = [&](const std::string& name, const Part& part) {
+    table.rows.push_back(
+        {name, part.value, part.lower.value_or(kNone), part.upper.value_or(kNone), "-"});
+  };
+  if (spec.slope) {
+    const std::string& slope = spec.columns[*spec.slope].name;
+    add(fmt::format("intercepts of groups ({})", spec.group_name()), regression.between);
+    add(fmt::format("slopes of groups ({})", slope), regression.slope);
+    add("within (residual)", regression.within);
+    add_correlation(fmt::format("correlation of intercepts and {}", slope),
+                    regression.slope_correlation);
+    return table;
+  }
   add(fmt::format("between groups ({})", spec.group_name()), regression.between);
   if (!spec.linear()) return table;
   add("within (residual)", regression.within);
-  const Part& icc = regression.correlation;
-  table.rows.push_back({"correlation within groups", icc.value, icc.lower.value_or(kNone),
-                        icc.upper.value_or(kNone), "-"});
+  add_correlation("correlation within groups", regression.correlation);
   return table;
 }
 
@@ -105,6 +127,16 @@ Json PartJson(const Part& part) {
 }
 
 std::string NotConvergedText(const Task& task) {
+  if (task.spec.slope) {
+    const std::string& slope = task.spec.columns[*task.spec.slope].name;
+    return fmt::format(
+        "The fit did not converge in {} steps: groups do not differ in their intercepts or slopes "
+        "beyond what rows alone make of it, intercepts and slopes determine each other (what lme4 "
+        "calls a singular fit; take (1 | {}), or subtract a middle value from {} by transform = "
+        "\"scale\" in [[derived]]), the standard deviation within groups is below a thousandth of "
+        "the outcome's bounds, or more steps are needed (steps = {}).",
+        task.spec.steps, task.spec.group, slope, task.spec.steps + 4);
+  }
   return fmt::format(
       "The fit did not converge in {} steps: a column or a combination of columns separates the "
       "outcomes, the variance between groups is hardly determined, or more steps are needed (steps "
@@ -152,7 +184,7 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
                {"criterion", CriterionName(spec)},
                {"group", spec.group_name()},
                {"level", spec.level()},
-               {"steps", spec.linear() ? Json(nullptr) : Json(spec.steps)},
+               {"steps", spec.by_path() ? Json(spec.steps) : Json(nullptr)},
                {"confidence", spec.confidence},
                {"converged", regression.converged},
                {"singular", nullptr},
@@ -168,9 +200,12 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
                {"bic", nullptr},
                {"path", Json::array()},
                {"warnings", regression.warnings}};
+  if (spec.slope) {
+    json["slope"] = {
+        {"term", spec.columns[*spec.slope].name}, {"variance", nullptr}, {"correlation", nullptr}};
+  }
   for (size_t i = 0; i < regression.path.size(); ++i) {
-    json["path"].push_back({{"term", i < spec.columns.size() ? spec.columns[i].name : kDeviation},
-                            {"at", regression.path[i]}});
+    json["path"].push_back({{"term", PathName(spec, i)}, {"at", regression.path[i]}});
   }
   if (!regression.converged) return json.dump();
   json["singular"] = regression.singular;
@@ -187,6 +222,11 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
   json["between"] = PartJson(regression.between);
   if (spec.linear()) {
     json["within"] = PartJson(regression.within);
+  }
+  if (spec.slope) {
+    json["slope"]["variance"] = PartJson(regression.slope);
+    json["slope"]["correlation"] = PartJson(regression.slope_correlation);
+  } else if (spec.linear()) {
     json["intraclass_correlation"] = PartJson(regression.correlation);
   }
   json["minus_2_log_likelihood"] = -2 * regression.log_likelihood;
@@ -209,12 +249,13 @@ study::Document MixedDocument(const std::string& title, const Task& task,
     document.ending = study::Ending::kNotConverged;
     document.sections = {
         {"No fit",
-         {model, spec.linear() ? NoFitText(task) : NotConvergedText(task),
-          spec.linear() ? "Nothing but the numbers of rows and groups opened."
-                        : "Beside the points on the way, which are no estimates, only the numbers "
-                          "of rows and groups opened."},
+         {model, spec.by_path() ? NotConvergedText(task) : NoFitText(task),
+          !spec.by_path()
+              ? "Nothing but the numbers of rows and groups opened."
+              : "Beside the points on the way, which are no estimates, only the numbers "
+                "of rows and groups opened."},
          {FitTable(spec, regression)}}};
-    if (!spec.linear()) document.sections.push_back(PathSection(spec, regression));
+    if (spec.by_path()) document.sections.push_back(PathSection(spec, regression));
     return document;
   }
   study::DocumentSection estimates{"Coefficients", {model}};
@@ -229,9 +270,11 @@ study::Document MixedDocument(const std::string& title, const Task& task,
   estimates.tables = {CoefficientTable(spec, regression)};
   estimates.intervals = {IntervalPlot(regression)};
   if (estimates.intervals.front().rows.empty()) estimates.intervals.clear();
-  study::DocumentSection variances{"Variances",
-                                   {"Intervals are Wald's of the logarithms of variances, and of "
-                                    "the logit of the correlation."}};
+  study::DocumentSection variances{
+      "Variances",
+      {fmt::format("Intervals are Wald's of the logarithms of "
+                   "variances, and of {} of the correlation.",
+                   spec.slope ? "the inverse hyperbolic tangent" : "the logit")}};
   variances.tables = {VarianceTable(spec, regression)};
   if (!spec.linear()) {
     estimates.tables.push_back(RatioTable(spec, regression));
@@ -240,7 +283,7 @@ study::Document MixedDocument(const std::string& title, const Task& task,
   }
   document.sections = {
       std::move(estimates), std::move(variances), {"Fit", {}, {FitTable(spec, regression)}}};
-  if (!spec.linear()) document.sections.push_back(PathSection(spec, regression));
+  if (spec.by_path()) document.sections.push_back(PathSection(spec, regression));
   return document;
 }
 

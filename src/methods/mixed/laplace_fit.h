@@ -28,28 +28,16 @@
 
 #include <Eigen/Core>
 #include <optional>
-#include <string_view>
 #include <vector>
 
-#include "methods/mixed/counts.h"
-#include "mpc/functions/scoring_path.h"
+#include "methods/mixed/path_fit.h"
 #include "stats/mixed/laplace.h"
 
 namespace partita::methods::mixed {
 
-inline constexpr char kIteratesRelease[] = "iterates", kEstimatesRelease[] = "estimates";
 inline constexpr double kHeldTau = 0.5, kSmallTau = 0.125, kNoTau = 0x1p-6;
-inline constexpr int kCoarsePoints = 4, kCoarseGridBits = 2, kPathGridBits = 4;
-
-enum class Stage { kOwnFits, kHeld, kScoring, kNewton };
-Stage StageOf(const Task& task, int point);  // 0 .. spec.steps
-int GridBitsOf(const Task& task, int point);
 // tau of a point from that of the one before and the number that opened.
 double NextTau(Stage stage, double from, double opened);
-
-// Numbers of a point, and of kFitRelease.
-uint64_t NumOfPoint(const Task& task);
-uint64_t NumOfLaplaceFit(const Task& task);
 
 // Largest terms of a row, of which bounds of the sums are made.
 struct LaplaceUnits {
@@ -58,18 +46,6 @@ struct LaplaceUnits {
   stats::glm::Limits limits;
 };
 LaplaceUnits UnitsOf(const Task& task);
-
-struct LaplaceModel {
-  bool converged = false;
-  uint64_t rows = 0, groups = 0;
-  Eigen::VectorXd standard_errors;  // of scaled columns, then tau; where tau is 0 its is of nothing
-  double log_likelihood = 0;
-};
-struct LaplaceFitted {
-  std::vector<Eigen::VectorXd> points;  // of scaled columns, then tau
-  Eigen::VectorXd estimate_steps;       // of the grids of the last
-  std::optional<LaplaceModel> model;    // where it is learned
-};
 
 // One process's part. Called in this order; `point` counts from 0 to spec.steps.
 class LaplaceFitter {
@@ -80,11 +56,10 @@ class LaplaceFitter {
   // Columns that follow from those before them; at the dealer and on the plan engine none.
   std::vector<size_t> First();
   void OpenPoint(int point);
-  LaplaceFitted Finish();
+  PathFitted Finish();
 
  private:
   struct OwnSums;
-  bool HoldsRows() const;
   OwnSums OwnAt(Stage stage) const;
   void Share(const OwnSums& own);
   void Solve(std::optional<int> point);
@@ -99,7 +74,7 @@ class LaplaceFitter {
   mpc::Shared information_, score_, outside_, log_likelihood_, slope_;  // of the last point
   mpc::Shared failures_;
   mpc::SolvedStep solved_;
-  LaplaceFitted fitted_;
+  PathFitted fitted_;
 };
 
 }  // namespace partita::methods::mixed

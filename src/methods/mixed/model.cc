@@ -76,6 +76,29 @@ void SetGroup(Spec& spec, const std::string& name, const data::Schema& dictionar
   spec.group = name;
 }
 
+// The slope's column, which has a coefficient of its own: groups differ from it.
+void SetSlope(Spec& spec, const std::string& name) {
+  if (name.empty()) return;
+  if (!spec.linear()) {
+    RefuseMixed("random slopes are of linear models alone",
+                fmt::format("write (1 | {})", spec.group_name()));
+  }
+  if (spec.by_site()) {
+    RefuseMixed("sites as groups have no random slopes",
+                "name a variable whose values are the groups, or take method = \"glm\" with an "
+                "interaction");
+  }
+  std::vector<std::string> names;
+  for (size_t c = spec.intercept ? 1 : 0; c < spec.columns.size(); ++c) {
+    names.push_back(spec.columns[c].name);
+    if (names.back() == name) spec.slope = c;
+  }
+  if (spec.slope) return;
+  RefuseMixed(fmt::format("the random slope {} is no column of the model", name),
+              data::SuggestionHint(name, names) +
+                  "; a slope is a number or a 0/1 variable that is a fixed effect, too");
+}
+
 }  // namespace
 
 Spec ModelOf(const stats::glm::Law& law, const std::string& text, const data::Schema& dictionary,
@@ -106,6 +129,7 @@ Spec ModelOf(const stats::glm::Law& law, const std::string& text, const data::Sc
                 "leave terms out, or join levels (transform = \"cut\" in [[derived]])");
   }
   SetGroup(spec, split.group, dictionary);
+  SetSlope(spec, split.slope);
   if (!spec.linear() && spec.by_site()) {
     RefuseMixed("(1 | site) is of linear models alone",
                 "name a variable whose values are the groups, or take method = \"glm\" with "

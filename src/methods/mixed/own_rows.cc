@@ -101,7 +101,9 @@ OwnData OwnDataOf(const Spec& spec, const data::ModelCounts& counts, bool count_
   VectorXd y(n);
   for (Index i = 0; i < n; ++i) y[i] = OutcomeOf(spec, outcome, ordered[static_cast<size_t>(i)]);
   OwnData own;
-  if (spec.linear()) {
+  if (spec.slope) {
+    own.slopes = stats::mixed::SumSlopes(x, y, clusters, static_cast<Index>(*spec.slope));
+  } else if (spec.linear()) {
     own.sums = stats::mixed::SumRows(x, y, clusters);
   } else {
     own.rows = Grouped(std::move(x), std::move(y), groups);
@@ -117,7 +119,8 @@ OwnData NoData(const Spec& spec, const data::ModelCounts& counts) {
   const size_t classes = spec.binary() ? ClassesOf(spec) : 0;
   return {stats::mixed::SumRows(MatrixXd(0, p), VectorXd(0), {}),
           std::vector<Int128>(counts.num_cells + classes + 2, 0),
-          {MatrixXd(0, p), VectorXd(0), {}}};
+          {MatrixXd(0, p), VectorXd(0), {}},
+          stats::mixed::SumSlopes(MatrixXd(0, p), VectorXd(0), {}, 0)};
 }
 
 }  // namespace partita::methods::mixed

@@ -12,6 +12,7 @@
 #include "data/table.h"
 #include "methods/mixed/spec.h"
 #include "stats/mixed/laplace.h"
+#include "stats/mixed/random_slope.h"
 
 namespace partita::methods::mixed {
 
@@ -19,6 +20,7 @@ struct OwnData {
   stats::mixed::RowSums sums;           // of a linear model: of scaled columns and outcome
   std::vector<Int128> counts;           // of the tables, classes, groups, rows
   stats::mixed::GroupedRows rows = {};  // of a model that is not linear
+  stats::mixed::SlopeSums slopes = {};  // of one with a slope, instead of `sums`
 };
 
 // Of the outcome: 2 if it is 0 or 1, else 1.

@@ -15,25 +15,24 @@ namespace {
 // of log R follows from the rows.
 constexpr uint64_t kOtherNumbers = 5;
 
-// Of a model that is not linear: its points, standard errors and log-likelihood.
 // Of all points, the estimates among them.
 double PointBits(const MixedStudy& study) {
   double bits = 0;
   for (int point = 0; point <= study.task.spec.steps; ++point)
-    bits += privacy::NumberBits(study.task.num_columns() + 1, GridBitsOf(study.task, point));
+    bits += privacy::NumberBits(study.task.num_of_point(), GridBitsOf(study.task, point));
   return bits;
 }
 
-double LaplaceBits(const MixedStudy& study) {
+// Points, standard errors and log-likelihood.
+double PathBits(const MixedStudy& study) {
   const Task& task = study.task;
-  const uint64_t q = task.num_columns() + 1;
-  return PointBits(study) + privacy::NumberBits(q + 1, task.grid_bits) +
+  return PointBits(study) + privacy::NumberBits(task.num_of_point() + 1, task.grid_bits) +
          privacy::CountBits(task.max_rows());
 }
 
 double OpenedBits(const MixedStudy& study) {
   const Task& task = study.task;
-  if (!task.spec.linear()) return LaplaceBits(study);
+  if (task.spec.by_path()) return PathBits(study);
   const double singular = 1;
   return privacy::NumberBits(2 * task.num_columns() + kOtherNumbers, task.grid_bits) + singular +
          (task.spec.by_site() ? 0 : privacy::CountBits(task.max_rows()));
@@ -52,7 +51,15 @@ std::string ModelText(const Spec& spec) {
       spec.columns.size(), groups);
 }
 
-std::vector<mpc::Release> LaplaceReleases(const MixedStudy& study) {
+// What a point has beside coefficients.
+std::string DeviationsText(const Spec& spec) {
+  return spec.slope ? "the logarithms of three standard deviations (of intercepts, of slopes, "
+                      "within groups) and the correlation of intercepts and slopes (its inverse "
+                      "hyperbolic tangent)"
+                    : "the standard deviation between groups";
+}
+
+std::vector<mpc::Release> PathReleases(const MixedStudy& study) {
   const Task& task = study.task;
   const size_t p = task.num_columns();
   const uint64_t point = NumOfPoint(task);
@@ -61,23 +68,24 @@ std::vector<mpc::Release> LaplaceReleases(const MixedStudy& study) {
           {kIndependenceRelease, "which columns follow from those before them", "all", "exact", 1,
            mpc::kEverybody, p},
           {kIteratesRelease,
-           fmt::format("{} coefficients and the standard deviation between groups on the way: the "
+           fmt::format("{} coefficients and {} on the way: the "
                        "first {} times on grids of 2^-{} of their standard errors, then of 2^-{}, "
                        "with the exponents of the grids",
-                       p, std::min(kCoarsePoints, task.spec.steps), kCoarseGridBits, kPathGridBits),
+                       p, DeviationsText(task.spec), std::min(kCoarsePoints, task.spec.steps),
+                       kCoarseGridBits, LaterGridBits(task)),
            "all", "exact", static_cast<uint64_t>(task.spec.steps), mpc::kEverybody, point},
           {kEstimatesRelease,
-           fmt::format("{} coefficients and the standard deviation between groups after the last "
+           fmt::format("{} coefficients and {} after the last "
                        "step on a grid of 2^-{} of their standard errors, with the exponents of "
                        "the grids",
-                       p, task.grid_bits),
+                       p, DeviationsText(task.spec), task.grid_bits),
            "all", "exact", 1, mpc::kEverybody, point},
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and groups, and if it "
                        "converged {} standard errors on a grid of 2^-{} of themselves and the "
                        "log-likelihood on one of 2^-{}",
-                       p + 1, task.grid_bits, task.grid_bits),
-           study.told(), "exact", 1, task.to, NumOfLaplaceFit(task)}};
+                       task.num_of_point(), task.grid_bits, task.grid_bits),
+           study.told(), "exact", 1, task.to, NumOfPathFit(task)}};
 }
 
 }  // namespace
@@ -87,6 +95,11 @@ std::string OutcomeRule(const MixedStudy& study, uint64_t min_cell) {
       "at least {} {} with one outcome and as many with the other, also without each "
       "holder's own rows",
       min_cell, study.CountsGroups() ? "groups" : "rows");
+}
+
+std::string RowsInGroupsRule(const Task& task) {
+  return fmt::format("at least {} rows more than {}groups", kRowsInGroups,
+                     task.spec.slope ? "twice as many as " : "");
 }
 
 std::string SitesRule(uint64_t min_cell) {
@@ -129,7 +142,7 @@ study::PlanBits BitsOf(const MixedStudy& study) {
 
 std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
   const Task& task = study.task;
-  if (!task.spec.linear()) return LaplaceReleases(study);
+  if (task.spec.by_path()) return PathReleases(study);
   const size_t p = task.num_columns();
   return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
            mpc::kEverybody, NumChecks(task)},
@@ -145,6 +158,37 @@ std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
                task.grid_bits, p),
            study.told(), "exact", 1, task.to, NumFit(task)}};
 }
+
+namespace {
+
+std::string OnTheWayText(const Spec& spec) {
+  if (!spec.by_path()) {
+    return "Nothing opens on the way: sums of rows, of one holder or of all, and the variances "
+           "that are tried stay on shares. Effects of single groups open to nobody. What the "
+           "estimates say about single persons nothing limits (no differential privacy).";
+  }
+  const std::string
+      sums =
+          "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects of "
+          "single groups. ",
+      limits =
+          " Nothing limits what they say about single persons (no differential "
+          "privacy).";
+  if (spec.slope) {
+    return sums +
+           "The coefficients, the three standard deviations and the correlation after every step "
+           "open to all computing parties, rounded, whoever is told the rest: all of them see the "
+           "estimates." +
+           limits;
+  }
+  return sums +
+         "The coefficients and the standard deviation between groups after every step open to all "
+         "computing parties, rounded, whoever is told the rest; whether that deviation is 0 they "
+         "see, too." +
+         limits;
+}
+
+}  // namespace
 
 void MixedStudy::Describe(study::Plan& plan) const {
   const Spec& spec = task.spec;
@@ -164,26 +208,14 @@ void MixedStudy::Describe(study::Plan& plan) const {
   }
   plan.checks.push_back(
       {name, spec.group_name(), GroupsRule(*this, min_cell), LeastGroups(task, min_cell), false});
-  plan.checks.push_back({name, "rows in groups",
-                         fmt::format("at least {} rows more than groups", kRowsInGroups),
-                         kRowsInGroups, false});
+  plan.checks.push_back({name, "rows in groups", RowsInGroupsRule(task), kRowsInGroups, false});
   if (spec.by_site()) {
     plan.checks.push_back(
         {name, "rows of sites", SitesRule(min_cell), LeastRowsOfSite(min_cell), false});
   }
   plan.leakage_level = spec.level();
   run::AddNoBounds(*this, plan.privacy);
-  plan.assumptions.emplace_back(
-      spec.linear()
-          ? "Nothing opens on the way: sums of rows, of one holder or of all, and the variances "
-            "that are tried stay on shares. Effects of single groups open to nobody. What the "
-            "estimates say about single persons nothing limits (no differential privacy)."
-          : "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects "
-            "of "
-            "single groups. The coefficients and the standard deviation between groups after every "
-            "step open to all computing parties, rounded, whoever is told the rest; whether that "
-            "deviation is 0 they see, too. Nothing limits what they say about single persons (no "
-            "differential privacy).");
+  plan.assumptions.push_back(OnTheWayText(spec));
   if (spec.by_site()) {
     plan.assumptions.push_back(fmt::format(
         "The estimates say two things of the {} holders' adjusted means: their weighted sum and "
@@ -230,9 +262,9 @@ std::vector<study::PlanExposure> MixedStudy::Exposures() const {
   if (!task.spec.by_site())
     exposure.exposes = {fmt::format("the exact number of groups of {}", task.spec.group)};
   exposure.bits = BitsOf(*this);
-  if (task.spec.linear()) return {exposure};
+  if (!task.spec.by_path()) return {exposure};
   // Score and information of one point determine no other point.
-  const uint64_t q = task.num_columns() + 1, points = static_cast<uint64_t>(task.spec.steps) + 1;
+  const uint64_t q = task.num_of_point(), points = static_cast<uint64_t>(task.spec.steps) + 1;
   exposure.statistics = points * (q * (q + 1) / 2 + q + 2);
   study::PlanExposure path = exposure;
   path.of = fmt::format("{} and {}", kIteratesRelease, kEstimatesRelease);
@@ -240,7 +272,7 @@ std::vector<study::PlanExposure> MixedStudy::Exposures() const {
   path.opened = points * NumOfPoint(task);
   path.exposes.clear();
   path.bits = BitsAgainstTable(*this, PointBits(*this));
-  exposure.opened = path.opened + NumOfLaplaceFit(task);
+  exposure.opened = path.opened + NumOfPathFit(task);
   return {path, exposure};
 }
 

@@ -53,16 +53,49 @@ std::vector<Term> RandomTerms(const std::string& formula) {
   return terms;
 }
 
-void RequireIntercept(const Term& term) {
-  if (term.left == "1" && !term.group.empty() && term.group.front() != '|') return;
+std::vector<std::string> Summands(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == '+') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// The slope of (1 + slope | group), which lme4 also takes as (slope | group); empty: none.
+std::string SlopeOf(const Term& term) {
   if (term.left.empty() || term.group.empty())
     Refuse("a random term is (1 | group), and one side of it is empty", kExample);
-  const std::string group = term.group.substr(term.group.front() == '|' ? 1 : 0);
-  Refuse(fmt::format("({} | {}) has a random slope, and method 'mixed' has random intercepts",
-                     term.left, group),
-         fmt::format("write (1 | {}); a slope that differs between a few known groups is an "
-                     "interaction of fixed effects",
-                     group));
+  const bool apart = term.group.front() == '|';
+  const std::string group = term.group.substr(apart ? 1 : 0);
+  if (apart) {
+    Refuse(fmt::format("({} || {}) has an intercept and a slope that are not correlated", term.left,
+                       group),
+           fmt::format("write (1 + x | {}), whose correlation is estimated", group));
+  }
+  std::string slope;
+  size_t intercepts = 0, slopes = 0;
+  for (const std::string& part : Summands(term.left)) {
+    if (part == "1") {
+      ++intercepts;
+    } else {
+      slope = part;
+      ++slopes;
+    }
+  }
+  if (slope == "0" || slope.find('-') != std::string::npos ||
+      (slopes > 1 && term.left.starts_with("0+"))) {
+    Refuse(fmt::format("({} | {}) has a random slope without an intercept", term.left, group),
+           fmt::format("write (1 + x | {}) or (1 | {})", group, group));
+  }
+  if (slopes > 1 || intercepts > 1) {
+    Refuse(fmt::format("({} | {}) has {} random slopes", term.left, group, slopes),
+           fmt::format("keep one: (1 + x | {}); others may be fixed effects alone", group));
+  }
+  return slope;
 }
 
 }  // namespace
@@ -76,7 +109,8 @@ SplitFormula SplitRandomTerm(const std::string& formula) {
         "the formula has no random term",
         std::string(kExample) + "; without one take method = \"glm\" with family = \"gaussian\"");
   }
-  for (const Term& term : terms) RequireIntercept(term);
+  std::string slope;
+  for (const Term& term : terms) slope = SlopeOf(term);
   if (terms.size() > 1) {
     Refuse(fmt::format("the formula has {} random terms", terms.size()),
            "keep one; other groups may be fixed effects, if they are few");
@@ -110,7 +144,7 @@ SplitFormula SplitRandomTerm(const std::string& formula) {
   } else {
     Refuse("a random term is added, by + before it", kExample);
   }
-  return {before + after, term.group};
+  return {before + after, term.group, slope};
 }
 
 }  // namespace partita::methods::mixed

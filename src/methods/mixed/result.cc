@@ -100,9 +100,81 @@ Regression RegressionOf(const Task& task, const OpenedFit& fit) {
   return regression;
 }
 
-Regression RegressionOf(const Task& task, const LaplaceFitted& fitted) {
+namespace {
+
+// Of psi at `k`, a deviation in this unit.
+Part Variance(const Task& task, const PathFitted& fitted, Eigen::Index k, double unit) {
+  const auto p = static_cast<Eigen::Index>(task.num_columns());
+  const double deviation = std::exp(fitted.points.back()[p + k]) * unit,
+               log_error = 2 * fitted.model->standard_errors[p + k];
+  return OnLogScale(deviation * deviation, log_error * log_error, task.spec.confidence);
+}
+
+Regression SlopeRegression(const Task& task, const PathFitted& fitted) {
   const Spec& spec = task.spec;
-  const LaplaceModel& model = fitted.model.value();
+  const PathModel& model = fitted.model.value();
+  const auto p = static_cast<Eigen::Index>(task.num_columns());
+  const double of_slope = spec.scale / spec.columns[*spec.slope].scale;
+  Regression regression;
+  regression.converged = model.converged;
+  regression.rows = model.rows;
+  regression.groups = model.groups;
+  const size_t on_the_way = fitted.points.size() - (model.converged ? 1 : 0);
+  // A number of a point in the units of the variables.
+  const auto in_units = [&](Eigen::Index i, double value) {
+    if (i < p) {
+      const bool intercept = spec.intercept && i == 0;
+      return value * spec.scale / spec.columns[static_cast<size_t>(i)].scale +
+             (intercept ? spec.centre : 0);
+    }
+    if (i == p + 2) return std::tanh(value);
+    return std::exp(value) * (i == p + 1 ? of_slope : spec.scale);
+  };
+  for (Eigen::Index i = 0; i < static_cast<Eigen::Index>(task.num_of_point()); ++i) {
+    std::vector<double>& at = regression.path.emplace_back();
+    for (size_t t = 0; t < on_the_way; ++t) at.push_back(in_units(i, fitted.points[t][i]));
+  }
+  if (!model.converged) return regression;
+  for (Eigen::Index i = 0; i < p; ++i) {
+    const data::ModelColumn& column = spec.columns[static_cast<size_t>(i)];
+    const double unit = spec.scale / column.scale;
+    Coefficient coefficient;
+    coefficient.term = column.name;
+    coefficient.estimate = in_units(i, fitted.points.back()[i]);
+    coefficient.standard_error = model.standard_errors[i] * unit;
+    coefficient.step = fitted.estimate_steps[i] * unit;
+    coefficient.inference =
+        stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
+    regression.coefficients.push_back(std::move(coefficient));
+  }
+  regression.between = Variance(task, fitted, 0, spec.scale);
+  regression.slope = Variance(task, fitted, 1, of_slope);
+  regression.within = Variance(task, fitted, 3, spec.scale);
+  const stats::glm::Inference z = stats::glm::Infer(
+      fitted.points.back()[p + 2], model.standard_errors[p + 2], {}, spec.confidence);
+  regression.slope_correlation = {std::tanh(fitted.points.back()[p + 2]), std::tanh(z.lower),
+                                  std::tanh(z.upper)};
+  const auto n = static_cast<double>(model.rows), columns = static_cast<double>(p);
+  const double freedom = n - (spec.reml() ? columns : 0);
+  regression.log_likelihood = model.log_likelihood - freedom * std::log(spec.scale);
+  // |X'X| of scaled columns.
+  if (spec.reml()) {
+    for (const data::ModelColumn& column : spec.columns)
+      regression.log_likelihood -= std::log(column.scale);
+  }
+  const auto parameters = static_cast<double>(task.num_parameters());
+  regression.aic = 2 * parameters - 2 * regression.log_likelihood;
+  regression.bic = std::log(n) * parameters - 2 * regression.log_likelihood;
+  WarnOfFew(task, model.rows, model.groups, regression.warnings);
+  return regression;
+}
+
+}  // namespace
+
+Regression RegressionOf(const Task& task, const PathFitted& fitted) {
+  if (task.spec.slope) return SlopeRegression(task, fitted);
+  const Spec& spec = task.spec;
+  const PathModel& model = fitted.model.value();
   const auto p = static_cast<Eigen::Index>(task.num_columns());
   Regression regression;
   regression.converged = model.converged;

@@ -8,6 +8,8 @@
 //
 //            as R's nlme has them from the Hessian; the correlation within groups is lambda / (1 +
 //            lambda), whose logit is log lambda.
+// Slopes     psi (stats/mixed/random_slope.h) with its standard errors; deviations in the units of the outcome, and of slopes
+//            in those over the column's; the intervals of logarithms and of atanh rho as nlme's.
 #pragma once
 
 #include <optional>
@@ -15,7 +17,7 @@
 #include <vector>
 
 #include "methods/mixed/fit.h"
-#include "methods/mixed/laplace_fit.h"
+#include "methods/mixed/path_fit.h"
 #include "stats/glm/inference.h"
 
 namespace partita::methods::mixed {
@@ -35,17 +37,19 @@ struct Part {
 
 struct Regression {
   bool converged = false, singular = false;
-  // Points on the way, of a model that is not linear: by term, then the deviation between groups.
+  // Points on the way, where they open: by term, then the deviation between groups; of a model with a slope
+  // those of intercepts, of slopes and within groups, and their correlation.
   std::vector<std::vector<double>> path;
   uint64_t rows = 0, groups = 0;
-  std::vector<Coefficient> coefficients;        // none where it did not converge
-  Part between, within, correlation;            // tau^2, sigma^2; of other models tau^2 alone
+  std::vector<Coefficient> coefficients;  // none where it did not converge
+  Part between, within, correlation;      // tau^2, sigma^2; of other models tau^2 alone
+  Part slope, slope_correlation;          // the variance of slopes; its correlation with intercepts
   double log_likelihood = 0, aic = 0, bic = 0;  // as lme4 counts parameters and rows
   std::vector<std::string> warnings;            // whole sentences
 };
 
 Regression RegressionOf(const Task& task, const OpenedFit& fit);
 // fitted: with a model.
-Regression RegressionOf(const Task& task, const LaplaceFitted& fitted);
+Regression RegressionOf(const Task& task, const PathFitted& fitted);
 
 }  // namespace partita::methods::mixed

@@ -41,8 +41,9 @@ Spec ReadModel(const TableReader& reader, const StudyFile& study) {
 void ReadSteps(const TableReader& reader, Spec& spec) {
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
-  if (spec.linear()) {
-    reader.Fail(steps->position, "a linear model takes no steps", "leave steps out");
+  if (!spec.by_path()) {
+    reader.Fail(steps->position, "a linear model with a random intercept takes no steps",
+                "leave steps out");
   }
   if (steps->value < kFewestSteps || steps->value > kMostSteps) {
     reader.Fail(steps->position, fmt::format("there are {} steps", steps->value),
@@ -92,7 +93,7 @@ study::SectionUses MixedSection::Uses() const {
   study::SectionUses uses;
   for (const std::string& name : spec.variables) uses.variables.push_back({"the formula", name});
   // The points on the way open to all, whoever is told the rest.
-  if (!spec.linear()) uses.releases.push_back({kIterates, "all", {}});
+  if (spec.by_path()) uses.releases.push_back({kIterates, "all", {}});
   return uses;
 }
 

@@ -1,10 +1,11 @@
 // [[analysis]] with method = "mixed": its keys.
 //
 //   formula     as lme4 writes it, with one random intercept: "score ~ age + arm + (1 | ward)";
+//               and with a slope: "score ~ age + arm + (1 + age | ward)", which is correlated with it;
 //               (1 | site): every holder is a group
 //   family      "gaussian" (default), "binomial" or "poisson"
 //   criterion   of a linear model "REML" (default) or "ML"
-//   protocol    "sealed" of a linear model, "iterates" of others
+//   protocol    "sealed" of a linear model without a slope, "iterates" of others
 //   steps       of others, default 6
 //   confidence, subset, release
 #pragma once

@@ -4,7 +4,10 @@ list(APPEND method_sources
   mixed/laplace_fit.cc
   mixed/node_sums.cc
   mixed/own_rows.cc
+  mixed/path_fit.cc
   mixed/profile.cc
+  mixed/reml.cc
+  mixed/slope_path.cc
   mixed/task.cc
 )
 list(APPEND cold_method_sources

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace partita::methods::mixed {
 
 inline constexpr char kMethodName[] = "mixed";
 inline constexpr uint32_t kMethodVersion = 2;  // 2: families
-// Levels: of a linear model nothing opens on the way, of others points do.
+// Levels: of a linear model with a random intercept nothing opens on the way, of others points do.
 inline constexpr char kSealed[] = "sealed", kIterates[] = "iterates";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
 inline constexpr char kReml[] = "REML", kMl[] = "ML", kLaplace[] = "Laplace";
@@ -34,16 +35,19 @@ struct Spec : data::ModelColumns {
   bool outcome_levels = false;  // 1 where the code is 1
   double centre = 0, scale = 1;
   double lower = 0, upper = 1;         // of an outcome that is not scaled
+  std::optional<size_t> slope;         // the column whose coefficient differs between groups
   std::string group;                   // a variable of the dictionary; empty: sites
   std::vector<std::string> variables;  // of the dictionary: outcome, covariates, group
   stats::mixed::Criterion criterion = stats::mixed::Criterion::kReml;
-  int steps = 6;  // of a model that is not linear: after the first point
+  int steps = 6;  // where points open: after the first
   double confidence = 0.95;
   bool told_to_all = false;
 
   bool linear() const { return law.family == stats::glm::Family::kGaussian; }
+  // Whether points open on the way: of models that are not linear, and of those with a slope.
+  bool by_path() const { return !linear() || slope; }
   bool binary() const { return law.family == stats::glm::Family::kBinomial; }
-  const char* level() const { return linear() ? kSealed : kIterates; }
+  const char* level() const { return by_path() ? kIterates : kSealed; }
   bool by_site() const { return group.empty(); }
   bool reml() const { return criterion == stats::mixed::Criterion::kReml; }
   std::string group_name() const { return by_site() ? kSite : group; }

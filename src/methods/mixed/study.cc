@@ -59,9 +59,8 @@ std::vector<run::CheckOutcome> CheckOutcomes(const MixedStudy& study, const Coun
   }
   checks.push_back({name, study.task.spec.group_name(), GroupsRule(study, disclosure.min_cell),
                     answers.groups, false});
-  checks.push_back({name, "rows in groups",
-                    fmt::format("at least {} rows more than groups", kRowsInGroups),
-                    answers.rows_in_groups, false});
+  checks.push_back(
+      {name, "rows in groups", RowsInGroupsRule(study.task), answers.rows_in_groups, false});
   if (study.task.spec.by_site()) {
     checks.push_back(
         {name, "rows of sites", SitesRule(disclosure.min_cell), answers.rows_of_sites, false});
@@ -98,10 +97,11 @@ void RequireIndependent(const MixedStudy& study, const std::vector<size_t>& coll
       "leave them out of the formula");
 }
 
-LaplaceFitted FitByLaplace(mpc::Engine& engine, const MixedStudy& study, const OwnData& own,
-                           const std::vector<mpc::Shared>& counts, const run::RunInput& input,
-                           const std::function<void(const std::string&)>& phase) {
-  LaplaceFitter fitter(engine, study.task, own, TotalsFrom(engine, study.task, counts));
+template <typename PathFitter>
+PathFitted FitByPath(mpc::Engine& engine, const MixedStudy& study, const OwnData& own,
+                     const std::vector<mpc::Shared>& counts, const run::RunInput& input,
+                     const std::function<void(const std::string&)>& phase) {
+  PathFitter fitter(engine, study.task, own, TotalsFrom(engine, study.task, counts));
   RequireIndependent(study, fitter.First(), input);
   for (int point = 0; point <= study.task.spec.steps; ++point) {
     phase(fmt::format("point {}", point));
@@ -200,8 +200,10 @@ std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const ru
   phase("disclosure");
   RequireCounts(engine, *this, counts, input, *run);
   phase("sums");
-  if (!task.spec.linear()) {
-    run->laplace = FitByLaplace(engine, *this, rows.own, counts, input, phase);
+  if (task.spec.by_path()) {
+    run->path = task.spec.slope
+                    ? FitByPath<SlopeFitter>(engine, *this, rows.own, counts, input, phase)
+                    : FitByPath<LaplaceFitter>(engine, *this, rows.own, counts, input, phase);
     return run;
   }
   Fitter fitter(engine, task, rows.own, TotalsFrom(engine, task, counts));
@@ -215,10 +217,10 @@ void MixedStudy::Conclude(size_t /*party*/, run::MethodResult& result, run::Part
                           Progress& /*progress*/) const {
   const auto& run = static_cast<const MixedRun&>(result);
   outcome.checks = run.checks;
-  const bool learned = run.laplace && run.laplace->model;
+  const bool learned = run.path && run.path->model;
   if (!run.fit && !learned) return;
   const Regression regression =
-      learned ? RegressionOf(task, *run.laplace) : RegressionOf(task, *run.fit);
+      learned ? RegressionOf(task, *run.path) : RegressionOf(task, *run.fit);
   outcome.used = {{Analysis().name, regression.rows}};
   const std::string title = file.title.empty() ? "Mixed model of " + file.name : file.title;
   outcome.result =

@@ -1,4 +1,4 @@
-// A study of method `mixed`: a model with a random intercept, of whole rows at every holder.
+// A study of method `mixed`: a model with a random intercept, and a slope, of whole rows at every holder.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "methods/mixed/fit.h"
 #include "methods/mixed/laplace_fit.h"
+#include "methods/mixed/slope_path.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
@@ -45,8 +46,8 @@ struct MixedStudy final : run::WholeRowsStudy {
 // What Run makes.
 struct MixedRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
-  std::optional<OpenedFit> fit;          // of a linear model
-  std::optional<LaplaceFitted> laplace;  // of others; a model where it is learned
+  std::optional<OpenedFit> fit;    // where nothing opens on the way
+  std::optional<PathFitted> path;  // of others; a model where it is learned
 };
 
 // Throws kBadInput with the place for what the method does not do: columns that are split, effects of
@@ -63,6 +64,7 @@ std::string SitesRule(uint64_t min_cell);  // where sites are the groups
 std::string GroupsRule(const MixedStudy& study, uint64_t min_cell);
 std::string TableRule(const MixedStudy& study, const std::string& variable, uint64_t min_cell);
 
+std::string RowsInGroupsRule(const Task& task);
 std::string OutcomeRule(const MixedStudy& study, uint64_t min_cell);
 
 study::PlanBits BitsOf(const MixedStudy& study);

@@ -31,9 +31,11 @@ struct Task {
 
   uint64_t max_rows() const { return run::MostRows(holders); }
   size_t num_columns() const { return spec.columns.size(); }
-  // As the AIC counts them: coefficients, the variance between groups, and of linear models the one
-  // within.
-  size_t num_parameters() const { return num_columns() + (spec.linear() ? 2 : 1); }
+  // As the AIC counts them: coefficients, the variance between groups, with a slope three numbers, and of linear models
+  // the variance within.
+  size_t num_parameters() const { return num_columns() + (spec.slope ? 4 : spec.linear() ? 2 : 1); }
+  // Where points open: coefficients and the deviation of intercepts, or psi.
+  size_t num_of_point() const { return num_columns() + (spec.slope ? 4 : 1); }
   int row_bits() const;                 // 2^row_bits is at least the most rows, and 2
   int LeastLambdaLog2() const;          // of the ladder's first
   std::vector<double> Lambdas() const;  // 0, and the ladder

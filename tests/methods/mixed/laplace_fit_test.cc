@@ -35,7 +35,7 @@ struct Ran {
   Task task;
   std::vector<GroupedRows> sites;
   std::vector<size_t> collinear;
-  LaplaceFitted fitted;
+  PathFitted fitted;
 };
 
 Ran RunFit(const stats::glm::Law& law, const GroupedRows& rows, const Options& options = {}) {
@@ -65,11 +65,11 @@ Ran RunFit(const stats::glm::Law& law, const GroupedRows& rows, const Options& o
       {kIteratesRelease, "points", "all", "exact", static_cast<uint64_t>(task.spec.steps),
        mpc::kEverybody, NumOfPoint(task)},
       {kEstimatesRelease, "last", "all", "exact", 1, mpc::kEverybody, NumOfPoint(task)},
-      {kFitRelease, "fit", "one", "exact", 1, task.to, NumOfLaplaceFit(task)}};
+      {kFitRelease, "fit", "one", "exact", 1, task.to, NumOfPathFit(task)}};
   OwnData none;
   none.rows.x.resize(0, rows.x.cols());
   none.counts = std::vector<Int128>(own.front().counts.size(), 0);
-  std::vector<LaplaceFitted> fitted(options.holders);
+  std::vector<PathFitted> fitted(options.holders);
   std::vector<std::vector<size_t>> collinear(options.holders);
   mpc::testing::RunAndComparePlan(run, [&](Engine& engine, size_t) {
     const std::optional<size_t> self = engine.self();
@@ -78,7 +78,7 @@ Ran RunFit(const stats::glm::Law& law, const GroupedRows& rows, const Options& o
                          TotalsFrom(engine, task, ShareCounts(engine, task, mine)));
     const std::vector<size_t> columns = fitter.First();
     for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
-    LaplaceFitted made = fitter.Finish();
+    PathFitted made = fitter.Finish();
     if (!self) return;
     collinear[*self] = columns;
     fitted[*self] = std::move(made);
@@ -99,7 +99,7 @@ void ExpectTwin(const Ran& ran) {
   const stats::mixed::LaplaceFit twin =
       FitLaplace(ran.task.spec.law, ran.sites, UnitsOf(ran.task).limits);
   ASSERT_TRUE(twin.converged);
-  const LaplaceModel& model = ran.fitted.model.value();
+  const PathModel& model = ran.fitted.model.value();
   ASSERT_TRUE(model.converged);
   const Eigen::VectorXd& last = ran.fitted.points.back();
   const Index p = last.size() - 1;
@@ -174,7 +174,7 @@ TEST(LaplaceFit, SaysWhereThereIsNoFit) {
   EXPECT_EQ(RunFit(Logistic(), collinear).collinear, std::vector<size_t>{2});
   for (Index i = 0; i < rows.y.size(); ++i) rows.y[i] = rows.x(i, 1) > 0 ? 1 : 0;
   const Ran separated = RunFit(Logistic(), rows);
-  const LaplaceModel& model = separated.fitted.model.value();
+  const PathModel& model = separated.fitted.model.value();
   EXPECT_FALSE(model.converged);
   EXPECT_TRUE(model.standard_errors.isZero(0));
   EXPECT_EQ(model.log_likelihood, 0);

@@ -101,5 +101,44 @@ TEST(MixedCommandTest, TheLogisticExampleIsLme4s) {
   EXPECT_NEAR(fit["aic"], of_r["aic"].get<double>(), 0.02);
 }
 
+TEST(MixedCommandTest, TheExampleWithASlopeIsLme4s) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text =
+      Partita({"study", "simulate", SourcePath("examples/clinic_visits/study.toml"), "--in-process",
+               "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("correlation of intercepts and month"));
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto fit = nlohmann::json::parse(report.out)["data"]["result"];
+  std::ifstream file(FixturePath("references/mixed/slopes.json"));
+  const nlohmann::json of_r = nlohmann::json::parse(file)["visits"]["fits"][0];
+  for (size_t i = 0; i < 5; ++i) {
+    const auto& row = fit["coefficients"][i];
+    // The last point is within a step of where the next would be; half a step of the grid.
+    const double most = 1.6 * row["step"].get<double>();
+    EXPECT_NEAR(row["estimate"], of_r["estimate"][i].get<double>(), most);
+    EXPECT_NEAR(row["standard_error"], of_r["standard_error"][i].get<double>(), most);
+  }
+  const auto near = [&](double number, double wanted, size_t psi) {
+    EXPECT_NEAR(number, wanted, 1.6 * std::ldexp(of_r["psi_errors"][psi].get<double>(), -6)) << psi;
+  };
+  const auto log_deviation = [](const nlohmann::json& part) {
+    return std::log(part["value"].get<double>()) / 2;
+  };
+  const std::vector<double> deviations = of_r["deviations"];
+  near(log_deviation(fit["between"]), std::log(deviations[0]), 0);
+  near(log_deviation(fit["slope"]["variance"]), std::log(deviations[1]), 1);
+  near(std::atanh(fit["slope"]["correlation"]["value"].get<double>()),
+       std::atanh(of_r["correlation"].get<double>()), 2);
+  near(log_deviation(fit["within"]), std::log(deviations[2]), 3);
+  EXPECT_EQ(fit["groups"], 183);
+  EXPECT_EQ(fit["rows"], 1081);
+  // Half of 2^-6, and what estimates off by a step cost.
+  EXPECT_NEAR(fit["minus_2_log_likelihood"], of_r["criterion"].get<double>(), 0.02);
+  EXPECT_NEAR(fit["bic"], of_r["bic"].get<double>(), 0.02);
+}
+
 }  // namespace
 }  // namespace partita::testing::mixed_command_test

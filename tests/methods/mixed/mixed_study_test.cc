@@ -440,6 +440,139 @@ TEST(MixedStudyTest, AlikeWardsAreSingularAndRareOutcomesOpenNothing) {
   ExpectRefused(testing::Logistic(), tables, "with one outcome and as many with the other");
 }
 
+// Rows of 15 wards a hospital, whose scores fall with age at different rates.
+std::vector<std::string> SlopesOfWards(std::vector<stats::mixed::SlopeSums>& sites) {
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "ward,age,arm,score\n";
+    Eigen::MatrixXd x(120, 3);
+    Eigen::VectorXd y(120);
+    std::vector<uint32_t> wards;
+    double intercept = 0, slope = 0;
+    for (Eigen::Index i = 0; i < 120; ++i) {
+      if (i % 8 == 0) {
+        intercept = 5 * normal(random);
+        slope = 0.25 * normal(random);
+      }
+      const auto age = static_cast<int>(20 + random() % 71);
+      const bool arm = random() % 2 == 0;
+      const double score =
+          60 + intercept + (slope - 0.2) * age + (arm ? 4 : 0) + 3 * normal(random);
+      const double rounded = std::clamp(std::round(10 * score) / 10, 0.0, 100.0);
+      csv += fmt::format("{},{},{},{}\n", i / 8 + 1, age, arm ? "new" : "old", rounded);
+      x.row(i) << 1, age / 90.0, arm ? 1 : 0;
+      y[i] = (rounded - 50) / 50;
+      wards.push_back(static_cast<uint32_t>(i / 8));
+    }
+    tables.push_back(csv);
+    sites.push_back(stats::mixed::SumSlopes(x, y, wards, 1));
+  }
+  return tables;
+}
+
+TEST(MixedStudyTest, SlopesOpenTheirPointsToAll) {
+  std::vector<stats::mixed::SlopeSums> sites;
+  const std::vector<std::string> tables = SlopesOfWards(sites);
+  for (const Criterion criterion : {Criterion::kReml, Criterion::kMl}) {
+    const bool reml = criterion == Criterion::kReml;
+    SCOPED_TRACE(reml);
+    std::string text = Edited(testing::Sloped(), "release =", "steps = 8\nrelease =");
+    if (!reml) text = Edited(text, "release =", "criterion = \"ML\"\nrelease =");
+    const auto outcomes = Outcomes(RunStudy(text, tables));
+    ASSERT_EQ(outcomes.size(), 4u);
+    ExpectPlannedTraffic(outcomes);
+    for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+    const json result = ResultOf(outcomes.front());
+    const stats::mixed::SlopeFit twin = FitSlopes(sites, criterion);
+    ASSERT_TRUE(twin.converged);
+    ASSERT_EQ(result["converged"], true);
+    const std::vector<double> units = {50, 50 / 90.0, 50}, centres = {50, 0, 0};
+    for (size_t i = 0; i < 3; ++i) {
+      const auto k = static_cast<Eigen::Index>(i);
+      const json& row = result["coefficients"][i];
+      const double most = 1.51 * row["step"].get<double>();
+      EXPECT_NEAR(row["estimate"], twin.point[k] * units[i] + centres[i], most);
+      EXPECT_NEAR(row["standard_error"], twin.standard_errors[k] * units[i], most);
+    }
+    const auto log_deviation = [](const json& part) {
+      return std::log(part["value"].get<double>()) / 2;
+    };
+    const auto near = [&](double log, double unit, Eigen::Index k) {
+      EXPECT_NEAR(log, twin.point[3 + k] + std::log(unit),
+                  1.6 * std::ldexp(twin.standard_errors[3 + k], -6))
+          << k;
+    };
+    near(log_deviation(result["between"]), 50, 0);
+    near(log_deviation(result["slope"]["variance"]), 50 / 90.0, 1);
+    near(std::atanh(result["slope"]["correlation"]["value"].get<double>()), 1, 2);
+    near(log_deviation(result["within"]), 50, 3);
+    EXPECT_LT(result["slope"]["variance"]["lower"], result["slope"]["variance"]["value"]);
+    EXPECT_EQ(result["slope"]["term"], "age");
+    EXPECT_EQ(result["intraclass_correlation"], nullptr);
+    EXPECT_EQ(result["level"], "iterates");
+    EXPECT_EQ(result["criterion"], reml ? "REML" : "ML");
+    EXPECT_EQ(result["singular"], false);
+    // In the units of the variables: columns over 1, 90, 1, the outcome over 50.
+    const double of_units =
+        -2 * (360 - (reml ? 3 : 0)) * std::log(1 / 50.0) + (reml ? 2 * std::log(90) : 0);
+    EXPECT_NEAR(result["minus_2_log_likelihood"], twin.criterion + of_units, 0x1p-5);
+    EXPECT_NEAR(result["aic"], twin.criterion + of_units + 14, 0x1p-5);
+    ASSERT_EQ(result["path"].size(), 7u);
+    EXPECT_EQ(result["path"][4]["term"], "std. dev. of age");
+    EXPECT_EQ(result["path"][6]["at"].size(), 8u);
+    EXPECT_NEAR(result["path"][6]["at"][7], 3, 0.5);
+    EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).sections.size(), 4u);
+  }
+}
+
+TEST(MixedStudyTest, ThePlanSaysWhatSlopesOpen) {
+  const std::string refused =
+      Edited(testing::Sloped(), "[release]\naccept = \"table of covariates\"\n", "");
+  EXPECT_THROW(Prepare(refused), Error);
+  const study::Plan plan = run::BuildPlan(*Prepare(testing::Sloped()));
+  EXPECT_EQ(plan.protocol, "iterates");
+  ASSERT_EQ(plan.releases.size(), 5u);
+  EXPECT_EQ(plan.releases[3].to, "all");
+  EXPECT_EQ(plan.releases[4].to, "north");
+  EXPECT_EQ(plan.analyses.front().free_parameters, 7u);
+  // Seven numbers: four points at 2 bits, two at 4, the last at 6; eight at 6; log2(360) / 2 + 2 = 6.2.
+  ASSERT_EQ(plan.exposures.size(), 2u);
+  EXPECT_EQ(plan.exposures[1].bits->opened, 7u * 22 + 8 * 6 + 7);
+  EXPECT_THAT(plan.assumptions,
+              Contains(HasSubstr("three standard deviations and the correlation")));
+  EXPECT_THAT(plan.parties[1].learns, Contains(HasSubstr("logarithms of three standard")));
+  std::vector<std::string> rules;
+  for (const auto& check : plan.checks) rules.push_back(check.rule);
+  EXPECT_THAT(rules, Contains(HasSubstr("at least 10 rows more than twice as many as groups")));
+}
+
+// Wards that do not differ have no slopes: the fit says so, and what to take.
+TEST(MixedStudyTest, SlopesThatDoNotDifferAreNoFit) {
+  const Hospitals hospitals = Draw({.seed = 9, .between = 0});
+  const auto outcomes = Outcomes(RunStudy(testing::Sloped(), hospitals.tables));
+  const json result = ResultOf(outcomes.front());
+  EXPECT_EQ(result["converged"], false);
+  EXPECT_TRUE(result["coefficients"].empty());
+  EXPECT_TRUE(result["slope"]["variance"].is_null());
+  EXPECT_THAT(partita::testing::DocumentOf(outcomes.front()).sections.front().paragraphs,
+              Contains(HasSubstr("take (1 | ward)")));
+}
+
+// Two rows a ward determine a line each, and nothing is left.
+TEST(MixedStudyTest, SlopesNeedRowsWithinGroups) {
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "ward,age,arm,score\n";
+    for (int i = 0; i < 120; ++i)
+      csv += fmt::format("{},{},{},{}\n", i / 2 + 1, 20 + (7 * i) % 71, i % 3 == 0 ? "new" : "old",
+                         30 + (11 * i) % 40);
+    tables.push_back(csv);
+  }
+  ExpectRefused(testing::Sloped(), tables, "rows more than twice as many as groups");
+}
+
 struct Refusal {
   std::string from, to, what, hint;
 };

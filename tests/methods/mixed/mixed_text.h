@@ -79,6 +79,13 @@ inline std::string Counts() {
                        "method = \"mixed\"", "method = \"mixed\"\nfamily = \"poisson\"");
 }
 
+// With a slope of age: what opens of it tells more than half of the bits of so few rows.
+inline std::string Sloped() {
+  return study::Edited(study::Edited(kMixedStudy, "score ~ age + arm + (1 | ward)",
+                                     "score ~ age + arm + (1 + age | ward)"),
+                       "[engine]", "[release]\naccept = \"table of covariates\"\n[engine]");
+}
+
 // The same of five hospitals as groups.
 inline std::string FiveSites() {
   const std::string two_more = R"toml([[party]]

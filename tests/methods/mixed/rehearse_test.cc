@@ -20,7 +20,7 @@ MixedStudy Prepared(const std::string& text) {
 TEST(MixedRehearseTest, FitsAgree) {
   SilentProgress progress;
   for (const std::string& text :
-       {kMixedStudy, testing::Logistic(), testing::Counts(),
+       {kMixedStudy, testing::Logistic(), testing::Counts(), testing::Sloped(),
         Edited(kMixedStudy, "release =", "criterion = \"ML\"\nrelease ="), testing::FiveSites()}) {
     const run::Rehearsal rehearsal = run::Rehearse(Prepared(text), {}, progress);
     rehearsals::ExpectPassed(rehearsal);

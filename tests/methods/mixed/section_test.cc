@@ -61,6 +61,26 @@ const std::string kBoth = "formula = \"score ~ age + arm + (1 | ward)\"\nrelease
                       "formula = \"arm ~ age + (1 | ward)\"\nrelease = [\"estimates\"]\n"
                       "family = \"binomial\"";
 
+const std::string kSloped =
+    "formula = \"score ~ arm + age + (1 + age | ward)\"\nrelease = [\"estimates\"]";
+
+TEST(MixedSection, ReadsSlopes) {
+  for (const char* term : {"(1 + age | ward)", "(age | ward)", "(age+1|ward)"}) {
+    SCOPED_TRACE(term);
+    const study::StudyFile file =
+        Parse(Edited(kMixedStudy, kBoth, Edited(kSloped, "(1 + age | ward)", term)));
+    const Spec& spec = SpecOf(file.analyses.front());
+    EXPECT_EQ(spec.slope, std::optional<size_t>(2));
+    EXPECT_TRUE(spec.linear() && spec.by_path() && spec.reml());
+    EXPECT_EQ(spec.steps, 6);
+    EXPECT_EQ(file.analyses.front().protocol, "iterates");
+  }
+  const Spec spec = Read(kBoth, kSloped + "\nsteps = 12\ncriterion = \"ML\"");
+  EXPECT_EQ(spec.steps, 12);
+  EXPECT_FALSE(spec.reml());
+  EXPECT_FALSE(Read("age + arm", "age + arm").by_path());
+}
+
 TEST(MixedSection, ReadsFamilies) {
   EXPECT_TRUE(Read("age + arm", "age + arm").linear());
   const Spec logistic = Read(kBoth, kLogistic + "\nsteps = 9");
@@ -96,9 +116,17 @@ TEST(MixedSection, EveryMistakeHasItsPlaceAndARemedy) {
   study::ExpectMistakes(
       [](const std::string& text) { Parse(text); }, "s.toml", kMixedStudy,
       {{" + (1 | ward)", "", "56:", "no random term", "method = \"glm\""},
-       {term, "(age | ward)", "56:", "random slope", "(1 | ward)"},
-       {term, "(1 + age | ward)", "56:", "has a random slope", "interaction of fixed effects"},
-       {term, "(0 + age || ward)", "56:", "(0+age | ward) has a random slope", "(1 | ward)"},
+       {term, "(0 + age | ward)", "56:", "random slope without an intercept", "(1 + x | ward)"},
+       {term, "(age - 1 | ward)", "56:", "random slope without an intercept", "(1 | ward)"},
+       {term, "(1 + age + arm | ward)", "56:", "has 2 random slopes", "keep one"},
+       {term, "(1 + age || ward)", "56:", "that are not correlated", "(1 + x | ward)"},
+       {term, "(1 + arm | ward)", "56:", "arm is no column of the model", "fixed effect, too"},
+       {term, "(1 + height | ward)", "56:", "height is no column", "age"},
+       {term, "(1 + age | site)", "56:", "no random slopes", "interaction"},
+       {kBoth, Edited(kLogistic, "(1 | ward)", "(1 + age | ward)"), "56:", "linear models alone",
+        "(1 | ward)"},
+       {kBoth, kSloped + "\nsteps = 21", "58:", "there are 21 steps", "4 to 20"},
+       {kBoth, kSloped + "\nprotocol = \"sealed\"", "58:", "sealed", "iterates"},
        {term, "(1 | ward) + (1 | arm)", "56:", "2 random terms", "keep one"},
        {term, "(1 | ward/age)", "56:", "groups within groups", "one variable"},
        {term, "1 | ward", "56:", "stands in parentheses", "(1 | ward)"},

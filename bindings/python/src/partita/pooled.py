@@ -41,6 +41,16 @@ class MixedFit(CoefficientFit):
     def intraclass_correlation(self) -> Interval:
         return Interval.of(self.body["intraclass_correlation"])
 
+    @property
+    def slope_variance(self) -> Interval:
+        """The variance of slopes between groups, where the model has a random slope."""
+        return Interval.of((self.body.get("slope") or {}).get("variance"))
+
+    @property
+    def slope_correlation(self) -> Interval:
+        """The correlation of intercepts and slopes."""
+        return Interval.of((self.body.get("slope") or {}).get("correlation"))
+
     def _criterion(self, key: str) -> float:
         if self.body[key] is None:
             raise NotReleasedError(f"this fit has no {key.replace('_', ' ')}", "it has none if it did not converge")
@@ -67,6 +77,8 @@ class MixedFit(CoefficientFit):
         rows: list[list[Cell]] = [
             [label, of.value, of.lower, of.upper]
             for label, of in ((f"between groups ({self.body['group']})", self.between),
+                              ("slopes of groups", self.slope_variance),
+                              ("correlation of intercepts and slopes", self.slope_correlation),
                               ("within (residual)", self.within),
                               ("correlation within groups", self.intraclass_correlation))
             if of.value is not None]

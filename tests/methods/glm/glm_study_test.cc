@@ -99,6 +99,7 @@ TEST(GlmStudyTest, FitsRealTablesAsR) {
     ExpectFitOfR(name, "dealer", 2);
   ExpectFitOfR("birthwt_plain", "replicated", 3);
   ExpectFitOfR("abalone_gamma_offset", "replicated", 3);
+  ExpectFitOfR("cancer", "replicated", 3);
   ExpectFitOfR("abalone_offset", "shamir", 4);
 }
 

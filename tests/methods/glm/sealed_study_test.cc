@@ -140,7 +140,7 @@ void ExpectRowsOfR(const std::string& name, const std::string& engine, size_t pa
 
 TEST(SealedStudyTest, ColumnsSplitAsR) {
   for (const char* name : {"birthwt", "birthwt_interaction", "birthwt_offset", "birthwt_plain",
-                           "quine", "abalone", "abalone_plain"})
+                           "quine", "abalone", "abalone_plain", "cancer", "red"})
     ExpectColumnsOfR(name, "dealer", 2);
   ExpectColumnsOfR("birthwt", "replicated", 3);
   ExpectColumnsOfR("quine", "shamir", 3);

@@ -50,6 +50,15 @@ inline data::Schema DictionaryOf(const std::string& table) {
     schema.columns = {Factor("Eth", {"A", "N"}), Factor("Sex", {"F", "M"}),
                       Factor("Age", {"F0", "F1", "F2", "F3"}), Factor("Lrn", {"AL", "SL"}),
                       Integer("Days", 0, 100)};
+  } else if (table == "winequality_red.csv") {
+    schema.columns = {Number("volatile_acidity", 0, 2), Number("alcohol", 8, 15),
+                      Number("sulphates", 0, 2), Number("quality", 0, 10)};
+  } else if (table == "winequality_white.csv") {
+    schema.columns = {Number("volatile_acidity", 0, 2), Number("alcohol", 8, 15),
+                      Number("citric_acid", 0, 2), Number("residual_sugar", 0.5, 70)};
+  } else if (table == "breast_cancer_wdbc.csv") {
+    schema.columns = {Number("mean_texture", 5, 50), Number("mean_smoothness", 0.04, 0.2),
+                      Number("mean_symmetry", 0.1, 0.4), Integer("benign", 0, 1)};
   } else {
     schema.columns = {Factor("sex", {"F", "I", "M"}), Number("length", 0.05, 1),
                       Number("whole_weight", 0.001, 3), Number("shell_weight", 0, 1.2),

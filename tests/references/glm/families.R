@@ -5,6 +5,9 @@ read <- function(name) read.csv(file.path("tests/tables", name), stringsAsFactor
 birthwt <- read("gpl/birthwt.csv")
 quine <- read("gpl/quine.csv")
 abalone <- read("abalone.csv")
+red <- read("winequality_red.csv")
+white <- read("winequality_white.csv")
+cancer <- read("breast_cancer_wdbc.csv")
 
 fits <- list(
   birthwt = list(low ~ age + lwt + factor(race) + smoke + ht + ui, binomial(), birthwt, "gpl/birthwt.csv"),
@@ -18,7 +21,10 @@ fits <- list(
   abalone_plain = list(rings ~ length + shell_weight - 1, gaussian(), abalone, "abalone.csv"),
   abalone_offset = list(rings ~ sex + offset(length), gaussian(), abalone, "abalone.csv"),
   abalone_gamma = list(rings ~ sex * shell_weight + log(length), Gamma("log"), abalone, "abalone.csv"),
-  abalone_gamma_offset = list(rings ~ shell_weight + offset(log(length)), Gamma("log"), abalone, "abalone.csv"))
+  abalone_gamma_offset = list(rings ~ shell_weight + offset(log(length)), Gamma("log"), abalone, "abalone.csv"),
+  red = list(quality ~ volatile_acidity * alcohol + sulphates, gaussian(), red, "winequality_red.csv"),
+  white = list(residual_sugar ~ alcohol + citric_acid + volatile_acidity, gaussian(), white, "winequality_white.csv"),
+  cancer = list(benign ~ mean_texture + mean_smoothness + mean_symmetry, binomial(), cancer, "breast_cancer_wdbc.csv"))
 
 number <- function(x) sprintf("%.15g", x)
 listed <- function(x) paste0("[", paste(x, collapse = ", "), "]")

@@ -167,25 +167,18 @@ std::string OnTheWayText(const Spec& spec) {
            "that are tried stay on shares. Effects of single groups open to nobody. What the "
            "estimates say about single persons nothing limits (no differential privacy).";
   }
-  const std::string
-      sums =
-          "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects of "
-          "single groups. ",
-      limits =
-          " Nothing limits what they say about single persons (no differential "
-          "privacy).";
   if (spec.slope) {
-    return sums +
-           "The coefficients, the three standard deviations and the correlation after every step "
-           "open to all computing parties, rounded, whoever is told the rest: all of them see the "
-           "estimates." +
-           limits;
+    return "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects of "
+           "single groups. The coefficients, the three standard deviations and the correlation "
+           "after every step open to all computing parties, rounded, whoever is told the rest: all "
+           "of them see the estimates. Nothing limits what they say about single persons (no "
+           "differential privacy).";
   }
-  return sums +
-         "The coefficients and the standard deviation between groups after every step open to all "
-         "computing parties, rounded, whoever is told the rest; whether that deviation is 0 they "
-         "see, too." +
-         limits;
+  return "Sums of rows and of groups, of one holder or of all, open to nobody, nor do effects of "
+         "single groups. The coefficients and the standard deviation between groups after every "
+         "step open to all computing parties, rounded, whoever is told the rest; whether that "
+         "deviation is 0 they see, too. Nothing limits what they say about single persons (no "
+         "differential privacy).";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr int kScoringSteps = 40, kMostSteps = 80;
+constexpr int kSlopeScoringSteps = 40, kMostSlopeSteps = 80;
 constexpr double kLeastPart = 1e-6, kPsiGrid = 0x1p20, kMostOfVariance = 16;
 
 double OnGrid(double value) { return std::round(value * kPsiGrid) / kPsiGrid; }
@@ -101,8 +101,8 @@ SlopeFit FitSlopes(std::span<const SlopeSums> sites, Criterion criterion) {
   double rows = 0;
   for (const SlopeSums& site : sites) rows += site.rows;
   // Scoring of variances, then Newton's method, each by steps that are halved until the likelihood rises.
-  for (int step = 0; step < kMostSteps && !fit.converged; ++step) {
-    const bool newton = step >= kScoringSteps;
+  for (int step = 0; step < kMostSlopeSteps && !fit.converged; ++step) {
+    const bool newton = step >= kSlopeScoringSteps;
     const SlopeAt at = AllAt(sites, fit.point, criterion,
                              newton ? Information::kObserved : Information::kExpected);
     const VectorXd direction = at.information.ldlt().solve(at.score);

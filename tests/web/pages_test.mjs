@@ -706,7 +706,7 @@ journey(
     await shown(page, "10 shown");
     for (const text of [
       "a study without a name",
-      "It is valid here. The other sites still check it.",
+      "It is valid here. It waits for west to check it.",
       "All sites have approved. It starts as soon as all nodes are free.",
       "It is about to start.",
       "It runs, 38 % done.",

@@ -41,7 +41,7 @@ BrowserRun Run(const std::string& options, const std::string& file) {
   if (::mkdtemp(profile.data()) == nullptr) throw std::runtime_error("no temporary folder");
   const std::string errors = profile + "/errors";
   BrowserRun run;
-  run.out = Output("timeout 100 chromium" + std::string(kOptions) + " --user-data-dir='" + profile +
+  run.out = Output("timeout 240 chromium" + std::string(kOptions) + " --user-data-dir='" + profile +
                        "' " + options + " 'file://" + file + "' 2>'" + errors + "'",
                    &run.status);
   std::istringstream lines(ReadText(errors));

@@ -102,7 +102,7 @@ for name in north west south; do
   sed -i '1i ledger = "ledger.sqlite"' $name/node.toml
   sed -i "1i signer = \"../$name-steward/sign.sock\"" $name/node.toml
   "$partita" ledger open $name/ledger.sqlite --table pupils --epsilon 1 --delta 1e-6 --exact allowed >/dev/null
-  expect_error "does not say which of its accounts is that of the table 'patients'" "$partita" node serve $name
+  expect_error "has no account 'patients', which node.toml names for the table 'patients'" "$partita" node serve $name
   "$partita" ledger open $name/ledger.sqlite --table patients --epsilon 4 --delta 1e-6 --trust-insiders >/dev/null
   for file in key.pem node.toml; do
     [ "$(stat -c %a $name/$file)" = 600 ] || fail "$file is not its owner's alone"

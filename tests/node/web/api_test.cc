@@ -345,12 +345,12 @@ TEST_F(ApiTest, TextsAreCheckedAndProposed) {
   Checked("POST", path, analyst_.Post(path, {{"file", std::string((1 << 20) + 1, '#')}}), 400);
   // Of other sites alone.
   std::string others = StudyText();
-  for (size_t at = 0; (at = others.find("south", at)) != std::string::npos;)
+  for (size_t at = 0; (at = others.find("north", at)) != std::string::npos;)
     others.replace(at, 5, "delta");
   const TestJson strange = Checked("POST", path, analyst_.Post(path, {{"file", others}})).json();
   EXPECT_EQ(strange.at("valid"), false);
   EXPECT_THAT(strange.at("problem").at("message").get<std::string>(),
-              HasSubstr("south has no part in this study"));
+              HasSubstr("north has no part in this study"));
   EXPECT_TRUE(strange.at("plan").is_object());
   EXPECT_TRUE(host_.node.Asked("propose").empty());
 

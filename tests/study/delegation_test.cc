@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/utc_time.h"
+#include "crypto/signature.h"
 #include "tests/data/expect_error.h"
 
 namespace partita::study::delegation_test {

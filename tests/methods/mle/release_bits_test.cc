@@ -217,7 +217,7 @@ TEST(ReleaseBits, ExamplesSayTheirBits) {
       }
     }
   }
-  EXPECT_EQ(exact, 10u);
+  EXPECT_EQ(exact, 12u);
 }
 
 TEST(ReleaseBits, ValuesAreCountedFromTheDictionary) {

@@ -16,6 +16,8 @@
 #include "base/error.h"
 #include "crypto/signature.h"
 #include "net/socket.h"
+#include "node/job/ended_list.h"
+#include "node/job/statement.h"
 #include "node/message/signed_document.h"
 #include "node/sign/lock_in.h"
 #include "node/study/codec.h"

@@ -122,3 +122,5 @@ BENCHMARK(ByScores)
     ->Iterations(1);
 
 }  // namespace
+
+BENCHMARK_MAIN();

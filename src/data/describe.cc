@@ -92,6 +92,7 @@ class Profiler {
     if (const std::optional<double> number = ParseNumber(text, '.')) {
       const bool whole = text.find_first_of(".eE") == std::string_view::npos;
       ++(whole ? profile_.whole_numbers : profile_.point_numbers);
+      if (whole && text.size() > 1 && text.front() == '0') ++profile_.leading_zeros;
       return AddNumber(text, *number);
     }
     if (const std::optional<double> number = ParseNumber(text, ',')) {
@@ -152,15 +153,24 @@ class Profiler {
   bool overflow_ = false, any_number_ = false;
 };
 
+// How often it stands in the line outside of quotes.
+size_t CountOutsideQuotes(std::string_view line, char separator) {
+  size_t count = 0;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && c == separator) ++count;
+  }
+  return count;
+}
+
 char SniffSeparator(const ByteSource& source, std::string& head) {
   head.resize(1 << 16);
   head.resize(source({reinterpret_cast<uint8_t*>(head.data()), head.size()}));
   const std::string_view line = std::string_view(head).substr(0, head.find('\n'));
   char best = ',';
   for (char candidate : {',', ';', '\t'}) {
-    if (std::count(line.begin(), line.end(), candidate) >
-        std::count(line.begin(), line.end(), best))
-      best = candidate;
+    if (CountOutsideQuotes(line, candidate) > CountOutsideQuotes(line, best)) best = candidate;
   }
   return best;
 }
@@ -237,6 +247,13 @@ TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<c
                                       table.dialect ? table.dialect->separator : separator);
   profile.says_dialect = table.dialect.has_value();
   return profile;
+}
+
+char FindSeparator(const std::filesystem::path& path) {
+  if (IsDatabase(path)) return CsvDialect().separator;
+  const OpenedTable table = OpenTableFile(path);
+  std::string head;
+  return table.dialect ? table.dialect->separator : SniffSeparator(table.bytes, head);
 }
 
 std::string_view DraftTypeName(DraftType type) {

@@ -35,6 +35,7 @@ struct ColumnProfile {
   uint64_t iso_dates = 0;           // "2024-02-29"
   uint64_t other_dates = 0;         // "29.02.2024", "2/29/2024"
   uint64_t texts = 0;               // anything else
+  uint64_t leading_zeros = 0;       // of whole_numbers, "007"
   uint64_t outer_spaces = 0;        // cells of any kind that begin or end with a space
   uint64_t distinct = 0;            // different texts among the cells that are not missing
   double minimum = 0, maximum = 0;  // of the numbers that are not in `sentinels`
@@ -67,6 +68,10 @@ struct TableProfile {
 TableProfile ProfileTable(const ByteSource& source, std::string source_name,
                           std::optional<char> separator);
 TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<char> separator);
+
+// The separator that a source file names, else the one of , ; and tab that the header has most of;
+// a comma for a database, which is not asked.
+char FindSeparator(const std::filesystem::path& path);
 
 // What the draft takes a column for. kFreeText: many different texts, of no use in a study file.
 enum class DraftType { kNumeric, kInteger, kFactor, kOrdered, kDate, kKey, kFreeText, kEmpty };

@@ -154,6 +154,12 @@ std::string Numeric(const ColumnProfile& column, bool integer) {
                         "\"factor\" and levels instead",
                         column.distinct));
   }
+  if (column.leading_zeros > 0) {
+    text +=
+        Own(fmt::format("{} cells begin with 0 as codes do, which a number loses: codes are a "
+                        "factor with levels, or a key",
+                        column.leading_zeros));
+  }
   text += fmt::format("type = \"{}\"\n", integer ? "integer" : "numeric");
   return text + OpenBounds(false) + "# unit = \"...\"\n";
 }

@@ -396,7 +396,7 @@ void FramePump::Stopped(const Peer& peer) {
   throw Error(ErrorCode::kPeerLost,
               fmt::format("party {} stopped (phase '{}'{}): {}", who, phase_, hearsay,
                           ReasonText(stop->reason)),
-              fmt::format("Settle it with {}, then start the study again at every party.", who));
+              fmt::format("Settle it with {}, then start again at every party.", who));
 }
 
 // The peer closed a stream on which something was still to be sent or received.
@@ -404,11 +404,10 @@ void FramePump::Lost(Peer& peer) {
   if (!peer.in_closed) LookForAbort(peer);
   heard_ = Stop{StopReason::kClosed, peer.index};
   const bool middle = peer.in_payload || peer.header_read != 0 || peer.mid_frame_out();
-  throw Error(
-      ErrorCode::kPeerLost,
-      fmt::format("party {} closed the connection{} (phase '{}')", Name(peer),
-                  middle ? " in the middle of a message" : "", phase_),
-      fmt::format("Ask {} why it stopped, then start the study again at every party.", Name(peer)));
+  throw Error(ErrorCode::kPeerLost,
+              fmt::format("party {} closed the connection{} (phase '{}')", Name(peer),
+                          middle ? " in the middle of a message" : "", phase_),
+              fmt::format("Ask {} why it stopped, then start again at every party.", Name(peer)));
 }
 
 // Sending failed: the reason may wait behind frames that nobody will use any more. Throws it.

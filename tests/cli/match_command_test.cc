@@ -105,7 +105,8 @@ TEST_F(MatchCommandTest, WhatIsAgreedToBeLeftOutIsWrittenForTheOwner) {
 TEST_F(MatchCommandTest, EveryPartysTableMayLookDifferent) {
   StudyFolder::Write(In("registry.csv"), "geboren;name;nid\n01.01.2001;ada;0001\n");
   EXPECT_EQ(Check("registry", "registry.csv", {"--separator", ";"}).exit_code, 0);
-  const ProcessResult wrong = Check("registry", "registry.csv");
+  EXPECT_EQ(Check("registry", "registry.csv").exit_code, 0);  // found in the header
+  const ProcessResult wrong = Check("registry", "registry.csv", {"--separator", ","});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("separator"));
   EXPECT_THAT(Check("registri", "registry.csv").err, HasSubstr("did you mean 'registry'"));

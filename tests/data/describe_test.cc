@@ -1,6 +1,7 @@
 #include "data/describe.h"
 
 #include "tests/data/expect_error.h"
+#include "tests/data/source/folder.h"
 
 namespace partita::data::describe_test {
 namespace {
@@ -35,6 +36,15 @@ DraftType TypeOf(const std::string& name, F value) {
 
 std::string Cycle(int i, const std::vector<std::string>& values) {
   return values[static_cast<size_t>(i) % values.size()];
+}
+
+TEST(DescribeTest, FindsTheSeparatorOfTheHeader) {
+  for (const auto& [header, separator] : std::vector<std::pair<std::string, char>>{
+           {"a;b", ';'}, {"a\tb;c\td", '\t'}, {"\"a, b, c\";d", ';'}, {"a", ','}}) {
+    EXPECT_EQ(Profile(header + "\n").separator, separator) << header;
+    const testing::Folder folder;
+    EXPECT_EQ(FindSeparator(folder.Write("t.csv", header + "\n")), separator) << header;
+  }
 }
 
 TEST(DescribeTest, GuessesTypes) {

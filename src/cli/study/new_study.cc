@@ -208,9 +208,12 @@ DictionaryDraft JoinDictionaries(std::vector<PartyDictionary> dictionaries, cons
       if (dictionary.party != party.name) continue;
       const DictionaryDraft& draft = dictionary.draft;
       if (draft.separator != all.separator || draft.decimal != all.decimal)
-        RefuseWords(fmt::format("the tables of {} and {} have other separators or decimal marks",
-                                dictionaries.front().party, party.name),
-                    "write the tables in one form");
+        RefuseWords(
+            fmt::format("the tables of {} and {} have other separators or decimal marks",
+                        dictionaries.front().party, party.name),
+            "write the tables in one form; or leave separator and decimal out of a dictionary "
+            "and give that party's table as a source file, which says how it is written "
+            "(docs/sources.md)");
       if (all.key.empty()) all.key = draft.key;
       for (const DraftVariable& variable : draft.variables) {
         if (said != nullptr && !SaysName(*said, variable.name) && in_several(variable.name))

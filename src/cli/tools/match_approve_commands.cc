@@ -124,7 +124,7 @@ void AddMatchParty(CLI::App* command, MatchParty& options) {
   AddPartyFolder(command, options.files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyData(command, options.files);
   AddPartyIdentity(command, options.files);
-  AddSeparator(*command, options.separator, "a comma");
+  AddSeparator(*command, options.separator, "what the header has most of");
 }
 
 std::string PartyOf(const MatchParty& options) {
@@ -157,6 +157,8 @@ SignedMatching SignMatching(const OutputOptions& output, const MatchApproveComma
     list = run::ReadKeyList(party, table, command.Separator());
     match::RequireUsable(party.keys, list->report, table);
     shown += ShowOwnList(file, command, request, *list, random);
+    if (!command.ledger.empty())
+      shown += run::PriceText(run::PriceOfMatching(file, {command.ledger, command.table})) + "\n";
   }
   const run::MadeApproval made =
       run::MakeMatchingApproval(file, run::TermsOfMatching(file, plan, request.fingerprints),
@@ -195,6 +197,13 @@ void AddMatchApprove(CLI::App& match, Invocation& invocation) {
   command->add_option("--output", options->output,
                       "The folder to write to (default: where the matching file is)");
   command->add_option("--until", options->until, "Last day of validity (default: 90 days)");
+  CLI::Option* ledger = command->add_option(
+      "--ledger", options->ledger,
+      "The privacy ledger of this holder: also says what the matching takes from the budget");
+  command
+      ->add_option("--table", options->table,
+                   "The name of the table in the ledger (default: its only one)")
+      ->needs(ledger);
   command->add_option("--minimum", options->minimum, "Raise the matching's minimum of matches");
   command->add_option("--runs", options->runs, "How many runs it is for")
       ->check(CLI::Range(uint64_t{1}, study::kMaxApprovedRuns))

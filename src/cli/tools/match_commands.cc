@@ -9,6 +9,7 @@
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/separator.h"
 #include "data/csv_writer.h"
+#include "data/describe.h"
 #include "run/matching/matching_plan.h"
 #include "study/file/text.h"
 
@@ -153,8 +154,10 @@ std::string LeftOut(const match::KeyReport& report) {
 int RunMatchCheck(const OutputOptions& output, const MatchCheckCommand& command) {
   const run::MatchingFile file = run::LoadMatchingFile(command.file);
   const run::MatchingParty& party = run::MatchingPartyByName(file, command.party);
+  const std::optional<char> given = SeparatorOf(command.separator);
   const match::KeyReport report =
-      run::ReadKeyList(party, command.table, SeparatorOf(command.separator).value_or(',')).report;
+      run::ReadKeyList(party, command.table, given ? *given : data::FindSeparator(command.table))
+          .report;
   std::string text = ReportText(party, command.table, report);
   if (!command.left_out.empty()) {
     WriteOutput(output, command.left_out, LeftOut(report), kLeftOutMode, "the rows left out");
@@ -174,8 +177,8 @@ void AddMatchCheck(CLI::App* match, Invocation& invocation) {
       invocation, [&invocation, options] { return RunMatchCheck(invocation.output, *options); });
   command->add_option("FILE", options->file, "The matching file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
-  command->add_option("--table,--data", options->table, "The table (CSV)")->required();
-  AddSeparator(*command, options->separator, "a comma");
+  command->add_option("--data,--table", options->table, "The table")->required();
+  AddSeparator(*command, options->separator, "what the header has most of");
   AddNewFile(*command, invocation, "--left-out", options->left_out,
              "Write every line that is left out, and why (readable by its owner only)");
   command->footer(

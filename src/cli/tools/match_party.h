@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/study/party_files.h"
 #include "cli/terminal/separator.h"
+#include "data/describe.h"
 #include "study/approval/approval.h"
 
 namespace partita::cli {
@@ -18,7 +19,11 @@ struct MatchParty {
   std::string file, party, separator;
   PartyFiles files;
 
-  char Separator() const { return SeparatorOf(separator).value_or(','); }
+  // Of the table: what was given, else what its header has.
+  char Separator() const {
+    const std::optional<char> given = SeparatorOf(separator);
+    return given ? *given : data::FindSeparator(files.Data());
+  }
 };
 void AddMatchParty(CLI::App* command, MatchParty& options);
 // The party that was named, or the certificate's.
@@ -26,6 +31,7 @@ std::string PartyOf(const MatchParty& options);
 
 struct MatchApproveCommand : MatchParty {
   std::string until, output;
+  std::string ledger, table;  // of this holder; empty: what it takes of a budget is not said
   std::optional<uint64_t> minimum;
   uint64_t runs = 1;
 };

@@ -146,6 +146,8 @@ void ApproveMatchingIfNew(const OutputOptions& output, const MatchRunCommand& co
   }
   MatchApproveCommand sign;
   static_cast<MatchParty&>(sign) = static_cast<const MatchParty&>(command);
+  sign.ledger = command.ledger;
+  sign.table = command.table;
   PrintNote(output, fmt::format("signed: {}", SignMatching(output, sign).file.string()));
 }
 
@@ -173,7 +175,7 @@ int RunMatchRun(const OutputOptions& output, const MatchRunCommand& command) {
   options.party = PartyOf(command);
   const bool holder = run::MatchingPartyIndex(file, options.party) < file.parties.size();
   options.table = command.files.Data();
-  options.separator = command.Separator();
+  if (holder) options.separator = command.Separator();
   options.key = command.files.Key();
   options.certificate = command.files.Certificate();
   options.roster = command.files.Roster();

@@ -81,8 +81,10 @@ RowSource OfMixture(const DrawCommand& command) {
 RowSource OfTables(const methods::marginals::OpenedTables& opened, const DrawCommand& command) {
   const auto given = methods::marginals::ParseGiven(opened, command.given);
   const auto choice = methods::marginals::ChooseFor(opened);
-  const char* purpose = choice.IsIndependent() ? methods::marginals::kIndependentPurpose
-                                               : methods::marginals::kRowsPurpose;
+  const std::string purpose =
+      std::string(choice.IsIndependent() ? methods::marginals::kIndependentPurpose
+                                         : methods::marginals::kRowsPurpose) +
+      methods::marginals::GivenNote(opened, given);
   return {[opened, given, choice](size_t rows, crypto::RandomSource& random) {
             if (!given.empty())
               return methods::marginals::DrawGiven(opened, choice, given, rows, random);
@@ -120,13 +122,13 @@ int RunDraw(const OutputOptions& output, const DrawCommand& command) {
     throw Error(ErrorCode::kUsage, "intervals need several tables",
                 "write, for example: --sets 40");
   }
+  const RowSource source = SourceOf(command);
   std::vector<std::string> files;
   for (size_t set = 0; set < command.sets; ++set) {
     files.push_back(
         (std::filesystem::path(command.folder) / methods::mixture::SyntheticFile(set)).string());
     RequireNewFile(files.back(), output.force);
   }
-  const RowSource source = SourceOf(command);
   crypto::SystemRandom random;
   std::string text;
   size_t rows = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "stats/marginals/tables.h"
 
 namespace partita::methods::marginals {
 namespace {
@@ -38,6 +39,28 @@ std::vector<ColumnLevel> ParseGiven(const OpenedTables& opened,
     given.push_back({attribute, static_cast<uint32_t>(level - levels.begin())});
   }
   return given;
+}
+
+std::string GivenNote(const OpenedTables& opened, const std::vector<ColumnLevel>& given) {
+  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  std::string note;
+  for (const ColumnLevel& one : given) {
+    std::vector<std::string> counted;
+    for (size_t t = set.attributes.size(); t < set.tables.size(); ++t) {
+      const stats::marginals::CountTable& pair = set.tables[t];
+      if (!opened.noisy.Measured(t)) continue;
+      if (pair.first == one.attribute) counted.push_back(set.attributes[pair.second].name);
+      if (pair.second == one.attribute) counted.push_back(set.attributes[pair.first].name);
+    }
+    const size_t others = set.attributes.size() - 1;
+    if (counted.size() == others) continue;
+    const std::string which = counted.empty() ? "" : fmt::format(" ({})", fmt::join(counted, ", "));
+    note += fmt::format(
+        " {} was counted with {} of {} other columns{}: the rest may be drawn as if it had no "
+        "relation to them.",
+        set.attributes[one.attribute].name, counted.size(), others, which);
+  }
+  return note;
 }
 
 data::Table DrawGiven(const OpenedTables& opened, const stats::marginals::Choice& choice,

@@ -16,6 +16,11 @@ namespace partita::methods::marginals {
 std::vector<ColumnLevel> ParseGiven(const OpenedTables& opened,
                                     const std::vector<std::string>& conditions);
 
+// What a reader of such rows has to know, in whole sentences: of every column that is given, with which
+// others no pair was counted, so that those follow it by chance or by way of other columns alone. Empty
+// where all were counted.
+std::string GivenNote(const OpenedTables& opened, const std::vector<ColumnLevel>& given);
+
 // Rows are drawn from the generator, and those with these levels kept: their other columns follow
 // the
 // generator's law given them. Throws kBadInput where 2e7 rows have fewer than were asked for.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "privacy/ledger/audit.h"
-#include "privacy/ledger/sqlite_ledger.h"
 #include "privacy/rounded_text.h"
 #include "run/ledger/ledger_charges.h"
 #include "run/ledger/open_ledger.h"
@@ -16,14 +15,19 @@ LedgerPrice PriceOf(const Study& study, const std::filesystem::path& file,
                     const std::string& table) {
   ledger::SqliteLedger book = OpenLedger(file);
   const ledger::Standing standing = book.StandingOf(ChosenTable(book, {file, table}));
-  const ledger::Reserved priced = book.Price(ChargesOf(study, standing.policy));
+  return PriceOfRequest(book, ChargesOf(study, standing.policy));
+}
+
+LedgerPrice PriceOfRequest(ledger::SqliteLedger& book, const ledger::ReservationRequest& request) {
+  const ledger::Standing standing = book.StandingOf(request.table);
+  const ledger::Reserved priced = book.Price(request);
   // Each of the two conversions, the product and the quotient is off by half a unit at most.
   const auto percent = [](uint64_t part, uint64_t whole) {
     if (whole == 0) return 0.0;
     return 100 * static_cast<double>(part) / static_cast<double>(whole) * (1 + 0x1p-50);
   };
   LedgerPrice price;
-  price.study = study.file.name;
+  price.study = request.study;
   price.table = standing.policy.table;
   price.outside_percent = percent(priced.outside.rdp, standing.outside.budget.rdp);
   if (standing.insider)
@@ -37,7 +41,7 @@ LedgerPrice PriceOf(const Study& study, const std::filesystem::path& file,
 
 std::string PriceText(const LedgerPrice& price) {
   std::string text =
-      fmt::format("Study '{}' fits the policy of table {}.\n", price.study, price.table);
+      fmt::format("{} '{}' fits the policy of table {}.\n", price.kind, price.study, price.table);
   if (price.exact_before > 0)
     text += fmt::format("  Exact results released from it before: {}.\n", price.exact_before);
   if (!price.studies_left) {
@@ -51,7 +55,9 @@ std::string PriceText(const LedgerPrice& price) {
   if (price.insider_percent > 0)
     text += fmt::format(", of that against insiders {} %",
                         privacy::RoundedText(price.insider_percent, 3, true));
-  return text + fmt::format(".\n  Studies of this price that fit: {}.\n", *price.studies_left);
+  return text + fmt::format(".\n  {} of this price that fit: {}.\n",
+                            price.kind == "Study" ? "Studies" : price.kind + "s",
+                            *price.studies_left);
 }
 
 }  // namespace partita::run

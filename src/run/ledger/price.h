@@ -6,12 +6,14 @@
 #include <optional>
 #include <string>
 
+#include "privacy/ledger/sqlite_ledger.h"
 #include "run/method/study.h"
 
 namespace partita::run {
 
 struct LedgerPrice {
-  std::string study, table;
+  std::string kind = "Study";  // or "Matching"
+  std::string study, table;    // study: its name
   // Of the whole budget; 0 where there is none or nothing is charged.
   double outside_percent = 0, insider_percent = 0;
   uint64_t exact_releases = 0;
@@ -24,6 +26,9 @@ struct LedgerPrice {
 // kBudget or kRefused if the study does not fit its policy.
 LedgerPrice PriceOf(const Study& study, const std::filesystem::path& ledger,
                     const std::string& table);
+// Of what is charged to the request's table. Throws as above.
+LedgerPrice PriceOfRequest(privacy::ledger::SqliteLedger& ledger,
+                           const privacy::ledger::ReservationRequest& request);
 std::string PriceText(const LedgerPrice& price);
 
 }  // namespace partita::run

@@ -15,6 +15,15 @@ privacy::ledger::ChargedMechanism MechanismOf(const CountNoise& noise) {
   return privacy::ledger::ApproximateDp{noise.epsilon, noise.delta};
 }
 
+bool HasNoise(const MatchingFile& file) { return file.level == match::Level::kHiddenNoisy; }
+
+void RequireCharged(const MatchingFile& file) {
+  if (HasNoise(file) || file.level == match::Level::kHiddenExact) return;
+  throw Error(ErrorCode::kUsage,
+              fmt::format("of the matching '{}' nothing is entered into a ledger", file.name),
+              "leave --ledger out: it is for level \"hidden\" with count = \"exact\" or \"noisy\"");
+}
+
 }  // namespace
 
 privacy::ledger::ReservationRequest MatchingCharges(const MatchingFile& file,
@@ -22,7 +31,7 @@ privacy::ledger::ReservationRequest MatchingCharges(const MatchingFile& file,
   privacy::ledger::ReservationRequest request;
   request.table = policy.table;
   request.study = file.name;
-  if (file.level != match::Level::kHiddenNoisy) {
+  if (!HasNoise(file)) {
     privacy::ledger::ExactRelease exact;
     exact.release = kMatchesRelease;
     exact.what = "the number of people who are in all lists";
@@ -47,12 +56,21 @@ privacy::ledger::ReservationRequest MatchingCharges(const MatchingFile& file,
   return request;
 }
 
+LedgerPrice PriceOfMatching(const MatchingFile& file, const LedgerOptions& options) {
+  RequireCharged(file);
+  privacy::ledger::SqliteLedger ledger = OpenLedger(options.file, options.vfs);
+  const std::string table = ChosenTable(ledger, options);
+  LedgerPrice price =
+      PriceOfRequest(ledger, MatchingCharges(file, ledger.StandingOf(table).policy));
+  price.kind = "Matching";
+  return price;
+}
+
 MatchingCharge::MatchingCharge(const MatchingFile& file, size_t party,
                                const std::optional<LedgerOptions>& options)
     : party_(file.parties[party].name) {
-  const bool noisy = file.level == match::Level::kHiddenNoisy;
   if (!options) {
-    if (!noisy) return;
+    if (!HasNoise(file)) return;
     throw Error(
         ErrorCode::kUsage,
         fmt::format("the number of matches of '{}' has noise, which is charged to the table "
@@ -60,12 +78,7 @@ MatchingCharge::MatchingCharge(const MatchingFile& file, size_t party,
                     file.name, party_),
         "say --ledger FILE; partita ledger open makes one");
   }
-  if (!noisy && file.level != match::Level::kHiddenExact) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("of the matching '{}' nothing is entered into a ledger", file.name),
-        "leave --ledger out: it is for level \"hidden\" with count = \"exact\" or \"noisy\"");
-  }
+  RequireCharged(file);
   ledger_ = OpenLedger(options->file, options->vfs);
   const std::string table = ChosenTable(*ledger_, *options);
   request_ = MatchingCharges(file, ledger_->StandingOf(table).policy);

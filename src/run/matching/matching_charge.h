@@ -11,6 +11,7 @@
 #include "crypto/hash.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/ledger/open_ledger.h"
+#include "run/ledger/price.h"
 #include "run/matching/matching_file.h"
 
 namespace partita::run {
@@ -20,6 +21,10 @@ namespace partita::run {
 // the agreement are left zero.
 privacy::ledger::ReservationRequest MatchingCharges(const MatchingFile& file,
                                                     const privacy::ledger::Policy& policy);
+
+// What it takes from the budget, for its owner who decides about it; the table is the one that was
+// named, or the ledger's only one. Throws as MatchingCharge does.
+LedgerPrice PriceOfMatching(const MatchingFile& file, const LedgerOptions& options);
 
 class MatchingCharge {
  public:

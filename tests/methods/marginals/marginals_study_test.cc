@@ -454,6 +454,13 @@ TEST(MarginalsStudyTest, DrawsRowsOfAGroup) {
     often += men.Get("visits").numbers[n] >= 3 ? 1 : 0;
   }
   EXPECT_GT(often, 100u);  // visits follow income
+  EXPECT_EQ(GivenNote(opened, ParseGiven(opened, {"sex=m"})), "");
+  OpenedTables chosen = opened;  // income, visits, sex, job: sex with job alone
+  chosen.noisy.weights = {1, 1, 1, 1, 1, 0, 1, 0, 1, 1};
+  EXPECT_EQ(
+      GivenNote(chosen, ParseGiven(opened, {"sex=m"})),
+      " sex was counted with 1 of 3 other columns (job): the rest may be drawn as if it had no "
+      "relation to them.");
   EXPECT_THROW(ParseGiven(opened, {"sex"}), Error);
   EXPECT_THROW(ParseGiven(opened, {"sexes=m"}), Error);
   EXPECT_THROW(ParseGiven(opened, {"sex=x"}), Error);

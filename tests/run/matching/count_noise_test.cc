@@ -306,6 +306,29 @@ TEST(CountNoiseTest, AHolderIsChargedBeforeItsListLeavesWhateverStopsTheRun) {
   }
 }
 
+TEST(CountNoiseTest, ThePriceThatAStewardIsShownIsWhatARunTakes) {
+  for (const std::string& text : {PairFile(), LinkerFile()}) {
+    MatchingGroup group(text);
+    WriteAll(group, Lists());
+    group.ApproveAll();
+    for (size_t holder = 0; holder < 2; ++holder) group.OpenLedger(holder, "20");
+    const LedgerPrice price =
+        PriceOfMatching(MatchingGroup::Parse(text), {group.Home(0) / "ledger", "people"});
+    ASSERT_EQ(ErrorsOf(group.Run()), "");
+    const privacy::ledger::Standing account = group.Account(0);
+    const auto percent = [](uint64_t part, uint64_t whole) {
+      return 100 * static_cast<double>(part) / static_cast<double>(whole);
+    };
+    EXPECT_GT(account.spent.outside.rdp, 0U);
+    EXPECT_NEAR(price.outside_percent,
+                percent(account.spent.outside.rdp, account.outside.budget.rdp), 1e-9);
+    EXPECT_NEAR(price.insider_percent,
+                percent(account.spent.insider.rdp, account.insider->budget.rdp), 1e-9);
+    EXPECT_THAT(PriceText(price), AllOf(HasSubstr("Matching '"), HasSubstr("' fits the policy"),
+                                        HasSubstr("Matchings of this price that fit: ")));
+  }
+}
+
 TEST(CountNoiseTest, WithoutABudgetNoListLeaves) {
   MatchingGroup group(PairFile());
   WriteAll(group, Lists());

@@ -61,7 +61,8 @@ void RequireOutsideReaders(const MleStudy& study) {
         fmt::format("the receiver '{}' holds rows of which it may not know which match: from "
                     "results and its own rows it could find out",
                     study.parties[study.receiver].name),
-        "let a party without rows be the receiver: a [[party]] with roles = [\"receiver\"]");
+        "let a party without rows be the receiver: a [[party]] with roles = [\"receiver\"] "
+        "(partita study new --receiver NAME)");
   }
   for (const study::AnalysisSpec& spec : study.file.analyses) {
     for (const study::ReleaseSpec& release : spec.releases) {

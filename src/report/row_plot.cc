@@ -60,16 +60,16 @@ struct Axis {
         (Place(std::clamp(value, low, high)) - Place(low)) / (Place(high) - Place(low));
     return kSide + (kRowWidth - 2 * kSide) * share;
   }
-  // Always with a line at nothing.
+  // Always with a line at nothing. On both sides of a ratio of 1, which even steps of the ratio are not.
   std::vector<double> Ticks() const {
-    constexpr double kOneDecade = 10;
-    if (!ratios || high < kOneDecade * low) return report::Ticks(low, high, 4, false);
+    if (!ratios || high < 2 * low) return report::Ticks(low, high, 4, false);
+    std::vector<double> digits = {1};
+    if (high < 100 * low) digits = {1, 2, 5};
+    if (high < 10 * low) digits = {1, 1.5, 2, 3, 5, 7};
     std::vector<double> ticks;
     for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high; decade *= 10) {
-      for (const double digit : {1.0, 2.0, 5.0}) {
-        const bool dense = high < 100 * low;
-        if (digit * decade >= low && digit * decade <= high && (dense || digit == 1))
-          ticks.push_back(digit * decade);
+      for (const double digit : digits) {
+        if (digit * decade >= low && digit * decade <= high) ticks.push_back(digit * decade);
       }
     }
     return ticks;
@@ -121,9 +121,12 @@ std::string IntervalPlotHtml(const study::DocumentIntervals& plot, std::optional
   const Axis axis = reach ? Axis{-*reach, *reach, false} : AxisOf(plot);
   std::string svg;
   for (const double tick : axis.Ticks()) {
-    svg +=
-        fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"0\" y2=\"{2:.1f}\"/>",
-                    tick == axis.Nothing() ? "axis" : "grid", axis.X(tick), bottom);
+    // Beside the names' lines, not through them.
+    for (double y = 0; y < bottom; y += kRow) {
+      svg += fmt::format(
+          "<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{3:.1f}\"/>",
+          tick == axis.Nothing() ? "axis" : "grid", axis.X(tick), y + kName - 1, y + kRow);
+    }
     svg += Text(axis.X(tick), bottom + 14, "middle", fmt::format("{:g}", tick));
   }
   double y = 0;

@@ -1,7 +1,9 @@
 #include "data/describe.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include "tests/data/expect_error.h"
-#include "tests/data/source/folder.h"
 
 namespace partita::data::describe_test {
 namespace {
@@ -42,8 +44,11 @@ TEST(DescribeTest, FindsTheSeparatorOfTheHeader) {
   for (const auto& [header, separator] : std::vector<std::pair<std::string, char>>{
            {"a;b", ';'}, {"a\tb;c\td", '\t'}, {"\"a, b, c\";d", ';'}, {"a", ','}}) {
     EXPECT_EQ(Profile(header + "\n").separator, separator) << header;
-    const testing::Folder folder;
-    EXPECT_EQ(FindSeparator(folder.Write("t.csv", header + "\n")), separator) << header;
+    const std::filesystem::path file =
+        std::filesystem::path(::testing::TempDir()) / "describe_test.csv";
+    std::ofstream(file) << header << "\n";
+    EXPECT_EQ(FindSeparator(file), separator) << header;
+    std::filesystem::remove(file);
   }
 }
 

@@ -72,18 +72,26 @@ TEST(RowPlotTest, RatiosStandAtTheirLogarithms) {
   EXPECT_NEAR(at[0] - from[0], to[0] - at[0], 0.2);
   EXPECT_NEAR(at[1] - from[1], to[0] - from[0], 0.2);
   EXPECT_NEAR(to[1] - from[1], 2 * (to[0] - from[0]), 0.2);
-  ASSERT_EQ(nothing.size(), 1U);
+  ASSERT_EQ(nothing.size(), 4U) << "a piece in every row, beside its name";
   EXPECT_NEAR(nothing[0], at[0], 0.1);
   EXPECT_THAT(html, HasSubstr(">unknown<"));
   for (const char* tick : {">0.5<", ">1<", ">2<", ">5<", ">10<"})
     EXPECT_THAT(html, HasSubstr(tick));
 }
 
-// All on one side: the axis reaches to nothing anyway. Within one decade ticks are evenly spaced.
+// Within a decade there are ticks on both sides of 1, however far the other side reaches.
+TEST(RowPlotTest, TicksOfRatiosAreOnBothSidesOfNothing) {
+  const std::string html = IntervalPlotHtml(
+      {"Hazard ratios", "hazard ratio", true, {{"a", 0.59, 0.7, 0.82}, {"b", 1, 2, 3.1}}});
+  for (const char* tick : {">0.7<", ">1<", ">1.5<", ">2<", ">3<"})
+    EXPECT_THAT(html, HasSubstr(tick));
+}
+
+// All on one side: the axis reaches to nothing anyway.
 TEST(RowPlotTest, TheAxisHoldsNothing) {
   const std::string html =
       IntervalPlotHtml({"Hazard ratios", "hazard ratio", true, {{"age", 1.2, 1.5, 1.9}}});
-  EXPECT_EQ(Numbers(html, R"re(class="axis" x1="([0-9.]+)")re").size(), 1U);
+  EXPECT_EQ(Numbers(html, R"re(class="axis" x1="([0-9.]+)")re").size(), 1U);  // of one row
   const std::string none = IntervalPlotHtml({"Nothing", "difference", false, {}});
   EXPECT_THAT(none, HasSubstr(">0<"));
 }

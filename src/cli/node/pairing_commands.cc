@@ -13,13 +13,19 @@
 namespace partita::cli {
 namespace {
 
-constexpr char kCompareLater[] = "come back with: partita node compare NAME";
-
 struct PairOptions {
   NodeOptions node;
   std::string name, line;
   bool only_line = false;
 };
+
+std::string CompareLater(const PairOptions& options) {
+  const NodeOptions& node = options.node;
+  const std::string signer =
+      node.sign.empty() ? "--steward " + node.steward : "--sign " + node.sign;
+  return fmt::format("come back with: partita node compare {} --at {} {}",
+                     options.name.empty() ? "NAME" : options.name, node.at, signer);
+}
 
 Json LookAt(const PairOptions& options, const std::string& number) {
   return AskNode(options.node, {{"do", "pairing"}, {"number", number}});
@@ -30,7 +36,7 @@ Json WaitBeyond(const PairOptions& options, const std::string& number, const std
   while (true) {
     Json look = LookAt(options, number);
     if (look.at("state") != state) return look;
-    WaitAMoment(kCompareLater);
+    WaitAMoment(CompareLater(options));
   }
 }
 
@@ -119,7 +125,8 @@ void AddInvite(CLI::App& parent, Invocation& invocation) {
         PrintNote(invocation.output,
                   fmt::format("send this line to {}, by mail; it works once, until {}. Waiting "
                               "(Control-C: {})",
-                              options->name, made.at("expires").get<std::string>(), kCompareLater));
+                              options->name, made.at("expires").get<std::string>(),
+                              CompareLater(*options)));
         return Compare(invocation.output, *options, made.at("number"));
       });
   command->add_option("NAME", options->name, "The name of the site, as in study files")->required();

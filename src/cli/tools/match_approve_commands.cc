@@ -12,6 +12,7 @@
 #include "cli/tools/match_results.h"
 #include "crypto/certificate.h"
 #include "run/matching/matching_approval.h"
+#include "run/matching/matching_charge.h"
 #include "run/matching/matching_run.h"
 #include "run/matching/past_matchings.h"
 #include "run/party/join.h"

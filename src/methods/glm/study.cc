@@ -158,12 +158,21 @@ void RequireIndependent(const GlmStudy& study, const Spec& spec, const Collinear
                         const run::RunInput& input) {
   if (collinear.columns.empty()) return;
   std::string names;
-  bool cut_points = spec.law.family == stats::glm::Family::kOrdinal;
+  bool effects = false;
   for (const size_t c : collinear.columns) {
     names += (names.empty() ? "" : ", ") + spec.parameters[c].name;
-    cut_points = cut_points && !spec.parameters[c].effect;
+    effects = effects || spec.parameters[c].effect;
   }
-  if (cut_points) {
+  if (!effects && spec.law.family == stats::glm::Family::kNegativeBinomial) {
+    RefuseTogether(
+        study, input,
+        "no estimate was released, because the counts vary hardly more than a Poisson "
+        "law says: " +
+            names + " cannot be told from these rows",
+        "take family = \"poisson\"; where the number of rows of each block is declared "
+        "(count in [[rows]]; a million is assumed of one that is not), more can be told");
+  }
+  if (!effects && spec.law.family == stats::glm::Family::kOrdinal) {
     RefuseTogether(
         study, input,
         "no estimate was released, because too little is known of these cut points: " + names,

@@ -145,9 +145,15 @@ std::string OwnAccount(const LedgerOutcome& outcome) {
                           : fmt::format(", countersigned by {}", fmt::join(signers, ", "));
   const double used = privacy::ledger::EpsilonAfter(standing.policy.outside, standing.outside,
                                                     standing.spent.outside);
-  return text + fmt::format("; used so far against outsiders: eps <= {} of {} at delta = {}.",
-                            privacy::RoundedText(used, 3, true), standing.policy.outside.epsilon,
-                            standing.policy.outside.delta);
+  // Of what the ledger adds up, Renyi divergences; a part of it is a larger part of epsilon.
+  const double percent = 100 * static_cast<double>(standing.spent.outside.rdp) /
+                         static_cast<double>(standing.outside.budget.rdp);
+  return text +
+         fmt::format(
+             "; used so far against outsiders: {} % of the budget (eps <= {} of {} at delta = "
+             "{}).",
+             privacy::RoundedText(percent, 3, true), privacy::RoundedText(used, 3, true),
+             standing.policy.outside.epsilon, standing.policy.outside.delta);
 }
 
 // Rule R-j: what was released before qualifies what is stated now.

@@ -21,6 +21,7 @@ struct JoinOptions {
   // The privacy ledger; without one the run is recorded nowhere, and a private study is refused at
   // a holder unless `unrecorded`.
   std::optional<LedgerOptions> ledger;
+  // Of a simulation, whose tables are all in one hand: neither a charge nor the rows that were served.
   bool unrecorded = false;
   bool accept_useless = false;              // RunInput::accept_useless
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations

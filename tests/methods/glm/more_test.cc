@@ -319,19 +319,21 @@ TEST(GlmMore, StudiesWithRobustErrorsAreAsR) {
 
 // ---- made-up clinics, with a count and a level of three as outcomes
 
-// second: rows of the second clinic.
+// second: rows of the second clinic; 0: no clinic declares how many it has.
 std::string Text(const std::string& family, const std::string& formula, int second = 250) {
   std::string text = Edited(testing::kGlmStudy, "\"binomial\"", '"' + family + '"');
   text = Edited(text, "event ~ age + smoker + stage", formula);
-  text = Edited(text, "name = \"n\"\n[[rows]]\nname = \"s\"\n[[rows]]\nname = \"w\"\n",
-                fmt::format("name = \"n\"\ncount = 250\n[[rows]]\nname = \"s\"\ncount = {}\n"
-                            "[[rows]]\nname = \"w\"\ncount = 250\n",
-                            second));
+  if (second > 0)
+    text = Edited(text, "name = \"n\"\n[[rows]]\nname = \"s\"\n[[rows]]\nname = \"w\"\n",
+                  fmt::format("name = \"n\"\ncount = 250\n[[rows]]\nname = \"s\"\ncount = {}\n"
+                              "[[rows]]\nname = \"w\"\ncount = 250\n",
+                              second));
   return Edited(text, "name = \"event\"\ntype = \"integer\"\nlower = 0\nupper = 1",
                 "name = \"event\"\ntype = \"integer\"\nlower = 0\nupper = 40");
 }
 
-std::vector<std::string> Tables(bool overdispersed, bool last_lacks_a_stage) {
+std::vector<std::string> Tables(bool overdispersed, bool last_lacks_a_stage, double theta = 1.5,
+                                double mean = 4) {
   std::mt19937_64 random(8);
   std::uniform_real_distribution<double> uniform;
   std::vector<std::string> tables;
@@ -343,8 +345,8 @@ std::vector<std::string> Tables(bool overdispersed, bool last_lacks_a_stage) {
       const double latent = 0.04 * (age - 55) + 0.8 * smoker + std::log(1 / uniform(random) - 1);
       const bool merged = last_lacks_a_stage && clinic == 2;
       const char* stage = latent < -0.8 ? "one" : latent < 1 && !merged ? "two" : "three";
-      const double gamma = std::gamma_distribution<double>(1.5, 1 / 1.5)(random);
-      const int noisy = std::poisson_distribution<int>(4 * gamma)(random);
+      const double gamma = std::gamma_distribution<double>(theta, 1 / theta)(random);
+      const int noisy = std::poisson_distribution<int>(mean * gamma)(random);
       const int steady = 4 + static_cast<int>(random() % 2);
       csv += fmt::format("{},{},{},{}\n", age, smoker, stage,
                          overdispersed ? std::min(noisy, 40) : steady);
@@ -376,6 +378,16 @@ TEST(GlmMore, CountsWithoutMoreThanPoissonVarianceDoNotConverge) {
   EXPECT_EQ(path["term"], "log(theta)");
   for (size_t t = 1; t < path["at"].size(); ++t)
     EXPECT_GT(path["at"][t].get<double>(), path["at"][t - 1].get<double>() + 0.5);
+}
+
+// Here it has a maximum, far off and flat: log(theta) is no column that could be left out.
+TEST(GlmMore, CountsOfNearlyPoissonVarianceAreSentToPoisson) {
+  const auto ends = partita::testing::RunStudy(Text("negative-binomial", "event ~ age + smoker", 0),
+                                               Tables(true, false, 60, 0.8));
+  ASSERT_NE(run::RootCause(ends), nullptr);
+  EXPECT_THAT(run::RootCause(ends)->error->message(),
+              HasSubstr("hardly more than a Poisson law says: log(theta)"));
+  EXPECT_THAT(run::RootCause(ends)->error->hint(), HasSubstr("\"poisson\""));
 }
 
 // Every level of the outcome is counted, in all rows and by level of factors.

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "run/matching/matching_charge.h"
 #include "run/matching/matching_protocol.h"
 #include "tests/net/parties.h"
 #include "tests/privacy/sampling/goodness.h"

@@ -40,10 +40,10 @@ void AddFindings(const ColumnCheck& column, const CheckRules& rules, Findings& f
                  "missing = \"complete\" in its [design]");
   }
   if (column.out_of_bounds > 0) {
-    findings.Add(fmt::format("column '{}' has {} outside its bounds {} (first '{}' at line {}, "
+    // Where, not what: a node keeps it, and shows it to people who may not see cells.
+    findings.Add(fmt::format("column '{}' has {} outside its bounds {} (first at line {}, "
                              "character {})",
                              column.name, Cells(column.out_of_bounds), BoundsText(column),
-                             Printable(column.first_out_of_bounds_text),
                              column.first_out_of_bounds.line, column.first_out_of_bounds.character),
                  "correct the cells, or agree on wider bounds in the study file");
   }

@@ -27,7 +27,6 @@ struct ColumnCheck {
   CellPosition first_unusable;
   uint64_t out_of_bounds = 0;  // of types with bounds; kept as read, unless cells are repaired
   CellPosition first_out_of_bounds;
-  std::string first_out_of_bounds_text;
   double lower = 0, upper = 0;      // the schema's bounds
   double minimum = 0, maximum = 0;  // of the cells present (numbers or codes); 0 without any
   bool constant = false;            // two or more cells present and all of them equal

@@ -197,7 +197,6 @@ class ColumnReader {
     if (value < column_.schema.lower || value > column_.schema.upper) {
       if (check_.out_of_bounds++ == 0) {
         check_.first_out_of_bounds = cell.tokenizer.PositionOf(cell.field);
-        check_.first_out_of_bounds_text = std::string(cell.text);
       }
       if (repair_) value = std::clamp(value, column_.schema.lower, column_.schema.upper);
     }

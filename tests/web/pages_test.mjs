@@ -339,11 +339,18 @@ journey("a study is checked while it is typed, and proposed once", async ({fake,
   await shown(page, "Did you mean 'family'?");
   assert.equal(await button(page, "Propose to all parties").getAttribute("aria-disabled"), "true");
   await see("new-wrong");
-  state.check = (file) => ({...checkOf(file), warnings: ["the smallest effect is large"]});
+  const plan = structuredClone(checkOf(studyFile).plan);
+  plan.exposures[0].bits = {opened: 63, table: 9, passes: false, meaning: "more than half of the bits"};
+  plan.notes = ["the result would be of little use"];
+  state.check = (file) => ({...checkOf(file), plan, warnings: ["the smallest effect is large"]});
   await box.fill(studyFile);
   await shown(page, "Its plan is below.");
   await shown(page, "The smallest effect is large.");
   await page.getByRole("heading", {name: "What opens, and to whom"}).waitFor();
+  // As the plan at the terminal says it.
+  const warning = page.locator(".notice.warn", {hasText: "63 bits open of a table of 9 bits: more than half of the bits."});
+  assert.equal(await warning.count(), 1);
+  await shown(page, "The result would be of little use.");
   await see("new-valid");
   await page.getByLabel("Open for how many days").fill("7");
   state.loses = "/api/v1/studies"; // it is done, and asked for again

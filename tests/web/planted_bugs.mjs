@@ -30,6 +30,20 @@ export const kBugs = [
     journey: "a long log comes by pages"
   },
   {
+    name: "bits_that_do_not_pass_are_left_out",
+    file: "parts/plan.tsx",
+    from: "{bits && !bits.passes && ",
+    to: "{bits && bits.passes && ",
+    journey: "a study is checked while it is typed"
+  },
+  {
+    name: "notes_of_a_plan_are_left_out",
+    file: "parts/plan.tsx",
+    from: "if (plan.notes.length === 0) return null;",
+    to: "return null;",
+    journey: "a study is checked while it is typed"
+  },
+  {
     name: "reloads_are_clicks",
     file: "base/live.ts",
     from: "latest.current({signal: stop.signal, byItself})",

@@ -210,6 +210,11 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
       "--min-rows", study.min_rows,
       "So many rows there surely are in all; fewer open nothing (glm, describe, survival "
       "and mixed ask for it; of others 20)");
+  command
+      .add_option("--accept", study.accept,
+                  "Let an exact study tell more than half of the bits of what it says here, which "
+                  "all holders then approve")
+      ->check(CLI::IsMember({"table of covariates", "checked cells"}));
   command.add_option(
       "--key", study.key,
       "Where columns are split: the column by which rows are brought into one order");

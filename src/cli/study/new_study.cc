@@ -571,6 +571,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
                       "How many rows there surely are in all; fewer open nothing");
     if (!rows.empty()) study.min_rows = ReadCount(rows);
   }
+  study.accept = options.accept;
   study.engine =
       interview.Say(options.engine, "--engine", "The engine", ChooseEngine(study.parties));
   interview.RequireAll();

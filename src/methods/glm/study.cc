@@ -147,10 +147,10 @@ void RequireCounts(mpc::Engine& engine, const GlmStudy& study,
     if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
   }
   if (failed.empty()) return;
-  RefuseTogether(
-      study, input, "nothing was released, because this does not hold: " + failed,
-      "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, or find "
-      "more rows");
+  RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
+                 "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
+                 "in tables and dictionary), leave the term out, or find "
+                 "more rows");
 }
 
 // spec: of the model, or of the smaller one.

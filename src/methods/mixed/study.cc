@@ -81,7 +81,8 @@ void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
   }
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, find "
+                 "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
+                 "in tables and dictionary), leave the term out, find "
                  "more rows, or take larger groups; of single rows take method \"glm\"");
 }
 

@@ -148,7 +148,7 @@ study::PlanBits BitsAgainst(double opened, const std::vector<CovariateTable>& ta
           : fmt::format(
                 "more than half of the bits of the {0}: whoever has these numbers may "
                 "compute how many rows have each combination of values, single persons "
-                "among them ({0})",
+                "among them ({0}); the study file accepts this, and so does who approves it",
                 table.outcomes ? kTableOfOutcomes : kTableOfCovariates);
   if (bits.passes && spread) bits.meaning += kIfSpread;
   return bits;

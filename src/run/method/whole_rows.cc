@@ -163,8 +163,9 @@ int FinestGrid(const WholeRowsStudy& study, const GridTexts& texts,
                      most.opened, most.table, kTableOfCovariates),
          std::string(texts.hint) +
              ", promise more rows (min_rows in [disclosure], and where none are left out their "
-             "numbers in [[rows]]), or write in [release] accept = \"table of covariates\", which "
-             "every holder then approves with the plan");
+             "numbers in [[rows]]), or, where it may be known how many rows have each combination "
+             "of covariates, as of the arms of a trial, write in [release] accept = \"table of "
+             "covariates\" (study new --accept), which every holder then approves with the plan");
 }
 
 bool LeavesRowsOut(const WholeRowsStudy& study, bool incomplete) {

@@ -102,6 +102,7 @@ std::string ShortStudyText(const ShortStudy& study) {
   text += Line("missing", TomlText(study.missing));
   if (study.min_rows)
     text += "\n[disclosure]\n" + Line("min_rows", std::to_string(*study.min_rows));
+  if (!study.accept.empty()) text += "\n[release]\n" + Line("accept", TomlText(study.accept));
   text += "\n[engine]\n" + Line("name", TomlText(study.engine));
   return text + AnalysisText(study.analysis);
 }

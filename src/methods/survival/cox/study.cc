@@ -61,7 +61,8 @@ void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answe
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
                  answers->ties
-                     ? "join rare levels (transform = \"cut\" in [[derived]]), leave the term out, "
+                     ? "join rare levels (of a number by transform = \"cut\" in [[derived]], of a "
+                       "factor in tables and dictionary), leave the term out, "
                        "or find more rows"
                      : "ask for more in a new study (most_ties), take narrower cells of time "
                        "(cell), or ties = \"breslow\"");

@@ -16,7 +16,14 @@ export interface Plan {
   analyses: Array<{name: string; model: string; rows: string}>;
   releases: Array<{id: string; what: string; to: string; mechanism: string; max_count: number}>;
   checks: Array<{analysis: string; rule: string; warning: boolean}>;
-  exposures: Array<{of: string; to: string; exposes: string[]}>;
+  exposures: Array<{
+    of: string;
+    to: string;
+    opened: number;
+    statistics: number;
+    exposes: string[];
+    bits: null | {opened: number; table: number; passes: boolean; meaning: string};
+  }>;
   privacy: Array<{adversary: string; adjacency: string; loss: string}>;
   privacy_statement: null | {
     rows: Array<{epsilon: "infinite" | {lower: number; upper: number}; delta?: number}>;

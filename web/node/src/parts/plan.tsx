@@ -79,8 +79,25 @@ function Mechanism({mechanism}: {mechanism: string}) {
   return mechanism === "exact" ? <Tag tone="warn">exact</Tag> : <Said text={mechanism} />;
 }
 
+type Exposure = Plan["exposures"][number];
+
+// How much opens, beside what would tell everything.
+function Amount({exposure}: {exposure: Exposure}) {
+  const {opened, statistics, bits} = exposure;
+  const meaning =
+    bits && `${bits.opened} bits open of a table of ${bits.table} bits: ${plain(bits.meaning)}.`;
+  return (
+    <>
+      <p class="faint small">
+        At most {count(opened, "number", "numbers")}, where {statistics} determine every analysis of these rows.
+        {bits?.passes && ` ${meaning}`}
+      </p>
+      {bits && !bits.passes && <p class="notice warn">{meaning}</p>}
+    </>
+  );
+}
+
 function Opens({plan}: {plan: Plan}) {
-  const exposes = plan.exposures.filter((exposure) => exposure.exposes.length > 0);
   return (
     <section>
       <h2>What opens, and to whom</h2>
@@ -111,14 +128,15 @@ function Opens({plan}: {plan: Plan}) {
           </tbody>
         </table>
       </div>
-      {exposes.length > 0 && (
+      {plan.exposures.length > 0 && (
         <>
-          <h3>What follows from it exactly</h3>
+          <h3>What the released numbers give away</h3>
           <ul class="list">
-            {exposes.map((exposure) => (
+            {plan.exposures.map((exposure) => (
               <li key={`${exposure.of} ${exposure.to}`}>
-                From {plain(exposure.of)}, to {exposure.to === "all" ? "all parties" : plain(exposure.to)}:{" "}
-                {exposure.exposes.map(plain).join("; ")}
+                From {plain(exposure.of)}, to {exposure.to === "all" ? "all parties" : plain(exposure.to)}
+                {exposure.exposes.length > 0 && `: ${exposure.exposes.map(plain).join("; ")}`}
+                <Amount exposure={exposure} />
               </li>
             ))}
           </ul>
@@ -193,6 +211,21 @@ function Checks({plan}: {plan: Plan}) {
   );
 }
 
+// What the plan says beside: forecasts above all, of a result that would be of little use.
+function Notes({plan}: {plan: Plan}) {
+  if (plan.notes.length === 0) return null;
+  return (
+    <section>
+      <h2>Notes</h2>
+      <ul class="list">
+        {plan.notes.map((text) => (
+          <li key={text}>{sentence(text)}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function Trusts({plan}: {plan: Plan}) {
   return (
     <section>
@@ -239,6 +272,7 @@ export function PlanView(props: {
       <Checks plan={plan} />
       <Gives plan={plan} own={props.own} />
       <Trusts plan={plan} />
+      <Notes plan={plan} />
     </>
   );
 }

@@ -88,10 +88,12 @@ const std::vector<Method>& AllMethods() {
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
        Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadEstimatesResult, meta::Start,
        meta::Templates},
-      {marginals::MarginalsReader(), "noised counts of all or chosen pairs of columns, for synthetic tables and Table 1",
+      {marginals::MarginalsReader(),
+       "noised counts of all or chosen pairs of columns, for synthetic tables and Table 1",
        Prepared<marginals::MarginalsStudy, marginals::PrepareMarginalsStudy>,
        report::ReadDocumentResult, marginals::Start, marginals::Templates},
-      {mixed::MixedReader(), "a linear, logistic or Poisson model with random intercepts, a linear one with slopes",
+      {mixed::MixedReader(),
+       "a linear, logistic or Poisson model with random intercepts, a linear one with slopes",
        Prepared<mixed::MixedStudy, mixed::PrepareMixedStudy>, report::ReadEstimatesResult,
        mixed::Start, mixed::Templates}};
   return methods;

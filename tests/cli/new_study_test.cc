@@ -363,6 +363,22 @@ TEST_F(NewStudyTest, ASurvivalTimeIsMadeOfTwoDraftedVariables) {
   EXPECT_EQ(schema.columns[0].type, data::ColumnType::kSurvival);
   EXPECT_EQ(schema.columns[0].time_column, "days");
   EXPECT_EQ(schema.columns[0].event_column, "died");
+  // A time of entry stays a variable of its own.
+  Dictionary(
+      "[[variable]]\nname = \"days\"\ntype = \"integer\"\n"
+      "[[variable]]\nname = \"came\"\ntype = \"integer\"\nlower = 0\nupper = 100\n"
+      "[[variable]]\nname = \"died\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
+      "[[variable]]\nname = \"arm\"\ntype = \"factor\"\nlevels = [\"a\", \"b\"]\n");
+  options_.said = {{"model", "cox"}, {"formula", "Surv(came, days, died) ~ arm"}};
+  options_.accept = "table of covariates";
+  const std::string with_entry = Text();
+  EXPECT_THAT(with_entry, HasSubstr("[release]\naccept = \"table of covariates\"\n"));
+  const data::Schema entered = methods::ParseStudyFile(with_entry, "s").dictionary;
+  ASSERT_EQ(entered.columns.size(), 3u);
+  EXPECT_EQ(entered.columns[0].time_column, "days");
+  EXPECT_EQ(entered.columns[1].name, "came");
+  options_.accept = "";
+  options_.said = {{"report", "[10, 50]"}};
   options_.said["formula"] = "Surv(days, deceased) ~ arm";
   options_.bounds = {"days=0..100"};
   EXPECT_THROW(methods::ParseStudyFile(Text(), "s"), Error) << "deceased is no column";

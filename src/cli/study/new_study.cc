@@ -393,10 +393,11 @@ void AskBoundsAndLevels(const std::set<std::string>& said, DictionaryDraft& dict
 }
 
 // Drafted dictionaries have the two columns of a survival time as variables of their own: where the
-// analysis says Surv(TIME, EVENT) of two such, they become the variable TIME_EVENT with TIME's bounds.
+// analysis says Surv(TIME, EVENT) or Surv(ENTRY, TIME, EVENT) of two such, they become the variable TIME_EVENT with TIME's bounds.
 void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
                        std::vector<ShortParty>& parties) {
-  static const std::regex kSurv(R"(\bSurv\(\s*([^\s,()]+)\s*,\s*([^\s,()]+)\s*\))");
+  static const std::regex kSurv(
+      R"(\bSurv\(\s*(?:[^\s,()]+\s*,\s*)?([^\s,()]+)\s*,\s*([^\s,()]+)\s*\))");
   std::smatch match;
   const std::string formula = study::SaidOr(said, "formula", "");
   if (!std::regex_search(formula, match, kSurv)) return;

@@ -225,6 +225,10 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   if (!command.ledger.empty()) options.ledger = {command.ledger, command.table};
   options.unrecorded = command.unrecorded;
   run::RequireLedger(study, options);
+  const size_t party = run::PartyByName(study, command.party);
+  const std::string result_file =
+      command.no_output ? "" : command.files.In(command.output, "result.json").string();
+  RequireNewResult(study, party, result_file, output.force);  // before anybody reads and signs
   if (command.approve) ApproveIfNew(output, command, options.approval);
   options.accept_useless = command.accept_useless;
   if (study.file.engine.stored_correlations) {
@@ -241,13 +245,8 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
   options.listen_address = command.listen;
   if (command.listen_descriptor >= 0) options.listen_descriptor = command.listen_descriptor;
   options.link = LinkOf(command.latency, command.bandwidth);
-  const std::string result_file =
-      command.no_output ? "" : command.files.In(command.output, "result.json").string();
-
   report::TerminalProgress terminal(std::cerr, ProgressStyleOf(output), command.party,
                                     &Interrupted());
-  const size_t party = run::PartyByName(study, command.party);
-  RequireNewResult(study, party, result_file, output.force);
   if (!command.moments.empty()) RequireMomentsFile(study, command, output.force);
   std::unique_ptr<RoomOnDisk> room = RoomForResult(study, party, result_file);
   options.write = WriterBeside(output, study, party, result_file);

@@ -568,6 +568,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
                       "How many rows there surely are in all; fewer open nothing");
     if (!rows.empty()) study.min_rows = ReadCount(rows);
   }
+  if (study.common_rows) study.min_cell = start.split_min_cell;
   study.engine =
       interview.Say(options.engine, "--engine", "The engine", ChooseEngine(study.parties));
   interview.RequireAll();

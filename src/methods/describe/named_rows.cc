@@ -1,5 +1,8 @@
 #include "methods/describe/named_rows.h"
 
+#include <utility>
+#include <vector>
+
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 

@@ -1,6 +1,7 @@
 #include "methods/describe/own_columns.h"
 
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "methods/describe/own_numbers.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "methods/describe/mantel_haenszel.h"

@@ -98,6 +98,9 @@ quantiles = [0.5]
 compare = ["differences", "welch", "chi-square"]
 )";
 
+// With fewer the variables of whoever lacks the group would tell too much of who is in it (group_bits.h).
+constexpr uint64_t kSplitMinCell = 20;
+
 // What the template compares by.
 constexpr char kComparedByDefault[] = "differences, welch, chi-square";
 
@@ -114,6 +117,7 @@ study::AnalysisStart Start(const study::Said& said) {
       {"release", "what opens to the receiver", kTable, SaidAs::kTexts}};
   start.missing = "complete";
   start.needs_min_rows = true;
+  start.split_min_cell = kSplitMinCell;
   start.uses_all = study::SaidOr(said, "variables", "").empty();
   return start;
 }

@@ -82,18 +82,6 @@ const data::Segment& SegmentOf(const DescribeStudy& study, size_t party) {
   return first;
 }
 
-void RequireKnownRows(const DescribeStudy& study) {
-  for (const data::RowBlock& block : study.partition.blocks) {
-    if (!block.hidden) continue;
-    RefuseHere(
-        study,
-        fmt::format("no holder knows which rows of block '{}' match, and method '{}' counts rows "
-                    "of split columns that their holders know",
-                    block.name, kMethodName),
-        "match at level \"matched-ids\"");
-  }
-}
-
 }  // namespace
 
 std::vector<Rows> HoldersOf(const DescribeStudy& study) {
@@ -102,7 +90,6 @@ std::vector<Rows> HoldersOf(const DescribeStudy& study) {
     RefuseHere(study, "columns are split, and holders are what is compared",
                "take another group, and leave \"mantel-haenszel\" out");
   }
-  RequireKnownRows(study);
   std::vector<Rows> all;
   for (const run::RowHolder& holder : RowHoldersOf(study, kMostRows)) {
     Rows rows{holder};

@@ -9,8 +9,7 @@ namespace partita::methods::describe {
 
 // Throws kBadInput with the place where columns are split and: holders are the groups, or strata; the
 // group and the variables of all conditions are not one holder's of a block; a party has rows with
-// some parties and other rows with others, or alone; the rows of a matching are hidden; more than
-// 2^32 rows.
+// some parties and other rows with others, or alone; more than 2^32 rows.
 std::vector<Rows> HoldersOf(const DescribeStudy& study);
 
 // The rows and the part of a party; none of one that describes nothing and selects nothing.

@@ -375,7 +375,7 @@ TEST(DescribeSplitStudyTest, RefusesWhatSplitColumnsDoNotHave) {
             "count = 900\n[rows.match]\nlevel = \"hidden\"\ncount = \"exact\"\nmatching = "
             "\"m\"\nrecord = \"" +
                 std::string(64, 'a') + "\"\n",
-            "no holder knows which rows", "matched-ids"}}) {
+            "is hidden", "matched-ids"}}) {
     SCOPED_TRACE(refusal.to);
     std::string text = Edited(kSplit, refusal.from, refusal.to);
     if (refusal.to.find("third") != std::string::npos)

@@ -81,7 +81,7 @@ void BM_Table(benchmark::State& state) {
   task.spec = ThirtyVariables();
   task.spec.compared.ranks = state.range(1) != 0;
   task.grid_bits = 6;
-  for (size_t p = 0; p < kParties; ++p) task.holders.push_back({p, kRows});
+  for (size_t p = 0; p < kParties; ++p) task.holders.push_back({{p, kRows}});
   const OwnNumbers own = NoNumbers(task.spec);
   mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
     const auto table = [&] {

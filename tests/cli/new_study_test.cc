@@ -157,6 +157,22 @@ TEST_F(NewStudyTest, IsTheCommentedOneOfADescription) {
   EXPECT_EQ(PlanOf(Text()), PlanOf(WithPartyBlocks(commented)));
 }
 
+TEST_F(NewStudyTest, IsTheCommentedOneOfADescriptionOfSplitColumns) {
+  const std::string commented = Template("describe", data::PartitionKind::kVertical, false);
+  const std::string dictionary = commented.substr(
+      commented.find("[[variable]]"), commented.find("[design]") - commented.find("[[variable]]"));
+  const size_t middle = dictionary.find("[[variable]]\nname = \"x4\"");
+  options_.dictionaries = {"north=" + Written("north.toml", dictionary.substr(0, middle)),
+                           "south=" + Written("south.toml", dictionary.substr(middle))};
+  options_.method = "describe";
+  options_.missing = "";
+  options_.rows = {"300"};
+  options_.key = "id";
+  options_.min_rows = "200";
+  options_.said = {{"group", "x6"}, {"quantiles", "[0.5]"}};
+  EXPECT_EQ(PlanOf(Text()), PlanOf(commented));  // min_cell included
+}
+
 TEST_F(NewStudyTest, IsTheCommentedOneOfChains) {
   const std::string unscaled = [] {
     std::string text = Template("mcmc", data::PartitionKind::kHorizontal, true);

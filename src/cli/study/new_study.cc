@@ -573,6 +573,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
     if (!rows.empty()) study.min_rows = ReadCount(rows);
   }
   study.accept = options.accept;
+  if (study.common_rows) study.min_cell = start.split_min_cell;
   study.engine =
       interview.Say(options.engine, "--engine", "The engine", ChooseEngine(study.parties));
   interview.RequireAll();

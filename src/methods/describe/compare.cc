@@ -18,8 +18,12 @@ constexpr double kRounding = 0.5 + 0x1p-9 + 0x1p-8;
 
 constexpr double kRankError = 0x1p-11;  // before rounding (ranks.h)
 
-// The rows of each holder that take part.
-std::vector<data::Table> TablesOf(const DescribeStudy& study, const run::RehearsedRun& run) {
+// The rows of those who hold the same ones: those that take part, and of split columns the others.
+struct PooledRows {
+  std::vector<data::Table> taken, left_out;
+};
+
+PooledRows TablesOf(const DescribeStudy& study, const run::RehearsedRun& run) {
   data::Table pooled = run.mock.pooled;
   data::AddDesignColumns(pooled, study.file.dictionary, study.file.derived,
                          std::span<const std::string>());
@@ -28,13 +32,17 @@ std::vector<data::Table> TablesOf(const DescribeStudy& study, const run::Rehears
   std::vector<std::string> needed;
   if (study.spec.group && !study.spec.by_site) needed.push_back(study.spec.group->schema.name);
   const std::vector<uint8_t> has_group = data::CompleteRows(pooled, needed);
-  std::vector<data::Table> tables;
-  for (const data::Holder& holder : study.partition.holders) {
-    std::vector<size_t> rows = run::PooledRowsOf(study, run, holder.party);
-    std::erase_if(rows, [&](size_t row) {
-      return population[row] == 0 || subset[row] == 0 || has_group[row] == 0;
-    });
-    tables.push_back(run::TakeRows(pooled, rows));
+  PooledRows tables;
+  for (const Rows& holder : study.task.holders) {
+    const std::vector<size_t> rows = run::PooledRowsOf(study, run, holder.party);
+    std::vector<size_t> taken, left_out;
+    for (const size_t row : rows) {
+      const bool takes_part = population[row] != 0 && subset[row] != 0 && has_group[row] != 0;
+      (takes_part ? taken : left_out).push_back(row);
+    }
+    if (holder.parts.empty()) left_out.clear();
+    tables.taken.push_back(run::TakeRows(pooled, taken));
+    tables.left_out.push_back(run::TakeRows(pooled, left_out));
   }
   return tables;
 }
@@ -121,7 +129,7 @@ class Comparison {
   void CompareQuantiles(size_t v, size_t arm, const std::string& name, const Summary& summary,
                         const PlainColumn& column) {
     if (summary.quantiles.empty()) return;
-    const Cells cells = CellsOf(study_.spec.variables[v].schema);
+    const Cells cells = CellsOf(study_.spec.variables[v].schema, study_.spec.most_cells);
     std::vector<double> run, plain;
     for (size_t q = 0; q < summary.quantiles.size(); ++q) {
       const bool opens = column.n > 0 && plain_.QuantileOpens(v, arm, column.quantiles[q]);
@@ -174,8 +182,13 @@ void DescribeStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreem
                             Progress& /*progress*/) const {
   const auto& result = dynamic_cast<const DescribeRun&>(*run.outcome(receiver).protocol);
   const DescribedTable opened = Summarise(spec, *result.opened);
-  const std::vector<data::Table> tables = TablesOf(*this, run);
-  const PlainTable plain(spec, tables, result.min_cell);
+  const PooledRows tables = TablesOf(*this, run);
+  PlainTable plain(spec, tables.taken, result.min_cell);
+  if (task.named) {
+    std::vector<std::vector<uint8_t>> crossed;
+    for (const Rows& rows : task.holders) crossed.push_back(task.Crossed(rows));
+    plain.HoldToNames(std::move(crossed), tables.left_out);
+  }
   Comparison comparison(*this, opened, plain, agreement);
   for (size_t v = 0; v < spec.variables.size(); ++v) comparison.CompareVariable(v);
 }

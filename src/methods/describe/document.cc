@@ -238,8 +238,9 @@ study::Document TableDocument(const std::string& title, const Spec& spec,
       "Means and standard deviations are rounded to a grid that is finer than their standard "
       "errors; counts are exact.");
   if (!spec.quantiles.empty()) {
-    section.paragraphs.emplace_back(
-        "Quantiles are middles of public cells: values of integers, or 1/4096 of the bounds.");
+    section.paragraphs.push_back(fmt::format(
+        "Quantiles are middles of public cells: values of integers, or 1/{} of the bounds.",
+        spec.most_cells));
   }
   if (spec.compared.differences) {
     section.paragraphs.emplace_back(
@@ -249,8 +250,11 @@ study::Document TableDocument(const std::string& title, const Spec& spec,
   if (AnyWithheld(section.tables.front())) {
     section.paragraphs.push_back(fmt::format(
         "Withheld: some cell of the variable, or the values around the quantile, would be fewer "
-        "than {} rows, of all holders or without one holder's own.",
-        min_cell));
+        "than {} rows, {}.",
+        min_cell,
+        spec.most_cells < kMaxCells  // columns are split
+            ? "rows left out among them, or would say what all persons have that a holder knows"
+            : "of all holders or without one holder's own"));
   }
   document.files.push_back({kTableFile, study::TableCsv(section.tables.front())});
   document.sections.push_back(std::move(section));

@@ -23,12 +23,13 @@ Layout::Layout(const Spec& spec) {
   }
 }
 
-Cells CellsOf(const data::ColumnSchema& schema) {
-  Cells cells{kMaxCells, schema.lower, (schema.upper - schema.lower) / kMaxCells};
+Cells CellsOf(const data::ColumnSchema& schema, size_t most) {
+  const auto parts = static_cast<double>(most);
+  Cells cells{most, schema.lower, (schema.upper - schema.lower) / parts};
   if (schema.type == data::ColumnType::kInteger) {
     const double values = schema.upper - schema.lower + 1;
     cells.whole = true;
-    cells.width = std::ceil(values / kMaxCells);
+    cells.width = std::ceil(values / parts);
     cells.count = static_cast<size_t>(std::ceil(values / cells.width));
   }
   if (cells.count > kWidthsInRange)

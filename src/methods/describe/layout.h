@@ -27,10 +27,9 @@ struct Layout {
   size_t num_rows() const { return variable_of.size(); }
 };
 
-// The public cells that a number's values are counted in: of integers with at most kMaxCells values
+// The public cells that a number's values are counted in: of integers with at most `most` values
 // one for each value, else as many equal intervals, of whole numbers of values where they are
 // integers.
-inline constexpr size_t kMaxCells = 4096;
 struct Cells {
   size_t count = 0;
   double lower = 0, width = 0;  // cell c has [lower + c width, lower + (c + 1) width)
@@ -43,6 +42,6 @@ struct Cells {
   // The middle of its values; a quantile of the rows is within half a cell of it.
   double Middle(size_t cell) const;
 };
-Cells CellsOf(const data::ColumnSchema& schema);
+Cells CellsOf(const data::ColumnSchema& schema, size_t most = kMaxCells);
 
 }  // namespace partita::methods::describe

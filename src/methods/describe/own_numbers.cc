@@ -9,14 +9,6 @@
 namespace partita::methods::describe {
 namespace {
 
-// z of a number.
-int64_t OnUnitGrid(const data::ColumnSchema& schema, double value) {
-  const double centre = schema.lower + (schema.upper - schema.lower) / 2;
-  const double half = (schema.upper - schema.lower) / 2;
-  const double unit = std::clamp((value - centre) / half, -1.0, 1.0);
-  return std::llround(std::ldexp(unit, kValueBits));
-}
-
 class Counter {
  public:
   Counter(const Spec& spec, const data::Table& table, const std::vector<size_t>& rows, size_t site)
@@ -72,7 +64,7 @@ class Counter {
   void AddNumbers(size_t v, size_t number) {
     const data::ColumnSchema& schema = spec_.variables[v].schema;
     const std::vector<double>& values = table_.Get(schema.name).numbers;
-    const Cells cells = CellsOf(schema);
+    const Cells cells = CellsOf(schema, spec_.most_cells);
     for (const size_t row : rows_) {
       if (std::isnan(values[row])) {
         AddMissing(v, row);
@@ -99,6 +91,13 @@ class Counter {
 
 }  // namespace
 
+int64_t OnUnitGrid(const data::ColumnSchema& schema, double value) {
+  const double centre = schema.lower + (schema.upper - schema.lower) / 2;
+  const double half = (schema.upper - schema.lower) / 2;
+  const double unit = std::clamp((value - centre) / half, -1.0, 1.0);
+  return std::llround(std::ldexp(unit, kValueBits));
+}
+
 OwnNumbers NoNumbers(const Spec& spec) {
   const Layout layout(spec);
   OwnNumbers own;
@@ -108,7 +107,8 @@ OwnNumbers NoNumbers(const Spec& spec) {
   if (spec.compared.mantel_haenszel) own.stratum.resize(TwoValued(spec).size() * kStratumTerms);
   if (!NeedsHistograms(spec)) return own;
   for (const size_t v : layout.numbers) {
-    own.histograms.emplace_back(CellsOf(spec.variables[v].schema).count * layout.groups);
+    own.histograms.emplace_back(CellsOf(spec.variables[v].schema, spec.most_cells).count *
+                                layout.groups);
   }
   return own;
 }

@@ -14,6 +14,9 @@ namespace partita::methods::describe {
 
 inline constexpr int kValueBits = 30;
 
+// z, at kValueBits.
+int64_t OnUnitGrid(const data::ColumnSchema& schema, double value);
+
 struct OwnNumbers {
   std::vector<Int128> counts;  // rows of the layout x groups
   // Numbers of the layout x groups; at kValueBits and at twice as many.

@@ -45,11 +45,66 @@ bool PlainTable::Passes(size_t v, bool by_group) const {
       if (!Enough(own)) return false;
     }
   }
-  return true;
+  for (size_t cell = 0; cell < layout_.rows_of[v] && left_out_ != nullptr; ++cell) {
+    std::vector<uint64_t> own;
+    for (size_t h = 0; h < tables_.size(); ++h) own.push_back(LeftOut(v, h)[cell]);
+    if (!Enough(own)) return false;
+  }
+  return left_out_ == nullptr || !Names(v, by_group);
+}
+
+std::vector<uint64_t> PlainTable::Counts(size_t v, size_t arm) const {
+  std::vector<uint64_t> counts(layout_.rows_of[v]);
+  for (size_t h = 0; h < tables_.size(); ++h) {
+    for (const double value : Values(h, v, arm)) ++counts[RowOf(v, value)];
+  }
+  return counts;
+}
+
+std::vector<uint64_t> PlainTable::LeftOut(size_t v, size_t holder) const {
+  std::vector<uint64_t> counts(layout_.rows_of[v]);
+  if (crossed_[holder][v] == 0) return counts;
+  for (const double value : Values((*left_out_)[holder], holder, v, layout_.arms - 1))
+    ++counts[RowOf(v, value)];
+  return counts;
+}
+
+bool PlainTable::OneValue(size_t v, size_t arm) const {
+  const std::vector<uint64_t> counts = Counts(v, arm);
+  const size_t values = CountedValues(spec_.variables[v].schema).size();
+  return values > 1 &&
+         std::count_if(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(values),
+                       [](uint64_t count) { return count > 0; }) == 1;
+}
+
+bool PlainTable::Crossed(size_t v) const {
+  return std::ranges::any_of(crossed_, [v](const auto& of_table) { return of_table[v] != 0; });
+}
+
+bool PlainTable::Names(size_t v, bool by_group) const {
+  if (!by_group || !Crossed(v)) {
+    size_t groups = 0;
+    for (size_t g = 0; g < layout_.groups; ++g) {
+      const std::vector<uint64_t> counts = Counts(v, g);
+      groups += std::ranges::any_of(counts, [](uint64_t count) { return count > 0; }) ? 1 : 0;
+    }
+    return OneValue(v, layout_.arms - 1) || (by_group && groups == 1);
+  }
+  for (size_t g = 0; g < layout_.groups; ++g) {
+    if (OneValue(v, g)) return true;
+  }
+  for (size_t cell = 0; cell < layout_.rows_of[v]; ++cell) {
+    uint64_t left_out = 0;
+    size_t groups = 0;
+    for (size_t g = 0; g < layout_.groups; ++g) groups += Counts(v, g)[cell] > 0 ? 1 : 0;
+    for (size_t h = 0; h < tables_.size(); ++h) left_out += LeftOut(v, h)[cell];
+    if (groups + (left_out > 0 ? 1 : 0) == 1) return true;
+  }
+  return false;
 }
 
 bool PlainTable::QuantileOpens(size_t v, size_t arm, double value) const {
-  const Cells cells = CellsOf(spec_.variables[v].schema);
+  const Cells cells = CellsOf(spec_.variables[v].schema, spec_.most_cells);
   const auto cell = static_cast<int64_t>(cells.Of(value));
   std::vector<uint64_t> own;
   for (size_t h = 0; h < tables_.size(); ++h) {
@@ -61,11 +116,17 @@ bool PlainTable::QuantileOpens(size_t v, size_t arm, double value) const {
     }
     own.push_back(count);
   }
+  if (left_out_ != nullptr) {
+    const data::ColumnSchema& schema = spec_.variables[v].schema;
+    const double half = (schema.upper - schema.lower) / 2;
+    const PlainColumn column = Column(v, arm);
+    if (column.n < 2 || column.sd <= 0x1p-14 * half) return false;
+  }
   return std::ranges::any_of(own, [](uint64_t count) { return count > 0; }) && Enough(own);
 }
 
 std::optional<double> PlainTable::RankRoot(size_t v) const {
-  const Cells cells = CellsOf(spec_.variables[v].schema);
+  const Cells cells = CellsOf(spec_.variables[v].schema, spec_.most_cells);
   std::vector<std::vector<uint64_t>> counts(cells.count, std::vector<uint64_t>(layout_.groups));
   for (size_t h = 0; h < tables_.size(); ++h) {
     for (size_t g = 0; g < layout_.groups; ++g) {
@@ -94,8 +155,8 @@ stats::tables::MantelHaenszel PlainTable::OverTables(size_t v) const {
   return stats::tables::MantelHaenszelOf(strata);
 }
 
-std::vector<double> PlainTable::Values(size_t holder, size_t v, size_t arm) const {
-  const data::Table& table = tables_[holder];
+std::vector<double> PlainTable::Values(const data::Table& table, size_t holder, size_t v,
+                                       size_t arm) const {
   const data::Column& column = table.Get(spec_.variables[v].schema.name);
   std::vector<double> values;
   for (size_t r = 0; r < table.num_rows; ++r) {

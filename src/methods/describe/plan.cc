@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "methods/describe/document.h"
+#include "methods/describe/group_bits.h"
 #include "methods/describe/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -55,6 +56,15 @@ std::string OpenedText(const DescribeStudy& study) {
   return fmt::format("{} of {}{}", text, ListOf(study.spec.variables), ByGroup(study.spec));
 }
 
+// What counts are held to beside their size.
+std::string BesideCounts(const DescribeStudy& study) {
+  if (!study.task.named) return ", also without each holder's own rows";
+  std::string text =
+      study.task.holders.size() > 1 ? ", also without the rows of the same holders" : "";
+  return text +
+         ", rows left out as well, and no value or group is that of all persons known by name";
+}
+
 std::string ComparisonsOpened(const Compared& compared) {
   std::string opened = compared.ranks ? "the rank statistics" : "";
   if (compared.mantel_haenszel)
@@ -95,7 +105,8 @@ double OpenedBits(const DescribeStudy& study) {
     bits += privacy::NumberBits(4 * TwoValued(study.spec).size(), study.task.grid_bits);
   }
   for (const size_t v : layout.numbers) {
-    const auto cells = static_cast<double>(CellsOf(study.spec.variables[v].schema).count);
+    const auto cells =
+        static_cast<double>(CellsOf(study.spec.variables[v].schema, study.spec.most_cells).count);
     bits += static_cast<double>(study.spec.quantiles.size() * arms) * std::log2(cells + 1);
   }
   return bits;
@@ -138,9 +149,8 @@ void DescribeStudy::Describe(study::Plan& plan) const {
   for (const Variable& variable : spec.variables) {
     plan.checks.push_back(
         {name, variable.schema.name,
-         fmt::format("each count{} is 0 or at least {}, also without each holder's own rows; else "
-                     "{}",
-                     ByGroup(spec), file.disclosure.min_cell,
+         fmt::format("each count{} is 0 or at least {}{}; else {}", ByGroup(spec),
+                     file.disclosure.min_cell, BesideCounts(*this),
                      spec.group ? "only the counts over all groups open, held to the same"
                                 : "nothing of the variable opens"),
          file.disclosure.min_cell, true});
@@ -152,6 +162,13 @@ void DescribeStudy::Describe(study::Plan& plan) const {
       {told, "",
        "no bound: the releases are exact, and nothing limits what they say about one person"});
   run::AddEngineBounds(*this, plan.privacy);
+  if (task.named) {
+    plan.assumptions.emplace_back(
+        "Where columns are split their holders know whose rows they are. What would say of all "
+        "persons with a value, or of all of a group, that they have one group or one value is "
+        "withheld; that nobody of them has one is not.");
+    for (std::string& text : GroupBitsTexts(*this)) plan.assumptions.push_back(std::move(text));
+  }
   if (spec.by_site) {
     plan.assumptions.push_back(fmt::format(
         "Every holder's own counts, means and quantiles open to {}, by name. Whoever approves this "

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "methods/describe/means.h"
+#include "methods/describe/named_rows.h"
 #include "methods/describe/quantiles.h"
 #include "methods/describe/ranks.h"
 #include "mpc/compare.h"
@@ -34,8 +35,11 @@ Shared Total(Engine& engine, const std::vector<Shared>& by_holder, double most) 
   return WithBound(total, most);
 }
 
-bool HasStrata(const Spec& spec) {
-  return spec.compared.mantel_haenszel && !TwoValued(spec).empty();
+template <typename Get>
+std::vector<Shared> OfHolders(const SharedTable& table, Get get) {
+  std::vector<Shared> list;
+  for (const SharedTable::Own& own : table.by_holder) list.push_back(get(own));
+  return list;
 }
 
 // variables x 1 each, 0 or 1.
@@ -44,24 +48,55 @@ struct Passes {
   Shared all;
 };
 
+Shared Entries(const Shared& matrix) { return mpc::Reshape(matrix, {matrix.shape.size(), 1}); }
+
+// The counts of one holder that are compared, a variable after the other.
+Shared ComparedCells(Engine& engine, const Task& task, const Layout& layout,
+                     const SharedTable::Own& own) {
+  const auto with_left_out = [&](const Shared& counts) {
+    if (!task.named) return Entries(counts);
+    const std::vector<Shared> columns = {counts, own.left_out};
+    return Entries(engine.Concatenate(columns, false));
+  };
+  if (!layout.grouped) return with_left_out(own.counts);
+  const std::vector<Shared> parts = {
+      with_left_out(own.counts),
+      with_left_out(mpc::SumOfRows(engine, own.counts, own.counts.bound))};
+  return engine.Concatenate(parts, true);
+}
+
 Passes CheckCells(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
                   uint64_t min_cell) {
   mpc::CellTables cells;
   cells.max_rows = task.max_rows();
-  for (const SharedTable::Own& own : table.by_holder) {
-    if (!layout.grouped) {
-      cells.by_holder.push_back(own.counts);
-      continue;
-    }
-    const std::vector<Shared> parts = {mpc::Reshape(own.counts, {own.counts.shape.size(), 1}),
-                                       mpc::SumOfRows(engine, own.counts, own.counts.bound)};
-    cells.by_holder.push_back(engine.Concatenate(parts, true));
-  }
+  for (const SharedTable::Own& own : table.by_holder)
+    cells.by_holder.push_back(ComparedCells(engine, task, layout, own));
+  const size_t left_out = task.named ? 1 : 0;
   if (layout.grouped) {
-    for (const size_t rows : layout.rows_of) cells.sizes.push_back(rows * layout.groups);
+    for (const size_t rows : layout.rows_of)
+      cells.sizes.push_back(rows * (layout.groups + left_out));
   }
-  cells.sizes.insert(cells.sizes.end(), layout.rows_of.begin(), layout.rows_of.end());
-  const std::vector<mpc::SharedBits> bits = {mpc::NoSmallCells(engine, cells, min_cell, true)};
+  for (const size_t rows : layout.rows_of) cells.sizes.push_back(rows * (1 + left_out));
+
+  mpc::SharedBits large;
+  std::optional<mpc::SharedBits> unnamed;
+  std::vector<mpc::Task> tasks = {
+      [&](Engine& e) { large = mpc::NoSmallCells(e, cells, min_cell, true); }};
+  if (task.named) {
+    const auto total = [&](auto get) {
+      return Total(engine, OfHolders(table, get), static_cast<double>(cells.max_rows));
+    };
+    const Shared counts = total([](const SharedTable::Own& own) { return own.counts; });
+    const Shared out = total([](const SharedTable::Own& own) { return own.left_out; });
+    tasks.emplace_back(
+        [&, counts, out](Engine& e) { unnamed = NobodyNamed(e, task, layout, counts, out); });
+  }
+  mpc::Together(engine, tasks);
+  std::vector<mpc::SharedBits> bits = {large};
+  if (unnamed) {
+    const std::vector<mpc::BitProduct> both = {{large, *unnamed}};
+    bits = engine.And(both);
+  }
   const Shared passes = engine.ToRing(bits).front();
   if (!layout.grouped) return {{}, passes};
   const Shape variables = {layout.rows_of.size(), 1};
@@ -86,15 +121,6 @@ Masks MasksOf(Engine& engine, const Layout& layout, const Passes& passes) {
   return masks;
 }
 
-template <typename Get>
-std::vector<Shared> OfHolders(const SharedTable& table, Get get) {
-  std::vector<Shared> list;
-  for (const SharedTable::Own& own : table.by_holder) list.push_back(get(own));
-  return list;
-}
-
-Shared Entries(const Shared& matrix) { return mpc::Reshape(matrix, {matrix.shape.size(), 1}); }
-
 GridMeans MeansOf(Engine& engine, const Task& task, const Layout& layout, const SharedTable& table,
                   const Shared& counts) {
   const auto most = static_cast<double>(task.max_rows());
@@ -114,7 +140,8 @@ Shared QuantilesOf(Engine& engine, const Task& task, const Layout& layout, const
   std::vector<NumberHistograms> numbers;
   for (size_t m = 0; m < layout.numbers.size(); ++m) {
     NumberHistograms& number = numbers.emplace_back();
-    number.neighbours = CellsOf(task.spec.variables[layout.numbers[m]].schema).neighbours;
+    number.neighbours =
+        CellsOf(task.spec.variables[layout.numbers[m]].schema, task.spec.most_cells).neighbours;
     for (const SharedTable::Own& own : table.by_holder)
       number.by_holder.push_back(WithAll(engine, layout, own.histograms[m]));
   }
@@ -172,6 +199,20 @@ Unmasked MakeAll(Engine& engine, const Task& task, const Layout& layout, const S
   return all;
 }
 
+// Numbers x arms, in a column.
+Shared QuantileMask(Engine& engine, const Task& task, const Layout& layout, const GridMeans& means,
+                    const Masks& masks) {
+  Shared mask = Entries(engine.SelectRows(masks.quantiles, layout.numbers));
+  if (!task.named) return mask;
+  const std::vector<Shared> reached = {means.reached};
+  const std::vector<mpc::SharedBits> varies = {engine.Not(mpc::IsZero(engine, reached).front())};
+  Shared allowed;
+  mpc::ProductRound product(engine);
+  product.Add(mask, engine.ToRing(varies).front(), 1, allowed);
+  product.Run();
+  return allowed;
+}
+
 // What opens, in the order of the opening: everything times the bit of its check.
 std::vector<Shared> Masked(Engine& engine, const Task& task, const Layout& layout,
                            const Unmasked& all, const Masks& masks) {
@@ -191,7 +232,7 @@ std::vector<Shared> Masked(Engine& engine, const Task& task, const Layout& layou
       std::vector<size_t> entry;
       for (size_t i = 0; i < all.quantiles.shape.rows; ++i)
         entry.push_back(i / task.spec.quantiles.size());
-      const Shared of_quantiles = Entries(engine.SelectRows(masks.quantiles, layout.numbers));
+      const Shared of_quantiles = QuantileMask(engine, task, layout, all.means, masks);
       add(all.quantiles, engine.SelectRows(of_quantiles, entry));
     }
     if (task.spec.compared.ranks) add(all.ranks, engine.Slice(of_table, 0, 0, {numbers, 1}));
@@ -236,55 +277,12 @@ std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
 
 }  // namespace
 
-uint64_t Task::max_rows() const { return run::MostRows(holders); }
-
 uint64_t NumOpened(const Task& task) {
   const Layout layout(task.spec);
   return layout.arms *
              (layout.num_rows() + layout.numbers.size() * (3 + task.spec.quantiles.size())) +
          (task.spec.compared.ranks ? layout.numbers.size() : 0) +
          (HasStrata(task.spec) ? 5 * TwoValued(task.spec).size() : 0);
-}
-
-SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own) {
-  const Layout layout(task.spec);
-  const size_t numbers = layout.numbers.size();
-  const std::vector<Int128> none;  // at a party without rows
-  std::vector<PrivateMatrix> inputs;
-  for (const run::RowHolder& holder : task.holders) {
-    inputs.push_back(
-        run::SumsOfHolder(engine, holder, {layout.num_rows(), layout.groups}, 0, 1, own.counts));
-    if (numbers == 0) continue;
-    const Shape shape{numbers, layout.groups};
-    inputs.push_back(run::SumsOfHolder(engine, holder, shape, kValueBits, 1, own.sums));
-    inputs.push_back(run::SumsOfHolder(engine, holder, shape, 2 * kValueBits, 1, own.squares));
-    for (size_t m = 0; m < numbers && NeedsHistograms(task.spec); ++m) {
-      const size_t cells = CellsOf(task.spec.variables[layout.numbers[m]].schema).count;
-      inputs.push_back(run::SumsOfHolder(engine, holder, {cells, layout.groups}, 0, 1,
-                                         own.histograms.empty() ? none : own.histograms[m]));
-    }
-  }
-  const size_t strata = inputs.size();
-  for (const run::RowHolder& holder : task.holders) {
-    if (!HasStrata(task.spec)) break;
-    inputs.push_back(run::SumsOfHolder(engine, holder, {TwoValued(task.spec).size(), kStratumTerms},
-                                       kStratumBits, 1, own.stratum));
-  }
-  const std::vector<Shared> shared = engine.Input(inputs);
-  SharedTable table;
-  size_t next = 0;
-  for (size_t h = 0; h < task.holders.size(); ++h) {
-    SharedTable::Own& of_holder = table.by_holder.emplace_back();
-    of_holder.counts = shared[next++];
-    if (numbers == 0) continue;
-    of_holder.sums = shared[next++];
-    of_holder.squares = shared[next++];
-    for (size_t m = 0; m < numbers && NeedsHistograms(task.spec); ++m)
-      of_holder.histograms.push_back(shared[next++]);
-  }
-  for (size_t h = 0; HasStrata(task.spec) && h < task.holders.size(); ++h)
-    table.by_holder[h].stratum = shared[strata + h];
-  return table;
 }
 
 std::optional<bool> EnoughRows(Engine& engine, const Task& task, const SharedTable& table,

@@ -13,15 +13,19 @@
 //                  where they fail as well nothing of the variable opens. Where the groups open all
 //                  rows together do not: they follow. Quantiles: quantiles.h. Ranks: with
 //                  the groups of the number.
-// Method           Holders count and add up in the clear (own_numbers.h) and share the results, so
-//                  that the cost does not depend on the rows. Everything is made beside the checks
+// Named            Where columns are split rows that do not take part count as one more group of what is
+//                  compared, whatever says something of all persons that a party knows by name fails
+//                  as well (named_rows.h), and a quantile of values that do not vary is withheld.
+// Method           Holders of whole rows count and add up in the clear, so that the cost does not
+//                  depend on the rows (share_table.h). Everything is made beside the checks
 //                  and each other (mpc/together.h), and last of all multiplied by their shared bits:
 //                  nothing that a check withholds is ever opened, and the messages are the same
 //                  whatever these are.
 // Revealed         Release `disclosure`: the bit. Release `table`: NumOpened numbers. To others
 //                  nothing; which variables were withheld sees who has the table.
-// Cost             One input, two openings, and between them small_cells.h, means.h, quantiles.h,
-//                  ranks.h and mantel_haenszel.h: rounds of the longest of these, and two products.
+// Cost             share_table.h, two openings, and between them small_cells.h, named_rows.h, means.h,
+//                  quantiles.h, ranks.h and mantel_haenszel.h: rounds of the longest of these, and
+//                  two products.
 #pragma once
 
 #include <optional>
@@ -30,37 +34,16 @@
 
 #include "methods/describe/layout.h"
 #include "methods/describe/mantel_haenszel.h"
-#include "methods/describe/own_numbers.h"
+#include "methods/describe/share_table.h"
+#include "methods/describe/task.h"
 #include "mpc/engine.h"
-#include "run/method/row_holder.h"
 
 namespace partita::methods::describe {
 
 inline constexpr char kDisclosureRelease[] = "disclosure", kTableRelease[] = "table";
 
-struct Task {
-  Spec spec;
-  std::vector<run::RowHolder> holders;  // at least one, each party once
-  int grid_bits = 0;                    // means open on 2^-grid_bits of their standard errors
-  mpc::PartyIndex to = 0;               // the receiver, or mpc::kEverybody
-
-  uint64_t max_rows() const;
-};
-
 // Numbers of the table's opening.
 uint64_t NumOpened(const Task& task);
-
-struct SharedTable {
-  struct Own {
-    mpc::Shared counts, sums, squares;  // rows, numbers and numbers x groups
-    std::vector<mpc::Shared> histograms;
-    mpc::Shared stratum;  // two-valued variables x kStratumTerms, where it is asked for
-  };
-  std::vector<Own> by_holder;
-};
-
-// own: at a holder; not used elsewhere.
-SharedTable ShareTable(mpc::Engine& engine, const Task& task, const OwnNumbers& own);
 
 // Opens the answer to everybody; empty where engine.self() is empty.
 std::optional<bool> EnoughRows(mpc::Engine& engine, const Task& task, const SharedTable& table,

@@ -78,7 +78,7 @@ class Reader {
       summary.sd = half * opened_.deviation[entry];
       summary.step = half * opened_.step[entry];
     }
-    const Cells cells = CellsOf(schema);
+    const Cells cells = CellsOf(schema, spec_.most_cells);
     for (size_t q = 0; q < spec_.quantiles.size(); ++q) {
       const uint64_t cell = opened_.cells[entry * spec_.quantiles.size() + q];
       summary.quantiles.push_back(

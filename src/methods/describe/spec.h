@@ -22,6 +22,10 @@ struct Variable {
   std::string source;         // the variable of the dictionary that it is made of
 };
 
+// Cells that the values of a number are counted in, at most: of whole rows, and where columns are
+// split, because then every row has a number for each.
+inline constexpr size_t kMaxCells = 4096, kMaxSplitCells = 256;
+
 // What is compared between the groups; the names are those of the key `compare`.
 struct Compared {
   bool differences = false;  // standardized differences
@@ -45,8 +49,9 @@ struct Spec {
       false;  // the group is the holder of a row, its levels their names, without a source
   std::vector<uint32_t> quantiles;  // thousandths, increasing; none: no quantiles
   Compared compared;                // nothing without a group
-  bool missing = false;             // whether cells may be missing; they are counted
-  bool told_to_all = false;         // the table opens to all parties, not to the receiver alone
+  size_t most_cells = kMaxCells;
+  bool missing = false;      // whether cells may be missing; they are counted
+  bool told_to_all = false;  // the table opens to all parties, not to the receiver alone
 };
 
 // Whether holders count the values of numbers in cells.

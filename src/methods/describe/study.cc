@@ -3,23 +3,39 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "base/error.h"
 #include "data/design.h"
 #include "methods/describe/document.h"
+#include "methods/describe/group_bits.h"
 #include "methods/describe/section.h"
+#include "methods/describe/study_rows.h"
 #include "report/document_report.h"
 #include "run/party/outcome.h"
 
 namespace partita::methods::describe {
 namespace {
 
-constexpr uint64_t kMostRows = uint64_t{1} << 32;  // squares of that many fit 128 bits (means.h)
-
 struct DescribeRows : run::TakenRows {
   OwnNumbers numbers;
+  OwnColumns columns;  // of split ones
 };
+
+// What a party brings to rows that it holds with others, all of its table in the agreed order.
+void AddSplitRows(const DescribeStudy& study, const PlaceOfParty& place, const data::Table& table,
+                  const std::vector<size_t>& taken, DescribeRows& rows) {
+  std::vector<size_t> all(table.num_rows);
+  std::iota(all.begin(), all.end(), size_t{0});
+  const Spec spec = PartSpec(study.spec, *place.part, place.selects);
+  if (place.by_product) {
+    rows.columns = DescribedColumns(spec, table, all);
+    return;
+  }
+  rows.numbers = CountOwn(spec, table, taken);
+  if (place.selects) rows.columns = SelectingColumns(study.spec, table, all, rows.taken);
+}
 
 DescribeRows RowsOf(const DescribeStudy& study, size_t party, const data::Table& table,
                     run::OwnRows& counts) {
@@ -27,11 +43,12 @@ DescribeRows RowsOf(const DescribeStudy& study, size_t party, const data::Table&
   std::vector<std::string> needed;
   if (spec.group && !spec.by_site) needed.push_back(spec.group->schema.name);
   DescribeRows rows;
-  const std::vector<size_t> taken = TakeRows(study, table, needed, rows, counts);
-  const std::vector<run::RowHolder>& holders = study.task.holders;
-  const auto holder = std::find_if(holders.begin(), holders.end(),
-                                   [&](const run::RowHolder& one) { return one.party == party; });
-  rows.numbers = CountOwn(spec, table, taken, static_cast<size_t>(holder - holders.begin()));
+  const std::vector<size_t> taken = TakeRows(study, table, needed, rows, counts, study.task.named);
+  const PlaceOfParty place = PlaceOf(study.task, party);
+  if (place.part != nullptr) AddSplitRows(study, place, table, taken, rows);
+  if (place.rows == nullptr || place.part != nullptr) return rows;
+  const auto site = static_cast<size_t>(place.rows - study.task.holders.data());
+  rows.numbers = CountOwn(spec, table, taken, site);
   return rows;
 }
 
@@ -65,8 +82,8 @@ class PassingRows final : public run::RowsInPieces {
 };
 
 constexpr run::WholeRowsTexts kTexts{
-    "give every row block to one holder, or let the holder of a variable describe it alone",
-    "each variable is described by the rows that have it, and the others are counted"};
+    "", "each variable is described by the rows that have it, and the others are counted", false,
+    true};
 
 std::vector<std::string> UsedVariables(const DescribeStudy& study) {
   std::vector<std::string> wanted;
@@ -110,15 +127,20 @@ DescribeStudy PrepareDescribeStudy(study::StudyFile file) {
   RequireWholeRows(study, kTexts);
   RequireUnweighted(study, "leave them out");
   study.used = UsedVariables(study);
+  study.task.named = !study.shared_blocks.empty();
+  if (study.task.named) study.spec.most_cells = kMaxSplitCells;
   study.task.spec = study.spec;
-  study.task.holders = RowHoldersOf(study, kMostRows);
+  study.task.holders = HoldersOf(study);
   RequireSites(study);
   study.task.to = study.spec.told_to_all ? mpc::kEverybody : study.receiver;
+  RequireGroupBits(study);
   study.task.grid_bits =
       FinestGrid(study, {"means", "the table", "describe fewer variables, levels or quantiles"},
                  [&](int grid_bits) {
                    study.task.grid_bits = grid_bits;
-                   return BitsOf(study);
+                   study::PlanBits bits = BitsOf(study);
+                   bits.passes = bits.passes && GroupsPass(study);
+                   return bits;
                  });
   study.releases = ReleasesOf(study);
   return study;
@@ -168,7 +190,7 @@ std::unique_ptr<run::MethodResult> DescribeStudy::Run(mpc::Engine& engine,
       input.rows == nullptr ? none : *static_cast<const DescribeRows*>(input.rows);
   progress.Phase("counts");
   engine.BeginPhase("counts");
-  const SharedTable table = ShareTable(engine, task, own.numbers);
+  const SharedTable table = ShareTable(engine, task, own.numbers, own.columns);
   engine.AgreeToOpen();
   progress.Phase("disclosure checks");
   engine.BeginPhase("disclosure");

@@ -1,5 +1,4 @@
-// A study of method `describe`: a table of counts, means and quantiles of whole rows at every
-// holder.
+// A study of method `describe`: a table of counts, means and quantiles of rows at several holders.
 #pragma once
 
 #include <memory>
@@ -45,9 +44,10 @@ struct DescribeRun final : run::MethodResult {
   uint64_t min_cell = 0;  // that was compared with
 };
 
-// Throws kBadInput with the place for what the method does not do: columns that are split, effects
-// of sites, imputation, weights, clusters, several rows of one person, more than 2^32 rows; and for
-// a table that tells more than half of the bits of the table of covariates.
+// Throws kBadInput with the place for what the method does not do: effects of sites, imputation,
+// weights, clusters, several rows of one person, more than 2^32 rows, what study_rows.h says of split
+// columns; and for a table that tells more than half of the bits of the table of covariates, or of
+// who is in a group (group_bits.h).
 DescribeStudy PrepareDescribeStudy(study::StudyFile file);
 
 // "at least min_rows = 20 rows", of each holder where these are the groups.

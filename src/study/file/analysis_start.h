@@ -32,7 +32,9 @@ struct AnalysisStart {
   bool is_private = false;                  // there is none without [analysis.privacy]
   bool needs_counts = false;                // every row block declares its count
   bool needs_min_rows = false;              // [disclosure] promises how many rows there are
-  bool uses_all = false;                    // all variables of the dictionary, whichever it names
+  // Of [disclosure] where columns are split; none: as everywhere.
+  std::optional<uint64_t> split_min_cell = {};
+  bool uses_all = false;  // all variables of the dictionary, whichever it names
 };
 
 // What was said under `key`, else `otherwise`.

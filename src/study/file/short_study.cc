@@ -100,8 +100,9 @@ std::string ShortStudyText(const ShortStudy& study) {
   for (const DraftVariable& variable : study.dictionary.variables) text += VariableText(variable);
   text += "\n[design]\n" + Line("site", TomlText(study.site));
   text += Line("missing", TomlText(study.missing));
-  if (study.min_rows)
-    text += "\n[disclosure]\n" + Line("min_rows", std::to_string(*study.min_rows));
+  if (study.min_rows || study.min_cell) text += "\n[disclosure]\n";
+  if (study.min_rows) text += Line("min_rows", std::to_string(*study.min_rows));
+  if (study.min_cell) text += Line("min_cell", std::to_string(*study.min_cell));
   if (!study.accept.empty()) text += "\n[release]\n" + Line("accept", TomlText(study.accept));
   text += "\n[engine]\n" + Line("name", TomlText(study.engine));
   return text + AnalysisText(study.analysis);

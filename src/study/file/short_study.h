@@ -23,7 +23,7 @@ struct ShortParty {
 struct ShortStudy {
   std::string name, title, site, missing, engine;
   std::vector<ShortParty> parties;
-  std::optional<uint64_t> min_rows;     // of [disclosure]
+  std::optional<uint64_t> min_rows, min_cell;  // of [disclosure]
   std::optional<uint64_t> common_rows;  // where columns are split; else every holder has its own
   std::optional<RowMatch> match;        // of these, where they were matched: instead of a key
   std::string accept;                   // of [release]; empty: nothing beyond its rule

@@ -58,5 +58,30 @@ TEST(DescribeCommandTest, TheExampleMakesATable) {
   }
 }
 
+// Groups at an office, what they describe at a clinic.
+TEST(DescribeCommandTest, TheExampleOfColumnsMakesATable) {
+  const StudyFolder folder;
+  const std::string result = folder.path() + "/result.json";
+  const ProcessResult text =
+      Partita({"study", "simulate", SourcePath("examples/linked_outcomes/table.toml"),
+               "--in-process", "--output", result, "--force"});
+  ASSERT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("1/256 of the bounds"));
+  EXPECT_THAT(text.out, HasSubstr("rows left out among them"));
+  const ProcessResult report = Partita({"study", "report", result, "--format", "json"});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  const auto table = nlohmann::json::parse(report.out)["data"]["result"];
+  ASSERT_EQ(table["variables"].size(), 5u);
+  // Counted in the joined files.
+  const auto& readmitted = table["variables"][3]["columns"];
+  EXPECT_EQ(readmitted[0]["counts"], (std::vector<int>{521, 132}));
+  EXPECT_EQ(readmitted[1]["counts"], (std::vector<int>{454, 109}));
+  EXPECT_EQ(readmitted[2]["counts"], (std::vector<int>{325, 59}));
+  const auto& smoker = table["variables"][2]["columns"];
+  EXPECT_EQ(smoker[0]["withheld"], true);
+  EXPECT_EQ(smoker[3]["missing"], 23);
+  EXPECT_EQ(table["variables"][4]["columns"][1]["missing"], 14);
+}
+
 }  // namespace
 }  // namespace partita::testing::describe_command_test

@@ -515,22 +515,6 @@ TEST(DescribeStudyTest, RefusesWhatItDoesNotDo) {
   }
 }
 
-TEST(DescribeStudyTest, RefusesSplitColumns) {
-  std::string text = Edited(kDescribeStudy, "rows = [\"n\"]", "columns = [\"age\", \"score\"]");
-  text = Edited(text, "rows = [\"s\"]", "columns = [\"smoker\", \"stage\"]");
-  text = Edited(text, "rows = [\"w\"]", "columns = [\"arm\", \"onset\"]");
-  text = Edited(text, "name = \"n\"\n[[rows]]\nname = \"s\"\n[[rows]]\nname = \"w\"",
-                "name = \"all\"\ncount = 500");
-  text = Edited(text, "[engine]", "[table]\nkey = \"id\"\n[engine]");
-  try {
-    Prepare(text);
-    ADD_FAILURE() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.message(), HasSubstr("needs whole rows at each holder"));
-    EXPECT_THAT(error.hint(), HasSubstr("every row block to one holder"));
-  }
-}
-
 // Where few rows are promised the grid is coarser, and with the consent of all everything opens.
 TEST(DescribeStudyTest, FollowsTheReleaseRule) {
   const auto with_rows = [](int rows) {

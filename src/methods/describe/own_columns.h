@@ -1,0 +1,36 @@
+// What a holder of some columns knows of each row, in the clear: what its row of 0/1 columns, values
+// and cells is made of (share_table.h).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "data/table.h"
+#include "methods/describe/layout.h"
+
+namespace partita::methods::describe {
+
+inline constexpr uint32_t kNoCell = std::numeric_limits<uint32_t>::max();
+
+struct OwnColumns {
+  // Of a part that selects. By row the group (0 without groups); as many as there are groups where
+  // the row does not take part.
+  std::vector<uint32_t> groups;
+  // Of another part where one selects. By variable and row the row of counts, of the part's own
+  // layout; by number and row z at kValueBits, 0 of a missing cell, and the cell, kNoCell of one.
+  std::vector<std::vector<uint32_t>> count_rows;
+  std::vector<std::vector<int64_t>> values;
+  std::vector<std::vector<uint32_t>> cells;
+};
+
+// rows: of the table, all of the part's in the agreed order; taken: by row of the table, as far as
+// the holder knows.
+OwnColumns SelectingColumns(const Spec& spec, const data::Table& table,
+                            const std::vector<size_t>& rows, const std::vector<uint8_t>& taken);
+// spec: that of the part (task.h PartSpec). The table has been found clean, and has missing cells only
+// if spec.missing: else throws kInternal.
+OwnColumns DescribedColumns(const Spec& spec, const data::Table& table,
+                            const std::vector<size_t>& rows);
+
+}  // namespace partita::methods::describe

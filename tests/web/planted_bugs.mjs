@@ -198,6 +198,34 @@ export const kBugs = [
     journey: "each role sees"
   },
   {
+    name: "policy_used_up_holds",
+    file: "pages/policies.tsx",
+    from: "policy.results >= policy.max_results || spent",
+    to: "spent",
+    journey: "policies: what was signed"
+  },
+  {
+    name: "auditor_offered_to_end_policies",
+    file: "pages/policies.tsx",
+    from: 'ends={may(role, "decide")}',
+    to: "ends",
+    journey: "policies: what was signed"
+  },
+  {
+    name: "draft_of_a_policy_without_its_command",
+    file: "parts/policy_draft.tsx",
+    from: '<Command text={addCommand(file)} label="Command that signs the policy" />',
+    to: "",
+    journey: "a study as a policy"
+  },
+  {
+    name: "peers_word_in_a_command",
+    file: "parts/policy_draft.tsx",
+    from: '/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name)',
+    to: "name",
+    journey: "a study as a policy"
+  },
+  {
     name: "told_for_ever",
     file: "pages/study.tsx",
     from: 'told.state === study.state ? told.what : ""',

@@ -103,9 +103,37 @@ export const screenOf = (study, changes = {}) => ({
   useless: "",
   plan: study.plan,
   plan_text: `plan of ${study.name}\n  rounds  437\n  bytes   3581643\n`,
+  policy_draft: "",
+  no_policy: [],
   problem: "",
   ...changes
 });
+
+const policyText = read("docs/approvals.md").match(/ {4}partita_envelope = 2\n[^]*?a1b2[^\n]*\n/)[0].replace(/^ {4}/gm, "");
+
+// Three studies of five, of which the node has the last one.
+export const policy = (name, changes = {}) => ({
+  name,
+  tables: ["stays"],
+  from: at(-24 * 30),
+  until: at(24 * 60),
+  results: 3,
+  max_results: 5,
+  epsilon: 8.859331,
+  epsilon_in_all: 12,
+  exact: 0,
+  uses: [1, 2, 3].map((number) => ({
+    number,
+    study: digest("12f"[number - 1]),
+    name: number === 1 ? "" : "readmission",
+    epsilon: 2.953110333,
+    approved: at(-24 * (28 - 7 * number))
+  })),
+  text: policyText.replace("pressure-weekly", name),
+  ...changes
+});
+
+export const policyDraft = policyText;
 
 export const party = (name, changes = {}) => ({
   name,

@@ -44,6 +44,10 @@ StudyNames::Names NamesOf(Site& site, const std::string& study);
 // A number of the query. Throws kUsage for another text.
 size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, size_t otherwise);
 
+// policy_api.cc
+net::HttpResponse ListPolicies(Site& site, const Call& call);
+net::HttpResponse EndPolicy(Site& site, const Call& call);
+
 // audit_api.cc
 net::HttpResponse ShowAudit(Site& site, const Call& call);
 

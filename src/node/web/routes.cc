@@ -52,6 +52,8 @@ constexpr Route kRoutes[] = {
      0, "", ShowReport},
     {"GET", "/api/v1/studies/{study}/result.json", kStewards | kAnalysts | kAuditors, Effort::kAsks,
      0, "", ShowResult},
+    {"GET", "/api/v1/policies", kStewards | kAuditors, Effort::kAsks, 0, "", ListPolicies},
+    {"POST", "/api/v1/policies/{policy}/end", kDecide, Effort::kDecides, kSmallBody, "", EndPolicy},
     {"GET", "/api/v1/parties", kAllRoles, Effort::kAsks, 0, "", ListParties},
     {"POST", "/api/v1/invitations", kKeep, Effort::kAsks, kSmallBody, "", InviteSite},
     {"POST", "/api/v1/pairings", kKeep, Effort::kAsks, kSmallBody, "", JoinSite},

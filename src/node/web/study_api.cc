@@ -251,7 +251,8 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
   }
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));
-  for (const char* key : {"useless", "plan", "plan_text"}) json[key] = said.at(key);
+  for (const char* key : {"useless", "plan", "plan_text", "policy_draft", "no_policy"})
+    json[key] = said.at(key);
   // What the own run said may tell something of the table: for stewards and auditors alone.
   json["problem"] = WithoutPaths(StudySaid(site, id).value("problem", ""));
   return JsonAnswer(json);

@@ -459,7 +459,27 @@ inline void WebHost::AnswerAsANode() {
                          {"rows", 156},
                          {"missing_cells", 0},
                          {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
-                       {"valid_until", "2027-01-29T08:00:00Z"}});
+                       {"valid_until", "2027-01-29T08:00:00Z"},
+                       {"policy_draft", "partita_envelope = 2\n"},
+                       {"no_policy", TestJson::array()}});
+  signer.Say(
+      "policy-list",
+      {{"policies",
+        TestJson::array({{{"name", "hours-again"},
+                          {"from", "2027-01-01T08:00:00Z"},
+                          {"until", "2027-03-01T08:00:00Z"},
+                          {"results", 1},
+                          {"max_results", 3},
+                          {"epsilon", 0.0},
+                          {"epsilon_in_all", 0.0},
+                          {"tables", TestJson::array({"pupils"})},
+                          {"exact", 1},
+                          {"uses", TestJson::array({{{"number", 1},
+                                                     {"study", kStudyId},
+                                                     {"epsilon", 0.0},
+                                                     {"approved", "2027-01-15T08:00:00Z"}}})},
+                          {"text", "partita_envelope = 2\n"}}})}});
+  signer.Say("policy-end", TestJson::object());
   for (const char* document : {"approve", "reject", "accept", "revoke", "add"})
     signer.Say(document, {{"document", "5160"}});
   for (const char* word : {"pairing", "go-on"})

@@ -15,6 +15,7 @@ import {NewStudy} from "./pages/new_study";
 import {NodePage} from "./pages/node";
 import {PairingPage} from "./pages/pairing";
 import {PartiesPage} from "./pages/parties";
+import {PoliciesPage} from "./pages/policies";
 import {SetUpPage} from "./pages/setup";
 import {StudiesPage} from "./pages/studies";
 import {StudyPage} from "./pages/study";
@@ -67,6 +68,8 @@ function Page({place, session}: {place: Place; session: Session}) {
       return may(role, "check") ? <NewStudy own={session.node} propose={may(role, "propose")} /> : <Refused />;
     case "study":
       return <StudyPage key={place.study} id={place.study} session={session} />;
+    case "policies":
+      return may(role, "read-policies") ? <PoliciesPage role={role} /> : <Refused />;
     case "parties":
       return <PartiesPage role={role} />;
     case "pairing":

@@ -6,6 +6,7 @@ export type Place =
   | {page: "studies"}
   | {page: "new-study"}
   | {page: "study"; study: string}
+  | {page: "policies"}
   | {page: "parties"}
   | {page: "pairing"; number: string}
   | {page: "audit"; study: string}
@@ -21,6 +22,7 @@ export function placeOf(fragment: string): Place {
       case "":
         return {page: "inbox"};
       case "studies":
+      case "policies":
       case "parties":
       case "accounts":
       case "node":

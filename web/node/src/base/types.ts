@@ -182,7 +182,33 @@ export interface StewardScreen {
   useless: string;
   plan: Record<string, unknown>;
   plan_text: string;
+  policy_draft: string;
+  no_policy: string[];
   problem: string;
+}
+
+export interface Policy {
+  name: string;
+  tables: string[];
+  from: string;
+  until: string;
+  results: number;
+  max_results: number;
+  epsilon: number;
+  epsilon_in_all: number;
+  exact: number;
+  uses: Array<{
+    number: number;
+    study: string;
+    name: string;
+    epsilon: number;
+    approved: string;
+  }>;
+  text: string;
+}
+
+export interface Policies {
+  policies: Policy[];
 }
 
 export interface Party {
@@ -244,7 +270,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended";
   study: string;
   name: string;
   subject: string;

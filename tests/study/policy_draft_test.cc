@@ -160,7 +160,7 @@ TEST(PolicyDraftTest, WhatGoesToAPersonHasNone) {
        [](Case& c) { c.proposer = "east"; }},
       {"a policy does not have the party 'west'",
        [](Case& c) { c.parties.erase(c.parties.begin() + 1); }},
-      {"nothing bounds its epsilon",
+      {"a policy needs an epsilon",
        [](Case& c) { c.plan.privacy_statement->rows[0].loss.infinite = true; }},
       {"a policy cannot be written for it: ",
        [](Case& c) { c.file.design.cluster = std::string(65, 'x'); }},

@@ -42,6 +42,8 @@ export function newState() {
     waiting: [],
     pairings: [],
     policies: [],
+    tables: [],
+    budgets: [],
     audit: [], // the oldest first
     auditFault: null,
     accounts: ["steward", "analyst", "operator", "auditor"].map((role) => account(role, role)),
@@ -268,6 +270,8 @@ export function startFake(openapi, assets, changes = {}) {
     },
     "GET /api/v1/studies/{study}/report.html": () => "<!DOCTYPE html><title>Report</title><p>the report</p>",
     "GET /api/v1/studies/{study}/result.json": () => ({schema_version: 1}),
+    "GET /api/v1/tables": () => ({tables: state.tables}),
+    "GET /api/v1/tables/budgets": () => ({tables: state.budgets}),
     "GET /api/v1/policies": () => {
       if (!state.signer) refuse(409, "refused", "these pages have no signer", "Decide at the terminal (partita node approve), or start the pages with --sign.");
       return {policies: state.policies};

@@ -54,6 +54,8 @@ constexpr Route kRoutes[] = {
      0, "", ShowResult},
     {"GET", "/api/v1/policies", kStewards | kAuditors, Effort::kAsks, 0, "", ListPolicies},
     {"POST", "/api/v1/policies/{policy}/end", kDecide, Effort::kDecides, kSmallBody, "", EndPolicy},
+    {"GET", "/api/v1/tables", kAllRoles, Effort::kAsks, 0, "", ListTables},
+    {"GET", "/api/v1/tables/budgets", kStewards | kAuditors, Effort::kAsks, 0, "", ShowBudgets},
     {"GET", "/api/v1/parties", kAllRoles, Effort::kAsks, 0, "", ListParties},
     {"POST", "/api/v1/invitations", kKeep, Effort::kAsks, kSmallBody, "", InviteSite},
     {"POST", "/api/v1/pairings", kKeep, Effort::kAsks, kSmallBody, "", JoinSite},

@@ -108,14 +108,14 @@ void CheckUses(const StudyFile& study, Outside& outside) {
 
 using Checks = void (*)(const StudyFile& study, Outside& outside);
 
-NameList Found(Checks checks, const StudyFile& study, const NameList& allowed) {
+NameList AllFound(Checks checks, const StudyFile& study, const NameList& allowed) {
   Outside outside(allowed);
   checks(study, outside);
   return outside.found();
 }
 
-NameList Named(Checks checks, const StudyFile& study) {
-  Outside outside({});
+NameList AllNames(Checks checks, const StudyFile& study) {
+  Outside outside{NameList()};
   checks(study, outside);
   return outside.names();
 }
@@ -123,46 +123,46 @@ NameList Named(Checks checks, const StudyFile& study) {
 }  // namespace
 
 NameList OutsideEngines(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckEngines, study, admitted.engines);
+  return AllFound(CheckEngines, study, admitted.engines);
 }
 
 NameList OutsideReceivers(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckReceivers, study, admitted.receivers);
+  return AllFound(CheckReceivers, study, admitted.receivers);
 }
 
 NameList OutsideMethods(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckMethods, study, admitted.methods);
+  return AllFound(CheckMethods, study, admitted.methods);
 }
 
 NameList OutsideProtocols(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckProtocols, study, admitted.protocols);
+  return AllFound(CheckProtocols, study, admitted.protocols);
 }
 
 NameList OutsideFunctions(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckFunctions, study, admitted.functions);
+  return AllFound(CheckFunctions, study, admitted.functions);
 }
 
 NameList OutsideReleases(const StudyFile& study, const AdmittedLists& admitted) {
-  return Found(CheckReleases, study, admitted.releases);
+  return AllFound(CheckReleases, study, admitted.releases);
 }
 
 NameList OutsideVariables(const StudyFile& study, const AdmittedLists& admitted) {
-  NameList found = Found(CheckDictionary, study, admitted.variables);
-  for (std::string& line : Found(CheckUses, study, admitted.variables))
+  NameList found = AllFound(CheckDictionary, study, admitted.variables);
+  for (std::string& line : AllFound(CheckUses, study, admitted.variables))
     found.push_back(std::move(line));
   return found;
 }
 
 AdmittedLists AllUsedBy(const StudyFile& study) {
   AdmittedLists used;
-  used.methods = Named(CheckMethods, study);
-  used.protocols = Named(CheckProtocols, study);
-  used.functions = Named(CheckFunctions, study);
-  used.engines = Named(CheckEngines, study);
-  used.receivers = Named(CheckReceivers, study);
-  used.releases = Named(CheckReleases, study);
-  used.variables = Named(CheckDictionary, study);
-  for (std::string& name : Named(CheckUses, study)) AddOnce(used.variables, std::move(name));
+  used.methods = AllNames(CheckMethods, study);
+  used.protocols = AllNames(CheckProtocols, study);
+  used.functions = AllNames(CheckFunctions, study);
+  used.engines = AllNames(CheckEngines, study);
+  used.receivers = AllNames(CheckReceivers, study);
+  used.releases = AllNames(CheckReleases, study);
+  used.variables = AllNames(CheckDictionary, study);
+  for (std::string& name : AllNames(CheckUses, study)) AddOnce(used.variables, std::move(name));
   return used;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/hex.h"
 #include "base/utc_time.h"
@@ -166,7 +165,7 @@ PolicyDraft DraftPolicy(const PolicyStudy& study, int64_t now,
   }
   if (!EpsilonOf(study, LimitsOf(study.plan))) {
     draft.reasons.emplace_back(
-        "nothing bounds its epsilon for everybody whom the engine withstands");
+        "a policy needs an epsilon, which the plan does not state for all who could look");
     return draft;
   }
   const std::string text = DraftText(study, now);

@@ -19,6 +19,7 @@ import {PoliciesPage} from "./pages/policies";
 import {SetUpPage} from "./pages/setup";
 import {StudiesPage} from "./pages/studies";
 import {StudyPage} from "./pages/study";
+import {TablesPage} from "./pages/tables";
 
 // Whether there is a session from before; else whether there is an account at all.
 async function begin(): Promise<void> {
@@ -68,6 +69,8 @@ function Page({place, session}: {place: Place; session: Session}) {
       return may(role, "check") ? <NewStudy own={session.node} propose={may(role, "propose")} /> : <Refused />;
     case "study":
       return <StudyPage key={place.study} id={place.study} session={session} />;
+    case "tables":
+      return <TablesPage role={role} />;
     case "policies":
       return may(role, "read-policies") ? <PoliciesPage role={role} /> : <Refused />;
     case "parties":

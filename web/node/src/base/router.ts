@@ -6,6 +6,7 @@ export type Place =
   | {page: "studies"}
   | {page: "new-study"}
   | {page: "study"; study: string}
+  | {page: "tables"}
   | {page: "policies"}
   | {page: "parties"}
   | {page: "pairing"; number: string}
@@ -22,6 +23,7 @@ export function placeOf(fragment: string): Place {
       case "":
         return {page: "inbox"};
       case "studies":
+      case "tables":
       case "policies":
       case "parties":
       case "accounts":

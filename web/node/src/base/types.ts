@@ -211,6 +211,81 @@ export interface Policies {
   policies: Policy[];
 }
 
+export interface Variable {
+  name: string;
+  type: string;
+  unit: string;
+  bounds: string;
+  levels: string[];
+}
+
+export interface Table {
+  name: string;
+  source: string;
+  present: boolean;
+  dictionary: {
+    study: string;
+    name: string;
+    variables: Variable[];
+  } | null;
+  studies: Array<{
+    study: string;
+    name: string;
+    proposer: string;
+    state: State;
+    charged: boolean;
+    began: string;
+    approved: boolean;
+  }>;
+}
+
+export interface Tables {
+  tables: Table[];
+}
+
+export interface Budget {
+  lines: Array<{
+    against: string;
+    neighbours: string;
+    epsilon: string;
+    delta: string;
+    spent: string;
+    reserved: string;
+    left: string;
+    share_left: number;
+  }>;
+  exact: string;
+  notes: string[];
+  open: number;
+  history: Array<{
+    number: number;
+    time: string;
+    study: string;
+    outside: string;
+    insider: string;
+    left: string;
+    outcome: string;
+    mechanisms: string;
+  }>;
+}
+
+export interface TableBudget {
+  name: string;
+  exact_served: boolean;
+  frozen: {
+    study: string;
+    name: string;
+    rows: number;
+    missing_cells: number;
+  } | null;
+  problem: string;
+  budget: Budget | null;
+}
+
+export interface TableBudgets {
+  tables: TableBudget[];
+}
+
 export interface Party {
   name: string;
   address: string;

@@ -76,7 +76,8 @@ TEST_F(TableLookTest, NamesKindsAndNoPlaces) {
   Add("stata", "a.dta", "none");
   Add("sas", "a.sas7bdat", "none");
   Add("lite", "lite.toml", "source = \"sqlite:secret.db\"\ntable = \"t\"\n");
-  Add("pg", "pg.toml", "source = \"postgresql://reader@db.example.org/house\"\ntable = \"t\"\n");
+  Add("pg", "pg.toml",
+      "source = \"postgresql://reader@db.example.org/house\"\ntable = \"house.t\"\n");
   Add("odbc", "odbc.toml", "source = \"odbc:DSN=warehouse\"\ntable = \"t\"\n");
   Add("other", "other.toml", "source = \"gone.csv\"\nseparator = \";\"\n");
   Add("bad", "bad.toml", "source = 7\n");

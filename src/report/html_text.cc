@@ -24,6 +24,14 @@ std::string Attribute(std::string_view name, std::string_view text) {
 // Cells with so much in them keep a width to read in on narrow screens.
 constexpr size_t kSentence = 40;
 
+// A share is not broken before its sign, on narrow screens. Markup has none within.
+std::string WithWholeShares(std::string cell) {
+  constexpr std::string_view kBreakable = " %", kWhole = "\xC2\xA0%";
+  for (size_t at = 0; (at = cell.find(kBreakable, at)) != std::string::npos; at += kWhole.size())
+    cell.replace(at, kBreakable.size(), kWhole);
+  return cell;
+}
+
 std::string RenderRow(const HtmlTable& table, const HtmlTable::Row& row, std::string_view cell) {
   if (row.heading) {
     return "<tr><th class=\"group\" scope=\"rowgroup\" colspan=\"" +
@@ -34,7 +42,8 @@ std::string RenderRow(const HtmlTable& table, const HtmlTable::Row& row, std::st
     const bool number =
         std::find(table.numbers.begin(), table.numbers.end(), i) != table.numbers.end();
     const bool words = !number && row.cells[i].size() > kSentence;
-    out += Element(cell, row.cells[i], number ? "number" : words ? "words" : "");
+    const std::string html = cell == "td" ? WithWholeShares(row.cells[i]) : row.cells[i];
+    out += Element(cell, html, number ? "number" : words ? "words" : "");
   }
   return out + "</tr>\n";
 }

@@ -43,6 +43,15 @@ TEST(HtmlTableTest, AlignsNumbersAndSpansHeadings) {
   EXPECT_THAT(html, HasSubstr("<tr><td>x</td><td class=\"number\">1.5</td></tr>"));
 }
 
+// On narrow screens a line ends before or after "(47.7 %)", not within.
+TEST(HtmlTableTest, SharesStayWhole) {
+  HtmlTable table{"", {"of", "95 % from"}, {}, {}, ""};
+  table.Add({"251 (47.7 %)", "5 % and 10 %"});
+  const std::string html = RenderHtmlTable(table);
+  EXPECT_THAT(html, HasSubstr("<td>251 (47.7\u00A0%)</td><td>5\u00A0% and 10\u00A0%</td>"));
+  EXPECT_THAT(html, HasSubstr("<th>95 % from</th>"));
+}
+
 TEST(FigureTest, EscapesItsAttributes) {
   const std::string html = Figure({{"plot", "\" onload=\"x"}}, "a\"b", "<i>");
   EXPECT_EQ(html,

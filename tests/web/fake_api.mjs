@@ -41,6 +41,9 @@ export function newState() {
     parties: [party("north"), party("west")],
     waiting: [],
     pairings: [],
+    policies: [],
+    tables: [],
+    budgets: [],
     audit: [], // the oldest first
     auditFault: null,
     accounts: ["steward", "analyst", "operator", "auditor"].map((role) => account(role, role)),
@@ -267,6 +270,17 @@ export function startFake(openapi, assets, changes = {}) {
     },
     "GET /api/v1/studies/{study}/report.html": () => "<!DOCTYPE html><title>Report</title><p>the report</p>",
     "GET /api/v1/studies/{study}/result.json": () => ({schema_version: 1}),
+    "GET /api/v1/tables": () => ({tables: state.tables}),
+    "GET /api/v1/tables/budgets": () => ({tables: state.budgets}),
+    "GET /api/v1/policies": () => {
+      if (!state.signer) refuse(409, "refused", "these pages have no signer", "Decide at the terminal (partita node approve), or start the pages with --sign.");
+      return {policies: state.policies};
+    },
+    "POST /api/v1/policies/{policy}/end": ({params: [name], body}) => {
+      sign(body.passphrase);
+      state.policies = state.policies.filter((one) => one.name !== name);
+      return {policies: state.policies};
+    },
     "GET /api/v1/parties": partiesNow,
     "POST /api/v1/invitations": ({body}) => {
       const number = (state.pairings.length + 1).toString(16).padStart(32, "a");

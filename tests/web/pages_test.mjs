@@ -12,7 +12,8 @@ import {look, openPage, startBrowser} from "./browser.mjs";
 import {checkOf, refusal, startFake} from "./fake_api.mjs";
 import {kBugs, sourceOf} from "./planted_bugs.mjs";
 import {
-  auditEntry, code, digest, hostile, introduction, party, passphrase, password, privatePlan, root, setupCode, study, studyFile
+  auditEntry, code, digest, hostile, introduction, party, passphrase, password, policy, policyDraft, privatePlan, root, setupCode, study, studyFile,
+  table, tableBudget, time
 } from "./samples.mjs";
 
 const folder = process.env.PARTITA_PAGES_FOLDER;
@@ -30,7 +31,7 @@ after(() => browser?.close());
 
 const kMore = new Set([
   "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
-  "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
+  "policies", "tables", "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
 ]);
 
 const [part, parts] = (process.env.PARTITA_PAGES_PART ?? "1/1").split("/").map(Number);
@@ -97,6 +98,9 @@ test("types and roles of the pages are those of openapi.json", () => {
     ["decide", "post", "/parties/{party}/revoke"],
     ["decide", "post", "/node/go-on"],
     ["read-decisions", "get", "/studies/{study}/for-steward"],
+    ["read-policies", "get", "/policies"],
+    ["read-budgets", "get", "/tables/budgets"],
+    ["decide", "post", "/policies/{policy}/end"],
     ["propose", "post", "/studies"],
     ["check", "post", "/studies/check"],
     ["withdraw", "post", "/studies/{study}/withdraw"],
@@ -1004,6 +1008,204 @@ journey("analysts have no audit log", async ({page, loginAs, visit}) => {
   await visit("audit");
   await heading(page, "Not for this account");
 });
+
+journey(
+  "tables: their variables, budgets and uses, by role",
+  async ({page, loginAs, state, see, visit}) => {
+    const card = (name) => page.getByRole("listitem").filter({has: page.getByRole("heading", {name, exact: true})});
+    const logout = async () => {
+      await button(page, "Log out").click();
+      await heading(page, "Log in");
+    };
+    await loginAs("steward");
+    await page.getByRole("link", {name: "Tables", exact: true}).click();
+    await heading(page, "Tables");
+    const stays = card("stays");
+    for (const text of [/^1840, with 12 missing cells, as readmission reads it/, "were given of some of its rows: other rows are refused where few differ",
+                        "Results without noise are allowed; 1 so far.", "CSV file"])
+      await stays.getByText(text).first().waitFor();
+    const cells = async (region) => (await page.getByRole("region", {name: region}).locator("tbody tr").allInnerTexts()).map((one) => one.replace(/\s+/g, " ").trim());
+    assert.deepEqual(await cells("Budget of stays"), ["outsiders 87.5 % 12.5 % 0 % 3 at delta 1e-6", "each insider 66.6 % 33.4 % 0 % 3 at delta 1e-6"]);
+    assert.equal(await page.getByRole("meter", {name: "Left of stays against each insider"}).getAttribute("value"), "0.666");
+    await stays.getByText("What its budget went to: 2 entries").click();
+    assert.match((await cells("Budget history of stays"))[1], /^4 23 Nov 2026 stopped-early 12.5 % 33.4 % 33.2 % refunded: nothing opened/);
+    await stays.getByText("3 variables", {exact: true}).click();
+    assert.deepEqual(await cells("Variables of stays"), ["age integer [18, 110] years", "ward factor medical, surgical, other", "days numeric [0, 400] days"]);
+    await stays.getByText("Used by 2 studies of late").click();
+    assert.deepEqual(await cells("Studies of stays"), [
+      "readmission north 23 Nov 2026 finished approved", `${"e".repeat(12)} west 21 Oct 2026 rejected has not approved`
+    ]);
+    await card("visits").getByText("missing", {exact: true}).waitFor();
+    await card("visits").getByText("The ledger has no account 'visits'.").waitFor();
+    await card("wards").getByText("No privacy ledger is kept: studies that promise privacy are refused.").waitFor();
+    await card("wards").getByText("not known before a study has frozen it").waitFor();
+    await card("wards").getByText("No study of late uses it.").waitFor();
+    await see("tables");
+    // Analysts see what their studies can use, and nothing that was counted in a table.
+    await logout();
+    await loginAs("analyst");
+    await visit("tables");
+    await card("stays").getByText("3 variables", {exact: true}).click();
+    await shown(page, "stewards and auditors see their budgets, too");
+    assert.equal(await page.getByText("Privacy budget").count(), 0);
+    assert.equal(await page.getByText("1840").count(), 0);
+    assert.equal(await page.getByText("87.5 %").count(), 0);
+    await see("tables-analyst");
+    await logout();
+    await loginAs("auditor");
+    await visit("tables");
+    await card("stays").getByText("87.5 %").waitFor();
+    state.tables = [];
+    state.budgets = [];
+    await visit("parties");
+    await visit("tables");
+    await shown(page, "Whoever operates the node adds a");
+  },
+  {
+    tables: [
+      table("stays"),
+      table("visits", {source: "PostgreSQL database", present: false, dictionary: null}),
+      table("wards", {source: "SPSS file", dictionary: null, studies: []})
+    ],
+    budgets: [
+      tableBudget("stays"),
+      tableBudget("visits", {problem: "the ledger has no account 'visits'", budget: null, exact_served: false}),
+      tableBudget("wards", {budget: null, exact_served: false, frozen: null})
+    ]
+  }
+);
+
+journey(
+  "tables: words of others are text, and long ones do not break the page",
+  async ({page, loginAs, see, visit}) => {
+    await loginAs("steward");
+    await visit("tables");
+    for (const summary of [/^What its budget went to/, /variables?$/, /^Used by/]) await page.locator("summary").filter({hasText: summary}).first().click();
+    await shown(page, hostile.markup);
+    assert.equal(await page.evaluate(() => window.harmed), undefined);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+    await shown(page, "and 470 more");
+    await see("hostile-tables");
+  },
+  {
+    tables: [
+      table("stays", {
+        dictionary: {
+          study: digest("f"), name: hostile.markup,
+          variables: [
+            {name: hostile.long.slice(0, 128), type: "factor", unit: hostile.markup, bounds: "", levels: Array.from({length: 500}, (_, i) => `${hostile.long} ${i}`)},
+            {name: hostile.turned, type: "factor", unit: "", bounds: "", levels: [hostile.markup, hostile.turned]}
+          ]
+        },
+        studies: [{study: digest("f"), name: hostile.long, proposer: hostile.long, state: "failed", charged: false, began: time(-9), approved: true}]
+      })
+    ],
+    budgets: [
+      tableBudget("stays", {
+        budget: {
+          ...tableBudget("stays").budget,
+          history: [{number: 2, time: time(-900), study: hostile.long, outside: "1 %", insider: "1 %", left: "1 %", outcome: `refunded: ${hostile.markup}`, mechanisms: hostile.long}]
+        }
+      })
+    ]
+  }
+);
+
+journey(
+  "policies: what was signed by them, and one that is ended",
+  async ({page, loginAs, state, see, visit}) => {
+    await loginAs("steward");
+    await page.getByRole("link", {name: "Policies", exact: true}).click();
+    await heading(page, "Policies");
+    const card = (name) => page.getByRole("listitem").filter({has: page.getByRole("heading", {name, exact: true})});
+    for (const text of ["holds", "3 of 5 studies", "8.86 of 12", "nothing"]) await card("pressure-weekly").getByText(text, {exact: true}).first().waitFor();
+    for (const text of ["used up", "1 of 1 study", "1 study file, named byte for byte"]) await card("again").getByText(text).first().waitFor();
+    await card("later").getByText("not yet", {exact: true}).waitFor();
+    await card("before").getByText("over", {exact: true}).waitFor();
+    const rows = card("pressure-weekly").locator("tbody tr");
+    assert.deepEqual(await rows.allInnerTexts().then((all) => all.map((one) => one.split("\t").slice(0, 2).join(" "))), [
+      `1 ${"1".repeat(12)}`, "2 readmission", "3 readmission"
+    ]);
+    await card("pressure-weekly").getByText("Its exact text").click();
+    assert.ok((await page.getByRole("region", {name: "Text of pressure-weekly"}).innerText()).includes('name = "pressure-weekly"'));
+    await page.getByText("partita node policy add FILE --at FOLDER-OF-THE-NODE").waitFor();
+    await see("policies");
+    await button(page, "End again …").click();
+    await secret(page).fill("wrong");
+    await button(page, "End again").click();
+    await shown(page, "The passphrase is wrong.");
+    await see("policies-end");
+    await secret(page).fill(passphrase);
+    await button(page, "End again").click();
+    await shown(page, "The policy again is ended.");
+    assert.equal(await card("again").count(), 0);
+    assert.deepEqual(state.log.at(-1), {what: "POST /api/v1/policies/again/end", body: {passphrase}});
+    state.policies = [];
+    await visit("parties");
+    await visit("policies");
+    await shown(page, "There is no policy: every study waits for the steward.");
+    state.signer = false;
+    await visit("parties");
+    await visit("policies");
+    await shown(page, "These pages have no signer.");
+    state.signer = true;
+    state.policies = [policy("pressure-weekly")];
+    await button(page, "Log out").click();
+    await heading(page, "Log in");
+    await loginAs("auditor");
+    await visit("policies");
+    await card("pressure-weekly").waitFor();
+    assert.equal(await button(page, "End pressure-weekly …").count(), 0);
+    assert.equal(await page.getByText("partita node policy add").count(), 0);
+    for (const role of ["analyst", "operator"]) {
+      await button(page, "Log out").click();
+      await heading(page, "Log in");
+      await loginAs(role);
+      assert.equal(await page.getByRole("link", {name: "Policies", exact: true}).count(), 0);
+      await visit("policies");
+      await heading(page, "Not for this account");
+    }
+  },
+  {
+    policies: [
+      policy("pressure-weekly"),
+      policy("again", {results: 1, max_results: 1, epsilon: 0, epsilon_in_all: 0, exact: 1, uses: [{number: 1, study: digest("e"), name: "readmission", epsilon: 0, approved: time(-50)}]}),
+      policy("later", {from: time(24), uses: [], results: 0, epsilon: 0}),
+      policy("before", {until: time(-24), uses: [], results: 0, epsilon: 0})
+    ]
+  }
+);
+
+journey(
+  "a study as a policy is a draft for the terminal",
+  async ({page, loginAs, state, see, visit}) => {
+    const [good, none, bad] = state.studies;
+    state.screens.set(good.study, {policy_draft: policyDraft});
+    state.screens.set(none.study, {no_policy: ["a policy takes no study that sets a threshold"]});
+    state.screens.set(bad.study, {name: hostile.markup, policy_draft: hostile.turned});
+    await loginAs("steward");
+    await visit(`studies/${good.study}`);
+    await page.getByText("A draft: this study once more").click();
+    assert.equal((await page.getByRole("region", {name: "Draft of a policy"}).innerText()).trim(), policyDraft.trim());
+    await page.getByText("partita node policy add readmission-policy.toml --at").waitFor();
+    await see("study-policy");
+    const saving = page.waitForEvent("download");
+    await button(page, "Download the draft").click();
+    const saved = await saving;
+    assert.equal(saved.suggestedFilename(), "readmission-policy.toml");
+    assert.equal(readFileSync(await saved.path(), "utf8"), policyDraft);
+    assert.deepEqual(state.log.map(({what}) => what), ["POST /api/v1/session"], "a draft signs nothing");
+    await visit(`studies/${none.study}`);
+    await shown(page, "A policy takes no study that sets a threshold.");
+    await see("study-no-policy");
+    await visit(`studies/${bad.study}`);
+    await page.getByText("A draft: this study once more").click();
+    // No peer's word gets into a command.
+    await page.getByText("partita node policy add study-policy.toml --at").waitFor();
+    await shown(page, "approved [U+202E]yb detcejer[U+202C] [U+200B]by[U+0007] all");
+  },
+  {studies: [study("finished"), study("settled"), study("settled")]}
+);
 
 journey("a node that stops answering says so, and comes back by itself", async ({fake, page, loginAs, state, see, visit}) => {
   await loginAs("auditor");

@@ -212,6 +212,62 @@ export const kBugs = [
     journey: "each role sees"
   },
   {
+    name: "budgets_for_analysts",
+    file: "pages/tables.tsx",
+    from: 'may(role, "read-budgets") ? get<TableBudgets>("/tables/budgets", cause) : null',
+    to: 'get<TableBudgets>("/tables/budgets", cause)',
+    journey: "tables: their variables"
+  },
+  {
+    name: "insiders_left_out",
+    file: "pages/tables.tsx",
+    from: "{budget.lines.map((line) => (",
+    to: "{budget.lines.slice(0, 1).map((line) => (",
+    journey: "tables: their variables"
+  },
+  {
+    name: "missing_table_not_told",
+    file: "pages/tables.tsx",
+    from: '<Tag tone="danger">missing</Tag>',
+    to: '<Tag tone="danger">there</Tag>',
+    journey: "tables: their variables"
+  },
+  {
+    name: "levels_without_end",
+    file: "pages/tables.tsx",
+    from: "variable.levels.slice(0, mostLevels)",
+    to: "variable.levels.slice(0)",
+    journey: "tables: words of others"
+  },
+  {
+    name: "policy_used_up_holds",
+    file: "pages/policies.tsx",
+    from: "policy.results >= policy.max_results || spent",
+    to: "spent",
+    journey: "policies: what was signed"
+  },
+  {
+    name: "auditor_offered_to_end_policies",
+    file: "pages/policies.tsx",
+    from: 'ends={may(role, "decide")}',
+    to: "ends",
+    journey: "policies: what was signed"
+  },
+  {
+    name: "draft_of_a_policy_without_its_command",
+    file: "parts/policy_draft.tsx",
+    from: '<Command text={addCommand(file)} label="Command that signs the policy" />',
+    to: "",
+    journey: "a study as a policy"
+  },
+  {
+    name: "peers_word_in_a_command",
+    file: "parts/policy_draft.tsx",
+    from: '/^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name)',
+    to: "name",
+    journey: "a study as a policy"
+  },
+  {
     name: "told_for_ever",
     file: "pages/study.tsx",
     from: 'told.state === study.state ? told.what : ""',

@@ -103,9 +103,79 @@ export const screenOf = (study, changes = {}) => ({
   useless: "",
   plan: study.plan,
   plan_text: `plan of ${study.name}\n  rounds  437\n  bytes   3581643\n`,
+  policy_draft: "",
+  no_policy: [],
   problem: "",
   ...changes
 });
+
+const policyText = read("docs/approvals.md").match(/ {4}partita_envelope = 2\n[^]*?a1b2[^\n]*\n/)[0].replace(/^ {4}/gm, "");
+
+// Three studies of five, of which the node has the last one.
+export const policy = (name, changes = {}) => ({
+  name,
+  tables: ["stays"],
+  from: at(-24 * 30),
+  until: at(24 * 60),
+  results: 3,
+  max_results: 5,
+  epsilon: 8.859331,
+  epsilon_in_all: 12,
+  exact: 0,
+  uses: [1, 2, 3].map((number) => ({
+    number,
+    study: digest("12f"[number - 1]),
+    name: number === 1 ? "" : "readmission",
+    epsilon: 2.953110333,
+    approved: at(-24 * (28 - 7 * number))
+  })),
+  text: policyText.replace("pressure-weekly", name),
+  ...changes
+});
+
+export const table = (name, changes = {}) => ({
+  name,
+  source: "CSV file",
+  present: true,
+  dictionary: {
+    study: digest("f"),
+    name: "readmission",
+    variables: [
+      {name: "age", type: "integer", unit: "years", bounds: "[18, 110]", levels: []},
+      {name: "ward", type: "factor", unit: "", bounds: "", levels: ["medical", "surgical", "other"]},
+      {name: "days", type: "numeric", unit: "days", bounds: "[0, 400]", levels: []}
+    ]
+  },
+  studies: [
+    {study: digest("f"), name: "readmission", proposer: "north", state: "finished", charged: true, began: at(-90), approved: true},
+    {study: digest("e"), name: "", proposer: "west", state: "rejected", charged: false, began: at(-900), approved: false}
+  ],
+  ...changes
+});
+
+const budgetLine = (against, spent, left, share) => ({
+  against, neighbours: "replace", epsilon: "3", delta: "1e-6", spent, reserved: "0 %", left, share_left: share
+});
+
+export const tableBudget = (name, changes = {}) => ({
+  name,
+  exact_served: true,
+  frozen: {study: digest("f"), name: "readmission", rows: 1840, missing_cells: 12},
+  problem: "",
+  budget: {
+    lines: [budgetLine("outsiders", "12.5 %", "87.5 %", 0.875), budgetLine("each insider", "33.4 %", "66.6 %", 0.666)],
+    exact: "Results without noise are allowed; 1 so far.",
+    notes: ["This release alone; 1 exact result was released before from table stays."],
+    open: 0,
+    history: [
+      {number: 2, time: at(-900), study: "school-hours", outside: "12.5 %", insider: "33.4 %", left: "66.6 %", outcome: "spent", mechanisms: "discrete Gaussian, scale 31"},
+      {number: 4, time: at(-90), study: "stopped-early", outside: "12.5 %", insider: "33.4 %", left: "33.2 %", outcome: "refunded: nothing opened", mechanisms: "discrete Gaussian, scale 31"}
+    ]
+  },
+  ...changes
+});
+
+export const policyDraft = policyText;
 
 export const party = (name, changes = {}) => ({
   name,

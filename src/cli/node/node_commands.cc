@@ -16,6 +16,7 @@
 #include "crypto/certificate.h"
 #include "node/daemon/daemon.h"
 #include "node/job/job.h"
+#include "node/job/table_look.h"
 #include "node/sign/signer_folder.h"
 #include "run/ledger/open_ledger.h"
 
@@ -191,8 +192,13 @@ void AddServe(CLI::App* node, Invocation& invocation) {
                       "the pages and for --sign of other commands");
 }
 
-int RunNodeJob(const std::string& at) {
-  const node::NodeFolder folder(at);
+struct JobOptions {
+  std::string at = ".";
+  bool tables = false, budgets = false;
+};
+
+int RunNodeJob(const JobOptions& options) {
+  const node::NodeFolder folder(options.at);
   const node::NodeConfig config = LoadNodeConfig(folder);
   node::JobSettings settings;
   settings.self = config.name;
@@ -207,16 +213,24 @@ int RunNodeJob(const std::string& at) {
   settings.job_key = folder.job_key();
   settings.ended = config.ended;
   settings.address = config.address;
+  if (options.tables || options.budgets) {
+    return node::TellOfTables(
+        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces,
+        net::Socket(3));
+  }
   return node::RunJob(settings, net::Socket(3), &Interrupted());
 }
 
 void AddJob(CLI::App* node, Invocation& invocation) {
-  auto at = std::make_shared<std::string>(".");
+  auto options = std::make_shared<JobOptions>();
   CLI::App* command =
       AddCommand(node, "job", "node job",
                  "One job of a node that serves, which starts it: its orders come by descriptor 3",
-                 invocation, [at] { return RunNodeJob(*at); });
-  command->add_option("--at", *at, "The folder of the node")->capture_default_str();
+                 invocation, [options] { return RunNodeJob(*options); });
+  command->add_option("--at", options->at, "The folder of the node")->capture_default_str();
+  command->add_flag("--tables", options->tables,
+                    "Take no order: say where the tables of node.toml lie");
+  command->add_flag("--budgets", options->budgets, "The same, with what the ledger says of them");
 }
 
 // Of the own tables, which the node itself does not look at.

@@ -67,6 +67,7 @@ enum class AuditAction : uint8_t {
   kAccountDeleted = 19,
   kPasswordSet = 20,
   kPolicyRefused = 21,  // outcome: why the study fits no policy
+  kPolicyEnded = 22,    // in the pages; subject: the policy
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

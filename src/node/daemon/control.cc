@@ -15,6 +15,7 @@
 #include "crypto/signature.h"
 #include "node/daemon/request_fields.h"
 #include "node/daemon/signer_documents.h"
+#include "node/job/statement.h"
 #include "study/approval/delegation.h"
 
 namespace partita::node {
@@ -105,6 +106,7 @@ constexpr size_t kMostAuditShown = 500;
 constexpr size_t kMostAuditChecked = 2000;  // in one request
 constexpr size_t kMaxTableNameBytes = 4096;
 constexpr size_t kMostListed = 100;
+constexpr int kMostTableLevels = 8;
 constexpr size_t kResultPiece = size_t{2} << 20;
 constexpr size_t kFilesAtOnce = size_t{1} << 20;
 
@@ -113,6 +115,52 @@ void AddFilesOf(const std::filesystem::path& folder, Answered& json) {
   json["has_draft"] = std::filesystem::exists(folder / "draft.json");
   json["has_report"] = std::filesystem::exists(folder / "result" / "report.html");
   json["has_result"] = std::filesystem::exists(folder / "result" / "result.json");
+}
+
+// Of the table that a job froze for the study; none: it froze none, or the folder is gone. A statement that cannot be read
+// is for the signer to complain of.
+std::optional<CommitStatement> FrozenFor(const std::filesystem::path& folder) {
+  try {
+    const std::string text = FileOfStudy(folder / "statement", kMaxStatementBytes);
+    if (text.empty()) return std::nullopt;
+    CommitStatement statement = DecodeSignedCommit(AsBytes(text)).statement;
+    if (statement.table.empty()) return std::nullopt;
+    return statement;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// The newest first, with their tables; those of other roles are left out.
+Answered StudiesWithTables(std::vector<Study> studies, const std::filesystem::path& run) {
+  std::sort(studies.begin(), studies.end(), [](const Study& a, const Study& b) {
+    return std::pair(b.began, b.id) < std::pair(a.began, a.id);
+  });
+  Answered listed = Answered::array();
+  for (const Study& study : studies) {
+    const std::filesystem::path folder = run / ToHex(study.id);
+    const std::string table = FileOfStudy(folder / "table", kMaxTableNameBytes);
+    if (table.empty()) continue;
+    Answered& json = listed.emplace_back(StudyJson(study));
+    AddFilesOf(folder, json);
+    json["table"] = table;
+  }
+  return listed;
+}
+
+void AddFrozen(Answered& tables, const Answered& studies, const std::filesystem::path& run) {
+  for (Answered& table : tables) {
+    table["frozen"] = nullptr;
+    for (const Answered& study : studies) {
+      if (study.at("table") != table.at("name")) continue;
+      const auto statement = FrozenFor(run / study.at("study").get<std::string>());
+      if (!statement || statement->table != table.at("name").get<std::string>()) continue;
+      table["frozen"] = {{"study", study.at("study")},
+                         {"rows", statement->rows},
+                         {"missing_cells", statement->missing}};
+      break;
+    }
+  }
 }
 
 std::vector<StudyId> StudyIdsIn(const Bytes& bytes) {
@@ -430,6 +478,22 @@ std::string Control::Answer(const std::string& text) {
     answer["problem"] =
         std::filesystem::exists(problem) ? ReadFile(problem, kMaxProblemBytes, "a problem") : "";
     answer["results"] = std::filesystem::absolute(folder / "result").string();
+  } else if (what == "tables") {
+    const bool budgets = request.Flag("budgets");
+    request.End();
+    auto said = ParseShallow<Answered>(
+        parts_.tables(budgets ? TableLook::kBudgets : TableLook::kPlaces), kMostTableLevels);
+    if (!said.is_object() || !said.contains("tables") || !said.at("tables").is_array())
+      throw Error(ErrorCode::kInternal, "the job that looks at the tables wrote no list of them",
+                  "please report this");
+    std::vector<Study> all;
+    OnLoop([&](Node& node, int64_t) {
+      for (const auto& entry : node.open()) all.push_back(entry.second);
+      for (Study& study : node.FindOver(0, kMostListed).studies) all.push_back(std::move(study));
+    });
+    const Answered studies = StudiesWithTables(std::move(all), parts_.run);
+    if (budgets) AddFrozen(said.at("tables"), studies, parts_.run);
+    answer = {{"tables", said.at("tables")}, {"studies", studies}};
   } else if (what == "propose") {
     const std::string file = request.Text("file");
     const int64_t days = request.Number("days");

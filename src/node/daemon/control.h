@@ -18,6 +18,9 @@
 //   files        studies                 numbers in a row: the files of the first of them, as many as 1 MiB takes
 //   result       study, name, offset     of "report.html" or "result.json": size, and bytes from there on
 //   study        study                   all of one, and `documents`: what the signer takes (sign/signer.h)
+//   tables       budgets                 what a job says of them (job/table_look.h), with budgets the newest table that was
+//                                        frozen of each (`frozen`: study, rows, missing_cells, or null); and `studies`:
+//                                        open ones and the newest that are over, those to which this site brings a table
 //   propose      file, days              study
 //   decide       study, decision, document         an approval or rejection signed by the steward
 //   withdraw     study, reason
@@ -41,6 +44,7 @@
 #include "node/daemon/node_folder.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
+#include "node/daemon/table_asker.h"
 #include "node/service/node_loop.h"
 
 namespace partita::node {
@@ -60,6 +64,7 @@ class Control {
     crypto::RandomSource& random;
     const Log& log;
     std::filesystem::path run;  // folders of studies
+    TableAsker tables;
   };
 
   explicit Control(Parts parts) : parts_(std::move(parts)) {}

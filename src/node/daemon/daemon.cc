@@ -84,7 +84,7 @@ struct Daemon::Impl {
         node({config.name, store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
-                 options.folder.run()}),
+                 options.folder.run(), AskTablesOfJob(options.job_program)}),
         asker({config.name, loop, keeper, log, options.folder.run(),
                config.signer.empty() ? options.signer : config.signer}) {}
 

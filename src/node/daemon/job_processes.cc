@@ -1,9 +1,7 @@
 #include "node/daemon/job_processes.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,38 +11,10 @@
 #include <thread>
 
 #include "base/error.h"
+#include "node/daemon/spawn_job.h"
 #include "node/port/pass_socket.h"
 
-extern char** environ;
-
 namespace partita::node {
-namespace {
-
-constexpr int kJobChannel = 3;
-
-// Zero if the system has no process left.
-pid_t SpawnJob(const std::vector<std::string>& program, int channel) {
-  std::vector<char*> arguments;
-  for (const std::string& word : program) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  // dup2 of a descriptor onto itself clears nothing: descriptors of this process close themselves.
-  posix_spawn_file_actions_adddup2(&actions, channel, kJobChannel);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  // Not ended by a Control-C at the daemon's terminal.
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  pid_t pid = 0;
-  const int failed =
-      ::posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return failed == 0 ? pid : 0;
-}
-
-}  // namespace
 
 struct JobProcesses::Child {
   pid_t pid = 0;
@@ -85,13 +55,11 @@ void JobProcesses::Start(const JobRequest& request, const Study& study) {
   }
   if (is_there) return;
   auto [ours, theirs] = MakeJobChannel();
-  // Not 3 itself, which the copy is to become.
-  const net::Socket high(::fcntl(theirs.fd(), F_DUPFD_CLOEXEC, kJobChannel + 1));
   auto child = std::make_shared<Child>();
   child->study = study.id;
   child->request = request;
   child->channel = std::move(ours);
-  child->pid = SpawnJob(options_.program, high.fd());
+  child->pid = SpawnJob(options_.program, theirs.fd());
   theirs = net::Socket();
   options_.log.Write("job", {{"kind", JobKindName(request.kind)},
                              {"study", ToHex(study.id)},

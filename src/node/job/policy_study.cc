@@ -67,11 +67,15 @@ study::PolicyStudy PolicyStudyOf(const Prepared& prepared, const PartyList& list
   return seen;
 }
 
-study::Policy ParsePolicy(const std::string& text) {
+std::vector<std::string> AllMethodNames() {
   std::vector<std::string> names;
   for (const methods::Method& method : methods::AllMethods())
     names.push_back(method.section.method);
-  return study::ParsePolicyFile(text, "the policy", names);
+  return names;
+}
+
+study::Policy ParsePolicy(const std::string& text) {
+  return study::ParsePolicyFile(text, "the policy", AllMethodNames());
 }
 
 }  // namespace partita::node

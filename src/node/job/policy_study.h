@@ -19,6 +19,8 @@ std::vector<std::string> TrustWarnings(const Prepared& prepared, const PartyList
 study::PolicyStudy PolicyStudyOf(const Prepared& prepared, const PartyList& list,
                                  const std::string& proposer, const std::string& table);
 
+// Of study files.
+std::vector<std::string> AllMethodNames();
 // With all methods. Throws kBadInput.
 study::Policy ParsePolicy(const std::string& text);
 

@@ -31,7 +31,8 @@ class PolicyUses {
 
   const PolicyUse* Of(const StudyId& study) const;   // null if there is none
   const PolicyUse* Numbered(uint64_t number) const;  // the same
-  uint64_t newest() const;                           // greatest number; 0 if there is none
+  const std::vector<PolicyUse>& all() const { return uses_; }
+  uint64_t newest() const;  // greatest number; 0 if there is none
   // By all studies but this one; the time is not before that of any use.
   study::PolicySpent SpentByOthers(const StudyId& study, int64_t now) const;
   study::PolicySpent Spent(int64_t now) const;

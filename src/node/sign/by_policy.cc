@@ -123,9 +123,24 @@ std::vector<PolicyState> PolicyStates(const SignerFolder& folder, int64_t now) {
   std::vector<PolicyState> states;
   for (const PublishedPolicy& published : folder.Ended().policies) {
     const study::Policy policy = ParsePolicy(published.text);
-    const study::PolicySpent spent = UsesOf(folder, published).Spent(now);
-    states.push_back({policy.name, published.text, published.from, published.until, spent.results,
-                      policy.max_results, spent.epsilon, policy.epsilon_in_all.value_or(0)});
+    const PolicyUses uses = UsesOf(folder, published);
+    const study::PolicySpent spent = uses.Spent(now);
+    PolicyState& state = states.emplace_back();
+    state.name = policy.name;
+    state.text = published.text;
+    state.tables = policy.tables;
+    state.exact = policy.exact.size();
+    state.from = published.from;
+    state.until = published.until;
+    state.results = spent.results;
+    state.max_results = policy.max_results;
+    state.epsilon = spent.epsilon;
+    state.epsilon_in_all = policy.epsilon_in_all.value_or(0);
+    for (const PolicyUse& use : uses.all()) {
+      const int64_t approved_at =
+          study::ParseApproval(use.document, "a use of a policy").approval.approved_at;
+      state.uses.push_back({use.number, use.study, use.epsilon, approved_at});
+    }
   }
   return states;
 }

@@ -37,12 +37,21 @@ struct PolicyAnswer {
 // the policies were changed meanwhile; kInternal if `reads` is not that of `policies`.
 PolicyAnswer ApproveByPolicy(const SignerFolder& folder, const PolicyCase& at);
 
+struct SignedByPolicy {
+  uint64_t number = 0;
+  StudyId study{};
+  double epsilon = 0;
+  int64_t approved_at = 0;  // utc_time.h
+};
 struct PolicyState {
   std::string name, text;
+  std::vector<std::string> tables;
+  uint64_t exact = 0;  // study files whose results it opens without noise
   int64_t from = 0, until = 0;
   uint64_t results = 0, max_results = 0;
-  double epsilon = 0;         // of all studies that were signed by it
-  double epsilon_in_all = 0;  // 0: without this limit
+  double epsilon = 0;                // of all studies that were signed by it
+  double epsilon_in_all = 0;         // 0: without this limit
+  std::vector<SignedByPolicy> uses;  // in their order
 };
 std::vector<PolicyState> PolicyStates(const SignerFolder& folder, int64_t now);
 

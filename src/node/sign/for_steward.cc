@@ -83,10 +83,12 @@ ForSteward ReadForSteward(const ReadOrder& order) {
   }
   read.trust = TrustWarnings(prepared, order.list);
   if (!read.settled) return read;
+  const study::PolicyStudy seen =
+      PolicyStudyOf(prepared, order.list, order.study.proposer, order.table);
+  if (order.drafted_at != 0)
+    read.policy_draft = study::DraftPolicy(seen, order.drafted_at, AllMethodNames());
   for (const OrderedPolicy& ordered : order.policies) {
     const study::Policy policy = ParsePolicy(ordered.text);
-    const study::PolicyStudy seen =
-        PolicyStudyOf(prepared, order.list, order.study.proposer, order.table);
     PolicyRead& fits = read.policies.emplace_back();
     for (const study::PolicyReason& reason : study::FitsPolicy(seen, policy, ordered.spent))
       fits.reasons.push_back(reason.sentence);

@@ -10,6 +10,7 @@
 #include "node/study/study.h"
 #include "study/approval/approval.h"
 #include "study/approval/fits.h"
+#include "study/approval/policy_draft.h"
 
 namespace partita::node {
 
@@ -30,6 +31,7 @@ struct ReadOrder {
   // Policies to hold it against, what was spent of each, and the table that the own job bound it to.
   std::vector<OrderedPolicy> policies = {};
   std::string table = {};
+  int64_t drafted_at = 0;  // of the draft of a policy (utc_time.h); 0: none is wanted
 
   bool operator==(const ReadOrder&) const = default;
 };
@@ -58,6 +60,7 @@ struct ForSteward {
   std::vector<PartyKnown> parties;  // all others of the study
   std::vector<PolicyRead>
       policies;  // in the order of those that were asked about; none without a roster
+  study::PolicyDraft policy_draft;  // of a settled study, if it was wanted
 };
 
 std::string HowKnown(const ListedParty& party);

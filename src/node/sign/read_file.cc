@@ -26,6 +26,46 @@ Error ReadFileProblem(ByteReader& reader) {
   return {static_cast<ErrorCode>(code), message, reader.String(kMaxFileAnswerBytes)};
 }
 
+std::vector<FileVariable> VariablesOf(const study::StudyFile& file) {
+  std::vector<FileVariable> variables;
+  for (const data::ColumnSchema& column : file.dictionary.columns) {
+    FileVariable& variable = variables.emplace_back();
+    variable.name = column.name;
+    variable.type = data::ColumnTypeName(column.type);
+    variable.unit = column.unit;
+    if (data::HasBounds(column.type)) variable.bounds = data::BoundsText(column);
+    variable.levels = column.levels;
+    for (const study::Party& party : file.parties) {
+      if (std::find(party.columns.begin(), party.columns.end(), column.name) != party.columns.end())
+        variable.holders.push_back(party.name);
+    }
+  }
+  return variables;
+}
+
+void WriteList(const std::vector<std::string>& texts, ByteWriter& writer) {
+  writer.U32(static_cast<uint32_t>(texts.size()));
+  for (const std::string& text : texts) writer.String(text);
+}
+
+std::vector<std::string> ReadList(ByteReader& reader) {
+  std::vector<std::string> texts;
+  for (uint32_t left = reader.U32(); left > 0; --left)
+    texts.push_back(reader.String(kMaxFileAnswerBytes));
+  return texts;
+}
+
+FileDepth DepthOf(uint8_t number) {
+  switch (number) {
+    case static_cast<uint8_t>(FileDepth::kNames):
+      return FileDepth::kNames;
+    case static_cast<uint8_t>(FileDepth::kVariables):
+      return FileDepth::kVariables;
+    default:
+      return FileDepth::kPlan;
+  }
+}
+
 }  // namespace
 
 FileRead ReadStudyFile(const std::string& text, FileDepth depth) {
@@ -34,7 +74,8 @@ FileRead ReadStudyFile(const std::string& text, FileDepth depth) {
     study::StudyFile file = methods::ParseStudyFile(text, "the study");
     read.name = file.name;
     read.title = file.title;
-    if (depth == FileDepth::kNames) return read;
+    if (depth == FileDepth::kVariables) read.variables = VariablesOf(file);
+    if (depth != FileDepth::kPlan) return read;
     const std::unique_ptr<const run::Study> prepared = methods::PrepareStudy(std::move(file));
     const study::Plan plan = run::BuildPlan(*prepared);
     const std::vector<study::NetworkModel> networks = study::DefaultNetworks();
@@ -58,15 +99,22 @@ Bytes EncodeFileOrder(const std::string& text, FileDepth depth) {
 
 Bytes AnswerFileOrder(ByteView order) {
   ByteReader reader(order);
-  const FileDepth depth = reader.U8() == 0 ? FileDepth::kNames : FileDepth::kPlan;
+  const FileDepth depth = DepthOf(reader.U8());
   const std::string text = reader.String(study::kMaxStudyFileBytes);
   reader.ExpectEnd();
   const FileRead read = ReadStudyFile(text, depth);
   ByteWriter writer;
   for (const std::string* said : {&read.name, &read.title, &read.plan_text, &read.plan_json})
     writer.String(*said);
-  writer.U32(static_cast<uint32_t>(read.warnings.size()));
-  for (const std::string& warning : read.warnings) writer.String(warning);
+  WriteList(read.warnings, writer);
+  writer.U32(static_cast<uint32_t>(read.variables.size()));
+  for (const FileVariable& variable : read.variables) {
+    for (const std::string* said :
+         {&variable.name, &variable.type, &variable.unit, &variable.bounds})
+      writer.String(*said);
+    WriteList(variable.levels, writer);
+    WriteList(variable.holders, writer);
+  }
   writer.U8(read.problem ? 1 : 0);
   if (read.problem) WriteFileProblem(*read.problem, writer);
   return writer.Take();
@@ -109,8 +157,14 @@ FileRead DecodeFileAnswer(ByteView answer) {
   FileRead read;
   for (std::string* said : {&read.name, &read.title, &read.plan_text, &read.plan_json})
     *said = reader.String(kMaxFileAnswerBytes);
-  for (uint32_t left = reader.U32(); left > 0; --left)
-    read.warnings.push_back(reader.String(kMaxFileAnswerBytes));
+  read.warnings = ReadList(reader);
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    FileVariable& variable = read.variables.emplace_back();
+    for (std::string* said : {&variable.name, &variable.type, &variable.unit, &variable.bounds})
+      *said = reader.String(kMaxFileAnswerBytes);
+    variable.levels = ReadList(reader);
+    variable.holders = ReadList(reader);
+  }
   if (reader.U8() != 0) read.problem = ReadFileProblem(reader);
   reader.ExpectEnd();
   return read;

@@ -13,15 +13,26 @@
 namespace partita::node {
 
 enum class FileDepth : uint8_t {
-  kNames = 0,  // parsed
-  kPlan = 1,   // and its plan made
+  kNames = 0,      // parsed
+  kPlan = 1,       // and its plan made
+  kVariables = 2,  // parsed, with its dictionary
+};
+
+// A variable of a study's dictionary, in its words.
+struct FileVariable {
+  std::string name, type, unit, bounds;  // bounds: "[0, 120]"; empty: none
+  std::vector<std::string> levels;
+  std::vector<std::string> holders;  // the parties that contribute it
+
+  bool operator==(const FileVariable&) const = default;
 };
 
 struct FileRead {
   std::string name, title;           // empty: it cannot be parsed
   std::string plan_text, plan_json;  // empty without a plan
   std::vector<std::string> warnings;
-  std::optional<Error> problem;  // why there is not what was asked for
+  std::vector<FileVariable> variables;  // with kVariables
+  std::optional<Error> problem;         // why there is not what was asked for
 };
 
 // Of a text. Throws kInternal and kTimeout where no reader could read it; what is wrong with the text is the

@@ -111,13 +111,16 @@ class SignerTask {
     DistrustDaemon("the documents are those of another study than the one that was named");
   }
 
-  // With the policies that are published, in their order, if `by_policy`.
-  Shown TakeStudy(bool by_policy = false) {
+  enum class Wanted { kPlan, kPolicies, kDraft };
+  // kPolicies: held against those that are published, in their order; kDraft: with the draft of one.
+  Shown TakeStudy(Wanted wanted = Wanted::kPlan) {
     Shown shown;
     shown.documents = ReadPassed(request_.Object("documents"));
     const Study& study = shown.documents.study;
     ReadOrder order;
-    if (by_policy) AddPolicies(shown, order);
+    if (wanted != Wanted::kPlan) AddTable(shown, order);
+    if (wanted == Wanted::kPolicies) AddPolicies(shown, order);
+    if (wanted == Wanted::kDraft && !order.table.empty()) order.drafted_at = now_;
     order.study = study;
     order.list = TakeList();
     order.node_certificate = folder_.NodeCertificate();
@@ -147,9 +150,11 @@ class SignerTask {
   }
 
   // What TakeDraft verifies before anything is signed: until then the table is the daemon's word.
-  void AddPolicies(Shown& shown, ReadOrder& order) const {
+  static void AddTable(const Shown& shown, ReadOrder& order) {
     if (!shown.documents.statement.empty())
       order.table = DecodeSignedCommit(shown.documents.statement).statement.table;
+  }
+  void AddPolicies(Shown& shown, ReadOrder& order) const {
     shown.policies = folder_.Ended().policies;
     order.policies = PoliciesToRead(folder_, shown.policies, now_);
   }
@@ -219,7 +224,10 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
           {"can_approve", shown.WhyNot().empty()},
           {"why_not", shown.WhyNot()},
           {"table", table},
-          {"valid_until", shown.draft ? FormatUtc(shown.draft->valid_until) : ""}};
+          {"valid_until", shown.draft ? FormatUtc(shown.draft->valid_until) : ""},
+          // Of the table that the job signed for.
+          {"policy_draft", shown.statement ? read.policy_draft.text : ""},
+          {"no_policy", shown.statement ? read.policy_draft.reasons : std::vector<std::string>()}};
 }
 
 // Stricter than the draft, where the steward wants it.
@@ -303,7 +311,7 @@ SignerJson WithdrawStudy(SignerTask& task, RequestFields& request) {
 }
 
 SignerJson UsePolicy(SignerTask& task, RequestFields& request) {
-  const Shown shown = task.TakeStudy(true);
+  const Shown shown = task.TakeStudy(SignerTask::Wanted::kPolicies);
   request.End();
   RequireWaits(shown);
   const PolicyAnswer answer = ApproveByPolicy(
@@ -316,6 +324,13 @@ SignerJson UsePolicy(SignerTask& task, RequestFields& request) {
 SignerJson PoliciesJson(const SignerFolder& folder, int64_t now) {
   SignerJson policies = SignerJson::array();
   for (const PolicyState& policy : PolicyStates(folder, now)) {
+    SignerJson uses = SignerJson::array();
+    for (const SignedByPolicy& use : policy.uses) {
+      uses.push_back({{"number", use.number},
+                      {"study", ToHex(use.study)},
+                      {"epsilon", use.epsilon},
+                      {"approved", FormatUtc(use.approved_at)}});
+    }
     policies.push_back({{"name", policy.name},
                         {"from", FormatUtc(policy.from)},
                         {"until", FormatUtc(policy.until)},
@@ -323,6 +338,9 @@ SignerJson PoliciesJson(const SignerFolder& folder, int64_t now) {
                         {"max_results", policy.max_results},
                         {"epsilon", policy.epsilon},
                         {"epsilon_in_all", policy.epsilon_in_all},
+                        {"tables", policy.tables},
+                        {"exact", policy.exact},
+                        {"uses", uses},
                         {"text", policy.text}});
   }
   return {{"policies", policies}};
@@ -437,7 +455,7 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     request.End();
     answer = PartiesJson(folder, list);
   } else if (what == "study") {
-    const Shown shown = task.TakeStudy();
+    const Shown shown = task.TakeStudy(SignerTask::Wanted::kDraft);
     request.End();
     answer = StudyJson(shown, task.site());
   } else if (what == "approve") {

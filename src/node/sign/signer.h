@@ -7,7 +7,8 @@
 //
 //   status                                  site, steward, serial, parties, wait_seconds
 //   parties   list                          parties, document
-//   study     documents, list               what a steward is shown
+//   study     documents, list               what a steward is shown; with the draft of a policy for studies like this one
+//                                           (study/approval/policy_draft.h), or why there is none
 //   approve   documents, list, code, passphrase, [min_cell], [valid_until], [accept_useless]    document
 //   reject    study, documents, list, reason, passphrase                                        document
 //   withdraw  study, documents, passphrase  {}: on the list of ended approvals (job/ended_list.h)
@@ -17,7 +18,8 @@
 //   revoke    name, list, passphrase                      document
 //   go-on     text, passphrase                            certificate, signature
 //   policy-add       text, passphrase       name, until
-//   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all, text
+//   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all,
+//                                           tables, exact (how many files), uses: number, study, epsilon, approved; text
 //   policy-end       name, passphrase       {}
 //   policy-approve   documents, list        policy, document; or reasons, if it fits none
 //

@@ -174,6 +174,8 @@ Bytes EncodeRead(const ForSteward& read) {
     WriteTexts(policy.reasons, writer);
     writer.F64(policy.epsilon);
   }
+  writer.String(read.policy_draft.text);
+  WriteTexts(read.policy_draft.reasons, writer);
   return writer.Take();
 }
 
@@ -198,7 +200,7 @@ FileReader ReadFileInChild(std::vector<std::string> program) {
   return [program = std::move(program)](const std::string& text, FileDepth depth) {
     return DecodeFileAnswer(
         AskReader(program, kFileOrder, EncodeFileOrder(text, depth),
-                  depth == FileDepth::kNames ? kNamesPatience : kReaderPatience));
+                  depth == FileDepth::kPlan ? kReaderPatience : kNamesPatience));
   };
 }
 
@@ -228,6 +230,7 @@ Bytes Encode(const ReadOrder& order) {
   writer.Blob(order.node_certificate);
   writer.Raw(order.steward);
   writer.String(order.table);
+  writer.U64(static_cast<uint64_t>(order.drafted_at));
   writer.U32(static_cast<uint32_t>(order.policies.size()));
   for (const OrderedPolicy& policy : order.policies) {
     writer.String(policy.text);
@@ -246,6 +249,7 @@ ReadOrder DecodeReadOrder(ByteView bytes) {
   order.node_certificate = reader.Blob(crypto::kMaxCertificateBytes);
   order.steward = ReadDigest(reader);
   order.table = reader.String(kMaxTableName);
+  order.drafted_at = static_cast<int64_t>(reader.U64());
   for (uint32_t left = reader.U32(); left > 0; --left) {
     OrderedPolicy& policy = order.policies.emplace_back();
     policy.text = reader.String(kMaxPolicyBytes);
@@ -300,6 +304,8 @@ ForSteward DecodeReadAnswer(ByteView answer) {
     policy.reasons = ReadTexts(reader);
     policy.epsilon = reader.F64();
   }
+  read.policy_draft.text = reader.String(kMaxReadBytes);
+  read.policy_draft.reasons = ReadTexts(reader);
   reader.ExpectEnd();
   return read;
 }

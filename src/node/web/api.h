@@ -41,8 +41,18 @@ WebJson NodeNow(Site& site);
 
 // The names in a study's file, which is asked for once.
 StudyNames::Names NamesOf(Site& site, const std::string& study);
+// The names of all that are listed, of which nothing is known: their files from the node, a few at a time.
+void LearnNames(Site& site, const WebJson& listed);
 // A number of the query. Throws kUsage for another text.
 size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, size_t otherwise);
+
+// policy_api.cc
+net::HttpResponse ListPolicies(Site& site, const Call& call);
+net::HttpResponse EndPolicy(Site& site, const Call& call);
+
+// table_api.cc
+net::HttpResponse ListTables(Site& site, const Call& call);
+net::HttpResponse ShowBudgets(Site& site, const Call& call);
 
 // audit_api.cc
 net::HttpResponse ShowAudit(Site& site, const Call& call);

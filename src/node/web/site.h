@@ -73,6 +73,8 @@ struct Site {
   std::mutex mutex = {};
   std::map<std::string, std::string> confirmed = {};
   std::string own_name = {};
+  // What studies' files say of this site's variables, by a study's number: JSON (table_api.cc).
+  std::map<std::string, std::string> dictionaries = {};
   // Whether the node answered, and when it was asked (node_api.cc).
   bool was_ready = false;
   std::optional<SteadyClock::time_point> asked_ready = {};

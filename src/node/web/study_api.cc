@@ -42,25 +42,6 @@ WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const s
   return json;
 }
 
-// The names of all that are listed, of which nothing is known: their files from the node, a few at a time.
-void LearnNames(Site& site, const WebJson& listed) {
-  std::vector<StudyNames::Study> unknown;
-  for (const WebJson& entry : listed) {
-    if (!site.names.Find(entry.at("study"))) unknown.push_back({entry.at("study"), ""});
-  }
-  for (size_t known = 0; known < unknown.size();) {
-    std::string ids;
-    for (size_t i = known; i < unknown.size(); ++i) ids += unknown[i].id;
-    const WebJson said = site.AskNode({{"do", "files"}, {"studies", ids}});
-    const WebJson& files = said.at("files");
-    if (files.empty() || files.size() > unknown.size() - known)
-      throw Error(ErrorCode::kInternal, "the node gave other files than it was asked for");
-    for (const WebJson& file : files) unknown[known++].file = file;
-  }
-  site.names.Learn(unknown);
-  for (const StudyNames::Study& study : unknown) site.names.Read(study.id, study.file);
-}
-
 WebJson DetailJson(Site& site, const WebJson& said) {
   const std::string id = said.at("study");
   WebJson json =
@@ -125,6 +106,24 @@ Bytes ResultFile(const Site& site, const Call& call, const std::string& name) {
 }
 
 }  // namespace
+
+void LearnNames(Site& site, const WebJson& listed) {
+  std::vector<StudyNames::Study> unknown;
+  for (const WebJson& entry : listed) {
+    if (!site.names.Find(entry.at("study"))) unknown.push_back({entry.at("study"), ""});
+  }
+  for (size_t known = 0; known < unknown.size();) {
+    std::string ids;
+    for (size_t i = known; i < unknown.size(); ++i) ids += unknown[i].id;
+    const WebJson said = site.AskNode({{"do", "files"}, {"studies", ids}});
+    const WebJson& files = said.at("files");
+    if (files.empty() || files.size() > unknown.size() - known)
+      throw Error(ErrorCode::kInternal, "the node gave other files than it was asked for");
+    for (const WebJson& file : files) unknown[known++].file = file;
+  }
+  site.names.Learn(unknown);
+  for (const StudyNames::Study& study : unknown) site.names.Read(study.id, study.file);
+}
 
 size_t NumberIn(const Call& call, const char* name, size_t low, size_t high, size_t otherwise) {
   const auto found = call.query.find(name);
@@ -251,7 +250,8 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
   }
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));
-  for (const char* key : {"useless", "plan", "plan_text"}) json[key] = said.at(key);
+  for (const char* key : {"useless", "plan", "plan_text", "policy_draft", "no_policy"})
+    json[key] = said.at(key);
   // What the own run said may tell something of the table: for stewards and auditors alone.
   json["problem"] = WithoutPaths(StudySaid(site, id).value("problem", ""));
   return JsonAnswer(json);

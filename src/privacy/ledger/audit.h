@@ -27,6 +27,32 @@ std::string HistoryText(const std::vector<Entry>& entries);
 std::string StandingText(const Standing& standing);
 std::string StandingJson(const Standing& standing);
 
+// The same in pieces, for other pages; shares are text, "12.5 %", rounded against whoever asks for more.
+struct BudgetLine {
+  std::string against, neighbours;  // "outsiders" or "2 insiders"; "replace"
+  std::string epsilon, delta;       // of the budget, as the steward wrote them
+  std::string spent, reserved, left;
+  double share_left = 0;  // 0 to 1
+
+  bool operator==(const BudgetLine&) const = default;
+};
+std::vector<BudgetLine> BudgetLines(const Standing& standing);
+std::string ExactRuleText(const Standing& standing);  // a sentence
+
+struct HistoryLine {
+  uint64_t sequence = 0;
+  int64_t at = 0;  // seconds since 1970, UTC
+  std::string by;
+  std::string study;             // as it calls itself; of a change of policy: "(policy changed)"
+  std::string outside, insider;  // share of the budget that it takes
+  std::string left;              // then
+  std::string outcome;           // "reserved", "spent", "refunded: WHY"
+  std::string mechanisms;
+
+  bool operator==(const HistoryLine&) const = default;
+};
+std::vector<HistoryLine> HistoryLines(const std::vector<Entry>& entries);
+
 // Whole sentences that every later statement about the table carries (R-j): empty if nothing
 // qualifies it. "This release alone; 3 exact results were released before from table visits."
 std::vector<std::string> Qualifications(const Standing& standing);

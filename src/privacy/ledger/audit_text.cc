@@ -84,15 +84,13 @@ class History {
     entry_ = &entry;
     std::visit([this](const auto& body) { Add(body); }, entry.body);
   }
-  std::vector<std::vector<std::string>> Rows() const {
-    std::vector<std::vector<std::string>> rows;
-    for (const auto& [sequence, row] : rows_) rows.push_back(row);
-    return rows;
+  std::vector<HistoryLine> Lines() const {
+    std::vector<HistoryLine> lines;
+    for (const auto& entry : lines_) lines.push_back(entry.second);
+    return lines;
   }
 
  private:
-  static constexpr size_t kOutcome = 7;
-
   void Add(const Opened& opened) {
     outside_ = opened.outside;
     insider_ = opened.insider;
@@ -105,9 +103,9 @@ class History {
            insider_.has_value() ? Percent(reserved.insider, insider_->budget) : "-", "reserved",
            MechanismsText(reserved));
   }
-  void Add(const Spent& spent) { rows_.at(spent.reservation)[kOutcome] = "spent"; }
+  void Add(const Spent& spent) { lines_.at(spent.reservation).outcome = "spent"; }
   void Add(const Refunded& refunded) {
-    rows_.at(refunded.reservation)[kOutcome] = "refunded: " + refunded.why;
+    lines_.at(refunded.reservation).outcome = "refunded: " + refunded.why;
     const auto& [outside, insider] = costs_.at(refunded.reservation);
     used_outside_ = {used_outside_.rdp - outside.rdp, used_outside_.delta - outside.delta};
     used_insider_ = {used_insider_.rdp - insider.rdp, used_insider_.delta - insider.delta};
@@ -126,15 +124,8 @@ class History {
     double left = ShareLeft(outside_.budget, used_outside_);
     if (insider_.has_value()) left = std::min(left, ShareLeft(insider_->budget, used_insider_));
     const Stamp& stamp = entry_->stamp;
-    rows_[entry_->sequence] = {std::to_string(entry_->sequence),
-                               TimeText(stamp.at),
-                               stamp.by,
-                               study,
-                               outside,
-                               insider,
-                               LeftText(left),
-                               outcome,
-                               mechanisms};
+    lines_[entry_->sequence] = {entry_->sequence, stamp.at,       stamp.by, study,     outside,
+                                insider,          LeftText(left), outcome,  mechanisms};
   }
 
   const Entry* entry_ = nullptr;
@@ -142,19 +133,26 @@ class History {
   std::optional<Filter> insider_;
   Cost used_outside_, used_insider_;
   std::map<uint64_t, std::pair<Cost, Cost>> costs_;
-  std::map<uint64_t, std::vector<std::string>> rows_;
+  std::map<uint64_t, HistoryLine> lines_;
 };
 
 }  // namespace
 
-std::string HistoryText(const std::vector<Entry>& entries) {
+std::vector<HistoryLine> HistoryLines(const std::vector<Entry>& entries) {
   History history;
   for (const Entry& entry : entries) history.Follow(entry);
+  return history.Lines();
+}
+
+std::string HistoryText(const std::vector<Entry>& entries) {
   TextTable table;
   table.header = {"entry",   "when (UTC)", "by",      "study",     "outside",
                   "insider", "left then",  "outcome", "mechanisms"};
   table.right = {0, 4, 5, 6};
-  table.rows = history.Rows();
+  for (const HistoryLine& line : HistoryLines(entries)) {
+    table.rows.push_back({std::to_string(line.sequence), TimeText(line.at), line.by, line.study,
+                          line.outside, line.insider, line.left, line.outcome, line.mechanisms});
+  }
   if (table.rows.empty()) return "  No study has used this table.\n";
   return RenderTable(table, kIndent);
 }
@@ -178,23 +176,47 @@ std::vector<std::string> Qualifications(const Standing& standing) {
   return sentences;
 }
 
-std::string StandingText(const Standing& standing) {
+std::vector<BudgetLine> BudgetLines(const Standing& standing) {
   const Policy& policy = standing.policy;
-  TextTable table;
-  table.header = {"against", "neighbours", "epsilon", "delta", "spent", "reserved", "left"};
-  table.right = {2, 3, 4, 5, 6};
+  std::vector<BudgetLine> lines;
   const auto add = [&](const std::string& name, const Budget& budget, const Filter& filter,
                        const Cost& spent, const Cost& reserved) {
-    table.rows.push_back({name, std::string(AdjacencyName(budget.adjacency)), budget.epsilon,
-                          budget.delta, Percent(spent, filter.budget),
-                          Percent(reserved, filter.budget),
-                          LeftText(ShareLeft(filter.budget, spent + reserved))});
+    const double share = ShareLeft(filter.budget, spent + reserved);
+    lines.push_back({name, std::string(AdjacencyName(budget.adjacency)), budget.epsilon,
+                     budget.delta, Percent(spent, filter.budget), Percent(reserved, filter.budget),
+                     LeftText(share), share});
   };
   add("outsiders", policy.outside, standing.outside, standing.spent.outside,
       standing.reserved.outside);
   if (policy.insider.has_value()) {
     add(policy.coalition == 1 ? "each insider" : fmt::format("{} insiders", policy.coalition),
         *policy.insider, *standing.insider, standing.spent.insider, standing.reserved.insider);
+  }
+  return lines;
+}
+
+std::string ExactRuleText(const Standing& standing) {
+  const Policy& policy = standing.policy;
+  const uint64_t exact = standing.spent.exact + standing.reserved.exact;
+  switch (policy.exact) {
+    case ExactRule::kRefused:
+      return "Results without noise are refused.";
+    case ExactRule::kAllowed:
+      return fmt::format("Results without noise are allowed; {} so far.", exact);
+    case ExactRule::kCounted:
+      break;
+  }
+  return fmt::format("{} of {} results without noise are used.", exact, policy.max_exact);
+}
+
+std::string StandingText(const Standing& standing) {
+  const Policy& policy = standing.policy;
+  TextTable table;
+  table.header = {"against", "neighbours", "epsilon", "delta", "spent", "reserved", "left"};
+  table.right = {2, 3, 4, 5, 6};
+  for (const BudgetLine& line : BudgetLines(standing)) {
+    table.rows.push_back({line.against, line.neighbours, line.epsilon, line.delta, line.spent,
+                          line.reserved, line.left});
   }
   std::string text =
       WrapText(fmt::format("Table {}: {} {} spent, {} open.", policy.table, standing.studies_spent,
@@ -205,21 +227,7 @@ std::string StandingText(const Standing& standing) {
   if (!policy.insider.has_value())
     text +=
         WrapText("Nothing limits what the other parties of its studies learn together.", kIndent);
-  const uint64_t exact = standing.spent.exact + standing.reserved.exact;
-  switch (policy.exact) {
-    case ExactRule::kRefused:
-      text += WrapText("Results without noise are refused.", kIndent);
-      break;
-    case ExactRule::kAllowed:
-      text +=
-          WrapText(fmt::format("Results without noise are allowed; {} so far.", exact), kIndent);
-      break;
-    case ExactRule::kCounted:
-      text +=
-          WrapText(fmt::format("{} of {} results without noise are used.", exact, policy.max_exact),
-                   kIndent);
-      break;
-  }
+  text += WrapText(ExactRuleText(standing), kIndent);
   for (const std::string& sentence : Qualifications(standing)) text += WrapText(sentence, kIndent);
   return text;
 }

@@ -7,21 +7,25 @@
 namespace partita::study {
 namespace {
 
+void AddOnce(NameList& names, std::string name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+}
+
 class Outside {
  public:
   explicit Outside(const NameList& allowed) : allowed_(allowed) {}
   // what: "the engine".
   void Check(const std::string& what, const std::string& name) {
     if (std::find(allowed_.begin(), allowed_.end(), name) != allowed_.end()) return;
-    std::string line = what + " " + Quote(name);
-    if (std::find(found_.begin(), found_.end(), line) == found_.end())
-      found_.push_back(std::move(line));
+    AddOnce(found_, what + " " + Quote(name));
+    AddOnce(names_, name);
   }
   void Allow(const std::string& name) { allowed_.push_back(name); }
-  NameList Take() { return std::move(found_); }
+  const NameList& found() const { return found_; }
+  const NameList& names() const { return names_; }
 
  private:
-  NameList allowed_, found_;
+  NameList allowed_, found_, names_;
 };
 
 std::string OfAnalysis(const AnalysisSpec& analysis) {
@@ -51,16 +55,11 @@ void CheckDictionary(const StudyFile& study, Outside& outside) {
   if (!study.design.cluster.empty()) outside.Check("the cluster", study.design.cluster);
 }
 
-}  // namespace
-
-NameList OutsideEngines(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.engines);
+void CheckEngines(const StudyFile& study, Outside& outside) {
   outside.Check("the engine", study.engine.name);
-  return outside.Take();
 }
 
-NameList OutsideReceivers(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.receivers);
+void CheckReceivers(const StudyFile& study, Outside& outside) {
   for (const Party& party : study.parties) {
     if (party.receiver) outside.Check("the receiver", party.name);
   }
@@ -70,45 +69,34 @@ NameList OutsideReceivers(const StudyFile& study, const AdmittedLists& admitted)
         outside.Check("the receiver of a release" + OfAnalysis(analysis), release.to);
     }
   }
-  return outside.Take();
 }
 
-NameList OutsideMethods(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.methods);
+void CheckMethods(const StudyFile& study, Outside& outside) {
   for (const AnalysisSpec& analysis : study.analyses)
     outside.Check("the method" + OfAnalysis(analysis), analysis.method);
-  return outside.Take();
 }
 
-NameList OutsideProtocols(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.protocols);
+void CheckProtocols(const StudyFile& study, Outside& outside) {
   for (const AnalysisSpec& analysis : study.analyses)
     outside.Check("the protocol" + OfAnalysis(analysis), analysis.protocol);
-  return outside.Take();
 }
 
-NameList OutsideFunctions(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.functions);
+void CheckFunctions(const StudyFile& study, Outside& outside) {
   for (const AnalysisSpec& analysis : study.analyses) {
     for (const std::string& function : analysis.section->Uses().functions)
       outside.Check("the function" + OfAnalysis(analysis), function);
   }
-  return outside.Take();
 }
 
-NameList OutsideReleases(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside outside(admitted.releases);
+void CheckReleases(const StudyFile& study, Outside& outside) {
   for (const AnalysisSpec& analysis : study.analyses) {
     for (const ReleaseSpec& release : AllReleases(analysis))
       outside.Check("the release" + OfAnalysis(analysis), release.what);
   }
-  return outside.Take();
 }
 
-NameList OutsideVariables(const StudyFile& study, const AdmittedLists& admitted) {
-  Outside listed(admitted.variables);
-  CheckDictionary(study, listed);
-  Outside outside(admitted.variables);
+// What is derived is as good as its source.
+void CheckUses(const StudyFile& study, Outside& outside) {
   for (const data::DerivedVariable& derived : study.derived) outside.Allow(derived.name);
   for (const AnalysisSpec& analysis : study.analyses) {
     for (const UsedVariable& variable : analysis.section->Uses().variables)
@@ -116,9 +104,66 @@ NameList OutsideVariables(const StudyFile& study, const AdmittedLists& admitted)
     for (const data::Condition& condition : analysis.subset)
       outside.Check("the variable in the subset" + OfAnalysis(analysis), condition.variable);
   }
-  NameList found = listed.Take();
-  for (std::string& line : outside.Take()) found.push_back(std::move(line));
+}
+
+using Checks = void (*)(const StudyFile& study, Outside& outside);
+
+NameList AllFound(Checks checks, const StudyFile& study, const NameList& allowed) {
+  Outside outside(allowed);
+  checks(study, outside);
+  return outside.found();
+}
+
+NameList AllNames(Checks checks, const StudyFile& study) {
+  Outside outside{NameList()};
+  checks(study, outside);
+  return outside.names();
+}
+
+}  // namespace
+
+NameList OutsideEngines(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckEngines, study, admitted.engines);
+}
+
+NameList OutsideReceivers(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckReceivers, study, admitted.receivers);
+}
+
+NameList OutsideMethods(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckMethods, study, admitted.methods);
+}
+
+NameList OutsideProtocols(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckProtocols, study, admitted.protocols);
+}
+
+NameList OutsideFunctions(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckFunctions, study, admitted.functions);
+}
+
+NameList OutsideReleases(const StudyFile& study, const AdmittedLists& admitted) {
+  return AllFound(CheckReleases, study, admitted.releases);
+}
+
+NameList OutsideVariables(const StudyFile& study, const AdmittedLists& admitted) {
+  NameList found = AllFound(CheckDictionary, study, admitted.variables);
+  for (std::string& line : AllFound(CheckUses, study, admitted.variables))
+    found.push_back(std::move(line));
   return found;
+}
+
+AdmittedLists AllUsedBy(const StudyFile& study) {
+  AdmittedLists used;
+  used.methods = AllNames(CheckMethods, study);
+  used.protocols = AllNames(CheckProtocols, study);
+  used.functions = AllNames(CheckFunctions, study);
+  used.engines = AllNames(CheckEngines, study);
+  used.receivers = AllNames(CheckReceivers, study);
+  used.releases = AllNames(CheckReleases, study);
+  used.variables = AllNames(CheckDictionary, study);
+  for (std::string& name : AllNames(CheckUses, study)) AddOnce(used.variables, std::move(name));
+  return used;
 }
 
 }  // namespace partita::study

@@ -23,4 +23,7 @@ NameList OutsideReleases(const StudyFile& study, const AdmittedLists& admitted);
 // good as its source.
 NameList OutsideVariables(const StudyFile& study, const AdmittedLists& admitted);
 
+// The smallest lists that the study keeps within.
+AdmittedLists AllUsedBy(const StudyFile& study);
+
 }  // namespace partita::study

@@ -323,6 +323,15 @@ std::vector<PolicyReason> FitsPolicy(const PolicyStudy& study, const Policy& pol
   return reasons;
 }
 
+std::map<std::string, Leakage> LeakageOf(const Plan& plan) {
+  std::map<std::string, Leakage> leakage;
+  for (const PlanRelease& release : plan.releases) {
+    Leakage& kind = leakage.emplace(KindOf(release), Leakage::kNoisy).first->second;
+    if (LeakageOf(release, plan) == Leakage::kExact) kind = Leakage::kExact;
+  }
+  return leakage;
+}
+
 std::vector<std::string> PolicyFields() {
   std::vector<std::string> names;
   for (const FieldOfPolicy& field : kFields) names.emplace_back(field.name);

@@ -4,6 +4,7 @@
 // does not fit is for a person; nothing is said against it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,9 @@ std::vector<PolicyReason> FitsPolicy(const PolicyStudy& study, const Policy& pol
 
 // Every field that is looked at, in the order of the reasons.
 std::vector<std::string> PolicyFields();
+
+// What a plan opens, by the names of `max_leakage`: exactly where any release of that name is exact.
+std::map<std::string, Leakage> LeakageOf(const Plan& plan);
 
 // What a study counts against epsilon_per_study and epsilon_in_all: the largest of the plan's statement over
 // all adversaries that the engine withstands, at the policy's adjacency and a delta that is not above the policy's.

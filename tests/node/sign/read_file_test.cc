@@ -35,6 +35,22 @@ TEST(ReadFileTest, AnAnswerIsWhatWasRead) {
   }
 }
 
+TEST(ReadFileTest, VariablesAreThoseOfTheDictionary) {
+  const FileRead here = ReadStudyFile(Text(), FileDepth::kVariables);
+  const FileRead there = Through(Text(), FileDepth::kVariables);
+  EXPECT_EQ(there.variables, here.variables);
+  EXPECT_EQ(there.plan_json, "");
+  ASSERT_EQ(there.variables.size(), 9U);
+  const FileVariable& first = there.variables[0];
+  EXPECT_EQ(first.name, "x1");
+  EXPECT_EQ(first.type, "numeric");
+  EXPECT_EQ(first.bounds, "[-10, 20]");
+  EXPECT_EQ(first.holders.size(), 3U);
+  // Neither names nor a plan have them.
+  EXPECT_TRUE(Through(Text(), FileDepth::kNames).variables.empty());
+  EXPECT_TRUE(Through(Text(), FileDepth::kPlan).variables.empty());
+}
+
 TEST(ReadFileTest, WhatIsWrongWithATextIsItsProblem) {
   for (const std::string& text : {std::string(), std::string("[[[["), std::string("\x01")}) {
     const FileRead read = Through(text, FileDepth::kPlan);

@@ -117,6 +117,36 @@ TEST_F(PolicyScene, SignsWhatFitsWithoutAPassphrase) {
   EXPECT_EQ(Ask({{"do", "policy-list"}}).at("policies").at(0).at("results"), 1);
 }
 
+// The steward signs the draft of the study that waits, and it is approved by it, once.
+TEST_F(PolicyScene, ADraftOfAStudyApprovesIt) {
+  signer = std::make_unique<Signer>(
+      SignerParts{SignerFolder(home), ReadByBytes, [this] { return now; }});
+  const TestJson shown = Show();
+  EXPECT_EQ(shown.at("no_policy"), TestJson::array());
+  const std::string text = shown.at("policy_draft");
+  const study::Policy policy = ParsePolicy(text);
+  EXPECT_EQ(policy.tables, std::vector<std::string>{"pupils"});
+  EXPECT_EQ(policy.parties.size(), world.ListOf("south").parties.size());
+  EXPECT_FALSE(Approve().contains("document"));
+  EXPECT_EQ(Add(text).at("name"), policy.name);
+  EXPECT_EQ(AtJob(Signed(), south.study), "none");
+  const TestJson listed = Ask({{"do", "policy-list"}}).at("policies").at(0);
+  EXPECT_EQ(listed.at("tables"), TestJson::array({"pupils"}));
+  EXPECT_EQ(listed.at("exact"), 1);
+  EXPECT_EQ(listed.at("uses"), TestJson::array({{{"number", 1},
+                                                 {"study", ToHex(south.study.id)},
+                                                 {"epsilon", 0.0},
+                                                 {"approved", FormatUtc(now)}}}));
+  EXPECT_EQ(listed.at("results"), listed.at("max_results"));
+}
+
+// Of a table that only the daemon names there is none.
+TEST_F(PolicyScene, NoDraftWithoutTheJobsWord) {
+  draft.clear();
+  EXPECT_EQ(Show().at("policy_draft"), "");
+  EXPECT_EQ(Show().at("no_policy"), TestJson::array());
+}
+
 // What fits no policy is for a person; a policy takes the passphrase.
 TEST_F(PolicyScene, SignsNothingElse) {
   EXPECT_EQ(Approve().at("reasons"), TestJson::array({"there is no policy at this site"}));

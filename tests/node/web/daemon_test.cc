@@ -10,6 +10,7 @@
 #include "base/utc_time.h"
 #include "crypto/random.h"
 #include "node/daemon/control_socket.h"
+#include "node/job/statement.h"
 #include "node/store/sqlite_store.h"
 #include "tests/node/web/web_host.h"
 
@@ -31,9 +32,9 @@ class WebAtDaemonTest : public ::testing::Test {
     RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
     Serve();
     const fs::path socket = folder_.control();
-    for (const char* what :
-         {"status", "list", "files", "study", "parties", "invite", "join", "propose", "withdraw",
-          "stop", "result", "studies", "pairing", "digits", "audit", "audit-check", "note"}) {
+    for (const char* what : {"status", "list", "files", "study", "parties", "invite", "join",
+                             "propose", "withdraw", "stop", "result", "studies", "pairing",
+                             "digits", "audit", "audit-check", "note", "tables"}) {
       host_.node.Say(what, [socket](const TestJson& request) {
         return TestJson::parse(AskControl(socket, request.dump(), std::chrono::seconds(60)));
       });
@@ -48,9 +49,8 @@ class WebAtDaemonTest : public ::testing::Test {
     fs::remove_all(home_);
   }
 
-  void Serve() {
-    daemon_ =
-        std::make_unique<Daemon>(DaemonOptions{folder_, [](const std::string&) {}, {"/bin/false"}});
+  void Serve(const std::vector<std::string>& job = {"/bin/false"}) {
+    daemon_ = std::make_unique<Daemon>(DaemonOptions{folder_, [](const std::string&) {}, job});
   }
 
   TestJson Checked(const std::string& method, const std::string& path, const WebAnswer& answer,
@@ -225,6 +225,47 @@ TEST_F(WebAtDaemonTest, TheAuditLogTellsWhatWasDone) {
     EXPECT_THROW(ask({{"do", "note"}, {"action", action}, {"subject", "west"}, {"outcome", ""}}),
                  Error);
   }
+}
+
+// A job says what there is; the node adds which studies use it, and what was frozen for them.
+TEST_F(WebAtDaemonTest, TablesAreAJobsWord) {
+  const std::string tables = kApi + "/tables", budgets = tables + "/budgets";
+  const TestJson refused = Checked("GET", tables, analyst_.Get(tables), 409);
+  EXPECT_EQ(refused.at("message"), "the job that looks at the tables ended without an answer");
+  const std::string id =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  daemon_.reset();
+  // It gets one word more than the jobs of studies, which it serves badly.
+  const std::string script =
+      "test $# = 1 || exit 1; "
+      "places='\"name\": \"pupils\", \"source\": \"CSV file\", \"present\": true'; "
+      "more=; test $1 = --tables || more=', \"exact_served\": false, \"problem\": \"\", "
+      "\"budget\": null'; echo \"{\\\"tables\\\": [{$places$more}]}\" >&3";
+  Serve({"/bin/sh", "-c", script, "job"});
+  const fs::path folder = folder_.run() / id;
+  fs::create_directories(folder);
+  WriteFileAtomically((folder / "table").string(), "pupils");
+  const TestJson shown = Checked("GET", tables, analyst_.Get(tables)).at("tables").at(0);
+  EXPECT_EQ(shown.at("name"), "pupils");
+  ASSERT_EQ(shown.at("studies").size(), 1U);
+  EXPECT_EQ(shown.at("studies").at(0).at("study"), id);
+  EXPECT_EQ(shown.at("studies").at(0).at("approved"), false);
+  host_.accounts().Add("stefan", Role::kSteward, kPassword, kWebNow);
+  Browser steward(host_);
+  ASSERT_EQ(steward.LogIn("stefan").status, 200U);
+  EXPECT_TRUE(
+      Checked("GET", budgets, steward.Get(budgets)).at("tables").at(0).at("frozen").is_null());
+  CommitStatement statement;
+  statement.table = "pupils";
+  statement.rows = 156;
+  statement.missing = 3;
+  const Bytes commit = Encode(SignCommit(statement, crypto::MakeIdentity({.name = "north"})));
+  WriteFileAtomically((folder / "statement").string(),
+                      {reinterpret_cast<const char*>(commit.data()), commit.size()});
+  const TestJson frozen =
+      Checked("GET", budgets, steward.Get(budgets)).at("tables").at(0).at("frozen");
+  EXPECT_EQ(frozen.at("rows"), 156);
+  EXPECT_EQ(frozen.at("missing_cells"), 3);
 }
 
 }  // namespace

@@ -387,6 +387,41 @@ inline TestJson PairingSaid(const std::string& state) {
   return said;
 }
 
+// Two tables, of which one has a budget.
+inline TestJson TablesSaidByNode(bool budgets) {
+  TestJson pupils = {{"name", "pupils"}, {"source", "CSV file"}, {"present", true}};
+  TestJson wards = {{"name", "wards"}, {"source", "PostgreSQL database"}, {"present", false}};
+  if (budgets) {
+    const TestJson line = {{"against", "outsiders"}, {"neighbours", "replace"}, {"epsilon", "3"},
+                           {"delta", "1e-6"},        {"spent", "12.5 %"},       {"reserved", "0 %"},
+                           {"left", "87.5 %"},       {"share_left", 0.875}};
+    const TestJson entry = {{"number", 2},
+                            {"time", "2027-01-15T08:00:00Z"},
+                            {"study", "school-hours"},
+                            {"outside", "12.5 %"},
+                            {"insider", "-"},
+                            {"left", "87.5 %"},
+                            {"outcome", "spent"},
+                            {"mechanisms", "discrete Gaussian"}};
+    pupils["exact_served"] = true;
+    pupils["problem"] = "";
+    pupils["budget"] = {{"lines", TestJson::array({line})},
+                        {"exact", "Results without noise are refused."},
+                        {"notes", TestJson::array()},
+                        {"open", 0},
+                        {"history", TestJson::array({entry})}};
+    pupils["frozen"] = {{"study", kStudyId}, {"rows", 156}, {"missing_cells", 0}};
+    wards["exact_served"] = false;
+    wards["problem"] = "the ledger /srv/secret/ledger.sqlite has no account 'wards'";
+    wards["budget"] = nullptr;
+    wards["frozen"] = nullptr;
+  }
+  TestJson study = StudySaid("finished");
+  study["approved"] = TestJson::array({"north", "south"});
+  study["table"] = "pupils";
+  return {{"tables", TestJson::array({pupils, wards})}, {"studies", TestJson::array({study})}};
+}
+
 inline void WebHost::AnswerAsANode() {
   node.Say("status", {{"name", "north"},
                       {"address", "north.example:7400"},
@@ -405,6 +440,9 @@ inline void WebHost::AnswerAsANode() {
   node.Say("files", [](const TestJson& request) -> TestJson {
     const size_t count = request.at("studies").get<std::string>().size() / 64;
     return {{"files", std::vector<std::string>(count, StudyText())}};
+  });
+  node.Say("tables", [](const TestJson& request) {
+    return TablesSaidByNode(request.at("budgets").get<bool>());
   });
   node.Say("parties", PartiesSaid());
   node.Say("pairing", PairingSaid("digits"));
@@ -459,7 +497,27 @@ inline void WebHost::AnswerAsANode() {
                          {"rows", 156},
                          {"missing_cells", 0},
                          {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
-                       {"valid_until", "2027-01-29T08:00:00Z"}});
+                       {"valid_until", "2027-01-29T08:00:00Z"},
+                       {"policy_draft", "partita_envelope = 2\n"},
+                       {"no_policy", TestJson::array()}});
+  signer.Say(
+      "policy-list",
+      {{"policies",
+        TestJson::array({{{"name", "hours-again"},
+                          {"from", "2027-01-01T08:00:00Z"},
+                          {"until", "2027-03-01T08:00:00Z"},
+                          {"results", 1},
+                          {"max_results", 3},
+                          {"epsilon", 0.0},
+                          {"epsilon_in_all", 0.0},
+                          {"tables", TestJson::array({"pupils"})},
+                          {"exact", 1},
+                          {"uses", TestJson::array({{{"number", 1},
+                                                     {"study", kStudyId},
+                                                     {"epsilon", 0.0},
+                                                     {"approved", "2027-01-15T08:00:00Z"}}})},
+                          {"text", "partita_envelope = 2\n"}}})}});
+  signer.Say("policy-end", TestJson::object());
   for (const char* document : {"approve", "reject", "accept", "revoke", "add"})
     signer.Say(document, {{"document", "5160"}});
   for (const char* word : {"pairing", "go-on"})

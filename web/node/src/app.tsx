@@ -15,9 +15,11 @@ import {NewStudy} from "./pages/new_study";
 import {NodePage} from "./pages/node";
 import {PairingPage} from "./pages/pairing";
 import {PartiesPage} from "./pages/parties";
+import {PoliciesPage} from "./pages/policies";
 import {SetUpPage} from "./pages/setup";
 import {StudiesPage} from "./pages/studies";
 import {StudyPage} from "./pages/study";
+import {TablesPage} from "./pages/tables";
 
 // Whether there is a session from before; else whether there is an account at all.
 async function begin(): Promise<void> {
@@ -67,6 +69,10 @@ function Page({place, session}: {place: Place; session: Session}) {
       return may(role, "check") ? <NewStudy own={session.node} propose={may(role, "propose")} /> : <Refused />;
     case "study":
       return <StudyPage key={place.study} id={place.study} session={session} />;
+    case "tables":
+      return <TablesPage role={role} />;
+    case "policies":
+      return may(role, "read-policies") ? <PoliciesPage role={role} /> : <Refused />;
     case "parties":
       return <PartiesPage role={role} />;
     case "pairing":

@@ -4,6 +4,8 @@ import type {Role} from "./types";
 export type Act =
   | "decide" // approve, reject, confirm, accept, revoke, go on: the steward's signature
   | "read-decisions"
+  | "read-policies"
+  | "read-budgets"
   | "propose"
   | "check"
   | "withdraw"
@@ -17,12 +19,12 @@ export type Act =
 
 const kMay: Record<Role, readonly Act[]> = {
   steward: [
-    "decide", "read-decisions", "check", "withdraw", "read-results", "pair", "read-pairings", "stop",
-    "manage-accounts", "read-accounts", "read-audit"
+    "decide", "read-decisions", "read-policies", "read-budgets", "check", "withdraw", "read-results", "pair",
+    "read-pairings", "stop", "manage-accounts", "read-accounts", "read-audit"
   ],
   analyst: ["propose", "check", "withdraw", "read-results"],
   operator: ["pair", "read-pairings", "stop", "manage-accounts", "read-accounts", "read-audit"],
-  auditor: ["read-decisions", "read-results", "read-pairings", "read-accounts", "read-audit"]
+  auditor: ["read-decisions", "read-policies", "read-budgets", "read-results", "read-pairings", "read-accounts", "read-audit"]
 };
 
 export const may = (role: Role, act: Act): boolean => kMay[role].includes(act);

@@ -6,6 +6,8 @@ export type Place =
   | {page: "studies"}
   | {page: "new-study"}
   | {page: "study"; study: string}
+  | {page: "tables"}
+  | {page: "policies"}
   | {page: "parties"}
   | {page: "pairing"; number: string}
   | {page: "audit"; study: string}
@@ -21,6 +23,8 @@ export function placeOf(fragment: string): Place {
       case "":
         return {page: "inbox"};
       case "studies":
+      case "tables":
+      case "policies":
       case "parties":
       case "accounts":
       case "node":

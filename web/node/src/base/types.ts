@@ -182,7 +182,108 @@ export interface StewardScreen {
   useless: string;
   plan: Record<string, unknown>;
   plan_text: string;
+  policy_draft: string;
+  no_policy: string[];
   problem: string;
+}
+
+export interface Policy {
+  name: string;
+  tables: string[];
+  from: string;
+  until: string;
+  results: number;
+  max_results: number;
+  epsilon: number;
+  epsilon_in_all: number;
+  exact: number;
+  uses: Array<{
+    number: number;
+    study: string;
+    name: string;
+    epsilon: number;
+    approved: string;
+  }>;
+  text: string;
+}
+
+export interface Policies {
+  policies: Policy[];
+}
+
+export interface Variable {
+  name: string;
+  type: string;
+  unit: string;
+  bounds: string;
+  levels: string[];
+}
+
+export interface Table {
+  name: string;
+  source: string;
+  present: boolean;
+  dictionary: {
+    study: string;
+    name: string;
+    variables: Variable[];
+  } | null;
+  studies: Array<{
+    study: string;
+    name: string;
+    proposer: string;
+    state: State;
+    charged: boolean;
+    began: string;
+    approved: boolean;
+  }>;
+}
+
+export interface Tables {
+  tables: Table[];
+}
+
+export interface Budget {
+  lines: Array<{
+    against: string;
+    neighbours: string;
+    epsilon: string;
+    delta: string;
+    spent: string;
+    reserved: string;
+    left: string;
+    share_left: number;
+  }>;
+  exact: string;
+  notes: string[];
+  open: number;
+  history: Array<{
+    number: number;
+    time: string;
+    study: string;
+    outside: string;
+    insider: string;
+    left: string;
+    outcome: string;
+    mechanisms: string;
+  }>;
+}
+
+export interface TableBudget {
+  name: string;
+  exact_served: boolean;
+  frozen: {
+    study: string;
+    name: string;
+    rows: number;
+    missing_cells: number;
+  } | null;
+  problem: string;
+  budget: Budget | null;
+}
+
+export interface TableBudgets {
+  tables: TableBudget[];
 }
 
 export interface Party {
@@ -244,7 +345,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended";
   study: string;
   name: string;
   subject: string;

@@ -30,7 +30,8 @@ const kWords: Record<AuditEntry["action"], string> = {
   "account-made": "made an account",
   "account-deleted": "deleted an account",
   "password-set": "set a password",
-  "policy-refused": "a study fits no policy"
+  "policy-refused": "a study fits no policy",
+  "policy-ended": "ended a policy"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

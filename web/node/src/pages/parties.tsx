@@ -6,8 +6,9 @@ import {may} from "../base/roles";
 import {go} from "../base/router";
 import {count, listOf, plain} from "../base/text";
 import type {Introduction, Invitation, Pairing, PairingState, Parties, Party, Role} from "../base/types";
-import {Field, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
+import {Field, Form, ProblemBox, Submit, Unfold} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
+import {Sign} from "../parts/sign";
 import {Day, Fingerprint, Said, Tag, When} from "../parts/words";
 
 function Keys({node, steward}: {node: string; steward: string}) {
@@ -25,33 +26,6 @@ function Keys({node, steward}: {node: string; steward: string}) {
         </dd>
       </dl>
     </details>
-  );
-}
-
-// The steward's passphrase for a change of the list.
-function Sign(props: {
-  path: string;
-  label: string;
-  tone: "main" | "danger";
-  keys?: {node_key: string; steward_key: string}; // as shown: no others are signed
-  onDone: (parties: Parties) => void;
-}) {
-  const [passphrase, setPassphrase] = useState("");
-  const sign = useAction(async () => {
-    try {
-      props.onDone(await post<Parties>(props.path, {...props.keys, passphrase}));
-    } finally {
-      setPassphrase("");
-    }
-  });
-  return (
-    <Form onSubmit={() => void sign.run()} label={props.label}>
-      <ProblemBox problem={sign.problem} />
-      <PassphraseField value={passphrase} onInput={setPassphrase} />
-      <Submit busy={sign.busy} tone={props.tone}>
-        {props.label}
-      </Submit>
-    </Form>
   );
 }
 
@@ -160,7 +134,7 @@ function IntroducedCard(props: {candidate: Candidate; signs: boolean; onDone: (p
               path={`/parties/${encodeURIComponent(name)}/accept`}
               label={`Accept ${plain(name)}`}
               tone="main"
-              keys={{node_key, steward_key}}
+              more={{node_key, steward_key}}
               onDone={props.onDone}
             />
           )}

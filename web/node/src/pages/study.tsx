@@ -9,6 +9,7 @@ import type {Check, Role, Session, StewardScreen, Study} from "../base/types";
 import {Area, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
 import {contributionOf, PlanView} from "../parts/plan";
+import {PolicyDraft} from "../parts/policy_draft";
 import {nameOf, stands} from "../parts/study_words";
 import {Fingerprint, Listing, PlanCode, Said, StateTag, When} from "../parts/words";
 import {Decide} from "./decide";
@@ -355,6 +356,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
             />
           )}
           <Parties study={study} screen={screen} own={own} />
+          {screen && may(role, "read-policies") && <PolicyDraft screen={screen} />}
           <Texts study={study} planText={planText} />
         </div>
         <div class="aside">

@@ -1,0 +1,21 @@
+// Asks a job about the tables, which the daemon does not have (job/table_look.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "node/job/table_look.h"
+
+namespace partita::node {
+
+inline constexpr size_t kMaxTableLookBytes = size_t{8} << 20;
+
+// The text of LookAtTables. Throws kRefused where no job could be started or it gave no answer, kTimeout.
+using TableAsker = std::function<std::string(TableLook look)>;
+
+// program: of a job, with its arguments, to which `--tables` or `--budgets` is added. An answer takes 20 s at most; the
+// job is ended when it has answered, or then.
+TableAsker AskTablesOfJob(std::vector<std::string> program);
+
+}  // namespace partita::node

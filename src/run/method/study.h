@@ -208,6 +208,8 @@ struct Study {
   // How a holder's table is checked before a run. By default its format, and whether cells may be
   // missing.
   virtual data::TableCheckOptions TableChecks() const;
+  // Whether values are rounded to the grid that the study file says ([engine] input_bits).
+  virtual bool TakesInputBits() const { return false; }
   // Whether the method can check the cells of covariates on shares (accept = "checked cells").
   virtual bool ChecksCells() const { return false; }
 

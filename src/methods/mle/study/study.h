@@ -112,6 +112,7 @@ struct MleStudy final : run::Study {
   data::TableCheckOptions TableChecks()
       const override;  // counts patterns, where the study has them
   bool ChecksCells() const override { return true; }
+  bool TakesInputBits() const override;
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;

@@ -28,6 +28,7 @@ Libpq OpenLibpq(const char* file_name) {
   load("PQfinish", pq.finish);
   load("PQdescribePrepared", pq.describePrepared);
   load("PQexec", pq.exec);
+  load("PQexecParams", pq.execParams);
   load("PQflush", pq.flush);
   load("PQfname", pq.fname);
   load("PQfreemem", pq.freemem);

@@ -20,6 +20,7 @@ struct Libpq {
   decltype(&PQfinish) finish;
   decltype(&PQdescribePrepared) describePrepared;
   decltype(&PQexec) exec;
+  decltype(&PQexecParams) execParams;
   decltype(&PQflush) flush;
   decltype(&PQfname) fname;
   decltype(&PQfreemem) freemem;

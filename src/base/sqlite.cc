@@ -126,6 +126,12 @@ Statement& Statement::Bind(int parameter, const std::string& text) {
   return *this;
 }
 
+Statement& Statement::BindReal(int parameter, double value) {
+  const int result = sqlite3_bind_double(statement_, parameter, value);
+  database_.Require(result == SQLITE_OK, result);
+  return *this;
+}
+
 bool Statement::Step() {
   const int result = sqlite3_step(statement_);
   database_.Require(result == SQLITE_ROW || result == SQLITE_DONE, result);

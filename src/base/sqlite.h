@@ -68,6 +68,7 @@ class Statement {
   Statement& Bind(int parameter, int64_t value);
   Statement& Bind(int parameter, ByteView blob);
   Statement& Bind(int parameter, const std::string& text);
+  Statement& BindReal(int parameter, double value);  // NaN becomes NULL
   // Whether there is a row.
   bool Step();
   int NumColumns() const;

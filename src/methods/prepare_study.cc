@@ -37,6 +37,12 @@ std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
   const Method& method = MethodByName(file.analyses.front().method);
   RequireHiddenRows(file, method);
   std::unique_ptr<const run::Study> study = method.prepare(std::move(file));
+  if (study->file.engine.input_bits && !study->TakesInputBits()) {
+    run::Refuse(*study, study->file.engine.input_bits_position,
+                "'input_bits' is for exact moments: method 'mle' with protocol \"pooled-moments\" "
+                "and without noise",
+                "remove it");
+  }
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {
     run::Refuse(

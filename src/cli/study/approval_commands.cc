@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/text_table.h"
 #include "base/utc_time.h"
 #include "cli/commands.h"
 #include "cli/study/approve.h"
@@ -14,6 +15,7 @@
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "crypto/signature.h"
+#include "data/source/sum_file.h"
 #include "methods/all.h"
 #include "methods/prepare_study.h"
 #include "run/approval/approval_files.h"
@@ -139,6 +141,12 @@ std::string CheckTable(const run::Study& study, const run::ApprovalRequest& requ
   if (local.snapshot.commitment != made.document.approval.commitment) {
     throw Error(ErrorCode::kBadInput, "the table changed while it was read",
                 "approve again when nobody writes to it");
+  }
+  if (data::IsSumFile(request.data)) {
+    return fmt::format(
+        "Of the table: sums of {} rows, as a database added them up. What you sign is "
+        "bound to these sums, not to the rows.\n\n",
+        FormatCount(local.cells.rows));
   }
   if (!study.IsPrivate()) return "";
   const data::RepairedCells& cells = local.repaired;

@@ -16,6 +16,7 @@
 #include "data/source/open_table.h"
 #include "methods/prepare_study.h"
 #include "run/matching/matching_file.h"
+#include "run/party/pushed_sums.h"
 #include "run/party/table_columns.h"
 
 namespace partita::cli {
@@ -62,7 +63,47 @@ data::FrozenTable ReadRows(const FreezeCommand& command, const std::vector<std::
                       std::filesystem::path(command.output).parent_path());
 }
 
+// Where no rows leave the database.
+int RunSums(const OutputOptions& output, const FreezeCommand& command) {
+  if (command.study.empty() || !data::IsSumFile(command.output)) {
+    throw Error(ErrorCode::kUsage,
+                command.source +
+                    ": only sums leave this database (mode = \"push-down\"), those of one "
+                    "study, into a file named .sums",
+                "say --study STUDY --party PARTY --output NAME.sums");
+  }
+  const std::unique_ptr<const run::Study> study =
+      methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  const size_t party = run::PartyByName(*study, command.party);
+  const run::FormedSums formed = [&] {
+    const EndAtOnce when_interrupted;
+    return run::FormSums(*study, party, command.source, run::SumSetsPath(command.source));
+  }();
+  RequireNewFile(command.output, output.force);
+  const std::string text = data::SumFileText(formed.query, formed.sums);
+  WriteInPiecesAtomically(command.output, [&](const PieceWriter& write) { write(text); });
+  const std::string hash = ToHex(crypto::Sha256Of(AsBytes(text)));
+  std::vector<std::string> columns;
+  for (const data::ColumnSchema& column : formed.query.columns) columns.push_back(column.name);
+  const auto rows = static_cast<uint64_t>(formed.sums.answer.rows);
+  PrintResult(output,
+              fmt::format("wrote {}: {} sums and counts of {} rows, by {}\nSHA-256 {}\n",
+                          command.output, FormatCount(data::NumSums(formed.query)),
+                          FormatCount(rows), formed.sums.engine, hash),
+              Json{{"source", command.source},
+                   {"output", command.output},
+                   {"rows", rows},
+                   {"columns", columns},
+                   {"sums", data::NumSums(formed.query)},
+                   {"engine", formed.sums.engine},
+                   {"sha256", hash}}
+                  .dump());
+  return kDone;
+}
+
 int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
+  if (data::GivesOnlySums(command.source)) return RunSums(output, command);
+  run::RequireOneRecord(command.source, false);
   std::vector<std::string> names;
   if (!command.study.empty()) {
     const std::unique_ptr<const run::Study> study =
@@ -100,15 +141,15 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
   auto options = std::make_shared<FreezeCommand>();
   CLI::App* command = AddCommand(
       &data, "freeze", "data freeze",
-      "Write the rows that a database holds now into a file that studies run on", invocation,
-      [&invocation, options] { return RunFreeze(invocation.output, *options); });
+      "Write the rows that a database holds now, or sums of them, into a file that studies run on",
+      invocation, [&invocation, options] { return RunFreeze(invocation.output, *options); });
   command
       ->add_option("SOURCE", options->source,
                    "A source file (docs/sources.md), or a file of SPSS, Stata or SAS")
       ->required();
   AddNewFile(*command, invocation, "--output", options->output,
              "The file (readable by its owner only); named .frozen it is read with commas and "
-             "points whatever the study file says")
+             "points whatever the study file says; of a source that gives only sums, named .sums")
       ->required();
   CLI::Option* study = command->add_option("--study", options->study,
                                            "Keep the columns that this study file asks for");
@@ -119,7 +160,9 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
       ->needs(study);
   command->footer(
       "The rows are sorted, so that the same rows give the same file. It holds the rows as they\n"
-      "are: delete it when the study is over.");
+      "are: delete it when the study is over. Of a source file with mode = \"push-down\" no rows "
+      "are\n"
+      "written but the sums of one study, which the database forms.");
 }
 
 }  // namespace partita::cli

@@ -37,6 +37,13 @@ ByteSource OpenSource(const SourceFile& source) {
 OpenedTable Open(const std::filesystem::path& path, bool may_change) {
   if (path.extension() == ".toml") {
     const SourceFile source = ReadSourceFile(path);
+    if (source.only_sums) {
+      throw Error(ErrorCode::kRefused,
+                  path.string() + ": only sums leave this database (mode = \"push-down\"), no rows",
+                  fmt::format("have it add up for a study: partita data freeze {} --study STUDY "
+                              "--party PARTY --output NAME.sums, then --data NAME.sums",
+                              path.string()));
+    }
     if (!may_change && IsDatabaseKind(source.kind)) {
       throw Error(ErrorCode::kRefused,
                   fmt::format("{}: a study runs on a table that stays as it is, and a database may "
@@ -58,6 +65,10 @@ OpenedTable Open(const std::filesystem::path& path, bool may_change) {
 OpenedTable OpenTable(const std::filesystem::path& path) { return Open(path, true); }
 
 OpenedTable OpenTableFile(const std::filesystem::path& path) { return Open(path, false); }
+
+bool GivesOnlySums(const std::filesystem::path& path) {
+  return path.extension() == ".toml" && ReadSourceFile(path).only_sums;
+}
 
 bool IsDatabase(const std::filesystem::path& path) {
   return path.extension() == ".toml" && IsDatabaseKind(ReadSourceFile(path).kind);

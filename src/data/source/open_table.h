@@ -38,6 +38,8 @@ OpenedTable OpenTableFile(const std::filesystem::path& path);
 // Whether the table is a query in a database, whose rows may differ the next time it is read. Throws
 // kBadInput for a source file that is none.
 bool IsDatabase(const std::filesystem::path& path);
+// Of a source file, whether no rows are read of it: OpenTable refuses it.
+bool GivesOnlySums(const std::filesystem::path& path);
 // The names of its columns; the query is prepared, not run. Throws as OpenTable does.
 std::vector<std::string> DatabaseColumns(const std::filesystem::path& path);
 

@@ -1,173 +1,29 @@
 #include "data/source/postgres_copy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 
-#include "base/error.h"
-#include "base/libpq.h"
-#include "base/postgres_connect.h"
-#include "data/source/csv_rows.h"
-#include "data/utf8.h"
+#include "data/source/postgres_session.h"
 
 namespace partita::data {
-namespace {
-
-using postgres::Connection;
-using postgres::FieldOf;
-using postgres::Pq;
-
-// Of the system catalogue (pg_type), fixed for ever: boolean, bigint, smallint, integer, text, double
-// precision, character, varchar, date, numeric, uuid; and real.
-constexpr std::array<Oid, 11> kTaken = {16, 20, 21, 23, 25, 701, 1042, 1043, 1082, 1700, 2950};
-constexpr Oid kReal = 700;
-
-// The role that connected, and what it or a role that it is a member of may change; NULL: nothing.
-constexpr const char* kMayWrite =
-    "WITH mine AS (SELECT * FROM pg_roles WHERE pg_has_role(session_user, oid, 'MEMBER')), "
-    "schemas AS (SELECT * FROM pg_namespace WHERE nspname !~ '^pg_' AND "
-    "nspname <> 'information_schema') "
-    "SELECT session_user::text, coalesce("
-    "(SELECT 'everything' FROM mine WHERE rolsuper OR rolcreaterole OR rolreplication OR rolname "
-    "IN "
-    "('pg_write_all_data', 'pg_write_server_files', 'pg_execute_server_program') LIMIT 1), "
-    "(SELECT format('%I.%I', s.nspname, c.relname) FROM pg_class c JOIN schemas s ON "
-    "s.oid = c.relnamespace, mine WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND "
-    "(c.relowner = mine.oid OR CASE WHEN c.relkind = 'S' "
-    "THEN has_sequence_privilege(mine.oid, c.oid, 'USAGE, UPDATE') "
-    "ELSE has_table_privilege(mine.oid, c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE') OR "
-    "has_any_column_privilege(mine.oid, c.oid, 'INSERT, UPDATE') END) LIMIT 1), "
-    "(SELECT format('the schema %I', s.nspname) FROM schemas s, mine WHERE s.nspowner = mine.oid "
-    "OR "
-    "has_schema_privilege(mine.oid, s.oid, 'CREATE') LIMIT 1), "
-    "(SELECT 'the database' FROM mine WHERE "
-    "has_database_privilege(mine.oid, current_database(), 'CREATE') LIMIT 1))";
-
-using Result = std::unique_ptr<pg_result, void (*)(pg_result*)>;
-
-class Session {
- public:
-  explicit Session(const SourceFile& source)
-      : file_(source.file),
-        connection_(postgres::Connect(source.where,
-                                      {"the database of " + source.file, false, source.password})) {
-    Execute(fmt::format("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; "
-                        "SET LOCAL search_path = pg_catalog; SET LOCAL extra_float_digits = 3; "
-                        "SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; "
-                        "SET LOCAL statement_timeout = '{}s'",
-                        source.timeout.count()),
-            PGRES_COMMAND_OK);
-  }
-
-  Result Execute(const std::string& sql, ExecStatusType expected) {
-    return Good(Result(Pq().exec(connection_.get(), sql.c_str()), Pq().clear), expected);
-  }
-
-  // The columns of one statement, with nothing behind it.
-  Result Describe(const std::string& query) {
-    Good(Result(Pq().prepare(connection_.get(), "", query.c_str(), 0, nullptr), Pq().clear),
-         PGRES_COMMAND_OK);
-    return Good(Result(Pq().describePrepared(connection_.get(), ""), Pq().clear), PGRES_COMMAND_OK);
-  }
-
-  // The next piece of a copy; false at its end.
-  bool Next(std::string& piece) {
-    char* buffer = nullptr;
-    const int size = Pq().getCopyData(connection_.get(), &buffer, 0);
-    if (size > 0) piece.assign(buffer, static_cast<size_t>(size));
-    Pq().freemem(buffer);
-    if (size > 0) return true;
-    Good(Result(Pq().getResult(connection_.get()), Pq().clear), PGRES_COMMAND_OK);
-    return false;
-  }
-
- private:
-  Result Good(Result result, ExecStatusType expected) {
-    if (result != nullptr && Pq().resultStatus(result.get()) == expected) return result;
-    const std::string state = result ? FieldOf(result.get(), PG_DIAG_SQLSTATE) : "";
-    const std::string message = result ? FieldOf(result.get(), PG_DIAG_MESSAGE_PRIMARY) : "";
-    if (state == "57014") {
-      throw Error(ErrorCode::kUnreachable, file_ + ": the query took longer than it may",
-                  "raise timeout_seconds, or ask for less");
-    }
-    if (state.empty() || state.starts_with("08") || state.starts_with("57P")) {
-      throw Error(ErrorCode::kUnreachable, file_ + ": the connection to the database was lost",
-                  "check the database server, and start again");
-    }
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("{}: the database refused the query: {} ({})", file_,
-                            ReplaceMalformed(message), state),
-                state == "42501"   ? "grant the role SELECT on what the query reads"
-                : state == "42P01" ? "name tables with their schema: clinic.patients"
-                : state == "25006" ? "a query only reads"
-                                   : "try the query in psql as this role");
-  }
-
-  std::string file_;
-  Connection connection_;
-};
-
-std::string TextAt(const Result& result, int column) {
-  return Pq().getisnull(result.get(), 0, column) != 0
-             ? std::string()
-             : std::string(Pq().getvalue(result.get(), 0, column));
-}
-
-void RefuseWriters(Session& session, const std::string& file) {
-  const Result role = session.Execute(kMayWrite, PGRES_TUPLES_OK);
-  const std::string writes = TextAt(role, 1);
-  if (writes.empty()) return;
-  throw Error(
-      ErrorCode::kRefused,
-      fmt::format("{}: the role {} may write to {}", file, Printable(TextAt(role, 0)),
-                  Printable(writes)),
-      "use a role that may only read: CREATE ROLE partita_reader LOGIN; GRANT USAGE ON "
-      "SCHEMA ... and GRANT SELECT ON ... TO partita_reader; and REVOKE CREATE ON SCHEMA public "
-      "FROM PUBLIC where PostgreSQL is older than 15");
-}
-
-// Of the query's columns; their names.
-std::vector<std::string> RequireTypes(Session& session, const SourceFile& source) {
-  const Result columns = session.Describe(source.query);
-  std::vector<std::string> names;
-  for (int c = 0; c < Pq().nfields(columns.get()); ++c)
-    names.emplace_back(Pq().fname(columns.get(), c));
-  RequireColumnNames(names, source.file);
-  for (size_t c = 0; c < names.size(); ++c) {
-    const Oid type = Pq().ftype(columns.get(), static_cast<int>(c));
-    if (std::find(kTaken.begin(), kTaken.end(), type) != kTaken.end()) continue;
-    const Result known = session.Execute(
-        fmt::format("SELECT typtype, format_type(oid, NULL) FROM pg_type WHERE oid = {}", type),
-        PGRES_TUPLES_OK);
-    if (TextAt(known, 0) == "e") continue;
-    throw Error(ErrorCode::kBadData,
-                fmt::format("{}: column \"{}\" is of type {}", source.file, Printable(names[c]),
-                            Printable(TextAt(known, 1))),
-                type == kReal ? "say in the query what is meant: cast(x AS double precision), or "
-                                "cast(x AS numeric) for the digits that are printed"
-                              : "cast it in the query to a number, date or text");
-  }
-  return names;
-}
-
-}  // namespace
 
 std::vector<std::string> PostgresColumns(const SourceFile& source) {
-  Session session(source);
+  PostgresSession session(source);
   RefuseWriters(session, source.file);
-  return RequireTypes(session, source);
+  std::vector<std::string> names;
+  for (PostgresColumn& column : RequireTypes(session, source))
+    names.push_back(std::move(column.name));
+  return names;
 }
 
 ByteSource OpenPostgres(const SourceFile& source) {
   struct State {
-    Session session;
+    PostgresSession session;
     std::string piece = {};
     size_t used = 0;
     bool more = true;
   };
-  const auto state = std::make_shared<State>(State{Session(source)});
+  const auto state = std::make_shared<State>(State{PostgresSession(source)});
   RefuseWriters(state->session, source.file);
   RequireTypes(state->session, source);
   state->session.Execute("COPY (" + source.query + "\n) TO STDOUT WITH (FORMAT csv, HEADER)",

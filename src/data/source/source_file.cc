@@ -19,8 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostBytes = 1 << 20;
-constexpr std::array<std::string_view, 8> kSourceKeys = {
-    "source", "table", "query", "credentials", "timeout_seconds", "labels", "separator", "decimal"};
+constexpr std::array<std::string_view, 9> kSourceKeys = {
+    "source", "table",  "query",     "credentials", "timeout_seconds",
+    "mode",   "labels", "separator", "decimal"};
 
 class SourceReader {
  public:
@@ -73,7 +74,8 @@ class SourceReader {
     }
     const bool is_database = IsDatabaseKind(source.kind);
     if (is_database) ReadQuery(source);
-    Only(is_database, {"table", "query", "credentials", "timeout_seconds"}, "databases");
+    Only(is_database, {"table", "query", "credentials", "timeout_seconds", "mode"}, "databases");
+    source.only_sums = OnlySums(source.kind);
     Only(source.kind == SourceKind::kStatistics, {"labels"}, "files of SPSS, Stata and SAS");
     Only(source.kind == SourceKind::kCsv, {"separator", "decimal"}, "CSV files");
     source.dialect.separator = Character("separator", source.dialect.separator);
@@ -172,6 +174,17 @@ class SourceReader {
     if (source.kind == SourceKind::kOdbc && source.query.find(';') != std::string::npos)
       Bad(At("query"), "a semicolon in the query",
           "write one SELECT, without semicolons in its texts");
+  }
+
+  bool OnlySums(SourceKind kind) const {
+    if (!root_.contains("mode")) return false;
+    const std::string mode = Text("mode");
+    if (mode != "freeze" && mode != "push-down")
+      Bad(At("mode"), "'mode' is \"freeze\" or \"push-down\"", "mode = \"push-down\"");
+    if (mode == "push-down" && kind == SourceKind::kOdbc)
+      Bad(At("mode"), "only PostgreSQL and SQLite add up by themselves",
+          "leave the line out: the rows are frozen");
+    return mode == "push-down";
   }
 
   // Of letters, digits, - and _: other words of a connection name libraries to load.

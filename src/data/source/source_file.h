@@ -4,6 +4,7 @@
 //     table = "clinic.patients"          # or query = "patients.sql": one SELECT
 //     credentials = "patients.pass"      # the password, in a file that only its owner reads
 //     timeout_seconds = 3600             # of the query; left out: an hour
+//     mode = "push-down"                 # only sums leave it (sum_source.h); left out: "freeze"
 //
 // or, for a database that odbc.ini of the machine names (credentials is its password),
 //
@@ -43,6 +44,7 @@ struct SourceFile {
   std::string table;     // of ODBC, which has its own quotes
   std::string password;  // empty: none
   std::chrono::seconds timeout{3600};
+  bool only_sums = false;   // of databases: no row is read
   bool labels = true;       // of statistics files: cells are the labels of their values
   CsvDialect dialect = {};  // of its bytes
 };

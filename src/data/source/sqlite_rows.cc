@@ -13,7 +13,7 @@ class SqliteRows final : public TextRows {
  public:
   explicit SqliteRows(const SourceFile& source)
       : name_(source.file),
-        database_(source.where, {.fail = &Failed,
+        database_(source.where, {.fail = &SqliteSourceFailed,
                                  .patience = std::chrono::milliseconds(source.timeout),
                                  .read_only = true}),
         statement_(database_, source.query.c_str()) {
@@ -33,15 +33,6 @@ class SqliteRows final : public TextRows {
   }
 
  private:
-  static Error Failed(const std::string& file, int result_code, const std::string& reason) {
-    if (result_code == SQLITE_INTERRUPT) {
-      return {ErrorCode::kUnreachable, file + ": the query took longer than it may",
-              "raise timeout_seconds, or ask for less"};
-    }
-    return {ErrorCode::kBadInput, fmt::format("{}: {}", file, Printable(reason)),
-            "check the file, the query and the permissions"};
-  }
-
   std::string Cell(int column) {
     switch (statement_.TypeOf(column)) {
       case sqlite::Statement::Type::kNull:
@@ -69,6 +60,15 @@ class SqliteRows final : public TextRows {
 };
 
 }  // namespace
+
+Error SqliteSourceFailed(const std::string& file, int result_code, const std::string& reason) {
+  if (result_code == SQLITE_INTERRUPT) {
+    return {ErrorCode::kUnreachable, file + ": the query took longer than it may",
+            "raise timeout_seconds, or ask for less"};
+  }
+  return {ErrorCode::kBadInput, fmt::format("{}: {}", file, Printable(reason)),
+          "check the file, the query and the permissions"};
+}
 
 std::unique_ptr<TextRows> OpenSqlite(const SourceFile& source) {
   return std::make_unique<SqliteRows>(source);

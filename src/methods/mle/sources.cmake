@@ -99,6 +99,7 @@ list(APPEND cold_method_sources
   mle/study/pattern_cells.cc
   mle/study/private_study.cc
   mle/study/protocol.cc
+  mle/study/pushed_sums.cc
   mle/study/rows.cc
   mle/study/selectors.cc
   mle/study/study.cc

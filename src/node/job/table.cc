@@ -6,6 +6,7 @@
 #include "base/file_in_pieces.h"
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
+#include "run/party/pushed_sums.h"
 #include "run/party/row_sets.h"
 #include "run/party/table_columns.h"
 
@@ -25,18 +26,35 @@ void RefuseMatched(const Prepared& prepared) {
       "Freeze the rows ('partita data freeze'), match on that file, and name it in node.toml.");
 }
 
+// The folder discards whatever begins so.
+std::string FrozenName(const JobTable& table) {
+  return std::string(kFrozenRows) + (data::GivesOnlySums(table.data) ? ".sums" : "");
+}
+
+// Of a database that no rows leave.
+std::string SumsOf(const Prepared& prepared, const JobTable& table) {
+  const run::FormedSums formed =
+      run::FormSums(*prepared.study, prepared.party, table.data, run::SumSetsPath(table.data));
+  return data::SumFileText(formed.query, formed.sums);
+}
+
 }  // namespace
 
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table) {
-  return {data::IsDatabase(table.data) ? folder.File(kFrozenRows) : table.data,
+  return {data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
           run::RowSetsPath(table.data)};
 }
 
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table) {
   if (!data::IsDatabase(table.data)) return;
   RefuseMatched(prepared);
-  const std::filesystem::path frozen = folder.File(kFrozenRows);
+  run::RequireOneRecord(table.data, data::GivesOnlySums(table.data));
+  const std::filesystem::path frozen = folder.File(FrozenName(table));
   if (std::filesystem::exists(frozen)) return;
+  if (data::GivesOnlySums(table.data)) {
+    const std::string sums = SumsOf(prepared, table);
+    return WriteInPiecesAtomically(frozen.string(), [&](const PieceWriter& write) { write(sums); });
+  }
   const data::OpenedTable rows = data::OpenTable(table.data);
   data::FrozenTable now =
       data::Freeze(rows.bytes, table.data.string(),

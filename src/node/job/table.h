@@ -21,7 +21,7 @@ struct StudyTable {
 // Where the rows are, or will be once they are frozen.
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table);
 
-// Rows of a database, of now, unless they were frozen before. Durable on return. Throws kRefused for a
+// Rows of a database, of now, or its sums where no rows leave it (run/party/pushed_sums.h), unless they were frozen before. Durable on return. Throws kRefused for a
 // database in a study of rows that match: these were matched in the order of a file. Else as
 // data::OpenTable and data::Freeze.
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table);

@@ -5,8 +5,10 @@
 
 #include "base/text_table.h"
 #include "data/source/open_table.h"
+#include "data/source/sum_file.h"
 #include "data/table_check.h"
 #include "run/doctor/doctor_checks.h"
+#include "run/party/pushed_sums.h"
 
 namespace partita::run {
 namespace {
@@ -28,6 +30,12 @@ void CheckData(DoctorContext& context, Findings& findings) {
   if (options.data.empty() || !context.study || !context.party) return;
   if (!context.study->parties[*context.party].holder) return;
   findings.Try("table", [&] {
+    if (data::IsSumFile(options.data)) {
+      const LocalData sums = LoadSums(*context.study, *context.party, options.data, {});
+      context.table_rows = sums.cells.rows;
+      findings.Ok("table", fmt::format("sums of {} rows", FormatCount(sums.cells.rows)));
+      return;
+    }
     const data::OpenedTable opened = data::OpenTableFile(options.data);
     data::TableCheckOptions checks = context.study->TableChecks();
     checks.csv = data::WithDialect(checks.csv, opened.dialect);

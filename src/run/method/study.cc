@@ -76,6 +76,18 @@ void RequireProductsWithinParties(const Study& study) {
 
 }  // namespace
 
+data::SumQuery Study::SumsOf(size_t /*party*/) const {
+  throw Error(ErrorCode::kRefused,
+              fmt::format("method '{}' takes rows, and only sums leave the database",
+                          file.analyses.front().method),
+              "freeze the rows instead: leave out mode = \"push-down\" in the source file");
+}
+
+std::unique_ptr<MethodRows> Study::TakeSums(size_t /*party*/, const data::SumAnswer& /*answer*/,
+                                            OwnRows& /*counts*/) const {
+  throw Error(ErrorCode::kInternal, "sums of a method that takes rows");
+}
+
 data::TableCheckOptions Study::TableChecks() const {
   data::TableCheckOptions options;
   options.csv.separator = file.table.separator;

@@ -16,6 +16,7 @@
 #include "crypto/random.h"
 #include "data/holding.h"
 #include "data/partition.h"
+#include "data/source/sum_query.h"
 #include "data/table.h"
 #include "data/table_check.h"
 #include "match/row_order.h"
@@ -208,6 +209,8 @@ struct Study {
   // How a holder's table is checked before a run. By default its format, and whether cells may be
   // missing.
   virtual data::TableCheckOptions TableChecks() const;
+  // Whether values are rounded to the grid that the study file says ([engine] input_bits).
+  virtual bool TakesInputBits() const { return false; }
   // Whether the method can check the cells of covariates on shares (accept = "checked cells").
   virtual bool ChecksCells() const { return false; }
 
@@ -222,6 +225,13 @@ struct Study {
   virtual std::unique_ptr<RowsInPieces> PassRows(size_t /*party*/, OwnRows& /*counts*/) const {
     return nullptr;
   }
+  // Of such a holder: what a database may be asked for instead of rows, the same on every day. Its sets are the
+  // population, the rows of it that lack nothing, and those of ExactRowSets. Throws kRefused, saying why, where the
+  // method needs the rows.
+  virtual data::SumQuery SumsOf(size_t party) const;
+  // What PrepareRows would give, from the answer.
+  virtual std::unique_ptr<MethodRows> TakeSums(size_t party, const data::SumAnswer& answer,
+                                               OwnRows& counts) const;
   // Of a computing party without a table.
   virtual std::unique_ptr<MethodRows> NoRows() const = 0;
   // The sets of rows that exact releases are about: for every row of the holder's ordered table 1

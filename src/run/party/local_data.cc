@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/csv_reader.h"
 #include "run/matching/matched_rows.h"
+#include "run/party/pushed_sums.h"
 #include "study/file/text.h"
 
 namespace partita::run {
@@ -203,6 +204,7 @@ LocalData PassRows(const Study& study, size_t party, const std::filesystem::path
 
 LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem::path& path,
                         const crypto::Key& salt, Progress& progress, Rows rows) {
+  if (data::IsSumFile(path)) return LoadSums(study, party, path, salt);
   const SteadyClock::time_point start = SteadyClock::now();
   const data::Schema schema =
       data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);

@@ -40,7 +40,7 @@ struct LocalData {
 enum class Rows { kPass, kKept };
 
 // Reads `path` as `party`, and beside it the result of the matching where the study names one, and
-// commits to the table's bytes under `salt`. Throws kRefused or kBadData unless that result is of the
+// commits to the table's bytes under `salt`; of a file of sums (pushed_sums.h), to these. Throws kRefused or kBadData unless that result is of the
 // matching that the study names and of this table: of its other rows no cell but those of keys is
 // looked at. Throws kBadData (details for the
 // owner only), or kBadInput if the file cannot be read. In a private study what is in a row stops

@@ -256,7 +256,7 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
 
 EngineSpec ReadEngine(const TableReader& root) {
   const TableReader reader =
-      root.Table("engine", {"name", "fraction_bits", "correlations", "threshold"},
+      root.Table("engine", {"name", "fraction_bits", "input_bits", "correlations", "threshold"},
                  "[engine] name = \"dealer\"");
   EngineSpec engine;
   engine.name = reader.Choice(reader.Text("name", "name = \"dealer\""), "name",
@@ -280,6 +280,14 @@ EngineSpec ReadEngine(const TableReader& root) {
                   "leave the key out to withstand as many parties as can be");
     }
     engine.threshold = static_cast<uint32_t>(threshold->value);
+  }
+  if (const auto input = reader.OptionalInteger("input_bits")) {
+    if (input->value < 20 || input->value > 50) {
+      reader.Fail(input->position, "'input_bits' must be between 20 and 50",
+                  "30 lets a database add up; leave the key out for the finest grid");
+    }
+    engine.input_bits = static_cast<int>(input->value);
+    engine.input_bits_position = input->position;
   }
   const auto bits = reader.OptionalInteger("fraction_bits");
   if (!bits) return engine;

@@ -158,6 +158,10 @@ struct PrivacySpec {
 struct EngineSpec {
   std::string name;  // "dealer", "replicated", "shamir" or "ot"
   int fraction_bits = 40;
+  // Values are rounded to the grid 2^-input_bits of [-1, 1] before sums are formed, at all holders;
+  // without, as finely as sums of so many rows allow, 50 bits at most.
+  std::optional<int> input_bits;
+  Position input_bits_position;
   // Correlated randomness is made and stored before the run (partita correlations prepare), so that
   // the dealer takes no part in the run. Not for "replicated", which has none.
   bool stored_correlations = false;

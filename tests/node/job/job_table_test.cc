@@ -10,6 +10,8 @@
 #include "node/job/statement.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "tests/node/job/job_world.h"
+#include "tests/paths.h"
+#include "tests/study/edited.h"
 
 namespace partita::node::job_table_test {
 namespace {
@@ -111,6 +113,37 @@ TEST(JobTableTest, RowsOfADatabaseAreFrozenForAStudy) {
   MoveIntoDatabase(south);
   world.Check();
   EXPECT_EQ(StatementOf(south).rows, same.rows);
+}
+
+// Nothing but sums enters the folder, and what was formed before is formed again or nothing is.
+TEST(JobTableTest, SumsOfADatabaseAreFormedForAStudy) {
+  World world(study::Edited(
+      ReadFile(SourcePath(job_world::kExample + "study.toml"), 1 << 20, "the study file"),
+      "[engine]\n", "[engine]\ninput_bits = 30\n"));
+  Site& south = world.at("south");
+  MoveIntoDatabase(south);
+  const fs::path source = HomeOf(south) / "pupils.toml";
+  WriteFileAtomically(source.string(), ReadFile(source, 1 << 20, "it") + "mode = \"push-down\"\n");
+  world.Check();
+  world.Approve();
+  const fs::path sums = World::FolderOf(south) / "rows.frozen.sums";
+  EXPECT_THAT(ReadFile(sums, 1 << 20, "the sums"), ::testing::StartsWith("partita sums 1\n"));
+  EXPECT_FALSE(fs::exists(World::FolderOf(south) / "rows.frozen"));
+  EXPECT_TRUE(fs::exists(HomeOf(south) / "pupils.toml.sum-sets"));
+  world.Schedule(1);
+  for (const auto& [name, of] : world.Run(1)) {
+    ASSERT_NE(of.Last<JobEnded>(), nullptr);
+    EXPECT_EQ(of.Last<JobEnded>()->ended.outcome, Outcome::kFinished)
+        << name << ": " << World::Problem(world.at(name));
+  }
+  World::Do(south, JobKind::kDiscard, 1);
+  EXPECT_FALSE(fs::exists(sums));
+
+  Execute(south, "DELETE FROM pupils WHERE rowid = 7");
+  ProposeAgain(world, 8);
+  world.Check();
+  EXPECT_THROW(StatementOf(south), Error);
+  EXPECT_THAT(World::Problem(south), HasSubstr("come, gone or changed"));
 }
 
 // Whoever proposes studies does not have the query run.

@@ -64,12 +64,6 @@ void Centre(const MomentsTask& task, OwnMoments& block) {
   }
 }
 
-OwnMoments Zero(const MomentsTask& task) {
-  const size_t p = task.num_variables, cells = task.cells.size();
-  return {std::vector<Int128>(cells), std::vector<Int128>(cells * p),
-          std::vector<Int128>(cells * p * p)};
-}
-
 void AddTo(std::vector<Int128>& sum, const std::vector<Int128>& term) {
   for (size_t i = 0; i < sum.size(); ++i) sum[i] += term[i];
 }
@@ -115,7 +109,7 @@ void Complete(const MomentsTask& task, const RowBlock& block, const BlockHolder&
 OwnMoments OfBlock(const MomentsTask& task, const RowBlock& block, const BlockHolder& holder,
                    const LocalBlock& data) {
   if (data.passed) return *data.passed;
-  OwnMoments own = Zero(task);
+  OwnMoments own = NoMoments(task);
   AddRows(task, block, holder, data, own);
   Complete(task, block, holder, own);
   return own;
@@ -143,7 +137,7 @@ PassingBlock::PassingBlock(const MomentsTask& task, size_t block, mpc::PartyInde
     : task_(task),
       block_(task.blocks.at(block)),
       holder_(block_.holders.front()),
-      own_(Zero(task)) {
+      own_(NoMoments(task)) {
   if (block_.holders.size() != 1 || holder_.party != self)
     throw Error(ErrorCode::kInternal, "rows of a block of several holders cannot pass");
 }
@@ -161,9 +155,26 @@ LocalBlock PassingBlock::Finish() {
   return block;
 }
 
+LocalBlock BlockOfSums(const MomentsTask& task, size_t block, size_t num_rows, OwnMoments own) {
+  const RowBlock& rows = task.blocks.at(block);
+  if (rows.holders.size() != 1)
+    throw Error(ErrorCode::kInternal, "sums of a block of several holders");
+  Complete(task, rows, rows.holders.front(), own);
+  LocalBlock local;
+  local.num_rows = num_rows;
+  local.passed = std::make_shared<const OwnMoments>(std::move(own));
+  return local;
+}
+
+OwnMoments NoMoments(const MomentsTask& task) {
+  const size_t p = task.num_variables, cells = task.cells.size();
+  return {std::vector<Int128>(cells), std::vector<Int128>(cells * p),
+          std::vector<Int128>(cells * p * p)};
+}
+
 OwnMoments AddOwnMoments(const MomentsTask& task, mpc::PartyIndex self,
                          const std::vector<LocalBlock>& local) {
-  OwnMoments own = Zero(task);
+  OwnMoments own = NoMoments(task);
   for (size_t b = 0; b < task.blocks.size(); ++b) {
     for (const BlockHolder& holder : task.blocks[b].holders) {
       if (holder.party != self) continue;

@@ -41,6 +41,13 @@ class PassingBlock {
   OwnMoments own_;
 };
 
+// The same of a block whose rows somebody else added up: own has of every cell that is no difference the count, the
+// sums, and the products of each variable with itself and those before it, in the order of the holder's.
+LocalBlock BlockOfSums(const MomentsTask& task, size_t block, size_t num_rows, OwnMoments own);
+
+// Of no rows yet.
+OwnMoments NoMoments(const MomentsTask& task);
+
 // local: one entry per block.
 OwnMoments AddOwnMoments(const MomentsTask& task, mpc::PartyIndex self,
                          const std::vector<LocalBlock>& local);

@@ -164,6 +164,12 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       "Whatever the engine, the receiver together with all other holders but one can compute that "
       "holder's exact "
       "contribution to the released moments.");
+  if (study.file.engine.input_bits.value_or(data::kMostSumBits + 1) > data::kMostSumBits) return;
+  plan.assumptions.push_back(
+      "A holder of whole rows may have its database add them up, so that nothing but sums leave "
+      "it: "
+      "its commitment is to these sums then, not to the rows, and which rows were in earlier exact "
+      "results it compares by having the database count and add up again.");
 }
 
 }  // namespace

@@ -207,9 +207,12 @@ void AddBlocks(const MleStudy& study, Computation& computation) {
     task.fraction_bits = kSealedInputBits;
     return;
   }
-  task.fraction_bits = computation.protocol == kLikelihood
-                           ? kLikelihoodFractionBits
-                           : data::MomentFractionBits((room * task.max_rows) << unused_bits);
+  if (computation.protocol == kLikelihood) {
+    task.fraction_bits = kLikelihoodFractionBits;
+    return;
+  }
+  const int finest = data::MomentFractionBits((room * task.max_rows) << unused_bits);
+  task.fraction_bits = std::min(finest, study.file.engine.input_bits.value_or(finest));
 }
 
 void AddRelease(const MleStudy& study, const Computation& computation, RowSet& rows) {

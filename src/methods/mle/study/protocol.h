@@ -30,6 +30,7 @@ struct LocalRows : run::MethodRows {
   OwnPatterns patterns;                         // at a holder of a study with checked cells
   // Of rows that have passed: Study::ExactRowSets.
   std::vector<std::vector<uint8_t>> passed_sets;
+  bool only_sums = false;  // a database added up; which rows are in which set is not known here
 };
 
 // local: ignored where engine.self() is empty. noise: this party's own share, in a private study

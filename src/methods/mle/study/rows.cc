@@ -184,6 +184,7 @@ std::vector<std::vector<uint8_t>> MleStudy::ExactRowSets(const MethodRows& rows,
                                                          const data::Holding& holding) const {
   if (privacy) return {};
   const auto& local = static_cast<const LocalRows&>(rows);
+  if (local.only_sums) return {};
   if (!local.passed_sets.empty()) return local.passed_sets;
   std::vector<std::vector<uint8_t>> sets;
   for (size_t c = 0; c < computations.size(); ++c) {

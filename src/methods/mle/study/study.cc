@@ -289,6 +289,13 @@ std::optional<size_t> TellsEstimatesTo(const MleStudy& study, const study::Relea
   return to == study.receiver ? std::nullopt : std::optional<size_t>(to);
 }
 
+// The other protocols and noise have grids of their own.
+bool MleStudy::TakesInputBits() const {
+  return !privacy && !IsImputed(*this) &&
+         std::all_of(file.analyses.begin(), file.analyses.end(),
+                     [](const auto& analysis) { return analysis.protocol == kPooledMoments; });
+}
+
 data::TableCheckOptions MleStudy::TableChecks() const {
   data::TableCheckOptions options = Study::TableChecks();
   if (HasPatterns(*this)) options.patterns_of = modelled;

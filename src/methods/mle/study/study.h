@@ -112,10 +112,14 @@ struct MleStudy final : run::Study {
   data::TableCheckOptions TableChecks()
       const override;  // counts patterns, where the study has them
   bool ChecksCells() const override { return true; }
+  bool TakesInputBits() const override;
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::RowsInPieces> PassRows(size_t party, run::OwnRows& counts) const override;
+  data::SumQuery SumsOf(size_t party) const override;
+  std::unique_ptr<run::MethodRows> TakeSums(size_t party, const data::SumAnswer& answer,
+                                            run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
   std::vector<std::vector<uint8_t>> ExactRowSets(const run::MethodRows& rows,
                                                  const data::Holding& holding) const override;

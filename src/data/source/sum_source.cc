@@ -1,0 +1,199 @@
+#include "data/source/sum_source.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/sqlite.h"
+#include "data/source/csv_rows.h"
+#include "data/source/postgres_session.h"
+#include "data/source/sqlite_rows.h"
+#include "data/source/sum_self_test.h"
+#include "data/suggest.h"
+#include "data/utf8.h"
+
+namespace partita::data {
+namespace {
+
+// Of PostgreSQL's sums, which may have more than 64 bits.
+Int128 WholeNumber(const std::string& text, const std::string& source) {
+  const bool negative = text.starts_with('-');
+  Int128 number = 0;
+  const bool digits = text.size() > (negative ? 1 : 0) && text.size() <= 38 &&
+                      std::all_of(text.begin() + (negative ? 1 : 0), text.end(),
+                                  [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) {
+    throw Error(ErrorCode::kBadData, source + ": the database gave a sum that is no whole number",
+                "please report this");
+  }
+  for (const char c : text.substr(negative ? 1 : 0)) number = 10 * number + (c - '0');
+  return negative ? -number : number;
+}
+
+// Where the query's column stands among the source's.
+size_t PlaceOf(const std::string& name, const std::vector<std::string>& names,
+               const std::string& source) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}: there is no column \"{}\"", source, Printable(name)),
+              "name it in the query: ... AS " + name);
+}
+
+class PostgresSums final : public SumSource {
+ public:
+  explicit PostgresSums(const SourceFile& source) : source_(source), session_(source) {
+    RefuseWriters(session_, source.file);
+    columns_ = RequireTypes(session_, source);
+    for (const PostgresColumn& column : columns_) names_.push_back(column.name);
+    version_ =
+        TextAt(session_.Execute("SELECT current_setting('server_version')", PGRES_TUPLES_OK), 0);
+    RequireExactSums(PostgresDialect(), source.file + ": " + engine(), Asker());
+  }
+
+  std::string engine() const override { return "PostgreSQL " + Printable(version_); }
+
+  SumAnswer Ask(const SumQuery& query) override {
+    SqlRows rows{source_.query, {}, {}};
+    for (const ColumnSchema& column : query.columns)
+      rows.types.push_back(TypeOf(column, columns_[PlaceOf(column.name, names_, source_.file)]));
+    return AskSums(PostgresDialect(), query, rows, Asker());
+  }
+
+ private:
+  // Of pg_type: boolean, character, date, text and varchar; numbers.
+  static constexpr Oid kBoolean = 16, kCharacter = 1042, kDate = 1082;
+  static bool IsNumber(Oid type) {
+    return type == 20 || type == 21 || type == 23 || type == 701 || type == 1700;
+  }
+
+  SqlType TypeOf(const ColumnSchema& wanted, const PostgresColumn& column) const {
+    const bool is_date = wanted.type == ColumnType::kDate;
+    if (HasLevels(wanted.type)) {
+      if (column.type != kCharacter)
+        return column.type == kBoolean ? SqlType::kBoolean : SqlType::kText;
+    } else if (is_date ? column.type == kDate : IsNumber(column.type)) {
+      return is_date ? SqlType::kDate : SqlType::kNumber;
+    }
+    throw Error(ErrorCode::kBadData,
+                fmt::format("{}: column \"{}\" is {} in the study, and of another type in the "
+                            "database",
+                            source_.file, Printable(wanted.name), ColumnTypeName(wanted.type)),
+                HasLevels(wanted.type) ? "its type fills texts up with spaces: trim(x) in the query"
+                : is_date              ? "cast it in the query: cast(x AS date)"
+                                       : "cast it in the query: cast(x AS double precision)");
+  }
+
+  AskStatement Asker() {
+    return [this](const SqlStatement& statement) {
+      const PostgresResult result = session_.Execute(statement.text, statement.values);
+      std::vector<Int128> numbers;
+      for (int c = 0; c < postgres::Pq().nfields(result.get()); ++c)
+        numbers.push_back(WholeNumber(TextAt(result, c), source_.file));
+      return numbers;
+    };
+  }
+
+  SourceFile source_;
+  PostgresSession session_;
+  std::vector<PostgresColumn> columns_;
+  std::vector<std::string> names_;
+  std::string version_;
+};
+
+class SqliteSums final : public SumSource {
+ public:
+  explicit SqliteSums(const SourceFile& source)
+      : source_(source),
+        database_(source.where, {.fail = &SqliteSourceFailed,
+                                 .patience = std::chrono::milliseconds(source.timeout),
+                                 .read_only = true}),
+        snapshot_(database_, sqlite::Transaction::Kind::kRead) {
+    database_.EndAt(std::chrono::steady_clock::now() + source.timeout);
+    const sqlite::Statement query(database_, source.query.c_str());
+    for (int c = 0; c < query.NumColumns(); ++c) names_.push_back(query.ColumnName(c));
+    RequireColumnNames(names_, source.file);
+    RequireExactSums(SqliteDialect(), source.file + ": " + engine(), Asker());
+  }
+
+  std::string engine() const override { return std::string("SQLite ") + sqlite3_libversion(); }
+
+  SumAnswer Ask(const SumQuery& query) override {
+    database_.EndAt(std::chrono::steady_clock::now() + source_.timeout);
+    SqlRows rows{source_.query, {}, {}};
+    for (const ColumnSchema& column : query.columns) {
+      PlaceOf(column.name, names_, source_.file);
+      rows.types.push_back(SqlType::kAny);
+    }
+    return AskSums(SqliteDialect(), query, rows, Asker());
+  }
+
+ private:
+  AskStatement Asker() {
+    return [this](const SqlStatement& statement) {
+      sqlite::Statement asked(database_, statement.text.c_str());
+      int parameter = 0;
+      for (const SqlValue& value : statement.values) {
+        ++parameter;  // what is not bound is NULL
+        if (const double* number = std::get_if<double>(&value)) asked.BindReal(parameter, *number);
+        if (const std::string* text = std::get_if<std::string>(&value))
+          asked.Bind(parameter, *text);
+      }
+      std::vector<Int128> numbers;
+      if (!asked.Step()) return numbers;
+      for (int c = 0; c < asked.NumColumns(); ++c) {
+        // A real one would be a sum that has passed 2^63.
+        if (asked.TypeOf(c) != sqlite::Statement::Type::kInteger) {
+          throw Error(ErrorCode::kBadData,
+                      source_.file + ": the database gave a sum that is no whole number",
+                      "please report this");
+        }
+        numbers.push_back(asked.Integer(c));
+      }
+      return numbers;
+    };
+  }
+
+  SourceFile source_;
+  sqlite::Database database_;
+  sqlite::Transaction snapshot_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows,
+                  const AskStatement& ask) {
+  std::vector<Int128> numbers;
+  for (const SqlStatement& statement : SumStatements(dialect, query, rows)) {
+    const std::vector<Int128> columns = ask(statement);
+    auto next = columns.begin();
+    const auto take = [&] {
+      if (next == columns.end())
+        throw Error(ErrorCode::kBadData, "the database gave fewer sums than it was asked for");
+      return *next++;
+    };
+    for (const bool in_halves : statement.in_halves) {
+      const Int128 first = take();
+      numbers.push_back(in_halves ? first * (Int128{1} << 32) + take() : first);
+    }
+  }
+  return AnswerOf(query, numbers);
+}
+
+std::unique_ptr<SumSource> OpenSums(const SourceFile& source) {
+  switch (source.kind) {
+    case SourceKind::kPostgres:
+      return std::make_unique<PostgresSums>(source);
+    case SourceKind::kSqlite:
+      return std::make_unique<SqliteSums>(source);
+    default:
+      break;
+  }
+  throw Error(ErrorCode::kRefused, source.file + ": no database that adds up",
+              "mode = \"push-down\" is for PostgreSQL and SQLite");
+}
+
+}  // namespace partita::data

@@ -212,8 +212,7 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
       "and mixed ask for it; of others 20)");
   command
       .add_option("--accept", study.accept,
-                  "Let an exact study tell more than half of the bits of what it says here, which "
-                  "all holders then approve")
+                  "What all holders accept beyond the release rule: accept in [release]")
       ->check(CLI::IsMember({"table of covariates", "checked cells"}));
   command.add_option(
       "--key", study.key,

@@ -214,7 +214,8 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
   const auto [data, row_sets] = TableOf(work.folder, table->second);
   SilentProgress progress;
   run::RequireOwnersResult(*prepared.study, prepared.party, data);
-  run::RequireServable(*prepared.study, prepared.party, data, row_sets, random, progress);
+  for (const std::filesystem::path& record : row_sets)
+    run::RequireServable(*prepared.study, prepared.party, data, record, random, progress);
   const crypto::Key salt = crypto::RandomKey(random);
   const run::LocalData local =
       run::LoadLocalData(*prepared.study, prepared.party, data, salt, progress);

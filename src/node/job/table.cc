@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/file_in_pieces.h"
+#include "crypto/hash.h"
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
 #include "run/party/pushed_sums.h"
@@ -31,6 +33,12 @@ std::string FrozenName(const JobTable& table) {
   return std::string(kFrozenRows) + (data::GivesOnlySums(table.data) ? ".sums" : "");
 }
 
+// Whatever a name holds, it makes a file's name.
+std::filesystem::path RecordByName(const StudyFolder& folder) {
+  const std::string name = ToHex(crypto::Sha256Of(AsBytes(folder.Table())));
+  return folder.path().parent_path() / ("rows-" + name + ".row-sets");
+}
+
 // Of a database that no rows leave.
 std::string SumsOf(const Prepared& prepared, const JobTable& table) {
   const run::FormedSums formed =
@@ -42,7 +50,7 @@ std::string SumsOf(const Prepared& prepared, const JobTable& table) {
 
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table) {
   return {data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
-          run::RowSetsPath(table.data)};
+          {run::RowSetsPath(table.data), RecordByName(folder)}};
 }
 
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table) {

@@ -2,10 +2,12 @@
 //
 // A database may change between approval and run. So `commit` freezes its rows into the folder of the
 // study (data/source/freeze.h), and all that follows reads these; they go when the study ends. What a
-// party has served of a table is recorded beside the table of the catalogue, for all studies of it.
+// party has served of a table is recorded beside the table of the catalogue, for all studies of it, and
+// under the table's name in the folder of all studies: another file under one name is one table still.
 #pragma once
 
 #include <filesystem>
+#include <vector>
 
 #include "node/job/documents.h"
 #include "node/job/folder.h"
@@ -15,10 +17,10 @@ namespace partita::node {
 
 struct StudyTable {
   std::filesystem::path data;      // what is read
-  std::filesystem::path row_sets;  // run/party/row_sets.h
+  std::vector<std::filesystem::path> row_sets;  // run/party/row_sets.h
 };
 
-// Where the rows are, or will be once they are frozen.
+// Where the rows are, or will be once they are frozen; of the table that is bound.
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table);
 
 // Rows of a database, of now, or its sums where no rows leave it (run/party/pushed_sums.h), unless they were frozen before. Durable on return. Throws kRefused for a

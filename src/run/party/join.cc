@@ -100,7 +100,7 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
   input.state = options.state;
   input.write = options.write;
   input.accept_useless = options.accept_useless;
-  if (!options.unrecorded) input.row_sets = RowSetsPath(options.data);
+  if (!options.unrecorded) input.row_sets = {RowSetsPath(options.data)};
   tls.roster = roster;
   tls.roster.resize(OnlineNames(study).size());
   tls.self = input.party;

@@ -165,7 +165,7 @@ std::unique_ptr<MethodResult> ConnectAndRun(
     RunLedger* ledger, const LocalData& local, bool goes_on, StoredCorrelations* stored,
     const std::optional<OwnProblem>& problem, crypto::RandomSource& random, Progress& progress,
     PartyOutcome& outcome, std::vector<crypto::Digest>& commitments, const PartyInput& input,
-    RowSets* row_sets) {
+    std::vector<RowSets>& row_sets) {
   progress.Phase(problem ? "this party cannot take part; telling the others" : "connect");
   const SteadyClock::time_point start = SteadyClock::now();
   std::unique_ptr<net::Transport> transport = connect(problem.has_value());
@@ -191,7 +191,8 @@ std::unique_ptr<MethodResult> ConnectAndRun(
       continues = HoldersGoOn(study, outcome.ledger.parties);
       KeepToOwner(net::StopReason::kApproval, [&] { approvals.RequireRunLeft(ledger, continues); });
     }
-    if (row_sets != nullptr) KeepToOwner(net::StopReason::kRefused, [&] { row_sets->Record(); });
+    for (RowSets& record : row_sets)
+      KeepToOwner(net::StopReason::kRefused, [&] { record.Record(); });
     LedgerGate gate(ledger, session.run_id, &approvals, {session.run_id, continues});
     return RunProtocol(study, local, stored, channel, gate, random, progress, outcome, input);
   } catch (const OwnError& error) {
@@ -261,11 +262,11 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
     });
   }
   study::SignedApproval own;
-  std::optional<RowSets> row_sets;
-  if (!problem && !input.row_sets.empty() && study.parties[input.party].holder) {
+  std::vector<RowSets> row_sets;
+  if (!problem && study.parties[input.party].holder) {
     problem = ProblemOf(study, net::StopReason::kRefused, [&] {
-      row_sets.emplace(input.row_sets, random);
-      row_sets->Require(study, input.party, local, input.data);
+      for (const std::filesystem::path& file : input.row_sets)
+        row_sets.emplace_back(file, random).Require(study, input.party, local, input.data);
     });
   }
   if (!problem) {
@@ -281,7 +282,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   try {
     result = ConnectAndRun(study, connect, hello, terms, own, *input.approvals, input.ledger, local,
                            goes_on, stored ? &*stored : nullptr, problem, random, progress, outcome,
-                           commitments, input, row_sets ? &*row_sets : nullptr);
+                           commitments, input, row_sets);
   } catch (const Error& error) {
     if (problem) throw Error(problem->own);
     if (IsInterruption(error.code()) && local.method != nullptr &&

@@ -39,7 +39,7 @@ struct PartyInput {
   std::filesystem::path correlations = {};  // the store, if the study uses stored correlations
   std::filesystem::path state = {};         // RunInput::state, and the id of the charged run
   bool accept_useless = false;              // RunInput::accept_useless
-  std::filesystem::path row_sets = {};      // the record of row_sets.h; empty: none is kept
+  std::vector<std::filesystem::path> row_sets = {};  // records of row_sets.h; empty: none is kept
   // Writes a file beside the result (HasFirstFiles) and throws nothing; null: nothing is
   // written.
   std::function<void(const study::DocumentFile&)> write = nullptr;

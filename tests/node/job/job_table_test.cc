@@ -107,6 +107,13 @@ TEST(JobTableTest, RowsOfADatabaseAreFrozenForAStudy) {
   EXPECT_THROW(StatementOf(south), Error);
   EXPECT_THAT(World::Problem(south), HasSubstr("rows"));
   EXPECT_TRUE(fs::exists(HomeOf(south) / "pupils.toml.row-sets"));
+  // Nor does another file make another table of what has one name in the catalogue.
+  fs::copy_file(HomeOf(south) / "pupils.toml", HomeOf(south) / "pupils-of-2027.toml");
+  south.settings.catalogue["pupils"].data = HomeOf(south) / "pupils-of-2027.toml";
+  ProposeAgain(world, 10);
+  world.Check();
+  EXPECT_THROW(StatementOf(south), Error);
+  EXPECT_THAT(World::Problem(south), HasSubstr("rows"));
   // The rows of before are served again.
   ProposeAgain(world, 9);
   Execute(south, "DELETE FROM pupils; DROP TABLE pupils;");

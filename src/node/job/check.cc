@@ -20,7 +20,6 @@
 #include "node/job/table.h"
 #include "run/approval/approval_files.h"
 #include "run/ledger/price.h"
-#include "run/method/useful.h"
 #include "run/party/local_data.h"
 #include "run/party/row_sets.h"
 #include "study/plan/hashes.h"
@@ -110,15 +109,6 @@ void RequireBudget(const JobWork& work, const Prepared& prepared, const JobTable
   }
 }
 
-void RequireWorth(const Prepared& prepared) {
-  try {
-    run::RequireUseful(*prepared.study, false);
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kRefused) throw;
-    throw NotHere("its result would hardly be useful");
-  }
-}
-
 Facts FactsOf(const Prepared& prepared) {
   const run::Study& study = *prepared.study;
   Facts facts;
@@ -155,7 +145,6 @@ Checked CheckedStudy(const JobWork& work) {
       throw NotHere("its study file is not valid in this release of Partita");
     }
   }();
-  RequireWorth(prepared);
   if (IsHolder(prepared)) {
     const std::string table = FindTable(settings, prepared);
     RequireBudget(work, prepared, settings.catalogue.at(table));

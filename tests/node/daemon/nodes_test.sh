@@ -296,6 +296,18 @@ until_true 'the word of the policy' sh -c "'$partita' node audit --at north --st
 "$partita" study withdraw for-a-person --at north --reason 'a test' >/dev/null
 if wait "$running"; then fail 'a withdrawn study ended well'; fi
 
+# Of little use: whoever proposes it has to say so, and stewards decide; a node's check does not.
+sed 's/^name = "private-regression"/name = "of-little-use"/; s/^epsilon = 2/epsilon = 0.02/' private.toml >little.toml
+expect_error 'hardly be useful' "$partita" study run little.toml --at north --yes
+"$partita" study run little.toml --at north --yes --accept-useless >little.out 2>little.err &
+running=$!
+until_true 'the study of little use' waits west
+expect_error 'hardly be useful' as_steward approve west of-little-use --yes
+approves_useless() { as_steward approve west of-little-use --yes --accept-useless >/dev/null; }
+until_true 'an approval of little use' approves_useless
+"$partita" study withdraw of-little-use --at north --reason 'a test' >/dev/null
+if wait "$running"; then fail 'a withdrawn study ended well'; fi
+
 sed 's/^name = "private-regression"/name = "too-much"/; s/^epsilon = 2/epsilon = 9/' private.toml >too-much.toml
 if "$partita" study run too-much.toml --at north --yes >too-much.out 2>too-much.err; then fail 'the budget was exceeded'; fi
 grep -q 'the budget of its table does not allow it' too-much.err || fail "no reason: $(tail -n 3 too-much.err)"

@@ -125,7 +125,8 @@ study::AnalysisStart Start(const study::Said& said) {
 std::vector<study::StudyTemplate> Templates() {
   return {
       {data::PartitionKind::kHorizontal, false,
-       study::HorizontalStart(study::RowCounts::kSecret) + study::PatientDictionary() + kDescribe}};
+       study::HorizontalStart(study::RowCounts::kSecret) + study::PatientDictionary() + kDescribe},
+      {data::PartitionKind::kVertical, false, study::VerticalStart() + kSplitDescribe}};
 }
 
 }  // namespace partita::methods::describe

@@ -206,6 +206,8 @@ int RunNodeJob(const std::string& at) {
   settings.job_certificate = folder.job_certificate();
   settings.job_key = folder.job_key();
   settings.ended = config.ended;
+  settings.restored = folder.restored();
+  settings.reopened = folder.reopened();
   settings.address = config.address;
   return node::RunJob(settings, net::Socket(3), &Interrupted());
 }
@@ -340,6 +342,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddNodeWebCommands(*node, invocation);
   AddDrain(node, invocation);
   AddStopAndGoOn(node, invocation);
+  AddBackupCommands(*node, invocation);
   AddJob(node, invocation);
   AddNodeSignCommands(*node, invocation);
 }

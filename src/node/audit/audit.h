@@ -67,6 +67,9 @@ enum class AuditAction : uint8_t {
   kAccountDeleted = 19,
   kPasswordSet = 20,
   kPolicyRefused = 21,  // outcome: why the study fits no policy
+  kLogFault = 22,       // subject: the site whose log does not go on from what it told (log_days.h)
+  kRestored = 23,       // of this node, from a backup
+  kReopened = 24,       // the steward lets its tables be used again
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

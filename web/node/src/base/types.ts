@@ -244,7 +244,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "log-fault" | "restored" | "reopened";
   study: string;
   name: string;
   subject: string;

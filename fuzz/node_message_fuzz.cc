@@ -36,6 +36,8 @@ void TryBodies(ByteView bytes) {
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeWithdraw(b)); });
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeNotUnderstood(b)); });
   Try(bytes, kFault, [](ByteView b) { return Encode(DecodeRelay(b)); });
+  Try(bytes, kFault, [](ByteView b) { return Encode(DecodeLogHead(b)); });
+  Try(bytes, kFault, [](ByteView b) { return Encode(DecodeLogReceipt(b)); });
 }
 
 }  // namespace

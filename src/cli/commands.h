@@ -61,6 +61,7 @@ void AddSyntheticCommands(CLI::App& app, Invocation& invocation);
 void AddNodeCommands(CLI::App& app, Invocation& invocation);
 // invite, join, compare, parties, accept, revoke: below `node`.
 void AddPairingCommands(CLI::App& node, Invocation& invocation);
+void AddBackupCommands(CLI::App& node, Invocation& invocation);
 void AddPolicyCommands(CLI::App& node, Invocation& invocation);
 // audit, tables: below `node`.
 void AddNodeAuditCommand(CLI::App& node, Invocation& invocation);

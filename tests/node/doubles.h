@@ -2,6 +2,7 @@
 // write, signatures that are hashes, a random source that is a counter.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,7 +27,7 @@ struct Killed {};
 struct Disk {
   Incarnation incarnation{};
   uint64_t next_number = 1;
-  bool stopped = false;
+  bool stopped = false, restored = false;
   std::map<StudyId, Bytes> studies;
   std::map<uint64_t, OutboxEntry> outbox;
   std::map<Digest, ReceivedMessage> received;
@@ -34,6 +35,11 @@ struct Disk {
   std::map<Digest, std::pair<StudyId, Bytes>> bodies;
   std::map<std::pair<std::string, int64_t>, uint64_t> taken;
   std::vector<AuditEntry> audit;
+  std::vector<LogDay> days;
+  std::map<std::string, PeerLog> peer_logs;
+  std::map<std::pair<std::string, uint64_t>, PeerDay> peer_days;
+  std::vector<LogFault> faults;
+  std::map<std::string, KeptReceipt> receipts;
 };
 
 class MemoryStore : public Store {
@@ -42,7 +48,10 @@ class MemoryStore : public Store {
   MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
 
   Opening Open() override {
-    Opening opening{disk_.incarnation, disk_.next_number, disk_.stopped, {}, {}, {}};
+    Opening opening{
+        disk_.incarnation, disk_.next_number, disk_.stopped, disk_.restored, {}, {}, {}, {}, {}};
+    if (!disk_.days.empty()) opening.newest_day = disk_.days.back();
+    for (const auto& [party, kept] : disk_.receipts) opening.log_receipts.push_back(kept);
     for (const auto& [id, bytes] : disk_.studies) {
       try {
         Study study = DecodeStudy(bytes);
@@ -53,6 +62,9 @@ class MemoryStore : public Store {
     }
     for (const auto& [number, entry] : disk_.outbox) opening.outbox.push_back(entry);
     return opening;
+  }
+  void CopyTo(const std::filesystem::path&) override {
+    throw Error(ErrorCode::kInternal, "a disk in memory has no files");
   }
   void Commit(const Change& change) override {
     around_();
@@ -80,10 +92,26 @@ class MemoryStore : public Store {
     for (const uint64_t number : change.gone) disk_.outbox.erase(number);
     if (change.next_number) disk_.next_number = *change.next_number;
     if (change.stopped) disk_.stopped = *change.stopped;
+    if (change.knows_restored) disk_.restored = false;
     for (const AuditRecord& record : change.audit) {
       const AuditHead head = disk_.audit.empty() ? AuditHead() : HeadOf(disk_.audit.back());
       disk_.audit.push_back(DecodeAuditEntry(Encode(EntryAfter(head, record))));
     }
+    if (change.close_day) {
+      disk_.days.push_back(DayAfter(disk_.days.empty() ? LogDay() : disk_.days.back(),
+                                    *change.close_day, HeadOf(disk_.audit.back())));
+    }
+    if (change.peer_log) {
+      const PeerLogNews& news = *change.peer_log;
+      std::erase_if(disk_.peer_days, [&](const auto& day) {
+        return day.first.first == news.log.party && news.departs != 0 &&
+               day.first.second >= news.departs;
+      });
+      for (const PeerDay& day : news.days) disk_.peer_days[{news.log.party, day.number}] = day;
+      disk_.peer_logs[news.log.party] = news.log;
+      if (news.fault) disk_.faults.insert(disk_.faults.begin(), *news.fault);
+    }
+    if (change.log_receipt) disk_.receipts[change.log_receipt->party] = *change.log_receipt;
     around_();
   }
   std::optional<Study> FindStudy(const StudyId& id) override {
@@ -127,6 +155,27 @@ class MemoryStore : public Store {
     return {{disk_.audit.rbegin(), disk_.audit.rend()}, 0, {}, std::nullopt};
   }
   AuditCheck CheckAudit(uint64_t, size_t) override { return {}; }
+  std::vector<LogDay> FindLogDays(uint64_t from, size_t limit) override {
+    std::vector<LogDay> found;
+    for (const LogDay& day : disk_.days) {
+      if (day.number >= from && found.size() < limit) found.push_back(day);
+    }
+    return found;
+  }
+  std::vector<PeerLog> FindPeerLogs() override {
+    std::vector<PeerLog> logs;
+    for (const auto& [party, log] : disk_.peer_logs) logs.push_back(log);
+    return logs;
+  }
+  std::optional<PeerDay> FindPeerDay(const std::string& party, uint64_t number) override {
+    const auto found = disk_.peer_days.find({party, number});
+    if (found == disk_.peer_days.end()) return std::nullopt;
+    return found->second;
+  }
+  std::vector<LogFault> FindLogFaults(size_t limit) override {
+    return {disk_.faults.begin(), disk_.faults.begin() + static_cast<std::ptrdiff_t>(
+                                                             std::min(limit, disk_.faults.size()))};
+  }
 
  private:
   Disk& disk_;
@@ -167,6 +216,13 @@ class NamedTrust : public Trust {
       : self_(std::move(self)), parties_(std::move(parties)) {}
 
   bool Knows(const std::string& party) const override { return parties_.contains(party); }
+  std::vector<std::string> Others() const override {
+    std::vector<std::string> names;
+    for (const std::string& party : parties_) {
+      if (party != self_) names.push_back(party);
+    }
+    return names;
+  }
   void Revoke(const std::string& party) { parties_.erase(party); }
   Digest Steward(const std::string& party) const override { return StewardOf(party); }
   Signature SignMessage(const Message& message) const override { return SignAs(self_, message); }

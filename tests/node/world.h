@@ -39,6 +39,7 @@ struct WorldOptions {
   bool reorder = false;
   bool resumable = false;
   uint32_t job_seconds = 2;
+  bool tells_log = false;  // daily, to the other sites
   // What strikes the site whose point it is, by number of the point.
   std::map<uint64_t, Harm> harms;
   int64_t down_seconds = 5;
@@ -118,7 +119,8 @@ class World {
   int64_t Clock(size_t i) const { return Clock(sites_.at(i)); }
   // The time that only goes on is the world's.
   Node::Parts PartsOf(Site& s) {
-    return {s.name, *s.store, *s.trust, *s.random, s, {}, [this] { return now; }};
+    return {
+        s.name, *s.store, *s.trust, *s.random, s, {}, [this] { return now; }, options_.tells_log};
   }
 
   StudyId Propose(size_t i, const std::string& text = "study") {

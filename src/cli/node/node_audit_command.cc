@@ -16,7 +16,7 @@ struct NodeAuditOptions {
   NodeOptions node;
   std::string study, actor;
   int64_t limit = 100;
-  bool verify = false;
+  bool verify = false, sites = false;
 };
 
 [[noreturn]] void LogIsNot(const Json& fault) {
@@ -46,8 +46,70 @@ std::string LineOf(const Json& entry) {
                      subject.empty() || outcome.empty() ? "" : ": ", outcome);
 }
 
+// A warning a line: what does not fit between this log and those of other sites.
+std::string FaultLines(const Json& said) {
+  std::string text;
+  for (const Json& fault : said.at("faults")) {
+    text += fmt::format(
+        "! the audit log of {} was cut, restored or written anew: of the {} days that it told "
+        "before, "
+        "those from {} on are not in it any more (seen {})\n",
+        fault.at("site").get<std::string>(), fault.at("had").get<uint64_t>(),
+        fault.at("departs").get<uint64_t>(), fault.at("time").get<std::string>());
+  }
+  for (const Json& site : said.at("sites")) {
+    const Json& has = site.at("has");
+    if (has.is_null() || (has.at("fits").get<bool>() && has.at("departs").get<uint64_t>() == 0))
+      continue;
+    text +=
+        fmt::format("! {} {} (said {})\n", site.at("site").get<std::string>(),
+                    has.at("fits").get<bool>() ? "had days of this log that are not in it any more"
+                                               : "has another log of this site than this one",
+                    has.at("time").get<std::string>());
+  }
+  return text;
+}
+
+std::string SiteLines(const Json& said) {
+  const Json& newest = said.at("newest");
+  std::string text = "this log ";
+  text += newest.is_null() ? "has no closed day yet\n"
+                           : fmt::format("has {} days, the newest one {} with the digest {}\n",
+                                         newest.at("number").get<uint64_t>(),
+                                         newest.at("day").get<std::string>(),
+                                         newest.at("digest").get<std::string>());
+  for (const Json& site : said.at("sites")) {
+    const Json &has = site.at("has"), &told = site.at("told");
+    text += fmt::format(
+        "{}: {}; {}\n", site.at("site").get<std::string>(),
+        has.is_null()
+            ? "has signed for no day of this log yet"
+            : fmt::format("has signed for {} days of this log (said {})",
+                          has.at("number").get<uint64_t>(), has.at("time").get<std::string>()),
+        told.is_null()
+            ? "has told nothing of its own"
+            : fmt::format("has told {} days of its own, the newest one {} with the digest {}",
+                          told.at("number").get<uint64_t>(), told.at("day").get<std::string>(),
+                          told.at("digest").get<std::string>()));
+  }
+  return text;
+}
+
+int ShowSites(const OutputOptions& output, const NodeAuditOptions& options, const Json& said) {
+  const Json data = {{"newest", said.at("newest")},
+                     {"sites", said.at("sites")},
+                     {"faults", said.at("faults")},
+                     {"verified", options.verify}};
+  std::string text = PlainLines(SiteLines(said) + FaultLines(said));
+  text.pop_back();
+  PrintResult(output, text, data.dump());
+  return kDone;
+}
+
 int ShowNodeAudit(const OutputOptions& output, const NodeAuditOptions& options) {
   if (options.verify) RequireWholeLog(options.node);
+  const Json sites = AskNode(options.node, {{"do", "audit-sites"}});
+  if (options.sites) return ShowSites(output, options, sites);
   Json request = {{"do", "audit"}, {"actor", options.actor}};
   if (!options.study.empty()) request["study"] = FindStudy(options.node, options.study).at("study");
   Json data = {
@@ -67,6 +129,7 @@ int ShowNodeAudit(const OutputOptions& output, const NodeAuditOptions& options) 
   } while (before != 0 && static_cast<int64_t>(entries.size()) < options.limit);
   std::string text;
   for (const Json& entry : entries) text += LineOf(entry);
+  text += PlainLines(FaultLines(sites));
   text += fmt::format("{} of {} entries{}, the newest one has the digest {}", entries.size(),
                       data.at("count").get<uint64_t>(),
                       options.verify ? ", which follow each other from the first on" : "",
@@ -94,6 +157,8 @@ void AddNodeAuditCommand(CLI::App& node, Invocation& invocation) {
   command->add_flag(
       "--verify", options->verify,
       "Look first whether all entries follow each other, from the first to the newest");
+  command->add_flag("--sites", options->sites,
+                    "Show instead what other sites keep of this log, and this one of theirs");
 }
 
 }  // namespace partita::cli

@@ -212,6 +212,8 @@ int RunNodeJob(const JobOptions& options) {
   settings.job_certificate = folder.job_certificate();
   settings.job_key = folder.job_key();
   settings.ended = config.ended;
+  settings.restored = folder.restored();
+  settings.reopened = folder.reopened();
   settings.address = config.address;
   if (options.tables || options.budgets) {
     return node::TellOfTables(
@@ -354,6 +356,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddNodeWebCommands(*node, invocation);
   AddDrain(node, invocation);
   AddStopAndGoOn(node, invocation);
+  AddBackupCommands(*node, invocation);
   AddJob(node, invocation);
   AddNodeSignCommands(*node, invocation);
 }

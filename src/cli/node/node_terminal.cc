@@ -96,11 +96,11 @@ Json AskNode(const NodeOptions& options, const Json& request) {
   return Json::parse(node::AskControl(ControlPath(options.at), request.dump(), kAskPatience));
 }
 
-std::string AskPassphrase(const NodeOptions& options, bool is_new) {
+std::string AskPassphrase(const NodeOptions& options, bool is_new, const std::string& of) {
   const bool is_typed = options.passphrase_fd < 0;
-  std::string passphrase = is_typed ? HiddenLine(is_new ? "New passphrase of the steward: "
-                                                        : "Passphrase of the steward: ")
-                                    : LineFrom(options.passphrase_fd);
+  std::string passphrase =
+      is_typed ? HiddenLine((is_new ? "New passphrase of " : "Passphrase of ") + of + ": ")
+               : LineFrom(options.passphrase_fd);
   node::RequirePassphraseText(passphrase);
   if (is_typed && is_new && HiddenLine("Again: ") != passphrase)
     throw Error(ErrorCode::kUsage, "the two passphrases differ", "try again");

@@ -33,7 +33,8 @@ Json AskNode(const NodeOptions& options, const Json& request);
 
 // The passphrase from --passphrase-fd, or asked at the terminal without showing it; twice if it is new.
 // Throws kUsage where there is neither, the two differ, or it is no UTF-8.
-std::string AskPassphrase(const NodeOptions& options, bool is_new);
+std::string AskPassphrase(const NodeOptions& options, bool is_new,
+                          const std::string& of = "the steward");
 
 // The steward's signer (node/sign/signer.h): the one that serves at --sign, or one in this process with the
 // folder of the steward's key.

@@ -68,6 +68,9 @@ enum class AuditAction : uint8_t {
   kPasswordSet = 20,
   kPolicyRefused = 21,  // outcome: why the study fits no policy
   kPolicyEnded = 22,    // in the pages; subject: the policy
+  kLogFault = 23,       // subject: the site whose log does not go on from what it told (log_days.h)
+  kRestored = 24,       // of this node, from a backup
+  kReopened = 25,       // the steward lets its tables be used again
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

@@ -15,6 +15,7 @@
 #include "crypto/signature.h"
 #include "node/daemon/request_fields.h"
 #include "node/daemon/signer_documents.h"
+#include "node/job/closed.h"
 #include "node/job/statement.h"
 #include "study/approval/delegation.h"
 
@@ -100,6 +101,59 @@ Answered AuditJson(const AuditEntry& entry) {
           {"subject", record.subject},
           {"outcome", record.outcome},
           {"message", DigestText(record.message)}};
+}
+
+std::string DateText(int64_t day) { return FormatUtc(day * kDaySeconds).substr(0, 10); }
+
+// Whether the tables are closed since a restore.
+Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
+  const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
+  if (!mark || IsReopened(folder.reopened(), *mark, {steward}))
+    return {{"mark", ""}, {"time", mark ? FormatUtc(mark->time) : ""}, {"accounts", 0}};
+  return {{"mark", ToHex(DigestOf(*mark))},
+          {"time", FormatUtc(mark->time)},
+          {"accounts", mark->accounts.size()}};
+}
+
+constexpr size_t kMostFaultsShown = 100;
+
+// What other sites and this one keep of each other's logs.
+Answered SitesJson(Node& node, const PartyList& list) {
+  std::map<std::string, Answered> sites;
+  for (const ListedParty& party : list.parties)
+    sites[party.name] = {{"site", party.name}, {"has", nullptr}, {"told", nullptr}};
+  const auto site = [&sites](const std::string& name) -> Answered& {
+    return sites.try_emplace(name, Answered{{"site", name}, {"has", nullptr}, {"told", nullptr}})
+        .first->second;
+  };
+  for (const auto& [name, kept] : node.log_receipts()) {
+    const LogReceipt& receipt = kept.receipt;
+    site(name)["has"] = {
+        {"number", receipt.number},     {"digest", DigestText(receipt.digest)},
+        {"time", FormatUtc(kept.time)}, {"fits", node.Fitting(receipt) == receipt.number},
+        {"departs", receipt.departs},   {"had", receipt.had}};
+  }
+  for (const PeerLog& log : node.FindPeerLogs()) {
+    site(log.party)["told"] = {
+        {"number", log.number}, {"day", DateText(log.day)}, {"digest", DigestText(log.digest)}};
+  }
+  Answered answer = {
+      {"sites", Answered::array()}, {"newest", nullptr}, {"faults", Answered::array()}};
+  for (const auto& entry : sites) answer["sites"].push_back(entry.second);
+  if (const LogDay& newest = node.newest_day(); newest.number != 0) {
+    answer["newest"] = {{"number", newest.number},
+                        {"day", DateText(newest.day)},
+                        {"digest", DigestText(newest.digest)}};
+  }
+  for (const LogFault& fault : node.FindLogFaults(kMostFaultsShown)) {
+    answer["faults"].push_back({{"site", fault.party},
+                                {"departs", fault.departs},
+                                {"had", fault.had},
+                                {"time", FormatUtc(fault.time)},
+                                {"before", DigestText(fault.before)},
+                                {"message", DigestText(fault.message)}});
+  }
+  return answer;
 }
 
 constexpr size_t kMostAuditShown = 500;
@@ -554,13 +608,44 @@ std::string Control::Answer(const std::string& text) {
       check = node.CheckAudit(static_cast<uint64_t>(from), kMostAuditChecked);
     });
     answer = {{"next", check.next}, {"fault", FaultJson(check.fault)}};
+  } else if (what == "audit-sites") {
+    request.End();
+    OnLoop([&](Node& node, int64_t) { answer = SitesJson(node, parts_.keeper.List()); });
+  } else if (what == "backup") {
+    request.End();
+    const std::filesystem::path copy = parts_.folder.state() / "backup.sqlite";
+    std::filesystem::remove(copy);
+    // First: the copy has it, too.
+    Note(actor, AuditAction::kExport, "backup");
+    OnLoop([&](Node& node, int64_t) { node.CopyStateTo(copy); });
+    answer = {{"file", copy.string()}};
+  } else if (what == "restored") {
+    request.End();
+    answer = RestoredJson(parts_.folder, parts_.steward);
+  } else if (what == "reopen") {
+    const Signature word{request.Raw("certificate"), request.Raw("signature")};
+    request.End();
+    const std::optional<RestoredMark> mark = ReadRestoredMark(parts_.folder.restored());
+    if (!mark)
+      throw Error(ErrorCode::kUsage, "this node was not restored", "There is nothing to open.");
+    const Bytes document = EncodeReopened(DigestOf(*mark), word);
+    if (!IsReopenedBy(document, DigestOf(*mark), {parts_.steward})) {
+      throw Error(ErrorCode::kRefused,
+                  "only the site's steward opens the tables of a restored node",
+                  "Name the folder of the steward's key.");
+    }
+    WriteFileAtomically(parts_.folder.reopened().string(),
+                        {reinterpret_cast<const char*>(document.data()), document.size()});
+    Note(actor, AuditAction::kReopened, "",
+         fmt::format("the budgets of {} accounts count as spent", mark->accounts.size()));
+    parts_.log.Write("reopened");
   } else if (what == "note") {
     const std::string action = request.Text("action");
     const std::string subject = request.Text("subject"), outcome = request.Text("outcome");
     const StudyId id = request.Has("study") ? request.Fixed<StudyId>("study") : StudyId{};
     request.End();
     const std::optional<AuditAction> named = AuditActionNamed(action);
-    if (!named || *named < AuditAction::kExport || *named == AuditAction::kPolicyRefused)
+    if (!named || *named < AuditAction::kExport || *named >= AuditAction::kPolicyRefused)
       throw Error(ErrorCode::kUsage, "this is nothing that the own people note", "export, login");
     // Who it was that typed a wrong password nobody knows.
     const bool is_nobody = *named == AuditAction::kLoginFailed;

@@ -27,6 +27,14 @@
 //   audit        actor, before, limit, [study]      entries (the newest first, below number `before`; 0: all; actor: a
 //                                        name, or "node" or "terminal"; empty: all), next, count, head, fault
 //   audit-check  from                    next (0: all were looked at), fault: null, or number and what
+//   audit-sites                          sites: of each party, and of each site that ever told its log, what it keeps of the own log
+//                                        (`has`: number, day, fits, departs, had; null: nothing) and what is kept of its log
+//                                        (`told`: number, day, digest; null: nothing); newest: the own newest day (number,
+//                                        day, digest); faults, the newest first, at most 100
+//   backup       -                        file: a copy of the state, which whoever asked removes
+//   restored     -                        mark: what the steward signs to open the tables (job/closed.h), empty if they are
+//                                         open; time, accounts: how many count as spent then
+//   reopen       certificate, signature
 //   note         action, subject, outcome, [study]  for the audit log: "export", "login" and what follows them in
 //                                        audit/audit.h
 //
@@ -64,6 +72,7 @@ class Control {
     crypto::RandomSource& random;
     const Log& log;
     std::filesystem::path run;  // folders of studies
+    NodeFolder folder;
     TableAsker tables;
   };
 

@@ -23,6 +23,7 @@
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
 #include "node/daemon/policy_asker.h"
+#include "node/job/closed.h"
 #include "node/parties/introduction.h"
 #include "node/port/one_port.h"
 #include "node/service/key_trust.h"
@@ -84,7 +85,7 @@ struct Daemon::Impl {
         node({config.name, store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
-                 options.folder.run(), AskTablesOfJob(options.job_program)}),
+                 options.folder.run(), options.folder, AskTablesOfJob(options.job_program)}),
         asker({config.name, loop, keeper, log, options.folder.run(),
                config.signer.empty() ? options.signer : config.signer}) {}
 
@@ -241,6 +242,9 @@ struct Daemon::Impl {
           log.Write("control-refused", {{"user", int64_t{user}}});
         });
     log.Write("serving", {{"name", config.name}, {"address", port->address()}});
+    if (const auto mark = ReadRestoredMark(options.folder.restored());
+        mark && !IsReopened(options.folder.reopened(), *mark, {steward}))
+      log.Write("tables-closed", {{"restored", FormatUtc(mark->time)}});
     for (const CatalogueTable& table : config.tables) {
       if (!std::filesystem::exists(table.data))
         log.Write("table-missing", {{"table", table.name}, {"data", table.data}});

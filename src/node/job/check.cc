@@ -13,6 +13,7 @@
 #include "data/csv_header.h"
 #include "data/holding.h"
 #include "data/snapshot.h"
+#include "node/job/closed.h"
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
@@ -95,6 +96,16 @@ std::string BudgetOrWhyNot(const JobSettings& settings, const Prepared& prepared
   }
 }
 
+void RequireNotClosed(const JobWork& work, const JobTable& table) {
+  try {
+    RequireOpenTable(work.settings, table);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kRefused) throw;
+    work.folder.NoteProblem(error.message() + "; " + error.hint());
+    throw NotHere("its tables are closed now");
+  }
+}
+
 void RequireBudget(const JobWork& work, const Prepared& prepared, const JobTable& table) {
   const JobSettings& settings = work.settings;
   if (settings.ledger.empty() && prepared.study->IsPrivate())
@@ -147,6 +158,7 @@ Checked CheckedStudy(const JobWork& work) {
   }();
   if (IsHolder(prepared)) {
     const std::string table = FindTable(settings, prepared);
+    RequireNotClosed(work, settings.catalogue.at(table));
     RequireBudget(work, prepared, settings.catalogue.at(table));
     work.folder.BindTable(table);
   }
@@ -199,6 +211,7 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
     throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more",
                 "Put it back, or withdraw the study.");
   }
+  RequireOpenTable(work.settings, table->second);
   FreezeTable(work.folder, prepared, table->second);
   const auto [data, row_sets] = TableOf(work.folder, table->second);
   SilentProgress progress;

@@ -35,41 +35,6 @@ constexpr char kCompare[] = "Compare the parties' fingerprints by telephone befo
   throw Error(ErrorCode::kRefused, what, kCompare);
 }
 
-// Fingerprints of the own stewards. Nobody but root and the job's own user may write the file.
-std::vector<Digest> OwnStewards(const fs::path& file) {
-  struct stat status {};
-  if (::stat(file.c_str(), &status) != 0) {
-    throw Error(ErrorCode::kBadInput,
-                "cannot read the stewards' file " + file.string() + ": " + std::strerror(errno),
-                "Put the certificates of the own stewards there, in PEM form.");
-  }
-  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0) {
-    throw Error(ErrorCode::kBadInput,
-                "the stewards' file " + file.string() + " can be written by other users",
-                "Run: chown root " + file.string() + " && chmod 644 " + file.string());
-  }
-  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
-  const std::string text = ReadFile(file, kMaxOwnFileBytes, "the stewards' file");
-  std::vector<Digest> stewards;
-  size_t at = 0;
-  while (true) {
-    const size_t end = text.find(kEnd, at);
-    if (end == std::string::npos) break;
-    const auto certificate =
-        crypto::ParseCertificate(std::string_view(text).substr(at, end + kEnd.size() - at));
-    if (certificate == nullptr) break;
-    stewards.push_back(crypto::Sha256Of(crypto::EncodeCertificate(*certificate)));
-    at = end + kEnd.size();
-  }
-  const bool rest_is_blank = text.find_first_not_of(" \r\n", at) == std::string::npos;
-  if (stewards.empty() || !rest_is_blank) {
-    throw Error(ErrorCode::kBadInput,
-                "the stewards' file " + file.string() + " holds something else than certificates",
-                "Put the certificates of the own stewards there, in PEM form.");
-  }
-  return stewards;
-}
-
 // The greatest serial of a list of this site that a job has seen, so that no older one is taken.
 class NewestSerial {
  public:
@@ -154,6 +119,40 @@ void RequireStudy(const Study& study) {
   if (StudyIdOf(study.file, study.proposer, study.nonce, study.expires) != study.id)
     RefuseDocuments("the study is not the one that its number stands for");
   if (study.expires <= NowUtc()) RefuseDocuments("the study has expired");
+}
+
+std::vector<Digest> OwnStewards(const fs::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) {
+    throw Error(ErrorCode::kBadInput,
+                "cannot read the stewards' file " + file.string() + ": " + std::strerror(errno),
+                "Put the certificates of the own stewards there, in PEM form.");
+  }
+  if ((status.st_uid != 0 && status.st_uid != ::geteuid()) || (status.st_mode & 022) != 0) {
+    throw Error(ErrorCode::kBadInput,
+                "the stewards' file " + file.string() + " can be written by other users",
+                "Run: chown root " + file.string() + " && chmod 644 " + file.string());
+  }
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  const std::string text = ReadFile(file, kMaxOwnFileBytes, "the stewards' file");
+  std::vector<Digest> stewards;
+  size_t at = 0;
+  while (true) {
+    const size_t end = text.find(kEnd, at);
+    if (end == std::string::npos) break;
+    const auto certificate =
+        crypto::ParseCertificate(std::string_view(text).substr(at, end + kEnd.size() - at));
+    if (certificate == nullptr) break;
+    stewards.push_back(crypto::Sha256Of(crypto::EncodeCertificate(*certificate)));
+    at = end + kEnd.size();
+  }
+  const bool rest_is_blank = text.find_first_not_of(" \r\n", at) == std::string::npos;
+  if (stewards.empty() || !rest_is_blank) {
+    throw Error(ErrorCode::kBadInput,
+                "the stewards' file " + file.string() + " holds something else than certificates",
+                "Put the certificates of the own stewards there, in PEM form.");
+  }
+  return stewards;
 }
 
 Prepared Prepare(const std::string& self, const std::string& study_file) {

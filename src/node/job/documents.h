@@ -51,6 +51,10 @@ struct Documents {
   study::ApprovalTerms terms;       // what every approval has to say
 };
 
+// Fingerprints of the own stewards, from a file of PEM certificates. Throws kBadInput if it cannot be read, holds
+// none, or if anybody but root and the own user may write it.
+std::vector<Digest> OwnStewards(const std::filesystem::path& file);
+
 // Of a study that is settled; `study.offers` holds the offer of every party. Throws kRefused or
 // kPeerFault saying what does not fit, kBadInput for a list or file of the own site that cannot be
 // used.

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "node/job/closed.h"
 #include "node/job/policy_study.h"
 #include "node/job/policy_uses.h"
 #include "study/approval/delegation.h"
@@ -45,6 +46,8 @@ void RequireOwnPolicy(const JobSettings& settings, const Prepared& prepared, con
     RefusePolicy("and signed by a key that is not the policy's");
   const study::Policy policy = ParsePolicy(published->text);
   RequireDemands(approval.disclosure, policy.disclosure);
+  if (!IsPolicyOfNow(settings, published->from))
+    RefusePolicy("from before this node was restored from a backup");
 
   PolicyUses uses(settings.studies / ("policy-" + ToHex(approval.envelope)), approval.envelope);
   RequireOwnNumber(uses, study.id, approval.use);

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/progress.h"
 #include "net/tls_transport.h"
+#include "node/job/closed.h"
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
@@ -151,6 +152,7 @@ Allowed RequireAllowed(const JobWork& work) {
     if (table == work.settings.catalogue.end())
       throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more");
     allowed.table = table->second;
+    RequireOpenTable(work.settings, allowed.table);
     if (prepared.IsPrivate() && work.settings.ledger.empty())
       throw Error(ErrorCode::kRefused, "the study is private, and no ledger is kept here");
   }

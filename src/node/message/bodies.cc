@@ -303,6 +303,68 @@ NotUnderstood DecodeNotUnderstood(ByteView bytes) {
   });
 }
 
+Bytes Encode(const LogHead& body) {
+  ByteWriter writer;
+  writer.U64(body.first);
+  writer.U64(body.newest);
+  writer.Raw(body.before);
+  writer.U16(static_cast<uint16_t>(body.days.size()));
+  for (const ToldDay& day : body.days) {
+    writer.U64(static_cast<uint64_t>(day.day));
+    writer.Raw(day.digest);
+  }
+  return writer.Take();
+}
+
+LogHead DecodeLogHead(ByteView bytes) {
+  return ReadWhole(bytes, [](ByteReader& reader) {
+    LogHead body;
+    body.first = reader.U64();
+    body.newest = reader.U64();
+    body.before = ReadArray<32>(reader);
+    if (body.first < 1 || body.newest < body.first || body.newest > kMaxLogDays)
+      BodyFault("tells days of a log that cannot be");
+    if ((body.first == 1) != (body.before == Digest{}))
+      BodyFault("has days of a log that follow nothing");
+    const uint16_t days = reader.U16();
+    if (days != std::min<uint64_t>(kMaxDaysTold, body.newest - body.first + 1))
+      BodyFault("does not tell the days of a log that it says");
+    for (uint16_t i = 0; i < days; ++i) {
+      ToldDay& day = body.days.emplace_back();
+      day.day = ReadTime(reader);
+      if (day.day > kMaxUtc / 86'400) BodyFault("has a date that does not exist");
+      day.digest = ReadArray<32>(reader);
+    }
+    return body;
+  });
+}
+
+Bytes Encode(const LogReceipt& body) {
+  ByteWriter writer;
+  writer.Raw(body.head);
+  writer.U64(body.number);
+  writer.Raw(body.digest);
+  writer.U64(body.departs);
+  writer.U64(body.had);
+  return writer.Take();
+}
+
+LogReceipt DecodeLogReceipt(ByteView bytes) {
+  return ReadWhole(bytes, [](ByteReader& reader) {
+    LogReceipt body;
+    body.head = ReadArray<32>(reader);
+    body.number = reader.U64();
+    body.digest = ReadArray<32>(reader);
+    body.departs = reader.U64();
+    body.had = reader.U64();
+    if (body.number > kMaxLogDays || body.had > kMaxLogDays || body.departs > body.had)
+      BodyFault("keeps days of a log that cannot be");
+    if ((body.number == 0) != (body.digest == Digest{}) || (body.departs == 0) != (body.had == 0))
+      BodyFault("says of a log what does not fit together");
+    return body;
+  });
+}
+
 Bytes Encode(const Relay& body) {
   ByteWriter writer;
   writer.Blob(body.message);

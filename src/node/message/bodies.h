@@ -146,6 +146,40 @@ struct NotUnderstood {
   bool operator==(const NotUnderstood&) const = default;
 };
 
+// Most days of a log that one message tells, and most that a log has.
+inline constexpr size_t kMaxDaysTold = 400;
+inline constexpr uint64_t kMaxLogDays = 1'000'000;
+
+// One day of the sender's audit log (audit/log_days.h): its date, and the digest that stands for all before it.
+struct ToldDay {
+  int64_t day = 0;  // since 1970, by the clock that closed it
+  Digest digest{};
+
+  bool operator==(const ToldDay&) const = default;
+};
+
+// Days `first`, `first` + 1, ... of the sender's audit log, which has `newest` days: all from `first` on, or the
+// first kMaxDaysTold of them. before: digest of the day before the first; zero before day 1.
+struct LogHead {
+  uint64_t first = 1, newest = 1;
+  Digest before{};
+  std::vector<ToldDay> days;
+
+  bool operator==(const LogHead&) const = default;
+};
+
+// The answer: what the sender keeps now of the receiver's log. It is signed as every message is: this is the
+// receipt.
+struct LogReceipt {
+  Digest head{};        // name of the message that it answers
+  uint64_t number = 0;  // of the newest day; 0: none
+  Digest digest{};      // of that day; zero if there is none
+  // Not 0: what was told does not go on from what was told before, from this day on, of `had` days.
+  uint64_t departs = 0, had = 0;
+
+  bool operator==(const LogReceipt&) const = default;
+};
+
 // A message of a third party, byte for byte: it shows by itself who wrote it.
 struct Relay {
   Bytes message;
@@ -165,6 +199,8 @@ Bytes Encode(const Progress& body);
 Bytes Encode(const Ended& body);
 Bytes Encode(const Withdraw& body);
 Bytes Encode(const NotUnderstood& body);
+Bytes Encode(const LogHead& body);
+Bytes Encode(const LogReceipt& body);
 Bytes Encode(const Relay& body);
 
 Proposal DecodeProposal(ByteView bytes);
@@ -179,6 +215,8 @@ Progress DecodeProgress(ByteView bytes);
 Ended DecodeEnded(ByteView bytes);
 Withdraw DecodeWithdraw(ByteView bytes);
 NotUnderstood DecodeNotUnderstood(ByteView bytes);
+LogHead DecodeLogHead(ByteView bytes);
+LogReceipt DecodeLogReceipt(ByteView bytes);
 Relay DecodeRelay(ByteView bytes);
 
 // Whether `text` may stand where a message has a line for people.

@@ -115,6 +115,10 @@ std::string KindName(Kind kind) {
       return "withdraw";
     case Kind::kNotUnderstood:
       return "not-understood";
+    case Kind::kLogHead:
+      return "head";
+    case Kind::kLogReceipt:
+      return "receipt";
     case Kind::kRelay:
       return "relay";
   }

@@ -39,8 +39,8 @@ inline constexpr size_t kMaxBodyBytes = size_t{4} << 20;
 // Of a whole message.
 inline constexpr size_t kMaxMessageBytes = kMaxInlineBytes + 2048;
 
-// Numbers on the wire: never used again for something else. 14 to 18 are kept for the kinds that
-// carry the audit log and lists of parties: head, receipt, introduction, succession, catalogue.
+// Numbers on the wire: never used again for something else. 16 to 18 are kept for the kinds that
+// carry lists of parties: introduction, succession, catalogue.
 enum class Kind : uint16_t {
   kProposal = 1,
   kOffer = 2,
@@ -55,6 +55,8 @@ enum class Kind : uint16_t {
   kEnded = 11,
   kWithdraw = 12,
   kNotUnderstood = 13,
+  kLogHead = 14,     // of the audit log; of no study
+  kLogReceipt = 15,  // the same
   kRelay = 19,
 };
 

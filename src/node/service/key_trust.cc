@@ -13,6 +13,14 @@ bool KeyTrust::Knows(const std::string& party) const {
   return listed != nullptr && listed->revoked_at == 0;
 }
 
+std::vector<std::string> KeyTrust::Others() const {
+  std::vector<std::string> names;
+  for (const ListedParty& party : parts_.list().parties) {
+    if (party.revoked_at == 0 && party.name != parts_.self) names.push_back(party.name);
+  }
+  return names;
+}
+
 Digest KeyTrust::Steward(const std::string& party) const {
   if (party == parts_.self) return parts_.steward;
   const PartyList list = parts_.list();

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "crypto/certificate.h"
 #include "node/parties/party_list.h"
@@ -23,6 +24,7 @@ class KeyTrust : public Trust {
   explicit KeyTrust(Parts parts) : parts_(std::move(parts)) {}
 
   bool Knows(const std::string& party) const override;
+  std::vector<std::string> Others() const override;
   // Zero for a party that is not on the list.
   Digest Steward(const std::string& party) const override;
   Signature SignMessage(const Message& message) const override;

@@ -35,13 +35,20 @@ Node::Node(const Parts& parts) : parts_(parts), certain_(parts.steady) {
   incarnation_ = opening.incarnation;
   next_number_ = opening.next_number;
   stopped_ = opening.stopped;
+  restored_ = opening.restored;
   set_apart_ = {opening.set_apart.begin(), opening.set_apart.end()};
   for (Study& study : opening.open) {
     const StudyId id = study.id;
     open_.emplace(id, std::move(study));
   }
+  newest_day_ = opening.newest_day;
+  has_log_ = !parts_.store.ReadAudit({}, 0, 1).entries.empty();
+  for (const KeptReceipt& kept : opening.log_receipts) log_receipts_[kept.party] = kept;
   for (OutboxEntry& entry : opening.outbox) {
     const uint64_t number = entry.number;
+    const SignedMessage waiting = DecodeMessage(entry.message);
+    if (waiting.message.kind == Kind::kLogHead)
+      log_told_[entry.to] = DecodeLogHead(waiting.message.body).newest;
     outbox_.emplace(number, Sending{std::move(entry)});
   }
 }
@@ -57,6 +64,7 @@ void Node::Commit(const Change& change) {
   sound_ = false;
   parts_.store.Commit(change);
   sound_ = true;
+  has_log_ = has_log_ || !change.audit.empty();
 }
 
 Load Node::LoadBeside(const Study& study, int64_t now) const {
@@ -137,6 +145,16 @@ void Node::Restart(int64_t now) {
   std::vector<StudyId> ids;
   for (const auto& entry : open_) ids.push_back(entry.first);
   for (const StudyId& id : ids) Move(open_.at(id), Restarted{}, now, std::nullopt);
+  if (restored_) {
+    // One that is killed in between does it again.
+    for (const StudyId& id : ids) {
+      if (open_.contains(id)) Move(open_.at(id), Restored{}, now, std::nullopt);
+    }
+    Change change;
+    change.knows_restored = true;
+    Commit(change);
+    restored_ = false;
+  }
   Tick(now);
 }
 
@@ -182,6 +200,8 @@ Receipt Node::ReceiveChecked(const SignedMessage& message, ByteView bytes, int64
     SayNotUnderstood(message, std::move(*received), now);
     return Receipt::kTaken;
   }
+  if (fields.kind == Kind::kLogHead || fields.kind == Kind::kLogReceipt)
+    return TakeLogMessage(message, std::move(*received), now);
   if (!fields.fetched.has_value()) return TakeChecked(message, std::move(received), {}, now);
   if (fields.kind != Kind::kProposal && fields.kind != Kind::kRoster)
     return Refuse("a message that has to be fetched, of a kind that is short");
@@ -243,14 +263,9 @@ void Node::SayNotUnderstood(const SignedMessage& message, ReceivedMessage receiv
         fields.from, Kind::kNotUnderstood, fields.study,
         Encode(NotUnderstood{received.name, fields.version, static_cast<uint16_t>(fields.kind)}),
         now + kClosingSeconds);
-    const Mail::Letter& letter = mail.letters().front();
-    change.send.push_back({letter.number, letter.to, fields.study, letter.until, letter.message});
-    change.next_number = mail.next_number();
   }
   change.received = std::move(received);
-  Commit(change);
-  next_number_ = mail.next_number();
-  for (OutboxEntry& entry : change.send) outbox_[entry.number] = {entry, now, 0};
+  Post(std::move(change), mail, fields.study, now);
 }
 
 void Node::TakeBody(const Digest& asked, const Bytes& body) {
@@ -358,6 +373,9 @@ void Node::Tick(int64_t now) {
     const auto found = open_.find(item.second);
     if (found != open_.end()) Move(found->second, Timer{}, now, std::nullopt);
   }
+  if (!parts_.tells_log) return;
+  CloseDay(now);
+  TellLogs(now);
 }
 
 std::optional<int64_t> Node::NextWake() const {
@@ -365,6 +383,10 @@ std::optional<int64_t> Node::NextWake() const {
   for (const auto& entry : open_) {
     const std::optional<int64_t> at = WakeAt(entry.second, parts_.self);
     if (at.has_value() && (!next.has_value() || *at < *next)) next = at;
+  }
+  if (parts_.tells_log && has_log_) {
+    const int64_t midnight = newest_day_.number == 0 ? 0 : (newest_day_.day + 1) * 86'400;
+    next = next.has_value() ? std::min(*next, midnight) : midnight;
   }
   return next;
 }

@@ -63,6 +63,7 @@ class Node {
     Limits limits = {};
     // Of CertainTime: a test's.
     std::function<int64_t()> steady = {};
+    bool tells_log = true;  // to other sites, a digest a day
   };
 
   // Reads the store. Nothing is sent or started before Restart.
@@ -100,6 +101,16 @@ class Node {
   AuditCheck CheckAudit(uint64_t from, size_t limit) {
     return parts_.store.CheckAudit(from, limit);
   }
+
+  // What other sites keep of the own log, by name; what they told of theirs; and the newest faults of those.
+  const std::map<std::string, KeptReceipt>& log_receipts() const { return log_receipts_; }
+  const LogDay& newest_day() const { return newest_day_; }
+  std::vector<PeerLog> FindPeerLogs() { return parts_.store.FindPeerLogs(); }
+  std::vector<LogFault> FindLogFaults(size_t limit) { return parts_.store.FindLogFaults(limit); }
+  // Whether it is a day of the own log as it is now: its number, else 0.
+  uint64_t Fitting(const LogReceipt& receipt);
+
+  void CopyStateTo(const std::filesystem::path& file) { parts_.store.CopyTo(file); }
 
   // Moves what waits for this time. NextWake: when that is due again.
   void Tick(int64_t now);
@@ -158,6 +169,18 @@ class Node {
   Receipt TakeNewStudy(const SignedMessage& message, ByteView body, ReceivedMessage received,
                        int64_t now);
   void SayNotUnderstood(const SignedMessage& message, ReceivedMessage received, int64_t now);
+  // What moves no study, one transaction.
+  void Post(Change change, const Mail& mail, const StudyId& study, int64_t now);
+  // Once a day of the clock; nothing while the log is empty.
+  void CloseDay(int64_t now);
+  // Each other site what it lacks, if it was not told since the day was closed.
+  void TellLogs(int64_t now);
+  void TellLog(const std::string& party, int64_t now);
+  Receipt TakeLogMessage(const SignedMessage& message, ReceivedMessage received, int64_t now);
+  Receipt TakeLogHead(const Message& message, const LogHead& head, ReceivedMessage received,
+                      int64_t now);
+  Receipt TakeLogReceipt(const Message& message, const LogReceipt& receipt,
+                         ReceivedMessage received, int64_t now);
   Receipt Refuse(const std::string& why);
   void RequireSound() const;
   void Commit(const Change& change);
@@ -167,6 +190,7 @@ class Node {
   Incarnation incarnation_{};
   uint64_t next_number_ = 1;
   bool stopped_ = false;
+  bool restored_ = false;  // and its studies are not ended yet
   bool draining_ = false;
   bool sound_ = true;  // every write so far is known to be durable
   std::map<StudyId, Study> open_;
@@ -174,6 +198,10 @@ class Node {
   std::map<uint64_t, Sending> outbox_;
   std::map<std::string, Wanted> wanted_;
   std::vector<std::string> refusals_;
+  bool has_log_ = false;  // whether the audit log has entries
+  LogDay newest_day_;
+  std::map<std::string, KeptReceipt> log_receipts_;
+  std::map<std::string, uint64_t> log_told_;  // newest day when the site was last told
 };
 
 }  // namespace partita::node

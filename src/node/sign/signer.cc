@@ -10,6 +10,7 @@
 #include "crypto/signature.h"
 #include "node/daemon/control.h"
 #include "node/daemon/request_fields.h"
+#include "node/job/closed.h"
 #include "node/job/policy_study.h"
 #include "node/job/statement.h"
 #include "node/parties/introduction.h"
@@ -510,6 +511,11 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     folder.EndPolicy(name, steward, task.now());
   } else if (what == "policy-approve") {
     answer = UsePolicy(task, request);
+  } else if (what == "reopen") {
+    const auto mark = request.Fixed<Digest>("mark");
+    const crypto::Identity steward = task.TakeKey();
+    const Signature word = SignFields(steward, kReopenDomain, Bytes(mark.begin(), mark.end()));
+    answer = SignatureJson(steward, word.signature);
   } else if (what == "go-on") {
     const auto asked = request.Fixed<Digest>("text");
     const crypto::Identity steward = task.TakeKey();

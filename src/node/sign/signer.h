@@ -17,6 +17,7 @@
 //   accept    name, node_key, steward_key, introductions, list, passphrase       document, introducers
 //   revoke    name, list, passphrase                      document
 //   go-on     text, passphrase                            certificate, signature
+//   reopen    mark, passphrase                            certificate, signature (job/closed.h)
 //   policy-add       text, passphrase       name, until
 //   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all,
 //                                           tables, exact (how many files), uses: number, study, epsilon, approved; text

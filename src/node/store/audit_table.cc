@@ -25,16 +25,6 @@ CREATE TRIGGER audit_is_not_cut BEFORE DELETE ON audit
   BEGIN SELECT RAISE(ABORT, 'entries of the audit log are not deleted'); END;
 )";
 
-AuditHead WrittenHead(const Database& database) {
-  Statement find(database, "SELECT number, digest FROM audit_head");
-  AuditHead head;
-  if (!find.Step()) return head;
-  head.number = static_cast<uint64_t>(find.Integer(0));
-  const ByteView digest = find.Blob(1);
-  std::copy_n(digest.begin(), std::min(digest.size(), head.digest.size()), head.digest.begin());
-  return head;
-}
-
 // A row as it is there: the entry, or what is wrong with the row by itself.
 struct Row {
   AuditEntry entry;
@@ -77,11 +67,29 @@ std::optional<AuditFault> FaultOfShown(const Database& database, const AuditEntr
 
 }  // namespace
 
+AuditHead NewestAudit(const Database& database) {
+  Statement find(database, "SELECT number, digest FROM audit_head");
+  AuditHead head;
+  if (!find.Step()) return head;
+  head.number = static_cast<uint64_t>(find.Integer(0));
+  const ByteView digest = find.Blob(1);
+  std::copy_n(digest.begin(), std::min(digest.size(), head.digest.size()), head.digest.begin());
+  return head;
+}
+
+std::optional<AuditEntry> FindAuditEntry(const Database& database, uint64_t number) {
+  Statement find(database, "SELECT number, study, actor, entry FROM audit WHERE number = ?");
+  if (!find.Bind(1, static_cast<int64_t>(number)).Step()) return std::nullopt;
+  const Row row = ReadRow(find);
+  if (row.fault) return std::nullopt;
+  return row.entry;
+}
+
 void MakeAuditTable(Database& database) { database.Execute(kAuditTables); }
 
 void AppendAudit(Database& database, const std::vector<AuditRecord>& records) {
   if (records.empty()) return;
-  AuditHead head = WrittenHead(database);
+  AuditHead head = NewestAudit(database);
   for (const AuditRecord& record : records) {
     const AuditEntry entry = EntryAfter(head, record);
     const Bytes bytes = Encode(entry);
@@ -111,7 +119,7 @@ AuditPage ReadAuditTable(const Database& database, const AuditFilter& filter, ui
   if (!filter.actor.empty()) find.Bind(3, filter.actor);
   find.Bind(4, static_cast<int64_t>(limit) + 1);
   AuditPage page;
-  page.head = WrittenHead(database);
+  page.head = NewestAudit(database);
   uint64_t last = 0;
   for (size_t seen = 0; find.Step(); ++seen) {
     if (seen == limit) {
@@ -153,7 +161,7 @@ AuditCheck CheckAuditTable(const Database& database, uint64_t from, size_t limit
     if (check.fault) return check;
     head = HeadOf(row.entry);
   }
-  const AuditHead newest = WrittenHead(database);
+  const AuditHead newest = NewestAudit(database);
   Statement last(database, "SELECT max(number) FROM audit");
   const bool is_last =
       last.Step() && (last.IsNull(0) || static_cast<uint64_t>(last.Integer(0)) == head.number);

@@ -15,5 +15,9 @@ void AppendAudit(sqlite::Database& database, const std::vector<AuditRecord>& rec
 AuditPage ReadAuditTable(const sqlite::Database& database, const AuditFilter& filter,
                          uint64_t before, size_t limit);
 AuditCheck CheckAuditTable(const sqlite::Database& database, uint64_t from, size_t limit);
+// Number 0: there is none.
+AuditHead NewestAudit(const sqlite::Database& database);
+// None if it is not there, or cannot be read.
+std::optional<AuditEntry> FindAuditEntry(const sqlite::Database& database, uint64_t number);
 
 }  // namespace partita::node

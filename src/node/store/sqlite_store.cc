@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "node/store/audit_table.h"
+#include "node/store/log_tables.h"
 #include "node/study/codec.h"
 
 namespace partita::node {
@@ -16,8 +17,10 @@ namespace {
 
 // "PNOD", so that no other program's database passes for a node's; and the version of the tables.
 constexpr int64_t kApplicationId = 0x504e4f44;
-constexpr int64_t kTablesVersion = 3;
-constexpr char kWithoutAudit[] = "2";  // gets the table of the audit log
+constexpr int64_t kTablesVersion = 4;
+constexpr char kWithoutAudit[] =
+    "2";                              // gets the table of the audit log, and what the next one gets
+constexpr char kWithoutDays[] = "3";  // gets the tables of days
 
 using sqlite::Statement;
 using sqlite::Transaction;
@@ -26,7 +29,7 @@ using sqlite::Transaction;
 constexpr char kTables[] = R"(
 CREATE TABLE node (
   id INTEGER PRIMARY KEY CHECK (id = 1), incarnation BLOB NOT NULL, next_number INTEGER NOT NULL,
-  stopped INTEGER NOT NULL) STRICT;
+  stopped INTEGER NOT NULL, restored INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE TABLE study (id BLOB PRIMARY KEY, is_open INTEGER NOT NULL, state BLOB NOT NULL) STRICT;
 CREATE INDEX study_open ON study (is_open) WHERE is_open = 1;
 CREATE TABLE outbox (
@@ -97,9 +100,12 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   const std::string version = database.Pragma("PRAGMA user_version");
   if (application == std::to_string(kApplicationId) && version == std::to_string(kTablesVersion))
     return;
-  if (application == std::to_string(kApplicationId) && version == kWithoutAudit) {
+  const bool has_no_audit = version == kWithoutAudit;
+  if (application == std::to_string(kApplicationId) && (has_no_audit || version == kWithoutDays)) {
     Transaction transaction(database, Transaction::Kind::kWrite);
-    MakeAuditTable(database);
+    if (has_no_audit) MakeAuditTable(database);
+    MakeLogTables(database);
+    database.Execute("ALTER TABLE node ADD COLUMN restored INTEGER NOT NULL DEFAULT 0");
     database.Execute(("PRAGMA user_version = " + std::to_string(kTablesVersion)).c_str());
     transaction.Commit();
     return;
@@ -114,7 +120,8 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   Transaction transaction(database, Transaction::Kind::kWrite);
   database.Execute(kTables);
   MakeAuditTable(database);
-  Statement insert(database, "INSERT INTO node VALUES (1, ?, 1, 0)");
+  MakeLogTables(database);
+  Statement insert(database, "INSERT INTO node VALUES (1, ?, 1, 0, 0)");
   insert.Bind(1, ByteView(incarnation)).Step();
   database.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
   database.Execute(("PRAGMA user_version = " + std::to_string(kTablesVersion)).c_str());
@@ -142,13 +149,14 @@ SqliteStore::~SqliteStore() = default;
 Opening SqliteStore::Open() {
   Transaction transaction(database_, Transaction::Kind::kRead);
   Opening opening;
-  Statement node(database_, "SELECT incarnation, next_number, stopped FROM node");
+  Statement node(database_, "SELECT incarnation, next_number, stopped, restored FROM node");
   if (!node.Step())
     throw Error(ErrorCode::kBadInput, "the state of the node has lost its incarnation",
                 "Restore the node from its backup.");
   opening.incarnation = ReadFixed<16>(node, 0);
   opening.next_number = static_cast<uint64_t>(node.Integer(1));
   opening.stopped = node.Integer(2) != 0;
+  opening.restored = node.Integer(3) != 0;
   Statement studies(database_, "SELECT id, state FROM study WHERE is_open = 1 ORDER BY id");
   while (studies.Step()) {
     const StudyId id = ReadFixed<32>(studies, 0);
@@ -165,7 +173,27 @@ Opening SqliteStore::Open() {
     opening.outbox.push_back({static_cast<uint64_t>(outbox.Integer(0)), outbox.Text(1),
                               ReadFixed<32>(outbox, 2), outbox.Integer(3), Owned(outbox.Blob(4))});
   }
+  opening.newest_day = NewestLogDay(database_);
+  opening.log_receipts = ReadLogReceipts(database_);
   return opening;
+}
+
+void SqliteStore::CopyTo(const std::filesystem::path& file) {
+  const std::string name = file.string();
+  Statement copy(database_, "VACUUM INTO ?");
+  copy.Bind(1, name).Step();
+}
+
+void SqliteStore::BeginAnew(crypto::RandomSource& random, const AuditRecord& entry) {
+  Incarnation incarnation{};
+  random.Fill(incarnation);
+  Transaction transaction(database_, Transaction::Kind::kWrite);
+  Statement set(database_, "UPDATE node SET incarnation = ?, next_number = 1, restored = 1");
+  set.Bind(1, ByteView(incarnation)).Step();
+  database_.Execute("DELETE FROM outbox");
+  AppendAudit(database_, {entry});
+  CloseLogDay(database_, entry.time / 86'400);
+  transaction.Commit();
 }
 
 void SqliteStore::Commit(const Change& change) {
@@ -230,7 +258,11 @@ void SqliteStore::Commit(const Change& change) {
     Statement set(database_, "UPDATE node SET stopped = ?");
     set.Bind(1, int64_t{*change.stopped ? 1 : 0}).Step();
   }
+  if (change.knows_restored) database_.Execute("UPDATE node SET restored = 0");
   AppendAudit(database_, change.audit);
+  if (change.close_day.has_value()) CloseLogDay(database_, *change.close_day);
+  if (change.peer_log.has_value()) PutPeerLog(database_, *change.peer_log);
+  if (change.log_receipt.has_value()) PutLogReceipt(database_, *change.log_receipt);
   transaction.Commit();
 }
 
@@ -301,7 +333,25 @@ AuditPage SqliteStore::ReadAudit(const AuditFilter& filter, uint64_t before, siz
 
 AuditCheck SqliteStore::CheckAudit(uint64_t from, size_t limit) {
   Transaction transaction(database_, Transaction::Kind::kRead);
-  return CheckAuditTable(database_, from, limit);
+  AuditCheck check = CheckAuditTable(database_, from, limit);
+  if (check.fault) return check;
+  // Only whole logs end in a day that nobody can make again.
+  if (check.next == 0) check.fault = FaultOfLogDays(database_);
+  return check;
+}
+
+std::vector<LogDay> SqliteStore::FindLogDays(uint64_t from, size_t limit) {
+  return ReadLogDays(database_, from, limit);
+}
+
+std::vector<PeerLog> SqliteStore::FindPeerLogs() { return ReadPeerLogs(database_); }
+
+std::optional<PeerDay> SqliteStore::FindPeerDay(const std::string& party, uint64_t number) {
+  return ReadPeerDay(database_, party, number);
+}
+
+std::vector<LogFault> SqliteStore::FindLogFaults(size_t limit) {
+  return ReadLogFaults(database_, limit);
 }
 
 }  // namespace partita::node

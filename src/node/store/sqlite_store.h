@@ -18,6 +18,11 @@ class SqliteStore : public Store {
   SqliteStore(const std::filesystem::path& file, crypto::RandomSource& random);
   ~SqliteStore() override;
 
+  void CopyTo(const std::filesystem::path& file) override;
+  // Of a copy that was put back: a new incarnation, nothing to send, studies ended at the next start (Opening::restored),
+  // `entry` in the log, and the day closed with it.
+  void BeginAnew(crypto::RandomSource& random, const AuditRecord& entry);
+
   Opening Open() override;
   void Commit(const Change& change) override;
   std::optional<Study> FindStudy(const StudyId& id) override;
@@ -29,6 +34,10 @@ class SqliteStore : public Store {
   uint64_t BytesTaken(const std::string& from, int64_t day) override;
   AuditPage ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) override;
   AuditCheck CheckAudit(uint64_t from, size_t limit) override;
+  std::vector<LogDay> FindLogDays(uint64_t from, size_t limit) override;
+  std::vector<PeerLog> FindPeerLogs() override;
+  std::optional<PeerDay> FindPeerDay(const std::string& party, uint64_t number) override;
+  std::vector<LogFault> FindLogFaults(size_t limit) override;
 
  private:
   sqlite::Database database_;

@@ -5,11 +5,13 @@
 // last change as if nothing had happened since. Reading never changes anything.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "node/audit/audit.h"
+#include "node/audit/log_days.h"
 #include "node/study/step.h"
 #include "node/study/study.h"
 
@@ -36,6 +38,14 @@ struct ReceivedMessage {
   uint64_t bytes = 0;  // of it and of its body
 };
 
+// What another site told of its log.
+struct PeerLogNews {
+  PeerLog log;                    // the newest
+  uint64_t departs = 0;           // not 0: days from here on are forgotten first
+  std::vector<PeerDay> days;      // new ones
+  std::optional<LogFault> fault;  // kept for good
+};
+
 struct Change {
   std::optional<Study> study;  // its new state, or a new study
   std::vector<OutboxEntry> send;
@@ -45,7 +55,11 @@ struct Change {
   std::vector<uint64_t> gone;           // entries of the outbox that leave it
   std::optional<uint64_t> next_number;  // of messages
   std::optional<bool> stopped;          // emergency stop
+  bool knows_restored = false;          // what a restore asks for is done
   std::vector<AuditRecord> audit;       // in the order in which they are to be numbered
+  std::optional<int64_t> close_day;     // of the own log, after `audit`: this date
+  std::optional<PeerLogNews> peer_log;
+  std::optional<KeptReceipt> log_receipt;
 };
 
 // What a node needs in memory when it starts: nothing of the studies that are over.
@@ -53,10 +67,13 @@ struct Opening {
   Incarnation incarnation{};
   uint64_t next_number = 1;
   bool stopped = false;
+  bool restored = false;  // an older copy, at its first start
   std::vector<Study> open;
   std::vector<OutboxEntry> outbox;
   // Open, and their state cannot be read: they rest until a person looks at them.
   std::vector<StudyId> set_apart;
+  LogDay newest_day;  // of the own log; number 0: none is closed
+  std::vector<KeptReceipt> log_receipts;
 };
 
 // Studies that are over, those that ended last first.
@@ -70,6 +87,8 @@ class Store {
   virtual ~Store() = default;
 
   virtual Opening Open() = 0;
+  // A copy of all of it as it is now, to a file that is not there yet. Throws kStorage.
+  virtual void CopyTo(const std::filesystem::path& file) = 0;
   // All of it or nothing, and durable when it returns. Throws kStorage.
   virtual void Commit(const Change& change) = 0;
   virtual std::optional<Study> FindStudy(const StudyId& id) = 0;
@@ -88,6 +107,13 @@ class Store {
   // Looks whether `limit` entries from number `from` on, counted from 1, follow each other, and at the end
   // whether the last one is the newest that was written.
   virtual AuditCheck CheckAudit(uint64_t from, size_t limit) = 0;
+  // Closed days of the own log, from number `from` on; fewer where there are no more.
+  virtual std::vector<LogDay> FindLogDays(uint64_t from, size_t limit) = 0;
+  // By name of the site.
+  virtual std::vector<PeerLog> FindPeerLogs() = 0;
+  virtual std::optional<PeerDay> FindPeerDay(const std::string& party, uint64_t number) = 0;
+  // The newest first.
+  virtual std::vector<LogFault> FindLogFaults(size_t limit) = 0;
 };
 
 }  // namespace partita::node

@@ -9,6 +9,7 @@ namespace partita::node {
 namespace {
 
 constexpr int64_t kSoonSeconds = 60;  // what is of use now only
+constexpr char kRestoredReason[] = "this site's node was restored from a backup";
 
 void OnWithdraw(const Run& run, const std::string& from, const Withdraw& body) {
   Study& study = run.study;
@@ -62,6 +63,9 @@ void OnMessage(const Run& run, const Received& event) {
     case Kind::kNotUnderstood:
       DecodeNotUnderstood(event.body);
       return;
+    case Kind::kLogHead:
+    case Kind::kLogReceipt:
+      return run.Refuse("a message about a log under the number of a study");
     case Kind::kRelay:
       return OnRelay(run, DecodeRelay(event.body));
   }
@@ -211,6 +215,19 @@ void OnEmergencyStop(const Run& run) {
     run.Job(JobKind::kStop, run.study.next_attempt());
 }
 
+// Nothing that was agreed before a restore runs after it: the others may have run it since.
+void OnRestored(const Run& run) {
+  const Study& study = run.study;
+  if (IsEnd(study.phase) || study.over.has_value()) return;
+  const Withdraw body{.by_steward = true, .reason = kRestoredReason};
+  if (study.facts.parties.empty()) {
+    if (!run.convenes()) run.Tell(study.proposer, Kind::kWithdraw, Encode(body));
+  } else {
+    run.Tell(Kind::kWithdraw, Encode(body));
+  }
+  EndStudy(run, Phase::kWithdrawn, {run.context.self, body.reason});
+}
+
 struct Dispatch {
   const Run& run;
 
@@ -229,6 +246,7 @@ struct Dispatch {
   void operator()(const Timer&) const { OnTimer(run); }
   void operator()(const Restarted&) const { OnRestarted(run); }
   void operator()(const EmergencyStop&) const { OnEmergencyStop(run); }
+  void operator()(const Restored&) const { OnRestored(run); }
 };
 
 }  // namespace

@@ -208,9 +208,11 @@ struct Timer {};
 struct Restarted {};
 // A steward or operator stops everything here.
 struct EmergencyStop {};
+// The store is an older copy: what happened since is not known.
+struct Restored {};
 
-using Event =
-    std::variant<Received, Checked, Committed, OwnApproval, OwnRejection, OwnWithdrawal, Retry,
-                 JobUp, JobProgress, JobEnded, JobGone, Discarded, Timer, Restarted, EmergencyStop>;
+using Event = std::variant<Received, Checked, Committed, OwnApproval, OwnRejection, OwnWithdrawal,
+                           Retry, JobUp, JobProgress, JobEnded, JobGone, Discarded, Timer,
+                           Restarted, EmergencyStop, Restored>;
 
 }  // namespace partita::node

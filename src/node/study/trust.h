@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 #include "node/message/message.h"
@@ -23,6 +24,8 @@ class Trust {
 
   // Whether the own list has this party, and its keys are not revoked. The own node is on it.
   virtual bool Knows(const std::string& party) const = 0;
+  // All others of whom that is so.
+  virtual std::vector<std::string> Others() const = 0;
   // The fingerprint of the party's steward key on the own list.
   virtual Digest Steward(const std::string& party) const = 0;
   // With the own node key.

@@ -172,6 +172,7 @@ guide 'partita node audit --at south --study' >log
 grep -q ' run-end ' log || fail 'no run of the study in the log'
 if grep -q ' party-listed ' log; then fail 'the log of a study has what is about none'; fi
 guide 'partita node audit --at south --actor' | grep -q ' north ' || fail 'nothing of north in the log'
+guide 'partita node audit --at south --sites' | grep -q 'this log has [0-9]* days' || fail 'no day of the log is closed'
 guide 'partita node audit --at south --verify' | grep -q '"head"' || fail 'the log has no digest'
 
 grep -q 'fits the policy of table pupils' west.plan || fail "west's steward sees no budget"
@@ -235,6 +236,11 @@ ends withdrawn
 guide 'partita node drain --at west' | grep -q 'nothing runs here' || fail 'west does not drain'
 guide 'partita node drain --end --at west' >/dev/null || fail 'it drains for ever'
 
+# A backup, of a node that serves.
+as_steward 'partita node backup' >/dev/null 2>&1 || fail 'no backup'
+[ "$(stat -c %a west.backup)" = 600 ] || fail 'others may read the backup'
+if as_steward 'partita node backup' >/dev/null 2>&1; then fail 'a backup was replaced'; fi
+
 # Stop everything.
 guide 'partita node stop' >/dev/null
 partita node status --at south | grep -q 'stopped: nothing starts' || fail 'not stopped'
@@ -260,6 +266,21 @@ command=$(shows 'partita node web west --listen')
 eval "exec $command --state web2" 2>web2.log &
 pid[web2]=$!
 until_true 'the pages for other machines' grep -q '"certificate":"given"' web2.log
+
+# The machine of west is lost, but for the folders of studies.
+kill "${pid[web]}" "${pid[web2]}"
+if as_steward 'partita node restore' >/dev/null 2>&1; then fail 'a state was replaced'; fi
+rm -r west/state
+as_steward 'partita node restore' >/dev/null 2>&1 || fail 'no restore'
+eval "exec partita node serve west" 2>west-again.log &
+pid[west]=$!
+until_true 'west again' grep -q '"event":"serving"' west-again.log
+grep -q '"event":"tables-closed"' west-again.log || fail 'the tables are not closed'
+as_steward 'partita node reopen' >reopened 2>&1 || fail 'the steward does not open the tables'
+if as_steward 'partita node reopen' >/dev/null 2>&1; then fail 'they are opened twice'; fi
+partita node audit --at west >west-audit
+grep -q ' restored .*from a backup of' west-audit || fail 'the log says nothing of a restore'
+grep -q ' reopened ' west-audit || fail 'the log says nothing of the steward'
 
 missed=$(sort -u used | comm -3 - shown)
 [ -z "$missed" ] || fail "not run: $missed"

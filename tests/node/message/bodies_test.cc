@@ -54,6 +54,10 @@ std::vector<Case> Cases() {
        [](ByteView b) { return Encode(DecodeWithdraw(b)); }},
       {"not-understood", Encode(NotUnderstood{Digest{1}, 2, 15}),
        [](ByteView b) { return Encode(DecodeNotUnderstood(b)); }},
+      {"head", Encode(LogHead{2, 3, Digest{1}, {{20'000, Digest{2}}, {20'001, Digest{3}}}}),
+       [](ByteView b) { return Encode(DecodeLogHead(b)); }},
+      {"receipt", Encode(LogReceipt{Digest{1}, 7, Digest{2}, 3, 9}),
+       [](ByteView b) { return Encode(DecodeLogReceipt(b)); }},
       {"relay", Encode(Relay{{1, 2, 3}}), [](ByteView b) { return Encode(DecodeRelay(b)); }},
   };
 }
@@ -100,6 +104,29 @@ TEST(Bodies, WhatMakesNoSenseIsRefused) {
   ended.outcome = Outcome::kFinished;
   ended.may_have_opened = false;
   EXPECT_THROW(DecodeEnded(Encode(ended)), Error);
+}
+
+TEST(Bodies, DaysOfALogAreAllThatTheyCanBe) {
+  const ToldDay day{20'000, Digest{2}};
+  const auto refuses = [](const LogHead& head) {
+    EXPECT_THROW(DecodeLogHead(Encode(head)), Error) << head.first << " to " << head.newest;
+  };
+  refuses({1, 1, Digest{1}, {day}});  // the first day follows none
+  refuses({2, 2, Digest{}, {day}});
+  refuses({1, 2, Digest{}, {day}});  // one is kept back
+  refuses({1, 1, Digest{}, {day, day}});
+  refuses({1, 0, Digest{}, {}});
+  refuses({kMaxLogDays + 1, kMaxLogDays + 1, Digest{1}, {day}});
+  refuses({1, 1, Digest{}, {{3'000'000, Digest{2}}}});
+  LogHead many{1, kMaxDaysTold + 5, Digest{}, std::vector<ToldDay>(kMaxDaysTold, day)};
+  EXPECT_EQ(DecodeLogHead(Encode(many)), many);
+  many.days.push_back(day);
+  refuses(many);
+  EXPECT_LT(Encode(many).size(), kMaxInlineBytes);
+  for (const LogReceipt& receipt :
+       {LogReceipt{{}, 0, Digest{1}, 0, 0}, LogReceipt{{}, 1, {}, 0, 0},
+        LogReceipt{{}, 1, Digest{1}, 0, 2}, LogReceipt{{}, 1, Digest{1}, 3, 2}})
+    EXPECT_THROW(DecodeLogReceipt(Encode(receipt)), Error);
 }
 
 // The signature is for one study, one party, one attempt and one outcome.

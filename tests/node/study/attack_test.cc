@@ -417,7 +417,7 @@ TEST(Attack, EveryKindWithAChangedBodySignedByItsSender) {
 TEST(Attack, WhatIsNotUnderstoodIsKeptAndAnswered) {
   Scene scene;
   scene.world.RunUntilQuiet(World::kBegin + 3600);
-  SignedMessage message = DecodeMessage(SignedBy("west", "south", static_cast<Kind>(15), scene.id,
+  SignedMessage message = DecodeMessage(SignedBy("west", "south", static_cast<Kind>(16), scene.id,
                                                  BytesOf("introduction"), 7, scene.world.now));
   const Study before = scene.At(1);
   const auto send = [&] {
@@ -567,16 +567,16 @@ TEST(Attack, APeerMakesANodeKeepSoMuchADay) {
   const Disk& disk = scene.world.site(1).disk;
   const Bytes large(60'000, 'x');
   size_t taken = 0;
-  while (scene.Send("west", 1, static_cast<Kind>(15), large) == Receipt::kTaken) ++taken;
+  while (scene.Send("west", 1, static_cast<Kind>(16), large) == Receipt::kTaken) ++taken;
   EXPECT_GT(taken, kMaxBytesPerPeerDay / 61'000);
   uint64_t kept = 0;
   for (const auto& [name, message] : disk.received)
     kept += message.from == "west" ? message.message.size() : 0;
   EXPECT_LE(kept, kMaxBytesPerPeerDay);
   // Others are not held up by it, nor it the day after.
-  EXPECT_EQ(scene.Send("north", 1, static_cast<Kind>(15), large), Receipt::kTaken);
+  EXPECT_EQ(scene.Send("north", 1, static_cast<Kind>(16), large), Receipt::kTaken);
   scene.world.now += 86'400;
-  EXPECT_EQ(scene.Send("west", 1, static_cast<Kind>(15), large), Receipt::kTaken);
+  EXPECT_EQ(scene.Send("west", 1, static_cast<Kind>(16), large), Receipt::kTaken);
 }
 
 TEST(Attack, QuestionsAndProgressAreNotKept) {

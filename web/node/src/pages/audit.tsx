@@ -31,7 +31,10 @@ const kWords: Record<AuditEntry["action"], string> = {
   "account-deleted": "deleted an account",
   "password-set": "set a password",
   "policy-refused": "a study fits no policy",
-  "policy-ended": "ended a policy"
+  "policy-ended": "ended a policy",
+  "log-fault": "a log was cut or written anew",
+  "restored": "was restored from a backup",
+  "reopened": "let the tables be used again"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

@@ -16,7 +16,7 @@
 namespace partita::node {
 
 struct StudyTable {
-  std::filesystem::path data;      // what is read
+  std::filesystem::path data;                   // what is read
   std::vector<std::filesystem::path> row_sets;  // run/party/row_sets.h
 };
 

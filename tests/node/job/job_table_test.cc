@@ -44,7 +44,7 @@ void MoveIntoDatabase(Site& site, const std::string& query = "SELECT * FROM pupi
     std::vector<std::string> cells;
     std::istringstream fields(line);
     for (std::string cell; std::getline(fields, cell, ',');)
-      cells.push_back(std::isdigit(static_cast<unsigned char>(cell[0])) != 0
+      cells.push_back(std::isdigit(static_cast<unsigned char>(cell[0])) != 0 || cell[0] == '-'
                           ? cell
                           : fmt::format("'{}'", cell));
     sql += fmt::format("INSERT INTO pupils VALUES ({});", fmt::join(cells, ","));

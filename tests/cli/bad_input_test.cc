@@ -121,7 +121,7 @@ TEST_F(BadInputTest, NonNumericCell) {
 
 TEST_F(BadInputTest, ValueOutsideTheBounds) {
   folder_.Edit(folder_.data("north"), "p001,1.7", "p001,10.5");
-  ExpectDataError("north", {"x1", "10.5"});
+  ExpectDataError("north", {"x1", "first at line"});
 }
 
 TEST_F(BadInputTest, ConstantColumn) {

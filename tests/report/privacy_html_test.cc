@@ -28,7 +28,7 @@ TEST(PrivacyHtmlTest, SaysWhoLearnsWhat) {
   for (const std::string text :
        {"Noise of scale 3.", "outside analyst", "party north", "unlimited", "1.235", "1e-06",
         "they hold all shares", "Only if it rains.", "with 5 % false alarms",
-        "What can be found out by: outside analyst; party south", "0.05", "100.0 %"}) {
+        "What can be found out by: outside analyst; party south", "0.05", "100.0\u00A0%"}) {
     EXPECT_THAT(html, HasSubstr(text));
   }
 }

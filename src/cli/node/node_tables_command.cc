@@ -15,10 +15,10 @@
 #include "data/describe.h"
 #include "data/source/open_table.h"
 #include "node/daemon/node_folder.h"
+#include "node/job/table.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/ledger/open_ledger.h"
-#include "run/party/row_sets.h"
 
 namespace partita::cli {
 namespace {
@@ -71,7 +71,7 @@ std::optional<privacy::ledger::Standing> StandingOf(const node::NodeConfig& conf
 }
 
 Json TableJson(const node::CatalogueTable& table, const std::vector<Json>& studies,
-               const std::string& site) {
+               const std::string& site, const fs::path& run) {
   Json json = {{"name", table.name},
                {"data", table.data},
                {"problem", ""},
@@ -82,7 +82,7 @@ Json TableJson(const node::CatalogueTable& table, const std::vector<Json>& studi
                {"budget", nullptr},
                {"studies", UsesOf(table.name, studies, site)}};
   try {
-    json["exact_served"] = fs::exists(run::RowSetsPath(table.data));
+    json["exact_served"] = node::WasServedExactly(run, table.name, table.data);
     const data::TableProfile profile = data::ProfileTableFile(table.data, std::nullopt);
     json["rows"] = profile.num_rows;
     json["columns"] = ColumnsOf(profile);
@@ -141,7 +141,8 @@ int ShowTables(const OutputOptions& output, const NodeOptions& options) {
   Json tables = Json::array();
   std::string text;
   for (const node::CatalogueTable& table : config.tables) {
-    Json& json = tables.emplace_back(TableJson(table, studies, config.name));
+    Json& json = tables.emplace_back(
+        TableJson(table, studies, config.name, node::NodeFolder(options.at).run()));
     std::string budget;
     try {
       if (const auto standing = StandingOf(config, table)) {

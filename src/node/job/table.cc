@@ -34,9 +34,8 @@ std::string FrozenName(const JobTable& table) {
 }
 
 // Whatever a name holds, it makes a file's name.
-std::filesystem::path RecordByName(const StudyFolder& folder) {
-  const std::string name = ToHex(crypto::Sha256Of(AsBytes(folder.Table())));
-  return folder.path().parent_path() / ("rows-" + name + ".row-sets");
+std::filesystem::path RecordByName(const std::filesystem::path& studies, const std::string& name) {
+  return studies / ("rows-" + ToHex(crypto::Sha256Of(AsBytes(name))) + ".row-sets");
 }
 
 // Of a database that no rows leave.
@@ -49,8 +48,16 @@ std::string SumsOf(const Prepared& prepared, const JobTable& table) {
 }  // namespace
 
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table) {
-  return {data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
-          {run::RowSetsPath(table.data), RecordByName(folder)}};
+  return {
+      data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
+      {run::RowSetsPath(table.data), RecordByName(folder.path().parent_path(), folder.Table())}};
+}
+
+bool WasServedExactly(const std::filesystem::path& studies, const std::string& name,
+                      const std::filesystem::path& data) {
+  return std::filesystem::exists(RecordByName(studies, name)) ||
+         std::filesystem::exists(run::RowSetsPath(data)) ||
+         std::filesystem::exists(run::SumSetsPath(data));
 }
 
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table) {

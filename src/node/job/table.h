@@ -7,6 +7,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 #include "node/job/documents.h"
@@ -22,6 +23,11 @@ struct StudyTable {
 
 // Where the rows are, or will be once they are frozen; of the table that is bound.
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table);
+
+// Whether an exact study was ever served of the table with this name, or of this file of it; `studies`: the folder of
+// all studies. Throws as data::FileOfRows.
+bool WasServedExactly(const std::filesystem::path& studies, const std::string& name,
+                      const std::filesystem::path& data);
 
 // Rows of a database, of now, or its sums where no rows leave it (run/party/pushed_sums.h), unless they were frozen before. Durable on return. Throws kRefused for a
 // database in a study of rows that match: these were matched in the order of a file. Else as

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/utc_time.h"
 #include "data/source/open_table.h"
+#include "node/job/table.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/ledger/open_ledger.h"
-#include "run/party/row_sets.h"
 
 namespace partita::node {
 namespace {
@@ -63,11 +63,6 @@ bool IsPresent(const fs::path& table) {
   }
 }
 
-bool WasServedExactly(const fs::path& table) {
-  std::error_code error;
-  return fs::exists(run::RowSetsPath(table), error);
-}
-
 LookJson LineJson(const ledger::BudgetLine& line) {
   return {{"against", line.against}, {"neighbours", line.neighbours}, {"epsilon", line.epsilon},
           {"delta", line.delta},     {"spent", line.spent},           {"reserved", line.reserved},
@@ -97,8 +92,9 @@ LookJson BudgetJson(const JobSettings& settings, const JobTable& table) {
           {"history", history}};
 }
 
-void AddBudget(const JobSettings& settings, const JobTable& table, LookJson& json) {
-  json["exact_served"] = WasServedExactly(table.data);
+void AddBudget(const JobSettings& settings, const std::string& name, const JobTable& table,
+               LookJson& json) {
+  json["exact_served"] = WasServedExactly(settings.studies, name, table.data);
   json["problem"] = "";
   json["budget"] = nullptr;
   if (settings.ledger.empty()) return;
@@ -116,7 +112,7 @@ std::string LookAtTables(const JobSettings& settings, TableLook look) {
   for (const auto& [name, table] : settings.catalogue) {
     LookJson& json = tables.emplace_back(LookJson{
         {"name", name}, {"source", SourceWord(table.data)}, {"present", IsPresent(table.data)}});
-    if (look == TableLook::kBudgets) AddBudget(settings, table, json);
+    if (look == TableLook::kBudgets) AddBudget(settings, name, table, json);
   }
   return LookJson{{"tables", tables}}.dump(-1, ' ', false, LookJson::error_handler_t::replace);
 }

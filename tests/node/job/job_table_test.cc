@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "node/job/statement.h"
+#include "node/job/table.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "tests/node/job/job_world.h"
 #include "tests/paths.h"
@@ -114,6 +115,10 @@ TEST(JobTableTest, RowsOfADatabaseAreFrozenForAStudy) {
   world.Check();
   EXPECT_THROW(StatementOf(south), Error);
   EXPECT_THAT(World::Problem(south), HasSubstr("rows"));
+  EXPECT_TRUE(
+      WasServedExactly(south.settings.studies, "pupils", south.settings.catalogue["pupils"].data));
+  EXPECT_FALSE(WasServedExactly(south.settings.studies, "patients",
+                                south.settings.catalogue["pupils"].data));
   // The rows of before are served again.
   ProposeAgain(world, 9);
   Execute(south, "DELETE FROM pupils; DROP TABLE pupils;");

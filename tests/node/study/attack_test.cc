@@ -431,7 +431,7 @@ TEST(Attack, WhatIsNotUnderstoodIsKeptAndAnswered) {
   const SignedMessage answer = DecodeMessage(due[0].message);
   EXPECT_EQ(answer.message.kind, Kind::kNotUnderstood);
   EXPECT_EQ(DecodeNotUnderstood(answer.message.body),
-            (NotUnderstood{MessageName(message), kMessageVersion, 15}));
+            (NotUnderstood{MessageName(message), kMessageVersion, 16}));
   EXPECT_EQ(send(), Receipt::kTaken);  // again: not answered again
   EXPECT_EQ(scene.world.node(1).Due(scene.world.now).size(), size_t{1});
   message.message.version = 2;

@@ -33,12 +33,14 @@ TEST(RestoreTest, AStudyThatWasRunIsNotRunAgain) {
         Scene scene;
         std::optional<Disk> before;
         scene.world.on_delivery = [&](const OutboxEntry&) {
-          if (!before && scene.At(site).phase >= phase) before = scene.world.site(site).disk;
+          const Study now = scene.At(site);
+          if (!before && now.id == scene.id && now.phase >= phase)
+            before = scene.world.site(site).disk;
         };
         scene.RunTo(0, Phase::kFinished);
         scene.world.RunUntilQuiet(World::kBegin + 3600);
         ASSERT_EQ(scene.world.openings[scene.id].size(), 1U);
-        if (!before || scene.At(site).id == StudyId{}) continue;
+        if (!before) continue;
         const Phase other = scene.At(2).phase;
         Restore(scene.world, site, *before, keeps_folders);
         scene.world.RunUntilQuiet(World::kBegin + World::kLife + 5 * 86'400);

@@ -24,6 +24,7 @@ std::string PathOf(const Route& route) {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"{study}", kStudyId},
                                                                       {"{pairing}", kPairingNumber},
                                                                       {"{party}", "south"},
+                                                                      {"{policy}", kStudyId},
                                                                       {"{account}", "nobody"}}) {
     const size_t at = path.find(name);
     if (at != std::string::npos) path.replace(at, name.size(), value);
@@ -73,7 +74,7 @@ TEST_F(ServerTest, EveryRouteWantsASession) {
     EXPECT_EQ(stranger.Send(std::string(route.method), PathOf(route), BodyOf(route)).status, 401U);
     stranger.cookies.clear();
   }
-  EXPECT_EQ(looked_at, 30);
+  EXPECT_EQ(looked_at, 34);
 }
 
 TEST_F(ServerTest, EveryRouteWantsItsRole) {
@@ -126,7 +127,7 @@ TEST_F(ServerTest, OtherSitesChangeNothing) {
                              "multipart/form-data", "application/json2"})
       EXPECT_EQ(status({{"Content-Type", type}}), 415U) << where << " " << type;
   }
-  EXPECT_EQ(looked_at, 19);
+  EXPECT_EQ(looked_at, 20);
   for (const char* what : {"decide", "withdraw", "stop", "take-list", "propose", "invite"})
     EXPECT_TRUE(host().node.Asked(what).empty()) << what;
 }

@@ -501,6 +501,7 @@ TEST(MatchedMethodsTest, RunOnMatchedRowsOrAreRefusedByName) {
   };
   for (const char* const analysis : {kMoments, kSealed, kMixture})
     EXPECT_EQ(said(analysis), "accepted");
+  EXPECT_EQ(said("method = \"describe\"\nrelease = [\"table\"]\n"), "accepted");
   const std::string marginals =
       "method = \"marginals\"\ncolumns = [{variable = \"x\", bins = 4}, \"y\"]\n"
       "synthetic_rows = 50\n[analysis.privacy]\nepsilon = 3\ndelta = 1e-5\nadjacency = "
@@ -517,7 +518,6 @@ TEST(MatchedMethodsTest, RunOnMatchedRowsOrAreRefusedByName) {
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"glm", "protocol = \"iterates\"\n" + logistic},
       {"glm", "protocol = \"aggregates\"\n" + logistic},
-      {"describe", "release = [\"table\"]\n"},
       {"mixed", "formula = \"x ~ z + (1 | y)\"\nrelease = [\"estimates\"]\n"},
       {"meta", "estimate = \"x\"\nstandard_error = \"z\"\nrelease = [\"pooled\"]\n"},
       {"survival", "formula = \"Surv(t, e) ~ z\"\nmodel = \"cox\"\nrelease = [\"estimates\"]\n"},

@@ -343,8 +343,8 @@ std::string RegressionSummary(const MleResult& result) {
          (tables.empty() ? "" : RenderTables(tables)) + TablesText(result) + NotesBlock(result) +
          "\n" +
          WrapText(
-             "The same fit by maximum likelihood (divisor n, z tests) is in the report, the "
-             "result file and the CSV.",
+             "The same fit by maximum likelihood (divisor n, z tests) is in the report and the "
+             "CSV.",
              0);
 }
 

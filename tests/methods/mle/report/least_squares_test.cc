@@ -46,7 +46,7 @@ Notes:
   Tests and intervals assume that residuals are independent, normally distributed and equally
     spread; this was not checked. Robust (Huber-White) standard errors do not need the last two.
 
-The same fit by maximum likelihood (divisor n, z tests) is in the report, the result file and the CSV.
+The same fit by maximum likelihood (divisor n, z tests) is in the report and the CSV.
 )");
 }
 

@@ -304,7 +304,8 @@ class StatementWriter {
 
   static std::string HoldsLevel(const SumCondition& one, const ColumnSchema& schema) {
     using Kind = Condition::Kind;
-    const std::string l = fmt::format("t.l{}", one.column), known = l + " >= 0";
+    const std::string l = fmt::format("t.l{}", one.column);
+    std::string known = l + " >= 0";
     const Kind kind = one.condition.kind;
     if (kind == Kind::kPresent) return known;
     std::string places;

@@ -38,7 +38,8 @@ std::vector<Piece> PiecesOf(const Task& task) {
   for (size_t h = 0; h < task.holders.size(); ++h) {
     const Rows& rows = task.holders[h];
     if (rows.parts.empty()) {
-      pieces.push_back({h, rows, all, task.spec, Layout(task.spec)});
+      const run::RowHolder& only = rows;
+      pieces.push_back({h, only, all, task.spec, Layout(task.spec)});
       continue;
     }
     for (size_t p = 0; p < rows.parts.size(); ++p) {

@@ -73,7 +73,7 @@ TableAsker AskTablesOfJob(std::vector<std::string> program) {
     theirs = net::Socket();
     if (pid == 0) FailLook("cannot be started");
     const LookingJob job(pid);
-    const std::string text = ReadLook(ours.fd(), Deadline::After(kTablePatience));
+    std::string text = ReadLook(ours.fd(), Deadline::After(kTablePatience));
     if (text.empty()) FailLook("ended without an answer");
     return text;
   };

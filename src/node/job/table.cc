@@ -55,9 +55,13 @@ StudyTable TableOf(const StudyFolder& folder, const JobTable& table) {
 
 bool WasServedExactly(const std::filesystem::path& studies, const std::string& name,
                       const std::filesystem::path& data) {
-  return std::filesystem::exists(RecordByName(studies, name)) ||
-         std::filesystem::exists(run::RowSetsPath(data)) ||
-         std::filesystem::exists(run::SumSetsPath(data));
+  if (std::filesystem::exists(RecordByName(studies, name))) return true;
+  try {
+    return std::filesystem::exists(run::RowSetsPath(data)) ||
+           std::filesystem::exists(run::SumSetsPath(data));
+  } catch (const Error&) {
+    return false;  // a source file that cannot be read names no file to look beside
+  }
 }
 
 void FreezeTable(const StudyFolder& folder, const Prepared& prepared, const JobTable& table) {

@@ -25,7 +25,7 @@ struct StudyTable {
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table);
 
 // Whether an exact study was ever served of the table with this name, or of this file of it; `studies`: the folder of
-// all studies. Throws as data::FileOfRows.
+// all studies. Of a source file that cannot be read only the name is looked for.
 bool WasServedExactly(const std::filesystem::path& studies, const std::string& name,
                       const std::filesystem::path& data);
 

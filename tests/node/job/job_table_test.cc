@@ -117,6 +117,10 @@ TEST(JobTableTest, RowsOfADatabaseAreFrozenForAStudy) {
   EXPECT_THAT(World::Problem(south), HasSubstr("rows"));
   EXPECT_TRUE(
       WasServedExactly(south.settings.studies, "pupils", south.settings.catalogue["pupils"].data));
+  const fs::path broken = HomeOf(south) / "broken.toml";
+  WriteFileAtomically(broken.string(), "source = ");
+  EXPECT_TRUE(WasServedExactly(south.settings.studies, "pupils", broken));
+  EXPECT_FALSE(WasServedExactly(south.settings.studies, "patients", broken));
   EXPECT_FALSE(WasServedExactly(south.settings.studies, "patients",
                                 south.settings.catalogue["pupils"].data));
   // The rows of before are served again.

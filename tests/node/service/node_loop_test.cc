@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLongest{100};  // only a failure waits for it
 
-// A node's machine: its jobs answer at once.
+// A node's machine: its jobs answer at once, but for runs, which need all parties.
 struct Host : Jobs {
   std::string name;
   crypto::SystemRandom random;
@@ -36,6 +36,7 @@ struct Host : Jobs {
   std::unique_ptr<net::HttpsServer> server;
   std::unique_ptr<OnePort> port;
   std::function<void()> moved;
+  std::function<void(const StudyId&, uint32_t)> up;  // a run began here
 
   void Start(const JobRequest& job, const Study& study) override {
     const StudyId id = study.id;
@@ -63,7 +64,7 @@ struct Host : Jobs {
       }
       case JobKind::kRun:
         n.Report(id, JobUp{job.attempt}, now);
-        return n.Report(id, JobEnded{SignedEnd(name, id, job.attempt)}, now);
+        return up(id, job.attempt);
       case JobKind::kDiscard: {
         Ended refusal;
         refusal.attempt = job.attempt;
@@ -100,6 +101,7 @@ class NodeLoopTest : public ::testing::Test {
       const std::lock_guard lock(mutex_);
       changed_.notify_all();
     };
+    host.up = [this, name](const StudyId& id, uint32_t attempt) { TakeUp(name, id, attempt); };
     host.trust = std::make_unique<KeyTrust>(PartsOf(name));
     host.store = std::make_unique<SqliteStore>(folder_ / (name + ".sqlite"), host.random);
     host.node =
@@ -125,6 +127,10 @@ class NodeLoopTest : public ::testing::Test {
       refused_.emplace_back(name, why);
     };
     host.loop = std::make_unique<NodeLoop>(*host.node, std::move(options));
+    {
+      const std::lock_guard lock(mutex_);
+      loops_[name] = host.loop.get();
+    }
     host.loop->Start();
     net::HttpsLimits limits;
     limits.body_bytes = kMaxBodyBytes;
@@ -145,6 +151,24 @@ class NodeLoopTest : public ::testing::Test {
     host.port = std::make_unique<OnePort>(std::move(port));
     const std::lock_guard lock(mutex_);
     addresses_[name] = host.port->address();
+  }
+
+  // A word of an end before the start that it answers would be a start refused.
+  void TakeUp(const std::string& name, const StudyId& id, uint32_t attempt) {
+    std::map<std::string, NodeLoop*> all;
+    {
+      const std::lock_guard lock(mutex_);
+      std::map<std::string, NodeLoop*>& up = up_[{id, attempt}];
+      up[name] = loops_.at(name);
+      if (up.size() == kNames.size()) all = up;
+    }
+    for (const auto& [party, loop] : all) {
+      loop->Do([this, party = party, id, attempt](Node& node, int64_t now) {
+        node.Report(id, JobEnded{SignedEnd(party, id, attempt)}, now);
+        const std::lock_guard lock(mutex_);
+        changed_.notify_all();
+      });
+    }
   }
 
   // Does it on the loop's thread, and waits for its value.
@@ -200,6 +224,8 @@ class NodeLoopTest : public ::testing::Test {
 
   fs::path folder_;
   std::map<std::string, std::string> addresses_;
+  std::map<std::string, NodeLoop*> loops_;
+  std::map<std::pair<StudyId, uint32_t>, std::map<std::string, NodeLoop*>> up_;
   std::vector<std::pair<std::string, std::string>> refused_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -8,6 +8,7 @@ namespace partita::report {
 namespace {
 
 constexpr char kNoCell[] = "-";  // of a row that a column says nothing of
+constexpr char kWithheld[] = "withheld";
 
 // A p-value is never 0: doubles end before it does.
 std::string CellText(const CellTable& table, size_t column, const TableCell& cell) {
@@ -16,17 +17,22 @@ std::string CellText(const CellTable& table, size_t column, const TableCell& cel
   return number == 0 && table.columns[column] == "p-value" ? "< 1e-300" : Number4(number);
 }
 
+// "12", "1e-05", "3.5 to 4", "withheld".
 bool IsNumber(const TableCell& cell) {
   const auto* text = std::get_if<std::string>(&cell);
-  return text == nullptr || *text == kNoCell;
+  if (text == nullptr || *text == kNoCell || *text == kWithheld) return true;
+  const bool has_digit = text->find_first_of("0123456789") != std::string::npos;
+  return has_digit && text->find_first_not_of("0123456789.e+- to") == std::string::npos;
 }
 
-// Columns without a text in them.
+// Columns of nothing but numbers; the first one may have names that look like them.
 std::vector<size_t> NumberColumns(const CellTable& table) {
   std::vector<size_t> columns;
   for (size_t c = 0; c < table.columns.size(); ++c) {
     bool numbers = true;
-    for (const std::vector<TableCell>& row : table.rows) numbers = numbers && IsNumber(row.at(c));
+    for (const std::vector<TableCell>& row : table.rows)
+      numbers =
+          numbers && IsNumber(row.at(c)) && (c > 0 || !std::holds_alternative<std::string>(row[c]));
     if (numbers) columns.push_back(c);
   }
   return columns;

@@ -343,6 +343,38 @@ TEST_F(NewStudyTest, KeepsTheVariablesThatTheAnalysisNames) {
   ExpectRefused("names no variable of the dictionary");
 }
 
+TEST_F(NewStudyTest, ErrorsOfClustersAndWeightsAreAskedOfTheDesign) {
+  Dictionary(Numbers(1, 2) +
+             "[[variable]]\nname = \"ward\"\ntype = \"integer\"\nlower = 1\nupper = 40\n"
+             "[[variable]]\nname = \"w\"\ntype = \"numeric\"\nlower = 0\nupper = 9\n");
+  options_.bounds = {"x1,x2=0..1"};
+  options_.min_rows = "500";
+  options_.cluster = "ward";
+  options_.weights = "w";
+  options_.weights_type = "sampling";
+  options_.method = "glm";
+  options_.said = {{"formula", "x1 ~ x2"}, {"family", "gaussian"}};
+  study::StudyFile file = methods::ParseStudyFile(Text(), "s");
+  EXPECT_EQ(file.design.cluster, "ward");
+  EXPECT_EQ(file.design.weights, "w");
+  EXPECT_EQ(file.design.weights_kind, study::WeightsKind::kSampling);
+  EXPECT_EQ(file.dictionary.columns.size(), 4u);
+  EXPECT_THAT(Text(), HasSubstr("errors = \"cluster\"\n"));
+  // What somebody says of the errors stands.
+  options_.said["errors"] = "robust";
+  EXPECT_THAT(Text(), HasSubstr("errors = \"robust\"\n"));
+
+  options_.weights = options_.weights_type = "";
+  options_.method = "mle";
+  options_.said = {{"model", "x1 ~ x2"}};
+  EXPECT_EQ(methods::ParseStudyFile(Text(), "s").design.cluster, "ward");
+  EXPECT_THAT(Text(), HasSubstr("robust = true\n"));
+
+  options_.method = "describe";
+  options_.said = {};
+  ExpectRefused("--cluster is for errors of groups of rows");
+}
+
 TEST_F(NewStudyTest, ASurvivalTimeIsNamedByItsColumns) {
   Dictionary(Numbers(1, 2) +
              "[[variable]]\nname = \"death\"\ntype = \"survival\"\ntime = \"days\"\nevent = "
@@ -507,6 +539,8 @@ TEST_F(NewStudyTest, MistakesAreSaidInWordsOfTheCommandLine) {
   with([&] { options_.rows = {"north=0"}; }, "'0' is no number of rows");
   with([&] { options_.key = "id"; }, "--key is for parties");
   with([&] { options_.said["privacy.delta"] = "1e-5"; }, "--delta without --epsilon");
+  with([&] { options_.weights = "x1"; }, "--weights without --weights-type");
+  with([&] { options_.weights_type = "sampling"; }, "--weights-type without --weights");
   with([&] { options_.dictionaries.push_back(options_.dictionaries[0]); }, "one dictionary");
   with([&] { options_.dictionaries = {"west=" + fine.dictionaries[0]}; },
        "--dictionary is of 'west', who is no --party");

@@ -135,6 +135,7 @@ TEST_F(SyntheticTest, BadInputIsNamed) {
   };
   EXPECT_THAT(report("f,n\nu,7\n"), HasSubstr("column 'n' has 1 cell outside its bounds"));
   EXPECT_THAT(report("f,n\nz,0\n"), HasSubstr("'z'"));
+  EXPECT_THAT(report("f;n\nz;0\n"), HasSubstr("'z'")) << "with the separator of the table";
   EXPECT_THAT(report("f,n\nu,\n"), HasSubstr("without a value"));
   EXPECT_THAT(report("f\nu\n"), HasSubstr("'n'"));
   EXPECT_THAT(report("f,n\nu,0\n", {"--target", "f", "--level", "q"}),

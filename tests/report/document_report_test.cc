@@ -99,6 +99,18 @@ TEST(DocumentReportTest, NoPValueIsZero) {
   EXPECT_THAT(RenderDocumentHtml(document, FullPlan(), FullFacts()), HasSubstr("&lt; 1e-300"));
 }
 
+// Numbers that a method wrote as text, ranges of them and what is withheld; names stay on the left.
+TEST(DocumentReportTest, NumbersStandOnTheRight) {
+  study::Document document = Sample();
+  document.sections[0].tables[0] = {
+      "Medians",
+      {"group", "median", "to", "comment"},
+      {{"1", "29.5 to 30", "withheld", "none"}, {"2", "8", "-", "12"}}};
+  const std::string text = DocumentSummary(document, FullPlan(), FullFacts());
+  EXPECT_THAT(text, HasSubstr("1      29.5 to 30  withheld  none\n"));
+  EXPECT_THAT(text, HasSubstr("2               8         -  12\n"));
+}
+
 TEST(DocumentReportTest, WhatIsNoNumberReadsBackToo) {
   study::Document document = Sample();
   document.ending = study::Ending::kNotTrained;

@@ -221,6 +221,12 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
                      "Where lists were matched: NAME.matched of partita match run, instead of "
                      "--key and --rows");
   command.add_option("--site", study.site, "How institutions enter: ignore, fixed, ...");
+  command.add_option("--cluster", study.cluster,
+                     "A variable that says which rows belong together: a family, a ward; the "
+                     "errors are of such clusters");
+  command.add_option("--weights", study.weights, "A variable that says how much a row counts");
+  command.add_option("--weights-type", study.weights_type,
+                     "What the weights are: frequency, precision or sampling");
   command.add_option("--missing", study.missing,
                      "Rows with missing cells: complete (they are left out), refuse, ...");
   AddMethodKeys(command, study.said);

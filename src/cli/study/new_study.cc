@@ -235,6 +235,36 @@ std::string WithoutQuotes(const std::string& text) {
   return text.size() >= 2 && text.front() == '"' ? text.substr(1, text.size() - 2) : text;
 }
 
+// What the analysis and [design] name.
+study::Said AllNames(const NewStudyOptions& options, study::Said said) {
+  said["weights"] = options.weights;
+  said["cluster"] = options.cluster;
+  return said;
+}
+
+// Errors of clusters are asked of the method, too, where it has them.
+study::Said WithClusters(const NewStudyOptions& options, const methods::Method& method) {
+  study::Said said = options.said;
+  if (options.cluster.empty()) return said;
+  const auto [key, value] = method.start(said).clusters;
+  if (key.empty())
+    RefuseWords("--cluster is for errors of groups of rows, which this analysis does not have",
+                "leave it out, or take --method glm, survival with --model cox, or mle");
+  said.emplace(key, value);
+  return said;
+}
+
+void TakeDesign(const NewStudyOptions& options, ShortStudy& study) {
+  if (options.weights.empty() != options.weights_type.empty())
+    RefuseWords(
+        fmt::format("--{} without --{}", options.weights.empty() ? "weights-type" : "weights",
+                    options.weights.empty() ? "weights" : "weights-type"),
+        "say both, or none of them");
+  study.weights = options.weights;
+  study.weights_type = options.weights_type;
+  study.cluster = options.cluster;
+}
+
 // Leaves what the analysis names.
 void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
                std::vector<ShortParty>& parties) {
@@ -550,14 +580,16 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   study.title = options.title;
   study.parties = AskParties(options, interview);
   std::vector<PartyDictionary> dictionaries = AskDictionaries(options, study.parties, interview);
-  const study::Said said = AskAnalysis(method, options.said, interview, study);
+  TakeDesign(options, study);
+  const study::Said said = AskAnalysis(method, WithClusters(options, method), interview, study);
   interview.RequireAll();
   const study::AnalysisStart start = method.start(said);
+  const study::Said names = AllNames(options, said);
   study.dictionary =
-      JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &said, study.parties);
+      JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &names, study.parties);
   JoinSurvivalTimes(said, study.dictionary, study.parties);
   const std::set<std::string> levels_of = TakeBoundsAndLevels(options, study.dictionary);
-  if (!start.uses_all) KeepNamed(said, study.dictionary, study.parties);
+  if (!start.uses_all) KeepNamed(names, study.dictionary, study.parties);
   AskBoundsAndLevels(levels_of, study.dictionary, interview);
   AskRows(options, start.needs_counts, interview, study);
   study.site =

@@ -11,6 +11,7 @@
 #include "base/text_table.h"
 #include "cli/terminal/output.h"
 #include "data/csv_reader.h"
+#include "data/describe.h"
 #include "data/gzip_source.h"
 #include "stats/mixture/combine.h"
 
@@ -41,8 +42,9 @@ std::vector<Term> ReadTerms(const std::string& file) {
   const data::Schema schema = {{column("term", data::ColumnType::kKey, 0),
                                 column("estimate", data::ColumnType::kNumeric, -kLargest),
                                 column("se", data::ColumnType::kNumeric, 0)}};
-  const data::CsvContents contents =
-      data::ReadCsv(data::OpenGzipFile(file), file, schema, data::CsvOptions{});
+  data::CsvOptions options;
+  options.separator = data::FindSeparator(file);
+  const data::CsvContents contents = data::ReadCsv(data::OpenGzipFile(file), file, schema, options);
   data::RequireClean(contents.report, {.allow_missing = false, .allow_constant = true});
   std::vector<Term> terms;
   for (size_t n = 0; n < contents.table.num_rows; ++n) {

@@ -18,6 +18,7 @@
 #include "cli/tools/synthetic_combine.h"
 #include "data/csv_reader.h"
 #include "data/csv_writer.h"
+#include "data/describe.h"
 #include "data/gzip_source.h"
 #include "methods/marginals/given.h"
 #include "methods/marginals/model_file.h"
@@ -161,8 +162,9 @@ stats::mixture::Values ReadValues(const methods::mixture::FittedModel& model,
   data::Schema schema;
   for (const methods::mixture::ModelColumn& column : model.columns)
     schema.columns.push_back(column.encoding.column);
-  const data::CsvContents contents =
-      data::ReadCsv(data::OpenGzipFile(file), file, schema, data::CsvOptions{});
+  data::CsvOptions options;
+  options.separator = data::FindSeparator(file);
+  const data::CsvContents contents = data::ReadCsv(data::OpenGzipFile(file), file, schema, options);
   data::RequireClean(contents.report, {.allow_missing = false, .allow_constant = true});
   return methods::mixture::EncodeValues(model.columns, contents.table);
 }

@@ -122,6 +122,7 @@ study::AnalysisStart Start(const study::Said& said) {
   start.needs_min_rows = true;
   // Without them cut points are too little known beside the rows that are assumed.
   start.needs_counts = study::SaidOr(said, "family", "") == "ordinal";
+  start.clusters = {"errors", "cluster"};
   return start;
 }
 

@@ -161,6 +161,7 @@ study::AnalysisStart Start(const study::Said& said) {
   // Of moments with noise the number of rows is public, so that no row may be left out.
   start.missing = is_private ? "refuse" : "complete";
   start.needs_counts = is_private && !adds_and_removes;
+  start.clusters = {"robust", "true"};
   return start;
 }
 

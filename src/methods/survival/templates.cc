@@ -61,6 +61,7 @@ study::AnalysisStart Start(const study::Said& said) {
       {"release", "what opens to the receiver", cox ? kEstimates : kCurves, study::SaidAs::kTexts});
   start.missing = "complete";
   start.needs_min_rows = true;
+  if (cox) start.clusters = {"errors", "cluster"};
   return start;
 }
 

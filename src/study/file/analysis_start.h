@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace partita::study {
@@ -35,6 +36,8 @@ struct AnalysisStart {
   // Of [disclosure] where columns are split; none: as everywhere.
   std::optional<uint64_t> split_min_cell = {};
   bool uses_all = false;  // all variables of the dictionary, whichever it names
+  // The key of [[analysis]], and its value, that takes `cluster` of [design]; empty: nothing does.
+  std::pair<std::string, std::string> clusters;
 };
 
 // What was said under `key`, else `otherwise`.

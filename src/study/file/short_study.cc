@@ -100,6 +100,10 @@ std::string ShortStudyText(const ShortStudy& study) {
   for (const DraftVariable& variable : study.dictionary.variables) text += VariableText(variable);
   text += "\n[design]\n" + Line("site", TomlText(study.site));
   text += Line("missing", TomlText(study.missing));
+  for (const auto& [key, value] : {std::pair("weights", study.weights),
+                                   {"weights_type", study.weights_type},
+                                   {"cluster", study.cluster}})
+    if (!value.empty()) text += Line(key, TomlText(value));
   if (study.min_rows || study.min_cell) text += "\n[disclosure]\n";
   if (study.min_rows) text += Line("min_rows", std::to_string(*study.min_rows));
   if (study.min_cell) text += Line("min_cell", std::to_string(*study.min_cell));

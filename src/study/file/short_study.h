@@ -27,6 +27,7 @@ struct ShortStudy {
   std::optional<uint64_t> common_rows;  // where columns are split; else every holder has its own
   std::optional<RowMatch> match;        // of these, where they were matched: instead of a key
   std::string accept;                   // of [release]; empty: nothing beyond its rule
+  std::string weights, weights_type, cluster;  // of [design]; empty: none
   DictionaryDraft dictionary;
   // [[analysis]]: keys with their values as TOML; "privacy.epsilon" is epsilon of
   // [analysis.privacy].

@@ -3,38 +3,14 @@
 
 #include <string>
 
-#include "tests/study/edited.h"
+#include "tests/study/study_text.h"
 
 namespace partita::methods::mixed::testing {
 
 // Line numbers matter: tests quote them.
-inline const std::string kMixedStudy = R"toml(partita = 1
-name = "wards"
-[[party]]
-name = "north"
-roles = ["holder", "receiver"]
-rows = ["n"]
-[[party]]
-name = "south"
-roles = ["holder"]
-rows = ["s"]
-[[party]]
-name = "west"
-roles = ["holder"]
-rows = ["w"]
-[[party]]
-name = "helper"
-roles = ["dealer"]
-[[rows]]
-name = "n"
-count = 120
-[[rows]]
-name = "s"
-count = 120
-[[rows]]
-name = "w"
-count = 120
-[[variable]]
+inline const std::string kMixedStudy =
+    study::RowsSplit("wards", {"north", "south", "west"}, {120, 120, 120}) +
+    R"toml([[variable]]
 name = "ward"
 type = "integer"
 lower = 1

@@ -3,33 +3,13 @@
 
 #include <string>
 
+#include "tests/study/study_text.h"
+
 namespace partita::methods::survival::testing {
 
 // Line numbers matter: tests quote them.
-inline const std::string kSurvivalStudy = R"(partita = 1
-name = "clinics"
-[[party]]
-name = "north"
-roles = ["holder", "receiver"]
-rows = ["n"]
-[[party]]
-name = "south"
-roles = ["holder"]
-rows = ["s"]
-[[party]]
-name = "west"
-roles = ["holder"]
-rows = ["w"]
-[[party]]
-name = "helper"
-roles = ["dealer"]
-[[rows]]
-name = "n"
-[[rows]]
-name = "s"
-[[rows]]
-name = "w"
-[[variable]]
+inline const std::string kSurvivalStudy = study::RowsSplit("clinics", {"north", "south", "west"}) +
+                                          R"([[variable]]
 name = "death"
 type = "survival"
 time = "days"

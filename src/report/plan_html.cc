@@ -73,8 +73,8 @@ std::string Exposures(const study::Plan& plan) {
     std::vector<std::string> clauses = exposure.exposes;
     if (exposure.bits) clauses.push_back(exposure.bits->meaning);
     table.Add({Escape(exposure.of), Escape(exposure.to), FormatCount(exposure.opened),
-               FormatCount(exposure.statistics), Escape(exposure.level),
-               exposure.bits ? FormatCount(exposure.bits->opened) : "",
+               exposure.statistics == 0 ? "-" : FormatCount(exposure.statistics),
+               Escape(exposure.level), exposure.bits ? FormatCount(exposure.bits->opened) : "",
                exposure.bits ? FormatCount(exposure.bits->table) : "", Bullets(clauses)});
   }
   return RenderHtmlTable(table);

@@ -68,14 +68,15 @@ std::string Losses(const study::Plan& plan) {
 }
 
 Statement DifferentialPrivacy(const study::Plan& plan) {
+  // Exact bits of random decisions are covered only where the whole study has a promise.
+  const bool promises = std::none_of(plan.releases.begin(), plan.releases.end(),
+                                     [](const auto& of) { return of.mechanism == "exact"; });
   std::vector<std::string> exact, receivers, noisy;
   for (const study::PlanRelease& release : plan.releases) {
-    std::vector<std::string>& names = release.mechanism == "exact" ? exact : noisy;
-    names.push_back(release.id);
-    if (release.mechanism != "exact") continue;
-    if (std::find(receivers.begin(), receivers.end(), release.to) == receivers.end()) {
+    const bool is_exact = !promises && release.mechanism.starts_with("exact");
+    (is_exact ? exact : noisy).push_back(release.id);
+    if (is_exact && std::find(receivers.begin(), receivers.end(), release.to) == receivers.end())
       receivers.push_back(release.to);
-    }
   }
   if (plan.releases.empty()) {
     return {"differential-privacy",

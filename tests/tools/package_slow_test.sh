@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tools/package makes a package that lintian finds nothing in, that can be installed, runs, and leaves
-# nothing behind when it is removed. Needs root, debhelper and lintian, and installs them.
+# tools/package makes packages that lintian finds nothing in, that can be installed, run, and leave
+# nothing behind when they are removed but an institution's keys and state. Needs root, debhelper and lintian, and installs them.
 set -u
 source_dir=$1
 source "$(dirname "$0")/check.sh"
@@ -8,7 +8,8 @@ source "$(dirname "$0")/check.sh"
 ! dpkg-query -W -f='${Status}' partita 2>/dev/null | grep -q 'ok installed' ||
   fail 'partita is installed on this machine; remove it first'
 expect 0 apt-get install -y --no-install-recommends debhelper lintian dpkg-dev
-rm -f "$source_dir"/build/partita_*.deb
+[ ! -e /var/lib/partita ] || fail '/var/lib/partita is there: a node of this machine'
+rm -f "$source_dir"/build/partita_*.deb "$source_dir"/build/partita-node_*.deb
 expect 0 "$source_dir/tools/package" program
 package=$(ls "$source_dir"/build/partita_*.deb)
 
@@ -19,7 +20,18 @@ expect_output /usr/share/partita/examples/three_factor
 expect 0 man -w partita-study-plan
 expect 0 dpkg -L partita
 files=$out
-expect 0 apt-get remove -y partita
+
+# The services: users and units, nothing that runs by itself.
+expect 0 apt-get install -y --no-install-recommends systemd "$(ls "$source_dir"/build/partita-node_*.deb)"
+expect 0 systemd-analyze verify --man=no /lib/systemd/system/partita-{node,sign,web}.service
+echo 'several words of a steward' >phrase
+expect 0 partita node init /var/lib/partita/node --name north --address localhost:7400 --services \
+  --steward /var/lib/partita/steward --passphrase-fd 3 3<phrase
+expect 0 stat -c %U /var/lib/partita/node/key.pem /var/lib/partita/steward/steward.key
+expect_output partita-sign
+expect 0 apt-get remove -y partita-node partita
+[ -f /var/lib/partita/steward/steward.key ] || fail 'the steward lost the key with the package'
+rm -rf /var/lib/partita
 while read -r file; do
   [ ! -f "$file" ] || fail "$file stayed when the package was removed"
 done <<<"$files"

@@ -15,6 +15,7 @@
 #include "cli/terminal/interrupt.h"
 #include "crypto/certificate.h"
 #include "node/daemon/daemon.h"
+#include "node/daemon/service_users.h"
 #include "node/job/job.h"
 #include "node/job/table_look.h"
 #include "node/sign/signer_folder.h"
@@ -30,28 +31,79 @@ int PrintMessage(const OutputOptions& output, const std::string& text) {
   return kDone;
 }
 
-void MakeSteward(const NodeOptions& options) {
+void RequireNoSteward(const node::NodeConfig& config) {
+  if (!fs::exists(config.stewards)) return;
+  throw Error(ErrorCode::kUsage, config.name + " has a steward already",
+              "a new one is for all other sites to compare again: move the file away first");
+}
+
+void MakeSteward(const NodeOptions& options, const std::string& passphrase,
+                 node::SignerConfig signer = {}) {
   const node::NodeFolder folder(options.at);
   const node::NodeConfig config = LoadNodeConfig(folder);
-  if (fs::exists(config.stewards)) {
-    throw Error(ErrorCode::kUsage, config.name + " has a steward already",
-                "a new one is for all other sites to compare again: move the file away first");
-  }
-  node::SignerConfig signer;
+  RequireNoSteward(config);
   signer.site = config.name;
   signer.ended = config.ended;
   signer.parties = config.parties;
   const crypto::Identity identity = node::SignerFolder::Make(
       options.steward, signer, *crypto::LoadCertificate(folder.certificate()),
-      *crypto::LoadCertificate(folder.job_certificate()), AskPassphrase(options, true));
+      *crypto::LoadCertificate(folder.job_certificate()), passphrase);
   RegisterSteward(folder, *identity.certificate);
 }
 
 struct InitNodeOptions {
   std::string folder, name, address;
   NodeOptions steward;
-  bool setup_code = false;
+  bool setup_code = false, services = false;
+  std::string node_user = "partita-node", sign_user = "partita-sign";  // of services
+  std::string socket = "/run/partita/sign.sock";
 };
+
+std::string SetUpCodeText(const std::string& folder) {
+  return "\nThe code for the first account of its pages is\n" +
+         MakeSetUpCode(fs::path(folder) / "web").text;
+}
+
+// Of services of systemd: node and signer are users of their own, and speak by a socket. All is written
+// by root and given to them at the end.
+std::string InitServices(const InitNodeOptions& options) {
+  const node::UnixUser node = node::FindUnixUser(options.node_user);
+  const node::UnixUser sign = node::FindUnixUser(options.sign_user);
+  const fs::path steward = fs::absolute(options.steward.steward);
+  const fs::path lists = steward.parent_path() / "lists";
+  for (const fs::path& folder : {fs::path(options.folder), steward, lists})
+    node::RequireOwnPlace(folder);
+  const std::string passphrase = AskPassphrase(options.steward, true);
+  InitNodeFolder(node::NodeFolder(options.folder), options.name, options.address,
+                 {lists / "ended", lists / "parties", options.socket});
+  fs::create_directory(lists);
+  fs::permissions(lists, fs::perms(0755));
+  MakeSteward(options.steward, passphrase, {"", {}, {}, options.socket, {node.user}});
+  std::string text = fmt::format(
+      "node {} is in {}, its steward's signer in {}: look at node.toml, then start them:\n"
+      "  systemctl enable --now partita-sign partita-node partita-web\n"
+      "As root say --at {} and, as its steward, --sign {}",
+      options.name, options.folder, steward.string(), options.folder, options.socket);
+  if (options.setup_code) text += SetUpCodeText(options.folder);
+  node::GiveFolder(options.folder, node);
+  node::GiveFolder(steward, sign);
+  node::GiveFolder(lists, sign);
+  return text;
+}
+
+std::string InitNode(const InitNodeOptions& options) {
+  const bool has_steward = !options.steward.steward.empty();
+  // Before anything is made: whoever stops at it has made nothing.
+  const std::string passphrase = has_steward ? AskPassphrase(options.steward, true) : "";
+  InitNodeFolder(node::NodeFolder(options.folder), options.name, options.address);
+  if (has_steward) MakeSteward(options.steward, passphrase);
+  const std::string text =
+      fmt::format("node {} is in {}: look at node.toml, then {}", options.name, options.folder,
+                  has_steward ? fmt::format("start it with 'partita node serve {} --web --sign {}'",
+                                            options.folder, options.steward.steward)
+                              : "make a steward's key with 'partita node steward'");
+  return options.setup_code ? text + SetUpCodeText(options.folder) : text;
+}
 
 void AddNodeInit(CLI::App* node, Invocation& invocation) {
   auto options = std::make_shared<InitNodeOptions>();
@@ -59,28 +111,17 @@ void AddNodeInit(CLI::App* node, Invocation& invocation) {
   CLI::App* command = AddCommand(
       node, "init", "node init", "Make the folder of this site's node: key, node.toml, state",
       invocation, [&invocation, options] {
-        InitNodeFolder(node::NodeFolder(options->folder), options->name, options->address);
         options->steward.at = options->folder;
-        const bool has_steward = !options->steward.steward.empty();
-        if (has_steward) MakeSteward(options->steward);
-        std::string text = fmt::format(
-            "node {} is in {}: look at node.toml, then {}", options->name, options->folder,
-            has_steward ? fmt::format("start it with 'partita node serve {} --web "
-                                      "--sign {}'",
-                                      options->folder, options->steward.steward)
-                        : "make a steward's key with 'partita node steward'");
-        if (options->setup_code) {
-          text += "\nThe code for the first account of its pages is\n" +
-                  MakeSetUpCode(fs::path(options->folder) / "web").text;
-        }
-        return PrintMessage(invocation.output, text);
+        return PrintMessage(invocation.output,
+                            options->services ? InitServices(*options) : InitNode(*options));
       });
   command->add_option("FOLDER", options->folder, "Where the node is to be")->required();
   command->add_option("--name", options->name, "The site's name, as in study files")->required();
   command->add_option("--address", options->address, "HOST:PORT by which other nodes reach it")
       ->required();
-  command->add_option("--steward", options->steward.steward,
-                      "Also make the steward's key, in this folder, which is the steward's own");
+  CLI::Option* steward = command->add_option(
+      "--steward", options->steward.steward,
+      "Also make the steward's key, in this folder, which is the steward's own");
   command
       ->add_option("--passphrase-fd", options->steward.passphrase_fd,
                    "Read the passphrase from this descriptor instead of asking")
@@ -89,6 +130,17 @@ void AddNodeInit(CLI::App* node, Invocation& invocation) {
       "--setup-code", options->setup_code,
       "Also print a code for the first account of the pages: once, within an hour, on "
       "this machine");
+  CLI::Option* services =
+      command->add_flag("--services", options->services,
+                        "As root: for the services of systemd, where node and signer are users of "
+                        "their own");
+  services->needs(steward);
+  const auto add = [&](const char* name, std::string& value, const char* help) {
+    command->add_option(name, value, help)->needs(services)->capture_default_str();
+  };
+  add("--node-user", options->node_user, "Who runs node, pages and jobs");
+  add("--sign-user", options->sign_user, "Who runs the steward's signer");
+  add("--socket", options->socket, "Where the signer listens");
 }
 
 void AddSteward(CLI::App* node, Invocation& invocation) {
@@ -97,7 +149,8 @@ void AddSteward(CLI::App* node, Invocation& invocation) {
       node, "steward", "node steward",
       "Make the steward's key under a passphrase, and give its certificate to the node", invocation,
       [&invocation, options] {
-        MakeSteward(*options);
+        RequireNoSteward(LoadNodeConfig(node::NodeFolder(options->at)));
+        MakeSteward(*options, AskPassphrase(*options, true));
         return PrintMessage(invocation.output,
                             fmt::format("the steward's key is in {}: keep it there, the node never "
                                         "needs it",

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -38,8 +39,12 @@ fs::path ControlPath(const std::string& at) {
 std::string LineFrom(int fd) {
   std::string line;
   char letter = 0;
-  while (line.size() <= crypto::kMaxPassphrase && ::read(fd, &letter, 1) == 1 && letter != '\n')
+  while (line.size() <= crypto::kMaxPassphrase) {
+    const ssize_t got = ::read(fd, &letter, 1);
+    if (got < 0 && errno == EINTR && !Interrupted()) continue;
+    if (got != 1 || letter == '\n') break;
     line.push_back(letter);
+  }
   return line;
 }
 
@@ -60,6 +65,7 @@ std::string HiddenLine(const std::string& question) {
   ::tcsetattr(terminal, TCSAFLUSH, &shown);
   ::close(terminal);
   std::cerr << "\n";
+  if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted at the passphrase");
   return line;
 }
 
@@ -135,7 +141,9 @@ std::vector<std::string> StudyReaderProgram() {
 std::string AskLine(const std::string& question) {
   std::cerr << question << std::flush;
   std::string line;
-  if (!std::getline(std::cin, line))
+  const bool is_typed = static_cast<bool>(std::getline(std::cin, line));
+  if (Interrupted()) throw Error(ErrorCode::kCancelled, "interrupted");
+  if (!is_typed)
     throw Error(ErrorCode::kUsage, "nothing was typed", "run the command at a terminal");
   return line;
 }

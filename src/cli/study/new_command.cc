@@ -80,11 +80,20 @@ struct Drafted {
   std::vector<std::string> taken;  // "--receiver north"
 };
 
+// As it can be typed.
+std::string ForShell(const std::string& value) {
+  if (value.find_first_of(" ;|&$`\"'<>()*?[]{}~#\\!") == std::string::npos) return value;
+  std::string quoted = "'";
+  for (const char letter : value)
+    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
 Drafted DraftWith(const NewStudyOptions& options, Interview& interview) {
   Drafted drafted{NewStudy(options, interview), {}};
   for (const auto& [option, value] : interview.taken()) {
     const bool separated = option.ends_with(' ') || option.ends_with('=');
-    drafted.taken.push_back(fmt::format("{}{}{}", option, separated ? "" : " ", value));
+    drafted.taken.push_back(fmt::format("{}{}{}", option, separated ? "" : " ", ForShell(value)));
   }
   return drafted;
 }

@@ -49,8 +49,8 @@ std::vector<std::string> WarningsOf(const ChainPlan& plan, const std::vector<std
   }
   if (result.skipped > 0) {
     warnings.push_back(fmt::format(
-        "{} decisions were lost when the run was interrupted; the chains stood still there.",
-        result.skipped));
+        "{} lost when the run was interrupted; the chains stood still there.",
+        result.skipped == 1 ? "1 decision was" : fmt::format("{} decisions were", result.skipped)));
   }
   return warnings;
 }

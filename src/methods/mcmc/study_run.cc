@@ -268,7 +268,7 @@ std::unique_ptr<MethodResult> McmcStudy::Run(mpc::Engine& engine, const RunInput
     engine.BeginPhase("disclosure");
     RunChainChecks(engine, *this, own.counts, input, *result);
   }
-  progress.Phase("chains");
+  progress.Phase("chain");
   engine.BeginPhase("chain");
   stats::mcmc::TargetPtr target, later;
   if (engine.self() && chain.staged) {

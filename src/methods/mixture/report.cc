@@ -172,6 +172,13 @@ study::DocumentTable CellsTable(const FittedModel& own, const Utility& utility) 
 
 study::DocumentSection OwnColumns(const MixtureStudy& study, size_t party, const FittedModel& model,
                                   const RealRows& real, crypto::RandomSource& random) {
+  if (real.test.front().empty() || (real.train && real.train->front().empty())) {
+    study::DocumentSection nothing{"Own columns, real against synthetic",
+                                   {"No row of this party can be compared with the model: none has "
+                                    "a usable value in every column."}};
+    nothing.own_rows = true;
+    return nothing;
+  }
   const FittedModel own = ModelOfParty(model, party);
   const Utility utility = JudgeSynthetic(own, real, UtilityRequestOf(study, party), random);
   study::DocumentSection section{

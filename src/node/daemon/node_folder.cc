@@ -13,6 +13,7 @@
 #include "study/file/sections.h"
 #include "study/file/text.h"
 #include "study/file/toml_reader.h"
+#include "study/file/toml_text.h"
 
 namespace partita::node {
 namespace {
@@ -40,13 +41,13 @@ stewards = "stewards.pem"
 
 # Studies that the steward took back, which do not run whatever the node says. The steward's signer writes
 # it, jobs read it.
-ended = "ended"
+ended = {ended}
 
 # The sites that the steward accepted, likewise: what is revoked there counts for no job, whatever the node says.
-parties = "parties"
+parties = {parties}
 
 # The socket of the steward's signer, where `--sign` does not start it: it is asked whether a policy approves a study.
-# signer = "/run/partita/sign.sock"
+{signer}
 
 # The privacy budgets of the tables (`partita ledger open`). Without one, private studies are refused here.
 # ledger = "ledger.sqlite"
@@ -65,6 +66,11 @@ longest_run_hours = 24
 )";
 
 std::string FileText(const fs::path& file) { return file.string(); }
+
+std::string SignerLine(const fs::path& signer) {
+  if (signer.empty()) return "# signer = \"/run/partita/sign.sock\"";
+  return "signer = " + study::TomlText(signer.string());
+}
 
 void CheckConfigAddress(const study::TableReader& reader, const study::LocatedText& text,
                         const std::string& key) {
@@ -171,7 +177,8 @@ NodeConfig LoadNodeConfig(const NodeFolder& folder) {
                          folder.path());
 }
 
-void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address) {
+void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address,
+                    const NodePlaces& places) {
   if (!crypto::IsPartyName(name)) {
     throw Error(ErrorCode::kUsage, fmt::format("{} is no name of a site", study::Quote(name)),
                 crypto::kPartyNameHint);
@@ -201,7 +208,10 @@ void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std
   WriteNewFile(
       folder.config(),
       fmt::format(fmt::runtime(kConfigText), fmt::arg("name", name), fmt::arg("address", address),
-                  fmt::arg("inner", inner ? fmt::format("\"{}\"", host) : "")),
+                  fmt::arg("inner", inner ? fmt::format("\"{}\"", host) : ""),
+                  fmt::arg("ended", study::TomlText(places.ended.string())),
+                  fmt::arg("parties", study::TomlText(places.parties.string())),
+                  fmt::arg("signer", SignerLine(places.signer))),
       0600, "the node's file");
 }
 

@@ -78,9 +78,16 @@ class NodeFolder {
 NodeConfig ParseNodeConfig(const std::string& text, const std::filesystem::path& folder);
 NodeConfig LoadNodeConfig(const NodeFolder& folder);
 
+// Where the lists are that the steward's signer writes, and its socket; relative paths are in the folder.
+struct NodePlaces {
+  std::filesystem::path ended = "ended", parties = "parties";
+  std::filesystem::path signer;  // empty: `partita node serve --sign` says it
+};
+
 // Makes the folder with a node key of two years, and a key of its jobs. Throws kUsage if a node is there, or for a name or an
 // address that is none; what was made before an error stays, and is refused the next time.
-void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address);
+void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std::string& address,
+                    const NodePlaces& places = {});
 
 // The certificate of the site's steward. Throws kBadInput unless there is exactly one in the file and
 // it is made out to the site's name, kUsage if the file is not there yet.

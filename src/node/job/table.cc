@@ -1,5 +1,7 @@
 #include "node/job/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -38,6 +40,17 @@ std::filesystem::path RecordByName(const std::filesystem::path& studies, const s
   return studies / ("rows-" + ToHex(crypto::Sha256Of(AsBytes(name))) + ".row-sets");
 }
 
+// That beside the file only where there is one or can be one: a table in a folder of others has the one by its name.
+std::vector<std::filesystem::path> RecordsOf(const std::string& data,
+                                             const std::filesystem::path& by_name) {
+  const std::filesystem::path beside = run::RowSetsPath(data);
+  const std::filesystem::path folder =
+      beside.has_parent_path() ? beside.parent_path() : std::filesystem::path(".");
+  const bool is_usable =
+      std::filesystem::exists(beside) || ::access(folder.c_str(), W_OK | X_OK) == 0;
+  return is_usable ? std::vector{beside, by_name} : std::vector{by_name};
+}
+
 // Of a database that no rows leave.
 std::string SumsOf(const Prepared& prepared, const JobTable& table) {
   const run::FormedSums formed =
@@ -48,9 +61,8 @@ std::string SumsOf(const Prepared& prepared, const JobTable& table) {
 }  // namespace
 
 StudyTable TableOf(const StudyFolder& folder, const JobTable& table) {
-  return {
-      data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
-      {run::RowSetsPath(table.data), RecordByName(folder.path().parent_path(), folder.Table())}};
+  return {data::IsDatabase(table.data) ? folder.File(FrozenName(table)) : table.data,
+          RecordsOf(table.data, RecordByName(folder.path().parent_path(), folder.Table()))};
 }
 
 bool WasServedExactly(const std::filesystem::path& studies, const std::string& name,

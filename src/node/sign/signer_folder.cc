@@ -45,9 +45,26 @@ parties = {parties}
 
 # Where it listens, if not at sign.sock in this folder, and other users who may ask it: that of the web
 # process. Its own user and root may always.
-# socket = "/run/partita/sign.sock"
-# users = ["partita-web"]
+{socket}
+{users}
 )";
+
+std::string UserText(uid_t user) {
+  const passwd* entry = ::getpwuid(user);
+  return entry == nullptr ? std::to_string(user) : entry->pw_name;
+}
+
+std::string SocketLine(const fs::path& socket) {
+  if (socket.empty()) return "# socket = \"/run/partita/sign.sock\"";
+  return "socket = " + study::TomlText(fs::absolute(socket).string());
+}
+
+std::string UsersLine(const std::vector<uid_t>& users) {
+  if (users.empty()) return "# users = [\"partita-node\"]";
+  std::vector<std::string> names;
+  for (const uid_t user : users) names.push_back(UserText(user));
+  return "users = " + study::TomlTexts(names);
+}
 
 void WriteBytes(const fs::path& file, const Bytes& bytes) {
   WriteFileAtomically(file.string(), {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -72,7 +89,7 @@ uid_t UserNamed(const study::TableReader& reader, const study::LocatedText& text
   const passwd* entry = ::getpwnam(name.c_str());
   if (entry == nullptr) {
     reader.Fail(text.position, "there is no user " + study::Quote(name) + " on this machine",
-                "users = [\"partita-web\"]");
+                "users = [\"partita-node\"]");
   }
   return entry->pw_uid;
 }
@@ -225,9 +242,10 @@ crypto::Identity SignerFolder::Make(const fs::path& path, const SignerConfig& co
                                     std::string_view passphrase) {
   const SignerFolder folder(path);
   RequirePassphraseText(passphrase);
-  const std::string text = fmt::format(fmt::runtime(kSignerText), fmt::arg("site", config.site),
-                                       fmt::arg("ended", PlaceText(config.ended)),
-                                       fmt::arg("parties", PlaceText(config.parties)));
+  const std::string text = fmt::format(
+      fmt::runtime(kSignerText), fmt::arg("site", config.site),
+      fmt::arg("ended", PlaceText(config.ended)), fmt::arg("parties", PlaceText(config.parties)),
+      fmt::arg("socket", SocketLine(config.socket)), fmt::arg("users", UsersLine(config.users)));
   fs::create_directories(path);
   if (::chmod(path.c_str(), 0700) != 0) {
     throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),

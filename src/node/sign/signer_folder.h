@@ -66,8 +66,8 @@ class SignerFolder {
   Digest JobKey() const;
   Bytes NodeCertificate() const;
 
-  // Writes a new folder: the key under the passphrase, what is compared with it, signer.toml, and the first list
-  // of ended approvals, which is published. Throws kUsage, also for a passphrase that is too short or no UTF-8.
+  // Writes a new folder: the key under the passphrase, what is compared with it, signer.toml with the socket if
+  // there is one, and the first list of ended approvals, which is published. Throws kUsage, also for a passphrase that is too short or no UTF-8.
   static crypto::Identity Make(const std::filesystem::path& path, const SignerConfig& config,
                                const x509_st& node, const x509_st& jobs,
                                std::string_view passphrase);

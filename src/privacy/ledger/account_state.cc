@@ -56,9 +56,13 @@ void RequireFits(const Policy& policy, AdversaryClass adversary_class, const Cos
                   "spent {}, reserved by other runs {}, asked {}",
                   policy.table, AdversaryClassName(adversary_class), budget.epsilon, budget.delta,
                   part, share(spent), share(reserved), share(asked)),
-      "ask with more noise or fewer releases, wait for or refund the other runs, or let the "
-      "steward "
-      "of the table decide about its budget");
+      renyi
+          ? "ask with more noise or fewer releases, wait for or refund the other runs, or let the "
+            "steward of the table decide about its budget"
+          : "the study's guarantee is known by its epsilon and delta alone, and such deltas have a "
+            "part of the budget of their own: the steward opens the account of a table with "
+            "--approximate-delta, somewhat above the sum of these studies' deltas and below "
+            "--delta (docs/privacy-ledger.md)");
 }
 
 uint64_t ValuesOf(const std::vector<ExactRelease>& exact) {

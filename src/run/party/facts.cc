@@ -1,12 +1,10 @@
 #include "run/party/facts.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <sodium.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "base/utc_time.h"
 #include "base/version.h"
@@ -15,8 +13,6 @@
 
 namespace partita::run {
 namespace {
-
-std::string Now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 // Local work, in the order of the run: the fit comes last.
 void AddStepFacts(const PartyOutcome& outcome, bool fit, report::RunFacts& facts) {
@@ -108,9 +104,12 @@ void AddVariables(const PartyOutcome& outcome, report::RunFacts& facts) {
 void AddLeakage(const study::Plan& plan, report::RunFacts& facts) {
   facts.leakage_level = plan.leakage_level;
   for (const study::PlanExposure& exposure : plan.exposures) {
-    facts.leakage.push_back(fmt::format(
-        "{}, to {}: at most {} numbers, where {} determine every analysis of these rows.",
-        exposure.of, exposure.to, exposure.opened, exposure.statistics));
+    const std::string known =
+        exposure.statistics == 0
+            ? ""
+            : fmt::format(", where {} determine every analysis of these rows", exposure.statistics);
+    facts.leakage.push_back(fmt::format("{}, to {}: at most {} numbers{}.", exposure.of,
+                                        exposure.to, exposure.opened, known));
     if (exposure.bits) {
       facts.leakage.back() +=
           fmt::format(" {} bits of a table of {} bits: {}.", exposure.bits->opened,
@@ -206,7 +205,7 @@ report::RunFacts FactsOf(const PartyOutcome& outcome) {
   facts.plan_hash = outcome.plan_hash;
   facts.run_id = outcome.run_id;
   facts.software_version = kVersion;
-  facts.started_at = Now();
+  facts.started_at = FormatUtc(outcome.started);
   facts.seconds_total = outcome.seconds;
   facts.min_cell = outcome.disclosure.min_cell;
   facts.libraries = {OpenSSL_version(OPENSSL_VERSION),

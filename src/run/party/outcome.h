@@ -66,7 +66,8 @@ struct PartyOutcome {
   uint64_t packages_left = 0;
   study::DisclosureSpec disclosure;  // the strictest of the study and all approvals
   std::vector<LocalStep> local_steps;
-  double seconds = 0;                      // from RunParty's first step to its last
+  int64_t started = 0;                     // of RunParty's first step, as NowUtc
+  double seconds = 0;                      // from there to its last
   std::vector<CheckOutcome> checks;        // at computing parties
   OwnRows rows;                            // at holders, by their own columns
   bool is_private = false;                 // Study::IsPrivate

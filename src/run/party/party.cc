@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/out_of_memory.h"
+#include "base/utc_time.h"
 #include "mpc/shamir_engine.h"
 #include "net/channel.h"
 #include "net/frame.h"
@@ -218,6 +219,7 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
   const SteadyClock::time_point start = SteadyClock::now();
   const bool uses_store = study.file.engine.stored_correlations;
   PartyOutcome outcome;
+  outcome.started = NowUtc();
   outcome.party = study.parties[input.party].name;
   outcome.is_private = study.IsPrivate();
   outcome.plan = BuildPlan(study);

@@ -86,9 +86,12 @@ std::vector<std::string> ExposureTexts(const Plan& plan) {
   std::vector<std::string> texts;
   for (const PlanExposure& exposure : plan.exposures) {
     std::string text = exposure.of + ", to " + exposure.to + ": at most " +
-                       FormatCount(exposure.opened) + " numbers, where " +
-                       FormatCount(exposure.statistics) +
-                       " determine every analysis of these rows (level " + exposure.level + ")";
+                       FormatCount(exposure.opened) + " numbers";
+    if (exposure.statistics > 0) {
+      text += ", where " + FormatCount(exposure.statistics) +
+              " determine every analysis of these rows";
+    }
+    text += " (level " + exposure.level + ")";
     if (!exposure.exposes.empty()) text += ". It gives away " + Join(exposure.exposes, "; ");
     texts.push_back(text + "." + (exposure.bits ? " " + BitsText(*exposure.bits) : ""));
   }

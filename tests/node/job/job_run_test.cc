@@ -300,7 +300,7 @@ TEST(JobRunTest, AnApprovalOfAnotherTableIsRefused) {
   other.commitment.fill(3);
   south.study.approvals["south"] = study::RenderApproval(study::SignApproval(other, south.steward));
   world.Schedule(3);
-  const Ended& ended = EndOf(World::Do(south, JobKind::kRun, 1));
+  const Ended ended = EndOf(World::Do(south, JobKind::kRun, 1));
   EXPECT_NE(ended.outcome, Outcome::kFinished);
   EXPECT_FALSE(ended.may_have_opened);
   EXPECT_THAT(World::Problem(south), HasSubstr("belongs to another approval"));

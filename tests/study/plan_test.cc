@@ -108,6 +108,14 @@ TEST(PlanTest, ManyShapesOfCorrelationsAreShownByKind) {
   EXPECT_EQ(shown[1].count, 5u);
 }
 
+TEST(PlanTest, WhatDeterminesTheRowsIsLeftOutWhereTheirNumberIsSecret) {
+  Plan plan = report::FullPlan();
+  plan.exposures[0].statistics = 0;
+  const std::string text = RenderPlanText(plan, {});
+  EXPECT_THAT(text, HasSubstr("moments, to north: at most 6 numbers (level"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("determine every analysis")));
+}
+
 TEST(PlanTest, RendersTheContract) {
   const std::string text = RenderPlanText(report::FullPlan(), {});
   EXPECT_THAT(text, HasSubstr(R"(

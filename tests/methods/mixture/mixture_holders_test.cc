@@ -67,6 +67,25 @@ TEST_F(MixtureHoldersTest, HoldersCompareTheirOwnColumns) {
   EXPECT_EQ(SectionOf(ends.at("north"), "Model")->plots.at(0).series.at(0).y.size(), 3u);
 }
 
+// Levels that the dictionary does not have: no row of south says anything of its columns.
+TEST_F(MixtureHoldersTest, ATableWithoutAUsableRowLeavesTheModel) {
+  WriteTables({});
+  std::string table = "id,sex,score\n";
+  for (int i = 0; i < kRows; ++i) table += fmt::format("k{},woman,1\n", i);
+  std::ofstream(Data("south")) << table;
+  const auto study = Prepare({});
+  const auto ends = Run(*study);
+  ExpectAllDone(ends);
+  ASSERT_FALSE(HasFailure());
+  const study::DocumentSection* own =
+      SectionOf(ends.at("south"), "Own columns, real against synthetic");
+  ASSERT_NE(own, nullptr);
+  EXPECT_TRUE(own->own_rows);
+  EXPECT_THAT(own->paragraphs.front(), HasSubstr("No row of this party can be compared"));
+  EXPECT_TRUE(own->tables.empty());
+  EXPECT_FALSE(FileOf(ends.at("south"), "model.json").contents.empty());
+}
+
 const char* const kSetAside =
     "[analysis.utility]\ntest_rows = 20\nseed = 3\ntargets = [{variable = \"sex\", level = "
     "\"m\"}]\n";

@@ -52,6 +52,19 @@ expect_error 'the passphrase is wrong' "$partita" node go-on --at west --steward
 expect_error 'the passphrase is not UTF-8' "$partita" node go-on --at west --steward west-steward \
   --passphrase-fd 3 3< <(printf 'several w\366rds of a steward\n')
 expect_error 'no node serves' "$partita" node status --at north-steward
+# Control-C is no passphrase, and nothing was made before it.
+mkfifo keys
+script -qefc "$partita node init stopped --name stopped --address 127.0.0.1:1 --steward stopped-steward" \
+  typed.out <keys >/dev/null &
+typing=$!
+exec 5>keys
+until_true 'the question' grep -q 'New passphrase' typed.out
+printf '\003' >&5
+stopped=0
+wait "$typing" || stopped=$?
+exec 5>&-
+[ "$stopped" = 130 ] || fail "Control-C at a passphrase: exit code $stopped, $(cat typed.out)"
+[ ! -e stopped ] && [ ! -e stopped-steward ] || fail 'a command that was stopped made folders'
 
 # Digits that differ use the line up; a new one pairs.
 joins north west wrong

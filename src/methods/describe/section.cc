@@ -192,12 +192,10 @@ void ReadCompared(const TableReader& reader, Spec& spec) {
 std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
-  if (reader.Has("privacy")) {
-    reader.Fail(reader.PositionOf("privacy"),
-                "method 'describe' opens exact counts and draws no noise, so that it keeps no "
-                "promise of differential privacy",
-                "remove [analysis.privacy]; what opens is checked for small cells instead; or, for "
-                "a Table 1 with noise, method = \"marginals\" with select = \"group\"");
+  if (reader.Has("expected_rows")) {
+    reader.Fail(reader.PositionOf("expected_rows"),
+                "'expected_rows' without [analysis.privacy]: it is what noise is forecast for",
+                "remove it");
   }
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   auto section = std::make_shared<DescribeSection>();
@@ -230,7 +228,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader DescribeReader() {
   return {kMethodName,
-          {"variables", "group", "quantiles", "compare", "subset", "release", "privacy"},
+          {"variables", "group", "quantiles", "compare", "subset", "release", "privacy",
+           "expected_rows"},
           ReadDescribe};
 }
 

@@ -192,6 +192,11 @@ void ReadCompared(const TableReader& reader, Spec& spec) {
 std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
+  if (reader.Has("privacy")) {  // methods/all.cc reads it as counts with noise; none is lost here
+    reader.Fail(reader.PositionOf("privacy"),
+                "exact counts draw no noise, so that they keep no promise of differential privacy",
+                "remove [analysis.privacy]; what opens is checked for small cells instead");
+  }
   if (reader.Has("expected_rows")) {
     reader.Fail(reader.PositionOf("expected_rows"),
                 "'expected_rows' without [analysis.privacy]: it is what noise is forecast for",

@@ -139,8 +139,9 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
         tables, tables));
     plan.notes.emplace_back(
         "There are no tests: those of means, counts and ranks have the law of exact counts, and "
-        "under noise they would reject too often. No count is withheld for being small: noise "
-        "protects single persons, all others see every count with it.");
+        "under noise they would reject too often.");
+    plan.notes.emplace_back(
+        "No count is withheld for being small: what protects single persons is the noise alone.");
     plan.notes.push_back(fmt::format("The table is also written as {}.", kTableOneFile));
     return;
   }

@@ -19,14 +19,14 @@ inline constexpr char kTableOneFile[] = "table1.csv";
 // A column in a group, or over all rows; intervals at 95 % over the noise (stats/marginals/description.h).
 struct Described {
   size_t column = 0;
-  std::optional<size_t> level;     // of the group; none: all rows
-  std::vector<double> counts;      // by level, missing cells the last
-  double noise_stddev = 0;         // of each
-  stats::marginals::Bounded rows;  // with a value
+  std::optional<size_t> level;          // of the group; none: all rows
+  std::vector<double> counts;           // by level, missing cells the last
+  double noise_stddev = 0;              // of each
+  stats::marginals::Bounded rows = {};  // with a value
   // Of the rows with a value, by level; of numbers with more than two levels none.
-  std::vector<stats::marginals::Bounded> shares;
-  std::optional<stats::marginals::Bounded> mean, sd;  // of numbers
-  std::vector<Quartile> quartiles;                    // of numbers and dates
+  std::vector<stats::marginals::Bounded> shares = {};
+  std::optional<stats::marginals::Bounded> mean = {}, sd = {};  // of numbers
+  std::vector<Quartile> quartiles = {};                         // of numbers and dates
 };
 // Columns in their order, but the group; of each all rows, then its levels.
 std::vector<Described> DescribedBy(const MarginalsStudy& study, const OpenedTables& opened);

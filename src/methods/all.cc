@@ -38,6 +38,7 @@
 #include "methods/survival/study.h"
 #include "methods/survival/templates.h"
 #include "report/document_report.h"
+#include "study/file/toml_reader.h"
 
 namespace partita::methods {
 namespace {
@@ -62,6 +63,32 @@ std::unique_ptr<const Study> PreparedSurvival(study::StudyFile file) {
       survival::PrepareSurvivalStudy(std::move(file)));
 }
 
+// A table with a promise of differential privacy is counted by the protocol of noised counts.
+study::SectionReader TableReaderOfBoth() {
+  study::SectionReader reader = describe::DescribeReader();
+  reader.read = [](const study::TableReader& analysis, const study::StudyFile& file,
+                   study::AnalysisSpec& spec) {
+    return analysis.Has("privacy") ? marginals::ReadTableOne(analysis, file, spec)
+                                   : describe::DescribeReader().read(analysis, file, spec);
+  };
+  return reader;
+}
+
+std::unique_ptr<const Study> PreparedTable(study::StudyFile file) {
+  if (marginals::HasNoise(file.analyses.front()))
+    return std::make_unique<const marginals::MarginalsStudy>(
+        marginals::PrepareMarginalsStudy(std::move(file)));
+  return std::make_unique<const describe::DescribeStudy>(
+      describe::PrepareDescribeStudy(std::move(file)));
+}
+
+std::vector<study::StudyTemplate> TableTemplates() {
+  std::vector<study::StudyTemplate> templates = describe::Templates();
+  for (study::StudyTemplate& with_noise : marginals::TableOneTemplates())
+    templates.push_back(std::move(with_noise));
+  return templates;
+}
+
 }  // namespace
 
 const std::vector<Method>& AllMethods() {
@@ -77,9 +104,8 @@ const std::vector<Method>& AllMethods() {
       {mcmc::McmcReader(), "a Bayesian regression by chains of confidential decisions",
        Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult, mcmc::Start,
        mcmc::Templates},
-      {describe::DescribeReader(), "counts, means and quantiles, by group",
-       Prepared<describe::DescribeStudy, describe::PrepareDescribeStudy>,
-       report::ReadEstimatesResult, describe::Start, describe::Templates},
+      {TableReaderOfBoth(), "counts, means and quantiles, by group, exact or with noise",
+       PreparedTable, report::ReadEstimatesResult, describe::Start, TableTemplates},
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadEstimatesResult, glm::Start,
        glm::Templates},

@@ -31,7 +31,31 @@ plot.partita_curves <- function(x, xlab = "time", ylab = "survival", main = titl
 
 # ------------------------------------------------------------------------------------------- describe
 
+# Of a table with noise a row per number, with its interval.
+noised_table <- function(entries) {
+  rows <- list()
+  for (entry in entries) {
+    add <- function(value, statistic, of) {
+      rows[[length(rows) + 1]] <<- list(variable = entry$column, value = value, group = level_name(entry$group),
+                                        statistic = statistic, estimate = of$estimate, lower = of$lower,
+                                        upper = of$upper)
+    }
+    add(NA_character_, "n", entry$n)
+    half <- 1.96 * entry$noise_stddev
+    for (i in seq_along(entry$counts)) {
+      count <- entry$counts[[i]]
+      add(entry$levels[[i]], "count", list(estimate = count, lower = count - half, upper = count + half))
+    }
+    for (i in seq_along(entry$shares)) add(entry$levels[[i]], "share", entry$shares[[i]])
+    for (statistic in c("mean", "sd"))
+      if (!is.null(entry[[statistic]])) add(NA_character_, statistic, entry[[statistic]])
+    for (quartile in entry$quartiles) add(NA_character_, paste0("q", 100 * quartile$probability), quartile)
+  }
+  rows_frame(rows, c("variable", "value", "group", "statistic", "estimate", "lower", "upper"))
+}
+
 fit_table.partita_describe <- function(object, ...) {
+  if (!is.null(object$body$table_one)) return(noised_table(object$body$table_one))
   quantiles <- unlist(object$body$quantiles)
   columns <- c("n", "missing", "count", "mean", "sd", if (length(quantiles)) paste0("q", 100 * quantiles))
   rows <- list()

@@ -192,12 +192,15 @@ void ReadCompared(const TableReader& reader, Spec& spec) {
 std::shared_ptr<const study::Section> ReadDescribe(const TableReader& reader,
                                                    const StudyFile& study,
                                                    study::AnalysisSpec& analysis) {
-  if (reader.Has("privacy")) {
+  if (reader.Has("privacy")) {  // methods/all.cc reads it as counts with noise; none is lost here
     reader.Fail(reader.PositionOf("privacy"),
-                "method 'describe' opens exact counts and draws no noise, so that it keeps no "
-                "promise of differential privacy",
-                "remove [analysis.privacy]; what opens is checked for small cells instead; or, for "
-                "a Table 1 with noise, method = \"marginals\" with select = \"group\"");
+                "exact counts draw no noise, so that they keep no promise of differential privacy",
+                "remove [analysis.privacy]; what opens is checked for small cells instead");
+  }
+  if (reader.Has("expected_rows")) {
+    reader.Fail(reader.PositionOf("expected_rows"),
+                "'expected_rows' without [analysis.privacy]: it is what noise is forecast for",
+                "remove it");
   }
   const data::Schema factors = data::WithDerivedFactors(study.dictionary, study.derived);
   auto section = std::make_shared<DescribeSection>();
@@ -230,7 +233,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader DescribeReader() {
   return {kMethodName,
-          {"variables", "group", "quantiles", "compare", "subset", "release", "privacy"},
+          {"variables", "group", "quantiles", "compare", "subset", "release", "privacy",
+           "expected_rows"},
           ReadDescribe};
 }
 

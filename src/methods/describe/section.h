@@ -25,7 +25,7 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis);
 // Throws kBadInput with place and hint: variables that are not there, twice, made of one variable of
 // the dictionary, or neither numbers nor factors; quantiles out of range or finer than thousandths; comparisons without
 // groups, or of ratios between more than two; a release that is not "table", or to
-// one party; [analysis.privacy].
+// one party. With [analysis.privacy] an analysis is read by methods/all.cc, as counts with noise.
 study::SectionReader DescribeReader();
 
 }  // namespace partita::methods::describe

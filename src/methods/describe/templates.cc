@@ -101,6 +101,30 @@ compare = ["differences", "welch", "chi-square"]
 // With fewer the variables of whoever lacks the group would tell too much of who is in it (group_bits.h).
 constexpr uint64_t kSplitMinCell = 20;
 
+// With a promise: the counts open with noise, to all, and which rows there are is public or protected.
+study::AnalysisStart StartWithNoise(const study::Said& said) {
+  using study::SaidAs;
+  study::AnalysisStart start;
+  const bool hidden = study::SaidOr(said, "privacy.adjacency", "") == "add-remove";
+  start.keys = {
+      {"variables", "what is described (nothing: all)", "", SaidAs::kTexts},
+      {"group", "the variable by whose levels (nothing: all rows together)", ""},
+      {"compare", "how two groups are compared: differences, or nothing", "", SaidAs::kTexts},
+      {"privacy.adjacency",
+       "whether the number of rows is public: replace, or protected: add-remove", "replace"},
+      {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  if (hidden) {
+    start.keys.push_back({"expected_rows", "for how many rows the noise is forecast, a guess",
+                          std::nullopt, SaidAs::kValue});
+  }
+  start.missing = "complete";
+  start.complete_means = "such cells are a level of their own";
+  start.is_private = true;
+  start.needs_counts = !hidden;
+  start.uses_all = study::SaidOr(said, "variables", "").empty();
+  return start;
+}
+
 // What the template compares by.
 constexpr char kComparedByDefault[] = "differences, welch, chi-square";
 
@@ -109,6 +133,7 @@ constexpr char kComparedByDefault[] = "differences, welch, chi-square";
 study::AnalysisStart Start(const study::Said& said) {
   using study::SaidAs;
   study::AnalysisStart start;
+  if (!study::SaidOr(said, "privacy.epsilon", "").empty()) return StartWithNoise(said);
   start.keys = {
       {"variables", "what is described (nothing: all)", "", SaidAs::kTexts},
       {"group", "the factor by whose levels (nothing: all rows together)", ""},

@@ -38,15 +38,6 @@ study::DocumentTable LevelTable(const MarginalsStudy& study, size_t a, const Ope
   return table;
 }
 
-// The bounds of a level of numbers; a whole number is both.
-std::pair<double, double> BoundsOfLevel(const data::ColumnEncoding& encoding, size_t level) {
-  const auto at = static_cast<double>(level);
-  if (encoding.kind == data::EncodingKind::kWhole)
-    return {encoding.column.lower + at, encoding.column.lower + at};
-  if (encoding.column.type == data::ColumnType::kNumeric) return data::BoundsOfBin(encoding, at);
-  return data::WholeNumbersOfBin(encoding, at);
-}
-
 // Of a whole column.
 std::vector<Quartile> QuartilesOfColumn(const MarginalsStudy& study, size_t a,
                                         const OpenedTables& opened) {
@@ -90,6 +81,14 @@ std::string ColumnsOfOneBin(const MarginalsStudy& study, const OpenedTables& ope
 }
 
 }  // namespace
+
+std::pair<double, double> BoundsOfLevel(const data::ColumnEncoding& encoding, size_t level) {
+  const auto at = static_cast<double>(level);
+  if (encoding.kind == data::EncodingKind::kWhole)
+    return {encoding.column.lower + at, encoding.column.lower + at};
+  if (encoding.column.type == data::ColumnType::kNumeric) return data::BoundsOfBin(encoding, at);
+  return data::WholeNumbersOfBin(encoding, at);
+}
 
 std::vector<Quartile> QuartilesOf(const LevelColumn& column, std::span<const double> counts,
                                   double noise_stddev) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "methods/marginals/study.h"
@@ -18,6 +19,8 @@ inline constexpr double kTwoSided = 1.96;  // of the normal law, 95 %
 struct Quartile {
   double probability = 0, estimate = 0, lower = 0, upper = 0;  // dates as days since 1970-01-01
 };
+// The bounds of a level of numbers or dates; a whole number is both.
+std::pair<double, double> BoundsOfLevel(const data::ColumnEncoding& encoding, size_t level);
 // Of rows counted by the levels of a column of numbers or dates, cells without a value left out; bounds
 // hold with 95 % over the noise. Empty for others.
 std::vector<Quartile> QuartilesOf(const LevelColumn& column, std::span<const double> counts,

@@ -86,19 +86,6 @@ study::DocumentTable DistanceTable(const MarginalsStudy& study, const OpenedTabl
   return table;
 }
 
-study::DocumentSection StatementSection(const MarginalsStudy& study) {
-  study::DocumentSection section{"Privacy", {study.statement.mechanism}};
-  study::DocumentTable table{
-      "What each adversary learns of one row at most", {"adversary", "adjacency", "loss"}, {}};
-  for (const study::PlanPrivacy& row : run::PlanPrivacyRows(study.statement)) {
-    table.rows.push_back({row.adversary, row.adjacency, row.loss});
-  }
-  section.tables.push_back(std::move(table));
-  section.paragraphs.insert(section.paragraphs.end(), study.statement.caveats.begin(),
-                            study.statement.caveats.end());
-  return section;
-}
-
 study::DocumentSection GeneratorSection(const MarginalsStudy& study, const OpenedTables& opened,
                                         const Choice& choice) {
   study::DocumentSection section{
@@ -178,6 +165,19 @@ Json ScoresOfResult(const MarginalsStudy& study, const OpenedTables& opened) {
 }
 
 }  // namespace
+
+study::DocumentSection StatementSection(const MarginalsStudy& study) {
+  study::DocumentSection section{"Privacy", {study.statement.mechanism}};
+  study::DocumentTable table{
+      "What each adversary learns of one row at most", {"adversary", "adjacency", "loss"}, {}};
+  for (const study::PlanPrivacy& row : run::PlanPrivacyRows(study.statement)) {
+    table.rows.push_back({row.adversary, row.adjacency, row.loss});
+  }
+  section.tables.push_back(std::move(table));
+  section.paragraphs.insert(section.paragraphs.end(), study.statement.caveats.begin(),
+                            study.statement.caveats.end());
+  return section;
+}
 
 study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
                                   const MarginalsRun& result, crypto::RandomSource& random) {

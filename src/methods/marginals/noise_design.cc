@@ -123,7 +123,8 @@ std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
   return lifts;
 }
 
-std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set, uint32_t group) {
+std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set,
+                                   std::optional<uint32_t> group) {
   std::vector<uint64_t> lifts;
   for (const stats::marginals::CountTable& table : set.tables) {
     const bool measured = table.one_way() || table.first == group || table.second == group;

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "crypto/random.h"
@@ -57,8 +58,9 @@ std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
 ScoredPairs ScoredPairsFor(const stats::marginals::TableSet& set, uint32_t pairs,
                            privacy::Adjacency adjacency);
 
-// Lifts of weight 1 where of pairs only those with this attribute are measured.
-std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set, uint32_t group);
+// Lifts of weight 1 where of pairs only those with this attribute are measured; without one, none.
+std::vector<uint64_t> LiftsOfGroup(const stats::marginals::TableSet& set,
+                                   std::optional<uint32_t> group);
 
 // A computing party's own share, in units of the grid. Not in constant time: to be drawn before the
 // protocol, when nobody waits (discrete_gaussian.h).

@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/memo.h"
 #include "crypto/prg.h"
 #include "methods/marginals/counts.h"
 #include "methods/marginals/study.h"
+#include "methods/marginals/table_one.h"
 #include "privacy/rounded_text.h"
 #include "run/method/noise_charges.h"
 #include "run/method/plan_privacy.h"
@@ -62,6 +64,34 @@ std::string MeasuredText(const MarginalsStudy& study) {
       study.NoiseText());
 }
 
+// Of a Table 1: how wide its intervals will be.
+run::Forecast TableForecast(const MarginalsStudy& study) {
+  const ExpectedWidths widths = WidthsFor(study, study.ExpectedRows());
+  run::Forecast forecast;
+  std::string means;
+  for (const ExpectedWidths::Mean& mean : widths.means) {
+    const std::string& name = study.task.set.attributes[mean.column].name;
+    means += std::isinf(mean.all)
+                 ? fmt::format("; the mean of {} not at all", name)
+                 : fmt::format("; the mean of {} within {:.3g} (bins alone: {:.3g})", name,
+                               mean.all, mean.bins);
+  }
+  forecast.notes.push_back(fmt::format(
+      "Forecast for {:.0f} rows{} (no data is read; rows spread evenly over all levels): with 95 % "
+      "each, counts are within {:.3g} rows of the exact one, shares{} within {:.1f} percentage "
+      "points{}. Fewer rows in a group, or values that are spread wider, make them worse.",
+      study.ExpectedRows(), study.spec.group ? " in groups of equal size" : "", widths.count,
+      study.spec.group ? " in a group" : "", 100 * widths.share, means));
+  forecast.helps = "a larger epsilon, more rows, fewer variables, fewer groups and wider bins";
+  const std::string lost = fmt::format(
+      "shares would be off by {:.0f} percentage points or more even where groups are of equal size",
+      100 * widths.share);
+  if (widths.share > kUselessVariation) forecast.useless = lost;
+  if (widths.share > kWarnVariation)
+    forecast.notes.push_back(fmt::format("WARNING: {}. What helps: {}.", lost, forecast.helps));
+  return forecast;
+}
+
 size_t Levels(const MarginalsStudy& study) {
   size_t levels = 0;
   for (const stats::marginals::Attribute& attribute : study.task.set.attributes) {
@@ -100,6 +130,21 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
         "it.");
   }
   if (spec.utility.test_rows > 0) plan.notes.push_back(SetAsideText(*this));
+  if (spec.describes) {
+    const size_t tables = spec.columns.size() + (spec.group ? spec.columns.size() - 1 : 0);
+    plan.notes.push_back(fmt::format(
+        "One budget is split evenly over {} tables, opened once: each has 1/{} of the squared "
+        "sensitivity. Shares, means, standard deviations, quartiles and differences are "
+        "arithmetic on what opened and spend no privacy.",
+        tables, tables));
+    plan.notes.emplace_back(
+        "There are no tests: those of means, counts and ranks have the law of exact counts, and "
+        "under noise they would reject too often.");
+    plan.notes.emplace_back(
+        "No count is withheld for being small: what protects single persons is the noise alone.");
+    plan.notes.push_back(fmt::format("The table is also written as {}.", kTableOneFile));
+    return;
+  }
   plan.notes.push_back(
       "Everything after the opening is arithmetic on what opened: the choice of a generator, its "
       "rows, and every further table of synthetic rows spend no privacy.");
@@ -107,6 +152,7 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
 
 std::vector<std::string> MarginalsStudy::AlsoLearns(size_t party) const {
   if (party >= num_computing) return {};
+  if (spec.describes) return {"its own share of the noise, which it can subtract"};
   return {"its own share of the noise, which it can subtract",
           "with the tables the generator, from which anybody draws"};
 }
@@ -126,8 +172,9 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
     return fmt::format("counts of {} with noise of {} rows", of, NoiseText());
   };
   if (!task.scored) {
-    exposures[0].exposes = {counts(spec.group ? "all levels, by the levels of the group"
-                                              : "all levels and pairs of levels")};
+    exposures[0].exposes = {counts(spec.describes && !spec.group ? "all levels of single columns"
+                                   : spec.group ? "all levels, by the levels of the group"
+                                                : "all levels and pairs of levels")};
     return exposures;
   }
   exposures[0].exposes = {counts("all levels of single columns")};
@@ -139,6 +186,7 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
 }
 
 run::Forecast MarginalsStudy::Utility() const {
+  if (spec.describes) return TableForecast(*this);
   static Memo<std::string, std::vector<stats::marginals::MeanVariation>> memo;
   const std::vector<stats::marginals::MeanVariation> means =
       memo.Get(file.text, [&] { return Forecasts(*this); });
@@ -183,6 +231,7 @@ uint64_t MarginalsStudy::FileBytes() const {
 
 std::vector<std::string> MarginalsStudy::FileNames() const {
   std::vector<std::string> names = {kTablesFile, kCountsFile};
+  if (spec.describes) names.emplace_back(kTableOneFile);
   for (size_t set = 0; spec.synthetic_rows > 0 && set < spec.synthetic_sets; ++set) {
     names.push_back(SyntheticRowsFile(set));
   }

@@ -104,9 +104,11 @@ ColumnEncoding ReadEntry(const TableReader& entry, study::Position position,
   return encoding;
 }
 
-std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const StudyFile& study) {
+// key: "columns", or "variables" of a Table 1.
+std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const StudyFile& study,
+                                        const char* key) {
   std::vector<ColumnEncoding> columns;
-  if (!analysis.Has("columns")) {
+  if (!analysis.Has(key)) {
     for (const ColumnSchema& variable : study.dictionary.columns) {
       columns.push_back(DefaultOf(analysis, analysis.position(), variable));
     }
@@ -114,12 +116,12 @@ std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const Study
   }
   std::vector<LocatedText> names;
   for (const study::TextOrTable& item :
-       analysis.TextsOrEntries("columns", {"variable", "bins", "edges", "rare"}, kExample)) {
+       analysis.TextsOrEntries(key, {"variable", "bins", "edges", "rare"}, kExample)) {
     if (item.text) {
       names.push_back(*item.text);
       columns.push_back(
           DefaultOf(analysis, names.back().position,
-                    study::FindVariable(analysis, names.back(), "columns", study.dictionary)));
+                    study::FindVariable(analysis, names.back(), key, study.dictionary)));
       continue;
     }
     const TableReader& entry = *item.table;
@@ -129,12 +131,14 @@ std::vector<ColumnEncoding> ReadColumns(const TableReader& analysis, const Study
                   study::FindVariable(entry, names.back(), "variable", study.dictionary)));
   }
   if (names.empty()) {
-    analysis.Fail(analysis.PositionOf("columns"), "'columns' is empty",
+    analysis.Fail(analysis.PositionOf(key), fmt::format("'{}' is empty", key),
                   "name the variables to count, or leave the key out to take all");
   }
   study::CheckDistinct(analysis, names, "column");
   return columns;
 }
+
+const char* MethodOf(const Spec& spec) { return spec.describes ? kDescribeName : kMethodName; }
 
 // Where the number of rows is public all blocks declare it; where it is not, none does.
 void RequireCounts(const TableReader& analysis, const StudyFile& study, const Spec& spec) {
@@ -144,10 +148,9 @@ void RequireCounts(const TableReader& analysis, const StudyFile& study, const Sp
     analysis.Fail(
         analysis.position(),
         is_public
-            ? fmt::format(
-                  "method \"marginals\" with adjacency = \"replace\" takes the number of rows as "
-                  "public, and block {} has none",
-                  Quote(block.name))
+            ? fmt::format("method \"{}\" with adjacency = \"replace\" takes the number of rows as "
+                          "public, and block {} has none",
+                          MethodOf(spec), Quote(block.name))
             : fmt::format(
                   "adjacency = \"add-remove\" protects the number of rows, which block {} declares",
                   Quote(block.name)),
@@ -177,9 +180,12 @@ void RequireDistinctLevels(const TableReader& analysis, const Spec& spec) {
   }
 }
 
-void RequireRows(const TableReader& analysis, const StudyFile& study) {
+void RequireRows(const TableReader& analysis, const StudyFile& study, const Spec& spec) {
   const auto refuse = [&](const std::string& what, const std::string& hint) {
-    analysis.Fail(analysis.position(), "method \"marginals\" " + what, hint);
+    analysis.Fail(analysis.position(),
+                  fmt::format("method \"{}\"{} {}", MethodOf(spec),
+                              spec.describes ? " with [analysis.privacy]" : "", what),
+                  hint);
   };
   if (!study.population.subset.empty()) {
     refuse("takes all rows, and [population] has a subset",
@@ -316,11 +322,11 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
                                                     study::AnalysisSpec& analysis) {
   auto section = std::make_shared<MarginalsSection>();
   const bool missing = study.design.missing == study::MissingPolicy::kComplete;
-  for (ColumnEncoding& encoding : ReadColumns(reader, study)) {
+  for (ColumnEncoding& encoding : ReadColumns(reader, study, "columns")) {
     section->spec.columns.push_back({std::move(encoding), missing});
   }
   RequireDistinctLevels(reader, section->spec);
-  RequireRows(reader, study);
+  RequireRows(reader, study, section->spec);
   ReadImpossible(reader, section->spec);
   ReadTargets(reader, section->spec);
   ReadSelect(reader, section->spec);
@@ -338,7 +344,103 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   return section;
 }
 
+// Of `describe` without a promise, with what is said instead.
+void RefuseExact(const TableReader& reader) {
+  constexpr const char* kWithNoise = "with [analysis.privacy] ";
+  if (reader.Has("subset")) {
+    reader.Fail(reader.PositionOf("subset"),
+                std::string("'subset' ") + kWithNoise +
+                    "would leave rows out, and every row is counted in every table",
+                "remove it, and agree on tables of those rows");
+  }
+  if (reader.Has("quantiles")) {
+    reader.Fail(reader.PositionOf("quantiles"),
+                std::string("'quantiles' ") + kWithNoise + "are the quartiles, which cost nothing",
+                "remove it; other quantiles follow from counts.csv");
+  }
+  if (reader.Has("release")) {
+    reader.Fail(reader.PositionOf("release"),
+                std::string("'release' ") + kWithNoise + "is not asked: the counts open to all",
+                "remove it");
+  }
+}
+
+// The group is one of the columns, named among the variables or not.
+uint32_t ColumnOfGroup(const TableReader& reader, const StudyFile& study, Spec& spec,
+                       bool missing) {
+  const LocatedText group = reader.Text("group", "group = \"arm\"");
+  const auto in_dictionary = [&](const ColumnSchema& column) { return column.name == group.value; };
+  if (group.value == "site" && std::ranges::none_of(study.dictionary.columns, in_dictionary)) {
+    reader.Fail(group.position,
+                "group = \"site\" with [analysis.privacy]: which holder a row is of is no column, "
+                "and is not counted with noise",
+                "name a variable of the dictionary as the group, or leave it out");
+  }
+  const ColumnSchema& schema = study::FindVariable(reader, group, "group", study.dictionary);
+  for (uint32_t c = 0; c < spec.columns.size(); ++c) {
+    if (spec.columns[c].encoding.column.name == schema.name) return c;
+  }
+  spec.columns.push_back({DefaultOf(reader, group.position, schema), missing});
+  return static_cast<uint32_t>(spec.columns.size() - 1);
+}
+
+// "differences" of two groups. Tests are none.
+void ReadComparedWithNoise(const TableReader& reader, Spec& spec) {
+  const auto names = reader.OptionalTexts("compare");
+  if (!names) return;
+  study::CheckDistinct(reader, *names, "comparison");
+  for (const LocatedText& name : *names) {
+    if (name.value != "differences") {
+      reader.Fail(name.position,
+                  fmt::format("{} with [analysis.privacy]: its law is that of exact counts, and "
+                              "under noise it would reject too often",
+                              Quote(name.value)),
+                  "remove it; compare = [\"differences\"] has intervals that contain the noise");
+    }
+    const bool two = spec.group && data::NumLevels(spec.columns[*spec.group].encoding) == 2;
+    if (!two) {
+      reader.Fail(name.position, "\"differences\" with [analysis.privacy] compares two groups",
+                  "name a variable of two levels as the group, or remove it");
+    }
+    spec.differences = true;
+  }
+}
+
 }  // namespace
+
+std::shared_ptr<const study::Section> ReadTableOne(const TableReader& reader,
+                                                   const StudyFile& study,
+                                                   study::AnalysisSpec& analysis) {
+  auto section = std::make_shared<MarginalsSection>();
+  Spec& spec = section->spec;
+  spec.describes = true;
+  RefuseExact(reader);
+  const bool missing = study.design.missing == study::MissingPolicy::kComplete;
+  for (ColumnEncoding& encoding : ReadColumns(reader, study, "variables"))
+    spec.columns.push_back({std::move(encoding), missing});
+  if (reader.Has("group")) spec.group = ColumnOfGroup(reader, study, spec, missing);
+  if (spec.group && spec.columns.size() < 2) {
+    reader.Fail(reader.PositionOf("group"), "there is no variable beside the group",
+                "name the variables to describe, too");
+  }
+  RequireDistinctLevels(reader, spec);
+  RequireRows(reader, study, spec);
+  ReadComparedWithNoise(reader, spec);
+  try {
+    TablesOfColumns(spec.columns);
+  } catch (const Error& error) {
+    study::FailWith(reader, reader.position(), error);
+  }
+  ReadPromise(reader, spec);
+  RequireCounts(reader, study, spec);
+  ReadExpectedRows(reader, study, spec);
+  analysis.protocol = kProtocol;
+  return section;
+}
+
+bool HasNoise(const study::AnalysisSpec& analysis) {
+  return dynamic_cast<const MarginalsSection*>(analysis.section.get()) != nullptr;
+}
 
 // All parties get the tables and what is drawn from them.
 study::SectionUses MarginalsSection::Uses() const {

@@ -27,6 +27,8 @@
 //   predict
 #pragma once
 
+#include <memory>
+
 #include "methods/marginals/spec.h"
 #include "study/file/section_reader.h"
 #include "study/file/study_file.h"
@@ -38,7 +40,16 @@ struct MarginalsSection : study::Section {
   Spec spec;
 };
 
-// Of an analysis of this method.
+// [[analysis]] of method `describe` with [analysis.privacy]: `variables` as `columns` above, `group`, any
+// variable, `compare` = ["differences"], `expected_rows`, and the promise. Throws kBadInput, by name, for
+// what exact tables alone have: tests, subset, quantiles other than quartiles, sites as groups, `release`.
+std::shared_ptr<const study::Section> ReadTableOne(const study::TableReader& reader,
+                                                   const study::StudyFile& study,
+                                                   study::AnalysisSpec& analysis);
+// Whether an analysis of method `describe` is such a one.
+bool HasNoise(const study::AnalysisSpec& analysis);
+
+// Of an analysis of this method, or of such a one.
 const Spec& SpecOf(const study::AnalysisSpec& analysis);
 
 // Throws kBadInput with place and hint: variables without levels or bounds; blocks of rows without

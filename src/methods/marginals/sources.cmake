@@ -7,6 +7,7 @@ list(APPEND method_sources
 list(APPEND cold_method_sources
   marginals/compare.cc
   marginals/counts.cc
+  marginals/described.cc
   marginals/document.cc
   marginals/given.cc
   marginals/model_file.cc

@@ -11,7 +11,7 @@
 
 namespace partita::methods::marginals {
 
-inline constexpr char kMethodName[] = "marginals";
+inline constexpr char kMethodName[] = "marginals", kDescribeName[] = "describe";
 inline constexpr uint32_t kMethodVersion = 1;
 inline constexpr char kProtocol[] = "shared-tables";
 
@@ -37,6 +37,9 @@ struct Spec {
   std::optional<uint32_t> pairs;
   // select = "group": of pairs those with this attribute alone.
   std::optional<uint32_t> group;
+  // Method `describe` with [analysis.privacy]: a Table 1 and no rows; without a group no pairs.
+  bool describes = false;
+  bool differences = false;       // of two groups
   std::vector<uint32_t> targets;  // attributes whose tables are measured more precisely
   UtilitySpec utility;
   double epsilon = 0, delta = 0;

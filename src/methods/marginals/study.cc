@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "methods/marginals/section.h"
+#include "methods/marginals/table_one.h"
 #include "privacy/sampling/release_statement.h"
 #include "report/document_report.h"
 #include "run/method/plan_privacy.h"
@@ -34,8 +35,8 @@ BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) 
 Task TaskOf(const MarginalsStudy& study) {
   Task task;
   task.set = TablesOfColumns(study.spec.columns);
-  task.lifts = study.spec.group ? LiftsOfGroup(task.set, *study.spec.group)
-                                : LiftsFor(task.set, study.spec.targets);
+  task.lifts = study.spec.group || study.spec.describes ? LiftsOfGroup(task.set, study.spec.group)
+                                                        : LiftsFor(task.set, study.spec.targets);
   if (study.spec.pairs)
     task.scored = ScoredPairsFor(task.set, *study.spec.pairs, study.spec.adjacency);
   for (const data::Segment& segment : study.partition.segments) {
@@ -88,9 +89,9 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
       "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; {} "
       "changes {} by at "
       "most {} rows (L2 norm).",
-      study.task.scored  ? "Three openings, charged as one"
-      : study.spec.group ? study.CountedText() + " in one opening"
-                         : "All one-way and two-way tables in one opening",
+      study.task.scored                          ? "Three openings, charged as one"
+      : study.spec.group || study.spec.describes ? study.CountedText() + " in one opening"
+                                                 : "All one-way and two-way tables in one opening",
       study.design.noise.dimension, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
       study.rows() ? "a row that is replaced" : "a row that is added or removed",
@@ -204,6 +205,7 @@ std::string MarginalsStudy::NoiseText() const {
 
 std::string MarginalsStudy::CountedText() const {
   const size_t columns = spec.columns.size();
+  if (!spec.group && spec.describes) return fmt::format("{} one-way tables", columns);
   if (!spec.group) {
     return fmt::format("{} one-way and two-way tables of {} columns", task.set.tables.size(),
                        columns);
@@ -327,8 +329,12 @@ void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::Part
                               Progress& progress) const {
   const auto& run = static_cast<const MarginalsRun&>(result);
   if (party >= num_computing || !run.cells) return;
-  progress.Phase("synthetic data");
+  progress.Phase(spec.describes ? "table" : "synthetic data");
   crypto::SystemRandom random;
+  if (spec.describes) {
+    outcome.result = std::make_unique<report::EstimatesResult>(TableOneDocument(*this, run));
+    return;
+  }
   outcome.result =
       std::make_unique<report::DocumentResult>(MarginalsDocument(*this, party, run, random));
 }

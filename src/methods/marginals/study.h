@@ -33,7 +33,9 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   // "120 one-way and two-way tables of 15 columns"; where pairs are not chosen by scores.
   std::string CountedText() const;
 
-  run::MethodName Method() const override { return {kMethodName, kMethodVersion, kProtocol}; }
+  run::MethodName Method() const override {
+    return {spec.describes ? kDescribeName : kMethodName, kMethodVersion, kProtocol};
+  }
   run::StudySize Size() const override { return {spec.columns.size(), 0}; }
   bool IsPrivate() const override { return true; }
   void Describe(study::Plan& plan) const override;
@@ -81,6 +83,9 @@ struct MarginalsRun final : run::MethodResult {
 
 // What opened, of a computing party's result that has it.
 OpenedTables OpenedBy(const MarginalsStudy& study, const MarginalsRun& run);
+
+// What opened with which noise, and what each adversary learns.
+study::DocumentSection StatementSection(const MarginalsStudy& study);
 
 // The result for people and programs; at the receiver with the synthetic tables, at holders with
 // what

@@ -84,6 +84,36 @@ adjacency = "replace"              # the number of rows is public; "add-remove":
 against = "parties"                # also against each of the parties; or "outside"
 )";
 
+constexpr char kTableOne[] = R"(
+# The method takes every row: a cell without a value is a level of its own.
+[design]
+site = "ignore"
+missing = "complete"
+
+[engine]
+name = "dealer"                    # or "replicated": three parties, "shamir": three to seven,
+                                   # "ot": two parties and nobody else; slow
+
+[network]
+timeout_seconds = 60               # how long a party waits for another one
+
+# Counts of all levels, and of them within each group, opened once with noise to all; means, standard
+# deviations and quartiles with intervals follow from them alone. Choose all of it without the data.
+[[analysis]]
+method = "describe"
+# Without `variables`: all. Numbers are counted in bins, ten of equal width if nothing is said: means
+# and quartiles are as precise as the bins are.
+variables = [{variable = "age", bins = 16}, {variable = "dose", bins = 10}, "sex"]
+group = "relapse"                  # leave it out for one column
+compare = ["differences"]          # of two groups
+
+[analysis.privacy]
+epsilon = 1
+delta = 1e-6
+adjacency = "replace"              # the number of rows is public; "add-remove": see docs/marginals.md
+against = "parties"                # also against each of the parties; or "outside"
+)";
+
 }  // namespace
 
 study::AnalysisStart Start(const study::Said& said) {
@@ -110,6 +140,12 @@ study::AnalysisStart Start(const study::Said& said) {
 
 std::vector<study::StudyTemplate> Templates() {
   return {{data::PartitionKind::kVertical, true, study::VerticalStart() + kMarginals}};
+}
+
+std::vector<study::StudyTemplate> TableOneTemplates() {
+  return {
+      {data::PartitionKind::kHorizontal, true,
+       study::HorizontalStart(study::RowCounts::kPublic) + study::PatientDictionary() + kTableOne}};
 }
 
 }  // namespace partita::methods::marginals

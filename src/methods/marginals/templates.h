@@ -10,5 +10,7 @@ namespace partita::methods::marginals {
 
 study::AnalysisStart Start(const study::Said& said);
 std::vector<study::StudyTemplate> Templates();  // with --commented
+// Of method `describe` with [analysis.privacy].
+std::vector<study::StudyTemplate> TableOneTemplates();
 
 }  // namespace partita::methods::marginals

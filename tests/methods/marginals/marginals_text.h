@@ -21,6 +21,7 @@ struct Options {
   size_t parties = 0;              // of rows split, two to five; 0: as few as the engine takes
   std::string missing = "refuse";  // with faulty_rows = "fill"
   std::string population;
+  std::string method = "marginals";
   std::string analysis =
       "columns = [{variable = \"income\", bins = 4}, \"visits\", \"sex\", {variable = \"job\", "
       "rare = "
@@ -55,10 +56,10 @@ inline std::string MarginalsText(const Options& options) {
                     "[[variable]]\nname = \"job\"\ntype = \"factor\"\nlevels = [\"u\", \"v\", "
                     "\"x\", \"y\"]\n"
                     "{}[design]\nsite = \"ignore\"\nmissing = \"{}\"\n{}[engine]\nname = \"{}\"\n"
-                    "[[analysis]]\nmethod = \"marginals\"\n{}[analysis.privacy]\n{}",
+                    "[[analysis]]\nmethod = \"{}\"\n{}[analysis.privacy]\n{}",
                     options.population, options.missing,
                     options.missing == "refuse" ? "faulty_rows = \"fill\"\n" : "", options.engine,
-                    options.analysis, options.privacy);
+                    options.method, options.analysis, options.privacy);
 }
 
 // One table of all columns; visits follow income, job follows sex.

@@ -59,7 +59,11 @@ class DescribeFit(Fit):
         return None if self.body["group"] is None else str(self.body["group"])
 
     def table(self) -> Table:
-        """A row per variable, value (of counts) and group; what is withheld is empty, with `withheld` true."""
+        """A row per variable, value (of counts) and group; what is withheld is empty, with `withheld` true.
+
+        Of a table with noise a row per number, with its interval."""
+        if "table_one" in self.body:
+            return self._noised()
         columns = ["variable", "value", "group", "withheld", "n", "missing", "count", "mean", "sd"]
         quantiles = [f"q{100 * of:g}" for of in self.body["quantiles"]]
         rows: list[list[Cell]] = []
@@ -79,8 +83,34 @@ class DescribeFit(Fit):
                                  *(cell["quantiles"] or empty)])
         return Table(columns + quantiles, rows)
 
+    def _noised(self) -> Table:
+        rows: list[list[Cell]] = []
+        for entry in self.body["table_one"]:
+            group = "all" if entry["group"] is None else str(entry["group"])
+
+            def add(value: str | None, statistic: str, of: dict[str, Any]) -> None:
+                rows.append([entry["column"], value, group, statistic, of["estimate"], of["lower"], of["upper"]])
+
+            add(None, "n", entry["n"])
+            half = 1.96 * entry["noise_stddev"]
+            for value, count in zip(entry["levels"], entry["counts"]):
+                add(value, "count", {"estimate": count, "lower": count - half, "upper": count + half})
+            for value, share in zip(entry["levels"], entry["shares"]):
+                add(value, "share", share)
+            for statistic in ("mean", "sd"):
+                if entry[statistic] is not None:
+                    add(None, statistic, entry[statistic])
+            for quartile in entry["quartiles"]:
+                add(None, f"q{100 * quartile['probability']:g}", quartile)
+        return Table(["variable", "value", "group", "statistic", "estimate", "lower", "upper"], rows)
+
     def comparisons(self) -> Table:
-        """The tests between groups, where the study asks for them."""
+        """The tests between groups, where the study asks for them; of a table with noise standardized differences."""
+        if "table_one" in self.body:
+            rows = [{"variable": of["column"], "value": of["level"],
+                     **(of["value"] or {"estimate": None, "lower": None, "upper": None})}
+                    for of in self.body["differences"]]
+            return records("", rows, ["variable", "value", "estimate", "lower", "upper"])
         rows = [{"variable": variable["name"], **test}
                 for variable in self.body["variables"] if "comparison" in variable
                 for test in variable["comparison"]["tests"]]

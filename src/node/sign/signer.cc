@@ -206,6 +206,7 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
              {"digest", ToHex(shown.statement->commitment)},
              {"rows", shown.statement->rows},
              {"missing_cells", shown.statement->missing},
+             {"edition", shown.statement->edition},
              {"budget", shown.statement->budget}};
   }
   return {{"study", ToHex(shown.documents.study.id)},

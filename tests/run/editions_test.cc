@@ -281,7 +281,7 @@ TEST_F(EditionsTest, WithoutAKeyThereIsOneEdition) {
   Admit(40, 30);
   EXPECT_THAT(Refusal([&] { Open(); }), HasSubstr("no column of keys"));
   Open("a new year");
-  EXPECT_THAT(Refusal([&] { Use(); }), HasSubstr("nobody can tell"));
+  EXPECT_THAT(Refusal([&] { Use(); }), HasSubstr("it is not known"));
   Source("");
   EXPECT_THAT(Refusal([&] { Open(); }), HasSubstr("no row has come"));
   Admit(70, 1);

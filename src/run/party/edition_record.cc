@@ -22,8 +22,7 @@ const crypto::StateKind kRecordKind = {
     "bring it back from a backup, or delete it if no exact result of this table was released"};
 const crypto::StateKind kDigestsKind = {
     "partita edition digests 1", "the digests of an edition's cells",
-    "bring the file back from a backup: without it nobody can say by how many persons another "
-    "edition differs"};
+    "bring the file back from a backup: the next edition is compared with it"};
 
 fs::path DigestsPath(const fs::path& record, uint64_t number) {
   return fmt::format("{}-{}.digests", record.string(), number);

@@ -209,7 +209,7 @@ void RequireEditionsApart(const EditionTable& table, const EditionRecord& record
   for (const Edition& before : record.editions) {
     if (!before.served || before.number == newest.number) continue;
     const data::PersonsApart* apart = ApartFrom(newest, before.number);
-    std::string differs = "nobody can tell by how many persons";
+    std::string differs = "it is not known by how many persons";
     if (apart != nullptr) {
       const uint64_t fewest =
           data::FewestApart(*apart, columns.empty() ? ColumnsOf(*apart) : columns);

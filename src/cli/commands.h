@@ -46,6 +46,8 @@ void AddDemoCommand(CLI::App& app, Invocation& invocation);
 void AddDataCommands(CLI::App& app, Invocation& invocation);
 // freeze: below `data`.
 void AddFreezeCommand(CLI::App& data, Invocation& invocation);
+// edition, thaw: below `data`.
+void AddEditionCommands(CLI::App& data, Invocation& invocation);
 void AddMatchCommands(CLI::App& app, Invocation& invocation);
 // plan, approve, run, show, past: below `match`.
 void AddMatchRunCommands(CLI::App& match, Invocation& invocation);

@@ -24,7 +24,7 @@ std::vector<std::string> HeaderOf(const std::filesystem::path& path, const CsvOp
     separator = CsvDialect().separator;
     return DatabaseColumns(path);
   }
-  const OpenedTable table = OpenTableFile(path);
+  const OpenedTable table = OpenTable(path);
   const CsvOptions dialect = WithDialect(options, table.dialect);
   RequireDialect(dialect);
   separator = dialect.separator;

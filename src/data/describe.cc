@@ -251,7 +251,7 @@ TableProfile ProfileTableFile(const std::filesystem::path& path, std::optional<c
 
 char FindSeparator(const std::filesystem::path& path) {
   if (IsDatabase(path)) return CsvDialect().separator;
-  const OpenedTable table = OpenTableFile(path);
+  const OpenedTable table = OpenTable(path);
   std::string head;
   return table.dialect ? table.dialect->separator : SniffSeparator(table.bytes, head);
 }

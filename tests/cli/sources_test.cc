@@ -13,6 +13,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/data/source/sqlite_of_csv.h"
 #include "tests/paths.h"
 
 namespace partita::testing::sources_test {
@@ -121,6 +122,73 @@ TEST_F(SourcesTest, AFrozenTableOfAMatchedStudyKeepsTheColumnsOfTheMatching) {
   EXPECT_EQ(with.exit_code, 0) << with.err;
   EXPECT_EQ(StudyFolder::Read(In("r.frozen")),
             "income,education,persnr,name,geburtsdatum\n30,school,05419323,A,15.06.1978\n");
+}
+
+// The same rows for every exact study, until the steward opens another edition; the rows of now for one with noise.
+TEST_F(SourcesTest, ExactStudiesGetTheRowsOfTheEdition) {
+  const std::string source = Database();
+  const auto json = [](const std::vector<std::string>& arguments) {
+    std::vector<std::string> all = arguments;
+    all.insert(all.end(), {"--format", "json"});
+    const ProcessResult result = Partita(all);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out)["data"];
+  };
+  const auto freeze = [&](const std::string& output, const std::string& study) {
+    std::vector<std::string> arguments = {"data", "freeze", source, "--output", In(output)};
+    if (!study.empty()) arguments.insert(arguments.end(), {"--study", study, "--party", "north"});
+    return json(arguments);
+  };
+  EXPECT_TRUE(json({"data", "edition", source})["editions"].empty());
+  const nlohmann::json first = freeze("1.frozen", folder_.study_file());
+  EXPECT_EQ(first["edition"]["number"], 1);
+  EXPECT_EQ(first["edition"]["rows"], 20);
+  data::testing::ChangeSqlite(In("north.db"), "DELETE FROM t WHERE rowid = 1");
+  EXPECT_EQ(freeze("2.frozen", folder_.study_file())["sha256"], first["sha256"]);
+  EXPECT_EQ(freeze("3.frozen", "")["rows"], 20) << "of no study, which may be an exact one";
+  const std::string noisy = In("noisy.toml");
+  StudyFolder::Write(noisy, StudyFolder::Read(folder_.study_file()) +
+                                "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\n"
+                                "adjacency = \"replace\"\n");
+  const nlohmann::json now = freeze("4.frozen", noisy);
+  EXPECT_EQ(now["rows"], 19);
+  EXPECT_FALSE(now.contains("edition"));
+
+  const nlohmann::json look = json({"data", "edition", source});
+  EXPECT_EQ(look["rows_now"], 19);
+  EXPECT_TRUE(look["since"].is_null()) << "no column of keys is named";
+  const ProcessResult refused = Partita({"data", "edition", source, "--open"});
+  EXPECT_EQ(refused.exit_code, 5);
+  EXPECT_THAT(refused.err, HasSubstr("no column of keys"));
+  EXPECT_EQ(Partita({"data", "edition", source, "--reason", "x"}).exit_code, 2);
+  EXPECT_EQ(json({"data", "edition", source, "--open", "--reason", "audit"})["opened"]["rows"], 19);
+  const ProcessResult exact = Partita({"data", "freeze", source, "--output", In("5.frozen")});
+  EXPECT_EQ(exact.exit_code, 5);
+  EXPECT_FALSE(std::filesystem::exists(In("5.frozen")));
+  EXPECT_EQ(Partita({"data", "edition", folder_.data("north")}).exit_code, 2)
+      << "a file that stays";
+}
+
+TEST_F(SourcesTest, AThawTakesPersonsOut) {
+  StudyFolder::Write(In("t.csv"), "id,a\np1,1\np2,2\np3,3\n");
+  data::testing::SqliteOfCsv(In("t.csv"), In("t.db"));
+  StudyFolder::Write(In("t.toml"), "source = \"sqlite:t.db\"\ntable = \"t\"\nkey = \"id\"\n");
+  StudyFolder::Write(In("keys"), "p2\r\n\nnobody\n");
+  ASSERT_EQ(Partita({"data", "freeze", In("t.toml"), "--output", In("1.frozen")}).exit_code, 0);
+  const std::vector<std::string> thaw = {"data", "thaw", In("t.toml"), "--keys", In("keys")};
+  EXPECT_EQ(Partita(thaw).exit_code, 5);
+  std::vector<std::string> with_reason = thaw;
+  with_reason.insert(with_reason.end(), {"--reason", "consent withdrawn", "--format", "json"});
+  const ProcessResult thawed = Partita(with_reason);
+  ASSERT_EQ(thawed.exit_code, 0) << thawed.err;
+  const nlohmann::json said = nlohmann::json::parse(thawed.out)["data"];
+  EXPECT_EQ(said["found"], 1);
+  EXPECT_EQ(said["keys"], 2);
+  EXPECT_EQ(said["edition"]["rows"], 2);
+  EXPECT_EQ(said["edition"]["reason"], "consent withdrawn");
+  EXPECT_EQ(StudyFolder::Read(In("t.toml.edition-2.frozen")), "id,a\np1,1\np3,3\n");
+  StudyFolder::Write(In("keys"), "\n");
+  EXPECT_EQ(Partita(thaw).exit_code, 2);
 }
 
 // While an endless query runs; its text comes through a pipe, so that the signal comes when the program reads.

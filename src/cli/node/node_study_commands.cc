@@ -124,6 +124,11 @@ void Decide(const NodeOptions& options, const Json& said, const std::string& dec
                     {"document", signed_word.at("document")}});
 }
 
+std::string EditionOf(const Json& table) {
+  const std::string edition = table.at("edition");
+  return edition.empty() ? "" : "; " + edition;
+}
+
 std::string BudgetOf(const Json& table) {
   const std::string budget = table.is_null() ? "" : table.at("budget").get<std::string>();
   return budget.empty() ? "" : budget + "\n";
@@ -143,9 +148,10 @@ std::string StewardsPage(const Json& shown) {
              shown.at("name").get<std::string>(), shown.at("study").get<std::string>(),
              table.is_null()
                  ? "none: this site brings no data"
-                 : fmt::format("{}, {} rows, {} missing cells", table.at("name").get<std::string>(),
+                 : fmt::format("{}, {} rows, {} missing cells{}",
+                               table.at("name").get<std::string>(),
                                table.at("rows").get<uint64_t>(),
-                               table.at("missing_cells").get<uint64_t>()),
+                               table.at("missing_cells").get<uint64_t>(), EditionOf(table)),
              shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>(),
              BudgetOf(table));
 }

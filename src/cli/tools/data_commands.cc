@@ -334,6 +334,7 @@ void AddDataCommands(CLI::App& app, Invocation& invocation) {
   AddTableComparison(data, invocation);
   AddMock(data, invocation);
   AddFreezeCommand(*data, invocation);
+  AddEditionCommands(*data, invocation);
 }
 
 }  // namespace partita::cli

@@ -2,25 +2,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/file_in_pieces.h"
 #include "base/text_table.h"
+#include "base/utc_time.h"
 #include "cli/commands.h"
 #include "cli/terminal/interrupt.h"
 #include "cli/terminal/json.h"
 #include "cli/terminal/new_file.h"
+#include "cli/tools/edition_json.h"
 #include "crypto/hash.h"
 #include "data/source/freeze.h"
 #include "data/source/open_table.h"
 #include "methods/prepare_study.h"
 #include "run/matching/matching_file.h"
+#include "run/party/editions.h"
 #include "run/party/pushed_sums.h"
 #include "run/party/table_columns.h"
 
 namespace partita::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct FreezeCommand {
   std::string source, output, study, party, matching;
@@ -51,16 +58,41 @@ std::vector<std::string> ColumnsOfStudy(const run::Study& study, const FreezeCom
   return names;
 }
 
-data::FrozenTable ReadRows(const FreezeCommand& command, const std::vector<std::string>& names) {
+struct ReadTable {
+  data::FrozenTable frozen;
+  std::optional<run::Edition> edition;  // whose rows they are; none: of now
+};
+
+// study: of which the columns are kept; null: all of them, for any study. Of a table that changes an exact study, and
+// whoever does not say for which it is, gets the rows of its edition.
+ReadTable ReadRows(const FreezeCommand& command, const run::Study* study) {
   // A query may take an hour within a library, and nothing is written yet.
   const EndAtOnce when_interrupted;
-  const data::OpenedTable table = data::OpenTable(command.source);
-  if (!table.dialect) {
-    throw Error(ErrorCode::kUsage, command.source + " is a CSV file, which stays as it is",
-                "give it to the study as it is");
-  }
-  return data::Freeze(table.bytes, command.source, names, {},
-                      std::filesystem::path(command.output).parent_path());
+  std::vector<std::string> names;
+  if (study != nullptr) names = ColumnsOfStudy(*study, command);
+  const fs::path folder = fs::path(command.output).parent_path();
+  const run::EditionTable table{command.source, run::EditionRecordPath(command.source)};
+  const auto freeze = [&](const fs::path& rows, const data::DroppedRows& dropped) {
+    const data::OpenedTable opened = data::OpenTable(rows);
+    if (!opened.dialect) {
+      throw Error(ErrorCode::kUsage, rows.string() + " is a CSV file, which stays as it is",
+                  "give it to the study as it is; one that changes gets a source file that says "
+                  "edition = \"steward\"");
+    }
+    return data::Freeze(opened.bytes, rows.string(), names, data::WithDialect({}, opened.dialect),
+                        folder, data::kFreezeMemory, dropped);
+  };
+  if (!data::MayChange(command.source)) return {freeze(command.source, {}), std::nullopt};
+  if (study != nullptr && study->IsPrivate())
+    return {freeze(command.source, run::WithdrawnRows(table)), std::nullopt};
+  run::EditionUse use;
+  if (study != nullptr) use = run::UseOf(*study, run::PartyByName(*study, command.party));
+  std::optional<data::FrozenTable> frozen;
+  crypto::SystemRandom random;
+  run::Edition edition = run::UseEdition(
+      table, use, NowUtc(), random,
+      [&](const fs::path& extract, const run::Edition&) { frozen.emplace(freeze(extract, {})); });
+  return {*std::move(frozen), std::move(edition)};
 }
 
 // Where no rows leave the database.
@@ -104,13 +136,9 @@ int RunSums(const OutputOptions& output, const FreezeCommand& command) {
 int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
   if (data::GivesOnlySums(command.source)) return RunSums(output, command);
   run::RequireOneRecord(command.source, false);
-  std::vector<std::string> names;
-  if (!command.study.empty()) {
-    const std::unique_ptr<const run::Study> study =
-        methods::PrepareStudy(methods::LoadStudyFile(command.study));
-    names = ColumnsOfStudy(*study, command);
-  }
-  data::FrozenTable frozen = ReadRows(command, names);
+  std::unique_ptr<const run::Study> study;
+  if (!command.study.empty()) study = methods::PrepareStudy(methods::LoadStudyFile(command.study));
+  auto [frozen, edition] = ReadRows(command, study.get());
   // Somebody may have made it while the query ran.
   RequireNewFile(command.output, output.force);
   crypto::Sha256 hasher;
@@ -123,15 +151,17 @@ int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
     });
   });
   const std::string hash = ToHex(hasher.Finish());
+  Json json = {{"source", command.source},
+               {"output", command.output},
+               {"rows", frozen.rows()},
+               {"columns", frozen.columns()},
+               {"sha256", hash}};
+  if (edition) json["edition"] = EditionJson(*edition);
   PrintResult(output,
-              fmt::format("wrote {}: {} rows, {} columns\nSHA-256 {}\n", command.output,
-                          FormatCount(frozen.rows()), frozen.columns().size(), hash),
-              Json{{"source", command.source},
-                   {"output", command.output},
-                   {"rows", frozen.rows()},
-                   {"columns", frozen.columns()},
-                   {"sha256", hash}}
-                  .dump());
+              fmt::format("wrote {}: {} rows, {} columns{}\nSHA-256 {}\n", command.output,
+                          FormatCount(frozen.rows()), frozen.columns().size(),
+                          edition ? ", of the " + run::EditionText(*edition) : "", hash),
+              json.dump());
   return kDone;
 }
 
@@ -159,6 +189,8 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
                    "Of a study of rows that match: the matching file, whose columns are kept, too")
       ->needs(study);
   command->footer(
+      "Exact studies get the rows of the table's edition, not those of now (partita data "
+      "edition).\n"
       "The rows are sorted, so that the same rows give the same file. It holds the rows as they\n"
       "are: delete it when the study is over. Of a source file with mode = \"push-down\" no rows "
       "are\n"

@@ -91,7 +91,7 @@ void FrozenTable::Write(const std::function<void(std::string_view)>& write) {
 
 FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
                    const std::vector<std::string>& names, const CsvOptions& options,
-                   const std::filesystem::path& folder, size_t memory) {
+                   const std::filesystem::path& folder, size_t memory, const DroppedRows& dropped) {
   const ByteObserver none;
   CsvTokenizer csv(source, source_name, options, none);
   std::string scratch;
@@ -108,6 +108,8 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
   state->folder = folder;
   state->columns = names.empty() ? header : names;
   const std::vector<size_t> places = PlacesOf(state->columns, header, source_name);
+  std::vector<size_t> drops;
+  if (!dropped.column.empty()) drops = PlacesOf({dropped.column}, header, source_name);
   std::vector<std::string> cells;
   size_t in_memory = 0;
   while (csv.Next()) {
@@ -116,6 +118,7 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
                   fmt::format("{}:{}: the record has {} fields, but the header has {}", source_name,
                               csv.line(), csv.fields().size(), header.size()));
     }
+    if (!drops.empty() && dropped.drop(text(drops.front()))) continue;
     cells.clear();
     for (const size_t place : places) cells.emplace_back(text(place));
     AppendRecord(state->lines.emplace_back(), cells, ',');

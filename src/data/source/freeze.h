@@ -2,6 +2,7 @@
 // written into the database at night.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -15,6 +16,12 @@ namespace partita::data {
 
 // Of lines that are sorted at a time; a table that has more of them is sorted in pieces.
 inline constexpr size_t kFreezeMemory = size_t{256} << 20;
+
+// Of which rows none are kept: those whose text in the column is one that `drop` takes.
+struct DroppedRows {
+  std::string column;  // empty: every row is kept
+  std::function<bool(std::string_view text)> drop;
+};
 
 // Rows that were read, sorted. Pieces of a large table lie in files without a name, which their owner alone can
 // read and which are gone with this process, however it ends.
@@ -31,7 +38,8 @@ class FrozenTable {
  private:
   friend FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
                             const std::vector<std::string>& names, const CsvOptions& options,
-                            const std::filesystem::path& folder, size_t memory);
+                            const std::filesystem::path& folder, size_t memory,
+                            const DroppedRows& dropped);
   struct State;
   explicit FrozenTable(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
@@ -42,6 +50,7 @@ class FrozenTable {
 // there, and as ReadCsv for what is no CSV; kStorage if a piece cannot be kept.
 FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
                    const std::vector<std::string>& names, const CsvOptions& options,
-                   const std::filesystem::path& folder, size_t memory = kFreezeMemory);
+                   const std::filesystem::path& folder, size_t memory = kFreezeMemory,
+                   const DroppedRows& dropped = {});
 
 }  // namespace partita::data

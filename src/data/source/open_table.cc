@@ -34,6 +34,10 @@ ByteSource OpenSource(const SourceFile& source) {
   return OpenStatisticsFile(source.where, source.labels);
 }
 
+bool MayChange(const SourceFile& source) {
+  return IsDatabaseKind(source.kind) || source.edition.has_value();
+}
+
 OpenedTable Open(const std::filesystem::path& path, bool may_change) {
   if (path.extension() == ".toml") {
     const SourceFile source = ReadSourceFile(path);
@@ -44,11 +48,12 @@ OpenedTable Open(const std::filesystem::path& path, bool may_change) {
                               "--party PARTY --output NAME.sums, then --data NAME.sums",
                               path.string()));
     }
-    if (!may_change && IsDatabaseKind(source.kind)) {
+    if (!may_change && MayChange(source)) {
       throw Error(ErrorCode::kRefused,
-                  fmt::format("{}: a study runs on a table that stays as it is, and a database may "
+                  fmt::format("{}: a study runs on a table that stays as it is, and {} may "
                               "change while it runs",
-                              path.string()),
+                              path.string(),
+                              IsDatabaseKind(source.kind) ? "a database" : "one with editions"),
                   fmt::format("freeze the rows first: partita data freeze {} --output data.frozen, "
                               "then --data data.frozen",
                               path.string()));
@@ -72,6 +77,10 @@ bool GivesOnlySums(const std::filesystem::path& path) {
 
 bool IsDatabase(const std::filesystem::path& path) {
   return path.extension() == ".toml" && IsDatabaseKind(ReadSourceFile(path).kind);
+}
+
+bool MayChange(const std::filesystem::path& path) {
+  return path.extension() == ".toml" && MayChange(ReadSourceFile(path));
 }
 
 std::vector<std::string> DatabaseColumns(const std::filesystem::path& path) {

@@ -31,13 +31,15 @@ struct OpenedTable {
 // kRefused for one that is asked as a role that may write; also later, while it is read.
 OpenedTable OpenTable(const std::filesystem::path& path);
 
-// The same for a table that studies run on, which they read more than once: throws kRefused for a
-// database, whose rows may differ the next time.
+// The same for a table that studies run on, which they read more than once: throws kRefused for one that
+// may change in between.
 OpenedTable OpenTableFile(const std::filesystem::path& path);
 
 // Whether the table is a query in a database, whose rows may differ the next time it is read. Throws
 // kBadInput for a source file that is none.
 bool IsDatabase(const std::filesystem::path& path);
+// Whether studies run on frozen rows of it: a database, or a file whose source file names an edition.
+bool MayChange(const std::filesystem::path& path);
 // Of a source file, whether no rows are read of it: OpenTable refuses it.
 bool GivesOnlySums(const std::filesystem::path& path);
 // The names of its columns; the query is prepared, not run. Throws as OpenTable does.

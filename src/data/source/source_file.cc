@@ -19,9 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uint64_t kMostBytes = 1 << 20;
-constexpr std::array<std::string_view, 9> kSourceKeys = {
-    "source", "table",  "query",     "credentials", "timeout_seconds",
-    "mode",   "labels", "separator", "decimal"};
+constexpr std::array<std::string_view, 12> kSourceKeys = {
+    "source", "table",     "query",   "credentials", "timeout_seconds", "mode",
+    "labels", "separator", "decimal", "edition",     "edition_rows",    "key"};
+constexpr int64_t kMostEditionRows = 1'000'000;
 
 class SourceReader {
  public:
@@ -85,6 +86,7 @@ class SourceReader {
       if (!node->is_boolean()) Bad(node->source(), "'labels' is true or false", "labels = false");
       source.labels = node->as_boolean()->get();
     }
+    ReadEdition(source);
     if (root_.contains("credentials")) source.password = Password(source.kind);
     if (const toml::node* node = root_.get("timeout_seconds")) {
       const auto seconds = node->value<int64_t>();
@@ -174,6 +176,46 @@ class SourceReader {
     if (source.kind == SourceKind::kOdbc && source.query.find(';') != std::string::npos)
       Bad(At("query"), "a semicolon in the query",
           "write one SELECT, without semicolons in its texts");
+  }
+
+  // A file without the key stays as it is: whoever changes it says so.
+  void ReadEdition(SourceFile& source) const {
+    if (IsDatabaseKind(source.kind) && !source.only_sums) source.edition = EditionRule::kSteward;
+    if (root_.contains("edition")) source.edition = Rule();
+    for (const char* key : {"edition", "edition_rows", "key"}) {
+      if (!root_.contains(key)) continue;
+      if (source.only_sums)
+        Bad(At(key), fmt::format("'{}' is for tables of which rows are read", key),
+            "remove the line: a source with mode = \"push-down\" is an edition itself");
+      if (!source.edition)
+        Bad(At(key), fmt::format("'{}' is for tables that change", key),
+            "say edition = \"steward\", or remove the line");
+    }
+    // Frozen rows are written with points (freeze.h).
+    if (source.edition && source.dialect.decimal != '.')
+      Bad(At("decimal"), "a file that has editions is written with decimal points",
+          "write it with points, or remove the line 'edition' if it never changes");
+    if (const toml::node* node = root_.get("edition_rows")) {
+      const auto rows = node->value<int64_t>();
+      if (!node->is_integer() || *rows < static_cast<int64_t>(kLeastEditionRows) ||
+          *rows > kMostEditionRows)
+        Bad(node->source(),
+            fmt::format("'edition_rows' is a whole number from {} to {}", kLeastEditionRows,
+                        kMostEditionRows),
+            fmt::format("edition_rows = {}", kLeastEditionRows));
+      source.edition_rows = static_cast<uint64_t>(*rows);
+    }
+    source.key = Text("key");
+  }
+
+  EditionRule Rule() const {
+    const std::string rule = Text("edition");
+    if (rule == "steward") return EditionRule::kSteward;
+    if (rule == "monthly") return EditionRule::kMonthly;
+    if (rule == "quarterly") return EditionRule::kQuarterly;
+    if (rule == "yearly") return EditionRule::kYearly;
+    Bad(At("edition"), "'edition' is \"steward\", \"monthly\", \"quarterly\" or \"yearly\"",
+        "edition = \"steward\"");
   }
 
   bool OnlySums(SourceKind kind) const {

@@ -5,6 +5,10 @@
 //     credentials = "patients.pass"      # the password, in a file that only its owner reads
 //     timeout_seconds = 3600             # of the query; left out: an hour
 //     mode = "push-down"                 # only sums leave it (sum_source.h); left out: "freeze"
+//     edition = "quarterly"              # when exact studies see other rows (run/party/editions.h);
+//                                        # left out, of a database: "steward"
+//     edition_rows = 25                  # by how many persons editions differ at least; left out: 10
+//     key = "patient"                    # the column by which persons are known in all editions
 //
 // or, for a database that odbc.ini of the machine names (credentials is its password),
 //
@@ -23,10 +27,16 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace partita::data {
+
+// When a table that changes is frozen anew for exact studies.
+enum class EditionRule { kSteward, kMonthly, kQuarterly, kYearly };
+inline constexpr uint64_t kLeastEditionRows = 10;
 
 enum class SourceKind { kSqlite, kPostgres, kOdbc, kStatistics, kCsv };
 
@@ -47,6 +57,10 @@ struct SourceFile {
   bool only_sums = false;   // of databases: no row is read
   bool labels = true;       // of statistics files: cells are the labels of their values
   CsvDialect dialect = {};  // of its bytes
+  // None: the table stays as it is, or no row of it is read.
+  std::optional<EditionRule> edition = {};
+  uint64_t edition_rows = kLeastEditionRows;
+  std::string key = {};  // empty: none is named
 };
 
 bool IsDatabaseKind(SourceKind kind);

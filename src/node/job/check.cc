@@ -194,6 +194,7 @@ CommitStatement StatementOf(const JobWork& work, const run::LocalData& local) {
   statement.commitment = local.snapshot.commitment;
   statement.rows = local.cells.rows;
   statement.missing = local.cells.missing;
+  statement.edition = FrozenEdition(work.folder);
   return statement;
 }
 

@@ -8,6 +8,7 @@
 //   run.cert.pem run.key.pem   the run key
 //   table                  the name of the table that is bound
 //   rows.frozen rows.frozen.sums   its rows, of a database, or what it adds up to (table.h)
+//   rows.frozen.edition    of which edition they are
 //   draft.json statement   of `commit`: the approval to be signed, and what the job key signed about it
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from

@@ -9,7 +9,7 @@
 namespace partita::node {
 namespace {
 
-constexpr uint8_t kStatementVersion = 2;
+constexpr uint8_t kStatementVersion = 3;
 
 Error StatementFault(const std::string& what) {
   return Error(ErrorCode::kBadInput, "what the job says of the frozen table " + what,
@@ -39,6 +39,7 @@ Bytes StatementFields(const CommitStatement& statement) {
   writer.Raw(statement.commitment);
   writer.U64(statement.rows);
   writer.U64(statement.missing);
+  writer.String(statement.edition);
   writer.String(statement.budget);
   writer.Raw(statement.draft);
   return writer.Take();
@@ -64,12 +65,15 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
     statement.commitment = ReadDigest(reader);
     statement.rows = reader.U64();
     statement.missing = reader.U64();
+    statement.edition = reader.String(kMaxEditionText);
     statement.budget = reader.String(kMaxBudgetText);
     statement.draft = ReadDigest(reader);
   };
   commit.signature = ReadSigned(bytes, read_fields, StatementFault("is not whole"));
   if (!statement.table.empty() && !IsPublicLine(statement.table, kMaxTableName))
     throw StatementFault("names a table by more than a line");
+  if (!statement.edition.empty() && !IsPublicLine(statement.edition, kMaxEditionText))
+    throw StatementFault("names an edition by more than a line");
   if (!IsText(statement.budget)) throw StatementFault("says of its budget what is no text");
   return commit;
 }

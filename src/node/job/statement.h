@@ -19,16 +19,19 @@ namespace partita::node {
 
 inline constexpr char kCommitDomain[] = "partita node commit 1";
 inline constexpr size_t kMaxTableName = 4096;
+inline constexpr size_t kMaxEditionText = 256;
 inline constexpr size_t kMaxBudgetText = 2048;
 inline constexpr size_t kMaxStatementBytes = 8192;
 
 struct CommitStatement {
   StudyId study{};
-  // As the catalogue names it; empty: this party brings no data, and all of the next four are zero.
+  // As the catalogue names it; empty: this party brings no data, and all of the next five are zero.
   std::string table;
   Digest commitment{};   // to the bytes of the frozen table (data/snapshot.h)
   uint64_t rows = 0;     // that the study reads
   uint64_t missing = 0;  // cells of them, in the columns that it reads
+  // Of which edition of the table these rows are, for people ("edition of 2026-11-28, 312 rows"); empty: of none.
+  std::string edition;
   // What the study takes of the table's privacy budget, lines for people (run/ledger/price.h); empty: no
   // ledger is kept here, or the study releases nothing of the table.
   std::string budget;

@@ -202,11 +202,9 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
     parties.push_back({{"name", party.name}, {"known", party.how}});
   SignerJson table;
   if (shown.statement && !shown.statement->table.empty()) {
-    table = {{"name", shown.statement->table},
-             {"digest", ToHex(shown.statement->commitment)},
-             {"rows", shown.statement->rows},
-             {"missing_cells", shown.statement->missing},
-             {"budget", shown.statement->budget}};
+    table = {{"name", shown.statement->table},      {"digest", ToHex(shown.statement->commitment)},
+             {"rows", shown.statement->rows},       {"missing_cells", shown.statement->missing},
+             {"edition", shown.statement->edition}, {"budget", shown.statement->budget}};
   }
   return {{"study", ToHex(shown.documents.study.id)},
           {"name", read.name},

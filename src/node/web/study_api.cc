@@ -246,6 +246,7 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
                      {"digest", table.at("digest")},
                      {"rows", table.value("rows", WebJson(nullptr))},
                      {"missing_cells", table.value("missing_cells", WebJson(nullptr))},
+                     {"edition", table.value("edition", "")},
                      {"budget", table.value("budget", "")}};
   }
   json["valid_until"] = said.at("valid_until");

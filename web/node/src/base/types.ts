@@ -175,6 +175,7 @@ export interface StewardScreen {
     digest: string;
     rows: number | null;
     missing_cells: number | null;
+    edition: string;
     budget: string;
   } | null;
   valid_until: string;

@@ -160,6 +160,14 @@ function OwnTable({screen, own}: {screen: StewardScreen; own: string}) {
             <dd>{table.rows ?? "not told"}</dd>
             <dt>Missing cells</dt>
             <dd>{table.missing_cells ?? "not told"}</dd>
+            {table.edition !== "" && (
+              <>
+                <dt>Edition</dt>
+                <dd>
+                  <Said text={table.edition} />
+                </dd>
+              </>
+            )}
             <dt>Frozen as</dt>
             <dd>
               <Fingerprint value={table.digest} />

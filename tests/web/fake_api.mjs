@@ -34,6 +34,7 @@ export function newState() {
     signer: true,
     stopped: false,
     draining: false,
+    restored: null,
     down: false, // the connection is cut instead of answered
     loses: "", // a path: what is asked for there is done, but the answer is lost
     studies: [],
@@ -187,6 +188,7 @@ export function startFake(openapi, assets, changes = {}) {
       steward: "9".repeat(64),
       stopped: state.stopped,
       draining: state.draining,
+      restored: state.restored,
       runs: 0,
       open_studies: state.studies.filter((one) => !one.is_over).length,
       parties: state.parties.length,

@@ -639,6 +639,37 @@ journey("emergency stop and going on", async ({page, loginAs, state, see, visit}
   await see("node-draining");
 });
 
+journey("tables are closed since a restore", async ({page, loginAs, state, visit, see}) => {
+  const closed = "The tables of this site are closed.";
+  const command = page.getByRole("region", {name: "Command that opens the tables"});
+  state.restored = {time: "2026-11-20T08:30:00Z", closed: true};
+  await loginAs("steward");
+  await shown(page, closed);
+  await shown(page, "The node was restored from a backup on 20 Nov 2026.");
+  await see("inbox-closed");
+  await page.getByRole("link", {name: "How the steward opens them"}).click();
+  await shown(page, "tables closed");
+  assert.match(await command.innerText(), /^partita node reopen --at /);
+  await see("node-closed");
+  await visit("tables");
+  await shown(page, closed);
+  await button(page, "Log out").click();
+  await heading(page, "Log in");
+  await loginAs("analyst"); // whose study waits for it
+  await shown(page, closed);
+  state.restored.time = "";
+  await visit("node");
+  await shown(page, "the mark of that cannot be read");
+  assert.equal(await command.count(), 0); // there is nothing to sign
+  state.restored = {time: "2026-11-20T08:30:00Z", closed: false};
+  await visit("tables");
+  await heading(page, "Tables");
+  await visit("node");
+  await shown(page, "accounts and policies from before do not count any more");
+  await shown(page, "in service");
+  assert.equal(await page.getByText(closed).count(), 0);
+});
+
 journey(
   "each role sees what it may do, and no more",
   async ({page, loginAs, state, visit, see}) => {

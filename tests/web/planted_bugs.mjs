@@ -9,6 +9,20 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "closed_tables_are_in_service",
+    file: "parts/closed.tsx",
+    from: "if (!restored?.closed) return null;",
+    to: "return null;",
+    journey: "tables are closed since a restore"
+  },
+  {
+    name: "a_mark_that_cannot_be_read_is_to_be_signed",
+    file: "parts/closed.tsx",
+    from: "restored.time === \"\" ?",
+    to: "restored.time === \"never\" ?",
+    journey: "tables are closed since a restore"
+  },
+  {
     name: "formulas_in_the_log",
     file: "base/csv.ts",
     from: "/^[=+\\-@\\t\\r]/.test(text)",

@@ -305,6 +305,27 @@ std::string StateOf(const Json& status) {
   return fmt::format("draining: no run begins, {} go on", runs);
 }
 
+// What a restore from a backup left, in lines of their own; empty without one.
+std::string RestoredText(const Json& status, const std::string& at) {
+  const Json& restored = status.at("restored");
+  if (restored.is_null()) return "";
+  const auto time = restored.at("time").get<std::string>();
+  if (time.empty()) {
+    return "\nrestored     the mark of the restore cannot be read, so the tables are closed: "
+           "restore the node again, into a new folder";
+  }
+  const std::string spent = fmt::format(
+      "what was left of {} accounts counts as spent; policies from before approve "
+      "nothing",
+      restored.at("accounts").get<size_t>());
+  if (!restored.at("closed").get<bool>()) return fmt::format("\nrestored     {}: {}", time, spent);
+  return fmt::format(
+      "\nrestored     {}: THE TABLES ARE CLOSED, and no study reads them until the steward signs "
+      "that {}\n"
+      "             partita node reopen --at {} --steward FOLDER",
+      time, spent, at);
+}
+
 void AddStatus(CLI::App* node, Invocation& invocation) {
   auto options = std::make_shared<NodeOptions>();
   CLI::App* command = AddCommand(
@@ -313,16 +334,17 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         const Json status = AskNode(*options, {{"do", "status"}});
         PrintResult(
             invocation.output,
-            fmt::format(
-                "node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
-                "tables       {}\n"
-                "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
-                "fingerprint  {}",
-                status.at("name").get<std::string>(), status.at("address").get<std::string>(),
-                StateOf(status), status.at("open_studies").get<int>(), TablesOf(*options),
-                status.at("parties").get<int>(), status.at("waiting_introductions").get<int>(),
-                status.at("open_invitations").get<int>(),
-                status.at("fingerprint").get<std::string>()),
+            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
+                        "tables       {}{}\n"
+                        "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
+                        "fingerprint  {}",
+                        status.at("name").get<std::string>(),
+                        status.at("address").get<std::string>(), StateOf(status),
+                        status.at("open_studies").get<int>(), TablesOf(*options),
+                        RestoredText(status, options->at), status.at("parties").get<int>(),
+                        status.at("waiting_introductions").get<int>(),
+                        status.at("open_invitations").get<int>(),
+                        status.at("fingerprint").get<std::string>()),
             status.dump());
         return kDone;
       });

@@ -115,6 +115,19 @@ Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
           {"accounts", mark->accounts.size()}};
 }
 
+// Of a status, which answers whatever the mark is like: one that cannot be read closes the tables, too.
+Answered TablesSinceRestore(const NodeFolder& folder, const Digest& steward) {
+  try {
+    const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
+    if (!mark) return nullptr;
+    return {{"time", FormatUtc(mark->time)},
+            {"closed", !IsReopened(folder.reopened(), *mark, {steward})},
+            {"accounts", mark->accounts.size()}};
+  } catch (const Error&) {
+    return {{"time", ""}, {"closed", true}, {"accounts", 0}};
+  }
+}
+
 constexpr size_t kMostFaultsShown = 100;
 
 // What other sites and this one keep of each other's logs.
@@ -337,6 +350,7 @@ std::string Control::Answer(const std::string& text) {
               {"steward", ToHex(parts_.steward)},
               {"stopped", stopped},
               {"draining", draining},
+              {"restored", TablesSinceRestore(parts_.folder, parts_.steward)},
               {"open_studies", open},
               {"runs", runs},
               {"parties", parts_.keeper.List().parties.size()},

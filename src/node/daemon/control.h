@@ -1,7 +1,9 @@
 // What the own people may ask a node: JSON objects with "do" and the fields of that request, strict; the
 // answers are JSON objects, too. Bytes are hexadecimal digits.
 //
-//   status                               name, address, studies, parties
+//   status                               name, address, studies, parties; restored: null, or of the newest restore time,
+//                                        closed (the tables, until the steward opens them), accounts (how many count
+//                                        as spent, before and after that); of a mark that cannot be read time is empty
 //   invite       name                    line, number
 //   join         line                    number (connects)
 //   pairing      number                  state, name, shown, role, hash, party, reach

@@ -12,8 +12,9 @@ namespace {
 constexpr uint32_t kMaxClosedAccounts = 10'000;
 
 Error NoMark() {
-  return {ErrorCode::kBadInput, "the mark of a restore cannot be read",
-          "Restore the node again: nothing of its tables is used without the mark."};
+  return {
+      ErrorCode::kBadInput, "the mark of a restore cannot be read",
+      "Restore the node again, into a new folder: nothing of its tables is used without the mark."};
 }
 
 Bytes BytesIn(const std::filesystem::path& file, const char* what) {

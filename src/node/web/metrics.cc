@@ -29,6 +29,10 @@ std::string MetricsText(const Site& site, const WebCounts& counts) {
            status.at("stopped").get<bool>() ? 1 : 0);
     Metric(text, "node_draining", "gauge", "Whether no run begins, before a restart.",
            status.at("draining").get<bool>() ? 1 : 0);
+    const WebJson& restored = status.at("restored");
+    Metric(text, "node_tables_closed", "gauge",
+           "Whether the tables are closed since a restore, until the steward opens them.",
+           !restored.is_null() && restored.at("closed").get<bool>() ? 1 : 0);
     Metric(text, "node_parties", "gauge", "Parties on the signed list.",
            status.at("parties").get<uint64_t>());
     Metric(text, "node_waiting_introductions", "gauge", "Introductions that wait for a steward.",

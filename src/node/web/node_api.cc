@@ -32,6 +32,10 @@ bool IsReady(Site& site) {
 
 net::HttpResponse LookAtNode(Site& site, const Call&) {
   const WebJson said = site.AskNode({{"do", "status"}});
+  WebJson restored = nullptr;
+  // How many accounts there are is told to those who may see budgets.
+  if (const WebJson& since = said.at("restored"); !since.is_null())
+    restored = {{"time", since.at("time")}, {"closed", since.at("closed")}};
   return JsonAnswer({{"name", said.at("name")},
                      {"address", said.at("address")},
                      {"version", kVersion},
@@ -39,6 +43,7 @@ net::HttpResponse LookAtNode(Site& site, const Call&) {
                      {"steward", said.at("steward")},
                      {"stopped", said.at("stopped")},
                      {"draining", said.at("draining")},
+                     {"restored", restored},
                      {"open_studies", said.at("open_studies")},
                      {"runs", said.at("runs")},
                      {"parties", said.at("parties")},

@@ -276,8 +276,12 @@ eval "exec partita node serve west" 2>west-again.log &
 pid[west]=$!
 until_true 'west again' grep -q '"event":"serving"' west-again.log
 grep -q '"event":"tables-closed"' west-again.log || fail 'the tables are not closed'
+partita node status --at west | grep -q 'THE TABLES ARE CLOSED' || fail 'the state does not say so'
 as_steward 'partita node reopen' >reopened 2>&1 || fail 'the steward does not open the tables'
 if as_steward 'partita node reopen' >/dev/null 2>&1; then fail 'they are opened twice'; fi
+partita node status --at west >west-status
+grep -q 'accounts counts as spent' west-status || fail 'nothing says that budgets are gone'
+if grep -q 'CLOSED' west-status; then fail 'they seem closed'; fi
 partita node audit --at west >west-audit
 grep -q ' restored .*from a backup of' west-audit || fail 'the log says nothing of a restore'
 grep -q ' reopened ' west-audit || fail 'the log says nothing of the steward'

@@ -187,7 +187,15 @@ TEST(FirstStewardTest, IsMadeByAnOperator) {
 }
 
 TEST_F(ApiTest, Node) {
-  Checked("GET", kBase + "/node", analyst_.Get(kBase + "/node"));
+  const auto look = [this] {
+    return Checked("GET", kBase + "/node", analyst_.Get(kBase + "/node")).json().at("restored");
+  };
+  EXPECT_EQ(look(), nullptr);
+  TestJson status = TestJson::parse(host_.node.AsAsk()(R"({"do":"status"})", kNodePatience));
+  status["restored"] = {{"time", "2026-11-20T08:30:00Z"}, {"closed", true}, {"accounts", 7}};
+  host_.node.Say("status", status);
+  EXPECT_EQ(look(), (TestJson{{"time", "2026-11-20T08:30:00Z"}, {"closed", true}}))
+      << "an analyst is not told of accounts";
   Checked("POST", kBase + "/node/stop", operator_.Post(kBase + "/node/stop", TestJson::object()),
           204);
   EXPECT_EQ(host_.node.Asked("stop").size(), 1U);

@@ -10,6 +10,7 @@
 #include "base/utc_time.h"
 #include "crypto/random.h"
 #include "node/daemon/control_socket.h"
+#include "node/job/closed.h"
 #include "node/job/statement.h"
 #include "node/store/sqlite_store.h"
 #include "tests/node/web/web_host.h"
@@ -29,7 +30,7 @@ class WebAtDaemonTest : public ::testing::Test {
     // A port that is free now.
     const std::string address = net::Listen("127.0.0.1", "0").address;
     InitNodeFolder(folder_, "north", address);
-    RegisterSteward(folder_, *crypto::MakeIdentity({.name = "north"}).certificate);
+    RegisterSteward(folder_, *steward_.certificate);
     Serve();
     const fs::path socket = folder_.control();
     for (const char* what : {"status", "list", "files", "study", "parties", "invite", "join",
@@ -63,6 +64,7 @@ class WebAtDaemonTest : public ::testing::Test {
 
   fs::path home_ = fs::path(::testing::TempDir()) / ("web-daemon-" + std::to_string(::getpid()));
   NodeFolder folder_{home_ / "north"};
+  const crypto::Identity steward_ = crypto::MakeIdentity({.name = "north"});
   std::unique_ptr<Daemon> daemon_;
   WebHost host_;
   Browser analyst_{host_}, operator_{host_};
@@ -171,6 +173,51 @@ TEST_F(WebAtDaemonTest, PartiesAndTheNode) {
   EXPECT_NE(operator_.Get(kApi + "/events?after=" + tag).json().at("tag"), tag);
   EXPECT_EQ(operator_.Post(kApi + "/node/stop", TestJson::object()).status, 204U);
   EXPECT_EQ(operator_.Get(kApi + "/node").json().at("stopped"), true);
+}
+
+// Closed by the mark of a restore, open by the steward's word for that mark, closed by the next one, and by one that
+// cannot be read.
+TEST_F(WebAtDaemonTest, TablesThatARestoreClosedAreTold) {
+  const auto ask = [this](const TestJson& request) {
+    return TestJson::parse(AskControl(folder_.control(), request.dump(), std::chrono::seconds(60)));
+  };
+  const auto status = [&ask] { return ask({{"do", "status"}}).at("restored"); };
+  const auto page = [this] {
+    return Checked("GET", kApi + "/node", operator_.Get(kApi + "/node")).at("restored");
+  };
+  const auto put = [this](const Bytes& bytes) {
+    WriteFileAtomically(folder_.restored().string(),
+                        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  };
+  const auto reopen = [&ask](const RestoredMark& mark, const crypto::Identity& key) {
+    const Digest digest = DigestOf(mark);
+    const Signature word = SignFields(key, kReopenDomain, Bytes(digest.begin(), digest.end()));
+    ask({{"do", "reopen"},
+         {"certificate", ToHex(word.certificate)},
+         {"signature", ToHex(word.signature)}});
+  };
+  EXPECT_EQ(status(), nullptr);
+  EXPECT_EQ(page(), nullptr);
+
+  RestoredMark mark{"north", kWebNow, {}, {Digest{1}, Digest{2}}};
+  const std::string time = FormatUtc(kWebNow);
+  put(Encode(mark));
+  EXPECT_EQ(status(), (TestJson{{"time", time}, {"closed", true}, {"accounts", 2}}));
+  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", true}}));
+  EXPECT_THROW(reopen(mark, crypto::MakeIdentity({.name = "north"})), Error);
+  EXPECT_EQ(page().at("closed"), true);
+
+  reopen(mark, steward_);
+  EXPECT_EQ(status(), (TestJson{{"time", time}, {"closed", false}, {"accounts", 2}}));
+  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", false}}));
+
+  mark.nonce[0] = 1;
+  put(Encode(mark));
+  EXPECT_EQ(page().at("closed"), true) << "the steward signed for another restore";
+
+  put({7});
+  EXPECT_EQ(status(), (TestJson{{"time", ""}, {"closed", true}, {"accounts", 0}}));
+  EXPECT_EQ(page(), (TestJson{{"time", ""}, {"closed", true}}));
 }
 
 // From the pages to the log of the node and back.

@@ -531,6 +531,7 @@ TEST_F(OwnServerTest, MetricsAreThisMachinesAndWithoutNames) {
   const WebAnswer answer = browser.Get("/metrics");
   EXPECT_EQ(answer.status, 200U);
   EXPECT_THAT(answer.body, HasSubstr("\npartita_node_up 1\n"));
+  EXPECT_THAT(answer.body, HasSubstr("\npartita_node_tables_closed 0\n"));
   EXPECT_THAT(answer.body, HasSubstr("\npartita_node_studies{state=\"settled\"} 1\n"));
   EXPECT_THAT(answer.body, HasSubstr("\npartita_web_logins_total 1\n"));
   EXPECT_THAT(answer.body, HasSubstr("\npartita_web_logins_failed_total 1\n"));

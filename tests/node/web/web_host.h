@@ -429,6 +429,7 @@ inline void WebHost::AnswerAsANode() {
                       {"steward", std::string(64, '3')},
                       {"stopped", false},
                       {"draining", false},
+                      {"restored", nullptr},
                       {"runs", 0},
                       {"open_studies", 1},
                       {"parties", 1},

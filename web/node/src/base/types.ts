@@ -49,6 +49,10 @@ export interface Node {
   steward: string;
   stopped: boolean;
   draining: boolean;
+  restored: {
+    time: string;
+    closed: boolean;
+  } | null;
   open_studies: number;
   runs: number;
   parties: number;

@@ -4,6 +4,7 @@ import {useLoaded} from "../base/live";
 import {may} from "../base/roles";
 import {count, plain} from "../base/text";
 import type {Node, Parties, PairingState, Role, Studies} from "../base/types";
+import {areClosed, TablesClosed} from "../parts/closed";
 import {Head, Waiting} from "../parts/page";
 import {StudyCard} from "../parts/study_card";
 import {Said} from "../parts/words";
@@ -44,6 +45,7 @@ export function countOf(waits: Waits, role: Role): number {
     sum += waits.parties.waiting.length;
   }
   if (waits.node.stopped && may(role, "stop")) ++sum;
+  if (areClosed(waits.node) && may(role, "decide")) ++sum;
   return sum;
 }
 
@@ -84,7 +86,8 @@ export function Inbox({role}: {role: Role}) {
           </p>
         </div>
       )}
-      {nothing && !node.stopped && <p class="notice good">Nothing waits for you.</p>}
+      <TablesClosed node={node} />
+      {nothing && !node.stopped && !areClosed(node) && <p class="notice good">Nothing waits for you.</p>}
       {decisions.length > 0 && (
         <section>
           <h2>{count(decisions.length, "study waits", "studies wait")} for your decision</h2>

@@ -4,9 +4,10 @@ import {call, get} from "../base/api";
 import {useAction, useLoaded} from "../base/live";
 import {may} from "../base/roles";
 import type {Node, Role} from "../base/types";
+import {areClosed, TablesClosed} from "../parts/closed";
 import {Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
-import {Fingerprint, Said, Tag} from "../parts/words";
+import {Day, Fingerprint, Said, Tag} from "../parts/words";
 
 function Stop({onDone}: {onDone: () => void}) {
   const stop = useAction(async () => {
@@ -69,6 +70,8 @@ export function NodePage({role}: {role: Role}) {
           <Tag tone="danger">stopped</Tag>
         ) : value.draining ? (
           <Tag tone="warn">draining</Tag>
+        ) : areClosed(value) ? (
+          <Tag tone="danger">tables closed</Tag>
         ) : (
           <Tag tone="good">in service</Tag>
         )}
@@ -85,6 +88,7 @@ export function NodePage({role}: {role: Role}) {
           {may(role, "decide") && <GoOn onDone={() => done("The node goes on.")} />}
         </section>
       )}
+      <TablesClosed node={value} whole />
       {value.draining && (
         <div class="notice warn">
           <strong>No run begins here.</strong>
@@ -117,6 +121,14 @@ export function NodePage({role}: {role: Role}) {
           <dd>{value.waiting_introductions}</dd>
           <dt>Open invitations</dt>
           <dd>{value.open_invitations}</dd>
+          {value.restored && !value.restored.closed && (
+            <>
+              <dt>Restored from a backup</dt>
+              <dd>
+                <Day at={value.restored.time} />: accounts and policies from before do not count any more
+              </dd>
+            </>
+          )}
           <dt>Signer</dt>
           <dd>{value.signer ? "at hand" : "not at hand"}</dd>
           <dt>Version of Partita</dt>

@@ -4,21 +4,24 @@ import {get, type Cause} from "../base/api";
 import {useLoaded} from "../base/live";
 import {may} from "../base/roles";
 import {count, plain, sentence, short} from "../base/text";
-import type {Budget, Role, Table, TableBudget, TableBudgets, Tables, Variable} from "../base/types";
+import type {Budget, Node, Role, Table, TableBudget, TableBudgets, Tables, Variable} from "../base/types";
+import {TablesClosed} from "../parts/closed";
 import {Head, Waiting} from "../parts/page";
 import {Day, Said, StateTag, Tag} from "../parts/words";
 
 interface Seen {
+  node: Node;
   tables: Table[];
   budgets: TableBudget[] | null; // null: not for this role
 }
 
 async function load(role: Role, cause: Cause): Promise<Seen> {
-  const [all, budgets] = await Promise.all([
+  const [node, all, budgets] = await Promise.all([
+    get<Node>("/node", cause),
     get<Tables>("/tables", cause),
     may(role, "read-budgets") ? get<TableBudgets>("/tables/budgets", cause) : null
   ]);
-  return {tables: all.tables, budgets: budgets ? budgets.tables : null};
+  return {node, tables: all.tables, budgets: budgets ? budgets.tables : null};
 }
 
 const StudyLink = ({study, name}: {study: string; name: string}) => (
@@ -282,6 +285,7 @@ export function TablesPage({role}: {role: Role}) {
         The tables of this site that studies may use, as <code>node.toml</code> names them. Nothing of this page goes to
         another site{may(role, "read-budgets") ? "" : "; stewards and auditors see their budgets, too"}.
       </p>
+      {value && <TablesClosed node={value.node} />}
       {value ? (
         <section aria-label="Tables">
           {value.tables.length === 0 && (

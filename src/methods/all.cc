@@ -108,7 +108,7 @@ const std::vector<Method>& AllMethods() {
        PreparedTable, report::ReadEstimatesResult, describe::Start, TableTemplates},
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadEstimatesResult, glm::Start,
-       glm::Templates},
+       glm::Templates, nullptr, true},
       {survival::SurvivalReader(), "survival curves and a log-rank test by group, hazard ratios",
        PreparedSurvival, report::ReadEstimatesResult, survival::Start, survival::Templates},
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",

@@ -8,6 +8,7 @@
 #include "methods/glm/aggregates.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/scoring_step.h"
 #include "mpc/functions/small_cells.h"
 
 namespace partita::methods::glm {
@@ -72,11 +73,32 @@ SharedBits NoLargeWeight(Engine& engine, const Task& task, const std::vector<Sha
 
 size_t ClustersCell(const Task& task) { return NumCounts(task) - 2; }
 
+// Of the tables, one bit each, and of the outcome, where there are such.
+std::vector<SharedBits> CellChecks(Engine& engine, const Task& task,
+                                   const std::vector<Shared>& by_holder, uint64_t min_cell) {
+  std::vector<SharedBits> bits;
+  if (!task.table_sizes.empty())
+    bits.push_back(CellBits(engine, task, by_holder, 0, task.table_sizes, min_cell, true));
+  if (task.classes > 1) {
+    bits.push_back(
+        CellBits(engine, task, by_holder, TableCells(task), {task.classes}, min_cell, false));
+  }
+  return bits;
+}
+
+SharedBits AtLeast(Engine& engine, const Task& task, const Shared& count, uint64_t wanted) {
+  const auto bound = static_cast<double>(std::min(wanted, task.max_rows() + 1));
+  const std::vector<Shared> more = {
+      mpc::PlusConstant(engine, count, -bound, static_cast<double>(task.max_rows()) + 1)};
+  return engine.Not(mpc::IsNegative(engine, more).front());
+}
+
 }  // namespace
 
 bool ComparesWeights(const Spec& spec) { return !spec.weights.empty() && !spec.copies(); }
 
 uint64_t NumChecks(const Task& task) {
+  if (task.hidden_rows) return 1;
   return task.table_sizes.size() + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 2 : 0) +
          (ComparesWeights(task.spec) ? 1 : 0) + 1;
 }
@@ -91,26 +113,14 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
                                         const std::vector<Shared>& by_holder,
                                         const std::vector<Shared>& weights, uint64_t min_rows,
                                         uint64_t min_cell) {
-  std::vector<SharedBits> bits;
-  if (!task.table_sizes.empty())
-    bits.push_back(CellBits(engine, task, by_holder, 0, task.table_sizes, min_cell, true));
-  if (task.classes > 1) {
-    bits.push_back(
-        CellBits(engine, task, by_holder, TableCells(task), {task.classes}, min_cell, false));
-  }
+  std::vector<SharedBits> bits = CellChecks(engine, task, by_holder, min_cell);
   const SharedTotals totals = TotalsFrom(engine, task, by_holder);
-  const auto most = static_cast<double>(task.max_rows());
-  const auto at_least = [&](const Shared& count, uint64_t wanted) {
-    const auto bound = static_cast<double>(std::min(wanted, task.max_rows() + 1));
-    const std::vector<Shared> more = {mpc::PlusConstant(engine, count, -bound, most + 1)};
-    return engine.Not(mpc::IsNegative(engine, more).front());
-  };
   if (task.spec.clustered()) {
     bits.push_back(CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false));
-    bits.push_back(at_least(totals.clusters, task.num_columns() + 1));
+    bits.push_back(AtLeast(engine, task, totals.clusters, task.num_columns() + 1));
   }
   if (ComparesWeights(task.spec)) bits.push_back(NoLargeWeight(engine, task, weights));
-  bits.push_back(at_least(totals.rows, LeastRows(task, min_rows)));
+  bits.push_back(AtLeast(engine, task, totals.rows, LeastRows(task, min_rows)));
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, bits, mpc::kEverybody);
   if (!engine.self()) return std::nullopt;
@@ -128,6 +138,28 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
   }
   if (ComparesWeights(task.spec)) answers.weights = mpc::GetBit(opened[next++], 0, 0);
   answers.rows = mpc::GetBit(opened[next], 0, 0);
+  return answers;
+}
+
+HiddenAnswers CheckHiddenCounts(Engine& engine, const Task& task,
+                                const std::vector<Shared>& by_holder, uint64_t min_rows,
+                                uint64_t min_cell) {
+  HiddenAnswers answers;
+  answers.failures = mpc::WithBound(engine.Public({{{1, 1}, {0}}, 0}), 0);
+  const std::vector<SharedBits> cells = CellChecks(engine, task, by_holder, min_cell);
+  if (!cells.empty()) {
+    for (const Shared& passed : engine.ToRing(cells)) {
+      const Shared failed = mpc::CountZeros(engine, passed);
+      answers.failures = mpc::WithBound(engine.Add(answers.failures, failed),
+                                        answers.failures.bound + failed.bound);
+    }
+  }
+  const SharedTotals totals = TotalsFrom(engine, task, by_holder);
+  const std::vector<SharedBits> enough = {
+      AtLeast(engine, task, totals.rows, LeastRows(task, min_rows))};
+  const std::vector<mpc::BitMatrix> opened =
+      engine.RevealBits(kDisclosureRelease, enough, mpc::kEverybody);
+  if (engine.self()) answers.rows = mpc::GetBit(opened[0], 0, 0);
   return answers;
 }
 

@@ -11,6 +11,10 @@
 // Enough rows      min_rows, and as many as there are columns and ten more, or three times as many
 //                  if that is more; at level aggregates more than are determined (aggregates.h).
 // Revealed         Release `disclosure`: these bits.
+// Hidden rows      (which match nobody knows): only whether there are enough rows opens. A holder knows
+//                  its own cells, so that an answer about few of them would be one about whether
+//                  these rows match. How many of the other checks do not hold stays on shares, and
+//                  is added to what fails of the fit (sealed/fitter.h).
 // Cost             mpc/functions/small_cells.h up to three times, up to three comparisons, one
 //                  opening.
 #pragma once
@@ -26,7 +30,7 @@ namespace partita::methods::glm {
 
 inline constexpr char kDisclosureRelease[] = "disclosure";
 
-uint64_t NumChecks(const Task& task);
+uint64_t NumChecks(const Task& task);  // that open
 uint64_t LeastRows(const Task& task, uint64_t min_rows);
 
 struct CountAnswers {
@@ -46,6 +50,17 @@ std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,
                                         const std::vector<mpc::Shared>& by_holder,
                                         const std::vector<mpc::Shared>& weights, uint64_t min_rows,
                                         uint64_t min_cell);
+
+// Of hidden rows. rows: empty where engine.self() is; failures: 1 x 1, checks of tables and outcome that
+// do not hold. Cost: mpc/functions/small_cells.h up to twice and back to the ring, a comparison, one
+// opening.
+struct HiddenAnswers {
+  std::optional<bool> rows;
+  mpc::Shared failures;
+};
+HiddenAnswers CheckHiddenCounts(mpc::Engine& engine, const Task& task,
+                                const std::vector<mpc::Shared>& by_holder, uint64_t min_rows,
+                                uint64_t min_cell);
 
 // Of all holders, 1 x 1 each; events of an outcome of 0 or 1, clusters of errors of clusters, else
 // empty.

@@ -234,9 +234,17 @@ std::string TermsCsv(const Regression& regression) {
   return csv;
 }
 
-study::DocumentSection NotConverged(const Spec& spec, const Regression& regression) {
+study::DocumentSection NotConverged(const Task& task, const Regression& regression) {
+  const Spec& spec = task.spec;
   study::DocumentSection section;
   section.heading = "Not converged";
+  if (task.hidden_rows) {
+    section.paragraphs.emplace_back(
+        "Which rows match is hidden, so that these are one answer: a count that the plan lists is "
+        "too small, a column follows from those before it, or the fit did not converge as below. "
+        "Nobody is told which. Join rare levels, leave out a column that may follow from others, "
+        "or find more rows.");
+  }
   if (spec.law.family == stats::glm::Family::kGaussian && regression.moving.empty()) {
     section.paragraphs.emplace_back(
         "There are no estimates. The columns explain the outcome without a rest (a perfect fit), "
@@ -305,7 +313,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   document.json = RegressionJson(task, regression);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
-    document.sections.push_back(NotConverged(spec, regression));
+    document.sections.push_back(NotConverged(task, regression));
     return document;
   }
   const std::string coding =

@@ -47,6 +47,8 @@ double OpenedBitsOf(const Task& task) {
                                   : privacy::NumberBits(groups, task.grid_bits) +
                                         privacy::NumberBits(2, task.grid_bits + kAreaGridBits));
   }
+  // Of hidden rows their number is not known beforehand.
+  if (task.hidden_rows) bits += privacy::CountBits(task.max_rows());
   if (task.spec.law.binary) bits += privacy::CountBits(task.max_rows());
   if (task.spec.clustered()) bits += privacy::CountBits(task.max_rows());
   return bits;
@@ -131,10 +133,11 @@ std::vector<study::PlanExposure> GlmStudy::Exposures() const {
   all.opened = path.opened + OfAll(*this, NumOthers);
   all.statistics = statistics;
   all.level = task.spec.level();
+  if (task.hidden_rows) all.exposes = {"the exact number of rows that match and take part"};
   if (task.spec.law.binary)
-    all.exposes = {fmt::format(
+    all.exposes.push_back(fmt::format(
         "the exact number of rows where {} is {}", task.spec.outcome.name,
-        task.spec.outcome.levels ? factors.Find(task.spec.outcome.name)->levels.back() : "1")};
+        task.spec.outcome.levels ? factors.Find(task.spec.outcome.name)->levels.back() : "1"));
   if (task.spec.clustered())
     all.exposes.push_back(fmt::format("the exact number of clusters of {}", task.spec.cluster));
   all.bits = BitsOf(*this, OpenedBits(*this));

@@ -73,7 +73,9 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
     }
   }
   if (!spec.weights.empty()) json["weights"] = WeightsName(spec.weights_kind);
-  json["events"] = spec.law.binary ? Json(regression.events) : Json(nullptr);
+  // Of hidden rows they are told with the estimates only.
+  const bool events = spec.law.binary && (regression.converged || !task.hidden_rows);
+  json["events"] = events ? Json(regression.events) : Json(nullptr);
   json["clusters"] = spec.clustered() ? Json(regression.clusters) : Json(nullptr);
   json["df"] = number(regression.df);
   json["theta"] = nullptr;

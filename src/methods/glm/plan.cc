@@ -6,6 +6,7 @@
 
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
+#include "methods/glm/hidden.h"
 #include "methods/glm/read_errors.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/study.h"
@@ -51,6 +52,13 @@ std::string FitText(const Task& task) {
         "the "
         "grids",
         spec.law.binary ? " and of events" : "", spec.parameters.size(), task.grid_bits);
+  }
+  if (task.hidden_rows) {
+    errors = fmt::format(
+        "the number of rows, whether the fit converged, no checked count is small and no column "
+        "follows from others, and if so{} {} coefficients and their standard errors on a grid of "
+        "2^-{} of the standard errors, with the exponents of the grids",
+        spec.law.binary ? " the number of events," : "", spec.parameters.size(), task.grid_bits);
   }
   if (!spec.terms.empty()) {
     errors += fmt::format(", {} Wald statistic{} of terms of several columns on one of 2^-{}",
@@ -101,6 +109,11 @@ std::vector<mpc::Release> ReleasesOfTask(const GlmStudy& study, const Task& task
   const size_t p = task.num_columns();
   const auto steps = static_cast<uint64_t>(task.spec.steps);
   if (task.spec.aggregates) return ReleasesOfSums(study, task);
+  if (task.hidden_rows) {
+    return {{kDisclosureRelease, "whether there are enough rows", "all", "exact", 1,
+             mpc::kEverybody, NumChecks(task)},
+            {kFitRelease, FitText(task), ToldName(study), "exact", 1, task.to, NumSealedFit(task)}};
+  }
   if (task.spec.sealed) {
     return {{kDisclosureRelease, "one bit for each count that is checked", "all", "exact", 1,
              mpc::kEverybody, NumChecks(task)},
@@ -159,13 +172,15 @@ void GlmStudy::Describe(study::Plan& plan) const {
     plan.checks.push_back(
         {name, variable,
          fmt::format("each count of {}{} is 0 or at least {}{}", variable,
-                     task.classes > 1 ? " with one outcome" : "", min_cell, BesideOwnText(*this)),
+                     task.classes > 1 ? " with one outcome" : "", min_cell, BesideOwnText(*this)) +
+             NotToldText(task),
          min_cell, false});
   }
   if (task.classes > 1) {
     plan.checks.push_back(
         {name, spec.outcome.name,
-         fmt::format("at least {} rows with each outcome{}", min_cell, BesideOwnText(*this)),
+         fmt::format("at least {} rows with each outcome{}", min_cell, BesideOwnText(*this)) +
+             NotToldText(task),
          min_cell, false});
   }
   if (spec.clustered())
@@ -186,6 +201,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "Nothing opens on the way: points, sums of rows and the choice of steps stay on shares. "
         "What "
         "the estimates say about single persons nothing limits (no differential privacy).");
+    if (task.hidden_rows) plan.assumptions.push_back(HiddenText(*this));
     if (!shared_blocks.empty()) {
       plan.assumptions.emplace_back(
           "A holder of some columns of a row knows these. Counts are checked over the rows of all "

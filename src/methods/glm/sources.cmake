@@ -23,6 +23,7 @@ list(APPEND cold_method_sources
   glm/compare.cc
   glm/document.cc
   glm/exposures.cc
+  glm/hidden.cc
   glm/json.cc
   glm/lasso_document.cc
   glm/model.cc

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
+#include "methods/glm/hidden.h"
 #include "methods/glm/model.h"
 #include "methods/glm/nested.h"
 #include "methods/glm/sealed/fitter.h"
@@ -16,6 +17,7 @@
 #include "methods/glm/section.h"
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
+#include "run/method/hidden_rows.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -111,6 +113,7 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
   std::vector<run::CheckOutcome> checks = {
       {name, "rows", fmt::format("at least {} rows", LeastRows(study.task, disclosure.min_rows)),
        answers.rows, false}};
+  if (study.task.hidden_rows) return checks;
   const std::string by_outcome = study.task.classes > 1 ? " with one outcome" : "";
   for (size_t t = 0; t < study.checked.size(); ++t) {
     checks.push_back(
@@ -135,11 +138,9 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
   return checks;
 }
 
-void RequireCounts(mpc::Engine& engine, const GlmStudy& study,
-                   const std::vector<mpc::Shared>& counts, const std::vector<mpc::Shared>& weights,
+// answers: empty where engine.self() is.
+void RequireCounts(const GlmStudy& study, const std::optional<CountAnswers>& answers,
                    const run::RunInput& input, GlmRun& run) {
-  const auto answers = CheckCounts(engine, study.task, counts, weights, input.disclosure.min_rows,
-                                   input.disclosure.min_cell);
   if (!answers) return;
   run.checks = CheckOutcomes(study, *answers, input.disclosure);
   std::string failed;
@@ -192,6 +193,8 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   GlmStudy study;
   run::PrepareParties(std::move(file), study);
   study.task.spec = SpecOf(study.Analysis());
+  RequireSupportedHidden(study);
+  study.task.hidden_rows = run::HasHiddenRows(study);
   run::WholeRowsTexts texts = kTexts;
   texts.split_columns = study.task.spec.sealed;
   RequireWholeRows(study, texts);
@@ -317,12 +320,25 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, rows.own);
   engine.AgreeToOpen();
   phase("disclosure");
-  RequireCounts(engine, *this, counts, weights, input, *run);
+  mpc::Shared failures;  // of hidden rows
+  if (task.hidden_rows) {
+    const HiddenAnswers answers = CheckHiddenCounts(engine, task, counts, input.disclosure.min_rows,
+                                                    input.disclosure.min_cell);
+    failures = answers.failures;
+    std::optional<CountAnswers> rows_alone;
+    if (answers.rows) rows_alone.emplace().rows = *answers.rows;
+    RequireCounts(*this, rows_alone, input, *run);
+  } else {
+    RequireCounts(*this,
+                  CheckCounts(engine, task, counts, weights, input.disclosure.min_rows,
+                              input.disclosure.min_cell),
+                  input, *run);
+  }
   const SharedTotals totals = TotalsFrom(engine, task, counts);
   if (task.spec.sealed) {
     phase("first point");
     SealedSums sums(engine, task, layout, blocks, totals);
-    SealedFitter fitter(engine, task, sums, totals);
+    SealedFitter fitter(engine, task, sums, totals, failures);
     RequireIndependent(*this, task.spec, fitter.First(), input);
     for (int step = 1; step <= task.spec.steps; ++step) {
       phase(fmt::format("step {}", step));

@@ -35,6 +35,7 @@ struct Task {
   std::vector<run::RowHolder> holders;  // each party once
   std::vector<size_t> table_sizes;      // of CountTables
   size_t classes = 1;
+  bool hidden_rows = false;  // which of them match nobody knows (hidden.h)
   Units units;
   int grid_bits = 6;                    // of what is released
   mpc::PartyIndex to = 0;               // the receiver, or mpc::kEverybody

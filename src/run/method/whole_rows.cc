@@ -129,9 +129,10 @@ std::vector<size_t> TakeRows(const WholeRowsStudy& study, const data::Table& tab
   const std::vector<uint8_t> subset = data::SelectRows(table, own(study.Analysis().subset));
   const std::vector<uint8_t> complete = data::CompleteRows(table, cells);
   std::vector<size_t> taken;
-  counts.observed = table.num_rows;
   rows.taken.assign(table.num_rows, 0);
   for (size_t r = 0; r < table.num_rows; ++r) {
+    if (table.Absent(r)) continue;
+    ++counts.observed;
     if (population[r] == 0) {
       ++counts.not_in_population;
     } else if (complete[r] == 0) {

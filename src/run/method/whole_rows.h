@@ -54,7 +54,8 @@ void RequireAssumedRows(const Study& study, size_t block, uint64_t num_rows);
 
 // The rows that are in the population and the analysis's subset and lack none of `needed`; the others
 // are counted by their first reason. Fills in rows.taken and returns their indices. split_columns: of
-// what the table does not have nothing is asked, as other holders do.
+// what the table does not have nothing is asked, as other holders do. Positions without a row of the
+// holder (data/holding.h) are no rows.
 std::vector<size_t> TakeRows(const WholeRowsStudy& study, const data::Table& table,
                              const std::vector<std::string>& needed, TakenRows& rows,
                              OwnRows& counts, bool split_columns = false);

@@ -2,181 +2,29 @@
 // join in equal lists, to the last bit; every holder's presence counts; what cannot is refused by name.
 #include <gmock/gmock.h>
 
-#include <random>
-
-#include "methods/prepare_study.h"
 #include "run/party/build_plan.h"
 #include "run/party/local_data.h"
 #include "run/party/row_sets.h"
 #include "run/rehearse/rehearsal.h"
-#include "run/simulate/simulate.h"
-#include "tests/run/matching/matching_group.h"
+#include "tests/run/matching/hidden_lists.h"
 
 namespace partita::run::hidden_study_test {
 namespace {
 
+using namespace hidden_lists;  // NOLINT(google-build-using-namespace)
+
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using testing::MatchingGroup;
 using ::testing::Not;
-using testing::OfAll;
-
-constexpr const char* kHolders[] = {"clinic", "registry", "office"};
-
-// The lists of clinic, registry and office, of 60, 75 and 90 people, have 50 in common.
-std::string MatchingText(const std::string& count) {
-  std::string text = "matching = 1\nname = \"cohort\"\nkeys = [[\"id\"]]\nlevel = \"hidden\"\n" +
-                     count +
-                     "[[column]]\nname = \"id\"\nrule = \"digits\"\nlength = 4\n"
-                     "[[party]]\nname = \"trust\"\nrole = \"linker\"\n";
-  for (const char* const holder : kHolders)
-    text += fmt::format("[[party]]\nname = \"{}\"\nrows = 100\n", holder);
-  return text;
-}
-const std::string kExact = "count = \"exact\"\nminimum = 20\n", kNobody = "count = \"nobody\"\n";
-
-struct Row {
-  int id = 0;
-  std::string x, z, sex, y, w;
-};
-
-// missing: one cell in so many is empty; 0: none.
-std::vector<Row> People(unsigned missing) {
-  std::mt19937_64 random(5);
-  std::vector<Row> rows;
-  const auto cell = [&](const std::string& text) {
-    return missing > 0 && random() % missing == 0 ? std::string() : text;
-  };
-  for (int id = 0; id < 120; ++id) {
-    const double x = static_cast<double>(random() % 2000) / 100 - 10,
-                 z = static_cast<double>(random() % 2000) / 100 - 10,
-                 e = static_cast<double>(random() % 2000) / 100 - 10;
-    Row row;
-    row.id = id;
-    row.x = cell(fmt::format("{:.2f}", x));
-    row.z = cell(fmt::format("{:.2f}", z));
-    row.y = cell(fmt::format("{:.2f}", (x + z + e) / 2));
-    row.sex = random() % 2 == 0 ? "f" : "m";
-    row.w = std::to_string(random() % 4);
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-bool IsOf(size_t holder, int id) {
-  constexpr int kFirst[] = {20, 15, 0}, kLast[] = {80, 90, 70};
-  return id >= kFirst[holder] && id < kLast[holder];
-}
-bool IsOfAll(int id) { return IsOf(0, id) && IsOf(1, id) && IsOf(2, id); }
-
-// In an order of the holder's own. joined: only who is in all lists.
-std::string TableOf(const std::vector<Row>& people, size_t holder, bool joined) {
-  std::vector<Row> rows;
-  for (const Row& row : people) {
-    if (joined ? IsOfAll(row.id) : IsOf(holder, row.id)) rows.push_back(row);
-  }
-  std::mt19937_64 random(holder);
-  std::shuffle(rows.begin(), rows.end(), random);
-  constexpr const char* kHeader[] = {"id,x\n", "id,z,sex\n", "id,y,w\n"};
-  std::string csv = kHeader[holder];
-  for (const Row& row : rows) {
-    const std::string cells = holder == 0   ? row.x
-                              : holder == 1 ? row.z + "," + row.sex
-                                            : row.y + "," + row.w;
-    csv += fmt::format("{:04},{}\n", row.id, cells);
-  }
-  return csv;
-}
-
-std::string Party(const std::string& name, const std::string& roles, const std::string& columns) {
-  return fmt::format("[[party]]\nname = \"{}\"\nroles = [{}]\n", name, roles) +
-         (columns.empty() ? "" : "columns = [" + columns + "]\n");
-}
-
-struct StudyParts {
-  std::string analysis, design = "site = \"ignore\"\nmissing = \"refuse\"\n", engine = "dealer",
-                        more = "";
-};
-
-// rows: what stands in [[rows]] and [table].
-std::string StudyText(const std::string& rows, const StudyParts& parts) {
-  return "partita = 1\nname = \"s\"\n" + Party("analyst", "\"receiver\"", "") +
-         Party("clinic", "\"holder\"", "\"x\"") +
-         Party("registry", "\"holder\"", "\"z\", \"sex\"") +
-         Party("office", "\"holder\"", "\"y\", \"w\"") +
-         (parts.engine == "dealer" ? Party("helper", "\"dealer\"", "") : "") + rows +
-         "[[variable]]\nname = \"x\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
-         "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
-         "[[variable]]\nname = \"z\"\ntype = \"numeric\"\nlower = -20\nupper = 20\n"
-         "[[variable]]\nname = \"sex\"\ntype = \"factor\"\nlevels = [\"f\", \"m\"]\n"
-         "[[variable]]\nname = \"w\"\ntype = \"integer\"\nlower = 0\nupper = 3\n[design]\n" +
-         parts.design + "[disclosure]\nmin_rows = 10\nmin_cell = 2\n[engine]\nname = \"" +
-         parts.engine + "\"\n" + parts.more + "[[analysis]]\n" + parts.analysis;
-}
-
-std::string Hidden(const crypto::Digest& record, size_t positions, const std::string& count) {
-  return fmt::format(
-      "[[rows]]\nname = \"all\"\ncount = {}\n[rows.match]\nlevel = \"hidden\"\n"
-      "matching = \"cohort\"\nrecord = \"{}\"\ncount = \"{}\"\nlinker = \"trust\"\n",
-      positions, ToHex(record), count);
-}
-const std::string kJoined = "[[rows]]\nname = \"all\"\ncount = 50\n[table]\nkey = \"id\"\n";
 
 std::string Sem(const std::string& model, const std::string& more = "") {
   return "method = \"mle\"\nprotocol = \"pooled-moments\"\nfunction = \"sem\"\nmodel = \"" + model +
          "\"\nrelease = [\"estimates\", \"moments\"]\n" + more;
 }
 
-std::unique_ptr<const Study> Prepared(const std::string& text) {
-  return methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
-}
-
-std::string Refusal(const std::string& text) {
-  try {
-    Prepared(text);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-    return error.message();
-  }
-  return "accepted";
-}
-
-class HiddenStudyTest : public ::testing::Test {
+class HiddenStudyTest : public HiddenLists {
  protected:
-  void Match(const std::string& count, unsigned missing = 0) {
-    people_ = People(missing);
-    group_ = std::make_unique<MatchingGroup>(MatchingText(count));
-    Write(false);
-    results_ = group_->RunAndSave();
-    const size_t positions = count == kNobody ? 300 : 300 - 2 * 50;
-    ASSERT_EQ(results_[0].rows.size(), positions);
-    rows_ = Hidden(results_[0].record, positions, count == kNobody ? "nobody" : "exact");
-  }
-  void Write(bool joined) {
-    for (size_t holder = 0; holder < 3; ++holder)
-      group_->Write(holder, TableOf(people_, holder, joined));
-  }
-  std::vector<PartyEnd> Run(const std::string& text) {
-    const std::unique_ptr<const Study> study = Prepared(text);
-    std::vector<std::filesystem::path> tables(study->parties.size());
-    for (size_t party = 0; party < tables.size(); ++party) {
-      for (size_t holder = 0; holder < 3; ++holder) {
-        if (study->parties[party].name == kHolders[holder]) tables[party] = group_->Table(holder);
-      }
-    }
-    SilentProgress progress;
-    return SimulateInProcess(*study, tables, {}, progress, Keep::kOpenings);
-  }
-  std::vector<Opening> Opened(const std::string& text) {
-    std::vector<PartyEnd> ends = Run(text);
-    std::vector<Opening> openings;
-    for (PartyEnd& end : ends) {
-      if (end.error) ADD_FAILURE() << end.party << ": " << end.error->message();
-      if (end.party == "analyst" && end.outcome) openings = std::move(end.outcome->openings);
-    }
-    return openings;
-  }
   // What clinic's record of served rows says of a study of these rows.
   void AskClinic(const std::string& rows, bool record) {
     const std::unique_ptr<const Study> study =
@@ -222,11 +70,6 @@ class HiddenStudyTest : public ::testing::Test {
     }
     EXPECT_GE(numbers, 5U);
   }
-
-  std::vector<Row> people_;
-  std::unique_ptr<MatchingGroup> group_;
-  OfAll<MatchedRows> results_;
-  std::string rows_;
 };
 
 TEST_F(HiddenStudyTest, OpensTheMomentsOfTheInnerJoin) {
@@ -263,7 +106,7 @@ TEST_F(HiddenStudyTest, AValueOutsideTheJoinDoesNotShow) {
   Match(kExact);
   const std::vector<Opening> before = Opened(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
   for (Row& row : people_) {
-    if (!IsOfAll(row.id)) row.x = "20";
+    if (!lists_.AllHave(row.id)) row.x = "20";
   }
   Write(false);
   const std::vector<Opening> after = Opened(StudyText(rows_, {.analysis = Sem("y ~ x + z")}));
@@ -316,7 +159,7 @@ TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
   for (const Row& row : people_) {
     if (row.id == 20) registry = fmt::format("{:04},{},{}\n", row.id, row.z, row.sex);
   }
-  std::string fewer = TableOf(people_, 1, false);
+  std::string fewer = TableOf(people_, lists_, 1, false);
   group_->Write(1, fewer.erase(fewer.find(registry), registry.size()));
   results_ = group_->RunAndSave();
   ExpectNotServed(Hidden(results_[0].record, results_[0].rows.size(), "exact"));
@@ -326,7 +169,7 @@ TEST_F(HiddenStudyTest, ServedRowsAreTheHoldersOwn) {
 TEST_F(HiddenStudyTest, AnotherCellIsNotServed) {
   Match(kExact);
   Serve(rows_);
-  std::string table = TableOf(people_, 0, false);
+  std::string table = TableOf(people_, lists_, 0, false);
   const size_t line = table.find('\n', table.find('\n') + 1);
   table[line - 1] = table[line - 1] == '9' ? '8' : '9';
   group_->Write(0, table);
@@ -355,7 +198,7 @@ TEST_F(HiddenStudyTest, AnotherMatchingOfOtherPeopleIsServed) {
     for (Row& row : people_) row.x = fmt::format("{:.2f}", std::stod(row.x) / (1 + shift));
     std::string tables[3];
     for (size_t holder = 0; holder < 3; ++holder) {
-      tables[holder] = TableOf(people_, holder, false);
+      tables[holder] = TableOf(people_, lists_, holder, false);
       if (shift > 0) {
         for (size_t at = tables[holder].find('\n'); at + 1 < tables[holder].size();
              at = tables[holder].find('\n', at + 1))
@@ -450,10 +293,10 @@ TEST(HiddenRefusalsTest, WhatCannotTakeHiddenRowsIsRefusedByName) {
                                        .more = "[release]\naccept = \"checked cells\"\n"})),
               HasSubstr("accept = \"checked cells\""));
   EXPECT_THAT(
-      Refusal(StudyText(kAny, {.analysis = "method = \"glm\"\nprotocol = \"sealed\"\nfamily = "
-                                           "\"gaussian\"\nformula = \"y ~ x + z\"\n"
-                                           "release = [\"estimates\"]\n"})),
-      AllOf(HasSubstr("which rows of block 'all' match is hidden"), HasSubstr("method 'glm'")));
+      Refusal(StudyText(
+          kAny, {.analysis = "method = \"describe\"\ngroup = \"sex\"\nrelease = [\"table\"]\n"})),
+      AllOf(HasSubstr("which rows of block 'all' match is hidden"),
+            HasSubstr("method 'describe'")));
   EXPECT_THAT(
       Refusal(StudyText(kAny, {.analysis = "method = \"mixture\"\ncomponents = 2\niterations = 4\n"
                                            "learning_rate = 0.05\ncolumns = [\"x\", \"y\"]\n"

@@ -74,8 +74,13 @@ void Choose(Engine& engine, const Shared& bit, std::vector<Choice> choices) {
 
 uint64_t NumSealedFit(const Task& task) { return NumFit(task) + task.num_columns(); }
 
-SealedFitter::SealedFitter(Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals)
-    : engine_(engine), task_(task), sums_(sums), totals_(std::move(totals)) {}
+SealedFitter::SealedFitter(Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals,
+                           Shared failures)
+    : engine_(engine),
+      task_(task),
+      sums_(sums),
+      totals_(std::move(totals)),
+      failures_(std::move(failures)) {}
 
 void SealedFitter::Fail(const Shared& failures) {
   failures_ = failures_.payload == nullptr
@@ -90,7 +95,9 @@ Collinear SealedFitter::First() {
   Fail(solved.failures);
   direction_ = mpc::KeepWithin(engine_, solved.step, kMostDirection, failures_);
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
-  return TellCollinear(engine_, task_, solved.collinear);
+  if (!task_.hidden_rows) return TellCollinear(engine_, task_, solved.collinear);
+  Fail(WithBound(engine_.SumRows(solved.collinear), static_cast<double>(task_.num_columns())));
+  return {};
 }
 
 SealedFitter::Trial SealedFitter::Tried() {
@@ -187,8 +194,14 @@ Fitted SealedFitter::Finish() {
   const Shared converged = engine_.ToRing(mpc::IsNegative(engine_, none)).front();
   Fitted fitted;
   fitted.estimate_steps.setZero(static_cast<Eigen::Index>(task_.num_columns()));
+  SharedTotals counts = totals_;
+  if (task_.hidden_rows && task_.spec.law.binary) {
+    mpc::ProductRound keep(engine_);
+    keep.Add(totals_.events, converged, totals_.events.bound, counts.events);
+    keep.Run();
+  }
   const auto opens_if = [&](Engine&) -> const Shared& { return converged; };
-  auto told = TellFit(engine_, task_, totals_, {opens_if, estimates, solved.variances, totals, {}});
+  auto told = TellFit(engine_, task_, counts, {opens_if, estimates, solved.variances, totals, {}});
   if (!told) return fitted;
   fitted.points = {told->estimates};
   fitted.estimate_steps = told->model.steps;

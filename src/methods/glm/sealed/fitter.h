@@ -27,8 +27,12 @@
 //                  without a maximum (separation) steps stay longer than 1 in the linear predictor, so
 //                  that U' I^-1 U is the inverse of the squared standard error: that of one above
 //                  2^14 has no variance (mpc/functions/scoring_step.h).
+// Hidden rows      (which match nobody knows, counts.h): checks of counts but rows, and collinear
+//                  columns, are failures and open to nobody; ones of the outcome are told only if
+//                  the fit converged, since no check of them opened before.
 // Steps            Fixed: spec.steps trials and a last step. Messages are the same however it ends.
-// Revealed         Releases `disclosure`, `independence`, `fit`, as above and nothing else.
+// Revealed         Releases `disclosure`, `independence` (not of hidden rows), `fit`, as above and nothing
+//                  else.
 // Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
 //                  depth and comparisons of a number, TellFit.
 #pragma once
@@ -47,9 +51,11 @@ uint64_t NumSealedFit(const Task& task);  // numbers of release `fit`
 // One process's part: First, spec.steps times Step (none of a gaussian model), Finish.
 class SealedFitter {
  public:
-  SealedFitter(mpc::Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals);
+  // failures: of hidden rows, HiddenAnswers::failures; else empty.
+  SealedFitter(mpc::Engine& engine, const Task& task, SealedSums& sums, SharedTotals totals,
+               mpc::Shared failures = {});
 
-  // Opens which columns are collinear, given those before them.
+  // Opens which columns are collinear, given those before them; of hidden rows nothing.
   Collinear First();
   void Step();
   Fitted Finish();

@@ -4,7 +4,8 @@
 //           others each part has the model's columns that it can compute alone, and its factor of
 //           each product of columns of several holders (a crossed column).
 // Rows      A row takes part unless a holder leaves it out: by conditions of the study, or because
-//           it lacks a variable. A part `selects` where its own columns may do so.
+//           it lacks a variable. A part `selects` where its own columns may do so, and in a block
+//           of hidden matches always, also without a column: it may have no row at a position.
 // Groups    Blocks of the same holders count together in the checks: a party that knows columns of
 //           a block may know some of its counts, and subtract them.
 #pragma once

@@ -111,7 +111,7 @@ SealedBlock BlockOf(const GlmStudy& study, const data::Segment& segment,
   for (size_t p = 0; p < segment.parts.size(); ++p) {
     SealedPart& part = block.parts.emplace_back();
     part.party = segment.parts[p].party;
-    part.selects = holders.Selects(p);
+    part.selects = study.partition.blocks[segment.block].hidden || holders.Selects(p);
     part.outcome = holders.PartOf(spec.outcome.name) == p;
     part.offset = !spec.offsets.empty() && holders.PartOf(spec.offsets.front()) == p;
   }

@@ -10,7 +10,7 @@
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/sealed/analysis.h"
 #include "methods/mle/study/computations.h"
-#include "methods/mle/study/supported_hidden.h"
+#include "run/method/hidden_rows.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -32,7 +32,7 @@ double MomentBits(const MleStudy& study, const Computation& computation, const R
   double bits = 0;
   for (size_t c = 0; c < rows.cells.size(); ++c) {
     // The rows of one cell count as n, which is public, but for hidden rows.
-    if (c > 0 || HasHiddenRows(study)) bits += privacy::CountBits(n);
+    if (c > 0 || run::HasHiddenRows(study)) bits += privacy::CountBits(n);
     for (const size_t v : rows.release.variables) {
       if (!Opens(rows.release, c, v)) continue;
       const double steps = Steps(study, computation.variables[v]);
@@ -76,7 +76,7 @@ double SealedBits(const MleStudy& study, const Computation& computation, const R
                                     NumReleased(study, "sealed-fit/" + name),
                                 study.grid_bits);
     // One of them is public, but for hidden rows.
-    const uint64_t known = HasHiddenRows(study) ? 0 : 1;
+    const uint64_t known = run::HasHiddenRows(study) ? 0 : 1;
     if (groups > known)
       bits += static_cast<double>(groups - known) * privacy::CountBits(computation.task.max_rows);
   }

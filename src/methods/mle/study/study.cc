@@ -16,6 +16,7 @@
 #include "methods/mle/study/private_study.h"
 #include "methods/mle/study/supported.h"
 #include "methods/mle/study/supported_hidden.h"
+#include "run/method/hidden_rows.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -234,7 +235,7 @@ std::string RowsText(const MleStudy& study, const RowSet& rows) {
   if (study.file.design.site == study::SiteEffect::kFixed)
     text += ", of deviations from the means of each row block";
   if (!study.file.design.weights.empty()) text += ", weighted by " + study.file.design.weights;
-  if (HasHiddenRows(study)) text += ", at positions where all holders have a row";
+  if (run::HasHiddenRows(study)) text += ", at positions where all holders have a row";
   if (!rows.group.empty()) text += ", for each level of " + rows.group;
   if (HasPatterns(study))
     text += fmt::format(", by pattern of missing values ({})", study.file.design.patterns.size());

@@ -5,9 +5,6 @@
 
 namespace partita::methods::mle {
 
-// Whether the rows of some block are hidden.
-bool HasHiddenRows(const MleStudy& study);
-
 // Refuses by name what would show rows or their number, or take rows that do not match for rows.
 // Throws kBadInput. Before the models are read.
 void RequireSupportedHidden(const MleStudy& study);

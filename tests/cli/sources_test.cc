@@ -149,7 +149,7 @@ TEST_F(SourcesTest, ExactStudiesGetTheRowsOfTheEdition) {
   const std::string noisy = In("noisy.toml");
   StudyFolder::Write(noisy, StudyFolder::Read(folder_.study_file()) +
                                 "\n[analysis.privacy]\nepsilon = 1\ndelta = 1e-6\n"
-                                "adjacency = \"replace\"\n");
+                                "adjacency = \"replace\"\nplanning_rows = 60\n");
   const nlohmann::json now = freeze("4.frozen", noisy);
   EXPECT_EQ(now["rows"], 19);
   EXPECT_FALSE(now.contains("edition"));

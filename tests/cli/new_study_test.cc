@@ -375,6 +375,17 @@ TEST_F(NewStudyTest, ErrorsOfClustersAndWeightsAreAskedOfTheDesign) {
   ExpectRefused("--cluster is for errors of groups of rows");
 }
 
+TEST_F(NewStudyTest, ADescriptionOfAllLeavesDatesOut) {
+  Dictionary(Numbers(1, 2) + "[[variable]]\nname = \"admitted\"\ntype = \"date\"\n");
+  options_.bounds = {"x1,x2=0..1"};
+  options_.min_rows = "500";
+  options_.method = "describe";
+  EXPECT_EQ(methods::ParseStudyFile(Text(), "s").dictionary.columns.size(), 2u);
+  // Named it stays, and the method says why it is none for it.
+  options_.said = {{"variables", "x1, admitted"}};
+  ExpectRefused("missing: --bounds admitted=LOWER..UPPER");
+}
+
 TEST_F(NewStudyTest, ASurvivalTimeIsNamedByItsColumns) {
   Dictionary(Numbers(1, 2) +
              "[[variable]]\nname = \"death\"\ntype = \"survival\"\ntime = \"days\"\nevent = "

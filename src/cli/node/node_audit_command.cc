@@ -47,6 +47,8 @@ std::string LineOf(const Json& entry) {
 }
 
 // A warning a line: what does not fit between this log and those of other sites.
+std::string DaysText(uint64_t days) { return days == 1 ? "1 day" : fmt::format("{} days", days); }
+
 std::string FaultLines(const Json& said) {
   std::string text;
   for (const Json& fault : said.at("faults")) {
@@ -74,23 +76,23 @@ std::string SiteLines(const Json& said) {
   const Json& newest = said.at("newest");
   std::string text = "this log ";
   text += newest.is_null() ? "has no closed day yet\n"
-                           : fmt::format("has {} days, the newest one {} with the digest {}\n",
-                                         newest.at("number").get<uint64_t>(),
+                           : fmt::format("has {}, the newest one {} with the digest {}\n",
+                                         DaysText(newest.at("number").get<uint64_t>()),
                                          newest.at("day").get<std::string>(),
                                          newest.at("digest").get<std::string>());
   for (const Json& site : said.at("sites")) {
     const Json &has = site.at("has"), &told = site.at("told");
     text += fmt::format(
         "{}: {}; {}\n", site.at("site").get<std::string>(),
-        has.is_null()
-            ? "has signed for no day of this log yet"
-            : fmt::format("has signed for {} days of this log (said {})",
-                          has.at("number").get<uint64_t>(), has.at("time").get<std::string>()),
+        has.is_null() ? "has signed for no day of this log yet"
+                      : fmt::format("has signed for {} of this log (said {})",
+                                    DaysText(has.at("number").get<uint64_t>()),
+                                    has.at("time").get<std::string>()),
         told.is_null()
             ? "has told nothing of its own"
-            : fmt::format("has told {} days of its own, the newest one {} with the digest {}",
-                          told.at("number").get<uint64_t>(), told.at("day").get<std::string>(),
-                          told.at("digest").get<std::string>()));
+            : fmt::format("has told {} of its own, the newest one {} with the digest {}",
+                          DaysText(told.at("number").get<uint64_t>()),
+                          told.at("day").get<std::string>(), told.at("digest").get<std::string>()));
   }
   return text;
 }

@@ -265,6 +265,22 @@ void TakeDesign(const NewStudyOptions& options, ShortStudy& study) {
   study.cluster = options.cluster;
 }
 
+// Those that the analysis names stay, and are refused by it with the reason.
+void LeaveOutDates(const study::Said& said, DictionaryDraft& dictionary,
+                   std::vector<ShortParty>& parties) {
+  std::set<std::string> dates;
+  for (const DraftVariable& variable : dictionary.variables) {
+    if (variable.type == data::ColumnTypeName(data::ColumnType::kDate) &&
+        !SaysName(said, variable.name))
+      dates.insert(variable.name);
+  }
+  std::erase_if(dictionary.variables,
+                [&](const DraftVariable& variable) { return dates.contains(variable.name); });
+  for (ShortParty& party : parties)
+    std::erase_if(party.columns, [&](const std::string& name) { return dates.contains(name); });
+  dictionary.unused.insert(dictionary.unused.end(), dates.begin(), dates.end());
+}
+
 // Leaves what the analysis names.
 void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
                std::vector<ShortParty>& parties) {
@@ -590,6 +606,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   JoinSurvivalTimes(said, study.dictionary, study.parties);
   const std::set<std::string> levels_of = TakeBoundsAndLevels(options, study.dictionary);
   if (!start.uses_all) KeepNamed(names, study.dictionary, study.parties);
+  if (start.uses_all && !start.takes_dates) LeaveOutDates(names, study.dictionary, study.parties);
   AskBoundsAndLevels(levels_of, study.dictionary, interview);
   AskRows(options, start.needs_counts, interview, study);
   study.site =

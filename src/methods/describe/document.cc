@@ -37,12 +37,14 @@ std::string QuantilesText(const Spec& spec, const Summary& summary) {
   const std::vector<std::optional<double>>& values = summary.quantiles;
   if (std::none_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); }))
     return kWithheld;
+  const auto text_of = [](const std::optional<double>& value) {
+    return value ? NumberText(value) : std::string(kWithheld);
+  };
   if (AreQuartiles(spec.quantiles)) {
-    return fmt::format("{} [{}, {}]", NumberText(values[1]), NumberText(values[0]),
-                       NumberText(values[2]));
+    return fmt::format("{} [{}, {}]", text_of(values[1]), text_of(values[0]), text_of(values[2]));
   }
   std::string text;
-  for (const auto& value : values) text += (text.empty() ? "" : ", ") + NumberText(value);
+  for (const auto& value : values) text += (text.empty() ? "" : ", ") + text_of(value);
   return text;
 }
 

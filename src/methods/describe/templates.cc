@@ -144,6 +144,7 @@ study::AnalysisStart Start(const study::Said& said) {
   start.needs_min_rows = true;
   start.split_min_cell = kSplitMinCell;
   start.uses_all = study::SaidOr(said, "variables", "").empty();
+  start.takes_dates = false;
   return start;
 }
 

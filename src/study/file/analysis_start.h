@@ -35,7 +35,8 @@ struct AnalysisStart {
   bool needs_min_rows = false;              // [disclosure] promises how many rows there are
   // Of [disclosure] where columns are split; none: as everywhere.
   std::optional<uint64_t> split_min_cell = {};
-  bool uses_all = false;  // all variables of the dictionary, whichever it names
+  bool uses_all = false;    // all variables of the dictionary, whichever it names
+  bool takes_dates = true;  // else dates are left out of all
   // The key of [[analysis]], and its value, that takes `cluster` of [design]; empty: nothing does.
   std::pair<std::string, std::string> clusters;
 };

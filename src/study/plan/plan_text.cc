@@ -88,8 +88,8 @@ std::vector<std::string> ExposureTexts(const Plan& plan) {
     std::string text = exposure.of + ", to " + exposure.to + ": at most " +
                        FormatCount(exposure.opened) + " numbers";
     if (exposure.statistics > 0) {
-      text += ", where " + FormatCount(exposure.statistics) +
-              " determine every analysis of these rows";
+      text +=
+          ", where " + FormatCount(exposure.statistics) + " determine every analysis of these rows";
     }
     text += " (level " + exposure.level + ")";
     if (!exposure.exposes.empty()) text += ". It gives away " + Join(exposure.exposes, "; ");

@@ -205,7 +205,7 @@ journey(
     await secret(page).waitFor();
     assert.equal(await page.locator(".plan-code").innerText().then((text) => text.replace(/\s/g, "")), code);
     assert.equal(await page.locator(".plan-code span").count(), 5);
-    for (const text of ["north (digits compared on 2 Oct 2026)", "The results are exact.", "1840", "at least 1000 rows"])
+    for (const text of ["north (digits compared on 2 Oct 2026)", "The results are exact.", "1840", "edition of 2026-10-01, 1,840 rows", "at least 1000 rows"])
       await shown(page, text);
     await see("study-decide");
     await secret(page).fill(passphrase); // goes with the keyboard
@@ -807,7 +807,7 @@ journey(
     state.screens.set(bad.study, {
       trust: [hostile.markup],
       parties: [{name: hostile.markup, known: hostile.markup}],
-      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null, budget: hostile.markup}
+      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null, edition: hostile.markup, budget: hostile.markup}
     });
     const harmless = async () => {
       assert.equal(await page.evaluate(() => window.harmed), undefined);

@@ -9,6 +9,13 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "no_edition_is_shown",
+    file: "pages/study.tsx",
+    from: "{table.edition !== \"\" && (",
+    to: "{table.edition === \"never\" && (",
+    journey: "a steward approves with two clicks and a passphrase"
+  },
+  {
     name: "closed_tables_are_in_service",
     file: "parts/closed.tsx",
     from: "if (!restored?.closed) return null;",

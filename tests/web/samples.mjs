@@ -97,7 +97,7 @@ export const screenOf = (study, changes = {}) => ({
   table:
     study.table === ""
       ? null
-      : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12, budget: sampleBudget},
+      : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12, edition: "edition of 2026-10-01, 1,840 rows", budget: sampleBudget},
   valid_until: study.roster === "" ? "" : study.expires,
   min_cell: 5,
   useless: "",

@@ -100,7 +100,7 @@ TEST(MarginalsDescribeTest, EveryEngineAndSplit) {
           if (entry["group"].is_null() || row.man == (entry["group"] == "m"))
             of_group.push_back(row);
         }
-        EXPECT_NEAR(entry["n"]["estimate"], of_group.size(), most * 5);
+        EXPECT_NEAR(entry["n"]["estimate"], static_cast<double>(of_group.size()), most * 5);
         if (entry["column"] == "job") {
           EXPECT_TRUE(entry["mean"].is_null());
           ASSERT_EQ(entry["shares"].size(), 4u);

@@ -497,6 +497,7 @@ inline void WebHost::AnswerAsANode() {
                          {"digest", std::string(64, 'c')},
                          {"rows", 156},
                          {"missing_cells", 0},
+                         {"edition", ""},
                          {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
                        {"valid_until", "2027-01-29T08:00:00Z"},
                        {"policy_draft", "partita_envelope = 2\n"},

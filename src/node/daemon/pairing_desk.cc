@@ -176,7 +176,7 @@ PairingView PairingDesk::Look(const InviteNumber& number) {
       view.state = PairingState::kOver;
       for (const auto& entry : tries_) {
         // Between the two nonces.
-        if (entry.second.inviter) view.state = PairingState::kOpen;
+        if (entry.second.inviter && entry.second.number == number) view.state = PairingState::kOpen;
       }
     }
   }
@@ -260,6 +260,7 @@ net::HttpResponse PairingDesk::AnswerChecked(const net::HttpRequest& request) {
     Bytes nonce = inviter->TakeHello(request.body, now);
     if (tries_.size() >= kMaxTries) tries_.erase(tries_.begin());
     Try& made = tries_[request.connection];
+    made.number = number;
     made.name = name;
     made.inviter = std::move(inviter);
     return BodyResponse(std::move(nonce));

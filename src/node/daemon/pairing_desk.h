@@ -82,6 +82,7 @@ class PairingDesk {
 
  private:
   struct Try {
+    InviteNumber number{};
     std::string name;  // of the other end's certificate
     std::string address;
     std::unique_ptr<Inviter> inviter;

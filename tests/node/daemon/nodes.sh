@@ -7,13 +7,14 @@ declare -A pid port signer  # signer: the socket of a site's signer, if it is to
 
 finish() {
   for name in "${!pid[@]}"; do kill "${pid[$name]}" 2>/dev/null || true; done
+  kill $(jobs -p) 2>/dev/null || true  # who waits for digits that do not come
   wait 2>/dev/null || true
   rm -rf "$work"
 }
 trap finish EXIT
 fail() {
   echo "$(basename "$0"): $*" >&2
-  for log in *.log; do echo "== $log" >&2; tail -n 6 "$log" >&2; done
+  for log in *.log err1 err2 typed.out; do [ ! -f "$log" ] || { echo "== $log" >&2; tail -n 6 "$log" >&2; }; done
   exit 1
 }
 # Waits until a command succeeds, 30 s at most.

@@ -138,9 +138,9 @@ int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
   run::RequireOneRecord(command.source, false);
   std::unique_ptr<const run::Study> study;
   if (!command.study.empty()) study = methods::PrepareStudy(methods::LoadStudyFile(command.study));
-  auto read = ReadRows(command, study.get());
-  data::FrozenTable& frozen = read.first;
-  const std::optional<run::Edition>& edition = read.second;
+  ReadTable read = ReadRows(command, study.get());
+  data::FrozenTable& frozen = read.frozen;
+  const std::optional<run::Edition>& edition = read.edition;
   // Somebody may have made it while the query ran.
   RequireNewFile(command.output, output.force);
   crypto::Sha256 hasher;

@@ -286,6 +286,21 @@ partita node audit --at west >west-audit
 grep -q ' restored .*from a backup of' west-audit || fail 'the log says nothing of a restore'
 grep -q ' reopened ' west-audit || fail 'the log says nothing of the steward'
 
+# A table that changes, whose pupils have keys.
+{
+  echo id,hours
+  for i in $(seq 40); do echo "p$i,$((i % 31))"; done
+} >west-register.csv
+printf 'source = "west-register.csv"\nedition = "steward"\nkey = "id"\n' >register.toml
+sed -i "s|$work/west-pupils.csv|$work/register.toml|" west/node.toml
+guide 'partita data edition pupils --at west' >edition.out || fail 'no word of editions'
+guide 'partita data edition pupils --at west --open' >edition.out || fail 'no edition opens'
+grep -q '40 rows' edition.out || fail "the first edition: $(cat edition.out)"
+echo p3 >withdrawn.txt
+guide 'partita data thaw pupils --at west' >edition.out || fail 'a pupil cannot withdraw'
+grep -q '39 rows' edition.out || fail "the edition without a pupil: $(cat edition.out)"
+if grep -rqs 'p3,' west/run; then fail 'rows of somebody who withdrew are kept'; fi
+
 missed=$(sort -u used | comm -3 - shown)
 [ -z "$missed" ] || fail "not run: $missed"
 echo "guide_test: $(wc -l <shown) commands"

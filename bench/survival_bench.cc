@@ -27,8 +27,8 @@ Spec TenYears() {
   arm.name = "arm";
   arm.type = data::ColumnType::kFactor;
   arm.levels = {"control", "treated"};
-  spec.group = GroupOfFactors({{arm, "arm"}});
-  spec.grid = GridOf(spec.outcome, 1);
+  spec.group = data::GroupsOfFactors({{arm, "arm"}});
+  spec.grid = data::GridOf(spec.outcome, 1);
   for (const double day : {365, 730, 1825, 3285}) spec.report.push_back(spec.grid.Of(day));
   return spec;
 }

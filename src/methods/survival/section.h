@@ -21,7 +21,7 @@
 
 namespace partita::methods::survival {
 
-inline constexpr size_t kMostGroups = 16, kMostReports = 24, kMostEntries = size_t{1} << 16;
+inline constexpr size_t kMostEntries = size_t{1} << 16;
 
 struct SurvivalSection : study::Section {
   study::SectionUses Uses() const override;
@@ -46,15 +46,5 @@ struct FormulaStrata {
 };
 FormulaStrata ReadStrata(const study::TableReader& reader, const study::LocatedText& text,
                          const data::Formula& formula, const study::StudyFile& study);
-
-// Keys that both have. The survival variable of these two columns.
-const data::ColumnSchema& SurvivalOutcome(const study::TableReader& reader,
-                                          study::Position position, const data::FormulaAtom& atom,
-                                          const study::StudyFile& study);
-TimeGrid ReadGrid(const study::TableReader& reader, const data::ColumnSchema& outcome);
-// Cells that end at the times of `report`, increasing; none without the key.
-std::vector<size_t> ReadReportTimes(const study::TableReader& reader,
-                                    const data::ColumnSchema& outcome, const TimeGrid& grid);
-double ReadConfidence(const study::TableReader& reader);
 
 }  // namespace partita::methods::survival

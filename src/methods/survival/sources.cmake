@@ -17,7 +17,6 @@ list(APPEND method_sources
   survival/protocol.cc
   survival/result.cc
   survival/risk_sets.cc
-  survival/time_grid.cc
 )
 list(APPEND cold_method_sources
   survival/compare.cc

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "data/row_groups.h"
 #include "data/schema.h"
-#include "methods/survival/time_grid.h"
+#include "data/time_grid.h"
 
 namespace partita::methods::survival {
 
@@ -16,25 +17,16 @@ inline constexpr uint32_t kMethodVersion = 3;  // 3: medians open as parts of in
 inline constexpr char kProtocol[] = "shared-counts";
 inline constexpr char kCurves[] = "curves";  // what it releases, as study files name it
 
-struct GroupFactor {
-  data::ColumnSchema schema;  // a factor or an ordered variable
-  std::string source;         // the variable of the dictionary that it is made of
-};
-
-// A curve for each level; of several factors for each combination, of which the last factor changes first.
-struct Group {
-  data::ColumnSchema schema;  // of combinations "arm, sex" with levels such as "control, male"
-  std::vector<GroupFactor> factors;
-};
-Group GroupOfFactors(std::vector<GroupFactor> factors);
+using data::GroupFactor;
+using data::TimeGrid;
 
 // The word in strata(site) of a model: every holder is a stratum.
 inline constexpr char kSite[] = "site";
 
 struct Spec {
   std::string formula;
-  data::ColumnSchema outcome;  // a survival variable
-  std::optional<Group> group;
+  data::ColumnSchema outcome;            // a survival variable
+  std::optional<data::RowGroups> group;  // a curve for each
   TimeGrid grid;
   std::vector<size_t> report;  // cells at whose ends the curves open, increasing; at least one
   double confidence = 0.95;

@@ -401,7 +401,7 @@ TEST(SurvivalProtocol, CountsRows) {
 }
 
 TEST(SurvivalTimeGrid, CoversTheBounds) {
-  const TimeGrid days = GridOf(testing::OutcomeSchema(30), 1);
+  const TimeGrid days = data::GridOf(testing::OutcomeSchema(30), 1);
   EXPECT_EQ(days.cells, 31u);
   for (size_t day = 0; day <= 30; ++day) {
     EXPECT_EQ(days.Of(static_cast<double>(day)), day);
@@ -412,17 +412,17 @@ TEST(SurvivalTimeGrid, CoversTheBounds) {
   EXPECT_EQ(days.Of(99), 30u);
   EXPECT_FALSE(days.EndingAt(2.5));
   EXPECT_FALSE(days.EndingAt(31));
-  const TimeGrid weeks = GridOf(testing::OutcomeSchema(30), 7);
+  const TimeGrid weeks = data::GridOf(testing::OutcomeSchema(30), 7);
   EXPECT_EQ(weeks.cells, 6u);
   EXPECT_EQ(weeks.Of(0), 0u);
   EXPECT_EQ(weeks.Of(7), 1u);
   EXPECT_EQ(weeks.Of(8), 2u);
   EXPECT_EQ(weeks.Of(30), 5u);
-  const TimeGrid tenths = GridOf(testing::OutcomeSchema(1), 0.1);
+  const TimeGrid tenths = data::GridOf(testing::OutcomeSchema(1), 0.1);
   EXPECT_EQ(tenths.cells, 11u);
   for (int tenth = 0; tenth <= 10; ++tenth)
     EXPECT_EQ(tenths.Of(tenth / 10.0), static_cast<size_t>(tenth));
-  EXPECT_THROW(GridOf(testing::OutcomeSchema(20000), 1), Error);
+  EXPECT_THROW(data::GridOf(testing::OutcomeSchema(20000), 1), Error);
 }
 
 }  // namespace

@@ -41,8 +41,8 @@ inline Spec FollowUpSpec(size_t arms, double upper, const std::vector<double>& r
   Spec spec;
   spec.formula = "Surv(days, died) ~ arm";
   spec.outcome = OutcomeSchema(upper);
-  spec.grid = GridOf(spec.outcome, 1);
-  if (arms > 1) spec.group = GroupOfFactors({{ArmSchema(arms), "arm"}});
+  spec.grid = data::GridOf(spec.outcome, 1);
+  if (arms > 1) spec.group = data::GroupsOfFactors({{ArmSchema(arms), "arm"}});
   for (const double time : report) spec.report.push_back(spec.grid.EndingAt(time).value());
   return spec;
 }

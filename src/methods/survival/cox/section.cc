@@ -8,6 +8,7 @@
 #include "methods/survival/cox/rows.h"
 #include "methods/survival/section.h"
 #include "study/file/sections.h"
+#include "study/file/survival_keys.h"
 #include "study/file/text.h"
 
 namespace partita::methods::survival {
@@ -60,7 +61,7 @@ void ReadModel(const TableReader& reader, const StudyFile& study, CoxSpec& spec)
   data::Formula formula;
   try {
     formula = data::ParseSurvivalFormula(text.value);
-    spec.outcome = SurvivalOutcome(reader, text.position, formula.outcome, study);
+    spec.outcome = study::SurvivalOutcome(reader, text.position, formula.outcome, study);
     data::FormulaColumns columns(study.dictionary, study.derived);
     static_cast<data::ModelColumns&>(spec) = columns.Build(formula, {}, 1, true);
   } catch (const Error& error) {
@@ -163,14 +164,14 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   CoxSpec spec;
   ReadModel(reader, study, spec);
   ReadTies(reader, spec);
-  spec.grid = ReadGrid(reader, spec.outcome);
+  spec.grid = study::ReadTimeGrid(reader, spec.outcome);
   RequireSize(reader, study, spec);
   ReadCoxSteps(reader, spec);
   ReadProportional(reader, spec);
   ReadCoxErrors(reader, study, spec);
-  spec.confidence = ReadConfidence(reader);
+  spec.confidence = study::ReadConfidence(reader);
   spec.concordance = reader.OptionalBool("concordance").value_or(false);
-  spec.report = ReadReportTimes(reader, spec.outcome, spec.grid);
+  spec.report = study::ReadReportTimes(reader, spec.outcome, spec.grid);
   if (spec.by_site && !spec.report.empty()) {
     reader.Fail(reader.PositionOf("report"),
                 "where every holder is a stratum its cumulative hazard is that of its rows alone",

@@ -8,7 +8,6 @@
 
 #include "data/model_columns.h"
 #include "methods/survival/spec.h"
-#include "methods/survival/time_grid.h"
 #include "stats/survival/cox.h"
 
 namespace partita::methods::survival {

@@ -137,7 +137,7 @@ TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
   // Times beyond the last cell of others; every third event is one day.
   CoxCase coarse = of;
   coarse.spec.proportional = true;
-  coarse.spec.grid = GridOf(coarse.spec.outcome, 5);
+  coarse.spec.grid = data::GridOf(coarse.spec.outcome, 5);
   testing::Deal(coarse, 3);
   ExpectTwin(coarse, RunCox(coarse, "replicated", 6), 6);
 }
@@ -145,7 +145,7 @@ TEST(CoxFitter, IsItsTwinOnUnevenHoldersAndTies) {
 TEST(CoxFitter, TiesByEfronAreThoseOfTheTwin) {
   CoxCase of = testing::CaseOf("age + dose * smoker", 20, Covariates(), DrawColumns(8, 200, 20));
   testing::Deal(of, 3);
-  of.spec.grid = GridOf(of.spec.outcome, 2);
+  of.spec.grid = data::GridOf(of.spec.outcome, 2);
   const size_t ties = MostTies(of);
   ASSERT_GE(ties, 6u);
   TakeEfron(of, ties);
@@ -242,7 +242,7 @@ TEST(CoxFitter, WhoEntersLateIsNotAtRiskBefore) {
   CoxCase of = testing::CaseOf("age + smoker", 30, covariates, columns, 2);
   of.spec.entry = "enter";
   of.spec.proportional = true;
-  of.spec.grid = GridOf(of.spec.outcome, 3);
+  of.spec.grid = data::GridOf(of.spec.outcome, 3);
   TakeEfron(of, 30);
   testing::Deal(of, 2);
   const Ran late = RunCox(of, "dealer", 8);

@@ -44,7 +44,7 @@ inline CoxCase CaseOf(const std::string& terms, double upper, const data::Schema
       data::FormulaColumns(of.dictionary, {})
           .Build(data::ParseSurvivalFormula(spec.formula), {}, 1, true);
   spec.outcome = of.dictionary.columns.front();
-  spec.grid = GridOf(spec.outcome, 1);
+  spec.grid = data::GridOf(spec.outcome, 1);
   of.table.num_rows = columns.at("days").size();
   const auto codes = [&](const std::string& name) {
     const std::vector<double>& numbers = columns.at(name);

@@ -219,7 +219,7 @@ TEST(CoxAfter, ConcordanceAndHazardsAreThoseOfTheTwin) {
   EXPECT_EQ(first.fitted.model->hazard_steps.front(), 0);  // no event until then
   EXPECT_GT(first.fitted.model->hazard_steps[1], 0);
   of.spec.entry = "enter";
-  of.spec.grid = GridOf(of.spec.outcome, 3);
+  of.spec.grid = data::GridOf(of.spec.outcome, 3);
   of.spec.report = {1, 4, 10};
   TakeEfron(of, 40);
   of.spec.robust = of.spec.proportional = true;

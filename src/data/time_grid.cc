@@ -1,4 +1,4 @@
-#include "methods/survival/time_grid.h"
+#include "data/time_grid.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace partita::methods::survival {
+namespace partita::data {
 namespace {
 
 // Of decimal fractions, in widths of cells.
@@ -27,7 +27,7 @@ std::optional<size_t> TimeGrid::EndingAt(double time) const {
   return ends ? std::optional(static_cast<size_t>(cell)) : std::nullopt;
 }
 
-TimeGrid GridOf(const data::ColumnSchema& schema, double width) {
+TimeGrid GridOf(const ColumnSchema& schema, double width) {
   const double cells = std::ceil((schema.upper - schema.lower) / width - kRoundOff) + 1;
   if (!(cells <= static_cast<double>(kMostCells))) {
     throw Error(
@@ -41,4 +41,4 @@ TimeGrid GridOf(const data::ColumnSchema& schema, double width) {
   return {schema.lower, width, static_cast<size_t>(cells)};
 }
 
-}  // namespace partita::methods::survival
+}  // namespace partita::data

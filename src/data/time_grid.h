@@ -8,7 +8,7 @@
 
 #include "data/schema.h"
 
-namespace partita::methods::survival {
+namespace partita::data {
 
 inline constexpr size_t kMostCells = 8192;
 
@@ -24,6 +24,6 @@ struct TimeGrid {
 
 // The cells of a survival variable within its bounds. Throws kBadInput if there are more than
 // kMostCells.
-TimeGrid GridOf(const data::ColumnSchema& schema, double width);
+TimeGrid GridOf(const ColumnSchema& schema, double width);
 
-}  // namespace partita::methods::survival
+}  // namespace partita::data

@@ -14,6 +14,7 @@
 #include "methods/glm/section.h"
 #include "methods/glm/study.h"
 #include "methods/glm/templates.h"
+#include "methods/marginals/curves_section.h"
 #include "methods/marginals/section.h"
 #include "methods/marginals/study.h"
 #include "methods/marginals/templates.h"
@@ -57,13 +58,26 @@ std::unique_ptr<const Study> Prepared(study::StudyFile file) {
 }
 
 std::unique_ptr<const Study> PreparedSurvival(study::StudyFile file) {
+  if (marginals::HasNoise(file.analyses.front()))
+    return std::make_unique<const marginals::MarginalsStudy>(
+        marginals::PrepareMarginalsStudy(std::move(file)));
   if (survival::IsCox(file.analyses.front()))
     return std::make_unique<const survival::CoxStudy>(survival::PrepareCoxStudy(std::move(file)));
   return std::make_unique<const survival::SurvivalStudy>(
       survival::PrepareSurvivalStudy(std::move(file)));
 }
 
-// A table with a promise of differential privacy is counted by the protocol of noised counts.
+// Tables and curves with a promise of differential privacy are counted by the protocol of noised counts.
+study::SectionReader CurveReaderOfBoth() {
+  study::SectionReader reader = survival::SurvivalReader();
+  reader.read = [](const study::TableReader& analysis, const study::StudyFile& file,
+                   study::AnalysisSpec& spec) {
+    return analysis.Has("privacy") ? marginals::ReadCurves(analysis, file, spec)
+                                   : survival::SurvivalReader().read(analysis, file, spec);
+  };
+  return reader;
+}
+
 study::SectionReader TableReaderOfBoth() {
   study::SectionReader reader = describe::DescribeReader();
   reader.read = [](const study::TableReader& analysis, const study::StudyFile& file,
@@ -80,6 +94,13 @@ std::unique_ptr<const Study> PreparedTable(study::StudyFile file) {
         marginals::PrepareMarginalsStudy(std::move(file)));
   return std::make_unique<const describe::DescribeStudy>(
       describe::PrepareDescribeStudy(std::move(file)));
+}
+
+std::vector<study::StudyTemplate> CurveTemplates() {
+  std::vector<study::StudyTemplate> templates = survival::Templates();
+  for (study::StudyTemplate& with_noise : marginals::CurveTemplates())
+    templates.push_back(std::move(with_noise));
+  return templates;
 }
 
 std::vector<study::StudyTemplate> TableTemplates() {
@@ -109,8 +130,8 @@ const std::vector<Method>& AllMethods() {
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadEstimatesResult, glm::Start,
        glm::Templates, nullptr, true},
-      {survival::SurvivalReader(), "survival curves and a log-rank test by group, hazard ratios",
-       PreparedSurvival, report::ReadEstimatesResult, survival::Start, survival::Templates},
+      {CurveReaderOfBoth(), "survival curves by group, exact or with noise, hazard ratios",
+       PreparedSurvival, report::ReadEstimatesResult, survival::Start, CurveTemplates},
       {meta::MetaReader(), "a meta-analysis of the sites' own estimates",
        Prepared<meta::MetaStudy, meta::PrepareMetaStudy>, report::ReadEstimatesResult, meta::Start,
        meta::Templates},

@@ -71,11 +71,11 @@ void CompareScores(const MarginalsStudy& study, const MarginalsRun& result,
 void MarginalsStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                              Progress& /*progress*/) const {
   const auto& result = dynamic_cast<const MarginalsRun&>(*run.outcome(receiver).protocol);
-  const data::Table pooled = run::TakeRows(run.mock.pooled, CountedRows(*this, run.mock));
+  data::Table pooled = run::TakeRows(run.mock.pooled, CountedRows(*this, run.mock));
+  DeriveColumns(pooled);
   stats::marginals::Codes codes;
-  for (const LevelColumn& column : spec.columns) {
-    codes.push_back(LevelsOf(column, pooled, 0, pooled.num_rows));
-  }
+  for (uint32_t a = 0; a < spec.columns.size(); ++a)
+    codes.push_back(LevelsOfAttribute(spec, a, pooled, 0, pooled.num_rows));
   const std::vector<double> counts = stats::marginals::Count(task.set, codes);
   const std::string& analysis = file.analyses.front().name;
   agreement.Add(analysis, "cells", static_cast<double>(result.cells->size()),

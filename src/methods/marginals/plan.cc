@@ -7,6 +7,7 @@
 #include "base/memo.h"
 #include "crypto/prg.h"
 #include "methods/marginals/counts.h"
+#include "methods/marginals/curves.h"
 #include "methods/marginals/study.h"
 #include "methods/marginals/table_one.h"
 #include "privacy/rounded_text.h"
@@ -92,6 +93,44 @@ run::Forecast TableForecast(const MarginalsStudy& study) {
   return forecast;
 }
 
+// Of survival at the last report time, beyond what sampling does.
+run::Forecast CurveForecast(const MarginalsStudy& study) {
+  const std::vector<CurveWidth> widths = CurveWidthsFor(study, study.ExpectedRows());
+  const CurveCells& cells = *study.spec.curves;
+  run::Forecast forecast;
+  forecast.helps = "a larger epsilon, more rows, fewer groups, fewer report times and wider cells";
+  std::string texts;
+  size_t lost = 0;
+  for (size_t r = 0; r < widths.size(); ++r) {
+    const double time = cells.ends[cells.report[r]];
+    if (std::isinf(widths[r].all)) {
+      texts += fmt::format("; at {} it has no estimate", time);
+      ++lost;
+    } else {
+      texts += fmt::format("; at {} within {:.3f}, {:.3f} of it the noise alone", time,
+                           widths[r].all, widths[r].noise);
+    }
+  }
+  forecast.notes.push_back(fmt::format(
+      "Forecast for {:.0f} rows{} (no data is read; rows spread evenly over all intervals of time, "
+      "with "
+      "the event and without): half of the interval of survival{}. Fewer rows in a group, and "
+      "later times "
+      "than those at which most have left, make them worse.",
+      study.ExpectedRows(), cells.num_groups() > 1 ? " in groups of equal size" : "", texts));
+  const std::string what =
+      lost == widths.size() ? "no report time would have an estimate"
+      : lost > 0
+          ? fmt::format("{} of {} report times would have no estimate", lost, widths.size())
+          : fmt::format("the noise alone would move survival by {:.2f} at the last report time",
+                        widths.back().noise);
+  if (lost == widths.size() || (lost == 0 && widths.back().noise > kUselessVariation))
+    forecast.useless = what;
+  if (lost > 0 || widths.back().noise > kWarnVariation)
+    forecast.notes.push_back(fmt::format("WARNING: {}. What helps: {}.", what, forecast.helps));
+  return forecast;
+}
+
 size_t Levels(const MarginalsStudy& study) {
   size_t levels = 0;
   for (const stats::marginals::Attribute& attribute : study.task.set.attributes) {
@@ -130,6 +169,19 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
         "it.");
   }
   if (spec.utility.test_rows > 0) plan.notes.push_back(SetAsideText(*this));
+  if (spec.curves) {
+    plan.notes.emplace_back(
+        "One count changes by a row, or two where it is replaced, however many times and groups "
+        "there are. "
+        "Curves, medians, differences and their intervals are arithmetic on what opened and spend "
+        "no privacy.");
+    plan.notes.emplace_back(
+        "There is no log-rank test and no count is withheld for being small: what protects single "
+        "persons is "
+        "the noise alone.");
+    plan.notes.push_back(fmt::format("The curves are also written as {}.", kCurvesFile));
+    return;
+  }
   if (spec.describes) {
     const size_t tables = spec.columns.size() + (spec.group ? spec.columns.size() - 1 : 0);
     plan.notes.push_back(fmt::format(
@@ -152,7 +204,7 @@ void MarginalsStudy::Describe(study::Plan& plan) const {
 
 std::vector<std::string> MarginalsStudy::AlsoLearns(size_t party) const {
   if (party >= num_computing) return {};
-  if (spec.describes) return {"its own share of the noise, which it can subtract"};
+  if (!spec.draws_rows()) return {"its own share of the noise, which it can subtract"};
   return {"its own share of the noise, which it can subtract",
           "with the tables the generator, from which anybody draws"};
 }
@@ -172,7 +224,8 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
     return fmt::format("counts of {} with noise of {} rows", of, NoiseText());
   };
   if (!task.scored) {
-    exposures[0].exposes = {counts(spec.describes && !spec.group ? "all levels of single columns"
+    exposures[0].exposes = {counts(spec.curves ? "who leaves in each interval of time"
+                                   : spec.describes && !spec.group ? "all levels of single columns"
                                    : spec.group ? "all levels, by the levels of the group"
                                                 : "all levels and pairs of levels")};
     return exposures;
@@ -186,6 +239,7 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
 }
 
 run::Forecast MarginalsStudy::Utility() const {
+  if (spec.curves) return CurveForecast(*this);
   if (spec.describes) return TableForecast(*this);
   static Memo<std::string, std::vector<stats::marginals::MeanVariation>> memo;
   const std::vector<stats::marginals::MeanVariation> means =
@@ -232,6 +286,7 @@ uint64_t MarginalsStudy::FileBytes() const {
 std::vector<std::string> MarginalsStudy::FileNames() const {
   std::vector<std::string> names = {kTablesFile, kCountsFile};
   if (spec.describes) names.emplace_back(kTableOneFile);
+  if (spec.curves) names.emplace_back(kCurvesFile);
   for (size_t set = 0; spec.synthetic_rows > 0 && set < spec.synthetic_sets; ++set) {
     names.push_back(SyntheticRowsFile(set));
   }

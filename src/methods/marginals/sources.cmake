@@ -7,6 +7,9 @@ list(APPEND method_sources
 list(APPEND cold_method_sources
   marginals/compare.cc
   marginals/counts.cc
+  marginals/curve_cells.cc
+  marginals/curves.cc
+  marginals/curves_section.cc
   marginals/described.cc
   marginals/document.cc
   marginals/given.cc
@@ -15,6 +18,8 @@ list(APPEND cold_method_sources
   marginals/plan.cc
   marginals/section.cc
   marginals/section_parts.cc
+  marginals/section_promise.cc
+  marginals/spec.cc
   marginals/study.cc
   marginals/table_one.cc
   marginals/templates.cc

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "methods/marginals/columns.h"
+#include "methods/marginals/curve_cells.h"
 #include "privacy/adjacency.h"
 #include "stats/marginals/possible.h"
 
 namespace partita::methods::marginals {
 
-inline constexpr char kMethodName[] = "marginals", kDescribeName[] = "describe";
+inline constexpr char kMethodName[] = "marginals", kDescribeName[] = "describe",
+                      kSurvivalName[] = "survival";
 inline constexpr uint32_t kMethodVersion = 1;
 inline constexpr char kProtocol[] = "shared-tables";
 
@@ -39,7 +41,9 @@ struct Spec {
   std::optional<uint32_t> group;
   // Method `describe` with [analysis.privacy]: a Table 1 and no rows; without a group no pairs.
   bool describes = false;
-  bool differences = false;       // of two groups
+  bool differences = false;  // of two groups
+  // Method `survival` with [analysis.privacy]: curves; `columns` is the one column of their cells.
+  std::optional<CurveCells> curves;
   std::vector<uint32_t> targets;  // attributes whose tables are measured more precisely
   UtilitySpec utility;
   double epsilon = 0, delta = 0;
@@ -51,6 +55,12 @@ struct Spec {
   Against against = Against::kParties;
   uint64_t synthetic_rows = 0;  // of each table that the receiver draws; 0: none
   uint32_t synthetic_sets = 1;
+
+  bool draws_rows() const { return !describes && !curves; }
 };
+
+// Of an attribute of the study, as LevelsOf (columns.h).
+std::vector<uint16_t> LevelsOfAttribute(const Spec& spec, uint32_t attribute,
+                                        const data::Table& table, size_t first, size_t count);
 
 }  // namespace partita::methods::marginals

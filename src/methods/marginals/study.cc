@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "data/design.h"
+#include "methods/marginals/curves.h"
 #include "methods/marginals/section.h"
+#include "methods/marginals/section_promise.h"
 #include "methods/marginals/table_one.h"
 #include "privacy/sampling/release_statement.h"
 #include "report/document_report.h"
@@ -35,8 +39,9 @@ BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) 
 Task TaskOf(const MarginalsStudy& study) {
   Task task;
   task.set = TablesOfColumns(study.spec.columns);
-  task.lifts = study.spec.group || study.spec.describes ? LiftsOfGroup(task.set, study.spec.group)
-                                                        : LiftsFor(task.set, study.spec.targets);
+  task.lifts = study.spec.group || !study.spec.draws_rows()
+                   ? LiftsOfGroup(task.set, study.spec.group)
+                   : LiftsFor(task.set, study.spec.targets);
   if (study.spec.pairs)
     task.scored = ScoredPairsFor(task.set, *study.spec.pairs, study.spec.adjacency);
   for (const data::Segment& segment : study.partition.segments) {
@@ -52,12 +57,41 @@ Task TaskOf(const MarginalsStudy& study) {
   return task;
 }
 
+// In the order of the columns; of curves in that of the dictionary.
+std::vector<std::string> UsedVariables(const MarginalsStudy& study) {
+  std::vector<std::string> used;
+  if (!study.spec.curves) {
+    for (const LevelColumn& column : study.spec.columns)
+      used.push_back(column.encoding.column.name);
+    return used;
+  }
+  const std::vector<std::string> sources = SourcesOf(*study.spec.curves);
+  for (const data::ColumnSchema& column : study.file.dictionary.columns) {
+    if (std::ranges::find(sources, column.name) != sources.end()) used.push_back(column.name);
+  }
+  return used;
+}
+
+// A holder makes one level of time, event and group.
+void RequireWholeRows(const MarginalsStudy& study) {
+  const auto split = [](const data::Segment& segment) { return segment.parts.size() > 1; };
+  if (std::ranges::none_of(study.partition.segments, split)) return;
+  run::Refuse(study, study.file.analyses.front().position,
+              "method 'survival' needs whole rows at each holder; here columns are split",
+              "give every row block to one holder");
+}
+
 std::string RepairCaveat(const MarginalsStudy& study) {
   const bool fill = study.file.design.missing == study::MissingPolicy::kRefuse;
   return fmt::format(
       "A number outside the bounds of the dictionary counts as the nearest bound, and a cell "
       "without a usable value {}; all of them are in the counts, which open with noise.",
       fill ? "as the middle of the bounds or the reference level" : "as missing");
+}
+
+std::string Capitalised(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
 }
 
 // What each opening takes of the squared sensitivity, and why later ones may depend on earlier ones.
@@ -89,9 +123,10 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
       "grid of 2^-{} rows: each of {} parties adds a share of standard deviation {} rows; {} "
       "changes {} by at "
       "most {} rows (L2 norm).",
-      study.task.scored                          ? "Three openings, charged as one"
-      : study.spec.group || study.spec.describes ? study.CountedText() + " in one opening"
-                                                 : "All one-way and two-way tables in one opening",
+      study.task.scored ? "Three openings, charged as one"
+      : study.spec.group || !study.spec.draws_rows()
+          ? Capitalised(study.CountedText()) + " in one opening"
+          : "All one-way and two-way tables in one opening",
       study.design.noise.dimension, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
       study.rows() ? "a row that is replaced" : "a row that is added or removed",
@@ -174,9 +209,8 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
   run::PrepareParties(std::move(file), study);
   const study::AnalysisSpec& analysis = study.file.analyses.front();
   study.spec = SpecOf(analysis);
-  for (const LevelColumn& column : study.spec.columns) {
-    study.used.push_back(column.encoding.column.name);
-  }
+  study.used = UsedVariables(study);
+  if (study.spec.curves) RequireWholeRows(study);
   study.task = TaskOf(study);
   const uint32_t known = study.spec.against == Against::kParties ? 1 : 0;
   const auto rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
@@ -204,6 +238,12 @@ std::string MarginalsStudy::NoiseText() const {
 }
 
 std::string MarginalsStudy::CountedText() const {
+  if (spec.curves) {
+    return fmt::format(
+        "one table of who leaves in each of {} intervals of time, with the event or without{}",
+        spec.curves->ends.size(),
+        spec.curves->groups ? fmt::format(", by '{}'", spec.curves->groups->schema.name) : "");
+  }
   const size_t columns = spec.columns.size();
   if (!spec.group && spec.describes) return fmt::format("{} one-way tables", columns);
   if (!spec.group) {
@@ -239,7 +279,8 @@ std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
       const data::BlockRows& block = holding.Block(partition.segments[b].block);
       stats::marginals::Codes codes;
       for (const uint32_t a : part.attributes) {
-        codes.push_back(LevelsOf(spec.columns[a], *holding.table, block.first_row, block.num_rows));
+        codes.push_back(
+            LevelsOfAttribute(spec, a, *holding.table, block.first_row, block.num_rows));
       }
       if (spec.utility.test_rows > 0) {
         set_aside.push_back(SetAside(spec.utility, task.blocks[b].name, part.attributes, codes));
@@ -252,6 +293,11 @@ std::unique_ptr<run::MethodRows> MarginalsStudy::PrepareRows(size_t party,
   if (!set_aside.empty())
     own->own = std::make_shared<const std::vector<OwnBlock>>(std::move(set_aside));
   return own;
+}
+
+void MarginalsStudy::DeriveColumns(data::Table& table) const {
+  if (!spec.curves) return;
+  data::AddDesignColumns(table, file.dictionary, file.derived, std::span<const std::string>());
 }
 
 data::TableCheckOptions MarginalsStudy::TableChecks() const {
@@ -329,8 +375,12 @@ void MarginalsStudy::Conclude(size_t party, run::MethodResult& result, run::Part
                               Progress& progress) const {
   const auto& run = static_cast<const MarginalsRun&>(result);
   if (party >= num_computing || !run.cells) return;
-  progress.Phase(spec.describes ? "table" : "synthetic data");
+  progress.Phase(spec.curves ? "curves" : spec.describes ? "table" : "synthetic data");
   crypto::SystemRandom random;
+  if (spec.curves) {
+    outcome.result = std::make_unique<report::DocumentResult>(NoisedCurvesDocument(*this, run));
+    return;
+  }
   if (spec.describes) {
     outcome.result = std::make_unique<report::EstimatesResult>(TableOneDocument(*this, run));
     return;

@@ -7,6 +7,7 @@
 #include "methods/marginals/model_file.h"
 #include "methods/marginals/own_rows.h"
 #include "methods/marginals/scored_protocol.h"
+#include "methods/marginals/section_promise.h"
 #include "methods/marginals/spec.h"
 #include "privacy/statement.h"
 #include "run/method/first_files.h"
@@ -33,9 +34,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   // "120 one-way and two-way tables of 15 columns"; where pairs are not chosen by scores.
   std::string CountedText() const;
 
-  run::MethodName Method() const override {
-    return {spec.describes ? kDescribeName : kMethodName, kMethodVersion, kProtocol};
-  }
+  run::MethodName Method() const override { return {MethodOf(spec), kMethodVersion, kProtocol}; }
   run::StudySize Size() const override { return {spec.columns.size(), 0}; }
   bool IsPrivate() const override { return true; }
   void Describe(study::Plan& plan) const override;
@@ -47,6 +46,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   uint64_t NumbersPerRow() const override;
   uint64_t FileBytes() const override;
   std::vector<std::string> FileNames() const override;
+  void DeriveColumns(data::Table& table) const override;
   data::TableCheckOptions TableChecks() const override;  // missing cells leave no row out
   std::vector<privacy::ledger::Charge> Charges(
       const privacy::ledger::Policy& policy) const override;

@@ -114,6 +114,46 @@ adjacency = "replace"              # the number of rows is public; "add-remove":
 against = "parties"                # also against each of the parties; or "outside"
 )";
 
+constexpr char kNoisedCurves[] = R"toml(
+# A time of follow-up with whether it ended in the event: two columns of the tables.
+[[variable]]
+name = "death"
+type = "survival"
+time = "days"
+event = "died"                     # 1: the event, 0: last seen without it
+lower = 0
+upper = 1095
+unit = "days"
+
+# The method takes every row: one without a time, an event or a group is counted as such.
+[design]
+site = "ignore"
+missing = "complete"
+
+[engine]
+name = "dealer"                    # or "replicated": three parties, "shamir": three to seven,
+                                   # "ot": two parties and nobody else; slow
+
+[network]
+timeout_seconds = 60               # how long a party waits for another one
+
+# Who leaves in each interval of time, with the event or without, opened once with noise to all; curves,
+# medians and differences with intervals follow from the counts alone. Choose all of it without the data.
+[[analysis]]
+method = "survival"
+formula = "Surv(days, died) ~ sex" # a factor; ~ 1 for one curve; ~ sex + arm for each combination
+report = [180, 365, 730]
+# cell = 5                         # narrower intervals of time than those between report times: less is
+                                   # unknown of when rows leave, and there is more noise
+# confidence = 0.9                 # of the intervals, else 0.95
+
+[analysis.privacy]
+epsilon = 1
+delta = 1e-6
+adjacency = "replace"              # the number of rows is public; "add-remove": see docs/survival.md
+against = "parties"                # also against each of the parties; or "outside"
+)toml";
+
 }  // namespace
 
 study::AnalysisStart Start(const study::Said& said) {
@@ -140,6 +180,12 @@ study::AnalysisStart Start(const study::Said& said) {
 
 std::vector<study::StudyTemplate> Templates() {
   return {{data::PartitionKind::kVertical, true, study::VerticalStart() + kMarginals}};
+}
+
+std::vector<study::StudyTemplate> CurveTemplates() {
+  return {{data::PartitionKind::kHorizontal, true,
+           study::HorizontalStart(study::RowCounts::kPublic) + study::PatientDictionary() +
+               kNoisedCurves}};
 }
 
 std::vector<study::StudyTemplate> TableOneTemplates() {

@@ -12,5 +12,7 @@ study::AnalysisStart Start(const study::Said& said);
 std::vector<study::StudyTemplate> Templates();  // with --commented
 // Of method `describe` with [analysis.privacy].
 std::vector<study::StudyTemplate> TableOneTemplates();
+// Of method `survival` with [analysis.privacy].
+std::vector<study::StudyTemplate> CurveTemplates();
 
 }  // namespace partita::methods::marginals

@@ -50,6 +50,11 @@ std::shared_ptr<const study::Section> ReadSurvival(const TableReader& reader,
                 "promise of differential privacy",
                 "remove [analysis.privacy]; what opens is checked for small cells instead");
   }
+  if (reader.Has("expected_rows")) {
+    reader.Fail(reader.PositionOf("expected_rows"),
+                "'expected_rows' without [analysis.privacy]: it is what noise is forecast for",
+                "remove it");
+  }
   auto section = std::make_shared<SurvivalSection>();
   if (const auto model = reader.OptionalText("model")) {
     reader.Choice(*model, "model", {kCoxModel});
@@ -129,7 +134,7 @@ bool IsCox(const study::AnalysisSpec& analysis) {
 study::SectionReader SurvivalReader() {
   return {kMethodName,
           {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test",
-           "concordance", "errors", "confidence", "subset", "release", "privacy"},
+           "concordance", "errors", "confidence", "subset", "release", "privacy", "expected_rows"},
           ReadSurvival};
 }
 

@@ -46,9 +46,32 @@ release = ["curves"]
 # confidence = 0.9                 # of the intervals, else 0.95
 )toml";
 
+// With a promise: the counts open with noise, to all, and which rows there are is public or protected.
+study::AnalysisStart StartWithNoise(const study::Said& said) {
+  study::AnalysisStart start;
+  const bool hidden = study::SaidOr(said, "privacy.adjacency", "") == "add-remove";
+  start.keys = {
+      {"formula", "the formula, such as Surv(days, died) ~ arm", std::nullopt},
+      {"report", "the times at which the curves are shown, such as [365, 730]", std::nullopt,
+       study::SaidAs::kValue},
+      {"privacy.adjacency",
+       "whether the number of rows is public: replace, or protected: add-remove", "replace"},
+      {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};
+  if (hidden) {
+    start.keys.push_back({"expected_rows", "for how many rows the noise is forecast, a guess",
+                          std::nullopt, study::SaidAs::kValue});
+  }
+  start.missing = "complete";
+  start.complete_means = "such rows are counted as such";
+  start.is_private = true;
+  start.needs_counts = !hidden;
+  return start;
+}
+
 }  // namespace
 
 study::AnalysisStart Start(const study::Said& said) {
+  if (!study::SaidOr(said, "privacy.epsilon", "").empty()) return StartWithNoise(said);
   const bool cox = study::SaidOr(said, "model", "") == kCoxModel;
   study::AnalysisStart start;
   start.keys = {{"formula", "the formula, such as Surv(days, died) ~ arm", std::nullopt},

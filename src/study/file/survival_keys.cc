@@ -97,13 +97,15 @@ const data::ColumnSchema& SurvivalOutcome(const TableReader& reader, Position po
     known += fmt::format("{}Surv({}, {})", known.empty() ? "" : " or ", column.time_column,
                          column.event_column);
   }
-  reader.Fail(position, fmt::format("{} is no survival variable of the dictionary", atom.text),
-              known.empty()
-                  ? fmt::format("declare it in the dictionary, in the place of the variables '{}' "
-                                "and '{}': a [[variable]] with name, type = \"survival\", time = "
-                                "\"{}\", event = \"{}\", lower and upper",
-                                atom.name, atom.with, atom.name, atom.with)
-                  : "write " + known);
+  reader.Fail(
+      position, fmt::format("{} is no survival variable of the dictionary", atom.text),
+      known.empty()
+          ? fmt::format("declare it in the dictionary, in the place of the variables '{}' "
+                        "and '{}': a [[variable]] with name, type = \"{}\", time = "
+                        "\"{}\", event = \"{}\", lower and upper",
+                        atom.name, atom.with, data::ColumnTypeName(data::ColumnType::kSurvival),
+                        atom.name, atom.with)
+          : "write " + known);
 }
 
 data::TimeGrid ReadTimeGrid(const TableReader& reader, const data::ColumnSchema& outcome) {

@@ -40,7 +40,7 @@ struct Disk {
   std::map<std::pair<std::string, uint64_t>, PeerDay> peer_days;
   std::vector<LogFault> faults;
   std::map<std::string, KeptReceipt> receipts;
-  std::map<StudyId, EndedStudy> endings;
+  std::map<StudyId, OverStudy> endings;
 };
 
 class MemoryStore : public Store {
@@ -115,9 +115,9 @@ class MemoryStore : public Store {
     if (change.log_receipt) disk_.receipts[change.log_receipt->party] = *change.log_receipt;
     if (change.ended) {
       const StudyId id = change.study.value().id;
-      disk_.endings.emplace(id, EndedStudy{id, *change.ended, Kept::kAll});
+      disk_.endings.emplace(id, OverStudy{id, *change.ended, Kept::kAll});
     }
-    for (const EndedStudy& study : change.keep_less) {
+    for (const OverStudy& study : change.keep_less) {
       disk_.endings.at(study.id).kept = study.kept;
       if (study.kept != Kept::kNumber) continue;
       disk_.studies.erase(study.id);
@@ -147,12 +147,12 @@ class MemoryStore : public Store {
     }
     return page;
   }
-  std::vector<EndedStudy> FindEnded() override {
-    std::vector<EndedStudy> ended;
+  std::vector<OverStudy> FindEnded() override {
+    std::vector<OverStudy> ended;
     for (const auto& entry : disk_.endings) ended.push_back(entry.second);
     return ended;
   }
-  std::optional<EndedStudy> FindEnd(const StudyId& id) override {
+  std::optional<OverStudy> FindEnd(const StudyId& id) override {
     const auto found = disk_.endings.find(id);
     if (found == disk_.endings.end()) return std::nullopt;
     return found->second;

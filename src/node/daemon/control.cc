@@ -524,7 +524,7 @@ std::string Control::Answer(const std::string& text) {
     const auto id = request.Fixed<StudyId>("study");
     request.End();
     std::optional<Study> study;
-    std::optional<EndedStudy> end;
+    std::optional<OverStudy> end;
     OnLoop([&](Node& node, int64_t) {
       study = node.Find(id);
       end = node.FindEnd(id);
@@ -635,7 +635,7 @@ std::string Control::Answer(const std::string& text) {
   } else if (what == "retention") {
     request.End();
     std::vector<Study> open;
-    std::vector<EndedStudy> ended;
+    std::vector<OverStudy> ended;
     OnLoop([&](Node& node, int64_t) {
       for (const auto& entry : node.open()) open.push_back(entry.second);
       ended = node.FindEnded();

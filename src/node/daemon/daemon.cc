@@ -205,7 +205,7 @@ struct Daemon::Impl {
     loop.Do([this](Node& kept, int64_t now) {
       size_t marked = 0, deleted = 0;
       while (const size_t more = kept.Tidy(config.retention, now)) marked += more;
-      for (const EndedStudy& study : kept.FindEnded()) {
+      for (const OverStudy& study : kept.FindEnded()) {
         try {
           deleted += DeleteWhatIsNotKept(options.folder.run(), study);
         } catch (const Error& error) {

@@ -15,14 +15,14 @@ using Answered = nlohmann::ordered_json;
 constexpr size_t kMostShown = 100;
 
 // When something of it goes the next time.
-int64_t NextToGo(const EndedStudy& study, const RetentionRules& rules) {
+int64_t NextToGo(const OverStudy& study, const RetentionRules& rules) {
   const KeptUntil until = KeptUntilOf(study.ended, rules);
   return study.kept == Kept::kAll ? until.results : until.documents;
 }
 
 }  // namespace
 
-Answered KeptJson(const std::optional<EndedStudy>& study, const RetentionRules& rules) {
+Answered KeptJson(const std::optional<OverStudy>& study, const RetentionRules& rules) {
   if (!study) return nullptr;
   const KeptUntil until = KeptUntilOf(study->ended, rules);
   return {{"ended", FormatUtc(study->ended)},
@@ -31,7 +31,7 @@ Answered KeptJson(const std::optional<EndedStudy>& study, const RetentionRules& 
           {"result_kept", study->kept == Kept::kAll}};
 }
 
-Answered RetentionJson(const std::vector<Study>& open, std::vector<EndedStudy> ended,
+Answered RetentionJson(const std::vector<Study>& open, std::vector<OverStudy> ended,
                        const RetentionRules& rules, const std::filesystem::path& run) {
   Answered frozen = Answered::array(), studies = Answered::array();
   for (const Study& study : open) {
@@ -39,11 +39,11 @@ Answered RetentionJson(const std::vector<Study>& open, std::vector<EndedStudy> e
       frozen.push_back({{"study", ToHex(study.id)}, {"expires", FormatUtc(study.expires)}});
   }
   const size_t deleted =
-      std::erase_if(ended, [](const EndedStudy& study) { return study.kept == Kept::kNumber; });
-  std::stable_sort(ended.begin(), ended.end(), [&](const EndedStudy& a, const EndedStudy& b) {
+      std::erase_if(ended, [](const OverStudy& study) { return study.kept == Kept::kNumber; });
+  std::stable_sort(ended.begin(), ended.end(), [&](const OverStudy& a, const OverStudy& b) {
     return NextToGo(a, rules) < NextToGo(b, rules);
   });
-  for (const EndedStudy& study : ended) {
+  for (const OverStudy& study : ended) {
     if (studies.size() == kMostShown) break;
     Answered json = {{"study", ToHex(study.id)}};
     json.update(KeptJson(study, rules));

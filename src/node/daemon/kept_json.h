@@ -12,11 +12,10 @@
 namespace partita::node {
 
 // {"ended", "result_until", "documents_until", "result_kept"}; null for a study that goes on.
-nlohmann::ordered_json KeptJson(const std::optional<EndedStudy>& study,
-                                const RetentionRules& rules);
+nlohmann::ordered_json KeptJson(const std::optional<OverStudy>& study, const RetentionRules& rules);
 
 // The answer to `retention`. run: folders of studies; open: all that are; ended: what the store says.
-nlohmann::ordered_json RetentionJson(const std::vector<Study>& open, std::vector<EndedStudy> ended,
+nlohmann::ordered_json RetentionJson(const std::vector<Study>& open, std::vector<OverStudy> ended,
                                      const RetentionRules& rules, const std::filesystem::path& run);
 
 }  // namespace partita::node

@@ -29,7 +29,7 @@ bool IsAgainstSecondRuns(const std::string& name) {
 
 }  // namespace
 
-size_t DeleteWhatIsNotKept(const fs::path& run, const EndedStudy& study) {
+size_t DeleteWhatIsNotKept(const fs::path& run, const OverStudy& study) {
   if (study.kept == Kept::kAll) return 0;
   const fs::path folder = run / ToHex(study.id);
   size_t deleted = 0;

@@ -12,6 +12,6 @@ namespace partita::node {
 // Deletes of the study's folder in `run` what is not kept: with Kept::kDocuments the folder `result` and what went
 // wrong; with Kept::kNumber all but what jobs know a second run by. Nothing for Kept::kAll, or without a folder.
 // How many files and folders. Throws kStorage.
-size_t DeleteWhatIsNotKept(const std::filesystem::path& run, const EndedStudy& study);
+size_t DeleteWhatIsNotKept(const std::filesystem::path& run, const OverStudy& study);
 
 }  // namespace partita::node

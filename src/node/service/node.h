@@ -115,8 +115,8 @@ class Node {
   // log; how many. The files are the caller's, who deletes those of all that FindEnded says (daemon/tidy_folders.h).
   // None for a day after a start whose clock is kAwayDays beyond the last day on which the node served.
   size_t Tidy(const RetentionRules& rules, int64_t now);
-  std::vector<EndedStudy> FindEnded() { return parts_.store.FindEnded(); }
-  std::optional<EndedStudy> FindEnd(const StudyId& id) { return parts_.store.FindEnd(id); }
+  std::vector<OverStudy> FindEnded() { return parts_.store.FindEnded(); }
+  std::optional<OverStudy> FindEnd(const StudyId& id) { return parts_.store.FindEnd(id); }
 
   void CopyStateTo(const std::filesystem::path& file) { parts_.store.CopyTo(file); }
 

@@ -30,7 +30,7 @@ size_t Node::Tidy(const RetentionRules& rules, int64_t now) {
   const int64_t certain = certain_.At(now);
   if (IsClockDoubtful(certain)) return 0;
   Change change;
-  for (const EndedStudy& study : parts_.store.FindEnded()) {
+  for (const OverStudy& study : parts_.store.FindEnded()) {
     if (change.keep_less.size() >= kMostAtOnce) break;
     // A late word of a job opens one again, until its key is deleted once more.
     if (open_.contains(study.id)) continue;

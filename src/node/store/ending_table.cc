@@ -29,7 +29,7 @@ StudyId StudyIn(Statement& row, int column) {
 }
 
 // Columns: study, ended, kept.
-EndedStudy EndedIn(Statement& row) {
+OverStudy EndedIn(Statement& row) {
   const int64_t kept = row.Integer(2);
   if (kept < 0 || kept > static_cast<int64_t>(Kept::kNumber))
     throw Error(ErrorCode::kBadInput,
@@ -62,7 +62,7 @@ void PutEnding(Database& database, const StudyId& study, int64_t ended) {
 }
 
 void KeepLess(Database& database, const StudyId& study, Kept kept) {
-  const std::optional<EndedStudy> before = ReadEnding(database, study);
+  const std::optional<OverStudy> before = ReadEnding(database, study);
   if (!before || kept <= before->kept)
     throw Error(ErrorCode::kInternal, "a study that goes on, or is gone, is to be kept no longer");
   Statement set(database, "UPDATE ending SET kept = ? WHERE study = ?");
@@ -75,14 +75,14 @@ void KeepLess(Database& database, const StudyId& study, Kept kept) {
   messages.Bind(1, ByteView(study)).Step();
 }
 
-std::optional<EndedStudy> ReadEnding(const Database& database, const StudyId& study) {
+std::optional<OverStudy> ReadEnding(const Database& database, const StudyId& study) {
   Statement find(database, "SELECT study, ended, kept FROM ending WHERE study = ?");
   if (!find.Bind(1, ByteView(study)).Step()) return std::nullopt;
   return EndedIn(find);
 }
 
-std::vector<EndedStudy> ReadEndings(const Database& database) {
-  std::vector<EndedStudy> ended;
+std::vector<OverStudy> ReadEndings(const Database& database) {
+  std::vector<OverStudy> ended;
   Statement find(database, "SELECT study, ended, kept FROM ending ORDER BY ended, study");
   while (find.Step()) ended.push_back(EndedIn(find));
   return ended;

@@ -20,8 +20,8 @@ void PutEnding(sqlite::Database& database, const StudyId& study, int64_t ended);
 // With what this deletes of the study. Throws kInternal for one that is not over.
 void KeepLess(sqlite::Database& database, const StudyId& study, Kept kept);
 
-std::optional<EndedStudy> ReadEnding(const sqlite::Database& database, const StudyId& study);
+std::optional<OverStudy> ReadEnding(const sqlite::Database& database, const StudyId& study);
 // Those that ended first, first.
-std::vector<EndedStudy> ReadEndings(const sqlite::Database& database);
+std::vector<OverStudy> ReadEndings(const sqlite::Database& database);
 
 }  // namespace partita::node

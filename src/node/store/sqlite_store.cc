@@ -273,7 +273,7 @@ void SqliteStore::Commit(const Change& change) {
   if (change.peer_log.has_value()) PutPeerLog(database_, *change.peer_log);
   if (change.log_receipt.has_value()) PutLogReceipt(database_, *change.log_receipt);
   if (change.ended.has_value()) PutEnding(database_, change.study.value().id, *change.ended);
-  for (const EndedStudy& study : change.keep_less) KeepLess(database_, study.id, study.kept);
+  for (const OverStudy& study : change.keep_less) KeepLess(database_, study.id, study.kept);
   transaction.Commit();
 }
 
@@ -309,9 +309,9 @@ OverPage SqliteStore::FindOver(int64_t before, size_t limit) {
   return page;
 }
 
-std::vector<EndedStudy> SqliteStore::FindEnded() { return ReadEndings(database_); }
+std::vector<OverStudy> SqliteStore::FindEnded() { return ReadEndings(database_); }
 
-std::optional<EndedStudy> SqliteStore::FindEnd(const StudyId& id) {
+std::optional<OverStudy> SqliteStore::FindEnd(const StudyId& id) {
   return ReadEnding(database_, id);
 }
 

@@ -18,7 +18,7 @@ KeptUntil KeptUntilOf(int64_t ended, const RetentionRules& rules) {
   return {std::min(documents, ended + rules.results_days * kDay), documents};
 }
 
-Kept KeptAt(int64_t now, const EndedStudy& study, const RetentionRules& rules) {
+Kept KeptAt(int64_t now, const OverStudy& study, const RetentionRules& rules) {
   const KeptUntil until = KeptUntilOf(study.ended, rules);
   const Kept due = now >= until.documents ? Kept::kNumber
                    : now >= until.results ? Kept::kDocuments

@@ -32,12 +32,12 @@ enum class Kept : uint8_t {
   kNumber = 2,     // and of the folder what jobs know a second run by
 };
 
-struct EndedStudy {
+struct OverStudy {
   StudyId id{};
   int64_t ended = 0;  // when it was over here, its keys and frozen rows deleted
   Kept kept = Kept::kAll;
 
-  bool operator==(const EndedStudy&) const = default;
+  bool operator==(const OverStudy&) const = default;
 };
 
 // The seconds from which on they are due.
@@ -46,7 +46,7 @@ struct KeptUntil {
 };
 KeptUntil KeptUntilOf(int64_t ended, const RetentionRules& rules);
 // What is to be kept then, not more than is.
-Kept KeptAt(int64_t now, const EndedStudy& study, const RetentionRules& rules);
+Kept KeptAt(int64_t now, const OverStudy& study, const RetentionRules& rules);
 
 // For people: "for 30 days after its end", "for 10 years after its end".
 std::string KeptText(Kept without, const RetentionRules& rules);

@@ -280,10 +280,10 @@ TEST_F(SqliteStoreTest, WhatIsKeptNoLongerIsGoneFromTheFile) {
   change.received = ReceivedMessage{
       Digest{1}, "west", Incarnation{2}, 7, over.id, BytesOf("a message of long ago"), 20'000, 300};
   store.Commit(change);
-  EXPECT_EQ(store.FindEnd(over.id), (EndedStudy{over.id, 5000, Kept::kAll}));
+  EXPECT_EQ(store.FindEnd(over.id), (OverStudy{over.id, 5000, Kept::kAll}));
   // The first time counts.
   store.Commit(Ending(over, 6000));
-  EXPECT_EQ(store.FindEnded(), (std::vector<EndedStudy>{{over.id, 5000, Kept::kAll}}));
+  EXPECT_EQ(store.FindEnded(), (std::vector<OverStudy>{{over.id, 5000, Kept::kAll}}));
   Change less;
   less.keep_less = {{over.id, 5000, Kept::kDocuments}};
   store.Commit(less);
@@ -326,7 +326,7 @@ TEST_F(SqliteStoreTest, AFileOfAnOlderReleaseGetsTheEndsOfItsStudies) {
   }
   SqliteStore store(File(), random_);
   EXPECT_EQ(store.FindEnded(),
-            (std::vector<EndedStudy>{{over.id, over.expires + kClosingSeconds, Kept::kAll}}));
+            (std::vector<OverStudy>{{over.id, over.expires + kClosingSeconds, Kept::kAll}}));
   EXPECT_EQ(store.Open().open.size(), 1U);
 }
 

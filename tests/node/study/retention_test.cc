@@ -14,7 +14,7 @@ constexpr int64_t kDay = 86'400;
 constexpr int64_t kYear = 31'557'600;
 constexpr RetentionRules kRules = {.results_days = 30, .documents_years = 2};
 
-EndedStudy Over(int64_t ended, Kept kept = Kept::kAll) { return {StudyId{1}, ended, kept}; }
+OverStudy Over(int64_t ended, Kept kept = Kept::kAll) { return {StudyId{1}, ended, kept}; }
 
 TEST(RetentionTest, WhatIsKeptWhen) {
   const int64_t ended = 1'790'000'000;
@@ -180,9 +180,9 @@ TEST(RetentionTest, AStudyThatIsOpenAgainKeepsEverything) {
 
 TEST(RetentionTest, ManyGoAHundredAtATime) {
   FinishedScene scene;
-  const EndedStudy one = *scene.south().FindEnd(scene.id);
+  const OverStudy one = *scene.south().FindEnd(scene.id);
   for (uint8_t i = 1; i <= 249; ++i) {
-    EndedStudy more = one;
+    OverStudy more = one;
     more.id = {};
     more.id[0] = i;
     scene.disk().endings[more.id] = more;

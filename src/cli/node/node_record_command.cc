@@ -14,7 +14,7 @@
 namespace partita::cli {
 namespace {
 
-constexpr int64_t kMostAuditAsked = 500;
+constexpr int64_t kMostLogAsked = 500;
 
 struct NodeRecordOptions {
   NodeOptions node;
@@ -30,7 +30,7 @@ Json LogOf(const NodeOptions& node, const std::string& study) {
                                      {"actor", ""},
                                      {"study", study},
                                      {"before", before},
-                                     {"limit", kMostAuditAsked}});
+                                     {"limit", kMostLogAsked}});
     for (const Json& entry : page.at("entries")) entries.push_back(entry);
     before = page.at("next");
   } while (before != 0);

@@ -78,18 +78,19 @@ std::string EntryText(const RecordJson& entry) {
   std::string lines = WrapText(
       fmt::format("{}  {}: {}", text("began").substr(0, 10), text("name"), text("title")), 0);
   lines += Line("number", text("study"));
-  lines += Line("state", fmt::format("{}{}, proposed by {}; {}", text("state"),
-                                     ended.empty() ? "" : " on " + ended, text("proposer"),
-                                     entry.at("may_have_opened").get<bool>()
-                                         ? "something was opened, or may have been"
-                                         : "nothing was opened"));
+  lines += Line("state", fmt::format("{}{}, proposed by {}", text("state"),
+                                     ended.empty() ? "" : " on " + ended, text("proposer")));
+  lines += Line("outcome", entry.at("may_have_opened").get<bool>()
+                               ? "something was opened, or may have been"
+                               : "nothing was opened");
   lines += Line("purpose", text("purpose")) + Line("ethics reference", text("ethics")) +
            Line("legal basis", text("legal_basis")) + Line("contact", text("contact"));
   lines += Line("methods", text("methods")) + Line("parties", text("parties")) +
            Line("results go to", text("recipients"));
   lines += Line("of", text("unit") + (rows.empty() ? "" : " where " + rows));
   lines += Line("categories", text("variables") + (table.empty() ? "" : ", of table " + table));
-  lines += Line("decided", text("decisions"));
+  for (const RecordJson& decision : entry.at("decisions"))
+    lines += Line("decided", ItemText(decision));
   lines += Line("runs",
                 text("first_run").empty() ? "none" : text("first_run") + " to " + text("last_run"));
   if (ended.empty()) return lines + Line("kept", "until it is over, and then as node.toml says");

@@ -7,15 +7,15 @@
 namespace partita::node {
 namespace {
 
-constexpr int64_t kDay = 86'400;
-constexpr int64_t kYear = 31'557'600;  // 365.25 days
+constexpr int64_t kKeptDay = 86'400;
+constexpr int64_t kKeptYear = 31'557'600;  // 365.25 days
 
 }  // namespace
 
 KeptUntil KeptUntilOf(int64_t ended, const RetentionRules& rules) {
-  const int64_t documents = ended + rules.documents_years * kYear;
+  const int64_t documents = ended + rules.documents_years * kKeptYear;
   if (rules.results_days == 0) return {documents, documents};
-  return {std::min(documents, ended + rules.results_days * kDay), documents};
+  return {std::min(documents, ended + rules.results_days * kKeptDay), documents};
 }
 
 Kept KeptAt(int64_t now, const OverStudy& study, const RetentionRules& rules) {

@@ -90,6 +90,7 @@ TEST(ReminderTest, WhoHasDecidedIsNotReminded) {
 TEST(ReminderTest, AClockThatIsSetBackDelaysNoReminder) {
   WaitingScene scene;
   scene.world.SetBack(20 * kDay);
+  scene.world.node(1).Tick(scene.world.now);
   scene.world.RunUntilQuiet(scene.world.now + 10);
   EXPECT_LE(scene.At(1).waits_since, scene.world.now);
   scene.since = scene.At(1).waits_since;

@@ -237,7 +237,8 @@ TEST(StudyFileErrorsTest, Names) {
        "'purpose' in [study] is not usable", "1 to 1000 bytes"},
       {"name = \"small\"", "name = \"small\"\n[study]\nethic = \"a\"", "4:1",
        "unknown key 'ethic' in [study]", "did you mean 'ethics'"},
-      {"name = \"small\"", "name = \"small\"\n[study]\nethics = 7", "4:10", "'ethics'", "text"},
+      {"name = \"small\"", "name = \"small\"\n[study]\nethics = 7", "4:10", "'ethics'",
+       "double quotes"},
   });
 }
 

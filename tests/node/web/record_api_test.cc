@@ -89,7 +89,7 @@ TEST_F(RecordApiTest, DaysAndPagesAreAskedFor) {
   for (const char* none : {"?from=2027-01-21", "?until=2027-01-14"})
     EXPECT_TRUE(Checked(auditor_.Get(kRecord + none)).at("entries").empty()) << none;
   for (const char* wrong : {"?from=yesterday", "?until=2027-02-30", "?limit=21", "?limit=0"})
-    Checked(auditor_.Get(kRecord + wrong), 400);
+    Checked(auditor_.Get(kRecord + wrong), 404);
 }
 
 TEST_F(RecordApiTest, ALogWithoutAnEndEnds) {

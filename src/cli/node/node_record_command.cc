@@ -83,11 +83,11 @@ int ShowRetention(const OutputOptions& output, const NodeOptions& options) {
   const auto days = said.at("results_days").get<int64_t>();
   const auto years = said.at("documents_years").get<int64_t>();
   std::string text = fmt::format(
-      "frozen rows and keys: go when their study is over; {} open studies hold frozen rows\n"
+      "frozen rows and keys: go when their study is over; open studies that hold some: {}\n"
       "results: {}\n"
       "study files, offers, approvals, messages: {}\n"
       "audit log, numbers of studies, what was served of tables, the ledger: for good\n"
-      "{} studies are over; of {} only the number is left\n",
+      "studies that are over: {}; those of which only the number is left: {}\n",
       said.at("frozen").size(), days == 0 ? "as long as study files" : AfterEnd(days, "day"),
       AfterEnd(years, "year"), said.at("over").get<uint64_t>(), said.at("deleted").get<uint64_t>());
   for (const Json& study : said.at("studies")) {

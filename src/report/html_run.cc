@@ -218,13 +218,15 @@ std::string StatementsHtml(std::span<const Statement> statements) {
 }
 
 std::string StudyHtml(const study::Plan& plan, const RunFacts& facts) {
-  const Items items = {{"Study", plan.study},
-                       {"Method", plan.method + " version " + std::to_string(plan.method_version)},
-                       {"Protocol", plan.protocol},
-                       {"Engine", plan.engine},
-                       {"Partition", plan.partition},
-                       {"Report of", facts.party},
-                       {"Started", OrUnknown(facts.started_at)}};
+  Items items = {{"Study", plan.study}};
+  AddDeclared(plan, items);
+  items.insert(items.end(),
+               {{"Method", plan.method + " version " + std::to_string(plan.method_version)},
+                {"Protocol", plan.protocol},
+                {"Engine", plan.engine},
+                {"Partition", plan.partition},
+                {"Report of", facts.party},
+                {"Started", OrUnknown(facts.started_at)}});
   HtmlTable hashes{"Hashes (SHA-256)", {"Of", "Value"}, {}, {}, "hashes"};
   for (const auto& [name, hash] :
        {std::pair{"agreement", &facts.agreement_hash},
@@ -234,6 +236,12 @@ std::string StudyHtml(const study::Plan& plan, const RunFacts& facts) {
   }
   return Section("study", "Study and approvals",
                  Definitions(items) + RenderHtmlTable(hashes) + Approvals(facts));
+}
+
+void AddDeclared(const study::Plan& plan, std::vector<std::pair<std::string, std::string>>& items) {
+  for (const study::Declared& declared : study::AllOf(plan.declared)) {
+    if (!declared.text->empty()) items.emplace_back(declared.label, *declared.text);
+  }
 }
 
 std::string PartiesTable(const study::Plan& plan) {

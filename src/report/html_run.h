@@ -4,6 +4,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "report/run_facts.h"
 #include "study/plan/plan.h"
@@ -29,6 +31,8 @@ std::string TrafficData(const RunFacts& facts);
 
 // Parts of the above that a plan has, too.
 std::string PartiesTable(const study::Plan& plan);
+// Terms and texts for Definitions: what the study declares, as far as it does.
+void AddDeclared(const study::Plan& plan, std::vector<std::pair<std::string, std::string>>& items);
 std::string AssumptionsHtml(const study::Plan& plan);
 
 }  // namespace partita::report

@@ -208,12 +208,14 @@ std::string Computed(const study::Plan& plan, const std::string& plan_hash) {
   HtmlTable hashes{"Hashes (SHA-256)", {"Of", "Value"}, {}, {}, "hashes"};
   hashes.Add({"study file", Code(plan.study_file_hash)});
   if (!plan_hash.empty()) hashes.Add({"plan", Code(plan_hash)});
-  return Definitions({{"Study", plan.study},
-                      {"Method", plan.method + " version " + std::to_string(plan.method_version)},
-                      {"Protocol", plan.protocol},
-                      {"Engine", plan.engine},
-                      {"Partition", plan.partition}}) +
-         Analyses(plan) + RenderHtmlTable(hashes);
+  std::vector<std::pair<std::string, std::string>> items = {{"Study", plan.study}};
+  AddDeclared(plan, items);
+  items.insert(items.end(),
+               {{"Method", plan.method + " version " + std::to_string(plan.method_version)},
+                {"Protocol", plan.protocol},
+                {"Engine", plan.engine},
+                {"Partition", plan.partition}});
+  return Definitions(items) + Analyses(plan) + RenderHtmlTable(hashes);
 }
 
 }  // namespace

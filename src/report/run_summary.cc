@@ -62,6 +62,7 @@ std::string Cost(const RunFacts& facts) {
 
 std::string Provenance(const study::Plan& plan, const RunFacts& facts) {
   std::string out = "\nRun:\n";
+  for (const std::string& line : study::DeclaredLines(plan.declared)) out += WrapText(line, 2);
   out += WrapText("protocol " + plan.protocol + ", engine " + plan.engine + ", " + plan.partition +
                       " partition, Partita " + facts.software_version +
                       (facts.started_at.empty() ? "" : ", " + facts.started_at),

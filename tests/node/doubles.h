@@ -40,6 +40,7 @@ struct Disk {
   std::map<std::pair<std::string, uint64_t>, PeerDay> peer_days;
   std::vector<LogFault> faults;
   std::map<std::string, KeptReceipt> receipts;
+  std::map<StudyId, OverStudy> endings;
 };
 
 class MemoryStore : public Store {
@@ -112,6 +113,18 @@ class MemoryStore : public Store {
       if (news.fault) disk_.faults.insert(disk_.faults.begin(), *news.fault);
     }
     if (change.log_receipt) disk_.receipts[change.log_receipt->party] = *change.log_receipt;
+    if (change.ended) {
+      const StudyId id = change.study.value().id;
+      disk_.endings.emplace(id, OverStudy{id, *change.ended, Kept::kAll});
+    }
+    for (const OverStudy& study : change.keep_less) {
+      disk_.endings.at(study.id).kept = study.kept;
+      if (study.kept != Kept::kNumber) continue;
+      disk_.studies.erase(study.id);
+      for (auto& entry : disk_.received) {
+        if (entry.second.study == study.id) entry.second.message.clear();
+      }
+    }
     around_();
   }
   std::optional<Study> FindStudy(const StudyId& id) override {
@@ -133,6 +146,16 @@ class MemoryStore : public Store {
       page.studies.push_back(std::move(study));
     }
     return page;
+  }
+  std::vector<OverStudy> FindEnded() override {
+    std::vector<OverStudy> ended;
+    for (const auto& entry : disk_.endings) ended.push_back(entry.second);
+    return ended;
+  }
+  std::optional<OverStudy> FindEnd(const StudyId& id) override {
+    const auto found = disk_.endings.find(id);
+    if (found == disk_.endings.end()) return std::nullopt;
+    return found->second;
   }
   bool HasReceived(const Digest& name) override { return disk_.received.contains(name); }
   std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,

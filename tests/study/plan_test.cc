@@ -179,6 +179,22 @@ TEST(PlanTest, JsonGoesThereAndBack) {
   EXPECT_EQ(RenderPlanJson(plan, kNetworks), text);
 }
 
+// The proposer's words, where there are any: at the head of the text, and in JSON. The hash of the file covers them.
+TEST(PlanTest, SaysWhatTheStudyDeclares) {
+  Plan plan = SamplePlan();
+  EXPECT_THAT(RenderPlanText(plan, {}), Not(HasSubstr("Purpose")));
+  EXPECT_FALSE(nlohmann::json::parse(RenderPlanJson(plan, {})).contains("declared"));
+  const Bytes before = NormativeBytes(plan);
+  plan.declared = {"Whether x helps", "EK 2026/117", "", ""};
+  const std::string text = RenderPlanText(plan, {});
+  EXPECT_THAT(text, HasSubstr("\nPurpose: Whether x helps\nEthics reference: EK 2026/117\n"));
+  EXPECT_THAT(text, Not(HasSubstr("Legal basis")));
+  const std::string rendered = RenderPlanJson(plan, {});
+  EXPECT_EQ(nlohmann::json::parse(rendered)["declared"]["legal_basis"], "");
+  EXPECT_EQ(ParsePlanJson(rendered).declared, plan.declared);
+  EXPECT_EQ(NormativeBytes(plan), before);
+}
+
 // Two tables: what is prepared, and what the run costs.
 TEST(PlanTest, TellsThePreparationFromTheRun) {
   Plan plan = SamplePlan();

@@ -52,6 +52,15 @@ TEST(ShortStudyTest, IsReadBackAsMeantAndHasNoDefaults) {
     EXPECT_THAT(text, Not(HasSubstr(left_out))) << left_out;
 }
 
+TEST(ShortStudyTest, WhatIsDeclaredIsReadBack) {
+  ShortStudy example = Example();
+  EXPECT_THAT(ShortStudyText(example), Not(HasSubstr("[study]")));
+  example.declared = {"Whether \"x\" helps", "EK 2026/117", "", "a@example.org"};
+  const std::string text = ShortStudyText(example);
+  EXPECT_THAT(text, Not(HasSubstr("legal_basis")));
+  EXPECT_EQ(ParseStudyFile(text, "study.toml").declared, example.declared);
+}
+
 TEST(ShortStudyTest, AReceiverMayHoldNothing) {
   ShortStudy example = Example();
   example.engine = "replicated";

@@ -226,6 +226,19 @@ TEST(StudyFileErrorsTest, Names) {
        "outer spaces"},
       {"name = \"small\"", "name = \"small\"\ntitle = \"a\\nb\"", "3:9",
        "'title' in the study file", "one line"},
+      {"name = \"small\"", "name = \"small\"\n[study]\nethics = \"\"", "4:10",
+       "'ethics' in [study] is not usable", "1 to 200 bytes"},
+      {"name = \"small\"", "name = \"small\"\n[study]\nethics = \"a\\u202e\"", "4:10",
+       "'ethics' in [study] is not usable", "control"},
+      {"name = \"small\"", "name = \"small\"\n[study]\ncontact = \"" + std::string(201, 'c') + "\"",
+       "4:11", "'contact' in [study] is not usable", "1 to 200 bytes"},
+      {"name = \"small\"",
+       "name = \"small\"\n[study]\npurpose = \"" + std::string(1001, 'c') + "\"", "4:11",
+       "'purpose' in [study] is not usable", "1 to 1000 bytes"},
+      {"name = \"small\"", "name = \"small\"\n[study]\nethic = \"a\"", "4:1",
+       "unknown key 'ethic' in [study]", "did you mean 'ethics'"},
+      {"name = \"small\"", "name = \"small\"\n[study]\nethics = 7", "4:10", "'ethics'",
+       "double quotes"},
   });
 }
 

@@ -26,6 +26,19 @@ TEST(StudyFileTest, RowsPerPersonArePartOfTheSchema) {
   EXPECT_EQ(study.dictionary.max_rows_per_person, 4);
 }
 
+TEST(StudyFileTest, WhatAStudyDeclares) {
+  EXPECT_FALSE(IsSaid(Parse(kSmallStudy).declared));
+  const StudyFile study = Parse(kSmallStudy +
+                                "[study]\npurpose = \"Why?\"\nethics = \"EK 1/26\"\n"
+                                "legal_basis = \"Article 6\"\ncontact = \"a@example.org\"\n");
+  EXPECT_EQ(study.declared, (Declaration{"Why?", "EK 1/26", "Article 6", "a@example.org"}));
+  EXPECT_EQ(Parse(kSmallStudy + "[study]\nethics = \"EK\"\n").declared,
+            (Declaration{"", "EK", "", ""}));
+  EXPECT_EQ(Parse(kSmallStudy + "[study]\npurpose = \"" + std::string(1000, 'p') + "\"\n")
+                .declared.purpose.size(),
+            1000u);
+}
+
 TEST(StudyFileTest, ReadsEveryKey) {
   const StudyFile study = Parse(kSmallStudy);
   EXPECT_EQ(study.file_name, "study.toml");

@@ -47,6 +47,7 @@ export function newState() {
     budgets: [],
     audit: [], // the oldest first
     auditFault: null,
+    record: [],
     accounts: ["steward", "analyst", "operator", "auditor"].map((role) => account(role, role)),
     setup: {needed: false, here: true},
     sessions: new Map(), // by cookie
@@ -217,6 +218,17 @@ export function startFake(openapi, assets, changes = {}) {
         count: state.audit.length,
         head: "7".repeat(64),
         fault: state.auditFault
+      };
+    },
+    // A page for each entry.
+    "GET /api/v1/record": ({query}) => {
+      const from = query.get("from") ?? "", until = query.get("until") || "9999";
+      const fits = ({began, ended}) => began.slice(0, 10) <= until && (ended === "" || ended.slice(0, 10) >= from);
+      const at = Number(query.get("after") || 0);
+      return {
+        site: state.site,
+        entries: state.record.slice(at, at + 1).filter(fits),
+        next: at + 1 < state.record.length ? String(at + 1) : ""
       };
     },
     "GET /api/v1/events": async ({query}) => {

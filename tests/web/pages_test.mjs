@@ -12,7 +12,7 @@ import {look, openPage, startBrowser} from "./browser.mjs";
 import {checkOf, refusal, startFake} from "./fake_api.mjs";
 import {kBugs, sourceOf} from "./planted_bugs.mjs";
 import {
-  auditEntry, code, digest, hostile, introduction, party, passphrase, password, policy, policyDraft, privatePlan, root, setupCode, study, studyFile,
+  auditEntry, code, digest, hostile, introduction, party, passphrase, password, policy, policyDraft, privatePlan, recordEntry, root, setupCode, study, studyFile,
   table, tableBudget, time
 } from "./samples.mjs";
 
@@ -112,7 +112,8 @@ test("types and roles of the pages are those of openapi.json", () => {
     ["stop", "post", "/node/stop"],
     ["manage-accounts", "post", "/accounts"],
     ["read-accounts", "get", "/accounts"],
-    ["read-audit", "get", "/audit"]
+    ["read-audit", "get", "/audit"],
+    ["read-audit", "get", "/record"]
   ]) {
     assert.deepEqual(may(act), allowed(method, path), `${act}: ${method} ${path}`);
   }
@@ -769,7 +770,12 @@ journey(
     const [tab] = await Promise.all([page.context().waitForEvent("page"), report.click()]);
     await tab.getByText("the report").waitFor();
     await tab.close();
+    await shown(page, "Result is kept until");
+    await shown(page, "Documents are kept until");
     await see("study-finished");
+    Object.assign(state.studies[6], {result: state.studies[7].result, kept: {...state.studies[6].kept, result_kept: false}});
+    await page.reload();
+    await shown(page, /was deleted here, as node.toml says, after/);
     await visit(`studies/${received}`);
     await shown(page, "The result went to north; this site receives none.");
     await visit(`studies/${failed}`);
@@ -1012,6 +1018,80 @@ journey(
     await shown(page, "8 entries shown of 20");
   },
   {studies: [study("withdrawn")]}
+);
+
+journey(
+  "an auditor takes the record of processing along",
+  async ({page, loginAs, state, see, visit}) => {
+    const [one, two, open] = state.studies;
+    state.record = [
+      recordEntry(open, {decisions: [], may_have_opened: false}),
+      recordEntry(one, {began: time(-24 * 400), ended: time(-24 * 390), purpose: hostile.markup}),
+      recordEntry(two)
+    ];
+    await loginAs("auditor");
+    await visit("audit");
+    const save = async () => {
+      const saving = page.waitForEvent("download");
+      await button(page, "Download the record").click();
+      const saved = await saving;
+      assert.equal(saved.suggestedFilename(), "record.csv");
+      return readFileSync(await saved.path(), "utf8").split("\r\n").slice(0, -1);
+    };
+    const all = await save();
+    await shown(page, "3 studies are in it.");
+    assert.equal(all.length, 4);
+    assert.ok(all[0].startsWith("study,name,title,purpose,ethics,legal_basis,contact,state,"), all[0]);
+    assert.ok(all[1].includes(",EK 2026/117,Article 9(2)(j) GDPR,'=cmd|' /C calc'!A0,settled,north,"), all[1]);
+    assert.ok(all[3].includes(",age (years); ward,"), all[3]);
+    assert.ok(all[3].includes(` approval of south by account anna,`), all[3]);
+    assert.equal(await page.evaluate("window.harmed"), undefined);
+    await page.getByLabel("Open on this day or later").fill(time(-24 * 100).slice(0, 10));
+    await save();
+    await shown(page, "2 studies are in it.");
+    await page.getByLabel("Begun on this day or before").fill(time(-24 * 50).slice(0, 10));
+    await save();
+    await shown(page, "0 studies are in it.");
+    await see("record");
+  },
+  {studies: [study("finished"), study("failed"), study("settled")]}
+);
+
+journey(
+  "a study that waits for days says so",
+  async ({page, loginAs, state, see, visit}) => {
+    const [old, fresh] = state.studies;
+    Object.assign(old, {waits_since: time(-24 * 3 - 1)});
+    Object.assign(fresh, {waits_since: time(-24 * 2 + 3)});
+    await loginAs("steward");
+    await shown(page, "waits 3 days");
+    assert.equal(await page.getByText("waits 1 day", {exact: true}).count(), 0);
+    await see("inbox-waits");
+    await visit(`studies/${old.study}`);
+    await shown(page, "It waits for the decision of this site's steward, for 3 days; 0 of 3 sites have approved.");
+    await visit(`studies/${fresh.study}`);
+    await shown(page, "It waits for the decision of this site's steward; 0 of 3 sites have approved.");
+  },
+  {studies: [study("settled"), study("settled", {name: "another"})]}
+);
+
+journey(
+  "a steward reads what a study says it is for",
+  async ({page, loginAs, state, see, visit}) => {
+    const [one] = state.studies;
+    await loginAs("steward");
+    await visit(`studies/${one.study}`);
+    await shown(page, "none is named");
+    const declared = {purpose: hostile.markup, ethics: "EK 2026/117", legal_basis: "", contact: hostile.long};
+    state.screens.set(one.study, {plan: {...one.plan, declared}});
+    await page.reload();
+    await shown(page, "EK 2026/117");
+    await shown(page, "<b>bold</b>");
+    assert.equal(await page.getByText("Legal basis").count(), 0);
+    assert.equal(await page.evaluate("window.harmed"), undefined);
+    await see("study-declares");
+  },
+  {studies: [study("settled")]}
 );
 
 journey("a long log comes by pages, and one that was changed says so", async ({page, loginAs, state, see, visit}) => {

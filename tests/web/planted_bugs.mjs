@@ -30,6 +30,41 @@ export const kBugs = [
     journey: "tables are closed since a restore"
   },
   {
+    name: "record_ends_with_its_first_page",
+    file: "pages/audit.tsx",
+    from: "after = page.next;\n  } while (after !== \"\");",
+    to: "after = page.next;\n  } while (after === \"never\");",
+    journey: "an auditor takes the record of processing along"
+  },
+  {
+    name: "days_of_waiting_from_the_first",
+    file: "parts/study_words.tsx",
+    from: "const kRemindDays = 2;",
+    to: "const kRemindDays = 1;",
+    journey: "a study that waits for days says so"
+  },
+  {
+    name: "record_of_all_days",
+    file: "pages/audit.tsx",
+    from: "${from && `&from=${from}`}",
+    to: "",
+    journey: "an auditor takes the record of processing along"
+  },
+  {
+    name: "ethics_reference_is_not_missed",
+    file: "parts/plan.tsx",
+    from: "declared?.ethics || \"none is named\"",
+    to: "declared?.ethics",
+    journey: "a steward reads what a study says it is for"
+  },
+  {
+    name: "a_deleted_result_seems_kept",
+    file: "pages/study.tsx",
+    from: "(study.result.has_json || !result_kept) && (",
+    to: "study.result.has_json && (",
+    journey: "every state has its sentence"
+  },
+  {
     name: "formulas_in_the_log",
     file: "base/csv.ts",
     from: "/^[=+\\-@\\t\\r]/.test(text)",

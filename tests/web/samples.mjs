@@ -56,6 +56,7 @@ export function study(state, changes = {}) {
     reason: "",
     began: at(-30),
     expires: at(14 * 24),
+    waits_since: state === "settled" ? at(-20) : "",
     tag: "1",
     file: studyFile,
     roster: settled ? '[[party]]\nname = "north"\n' : "",
@@ -69,6 +70,7 @@ export function study(state, changes = {}) {
         }))
       : [],
     result: {has_report: false, has_json: false, report: "", json: ""},
+    kept: over ? {ended: at(-1), result_until: at(24 * 365), documents_until: at(24 * 3652), result_kept: true} : null,
     plan: exactPlan,
     ...changes
   };
@@ -220,6 +222,35 @@ export const auditEntry = (number, action, changes = {}) => ({
   subject: "",
   outcome: "",
   message: "",
+  ...changes
+});
+
+// Of the record of processing.
+export const recordEntry = (study, changes = {}) => ({
+  study: study.study,
+  name: study.name,
+  title: study.title,
+  purpose: "Whether a call after discharge keeps people from coming back",
+  ethics: "EK 2026/117",
+  legal_basis: "Article 9(2)(j) GDPR",
+  contact: "=cmd|' /C calc'!A0",
+  state: study.state,
+  proposer: study.proposer,
+  parties: study.parties.map((name) => ({name, roles: name === "north" ? ["holder", "receiver"] : ["holder"]})),
+  recipients: study.receivers,
+  unit: "person",
+  rows: "",
+  methods: ["glm"],
+  table: study.table,
+  variables: [{name: "age", type: "integer", unit: "years"}, {name: "ward", type: "factor", unit: ""}],
+  decisions: [{time: at(-20), party: "south", decision: "approval", by: "account anna"}],
+  began: study.began,
+  first_run: at(-3),
+  last_run: at(-2),
+  ended: study.kept?.ended ?? "",
+  may_have_opened: true,
+  result_until: study.kept?.result_until ?? "",
+  documents_until: study.kept?.documents_until ?? "",
   ...changes
 });
 

@@ -168,6 +168,13 @@ class Studies(unittest.TestCase):
         self.assertAlmostEqual(fit.params["y~x"], 1.5, delta=0.05)
         self.assertAlmostEqual(fit.predict({"x": [2.0]})[0], 1 + 3 + 3 / 7, delta=0.2)
 
+    def test_what_a_study_is_for(self) -> None:
+        made = pt.Study("for", ["north", "south"], {"x": (0.0, 10.0), "y": (0.0, 20.0)}, helper="helper", min_rows=50,
+                        purpose='Does "x" help?', ethics="EK 2026/117", legal_basis="Article 6",
+                        contact="a@example.org").add(pt.Regression("y ~ x"))
+        self.assertEqual(made.plan().raw["declared"], {"purpose": 'Does "x" help?', "ethics": "EK 2026/117",
+                                                       "legal_basis": "Article 6", "contact": "a@example.org"})
+
     def test_rehearsal(self) -> None:
         rehearsal = study().add(pt.GLM("event ~ age", "binomial")).rehearse(rows=300)
         self.assertTrue(rehearsal.passed, rehearsal.raw)

@@ -67,11 +67,13 @@ option_words <- function(values) {
 }
 
 partita_study <- function(name, parties, variables, title = NULL, helper = NULL, receiver = NULL, engine = NULL,
-                          columns = NULL, key = NULL, rows = NULL, min_rows = NULL, site = NULL, missing = NULL) {
+                          columns = NULL, key = NULL, rows = NULL, min_rows = NULL, site = NULL, missing = NULL,
+                          purpose = NULL, ethics = NULL, legal_basis = NULL, contact = NULL) {
   variables <- Map(as_variable, variables, names(variables))
   if (!is.null(names(rows))) rows <- paste0(names(rows), "=", option_text(unlist(rows)))
   options <- option_words(list(title = title, helper = helper, receiver = receiver, engine = engine, key = key,
-                               rows = rows, "min-rows" = min_rows, site = site, missing = missing))
+                               rows = rows, "min-rows" = min_rows, site = site, missing = missing, purpose = purpose,
+                               ethics = ethics, "legal-basis" = legal_basis, contact = contact))
   structure(class = "partita_study",
             list(name = name, parties = parties, variables = variables, columns = columns, options = options,
                  text = NULL, path = NULL, remarks = character()))

@@ -259,6 +259,7 @@ int RunNodeJob(const JobOptions& options) {
   for (const node::CatalogueTable& table : config.tables)
     settings.catalogue[table.name] = {table.data, table.account};
   settings.ledger = config.ledger;
+  settings.ethics_required = config.ethics_required;
   settings.stewards = config.stewards;
   settings.parties = config.parties;
   settings.node_certificate = folder.certificate();
@@ -428,6 +429,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddNodeStudyCommands(*node, invocation);
   AddNodeTablesCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);
+  AddNodeRecordCommands(*node, invocation);
   AddNodeWebCommands(*node, invocation);
   AddDrain(node, invocation);
   AddStopAndGoOn(node, invocation);

@@ -14,6 +14,7 @@
 #include "cli/terminal/new_file.h"
 #include "methods/all.h"
 #include "methods/prepare_study.h"
+#include "node/study/study.h"
 #include "report/result_json.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
@@ -64,6 +65,14 @@ std::string ProblemHere(const Json& study) {
   return problem.empty() || !is_told ? "" : "at this site: " + problem;
 }
 
+// For the own steward, from the first reminder on.
+std::string WaitingHere(const Json& study) {
+  const std::optional<int64_t> since = ParseUtc(study.at("waits_since").get<std::string>());
+  const int64_t waited = since ? NowUtc() - *since : 0;
+  if (waited < node::kReminderSeconds[0]) return "";
+  return fmt::format("; it waits for this site for {} days", waited / 86'400);
+}
+
 std::string Waiting(const Json& study) {
   const std::string state = study.at("state");
   if (const Json& unchecked = study.at("unchecked"); !unchecked.empty()) {
@@ -71,8 +80,8 @@ std::string Waiting(const Json& study) {
                        fmt::join(unchecked.get<std::vector<std::string>>(), ", "));
   }
   if (state == "settled" || state == "approved") {
-    return fmt::format("{} of {} approved", study.at("approved").size(),
-                       study.at("parties").size());
+    return fmt::format("{} of {} approved{}", study.at("approved").size(),
+                       study.at("parties").size(), WaitingHere(study));
   }
   const std::string reason = study.at("reason"), who = study.at("who");
   return reason.empty() ? "" : who.empty() ? reason : who + ": " + reason;

@@ -192,6 +192,13 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   NewStudyOptions& study = options.study;
   command.add_option("--name", study.name, "The study's name (default: the file's)");
   command.add_option("--title", study.title, "Its title");
+  command.add_option("--purpose", study.declared.purpose,
+                     "The question, for all parties' records of processing; public");
+  command.add_option("--ethics", study.declared.ethics,
+                     "Reference of the ethics committee's decision; public");
+  command.add_option("--legal-basis", study.declared.legal_basis,
+                     "On what ground the rows are used; public");
+  command.add_option("--contact", study.declared.contact, "Whom to ask about the study; public");
   AddRepeated(command, "--party", study.parties,
               "A party that holds data, once for each; the first gets the result")
       ->delimiter(',');

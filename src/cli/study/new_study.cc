@@ -594,6 +594,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   const methods::Method& method = methods::MethodByName(options.method);
   study.name = options.name.empty() ? NameFromFile(options.file) : options.name;
   study.title = options.title;
+  study.declared = options.declared;
   study.parties = AskParties(options, interview);
   std::vector<PartyDictionary> dictionaries = AskDictionaries(options, study.parties, interview);
   TakeDesign(options, study);

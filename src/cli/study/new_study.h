@@ -14,6 +14,7 @@ struct NewStudyOptions {
   std::string file;  // to be written; names the study
   std::string name, title, receiver, helper, engine, key, matched, site, missing, min_rows, method,
       accept, weights, weights_type, cluster;
+  study::Declaration declared;
   std::vector<std::string> parties;
   std::vector<std::string> dictionaries;  // a file, or PARTY=FILE for each where columns are split
   std::vector<std::string> bounds;        // NAMES=LOWER..UPPER

@@ -60,6 +60,11 @@ std::vector<AuditRecord> AuditOfMove(const Event& event, const Study& before, co
     add(AuditAction::kWithdrawal, self, withdrawal->reason);
   if (kind == Kind::kWithdraw && ends)
     add(AuditAction::kWithdrawal, record.actor.name, after.ending.what);
+  if (after.reminded > before.reminded) {
+    add(AuditAction::kWaiting, self,
+        "for a decision of its steward for " +
+            std::to_string(kReminderSeconds.at(after.reminded - 1) / 86'400) + " days");
+  }
   if (before.phase != Phase::kRunning && after.phase == Phase::kRunning)
     add(AuditAction::kRunBegin, "", AttemptText(before));
   if (IsInAttempt(before) && !IsInAttempt(after))

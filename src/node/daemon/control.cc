@@ -13,6 +13,7 @@
 #include "base/hex.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/daemon/kept_json.h"
 #include "node/daemon/request_fields.h"
 #include "node/daemon/signer_documents.h"
 #include "node/job/closed.h"
@@ -75,7 +76,8 @@ Answered StudyJson(const Study& study) {
           {"who", study.ending.who},
           {"reason", study.ending.what},
           {"began", FormatUtc(study.began)},
-          {"expires", FormatUtc(study.expires)}};
+          {"expires", FormatUtc(study.expires)},
+          {"waits_since", WaitsForOwnSteward(study) ? FormatUtc(study.waits_since) : ""}};
 }
 
 // Empty if there is none.
@@ -522,10 +524,15 @@ std::string Control::Answer(const std::string& text) {
     const auto id = request.Fixed<StudyId>("study");
     request.End();
     std::optional<Study> study;
-    OnLoop([&](Node& node, int64_t) { study = node.Find(id); });
+    std::optional<OverStudy> end;
+    OnLoop([&](Node& node, int64_t) {
+      study = node.Find(id);
+      end = node.FindEnd(id);
+    });
     if (!study)
       throw Error(ErrorCode::kUsage, "there is no such study at this node", "List the studies.");
     answer = StudyJson(*study);
+    answer["kept"] = KeptJson(end, parts_.config.retention);
     answer["file"] = study->file;
     answer["roster"] = study->roster;
     answer["plan_hash"] = ToHex(study->facts.plan_hash);
@@ -625,6 +632,15 @@ std::string Control::Answer(const std::string& text) {
   } else if (what == "audit-sites") {
     request.End();
     OnLoop([&](Node& node, int64_t) { answer = SitesJson(node, parts_.keeper.List()); });
+  } else if (what == "retention") {
+    request.End();
+    std::vector<Study> open;
+    std::vector<OverStudy> ended;
+    OnLoop([&](Node& node, int64_t) {
+      for (const auto& entry : node.open()) open.push_back(entry.second);
+      ended = node.FindEnded();
+    });
+    answer = RetentionJson(open, std::move(ended), parts_.config.retention, parts_.run);
   } else if (what == "backup") {
     request.End();
     const std::filesystem::path copy = parts_.folder.state() / "backup.sqlite";

@@ -19,7 +19,8 @@
 //                                        those that ended last; next: `after` of the next page, or empty
 //   files        studies                 numbers in a row: the files of the first of them, as many as 1 MiB takes
 //   result       study, name, offset     of "report.html" or "result.json": size, and bytes from there on
-//   study        study                   all of one, and `documents`: what the signer takes (sign/signer.h)
+//   study        study                   all of one, `kept` of one that is over (ended, result_until, documents_until,
+//                                        result_kept; else null), and `documents`: what the signer takes (sign/signer.h)
 //   tables       budgets                 what a job says of them (job/table_look.h), with budgets the newest table that was
 //                                        frozen of each (`frozen`: study, rows, missing_cells, or null); and `studies`:
 //                                        open ones and the newest that are over, those to which this site brings a table
@@ -33,6 +34,9 @@
 //                                        (`has`: number, day, fits, departs, had; null: nothing) and what is kept of its log
 //                                        (`told`: number, day, digest; null: nothing); newest: the own newest day (number,
 //                                        day, digest); faults, the newest first, at most 100
+//   retention                            results_days (0: as documents), documents_years; frozen: open studies that hold frozen
+//                                        rows; over, deleted: how many; studies: the 100 that are over of which something
+//                                        goes first, each as `kept` of a study
 //   backup       -                        file: a copy of the state, which whoever asked removes
 //   restored     -                        mark: what the steward signs to open the tables (job/closed.h), empty if they are
 //                                         open; time, accounts: how many count as spent then

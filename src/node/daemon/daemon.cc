@@ -23,6 +23,7 @@
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
 #include "node/daemon/policy_asker.h"
+#include "node/daemon/tidy_folders.h"
 #include "node/job/closed.h"
 #include "node/parties/introduction.h"
 #include "node/port/one_port.h"
@@ -35,6 +36,7 @@ namespace {
 
 constexpr std::string_view kIntroductionsPath = "/peer/v1/introductions";
 constexpr auto kErrandEvery = std::chrono::milliseconds(500);
+constexpr int64_t kTidyEverySeconds = 86'400;
 constexpr auto kStopGrace = std::chrono::milliseconds(2000);
 constexpr std::chrono::milliseconds kIntroducePatience{5'000};
 
@@ -193,6 +195,30 @@ struct Daemon::Impl {
     }
   }
 
+  // At the start and then once a day, on the loop's thread: what is kept no longer of studies that are over. Files that
+  // cannot be deleted are tried again the next time.
+  void Tidy() {
+    const int64_t clock = NowUtc();
+    const bool was_set_back = tidied_at > clock;
+    if (tidied_at != 0 && !was_set_back && clock < tidied_at + kTidyEverySeconds) return;
+    tidied_at = clock;
+    loop.Do([this](Node& kept, int64_t now) {
+      size_t marked = 0, deleted = 0;
+      while (const size_t more = kept.Tidy(config.retention, now)) marked += more;
+      for (const OverStudy& study : kept.FindEnded()) {
+        try {
+          deleted += DeleteWhatIsNotKept(options.folder.run(), study);
+        } catch (const Error& error) {
+          log.Write(error, "deleting what is kept no longer");
+        }
+      }
+      if (marked != 0 || deleted != 0) {
+        log.Write("tidied", {{"studies", static_cast<int64_t>(marked)},
+                             {"files", static_cast<int64_t>(deleted)}});
+      }
+    });
+  }
+
   void RunErrands() {
     int rounds = 0;
     while (true) {
@@ -204,6 +230,7 @@ struct Daemon::Impl {
       try {
         desk.Deliver();
         asker.Ask();
+        Tidy();
         if (++rounds % 4 == 0) Introduce();
       } catch (const Error& error) {
         log.Write(error, "errands");
@@ -286,6 +313,7 @@ struct Daemon::Impl {
   PolicyAsker asker;  // the errands' thread only
   std::unique_ptr<ControlSocket> socket;
   std::set<std::pair<std::string, Bytes>> told;  // the errands' thread only
+  int64_t tidied_at = 0;                         // the same
   std::mutex errands_mutex;
   std::condition_variable errands_changed;
   bool stopping = false;

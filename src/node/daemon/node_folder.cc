@@ -52,6 +52,15 @@ parties = {parties}
 # The privacy budgets of the tables (`partita ledger open`). Without one, private studies are refused here.
 # ledger = "ledger.sqlite"
 
+# Take only studies that name an ethics reference (`partita study new --ethics`).
+# ethics_required = true
+
+# How long things of studies that are over are kept (`partita node retention`): results, if not for as long as
+# study files, offers, approvals and messages, and these. Frozen rows go when a study is over.
+# [retention]
+# results_days = 365
+# documents_years = 10
+
 [limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
@@ -103,6 +112,15 @@ void ReadLimits(const study::TableReader& root, Limits& limits) {
       Within(*reader, "longest_run_hours", limits.seconds / 3600, 24 * 30) * 3600);
 }
 
+void ReadRetention(const study::TableReader& root, RetentionRules& rules) {
+  const auto reader = root.OptionalTable("retention", {"results_days", "documents_years"});
+  if (!reader) return;
+  if (reader->Has("results_days"))
+    rules.results_days = Within(*reader, "results_days", 365, kMostResultsDays);
+  rules.documents_years =
+      Within(*reader, "documents_years", rules.documents_years, kMostDocumentsYears);
+}
+
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
   for (const study::TableReader& reader : root.Tables("table", {"name", "data", "account"})) {
     const study::LocatedText name = reader.Text("name", "name = \"asthma\"");
@@ -137,7 +155,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const study::TableReader root(
       file, tree, "node.toml",
       {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "ended", "parties",
-       "ledger", "signer", "limits", "table"});
+       "ledger", "signer", "ethics_required", "retention", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -166,6 +184,8 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   config.parties = folder / root.Text("parties", "parties = \"parties\"").value;
   if (const auto ledger = root.OptionalText("ledger")) config.ledger = folder / ledger->value;
   if (const auto signer = root.OptionalText("signer")) config.signer = folder / signer->value;
+  config.ethics_required = root.OptionalBool("ethics_required").value_or(false);
+  ReadRetention(root, config.retention);
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;

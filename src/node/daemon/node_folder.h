@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "crypto/certificate.h"
+#include "node/study/retention.h"
 #include "node/study/step.h"
 
 namespace partita::node {
@@ -38,6 +39,8 @@ struct NodeConfig {
   std::vector<std::string> inner_hosts;  // hosts inside of the own network that peers may be at
   std::vector<CatalogueTable> tables;
   std::filesystem::path ledger;  // the privacy ledger of all tables; empty: none is kept
+  bool ethics_required = false;  // studies without an ethics reference are not taken here
+  RetentionRules retention;
   Limits limits;
   std::filesystem::path stewards;  // a file of PEM certificates
   std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
@@ -48,6 +51,7 @@ struct NodeConfig {
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
            inner_hosts == other.inner_hosts && tables == other.tables && ledger == other.ledger &&
+           ethics_required == other.ethics_required && retention == other.retention &&
            stewards == other.stewards && ended == other.ended && parties == other.parties &&
            signer == other.signer;
   }

@@ -156,6 +156,7 @@ Checked CheckedStudy(const JobWork& work) {
       throw NotHere("its study file is not valid in this release of Partita");
     }
   }();
+  RequireHouseRules(settings, prepared);
   if (IsHolder(prepared)) {
     const std::string table = FindTable(settings, prepared);
     RequireNotClosed(work, settings.catalogue.at(table));

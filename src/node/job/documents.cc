@@ -169,10 +169,19 @@ Prepared Prepare(const std::string& self, const std::string& study_file) {
   return prepared;
 }
 
+void RequireHouseRules(const JobSettings& settings, const Prepared& prepared) {
+  if (settings.ethics_required && prepared.study->file.declared.ethics.empty())
+    throw NotHere(
+        "this site takes no study without an ethics reference: the study file has none ('ethics' "
+        "in "
+        "[study])");
+}
+
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder) {
   RequireStudy(study);
   folder.RequireKept();
+  RequireHouseRules(settings, prepared);
 
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
   PartyList list = OwnList(settings, stewards);

@@ -43,6 +43,9 @@ struct Prepared {
 // if nodes cannot run such a study.
 Prepared Prepare(const std::string& self, const std::string& study_file);
 
+// What this site asks of every study, by its node.toml. Throws NotHere.
+void RequireHouseRules(const JobSettings& settings, const Prepared& prepared);
+
 // By channel index.
 struct Documents {
   net::Roster roster;  // with stewards
@@ -55,8 +58,8 @@ struct Documents {
 // none, or if anybody but root and the own user may write it.
 std::vector<Digest> OwnStewards(const std::filesystem::path& file);
 
-// Of a study that is settled; `study.offers` holds the offer of every party. Throws kRefused or
-// kPeerFault saying what does not fit, kBadInput for a list or file of the own site that cannot be
+// Of a study that is settled and keeps to the house's rules; `study.offers` holds the offer of every party. Throws
+// kRefused or kPeerFault saying what does not fit, kBadInput for a list or file of the own site that cannot be
 // used.
 Documents VerifyDocuments(const JobSettings& settings, const Study& study, const Prepared& prepared,
                           const StudyFolder& folder);

@@ -20,6 +20,7 @@ struct JobSettings {
   std::filesystem::path studies;
   std::map<std::string, JobTable> catalogue;  // by the name of the table
   std::filesystem::path ledger;               // empty: this party keeps none
+  bool ethics_required = false;               // of every study: a reference ([study] of its file)
   // PEM certificates of the own stewards, one after the other, at least one. Owned by root, or by the
   // user of the job, and written by nobody else.
   std::filesystem::path stewards;

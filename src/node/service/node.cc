@@ -42,6 +42,7 @@ Node::Node(const Parts& parts) : parts_(parts), certain_(parts.steady) {
     open_.emplace(id, std::move(study));
   }
   newest_day_ = opening.newest_day;
+  served_day_ = newest_day_.day;
   has_log_ = !parts_.store.ReadAudit({}, 0, 1).entries.empty();
   for (const KeptReceipt& kept : opening.log_receipts) log_receipts_[kept.party] = kept;
   for (OutboxEntry& entry : opening.outbox) {
@@ -101,6 +102,7 @@ void Node::Write(const Study& study, const Mail& mail, News news, int64_t now) {
   change.study = study;
   change.received = std::move(news.received);
   change.audit = std::move(news.audit);
+  if (!IsOpen(study)) change.ended = certain_.At(now);
   for (const Mail::Letter& letter : mail.letters()) {
     change.send.push_back({letter.number, letter.to, study.id, letter.until, letter.message});
     if (letter.body.has_value()) change.bodies.push_back(*letter.body);
@@ -221,6 +223,8 @@ Receipt Node::TakeChecked(const SignedMessage& message, std::optional<ReceivedMe
   if (set_apart_.contains(fields.study)) return Receipt::kLater;
   std::optional<Study> study = Find(fields.study);
   if (!study.has_value()) {
+    if (parts_.store.FindEnd(fields.study).has_value())
+      return Refuse("a message of a study that was over long ago, and is deleted here");
     if (fields.kind != Kind::kProposal) return Receipt::kLater;
     return TakeNewStudy(message, body, std::move(received.value()), now);
   }

@@ -30,6 +30,7 @@ namespace partita::node {
 inline constexpr int64_t kFirstRetrySeconds = 1;
 inline constexpr int64_t kLastRetrySeconds = 600;
 inline constexpr int64_t kOnItsWaySeconds = 120;
+inline constexpr int64_t kAwayDays = 40;
 inline constexpr size_t kMaxOpenPerPeer = 100;  // studies that one peer proposed
 // What one peer may make this node keep in a day; beyond it, it is told to come later.
 inline constexpr uint64_t kMaxBytesPerPeerDay = uint64_t{64} << 20;
@@ -110,6 +111,13 @@ class Node {
   // Whether it is a day of the own log as it is now: its number, else 0.
   uint64_t Fitting(const LogReceipt& receipt);
 
+  // Studies that are over: marks what is kept no longer by the rules, at most 100 of them, with entries in the audit
+  // log; how many. The files are the caller's, who deletes those of all that FindEnded says (daemon/tidy_folders.h).
+  // None for a day after a start whose clock is kAwayDays beyond the last day on which the node served.
+  size_t Tidy(const RetentionRules& rules, int64_t now);
+  std::vector<OverStudy> FindEnded() { return parts_.store.FindEnded(); }
+  std::optional<OverStudy> FindEnd(const StudyId& id) { return parts_.store.FindEnd(id); }
+
   void CopyStateTo(const std::filesystem::path& file) { parts_.store.CopyTo(file); }
 
   // Moves what waits for this time. NextWake: when that is due again.
@@ -181,6 +189,7 @@ class Node {
                       int64_t now);
   Receipt TakeLogReceipt(const Message& message, const LogReceipt& receipt,
                          ReceivedMessage received, int64_t now);
+  bool IsClockDoubtful(int64_t certain);
   Receipt Refuse(const std::string& why);
   void RequireSound() const;
   void Commit(const Change& change);
@@ -198,6 +207,8 @@ class Node {
   std::map<uint64_t, Sending> outbox_;
   std::map<std::string, Wanted> wanted_;
   std::vector<std::string> refusals_;
+  int64_t served_day_ = 0;  // since 1970: the last one before this start; 0: none
+  std::optional<int64_t> doubtful_since_;
   bool has_log_ = false;  // whether the audit log has entries
   LogDay newest_day_;
   std::map<std::string, KeptReceipt> log_receipts_;

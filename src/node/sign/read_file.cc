@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "methods/prepare_study.h"
 #include "run/method/study.h"
@@ -12,6 +13,7 @@
 namespace partita::node {
 namespace {
 
+constexpr char kAllParties[] = "all";
 constexpr size_t kMaxFileAnswerBytes = size_t{64} << 20;
 
 void WriteFileProblem(const Error& error, ByteWriter& writer) {
@@ -43,6 +45,33 @@ std::vector<FileVariable> VariablesOf(const study::StudyFile& file) {
   return variables;
 }
 
+FileUse UseOf(const study::StudyFile& file) {
+  FileUse use;
+  use.declared = file.declared;
+  use.unit = file.population.unit;
+  use.rows = study::ConditionsText(file.population.subset);
+  bool to_all = false;
+  std::set<std::string> recipients;
+  for (const study::AnalysisSpec& analysis : file.analyses) {
+    if (std::find(use.methods.begin(), use.methods.end(), analysis.method) == use.methods.end())
+      use.methods.push_back(analysis.method);
+    for (const study::ReleaseSpec& release : analysis.releases) {
+      to_all = to_all || release.to == kAllParties;
+      recipients.insert(release.to);
+    }
+  }
+  for (const study::Party& party : file.parties) {
+    FileParty& named = use.parties.emplace_back();
+    named.name = party.name;
+    if (party.holder) named.roles.emplace_back("holder");
+    if (party.receiver) named.roles.emplace_back("receiver");
+    if (party.dealer) named.roles.emplace_back("dealer");
+    if (party.receiver || to_all || recipients.contains(party.name))
+      use.recipients.push_back(party.name);
+  }
+  return use;
+}
+
 void WriteList(const std::vector<std::string>& texts, ByteWriter& writer) {
   writer.U32(static_cast<uint32_t>(texts.size()));
   for (const std::string& text : texts) writer.String(text);
@@ -53,6 +82,36 @@ std::vector<std::string> ReadList(ByteReader& reader) {
   for (uint32_t left = reader.U32(); left > 0; --left)
     texts.push_back(reader.String(kMaxFileAnswerBytes));
   return texts;
+}
+
+void WriteUse(const FileUse& use, ByteWriter& writer) {
+  for (const study::Declared& one : study::AllOf(use.declared)) writer.String(*one.text);
+  writer.U32(static_cast<uint32_t>(use.parties.size()));
+  for (const FileParty& party : use.parties) {
+    writer.String(party.name);
+    WriteList(party.roles, writer);
+  }
+  WriteList(use.recipients, writer);
+  WriteList(use.methods, writer);
+  writer.String(use.unit);
+  writer.String(use.rows);
+}
+
+FileUse ReadUse(ByteReader& reader) {
+  FileUse use;
+  for (std::string* said : {&use.declared.purpose, &use.declared.ethics, &use.declared.legal_basis,
+                            &use.declared.contact})
+    *said = reader.String(kMaxFileAnswerBytes);
+  for (uint32_t left = reader.U32(); left > 0; --left) {
+    FileParty& party = use.parties.emplace_back();
+    party.name = reader.String(kMaxFileAnswerBytes);
+    party.roles = ReadList(reader);
+  }
+  use.recipients = ReadList(reader);
+  use.methods = ReadList(reader);
+  use.unit = reader.String(kMaxFileAnswerBytes);
+  use.rows = reader.String(kMaxFileAnswerBytes);
+  return use;
 }
 
 FileDepth DepthOf(uint8_t number) {
@@ -74,7 +133,10 @@ FileRead ReadStudyFile(const std::string& text, FileDepth depth) {
     study::StudyFile file = methods::ParseStudyFile(text, "the study");
     read.name = file.name;
     read.title = file.title;
-    if (depth == FileDepth::kVariables) read.variables = VariablesOf(file);
+    if (depth == FileDepth::kVariables) {
+      read.variables = VariablesOf(file);
+      read.use = UseOf(file);
+    }
     if (depth != FileDepth::kPlan) return read;
     const std::unique_ptr<const run::Study> prepared = methods::PrepareStudy(std::move(file));
     const study::Plan plan = run::BuildPlan(*prepared);
@@ -115,6 +177,7 @@ Bytes AnswerFileOrder(ByteView order) {
     WriteList(variable.levels, writer);
     WriteList(variable.holders, writer);
   }
+  WriteUse(read.use, writer);
   writer.U8(read.problem ? 1 : 0);
   if (read.problem) WriteFileProblem(*read.problem, writer);
   return writer.Take();
@@ -165,6 +228,7 @@ FileRead DecodeFileAnswer(ByteView answer) {
     variable.levels = ReadList(reader);
     variable.holders = ReadList(reader);
   }
+  read.use = ReadUse(reader);
   if (reader.U8() != 0) read.problem = ReadFileProblem(reader);
   reader.ExpectEnd();
   return read;

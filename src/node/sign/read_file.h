@@ -9,13 +9,14 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "study/file/declaration.h"
 
 namespace partita::node {
 
 enum class FileDepth : uint8_t {
   kNames = 0,      // parsed
   kPlan = 1,       // and its plan made
-  kVariables = 2,  // parsed, with its dictionary
+  kVariables = 2,  // parsed, with its dictionary and what else a record of processing asks for
 };
 
 // A variable of a study's dictionary, in its words.
@@ -27,11 +28,31 @@ struct FileVariable {
   bool operator==(const FileVariable&) const = default;
 };
 
+struct FileParty {
+  std::string name;
+  std::vector<std::string> roles;  // "holder", "receiver", "dealer"
+
+  bool operator==(const FileParty&) const = default;
+};
+
+// What a record of processing asks of a study's file.
+struct FileUse {
+  study::Declaration declared;
+  std::vector<FileParty> parties;
+  std::vector<std::string> recipients;  // of whatever is released: parties
+  std::vector<std::string> methods;     // of its analyses, each once
+  std::string unit;                     // what a row is: "person"
+  std::string rows;                     // which rows take part; empty: all
+
+  bool operator==(const FileUse&) const = default;
+};
+
 struct FileRead {
   std::string name, title;           // empty: it cannot be parsed
   std::string plan_text, plan_json;  // empty without a plan
   std::vector<std::string> warnings;
   std::vector<FileVariable> variables;  // with kVariables
+  FileUse use;                          // the same
   std::optional<Error> problem;         // why there is not what was asked for
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "node/store/audit_table.h"
+#include "node/store/ending_table.h"
 #include "node/store/log_tables.h"
 #include "node/study/codec.h"
 
@@ -17,10 +18,9 @@ namespace {
 
 // "PNOD", so that no other program's database passes for a node's; and the version of the tables.
 constexpr int64_t kApplicationId = 0x504e4f44;
-constexpr int64_t kTablesVersion = 4;
-constexpr char kWithoutAudit[] =
-    "2";                              // gets the table of the audit log, and what the next one gets
-constexpr char kWithoutDays[] = "3";  // gets the tables of days
+constexpr int64_t kTablesVersion = 5;
+// Older ones get what they lack: the table of the audit log, those of days, that of studies that are over.
+constexpr char kWithoutAudit[] = "2", kWithoutDays[] = "3", kWithoutEndings[] = "4";
 
 using sqlite::Statement;
 using sqlite::Transaction;
@@ -101,11 +101,17 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   if (application == std::to_string(kApplicationId) && version == std::to_string(kTablesVersion))
     return;
   const bool has_no_audit = version == kWithoutAudit;
-  if (application == std::to_string(kApplicationId) && (has_no_audit || version == kWithoutDays)) {
+  const bool has_no_days = has_no_audit || version == kWithoutDays;
+  if (application == std::to_string(kApplicationId) &&
+      (has_no_days || version == kWithoutEndings)) {
     Transaction transaction(database, Transaction::Kind::kWrite);
     if (has_no_audit) MakeAuditTable(database);
-    MakeLogTables(database);
-    database.Execute("ALTER TABLE node ADD COLUMN restored INTEGER NOT NULL DEFAULT 0");
+    if (has_no_days) {
+      MakeLogTables(database);
+      database.Execute("ALTER TABLE node ADD COLUMN restored INTEGER NOT NULL DEFAULT 0");
+    }
+    MakeEndingTable(database);
+    FillEndingTable(database);
     database.Execute(("PRAGMA user_version = " + std::to_string(kTablesVersion)).c_str());
     transaction.Commit();
     return;
@@ -121,6 +127,7 @@ void MakeNodeTables(sqlite::Database& database, crypto::RandomSource& random) {
   database.Execute(kTables);
   MakeAuditTable(database);
   MakeLogTables(database);
+  MakeEndingTable(database);
   Statement insert(database, "INSERT INTO node VALUES (1, ?, 1, 0, 0)");
   insert.Bind(1, ByteView(incarnation)).Step();
   database.Execute(("PRAGMA application_id = " + std::to_string(kApplicationId)).c_str());
@@ -137,6 +144,8 @@ SqliteStore::SqliteStore(const std::filesystem::path& file, crypto::RandomSource
   database_.Execute("PRAGMA synchronous = EXTRA");
   database_.Execute("PRAGMA cell_size_check = ON");
   database_.Execute("PRAGMA trusted_schema = OFF");
+  // What is deleted is overwritten.
+  database_.Execute("PRAGMA secure_delete = ON");
   RequirePragma(database_, "PRAGMA synchronous", "3");
   MakeNodeTables(database_, random);
   // Reading alone would share the file with another process until the first write.
@@ -263,6 +272,8 @@ void SqliteStore::Commit(const Change& change) {
   if (change.close_day.has_value()) CloseLogDay(database_, *change.close_day);
   if (change.peer_log.has_value()) PutPeerLog(database_, *change.peer_log);
   if (change.log_receipt.has_value()) PutLogReceipt(database_, *change.log_receipt);
+  if (change.ended.has_value()) PutEnding(database_, change.study.value().id, *change.ended);
+  for (const OverStudy& study : change.keep_less) KeepLess(database_, study.id, study.kept);
   transaction.Commit();
 }
 
@@ -296,6 +307,12 @@ OverPage SqliteStore::FindOver(int64_t before, size_t limit) {
     }
   }
   return page;
+}
+
+std::vector<OverStudy> SqliteStore::FindEnded() { return ReadEndings(database_); }
+
+std::optional<OverStudy> SqliteStore::FindEnd(const StudyId& id) {
+  return ReadEnding(database_, id);
 }
 
 bool SqliteStore::HasReceived(const Digest& name) {

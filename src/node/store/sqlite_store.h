@@ -27,6 +27,8 @@ class SqliteStore : public Store {
   void Commit(const Change& change) override;
   std::optional<Study> FindStudy(const StudyId& id) override;
   OverPage FindOver(int64_t before, size_t limit) override;
+  std::vector<OverStudy> FindEnded() override;
+  std::optional<OverStudy> FindEnd(const StudyId& id) override;
   bool HasReceived(const Digest& name) override;
   std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
                                    uint64_t number) override;

@@ -12,6 +12,7 @@
 
 #include "node/audit/audit.h"
 #include "node/audit/log_days.h"
+#include "node/study/retention.h"
 #include "node/study/step.h"
 #include "node/study/study.h"
 
@@ -60,6 +61,8 @@ struct Change {
   std::optional<int64_t> close_day;     // of the own log, after `audit`: this date
   std::optional<PeerLogNews> peer_log;
   std::optional<KeptReceipt> log_receipt;
+  std::optional<int64_t> ended;      // when `study`, which is over, ended
+  std::vector<OverStudy> keep_less;  // of these nothing but what is said is kept from now on
 };
 
 // What a node needs in memory when it starts: nothing of the studies that are over.
@@ -94,6 +97,9 @@ class Store {
   virtual std::optional<Study> FindStudy(const StudyId& id) = 0;
   // At most `limit`, from `before` on: 0 is the first page. Those whose state cannot be read are left out.
   virtual OverPage FindOver(int64_t before, size_t limit) = 0;
+  // Studies that are over, those that ended first, first; of those that are kept by their number alone, too.
+  virtual std::vector<OverStudy> FindEnded() = 0;
+  virtual std::optional<OverStudy> FindEnd(const StudyId& id) = 0;
   virtual bool HasReceived(const Digest& name) = 0;
   // The name of the message with this number that was taken.
   virtual std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,

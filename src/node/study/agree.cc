@@ -167,8 +167,9 @@ void OnRoster(const Run& run, const std::string& from, const RosterFile& body) {
 
 void OnCommitted(const Run& run, const Committed& event) {
   // The first: a page may show it already.
-  if (run.study.phase == Phase::kSettled && !run.study.agreement_hash.has_value())
-    run.study.agreement_hash = event.agreement_hash;
+  if (run.study.phase != Phase::kSettled || run.study.agreement_hash.has_value()) return;
+  run.study.agreement_hash = event.agreement_hash;
+  run.study.waits_since = run.context.now;
 }
 
 void OnOwnApproval(const Run& run, const std::string& text) {

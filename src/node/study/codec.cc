@@ -8,7 +8,8 @@
 namespace partita::node {
 namespace {
 
-constexpr uint16_t kStudyFormat = 2;
+constexpr uint16_t kStudyFormat = 3;
+constexpr uint16_t kWithoutReminders = 2;       // is read, too
 constexpr uint64_t kMost = uint64_t{64} << 20;  // of any field: the store is the own node's
 
 // One list of fields for writing and reading, so that the two cannot differ.
@@ -243,6 +244,12 @@ void Fields(Io& io, Study& v) {
   Maybe(io, v.asked);
 }
 
+template <typename Io>
+void ReminderFields(Io& io, Study& v) {
+  io(v.waits_since);
+  io(v.reminded);
+}
+
 }  // namespace
 
 Bytes EncodeStudy(const Study& study) {
@@ -251,6 +258,7 @@ Bytes EncodeStudy(const Study& study) {
   writing(format);
   Study copy = study;
   Fields(writing, copy);
+  ReminderFields(writing, copy);
   return writing.Take();
 }
 
@@ -259,11 +267,12 @@ Study DecodeStudy(ByteView bytes) {
     Reading reading(bytes);
     uint16_t format = 0;
     reading(format);
-    if (format != kStudyFormat)
+    if (format != kStudyFormat && format != kWithoutReminders)
       throw Error(ErrorCode::kBadInput, "the state of a study is of a format that is not read here",
                   "Use the release of Partita that wrote it, or a newer one.");
     Study study;
     Fields(reading, study);
+    if (format != kWithoutReminders) ReminderFields(reading, study);
     reading.ExpectEnd();
     return study;
   } catch (const Error& error) {

@@ -160,9 +160,18 @@ void OnDiscarded(const Run& run, const Ended& refusal) {
   if (!study.refusal.has_value()) study.refusal = AsRead(refusal);
 }
 
+// The audit log has each (audit/study_audit.h).
+void RemindIfDue(const Run& run) {
+  Study& study = run.study;
+  while (WaitsForOwnSteward(study) && study.reminded < kReminderSeconds.size() &&
+         run.context.now >= study.waits_since + kReminderSeconds[study.reminded])
+    ++study.reminded;
+}
+
 void OnTimer(const Run& run) {
   Study& study = run.study;
   const int64_t now = run.context.now;
+  RemindIfDue(run);
   switch (study.phase) {
     case Phase::kScheduled:
       if (now < study.scheduled_at + kJobUpSeconds) return;
@@ -205,6 +214,7 @@ void FitTimes(Study& study, int64_t now) {
   study.lease_until = std::min(study.lease_until, now + kLeaseSeconds);
   study.scheduled_at = std::min(study.scheduled_at, now);
   study.closing_at = std::min(study.closing_at, now);
+  study.waits_since = std::min(study.waits_since, now);
   if (study.asking.has_value()) study.asking->since = std::min(study.asking->since, now);
 }
 
@@ -370,6 +380,8 @@ std::optional<int64_t> WakeAt(const Study& study, const std::string& self) {
   const auto consider = [&](int64_t time) { at = at.has_value() ? std::min(*at, time) : time; };
   if (study.phase == Phase::kClosing) consider(ClosingDeadline(study));
   if (study.phase <= Phase::kAgreed) consider(study.expires);
+  if (WaitsForOwnSteward(study) && study.reminded < kReminderSeconds.size())
+    consider(study.waits_since + kReminderSeconds[study.reminded]);
   if (study.phase == Phase::kClosing || AwaitedJob(study, self).has_value())
     consider(study.next_try);
   if (study.phase == Phase::kAgreed && study.proposer == self) {
@@ -384,8 +396,13 @@ std::optional<int64_t> WakeAt(const Study& study, const std::string& self) {
 
 bool IsSetBack(const Study& study, int64_t now) {
   return study.next_try > now + kLongestWaitSeconds || study.lease_until > now + kLeaseSeconds ||
-         study.scheduled_at > now || study.closing_at > now ||
+         study.scheduled_at > now || study.closing_at > now || study.waits_since > now ||
          (study.asking.has_value() && study.asking->since > now);
+}
+
+bool WaitsForOwnSteward(const Study& study) {
+  return study.phase == Phase::kSettled && study.agreement_hash.has_value() &&
+         study.waits_since != 0;
 }
 
 bool IsOpen(const Study& study) { return !IsEnd(study.phase) || !study.discarded; }

@@ -144,6 +144,8 @@ bool IsOpen(const Study& study);
 bool IsSetBack(const Study& study, int64_t now);
 // Until when its messages are of use.
 int64_t UsefulUntil(const Study& study, int64_t now);
+// Whether the own steward can decide now, and has not.
+bool WaitsForOwnSteward(const Study& study);
 // Whether it holds a place on this machine.
 bool HoldsRoom(const Study& study, int64_t now);
 

@@ -4,6 +4,7 @@
 // decides for another. codec.h writes it to bytes for the store.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,6 +26,9 @@ inline constexpr int64_t kWordsSeconds = 600;  // until words that are missing a
 inline constexpr int64_t kLongestWaitSeconds = 1200;  // of `next_try`
 // Runs are not cut off by the expiry: what one says may come so much later than its own end.
 inline constexpr int64_t kClosingSeconds = 86'400;
+// A study that waits so long for the own steward is written into the audit log, once each.
+inline constexpr std::array<int64_t, 2> kReminderSeconds = {int64_t{2} * 86'400,
+                                                            int64_t{5} * 86'400};
 inline constexpr uint32_t kOwnAttempts = 3;    // by itself
 inline constexpr uint32_t kMostAttempts = 20;  // with a steward's word for each
 
@@ -147,6 +151,10 @@ struct Study {
   uint32_t tries = 0;       // questions that were answered no, in a row
   std::optional<Asking> asking;
   std::optional<AskedSlot> asked;
+
+  // Of the own steward's decision.
+  int64_t waits_since = 0;  // when the table was frozen; 0: not yet
+  uint32_t reminded = 0;    // how many of kReminderSeconds have passed
 
   bool operator==(const Study&) const = default;
 

@@ -57,6 +57,9 @@ net::HttpResponse ShowBudgets(Site& site, const Call& call);
 // audit_api.cc
 net::HttpResponse ShowAudit(Site& site, const Call& call);
 
+// record_api.cc
+net::HttpResponse ShowRecord(Site& site, const Call& call);
+
 // party_api.cc
 net::HttpResponse ListParties(Site& site, const Call& call);
 net::HttpResponse InviteSite(Site& site, const Call& call);

@@ -3,6 +3,7 @@ set(pages ${CMAKE_SOURCE_DIR}/web/node)
 set(pages_sources
   ${pages}/src/app.tsx
   ${pages}/src/base/api.ts
+  ${pages}/src/base/csv.ts
   ${pages}/src/base/live.ts
   ${pages}/src/base/plan.ts
   ${pages}/src/base/roles.ts
@@ -12,6 +13,7 @@ set(pages_sources
   ${pages}/src/base/types.ts
   ${pages}/src/main.tsx
   ${pages}/src/pages/accounts.tsx
+  ${pages}/src/pages/audit.tsx
   ${pages}/src/pages/decide.tsx
   ${pages}/src/pages/inbox.tsx
   ${pages}/src/pages/login.tsx
@@ -19,13 +21,19 @@ set(pages_sources
   ${pages}/src/pages/node.tsx
   ${pages}/src/pages/pairing.tsx
   ${pages}/src/pages/parties.tsx
+  ${pages}/src/pages/policies.tsx
   ${pages}/src/pages/setup.tsx
   ${pages}/src/pages/studies.tsx
   ${pages}/src/pages/study.tsx
+  ${pages}/src/pages/tables.tsx
+  ${pages}/src/parts/closed.tsx
+  ${pages}/src/parts/command.tsx
   ${pages}/src/parts/form.tsx
   ${pages}/src/parts/frame.tsx
   ${pages}/src/parts/page.tsx
   ${pages}/src/parts/plan.tsx
+  ${pages}/src/parts/policy_draft.tsx
+  ${pages}/src/parts/sign.tsx
   ${pages}/src/parts/study_card.tsx
   ${pages}/src/parts/study_words.tsx
   ${pages}/src/parts/words.tsx

@@ -33,6 +33,8 @@ constexpr Route kRoutes[] = {
     {"POST", "/api/v1/node/go-on", kDecide, Effort::kDecides, kSmallBody, "", GoOn},
     {"GET", "/api/v1/audit", kKeep | kAuditors, Effort::kAsks, 0, "study actor before limit",
      ShowAudit},
+    {"GET", "/api/v1/record", kKeep | kAuditors, Effort::kHeavy, 0, "from until after limit",
+     ShowRecord},
     {"GET", "/api/v1/events", kAllRoles, Effort::kWaits, 0, "after wait", nullptr},
     {"GET", "/api/v1/studies", kAllRoles, Effort::kAsks, 0, "state after limit", ListStudies},
     {"POST", "/api/v1/studies", kAnalysts, Effort::kHeavy, kFileBody, "", ProposeStudy},

@@ -36,8 +36,8 @@ WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const s
        {"state", "is_over", "parties", "receivers", "unchecked", "approved", "by_policy"})
     json[key] = said.at(key);
   json["needs_decision"] = waits;
-  for (const char* key :
-       {"attempt", "charged", "progress", "ended", "who", "reason", "began", "expires"})
+  for (const char* key : {"attempt", "charged", "progress", "ended", "who", "reason", "began",
+                          "expires", "waits_since"})
     json[key] = said.at(key);
   return json;
 }
@@ -54,6 +54,7 @@ WebJson DetailJson(Site& site, const WebJson& said) {
                     {"has_json", has_json},
                     {"report", has_report ? base + "report.html" : ""},
                     {"json", has_json ? base + "result.json" : ""}};
+  json["kept"] = said.at("kept");
   json["tag"] = TagOf(json);
   return json;
 }

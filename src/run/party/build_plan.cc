@@ -410,6 +410,7 @@ study::Plan BuildPlan(const Study& study) {
   study::Plan plan;
   plan.study = study.file.name;
   plan.title = study.file.title;
+  plan.declared = study.file.declared;
   plan.study_file_hash = ToHex(crypto::Sha256Of(AsBytes(study.file.text)));
   const MethodName method = study.Method();
   plan.method = method.name;

@@ -87,6 +87,7 @@ std::string ShortStudyText(const ShortStudy& study) {
   const bool common = study.common_rows.has_value();
   std::string text = "partita = 1\n" + Line("name", TomlText(study.name));
   if (!study.title.empty()) text += Line("title", TomlText(study.title));
+  text += DeclarationText(study.declared);
   for (const ShortParty& party : study.parties) text += PartyText(party, common);
   if (common) {
     text += RowsText("all", study.common_rows);

@@ -22,6 +22,7 @@ struct ShortParty {
 
 struct ShortStudy {
   std::string name, title, site, missing, engine;
+  Declaration declared;
   std::vector<ShortParty> parties;
   std::optional<uint64_t> min_rows, min_cell;  // of [disclosure]
   std::optional<uint64_t> common_rows;  // where columns are split; else every holder has its own

@@ -9,8 +9,8 @@
 namespace partita::study {
 
 const std::vector<std::string> kStudyKeys = {
-    "partita", "name",   "title",      "party",   "rows",   "table",   "population", "variable",
-    "derived", "design", "disclosure", "release", "engine", "network", "analysis"};
+    "partita",  "name",    "title",  "study",      "party",   "rows",   "table",   "population",
+    "variable", "derived", "design", "disclosure", "release", "engine", "network", "analysis"};
 
 StudyFile ParseStudyFile(std::string text, std::string file_name,
                          std::span<const SectionReader> methods) {
@@ -27,6 +27,7 @@ StudyFile ParseStudyFile(std::string text, std::string file_name,
   FileNames names = ReadNames(root, "name = \"three-factor\"");
   study.name = std::move(names.name);
   study.title = std::move(names.title);
+  study.declared = ReadDeclaration(root);
   const Dictionary dictionary = ReadDictionary(root);
   study.dictionary = dictionary.schema;
   study.blocks = ReadBlocks(root);

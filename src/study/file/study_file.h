@@ -22,6 +22,7 @@
 #include "data/partition.h"
 #include "data/schema.h"
 #include "privacy/adjacency.h"
+#include "study/file/declaration.h"
 #include "study/file/section.h"
 
 namespace partita::study {
@@ -192,6 +193,7 @@ struct StudyFile {
   std::string text;       // the exact bytes, for hashing
   std::string name;       // [a-z0-9-], at most 64 characters
   std::string title;
+  Declaration declared;
   std::vector<Party> parties;    // roster order
   std::vector<RowBlock> blocks;  // at least one
   TableSpec table;

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "privacy/statement.h"
+#include "study/file/declaration.h"
 
 namespace partita::study {
 
@@ -124,6 +125,7 @@ struct PlanAlternative {
 
 struct Plan {
   std::string study, title;
+  Declaration declared;         // the hash of the file covers it
   std::string study_file_hash;  // SHA-256 of the file's bytes, hexadecimal
   std::string method;
   uint32_t method_version = 0;

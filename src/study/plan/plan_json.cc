@@ -229,6 +229,12 @@ Plan ParsePlan(const Json& json) {
   }
   plan.study = json.at("study");
   plan.title = json.at("title");
+  // In plans of studies that say so.
+  if (json.contains("declared")) {
+    const Json& declared = json.at("declared");
+    plan.declared = {declared.at("purpose"), declared.at("ethics"), declared.at("legal_basis"),
+                     declared.at("contact")};
+  }
   plan.study_file_hash = json.at("study_file_hash");
   plan.method = json.at("method");
   plan.method_version = json.at("method_version");
@@ -289,6 +295,10 @@ std::string RenderPlanJson(const Plan& plan, std::span<const NetworkModel> netwo
                {"correlations", CorrelationsJson(plan)},
                {"estimates", EstimatesJson(plan, networks)},
                {"notes", plan.notes}};
+  if (IsSaid(plan.declared)) {
+    Json& declared = json["declared"];
+    for (const Declared& one : AllOf(plan.declared)) declared[one.key] = *one.text;
+  }
   if (!plan.alternatives.empty()) json["alternatives"] = AlternativesJson(plan, networks);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -27,6 +27,7 @@ std::string Paragraphs(const std::string& title, const std::vector<std::string>&
 
 std::string Heading(const Plan& plan) {
   std::string out = WrapText("Plan of study " + plan.study + ": " + plan.title, 0);
+  for (const std::string& line : DeclaredLines(plan.declared)) out += WrapText(line, 0);
   out += WrapText("study file SHA-256 " + plan.study_file_hash, 0);
   out += WrapText("method " + plan.method + " version " + std::to_string(plan.method_version) +
                       ", protocol " + plan.protocol + ", engine " + plan.engine + ", " +

@@ -462,8 +462,10 @@ TEST_F(LogDaysStoreTest, AFileOfBeforeGetsTheTables) {
     change.audit = {Served(1)};
     store.Commit(change);
   }
-  for (const char* table : {"audit_day", "peer_log", "peer_day", "log_fault", "log_receipt"})
+  for (const char* table :
+       {"audit_day", "peer_log", "peer_day", "log_fault", "log_receipt", "ending"})
     Tamper(std::string("DROP TABLE ") + table);
+  Tamper("DROP INDEX received_study");
   Tamper("ALTER TABLE node DROP COLUMN restored");
   Tamper("PRAGMA user_version = 3");
   SqliteStore store(File(), random_);

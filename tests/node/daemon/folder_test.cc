@@ -79,6 +79,28 @@ TEST_F(NodeFolderTest, TablesAndTheirLedger) {
                                          {"b", (folder.path() / "registry.toml").string(), ""}}));
 }
 
+TEST_F(NodeFolderTest, RulesOfTheHouse) {
+  const NodeConfig config = LoadNodeConfig(folder);
+  EXPECT_FALSE(config.ethics_required);
+  EXPECT_EQ(config.retention, (RetentionRules{.results_days = 0, .documents_years = 10}));
+  const NodeConfig strict =
+      ParseNodeConfig("ethics_required = true\n" + Text() +
+                          "\n[retention]\nresults_days = 30\ndocuments_years = 15\n",
+                      folder.path());
+  EXPECT_TRUE(strict.ethics_required);
+  EXPECT_EQ(strict.retention, (RetentionRules{.results_days = 30, .documents_years = 15}));
+  // For nothing is kept for no time at all: a message would be taken twice.
+  for (const char* wrong : {"results_days = 0", "documents_years = 0", "documents_years = 101",
+                            "results_years = 1", "audit_years = 10"}) {
+    EXPECT_NE(ErrorOf("# [retention]", "[retention]\n" + std::string(wrong) + "\n# "), "none")
+        << wrong;
+  }
+  // What the file says of them is true.
+  EXPECT_EQ(ErrorOf("# [retention]\n# results_days = 365\n# documents_years = 10",
+                    "[retention]\nresults_days = 365\ndocuments_years = 10"),
+            "none");
+}
+
 TEST_F(NodeFolderTest, MistakesAreNamed) {
   EXPECT_NE(ErrorOf("jobs = 1 ", "jobs = 0 ").find("'jobs' is not from 1 to 64"),
             std::string::npos);

@@ -175,6 +175,19 @@ guide 'partita node audit --at south --actor' | grep -q ' north ' || fail 'nothi
 guide 'partita node audit --at south --sites' | grep -q 'this log has [0-9]* days*' || fail 'no day of the log is closed'
 guide 'partita node audit --at south --verify' | grep -q '"head"' || fail 'the log has no digest'
 
+# What is kept, and the record of processing.
+grep -q '^Ethics reference: EK 2026/117' west.plan || fail "west's steward sees no ethics reference"
+guide 'partita node retention' >kept
+grep -q '^results: as long as study files' kept || fail "how long results are kept: $(cat kept)"
+grep -q 'over on .*, result until .*, documents until ' kept || fail "what goes when: $(cat kept)"
+guide 'partita node record --at south' >record
+for said in 'ethics reference: EK 2026/117' 'results go to: north' 'categories: age; hours; score, of table pupils' 'approval of south by terminal'; do
+  grep -q "$said" record || fail "the record does not say '$said': $(cat record)"
+done
+guide 'partita node record --at south --from' >/dev/null || fail 'no record of some days'
+grep -q '^[0-9a-f]*,school-hours,.*,EK 2026/117,' record.csv || fail "the record as CSV: $(cat record.csv)"
+guide 'partita node record --at south --format' | grep -q '"may_have_opened": *true' || fail 'no record as JSON'
+
 grep -q 'fits the policy of table pupils' west.plan || fail "west's steward sees no budget"
 guide 'partita node tables' >tables
 grep -q '^  [0-9]* rows, SHA-256' tables || fail "no rows: $(cat tables)"

@@ -51,6 +51,45 @@ bool HasFile(const Site& site, const std::string& name) {
   return std::filesystem::exists(World::FolderOf(site) / name);
 }
 
+// ---- rules of the house
+
+TEST(JobRefusalTest, AHouseThatWantsAnEthicsReferenceTakesNoStudyWithoutOne) {
+  World world;
+  Site& south = world.at("south");
+  south.settings.ethics_required = true;
+  const std::string none =
+      "this site takes no study without an ethics reference: the study file has none ('ethics' in "
+      "[study])";
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), none);
+  EXPECT_FALSE(HasFile(south, "table"));
+  EXPECT_FALSE(HasFile(south, "run.key.pem"));
+  // A purpose is none.
+  south.study.file = Example("horizontal") + "\n[study]\npurpose = \"abilities\"\n";
+  SetId(south.study);
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), none);
+  south.study.file = Example("horizontal") + "\n[study]\nethics = \"EK 2026/117\"\n";
+  SetId(south.study);
+  EXPECT_EQ(RefusalOf(World::Do(south, JobKind::kCheck, 0)), "");
+}
+
+// The rule came after the check: nothing is frozen, and what was approved does not run.
+TEST(JobRefusalTest, AHouseThatChangesItsRuleCommitsAndRunsNothingWithout) {
+  World world;
+  Site& south = world.at("south");
+  world.Check();
+  south.settings.ethics_required = true;
+  EXPECT_EQ(World::Do(south, JobKind::kCommit, 0).Last<Committed>(), nullptr);
+  EXPECT_FALSE(HasFile(south, "draft.json"));
+  EXPECT_THAT(World::Problem(south), HasSubstr("no study without an ethics reference"));
+  south.settings.ethics_required = false;
+  ASSERT_NE(World::Do(south, JobKind::kCommit, 0).Last<Committed>(), nullptr);
+  south.settings.ethics_required = true;
+  const JobEnded* ended = World::Do(south, JobKind::kRun, 1).Last<JobEnded>();
+  ASSERT_NE(ended, nullptr);
+  EXPECT_FALSE(ended->ended.may_have_opened);
+  EXPECT_THAT(World::Problem(south), HasSubstr("no study without an ethics reference"));
+}
+
 // ---- the study is what its number stands for
 
 TEST(JobRefusalTest, NoOtherFileNamesTheTableOfAStudy) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/sqlite.h"
 #include "tests/node/world.h"
 
 namespace partita::node::sqlite_store_test {
@@ -255,6 +256,78 @@ TEST_F(SqliteStoreTest, PagesOfWhatIsOver) {
   EXPECT_EQ(numbers(second), "5 2 ");
   EXPECT_EQ(second.next, 0);
   EXPECT_EQ(numbers(store.FindOver(0, 9)), "3 4 1 5 2 ");
+}
+
+// A study that is over, as `Node` writes it.
+Change Ending(const Study& study, int64_t ended) {
+  Change change;
+  change.study = study;
+  change.ended = ended;
+  return change;
+}
+
+std::string BytesIn(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+TEST_F(SqliteStoreTest, WhatIsKeptNoLongerIsGoneFromTheFile) {
+  Study over = States().back();
+  ASSERT_FALSE(IsOpen(over));
+  over.file = "the words of a study that nobody is to read any more";
+  SqliteStore store(File(), random_);
+  Change change = Ending(over, 5000);
+  change.received = ReceivedMessage{
+      Digest{1}, "west", Incarnation{2}, 7, over.id, BytesOf("a message of long ago"), 20'000, 300};
+  store.Commit(change);
+  EXPECT_EQ(store.FindEnd(over.id), (OverStudy{over.id, 5000, Kept::kAll}));
+  // The first time counts.
+  store.Commit(Ending(over, 6000));
+  EXPECT_EQ(store.FindEnded(), (std::vector<OverStudy>{{over.id, 5000, Kept::kAll}}));
+  Change less;
+  less.keep_less = {{over.id, 5000, Kept::kDocuments}};
+  store.Commit(less);
+  EXPECT_EQ(store.FindStudy(over.id), over);
+  ASSERT_NE(BytesIn(File()).find("nobody is to read"), std::string::npos);
+  ASSERT_NE(BytesIn(File()).find("a message of long ago"), std::string::npos);
+  less.keep_less = {{over.id, 5000, Kept::kNumber}};
+  store.Commit(less);
+  EXPECT_EQ(store.FindStudy(over.id), std::nullopt);
+  EXPECT_EQ(store.FindEnd(over.id)->kept, Kept::kNumber);
+  EXPECT_TRUE(store.HasReceived(Digest{1}));
+  EXPECT_EQ(store.FindNumber("west", Incarnation{2}, 7), Digest{1});
+  EXPECT_EQ(BytesIn(File()).find("nobody is to read"), std::string::npos);
+  EXPECT_EQ(BytesIn(File()).find("a message of long ago"), std::string::npos);
+  // Nothing is kept less of what is not over, or is gone.
+  EXPECT_THROW(store.Commit(less), Error);
+  less.keep_less = {{StudyId{99}, 5000, Kept::kDocuments}};
+  EXPECT_THROW(store.Commit(less), Error);
+}
+
+// What such a file does not say: when studies ended. Their expiry is the last time that they can have.
+TEST_F(SqliteStoreTest, AFileOfAnOlderReleaseGetsTheEndsOfItsStudies) {
+  const std::vector<Study> states = States();
+  const Study over = states.back();
+  Study open = states.front();
+  open.id[0] ^= 1;
+  {
+    SqliteStore store(File(), random_);
+    store.Commit(Ending(over, 5000));
+    Change change;
+    change.study = open;
+    store.Commit(change);
+  }
+  {
+    sqlite::Database old(File().string(),
+                         {.fail = [](const std::string&, int, const std::string& why) {
+                           return Error(ErrorCode::kStorage, why, "");
+                         }});
+    old.Execute("DROP TABLE ending; DROP INDEX received_study; PRAGMA user_version = 4");
+  }
+  SqliteStore store(File(), random_);
+  EXPECT_EQ(store.FindEnded(),
+            (std::vector<OverStudy>{{over.id, over.expires + kClosingSeconds, Kept::kAll}}));
+  EXPECT_EQ(store.Open().open.size(), 1U);
 }
 
 }  // namespace

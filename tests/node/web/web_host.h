@@ -316,6 +316,7 @@ inline TestJson StudySaid(const std::string& state = "settled") {
       {"reason", ""},
       {"began", "2027-01-15T08:00:00Z"},
       {"expires", "2027-01-29T08:00:00Z"},
+      {"waits_since", state == "settled" ? "2027-01-15T09:00:00Z" : ""},
       {"has_draft", true},
       {"has_report", is_over},
       {"has_result", is_over}};
@@ -340,6 +341,13 @@ inline TestJson StudyWhole(const std::string& state = "settled") {
   said["table"] = "pupils";
   said["folder"] = "/srv/secret/folder";
   said["documents"] = {{"study", kStudyId}, {"draft", "secret draft"}};
+  said["kept"] = nullptr;
+  if (said.at("is_over").get<bool>()) {
+    said["kept"] = {{"ended", "2027-01-20T08:00:00Z"},
+                    {"result_until", "2028-01-20T08:00:00Z"},
+                    {"documents_until", "2037-01-19T20:00:00Z"},
+                    {"result_kept", true}};
+  }
   return said;
 }
 

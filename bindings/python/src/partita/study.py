@@ -146,7 +146,8 @@ class Run:
 class Study:
     """parties: who holds data, the first gets the result unless `receiver` says otherwise; helper: who deals
     randomness and sees no data. variables: by name bounds `(18, 100)`, levels `["female", "male"]`, or a Variable.
-    Where parties hold other columns of the same rows, columns: by party their names, with `key` and `rows`. Everything
+    purpose, ethics (reference of the committee's decision), legal_basis and contact are for the parties' records of
+    processing, and public. Where parties hold other columns of the same rows, columns: by party their names, with `key` and `rows`. Everything
     else as in `partita study new`. `add` an analysis; a study file is read by `Study.read`.
     """
 
@@ -154,13 +155,15 @@ class Study:
                  title: str = "", helper: str = "", receiver: str = "", engine: str = "",
                  columns: Mapping[str, Sequence[str]] | None = None, key: str = "",
                  rows: int | Mapping[str, int] | None = None, min_rows: int | None = None, site: str = "",
-                 missing: str = "", text: str = "", path: Path | None = None) -> None:
+                 missing: str = "", purpose: str = "", ethics: str = "", legal_basis: str = "", contact: str = "",
+                 text: str = "", path: Path | None = None) -> None:
         self.name = name
         self.parties = list(parties)
         self.variables = {of: _variable(spec) for of, spec in variables.items()}
         self.columns = columns
         words = {"title": title, "helper": helper, "receiver": receiver, "engine": engine, "key": key, "site": site,
-                 "missing": missing, "min-rows": "" if min_rows is None else str(min_rows)}
+                 "missing": missing, "min-rows": "" if min_rows is None else str(min_rows), "purpose": purpose,
+                 "ethics": ethics, "legal-basis": legal_basis, "contact": contact}
         self._options = [word for option, value in words.items() if value for word in (f"--{option}", value)]
         if isinstance(rows, int):
             self._options += ["--rows", str(rows)]

@@ -9,6 +9,7 @@ export interface PlanParty {
 export interface Plan {
   study: string;
   title: string;
+  declared?: {purpose: string; ethics: string; legal_basis: string; contact: string};
   method: string;
   protocol: string;
   engine: string;

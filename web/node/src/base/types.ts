@@ -93,6 +93,7 @@ export interface StudySummary {
   reason: string;
   began: string;
   expires: string;
+  waits_since: string;
 }
 
 export interface Studies {
@@ -130,6 +131,7 @@ export interface Study {
   reason: string;
   began: string;
   expires: string;
+  waits_since: string;
   tag: string;
   file: string;
   roster: string;
@@ -146,6 +148,12 @@ export interface Study {
     report: string;
     json: string;
   };
+  kept: {
+    ended: string;
+    result_until: string;
+    documents_until: string;
+    result_kept: boolean;
+  } | null;
 }
 
 export interface Check {
@@ -350,7 +358,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting";
   study: string;
   name: string;
   subject: string;
@@ -367,6 +375,51 @@ export interface Audit {
     number: number;
     what: string;
   } | null;
+}
+
+export interface RecordEntry {
+  study: string;
+  name: string;
+  title: string;
+  purpose: string;
+  ethics: string;
+  legal_basis: string;
+  contact: string;
+  state: State;
+  proposer: string;
+  parties: Array<{
+    name: string;
+    roles: Array<"holder" | "receiver" | "dealer">;
+  }>;
+  recipients: string[];
+  unit: string;
+  rows: string;
+  methods: string[];
+  table: string;
+  variables: Array<{
+    name: string;
+    type: string;
+    unit: string;
+  }>;
+  decisions: Array<{
+    time: string;
+    party: string;
+    decision: "approval" | "rejection" | "withdrawal";
+    by: string;
+  }>;
+  began: string;
+  first_run: string;
+  last_run: string;
+  ended: string;
+  may_have_opened: boolean;
+  result_until: string;
+  documents_until: string;
+}
+
+export interface UseRecord {
+  site: string;
+  entries: RecordEntry[];
+  next: string;
 }
 
 export interface Tag {

@@ -4,7 +4,7 @@ import {get, type Cause} from "../base/api";
 import {csvOf, saveText} from "../base/csv";
 import {useAction, useLoaded} from "../base/live";
 import {count, plain, sentence, short} from "../base/text";
-import type {Audit, AuditEntry, Studies} from "../base/types";
+import type {Audit, AuditEntry, RecordEntry, Studies, UseRecord} from "../base/types";
 import {Field, Form, ProblemBox} from "../parts/form";
 import {Head, Waiting} from "../parts/page";
 import {Fingerprint, Said, When} from "../parts/words";
@@ -34,7 +34,9 @@ const kWords: Record<AuditEntry["action"], string> = {
   "policy-ended": "ended a policy",
   "log-fault": "a log was cut or written anew",
   "restored": "was restored from a backup",
-  "reopened": "let the tables be used again"
+  "reopened": "let the tables be used again",
+  "deleted": "deleted, as node.toml says",
+  "waiting": "a study waits"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {
@@ -75,6 +77,80 @@ async function saveAll(filter: Filter): Promise<void> {
     before = page.next;
   } while (before !== 0 && entries.length < kMostSaved);
   saveText("audit.csv", "text/csv;charset=utf-8", csvOf(csvRows(entries)));
+}
+
+const kRecordKeys = [
+  "study", "name", "title", "purpose", "ethics", "legal_basis", "contact", "state", "proposer", "parties", "recipients",
+  "unit", "rows", "methods", "table", "variables", "decisions", "began", "first_run", "last_run", "ended",
+  "may_have_opened", "result_until", "documents_until"
+] as const satisfies ReadonlyArray<keyof RecordEntry>;
+
+type Item = string | RecordEntry["parties"][number] | RecordEntry["variables"][number] | RecordEntry["decisions"][number];
+
+const itemText = (item: Item): string => {
+  if (typeof item === "string") return item;
+  if ("roles" in item) return `${item.name} (${item.roles.join(", ")})`;
+  if ("decision" in item) return `${item.time} ${item.decision} of ${item.party} by ${item.by}`;
+  return item.unit ? `${item.name} (${item.unit})` : item.name;
+};
+
+const recordCell = (value: RecordEntry[keyof RecordEntry]): string => {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" ? value : value.map(itemText).join("; ");
+};
+
+interface Days {
+  from: string;
+  until: string;
+}
+
+// Every study of these days, a page of the node's list at a time: its files are read one by one.
+async function saveRecord({from, until}: Days): Promise<number> {
+  const entries: RecordEntry[] = [];
+  let after = "";
+  do {
+    const page = await get<UseRecord>(
+      `/record?limit=20${from && `&from=${from}`}${until && `&until=${until}`}${after && `&after=${after}`}`
+    );
+    entries.push(...page.entries);
+    after = page.next;
+  } while (after !== "");
+  const rows = entries.map((entry) => kRecordKeys.map((key) => recordCell(entry[key])));
+  saveText("record.csv", "text/csv;charset=utf-8", csvOf([[...kRecordKeys], ...rows]));
+  return entries.length;
+}
+
+function RecordForm() {
+  const [from, setFrom] = useState("");
+  const [until, setUntil] = useState("");
+  const [saved, setSaved] = useState<number | null>(null);
+  const save = useAction(async () => {
+    setSaved(null);
+    setSaved(await saveRecord({from, until}));
+  });
+  return (
+    <section class="no-print">
+      <h2>Record of processing</h2>
+      <p>
+        What studies did with this site's rows: purpose, ethics reference, parties and who gets results, variables, who
+        decided, and how long what is left of it is kept. For the record of processing activities; the words of a study
+        are its proposer's.
+      </p>
+      <Form onSubmit={() => void save.run()} label="Record of processing" class="filter">
+        <Field label="Open on this day or later" type="date" value={from} onInput={setFrom} />
+        <Field label="Begun on this day or before" type="date" value={until} onInput={setUntil} />
+        <div class="field">
+          <button type="submit" aria-disabled={save.busy ? "true" : undefined}>
+            Download the record
+          </button>
+        </div>
+      </Form>
+      <ProblemBox problem={save.problem} />
+      <p class="faint small" role="status">
+        {saved !== null && `${count(saved, "study is", "studies are")} in it.`}
+      </p>
+    </section>
+  );
 }
 
 function Row({entry}: {entry: AuditEntry}) {
@@ -225,10 +301,13 @@ export function AuditPage({study}: {study: string}) {
               </button>
             </p>
           )}
-          <details class="small">
-            <summary>Digest of the newest entry</summary>
-            <Fingerprint value={first.value.head} />
-          </details>
+          <section>
+            <details class="small">
+              <summary>Digest of the newest entry</summary>
+              <Fingerprint value={first.value.head} />
+            </details>
+          </section>
+          <RecordForm />
         </>
       ) : (
         <Waiting problem={first.problem} retry={first.reload} />

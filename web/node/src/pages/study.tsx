@@ -268,6 +268,34 @@ function Withdraw(props: {study: Study; signs: boolean; onDone: (study: Study) =
   );
 }
 
+// How long this site keeps what it has of a study that is over.
+function KeptUntil({study}: {study: Study}) {
+  if (!study.kept) return null;
+  const {result_kept, result_until, documents_until} = study.kept;
+  return (
+    <>
+      {(study.result.has_json || !result_kept) && (
+        <>
+          <dt>{result_kept ? "Result is kept until" : "Result"}</dt>
+          <dd>
+            {result_kept ? (
+              <When at={result_until} />
+            ) : (
+              <>
+                was deleted here, as <code>node.toml</code> says, after <When at={result_until} />
+              </>
+            )}
+          </dd>
+        </>
+      )}
+      <dt>Documents are kept until</dt>
+      <dd>
+        <When at={documents_until} />
+      </dd>
+    </>
+  );
+}
+
 function Texts({study, planText}: {study: Study; planText: string}) {
   return (
     <section class="no-print">
@@ -414,6 +442,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
                   </dd>
                 </>
               )}
+              <KeptUntil study={study} />
             </dl>
           </section>
           {decides && screen && (

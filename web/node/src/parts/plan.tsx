@@ -8,6 +8,32 @@ import {Listing, Said, Tag} from "./words";
 const roleWord = (role: string): string =>
   ({holder: "brings rows", receiver: "gets the result", dealer: "helps, without data"})[role] ?? role;
 
+// The proposer's words, which nobody checked.
+function Declared({plan}: {plan: Plan}) {
+  const {declared} = plan;
+  const said: Array<[string, string | undefined]> = [
+    ["Purpose", declared?.purpose],
+    ["Ethics reference", declared?.ethics || "none is named"],
+    ["Legal basis", declared?.legal_basis],
+    ["Contact", declared?.contact]
+  ];
+  return (
+    <>
+      {said.map(
+        ([label, text]) =>
+          text && (
+            <>
+              <dt>{label}</dt>
+              <dd class="words">
+                <Said text={text} />
+              </dd>
+            </>
+          )
+      )}
+    </>
+  );
+}
+
 function Question({plan, asker}: {plan: Plan; asker: ComponentChildren}) {
   return (
     <section>
@@ -19,6 +45,7 @@ function Question({plan, asker}: {plan: Plan; asker: ComponentChildren}) {
             <dd>{asker}</dd>
           </>
         )}
+        <Declared plan={plan} />
         <dt>Method</dt>
         <dd>
           {methodWords(plan.method)} <span class="faint">({plan.method})</span>

@@ -1,7 +1,7 @@
-import {plain, short} from "../base/text";
+import {count, plain, short} from "../base/text";
 import type {StudySummary} from "../base/types";
-import {nameOf, stands} from "./study_words";
-import {Said, StateTag, When} from "./words";
+import {daysWaiting, nameOf, stands} from "./study_words";
+import {Said, StateTag, Tag, When} from "./words";
 
 export const StudyCard = ({study}: {study: StudySummary}) => (
   <li class="card link">
@@ -11,6 +11,7 @@ export const StudyCard = ({study}: {study: StudySummary}) => (
           <bdi>{nameOf(study)}</bdi>
         </a>
       </h3>
+      {daysWaiting(study) > 0 && <Tag tone="warn">waits {count(daysWaiting(study), "day", "days")}</Tag>}
       <StateTag state={study.state} />
     </div>
     <p>{stands(study)}</p>

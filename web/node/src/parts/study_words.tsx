@@ -1,5 +1,5 @@
 // Where a study stands, in a sentence.
-import {listOf, plain, short} from "../base/text";
+import {count, listOf, plain, short} from "../base/text";
 import type {StudySummary} from "../base/types";
 
 export const nameOf = (study: {name: string; title: string}): string =>
@@ -18,6 +18,13 @@ function because(study: StudySummary): string {
   return study.who ? `: ${plain(study.who)} says “${plain(study.reason)}”` : `: ${plain(study.reason)}`;
 }
 
+// Whole days that the study waits for this site's steward, from kRemindDays on; else 0.
+const kRemindDays = 2;
+export function daysWaiting(study: StudySummary, now = Date.now()): number {
+  const days = Math.floor((now - new Date(study.waits_since).getTime()) / 86_400_000);
+  return study.needs_decision && days >= kRemindDays ? days : 0;
+}
+
 export function stands(study: StudySummary): string {
   const given = `${study.approved.length} of ${study.parties.length} sites have approved`;
   switch (study.state) {
@@ -29,7 +36,9 @@ export function stands(study: StudySummary): string {
         : "It is valid here. The other sites still check it.";
     case "settled":
       return study.needs_decision
-        ? `It waits for the decision of this site's steward; ${given}.`
+        ? `It waits for the decision of this site's steward${
+            daysWaiting(study) ? `, for ${count(daysWaiting(study), "day", "days")}` : ""
+          }; ${given}.`
         : `It waits for approvals; ${given}.`;
     case "approved":
       return `This site has approved. It waits for ${listOf(missing(study)) || "the last word of the others"}.`;

@@ -71,9 +71,14 @@ enum class AuditAction : uint8_t {
   kLogFault = 23,       // subject: the site whose log does not go on from what it told (log_days.h)
   kRestored = 24,       // of this node, from a backup
   kReopened = 25,       // the steward lets its tables be used again
+  kSigned = 26,         // by one person of two, of this site; subject: the steward, or the deputy
+  kDeputyNamed = 27,    // by the steward; subject: the deputy; outcome: from when until when
+  kDeputyEnded = 28,
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);
+// Whether the own people say it of themselves: what no message and no state of a study shows.
+bool IsNotedByPeople(AuditAction action);
 
 struct AuditRecord {
   int64_t time = 0;  // seconds of base/utc_time.h, by the node's clock

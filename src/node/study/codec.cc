@@ -8,7 +8,8 @@
 namespace partita::node {
 namespace {
 
-constexpr uint16_t kStudyFormat = 2;
+// Format 2 is without `first`.
+constexpr uint16_t kStudyFormat = 3, kFormatBefore = 2;
 constexpr uint64_t kMost = uint64_t{64} << 20;  // of any field: the store is the own node's
 
 // One list of fields for writing and reading, so that the two cannot differ.
@@ -251,6 +252,7 @@ Bytes EncodeStudy(const Study& study) {
   writing(format);
   Study copy = study;
   Fields(writing, copy);
+  writing(copy.first);
   return writing.Take();
 }
 
@@ -259,11 +261,12 @@ Study DecodeStudy(ByteView bytes) {
     Reading reading(bytes);
     uint16_t format = 0;
     reading(format);
-    if (format != kStudyFormat)
+    if (format != kStudyFormat && format != kFormatBefore)
       throw Error(ErrorCode::kBadInput, "the state of a study is of a format that is not read here",
                   "Use the release of Partita that wrote it, or a newer one.");
     Study study;
     Fields(reading, study);
+    if (format != kFormatBefore) reading(study.first);
     reading.ExpectEnd();
     return study;
   } catch (const Error& error) {

@@ -34,7 +34,10 @@ const kWords: Record<AuditEntry["action"], string> = {
   "policy-ended": "ended a policy",
   "log-fault": "a log was cut or written anew",
   "restored": "was restored from a backup",
-  "reopened": "let the tables be used again"
+  "reopened": "let the tables be used again",
+  signed: "signed, one of two",
+  "deputy-named": "named a deputy",
+  "deputy-ended": "ended a deputy"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

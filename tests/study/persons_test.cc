@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <map>
+#include <optional>
 
 #include "base/utc_time.h"
+#include "crypto/signature.h"
 #include "study/approval/delegation.h"
 #include "tests/data/expect_error.h"
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/study/codec.h"
 #include "tests/node/scene.h"
 
 namespace partita::node::attack_test {
@@ -164,6 +165,13 @@ TEST(Attack, OneSignatureOfTwo) {
   // As if it came from a peer whose node tells it all the same.
   const Bytes peers = Encode(Document{FirstOfTwoText("west", agreement, plan, study.expires)});
   EXPECT_EQ(scene.Send("west", 1, Kind::kApproval, peers), Receipt::kRefused);
+  // The state of a study from before there was a first signature.
+  Study older = scene.At(1);
+  older.first.clear();
+  Bytes bytes = EncodeStudy(older);
+  bytes[0] -= 1;
+  bytes.resize(bytes.size() - 8);
+  EXPECT_EQ(DecodeStudy(bytes), older);
   // Both have signed.
   own(ApprovalText("south", agreement, plan, study.expires));
   EXPECT_EQ(scene.At(1).phase, Phase::kApproved);

@@ -169,7 +169,7 @@ TEST(Attack, OneSignatureOfTwo) {
   Study older = scene.At(1);
   older.first.clear();
   Bytes bytes = EncodeStudy(older);
-  bytes[0] -= 1;
+  bytes[0] = 2;
   bytes.resize(bytes.size() - 8);
   EXPECT_EQ(DecodeStudy(bytes), older);
   // Both have signed.

@@ -9,6 +9,7 @@
 
 #include "base/utc_time.h"
 #include "crypto/random.h"
+#include "crypto/signature.h"
 #include "node/daemon/control_socket.h"
 #include "node/job/closed.h"
 #include "node/job/statement.h"

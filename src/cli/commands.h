@@ -64,6 +64,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation);
 // invite, join, compare, parties, accept, revoke: below `node`.
 void AddPairingCommands(CLI::App& node, Invocation& invocation);
 void AddBackupCommands(CLI::App& node, Invocation& invocation);
+void AddDeputyCommands(CLI::App& node, Invocation& invocation);
 void AddPolicyCommands(CLI::App& node, Invocation& invocation);
 // audit, tables: below `node`.
 void AddNodeAuditCommand(CLI::App& node, Invocation& invocation);

@@ -225,6 +225,12 @@ inline std::string ApprovalText(const std::string& party, const Digest& agreemen
   return SignDocument(party, "approve|" + party + "|" + ToHex(agreement) + "|" + ToHex(plan) + "|" +
                                  std::to_string(until));
 }
+// The same, signed by one person of two.
+inline std::string FirstOfTwoText(const std::string& party, const Digest& agreement,
+                                  const Digest& plan, int64_t until) {
+  return SignDocument(party, "approve|" + party + "|" + ToHex(agreement) + "|" + ToHex(plan) + "|" +
+                                 std::to_string(until) + "|1 of 2");
+}
 inline Digest PlanOfAll() { return crypto::Sha256Of(AsBytes("plan")); }
 inline std::string RejectionText(const std::string& party, const std::string& reason,
                                  const Digest& agreement = {}, const Digest& plan = PlanOfAll()) {
@@ -284,6 +290,8 @@ class NamedTrust : public Trust {
     if (parts.at(1) != party) refuse();
     DocumentFacts facts;
     facts.approves = parts[0] == "approve";
+    facts.complete = parts.size() < 6 || parts[5] != "1 of 2";
+    if (!facts.complete && party != self_) refuse();
     const auto digest = [](const std::string& hex) {
       Digest out{};
       const Bytes bytes = FromHex(hex);

@@ -263,6 +263,17 @@ export function startFake(openapi, assets, changes = {}) {
       if (body.code !== screen.code) refuse(409, "untrusted", "the code that was seen is not the code of this study", "Look at the study again.");
       if (screen.useless && !body.accept_useless) refuse(409, "refused", "the result would be of little use", "Approve all the same, or reject.");
       sign(body.passphrase);
+      const who = body.deputy ?? "the steward";
+      if (!screen.may_sign.includes(who)) refuse(409, "refused", `${who} has signed already: two persons have to`, "Let somebody else sign.");
+      if (screen.stewards_needed === 2 && screen.signed_by.length === 0) {
+        found.signed_here = [who];
+        const others = screen.may_sign.filter((name) => name !== who);
+        state.screens.set(id, {...state.screens.get(id), signed_by: [who], may_sign: others});
+        news();
+        return whole(found);
+      }
+      if (screen.stewards_needed === 2) found.signers = [{party: state.site, names: [...screen.signed_by, who]}];
+      Object.assign(found, {signed_here: []});
       Object.assign(found, {state: "approved", needs_decision: false, approved: [...found.approved, state.site]});
       news();
       return whole(found);

@@ -290,6 +290,54 @@ journey(
 );
 
 journey(
+  "two persons sign: who has, and for whom it waits",
+  async ({page, loginAs, state, see, visit}) => {
+    const [waits] = state.studies;
+    state.screens.set(waits.study, {stewards_needed: 2, may_sign: ["the steward", "kim"]});
+    await loginAs("steward");
+    await visit(`studies/${waits.study}`);
+    await shown(page, "Two persons have to sign. It waits for the steward and kim.");
+    const approval = page.getByRole("form", {name: "Approve"});
+    await approval.getByRole("radio", {name: "kim"}).check();
+    await see("study-two-persons");
+    await approval.getByLabel("Passphrase of kim's key").fill(passphrase);
+    await button(page, "Approve").click();
+    await page.getByRole("status").filter({hasText: "1 of 2 has signed at this site: kim. It waits for another person; 0 of 3 sites have approved."}).waitFor();
+    assert.deepEqual(state.log.at(-1).body, {code, passphrase, deputy: "kim"});
+    await shown(page, "1 of 2 has signed: kim. It waits for the steward.");
+    assert.equal(await approval.getByRole("radio").count(), 0);
+    assert.equal(await page.getByText("Stricter limits").count(), 0);
+    await approval.getByLabel("Passphrase of the steward's key").fill(passphrase);
+    await button(page, "Approve").click();
+    await page.getByRole("status").filter({hasText: "This site has approved. It waits for north and west."}).waitFor();
+    assert.deepEqual(state.log.at(-1).body, {code, passphrase});
+    await shown(page, "south (kim and the steward) (1 of 3)");
+  },
+  {studies: [study("settled")]}
+);
+
+journey(
+  "a deputy rejects and withdraws under its own name",
+  async ({page, loginAs, state, visit}) => {
+    const [rejected, withdrawn] = state.studies;
+    for (const one of state.studies) state.screens.set(one.study, {may_sign: ["the steward", "kim"]});
+    await loginAs("steward");
+    for (const [one, name] of [[rejected, "Reject"], [withdrawn, "Withdraw"]]) {
+      await visit(`studies/${one.study}`);
+      await button(page, `${name} …`).click();
+      const form = page.getByRole("form", {name});
+      await form.getByLabel("Reason").fill("no ethics reference");
+      await form.getByRole("radio", {name: "kim"}).check();
+      await form.getByLabel("Passphrase of kim's key").fill(passphrase);
+      await form.getByRole("button", {name}).click();
+      await shown(page, /no ethics reference/);
+      assert.deepEqual(state.log.at(-1).body, {reason: "no ethics reference", passphrase, deputy: "kim"});
+    }
+  },
+  {studies: [study("settled"), study("approved", {approved: ["south"]})]}
+);
+
+journey(
   "warnings of the path of trust come first; what cannot be approved has no button",
   async ({page, loginAs, state, see, visit}) => {
     const [warned, early, refused] = state.studies;

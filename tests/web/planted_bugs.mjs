@@ -156,6 +156,20 @@ export const kBugs = [
     journey: "an approval with stricter limits"
   },
   {
+    name: "a_deputy_signs_as_the_steward",
+    file: "parts/signer.tsx",
+    from: '(name === kSteward || name === "" ? {} : {deputy: name})',
+    to: '(name === kSteward || name === "" || name !== "" ? {} : {deputy: name})',
+    journey: "two persons sign"
+  },
+  {
+    name: "the_first_signature_is_not_told",
+    file: "pages/decide.tsx",
+    from: "screen.stewards_needed === 1",
+    to: "screen.stewards_needed >= 1",
+    journey: "two persons sign"
+  },
+  {
     name: "approval_of_what_cannot_be_approved",
     file: "pages/decide.tsx",
     from: "!props.screen.can_approve",

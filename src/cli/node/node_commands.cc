@@ -257,7 +257,7 @@ int RunNodeJob(const JobOptions& options) {
   settings.self = config.name;
   settings.studies = folder.run();
   for (const node::CatalogueTable& table : config.tables)
-    settings.catalogue[table.name] = {table.data, table.account};
+    settings.catalogue[table.name] = {table.data, table.account, table.stewards_needed};
   settings.ledger = config.ledger;
   settings.ethics_required = config.ethics_required;
   settings.stewards = config.stewards;
@@ -426,6 +426,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddStatus(node, invocation);
   AddPairingCommands(*node, invocation);
   AddPolicyCommands(*node, invocation);
+  AddDeputyCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
   AddNodeTablesCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);

@@ -18,6 +18,7 @@
 #include "report/result_json.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
+#include "study/approval/persons.h"
 #include "study/plan/plan.h"
 
 namespace partita::cli {
@@ -80,8 +81,12 @@ std::string Waiting(const Json& study) {
                        fmt::join(unchecked.get<std::vector<std::string>>(), ", "));
   }
   if (state == "settled" || state == "approved") {
-    return fmt::format("{} of {} approved{}", study.at("approved").size(),
-                       study.at("parties").size(), WaitingHere(study));
+    const Json& here = study.at("signed_here");
+    return fmt::format(
+        "{} of {} approved{}{}", study.at("approved").size(), study.at("parties").size(),
+        here.empty() ? ""
+                     : fmt::format("; here 1 of 2 has signed: {}", here.at(0).get<std::string>()),
+        WaitingHere(study));
   }
   const std::string reason = study.at("reason"), who = study.at("who");
   return reason.empty() ? "" : who.empty() ? reason : who + ": " + reason;
@@ -143,6 +148,19 @@ std::string BudgetOf(const Json& table) {
   return budget.empty() ? "" : budget + "\n";
 }
 
+std::string Joined(const Json& names) {
+  return fmt::format("{}", fmt::join(names.get<std::vector<std::string>>(), ", "));
+}
+
+// Where two persons have to sign.
+std::string PersonsOf(const Json& shown) {
+  if (shown.at("stewards_needed") == 1) return "";
+  const Json& by = shown.at("signed_by");
+  const std::string begin =
+      by.empty() ? "Two persons have to sign: " : "1 of 2 has signed, " + Joined(by) + ": ";
+  return begin + "it waits for " + Joined(shown.at("may_sign")) + ".\n\n";
+}
+
 // What the signer computed, for the steward to read.
 std::string StewardsPage(const Json& shown) {
   std::string page;
@@ -162,7 +180,15 @@ std::string StewardsPage(const Json& shown) {
                                table.at("rows").get<uint64_t>(),
                                table.at("missing_cells").get<uint64_t>(), EditionOf(table)),
              shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>(),
-             BudgetOf(table));
+             BudgetOf(table)) +
+         PersonsOf(shown);
+}
+
+// Who may still sign; deputy: empty for the steward.
+std::string OthersThan(const std::string& deputy, const Json& names) {
+  Json others = names;
+  std::erase(others.get_ref<Json::array_t&>(), deputy.empty() ? study::kStewardName : deputy);
+  return others.empty() ? "and the steward has named no deputy" : Joined(others);
 }
 
 int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
@@ -186,17 +212,24 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
   if (const std::string useless = shown.at("useless"); !useless.empty() && !options.accept_useless)
     throw Error(ErrorCode::kRefused, useless, "--accept-useless approves it all the same");
   Confirm(output, StewardsPage(shown),
-          fmt::format("Approve this study as steward of {}?", shown.at("site").get<std::string>()),
+          fmt::format("Approve this study as {} of {}?",
+                      options.node.deputy.empty() ? "steward" : "deputy of the steward",
+                      shown.at("site").get<std::string>()),
           "partita study plan STUDY");
   Json request = ForSigner("approve", options.node, said);
   request["code"] = shown.at("code");
   if (options.min_cell) request["min_cell"] = *options.min_cell;
   if (!options.until.empty()) request["valid_until"] = FormatUtc(UntilOf(options.until));
   if (options.accept_useless) request["accept_useless"] = true;
-  Decide(options.node, said, "approve", signer.Sign(request));
+  const Json signed_word = signer.Sign(request);
+  Decide(options.node, said, "approve", signed_word);
   const std::string text =
-      fmt::format("{} approves the study '{}'", shown.at("site").get<std::string>(),
-                  shown.at("name").get<std::string>());
+      signed_word.at("complete").get<bool>()
+          ? fmt::format("{} approves the study '{}'", shown.at("site").get<std::string>(),
+                        shown.at("name").get<std::string>())
+          : fmt::format("1 of 2 has signed the study '{}': it waits for another, {}",
+                        shown.at("name").get<std::string>(),
+                        OthersThan(options.node.deputy, shown.at("may_sign")));
   PrintResult(output, text, Json{{"message", text}}.dump());
   return kDone;
 }
@@ -232,14 +265,25 @@ int Withdraw(const OutputOptions& output, const NodeStudyOptions& options) {
   return kDone;
 }
 
-// "by north", "by a policy of the steward of south".
+// "kim and the steward for south", of a party that says who signed.
+std::string SignersOf(const Json& study, const std::string& party) {
+  for (const Json& entry : study.at("signers")) {
+    if (entry.at("party") != party) continue;
+    const auto names = entry.at("names").get<std::vector<std::string>>();
+    return fmt::format(" ({})", fmt::join(names, " and "));
+  }
+  return "";
+}
+
+// "by north", "by a policy of the steward of south", "by west (kim)".
 std::vector<std::string> ApprovedBy(const Json& study) {
   const Json& by_policy = study.at("by_policy");
   std::vector<std::string> words;
   for (const Json& party : study.at("approved")) {
     const bool is_policy = std::find(by_policy.begin(), by_policy.end(), party) != by_policy.end();
-    words.push_back(fmt::format("by {}{}", is_policy ? "a policy of the steward of " : "",
-                                party.get<std::string>()));
+    const std::string name = party;
+    words.push_back(fmt::format("by {}{}{}", is_policy ? "a policy of the steward of " : "", name,
+                                SignersOf(study, name)));
   }
   return words;
 }

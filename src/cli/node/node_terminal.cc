@@ -87,11 +87,15 @@ void AddAt(CLI::App* command, NodeOptions& options) {
       ->capture_default_str();
 }
 
-void AddStewardKey(CLI::App* command, NodeOptions& options) {
+void AddStewardKey(CLI::App* command, NodeOptions& options, bool has_deputy) {
   command->add_option("--steward", options.steward, "The folder of the steward's key")
       ->capture_default_str();
   command->add_option("--sign", options.sign,
                       "Ask the signer that serves at this socket instead (partita node sign)");
+  if (has_deputy) {
+    command->add_option("--deputy", options.deputy,
+                        "Sign as this deputy, with its passphrase, in the steward's place");
+  }
   command
       ->add_option("--passphrase-fd", options.passphrase_fd,
                    "Read the passphrase from this descriptor instead of asking")
@@ -129,7 +133,12 @@ Json SignerAccess::Ask(const Json& request) {
 }
 
 Json SignerAccess::Sign(Json request) {
-  if (!passphrase_) passphrase_ = AskPassphrase(options_, false);
+  if (!passphrase_) {
+    passphrase_ = options_.deputy.empty()
+                      ? AskPassphrase(options_, false)
+                      : AskPassphrase(options_, false, "the deputy " + options_.deputy);
+  }
+  if (!options_.deputy.empty()) request["deputy"] = options_.deputy;
   request["passphrase"] = *passphrase_;
   return Ask(request);
 }

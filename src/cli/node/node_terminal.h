@@ -21,12 +21,14 @@ struct NodeOptions {
   std::string at = ".";  // the node's folder, or its socket
   std::string steward = "steward";
   std::string sign;  // the socket of a signer that serves; empty: the folder `steward` is used here
+  std::string deputy;  // who signs, if it is not the steward
   int passphrase_fd = -1;
 };
 
 void AddAt(CLI::App* command, NodeOptions& options);
-// --steward, --sign and --passphrase-fd, of commands that sign.
-void AddStewardKey(CLI::App* command, NodeOptions& options);
+// --steward, --sign and --passphrase-fd, of commands that sign; --deputy of those that a deputy may try. The signer refuses
+// it where only the steward signs.
+void AddStewardKey(CLI::App* command, NodeOptions& options, bool has_deputy = true);
 
 // The answer of the node that serves there (node/daemon/control.h).
 Json AskNode(const NodeOptions& options, const Json& request);

@@ -12,13 +12,13 @@ namespace {
 constexpr uint8_t kAuditVersion = 1;
 constexpr std::array<std::string_view, 5> kActorNames = {"node", "terminal", "account", "party",
                                                          "policy"};
-constexpr std::array<std::string_view, 27> kActionNames = {
+constexpr std::array<std::string_view, 30> kActionNames = {
     "serve",          "proposal",      "approval",     "rejection",       "withdrawal",
     "run-begin",      "run-end",       "study-end",    "invitation",      "pairing",
     "party-listed",   "party-revoked", "stop",         "go-on",           "export",
     "login",          "login-failed",  "account-made", "account-deleted", "password-set",
     "policy-refused", "policy-ended",  "log-fault",    "restored",        "reopened",
-    "deleted",        "waiting"};
+    "deleted",        "waiting",      "signed",       "deputy-named",    "deputy-ended"};
 
 [[noreturn]] void FailEntry(const std::string& what) {
   throw Error(ErrorCode::kBadInput, "an entry of the audit log cannot be read: " + what,
@@ -59,6 +59,12 @@ std::optional<AuditAction> AuditActionNamed(std::string_view name) {
     if (kActionNames[i] == name) return static_cast<AuditAction>(i + 1);
   }
   return std::nullopt;
+}
+
+bool IsNotedByPeople(AuditAction action) {
+  return (action >= AuditAction::kExport && action < AuditAction::kPolicyRefused) ||
+         action == AuditAction::kPolicyEnded || action == AuditAction::kDeputyNamed ||
+         action == AuditAction::kDeputyEnded;
 }
 
 std::string ActorText(const Actor& actor) {

@@ -73,9 +73,14 @@ enum class AuditAction : uint8_t {
   kReopened = 25,       // the steward lets its tables be used again
   kDeleted = 26,  // of a study that is over; subject: "result", "documents" (study/retention.h)
   kWaiting = 27,  // a study, for the own steward; subject: this site
+  kSigned = 28,         // by one person of two, of this site; subject: the steward, or the deputy
+  kDeputyNamed = 29,    // by the steward; subject: the deputy; outcome: from when until when
+  kDeputyEnded = 30,
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);
+// Whether the own people say it of themselves: what no message and no state of a study shows.
+bool IsNotedByPeople(AuditAction action);
 
 struct AuditRecord {
   int64_t time = 0;  // seconds of base/utc_time.h, by the node's clock

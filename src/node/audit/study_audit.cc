@@ -1,5 +1,7 @@
 #include "node/audit/study_audit.h"
 
+#include "study/approval/persons.h"
+
 namespace partita::node {
 namespace {
 
@@ -21,6 +23,25 @@ std::string StudyEndText(const Study& study) {
   if (!study.ending.who.empty()) text += " by " + study.ending.who;
   if (!study.ending.what.empty()) text += ": " + study.ending.what;
   return text;
+}
+
+constexpr char kOneOfTwo[] = "one of two signatures";
+
+std::string LastPerson(const std::string& document) {
+  const std::vector<std::string> names = study::WhoSigned(document);
+  return names.empty() ? "" : names.back();
+}
+
+// Who signed, where it was not the steward alone.
+std::string ByDeputy(const std::string& document) {
+  const std::vector<std::string> names = study::WhoSigned(document);
+  if (names.empty() || (names.size() == 1 && names[0] == study::kStewardName)) return "";
+  return "signed by " + names[0] + (names.size() > 1 ? " and " + names[1] : "") +
+         (names.size() == 1 ? " in place of the steward" : "");
+}
+
+std::string WithReason(const std::string& who, const std::string& reason) {
+  return who.empty() ? reason : who + ": " + reason;
 }
 
 bool IsInAttempt(const Study& study) {
@@ -48,12 +69,13 @@ std::vector<AuditRecord> AuditOfMove(const Event& event, const Study& before, co
     record.outcome = outcome;
     records.push_back(record);
   };
-  for (const auto& entry : after.approvals) {
-    if (!before.approvals.contains(entry.first)) add(AuditAction::kApproval, entry.first, "");
+  if (after.first != before.first) add(AuditAction::kSigned, LastPerson(after.first), kOneOfTwo);
+  for (const auto& [party, document] : after.approvals) {
+    if (!before.approvals.contains(party)) add(AuditAction::kApproval, party, ByDeputy(document));
   }
   const bool ends = before.over != after.over || before.phase != after.phase;
-  if (std::holds_alternative<OwnRejection>(event))
-    add(AuditAction::kRejection, self, after.ending.what);
+  if (const auto* rejection = std::get_if<OwnRejection>(&event))
+    add(AuditAction::kRejection, self, WithReason(ByDeputy(rejection->text), after.ending.what));
   if (kind == Kind::kRejection && ends)
     add(AuditAction::kRejection, record.actor.name, after.ending.what);
   if (const auto* withdrawal = std::get_if<OwnWithdrawal>(&event))

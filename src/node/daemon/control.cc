@@ -19,6 +19,7 @@
 #include "node/job/closed.h"
 #include "node/job/statement.h"
 #include "study/approval/delegation.h"
+#include "study/approval/persons.h"
 
 namespace partita::node {
 namespace {
@@ -39,10 +40,14 @@ Answered PartyJson(const PairedParty& party) {
 
 Answered StudyJson(const Study& study) {
   Answered approved = Answered::array(), by_policy = Answered::array();
+  Answered signers = Answered::array();
   Answered progress = Answered::array(), ended = Answered::array();
   for (const auto& [party, document] : study.approvals) {
     approved.push_back(party);
     if (study::HasDelegation(document)) by_policy.push_back(party);
+    const std::vector<std::string> names = study::WhoSigned(document);
+    if (names.size() > 1 || (names.size() == 1 && names[0] != study::kStewardName))
+      signers.push_back({{"party", party}, {"names", names}});
   }
   for (const auto& entry : study.progress) {
     progress.push_back({{"party", entry.first},
@@ -69,6 +74,9 @@ Answered StudyJson(const Study& study) {
           {"unchecked", unchecked},
           {"approved", approved},
           {"by_policy", by_policy},
+          {"signers", signers},
+          {"signed_here", study.phase != Phase::kSettled ? std::vector<std::string>()
+                                                         : study::WhoSigned(study.first)},
           {"attempt", study.closed + (IsAttempt(study.phase) ? 1U : 0U)},
           {"charged", study.charged},
           {"progress", progress},
@@ -172,6 +180,36 @@ Answered SitesJson(Node& node, const PartyList& list) {
 }
 
 constexpr size_t kMostAuditShown = 500;
+
+// The account that proposed the study here; empty: somebody at the terminal, or another site.
+std::string ProposerHere(Node& node, const StudyId& id) {
+  uint64_t before = 0;
+  do {
+    const AuditPage page = node.ReadAudit({id, ""}, before, kMostAuditShown);
+    for (const AuditEntry& entry : page.entries) {
+      const AuditRecord& record = entry.record;
+      if (record.action == AuditAction::kProposal && record.actor.kind == ActorKind::kAccount)
+        return record.actor.name;
+    }
+    before = page.next;
+  } while (before != 0);
+  return "";
+}
+
+// Where two persons decide, none of them is the one who proposed the study here: an account, or the deputy of its name.
+void RequireOther(Node& node, const StudyId& id, const Actor& actor, const std::string& document) {
+  const study::SignedApproval approval = study::ParseApproval(document, "the approval");
+  if (approval.approval.stewards < 2) return;
+  const std::string proposer = ProposerHere(node, id);
+  const std::vector<std::string> signers = study::WhoSigned(approval);
+  const bool is_own = actor.name == proposer ||
+                      std::find(signers.begin(), signers.end(), proposer) != signers.end();
+  if (proposer.empty() || !is_own) return;
+  throw Error(
+      ErrorCode::kRefused,
+      fmt::format("{} proposed this study, and nobody decides on an own proposal", proposer),
+      "Let two others sign.");
+}
 constexpr size_t kMostAuditChecked = 2000;  // in one request
 constexpr size_t kMaxTableNameBytes = 4096;
 constexpr size_t kMostListed = 100;
@@ -586,6 +624,7 @@ std::string Control::Answer(const std::string& text) {
     const std::string decision = request.Text("decision");
     request.End();
     OnLoop([&](Node& node, int64_t then) {
+      if (decision == "approve") RequireOther(node, id, actor, document);
       if (decision == "approve") {
         node.Command(id, OwnApproval{document}, then, actor);
       } else {
@@ -675,7 +714,7 @@ std::string Control::Answer(const std::string& text) {
     const StudyId id = request.Has("study") ? request.Fixed<StudyId>("study") : StudyId{};
     request.End();
     const std::optional<AuditAction> named = AuditActionNamed(action);
-    if (!named || *named < AuditAction::kExport || *named >= AuditAction::kPolicyRefused)
+    if (!named || !IsNotedByPeople(*named))
       throw Error(ErrorCode::kUsage, "this is nothing that the own people note", "export, login");
     // Who it was that typed a wrong password nobody knows.
     const bool is_nobody = *named == AuditAction::kLoginFailed;

@@ -10,6 +10,7 @@
 #include "net/roster.h"
 #include "node/parties/inner_address.h"
 #include "node/port/route.h"
+#include "study/approval/persons.h"
 #include "study/file/sections.h"
 #include "study/file/text.h"
 #include "study/file/toml_reader.h"
@@ -72,6 +73,7 @@ longest_run_hours = 24
 # name = "asthma"
 # data = "/srv/tables/asthma.csv"
 # account = "asthma"     # its name in the ledger, if that has several
+# stewards_needed = 2    # two persons sign for it: the steward and a deputy, or two deputies
 )";
 
 std::string FileText(const fs::path& file) { return file.string(); }
@@ -122,7 +124,8 @@ void ReadRetention(const study::TableReader& root, RetentionRules& rules) {
 }
 
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
-  for (const study::TableReader& reader : root.Tables("table", {"name", "data", "account"})) {
+  for (const study::TableReader& reader :
+       root.Tables("table", {"name", "data", "account", "stewards_needed"})) {
     const study::LocatedText name = reader.Text("name", "name = \"asthma\"");
     if (!crypto::IsPartyName(name.value)) {
       reader.Fail(name.position, "'name' is no name of a table: " + study::Quote(name.value),
@@ -141,7 +144,8 @@ void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeC
     }
     const auto account = reader.OptionalText("account");
     config.tables.push_back(
-        {name.value, (folder / data.value).string(), account ? account->value : ""});
+        {name.value, (folder / data.value).string(), account ? account->value : "",
+         static_cast<uint64_t>(Within(reader, "stewards_needed", 1, study::kMostStewards))});
     if (config.tables.size() > kMaxCatalogue)
       reader.Fail(name.position, "too many tables", "a node keeps at most 1000");
   }

@@ -28,6 +28,7 @@ struct CatalogueTable {
   std::string name;
   std::string data;     // a file, or a source file of a database (data/source/open_table.h)
   std::string account;  // its name in the ledger; empty: the only one there
+  uint64_t stewards_needed = 1;  // persons who have to sign: 1 or 2 (study/approval/persons.h)
 
   bool operator==(const CatalogueTable&) const = default;
 };

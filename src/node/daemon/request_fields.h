@@ -55,6 +55,12 @@ class RequestFields {
       Fail(fmt::format("the text '{}' is missing", field));
     return object_[field].get<std::string>();
   }
+  // Before it is taken.
+  std::string Peek(const char* field) {
+    std::string text = Text(field);
+    taken_ -= 1;
+    return text;
+  }
   int64_t Number(const char* field) {
     taken_ += 1;
     if (!object_.contains(field) || !object_[field].is_number_integer())

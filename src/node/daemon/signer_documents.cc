@@ -28,7 +28,8 @@ nlohmann::ordered_json SignerDocuments(const Study& study, const std::filesystem
           {"offers", offers},
           // Of the job that froze the table.
           {"statement", ToHex(AsBytes(PassedFile(folder / "statement", kMaxStatementBytes)))},
-          {"draft", PassedFile(folder / "draft.json", study::kApprovalBytes)}};
+          {"draft", PassedFile(folder / "draft.json", study::kApprovalBytes)},
+          {"first", study.first}};
 }
 
 }  // namespace partita::node

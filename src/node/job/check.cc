@@ -17,6 +17,7 @@
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
+#include "node/job/own_persons.h"
 #include "node/job/statement.h"
 #include "node/job/table.h"
 #include "run/approval/approval_files.h"
@@ -185,6 +186,7 @@ study::Approval DraftOf(const JobWork& work, const Documents& documents,
   approval.approved_at = NowUtc();
   approval.valid_until = work.study().expires;
   approval.software_version = kVersion;
+  approval.stewards = StewardsNeeded(work.settings, work.folder.Table());
   return approval;
 }
 

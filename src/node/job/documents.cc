@@ -14,6 +14,7 @@
 #include "crypto/state_file.h"
 #include "methods/prepare_study.h"
 #include "node/job/ended_list.h"
+#include "node/job/own_persons.h"
 #include "node/job/own_policy.h"
 #include "node/parties/party_list.h"
 #include "node/service/key_trust.h"
@@ -21,6 +22,7 @@
 #include "run/approval/approvals.h"
 #include "run/party/build_plan.h"
 #include "run/party/locked_file.h"
+#include "study/approval/persons.h"
 #include "study/plan/hashes.h"
 
 namespace partita::node {
@@ -76,6 +78,26 @@ PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewar
   return document.list;
 }
 
+void RequireStands(const EndedList& list, const StudyId& study) {
+  if (!IsEnded(list, study)) return;
+  throw Error(ErrorCode::kRefused, "a steward of this party took its approval back",
+              "A study that was withdrawn can be proposed again as a new one.");
+}
+
+// The deputy's own list is there as soon as the steward has named it.
+void RequireNotEndedBy(const JobSettings& settings, const PublishedDeputy& deputy,
+                       const StudyId& study) {
+  const std::string what = "list of approvals that the deputy " + deputy.word.name + " ended";
+  NewestSerial newest(settings.studies / ("ended-serial-" + ToHex(deputy.key)), what);
+  const std::string text =
+      ReadFile(EndedFileOf(settings.ended, deputy.word.name), kMaxEndedListBytes, "the " + what,
+               "Let the steward sign it again.");
+  const SignedEndedList document = DecodeSignedEndedList(AsBytes(text));
+  RequireEndedList(document, settings.self, {deputy.key}, newest.serial());
+  newest.Saw(document.list.serial);
+  RequireStands(document.list, study);
+}
+
 // Whether a steward here took the approval of this study back, whatever the daemon says. The newest list; none
 // where none is kept.
 EndedList RequireNotEnded(const JobSettings& settings, const std::vector<Digest>& stewards,
@@ -88,10 +110,9 @@ EndedList RequireNotEnded(const JobSettings& settings, const std::vector<Digest>
   const SignedEndedList document = DecodeSignedEndedList(AsBytes(text));
   RequireEndedList(document, settings.self, stewards, newest.serial());
   newest.Saw(document.list.serial);
-  if (IsEnded(document.list, study)) {
-    throw Error(ErrorCode::kRefused, "a steward of this party took its approval back",
-                "A study that was withdrawn can be proposed again as a new one.");
-  }
+  RequireStands(document.list, study);
+  for (const PublishedDeputy& deputy : document.list.deputies)
+    RequireNotEndedBy(settings, deputy, study);
   return document.list;
 }
 
@@ -240,10 +261,7 @@ void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
                         const Prepared& prepared, const Study& study, const std::string& table,
                         const std::string& approval) {
   const study::SignedApproval document = study::ParseApproval(approval, "the own approval");
-  // Of a policy's approval it is the delegation that a steward signed.
-  const Bytes& certificate = document.delegation ? document.delegation->signature.certificate
-                                                 : document.signature.certificate;
-  const Digest signer = crypto::Sha256Of(certificate);
+  const Digest signer = crypto::Sha256Of(study::StewardCertificate(document));
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
   if (std::find(stewards.begin(), stewards.end(), signer) == stewards.end())
     RefuseDocuments("the own approval is not signed by a key of the stewards' file");
@@ -255,6 +273,7 @@ void RequireOwnApproval(const JobSettings& settings, const Documents& documents,
   if (document.approval.envelope != Digest{} && !document.delegation)
     RefuseDocuments("the own approval was made under an envelope");
   const EndedList ended = RequireNotEnded(settings, stewards, study.id);
+  RequireOwnPersons(settings, ended, table, document);
   if (document.delegation)
     RequireOwnPolicy(settings, prepared, study, OwnList(settings, stewards), ended, table,
                      document);

@@ -4,13 +4,16 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "node/study/study.h"
 #include "study/approval/delegation.h"
 
 namespace partita::node {
 namespace {
 
-// A list without policies is of version 1.
-constexpr uint8_t kEndedListVersion = 1, kPolicyListVersion = 2;
+// A list without policies is of version 1, one without deputies of version 1 or 2.
+constexpr uint8_t kEndedListVersion = 1, kPolicyListVersion = 2, kDeputyListVersion = 3;
+// A deputy ends nothing after its time; by then every study that it ended has expired a week ago.
+constexpr int64_t kDeputyKeptSeconds = kMaxStudySeconds + int64_t{7} * 86'400;
 constexpr int64_t kKeptSeconds = int64_t{7} * 86'400;
 
 Error EndedListFault(const std::string& what) {
@@ -25,9 +28,15 @@ Error EndedListFault(const std::string& what) {
 
 bool IsBefore(const EndedStudy& one, const EndedStudy& other) { return one.study < other.study; }
 
+uint8_t VersionOf(const EndedList& list) {
+  if (!list.deputies.empty()) return kDeputyListVersion;
+  return list.policies.empty() ? kEndedListVersion : kPolicyListVersion;
+}
+
 Bytes EndedListFields(const EndedList& list) {
   ByteWriter writer;
-  writer.U8(list.policies.empty() ? kEndedListVersion : kPolicyListVersion);
+  const uint8_t version = VersionOf(list);
+  writer.U8(version);
   writer.String(list.owner);
   writer.U64(list.serial);
   writer.U32(static_cast<uint32_t>(list.studies.size()));
@@ -35,7 +44,7 @@ Bytes EndedListFields(const EndedList& list) {
     writer.Raw(study.study);
     writer.U64(static_cast<uint64_t>(study.expires));
   }
-  if (!list.policies.empty()) writer.U32(static_cast<uint32_t>(list.policies.size()));
+  if (version != kEndedListVersion) writer.U32(static_cast<uint32_t>(list.policies.size()));
   for (const PublishedPolicy& policy : list.policies) {
     writer.Raw(policy.salt);
     writer.Raw(policy.key);
@@ -43,12 +52,21 @@ Bytes EndedListFields(const EndedList& list) {
     writer.U64(static_cast<uint64_t>(policy.until));
     writer.String(policy.text);
   }
+  if (version == kDeputyListVersion) writer.U32(static_cast<uint32_t>(list.deputies.size()));
+  for (const PublishedDeputy& deputy : list.deputies) {
+    writer.Raw(deputy.key);
+    writer.String(deputy.word.name);
+    writer.U64(static_cast<uint64_t>(deputy.word.from));
+    writer.U64(static_cast<uint64_t>(deputy.word.until));
+    writer.Blob(deputy.word.signature);
+  }
   return writer.Take();
 }
 
-void ReadPublishedPolicies(ByteReader& reader, EndedList& list) {
+// least: of them; a list of version 2 has one at least, so that no list has two forms.
+void ReadPublishedPolicies(ByteReader& reader, EndedList& list, uint32_t least) {
   const uint32_t count = reader.U32();
-  if (count == 0 || count > kMaxPolicies) throw EndedListFault("it has no such policies");
+  if (count < least || count > kMaxPolicies) throw EndedListFault("it has no such policies");
   for (uint32_t i = 0; i < count; ++i) {
     PublishedPolicy& policy = list.policies.emplace_back();
     policy.salt = ReadDigest(reader);
@@ -61,7 +79,28 @@ void ReadPublishedPolicies(ByteReader& reader, EndedList& list) {
   }
 }
 
+void ReadPublishedDeputies(ByteReader& reader, EndedList& list) {
+  const uint32_t count = reader.U32();
+  if (count == 0 || count > kMaxDeputies) throw EndedListFault("it has no such deputies");
+  for (uint32_t i = 0; i < count; ++i) {
+    PublishedDeputy deputy;
+    deputy.key = ReadDigest(reader);
+    deputy.word.name = reader.String(crypto::kMaxPartyName);
+    deputy.word.from = static_cast<int64_t>(reader.U64());
+    deputy.word.until = static_cast<int64_t>(reader.U64());
+    deputy.word.signature = reader.Blob(crypto::kMaxSignatureBytes);
+    if (deputy.word.from < 0 || deputy.word.until < deputy.word.from || deputy.word.until > kMaxUtc)
+      throw EndedListFault("a time of a deputy is none");
+    if (!crypto::IsPartyName(deputy.word.name) || FindDeputy(list, deputy.word.name) != nullptr)
+      throw EndedListFault("a name of a deputy is none, or there twice");
+    list.deputies.push_back(std::move(deputy));
+  }
+}
+
 void RemoveOver(EndedList& list, int64_t time) {
+  std::erase_if(list.deputies, [&](const PublishedDeputy& deputy) {
+    return deputy.word.until < time - kDeputyKeptSeconds;
+  });
   std::erase_if(list.policies, [&](const PublishedPolicy& policy) { return policy.until < time; });
 }
 
@@ -102,6 +141,43 @@ EndedList WithoutPolicy(EndedList list, const Digest& commitment, int64_t time) 
   return list;
 }
 
+const PublishedDeputy* FindDeputy(const EndedList& list, const std::string& name) {
+  for (const PublishedDeputy& deputy : list.deputies) {
+    if (deputy.word.name == name) return &deputy;
+  }
+  return nullptr;
+}
+
+EndedList WithDeputy(EndedList list, const PublishedDeputy& deputy, int64_t time) {
+  RemoveOver(list, time);
+  ++list.serial;
+  if (list.deputies.size() >= kMaxDeputies) {
+    throw Error(ErrorCode::kRefused, "there are too many deputies",
+                "End one first: partita node deputy end NAME");
+  }
+  for (const PublishedDeputy& other : list.deputies) {
+    if (other.word.name == deputy.word.name || other.key == deputy.key) {
+      throw Error(ErrorCode::kRefused,
+                  "there is a deputy " + other.word.name + ", or one of this key, already",
+                  "End it first: partita node deputy end " + other.word.name);
+    }
+  }
+  list.deputies.push_back(deputy);
+  return list;
+}
+
+EndedList WithoutDeputy(EndedList list, const std::string& name, int64_t time) {
+  RemoveOver(list, time);
+  ++list.serial;
+  std::erase_if(list.deputies,
+                [&](const PublishedDeputy& deputy) { return deputy.word.name == name; });
+  return list;
+}
+
+std::filesystem::path EndedFileOf(const std::filesystem::path& ended, const std::string& deputy) {
+  return ended.string() + "-" + deputy;
+}
+
 int64_t EndedListTime(int64_t before, int64_t now) {
   return std::min(now, before + kEndedListStep);
 }
@@ -133,7 +209,7 @@ SignedEndedList DecodeSignedEndedList(ByteView bytes) {
   EndedList& list = document.list;
   const auto read_fields = [&list](ByteReader& reader) {
     const uint8_t version = reader.U8();
-    if (version != kEndedListVersion && version != kPolicyListVersion)
+    if (version < kEndedListVersion || version > kDeputyListVersion)
       throw EndedListFault("it is of another version");
     list.owner = reader.String(crypto::kMaxPartyName);
     list.serial = reader.U64();
@@ -147,7 +223,11 @@ SignedEndedList DecodeSignedEndedList(ByteView bytes) {
       if (i > 0 && !IsBefore(list.studies[i - 1], study))
         throw EndedListFault("it is not in order");
     }
-    if (version == kPolicyListVersion) ReadPublishedPolicies(reader, list);
+    if (version == kPolicyListVersion) ReadPublishedPolicies(reader, list, 1);
+    if (version == kDeputyListVersion) {
+      ReadPublishedPolicies(reader, list, 0);
+      ReadPublishedDeputies(reader, list);
+    }
   };
   document.signature = ReadSigned(bytes, read_fields, EndedListFault("it is not whole"));
   return document;

@@ -8,11 +8,16 @@
 // The same list publishes the policies that hold (docs/approvals.md), with their texts: a job evaluates them by
 // itself. A policy that is not on it is ended, whatever its key signs. Texts stay at the own site.
 //
+// And it names the deputies of the steward: one that is not on it has ended, whatever its peers still believe. What a
+// deputy takes back stands on a list of its own beside this one (EndedFileOf), of the same form and signed by the
+// deputy's key, since nobody but the steward may write policies and deputies.
+//
 // An approval is valid until its study expires and no longer, so entries go a week after. By which clock:
 // EndedListTime.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +25,7 @@
 #include "crypto/certificate.h"
 #include "crypto/hash.h"
 #include "node/message/signed_document.h"
+#include "study/approval/approval.h"
 
 namespace partita::node {
 
@@ -47,11 +53,21 @@ struct PublishedPolicy {
 };
 Digest CommitmentOf(const PublishedPolicy& policy);
 
+inline constexpr size_t kMaxDeputies = 16;
+
+struct PublishedDeputy {
+  Digest key{};  // fingerprint of its certificate
+  study::Deputy word;
+
+  bool operator==(const PublishedDeputy&) const = default;
+};
+
 struct EndedList {
   std::string owner;
   uint64_t serial = 0;
   std::vector<EndedStudy> studies;  // in the order of their numbers, none twice
   std::vector<PublishedPolicy> policies;
+  std::vector<PublishedDeputy> deputies;  // in the order in which they were named
 
   bool operator==(const EndedList&) const = default;
 };
@@ -69,6 +85,13 @@ EndedList WithEnded(EndedList list, const EndedStudy& study, int64_t time);
 // if there are too many.
 EndedList WithPolicy(EndedList list, const PublishedPolicy& policy, int64_t time);
 EndedList WithoutPolicy(EndedList list, const Digest& commitment, int64_t time);
+// The same of deputies; one is over when nothing that it ended can run any more. Throws kRefused, too, for a name or key
+// that is there.
+EndedList WithDeputy(EndedList list, const PublishedDeputy& deputy, int64_t time);
+EndedList WithoutDeputy(EndedList list, const std::string& name, int64_t time);
+const PublishedDeputy* FindDeputy(const EndedList& list, const std::string& name);
+// Where the deputy's own list is, beside the steward's.
+std::filesystem::path EndedFileOf(const std::filesystem::path& ended, const std::string& deputy);
 // Null if it is ended, or never was here.
 const PublishedPolicy* FindPolicy(const EndedList& list, const Digest& commitment);
 

@@ -12,6 +12,7 @@ namespace partita::node {
 struct JobTable {
   std::filesystem::path data;  // a file, or a source file of a database (data/source/open_table.h)
   std::string account;         // its name in the ledger; empty: the only one
+  uint64_t stewards_needed = 1;  // persons who have to sign for it
 };
 
 struct JobSettings {

@@ -83,7 +83,13 @@ DocumentFacts KeyTrust::ReadDocument(const std::string& text, const std::string&
   }
   const study::SignedApproval document =
       study::ParseApproval(text, "the document of party " + party);
-  study::RequireSigned(document, party, ToHex(steward));
+  const bool waits =
+      party == parts_.self && document.approval.stewards > 1 && !document.second.has_value();
+  if (waits) {
+    study::RequireFirstSigned(document, party, ToHex(steward));
+  } else {
+    study::RequireSigned(document, party, ToHex(steward));
+  }
   const study::Approval& approval = document.approval;
   if (approval.party != party) {
     throw Error(ErrorCode::kRefused, "the document of party " + party + " names another party",
@@ -95,6 +101,7 @@ DocumentFacts KeyTrust::ReadDocument(const std::string& text, const std::string&
   facts.plan_hash = approval.plan_hash;
   facts.reason = approval.reason;
   facts.valid_until = approval.valid_until;
+  facts.complete = !waits;
   return facts;
 }
 

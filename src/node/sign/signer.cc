@@ -11,12 +11,14 @@
 #include "node/daemon/control.h"
 #include "node/daemon/request_fields.h"
 #include "node/job/closed.h"
+#include "node/job/own_persons.h"
 #include "node/job/policy_study.h"
 #include "node/job/statement.h"
 #include "node/parties/introduction.h"
 #include "node/parties/pairing.h"
 #include "node/sign/by_policy.h"
 #include "study/approval/approval.h"
+#include "study/approval/persons.h"
 #include "study/file/text.h"
 
 namespace partita::node {
@@ -38,6 +40,7 @@ struct PassedStudy {
   Study study;
   Bytes statement;
   std::string draft;
+  std::string first;  // an approval that waits for its second signature; may be empty
 };
 
 PassedStudy ReadPassed(RequestFields fields) {
@@ -54,6 +57,7 @@ PassedStudy ReadPassed(RequestFields fields) {
     study.offers[party] = FromHex(offer);
   documents.statement = fields.Raw("statement");
   documents.draft = fields.Text("draft");
+  documents.first = fields.Text("first");
   fields.End();
   if (study.expires < 0 || study.expires > kMaxUtc) DistrustDaemon("the study has no expiry");
   // Shown to the steward as it is.
@@ -71,13 +75,19 @@ struct Shown {
   std::string code;                          // once it is settled
   std::optional<CommitStatement> statement;  // once the job has frozen the table
   std::optional<study::Approval> draft;
-  std::vector<PublishedPolicy> policies;  // that it was held against, if it was
-  bool ended = false;
+  std::optional<study::SignedApproval> first;  // what one person of two has signed
+  std::vector<PublishedPolicy> policies;       // that it was held against, if it was
+  bool ended = false, lowered = false;
 
   std::string WhyNot() const {
     if (!read.settled) return "the parties have not all answered the proposal yet";
     if (ended) return "this site took its approval back";
     if (!draft) return "the table is not frozen yet";
+    if (lowered) {
+      return fmt::format(
+          "signer.toml asks for two persons to sign for the table '{}', and the node for one",
+          statement->table);
+    }
     return "";
   }
 };
@@ -101,9 +111,31 @@ class SignerTask {
   PartyList TakeList() { return folder_.Parties(request_.Raw("list")); }
   // Everything else of the request first: a passphrase is looked at for what can be signed only.
   crypto::Identity TakeKey() {
+    if (request_.Has("deputy")) {
+      throw Error(ErrorCode::kRefused,
+                  "a deputy approves, rejects and withdraws: this is for the steward alone",
+                  "Leave out the deputy, and let the steward type the passphrase.");
+    }
     const std::string passphrase = request_.Text("passphrase");
     request_.End();
     return folder_.Open(passphrase, parts_.now(), caller_);
+  }
+  // Of what a deputy may sign, too.
+  Person TakePerson() {
+    if (!request_.Has("deputy")) return {TakeKey()};
+    const std::string name = request_.Text("deputy"), passphrase = request_.Text("passphrase");
+    request_.End();
+    return folder_.OpenDeputy(name, passphrase, parts_.now(), caller_);
+  }
+  // As WhoSigned says it.
+  std::string PersonNamed() {
+    if (!request_.Has("deputy")) return study::kStewardName;
+    return request_.Peek("deputy");
+  }
+  void End(const Study& study, const Person& person) const {
+    const EndedStudy ended{study.id, study.expires};
+    if (person.deputy) return folder_.EndAsDeputy(ended, person, now_);
+    folder_.End(ended, person.identity, now_);
   }
   // The study of `documents` is the one that the caller means: the daemon, whose documents these are,
   // does not choose which one is ended.
@@ -128,8 +160,9 @@ class SignerTask {
     order.steward = folder_.Steward();
     shown.read = Read(order);
     if (shown.read.settled) shown.code = CodeOf(study, shown.read.terms.plan_hash);
-    shown.ended = IsEnded(folder_.Ended(), study.id);
+    shown.ended = folder_.HasEnded(study.id);
     if (shown.read.settled && !shown.documents.draft.empty()) TakeDraft(shown);
+    if (shown.draft && !shown.documents.first.empty()) TakeFirst(shown);
     return shown;
   }
 
@@ -173,8 +206,29 @@ class SignerTask {
       DistrustDaemon("the draft of the approval is for more than one run, or too long");
     if (commit.statement.table.empty() == shown.read.is_holder)
       DistrustDaemon("the draft of the approval is for another role than this site has");
+    const std::vector<std::string> four_eyes = folder_.Config().four_eyes;
+    const bool is_listed =
+        std::find(four_eyes.begin(), four_eyes.end(), commit.statement.table) != four_eyes.end();
+    shown.lowered = is_listed && draft.stewards < study::kMostStewards;
     shown.statement = commit.statement;
     shown.draft = draft;
+  }
+
+  // What one person signed comes by the daemon, too: it is under this draft, or it is for nothing.
+  void TakeFirst(Shown& shown) const {
+    const study::SignedApproval first =
+        study::ParseApproval(shown.documents.first, "the first signature");
+    study::RequireFirstSigned(first, site(), ToHex(folder_.Steward()));
+    study::Approval same = *shown.draft;
+    same.disclosure = first.approval.disclosure;
+    same.valid_until = first.approval.valid_until;
+    same.approved_at = first.approval.approved_at;
+    if (study::ApprovalDigest(same) != study::ApprovalDigest(first.approval) ||
+        same.valid_until > shown.draft->valid_until)
+      DistrustDaemon("the first signature is under another draft than this study has");
+    RequireApproves(first.approval, site(), shown.read.terms, now_);
+    // Of a deputy that was ended meanwhile it does not count: somebody else signs first.
+    if (UnnamedDeputy(folder_.Ended(), first) == nullptr) shown.first = first;
   }
 
   const SignerParts& parts_;
@@ -195,7 +249,18 @@ SignerJson PlanOf(const ForSteward& read) {
   return plan;
 }
 
-SignerJson StudyJson(const Shown& shown, const std::string& site) {
+// Who may sign now, of those who have not.
+std::vector<std::string> WhoMaySign(const SignerFolder& folder, const Shown& shown, int64_t now) {
+  std::vector<std::string> names = {study::kStewardName};
+  for (const PublishedDeputy& deputy : folder.Ended().deputies) {
+    if (now >= deputy.word.from && now <= deputy.word.until) names.push_back(deputy.word.name);
+  }
+  if (shown.first) std::erase(names, study::WhoSigned(*shown.first).front());
+  return names;
+}
+
+SignerJson StudyJson(const SignerFolder& folder, const Shown& shown, const std::string& site,
+                     int64_t now) {
   const ForSteward& read = shown.read;
   SignerJson parties = SignerJson::array();
   for (const PartyKnown& party : read.parties)
@@ -223,6 +288,9 @@ SignerJson StudyJson(const Shown& shown, const std::string& site) {
           {"can_approve", shown.WhyNot().empty()},
           {"why_not", shown.WhyNot()},
           {"table", table},
+          {"stewards_needed", shown.draft ? shown.draft->stewards : 1},
+          {"signed_by", shown.first ? study::WhoSigned(*shown.first) : std::vector<std::string>()},
+          {"may_sign", WhoMaySign(folder, shown, now)},
           {"valid_until", shown.draft ? FormatUtc(shown.draft->valid_until) : ""},
           // Of the table that the job signed for.
           {"policy_draft", shown.statement ? read.policy_draft.text : ""},
@@ -260,6 +328,17 @@ void RequireWaits(const Shown& shown) {
                 "partita node studies shows what waits");
 }
 
+// By the steward or a deputy: the whole approval, or the first of its two signatures.
+study::SignedApproval SignedFirst(const SignerFolder& folder, study::Approval approval,
+                                  const Person& person, int64_t now) {
+  if (person.deputy || approval.stewards > 1) approval.approved_at = now;
+  study::SignedApproval document = study::SignApproval(std::move(approval), person.identity);
+  document.deputy = person.deputy;
+  if (person.deputy)
+    document.steward_certificate = crypto::EncodeCertificate(*folder.Certificate().certificate);
+  return document;
+}
+
 SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
   const Shown shown = task.TakeStudy();
   const std::string code = request.Text("code");
@@ -267,14 +346,27 @@ SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
   if (code != shown.code)
     throw Error(ErrorCode::kUntrusted, "the code that was seen is not the code of this study",
                 "Look at the study again, and compare its code by telephone.");
+  if (shown.first && study::WhoSigned(*shown.first).front() == task.PersonNamed()) {
+    throw Error(ErrorCode::kRefused,
+                fmt::format("{} has signed already: two persons have to", task.PersonNamed()),
+                "Let somebody else sign: --deputy NAME, or the steward without it.");
+  }
+  if (shown.first && (request.Has("min_cell") || request.Has("valid_until"))) {
+    throw Error(ErrorCode::kUsage, "the second person signs what the first one has signed",
+                "Sign it as it is, or reject the study.");
+  }
   study::Approval approval = *shown.draft;
   Tighten(request, task.now(), approval);
   const bool accepts = request.Has("accept_useless") && request.Flag("accept_useless");
   if (!shown.read.useless.empty() && !accepts)
     throw Error(ErrorCode::kRefused, shown.read.useless,
                 "--accept-useless approves it although its result is of little use");
-  const crypto::Identity steward = task.TakeKey();
-  return {{"document", study::RenderApproval(study::SignApproval(approval, steward))}};
+  const Person person = task.TakePerson();
+  const study::SignedApproval document =
+      shown.first ? study::SignSecond(*shown.first, person.identity, task.now(), person.deputy)
+                  : SignedFirst(task.folder(), approval, person, task.now());
+  return {{"document", study::RenderApproval(document)},
+          {"complete", shown.first.has_value() || approval.stewards == 1}};
 }
 
 SignerJson RejectStudy(SignerTask& task, RequestFields& request) {
@@ -295,17 +387,16 @@ SignerJson RejectStudy(SignerTask& task, RequestFields& request) {
   rejection.software_version = std::string(kVersion);
   // Throws for a reason that is no line, before any passphrase is looked at.
   study::RenderApproval({rejection, {}});
-  const crypto::Identity steward = task.TakeKey();
-  const Study& study = shown.documents.study;
-  task.folder().End({study.id, study.expires}, steward, task.now());
-  return {{"document", study::RenderApproval(study::SignApproval(rejection, steward))}};
+  const Person person = task.TakePerson();
+  task.End(shown.documents.study, person);
+  return {{"document",
+           study::RenderApproval(SignedFirst(task.folder(), rejection, person, task.now()))}};
 }
 
 SignerJson WithdrawStudy(SignerTask& task, RequestFields& request) {
   const PassedStudy documents = ReadPassed(request.Object("documents"));
   task.RequireMeant(documents.study);
-  const crypto::Identity steward = task.TakeKey();
-  task.folder().End({documents.study.id, documents.study.expires}, steward, task.now());
+  task.End(documents.study, task.TakePerson());
   return SignerJson::object();
 }
 
@@ -313,6 +404,12 @@ SignerJson UsePolicy(SignerTask& task, RequestFields& request) {
   const Shown shown = task.TakeStudy(SignerTask::Wanted::kPolicies);
   request.End();
   RequireWaits(shown);
+  if (shown.draft->stewards > 1) {
+    return {{"reasons",
+             {fmt::format("two persons have to sign for the table '{}', and a policy is "
+                          "none",
+                          shown.statement->table)}}};
+  }
   const PolicyAnswer answer = ApproveByPolicy(
       task.folder(),
       {shown.documents.study.id, *shown.draft, shown.policies, shown.read.policies, task.now()});
@@ -343,6 +440,39 @@ SignerJson PoliciesJson(const SignerFolder& folder, int64_t now) {
                         {"text", policy.text}});
   }
   return {{"policies", policies}};
+}
+
+int64_t TimeField(RequestFields& request, const char* field) {
+  const auto time = ParseUtc(request.Text(field));
+  if (time) return *time;
+  throw Error(ErrorCode::kUsage, fmt::format("'{}' is no time", field),
+              "Write it like 2026-12-01T12:00:00Z.");
+}
+
+SignerJson DeputiesJson(const SignerFolder& folder, int64_t now) {
+  SignerJson deputies = SignerJson::array();
+  for (const KeptDeputy& deputy : folder.Deputies()) {
+    const auto& word = deputy.word;
+    const char* state = !word               ? "not named by the steward"
+                        : now < word->from  ? "to come"
+                        : now > word->until ? "over"
+                                            : "signs";
+    deputies.push_back({{"name", deputy.name},
+                        {"key", ToHex(deputy.key)},
+                        {"state", state},
+                        {"from", word ? FormatUtc(word->from) : ""},
+                        {"until", word ? FormatUtc(word->until) : ""}});
+  }
+  return {{"deputies", deputies}};
+}
+
+SignerJson AddDeputy(SignerTask& task, RequestFields& request) {
+  const std::string name = request.Text("name");
+  const auto key = request.Fixed<Digest>("key");
+  const int64_t from = TimeField(request, "from"), until = TimeField(request, "until");
+  const crypto::Identity steward = task.TakeKey();
+  task.folder().AddDeputy(name, key, from, until, steward, task.now());
+  return {{"name", name}, {"from", FormatUtc(from)}, {"until", FormatUtc(until)}};
 }
 
 SignerJson PartiesJson(const SignerFolder& folder, const PartyList& list) {
@@ -456,7 +586,7 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
   } else if (what == "study") {
     const Shown shown = task.TakeStudy(SignerTask::Wanted::kDraft);
     request.End();
-    answer = StudyJson(shown, task.site());
+    answer = StudyJson(folder, shown, task.site(), task.now());
   } else if (what == "approve") {
     answer = ApproveStudy(task, request);
   } else if (what == "reject") {
@@ -509,6 +639,19 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     folder.EndPolicy(name, steward, task.now());
   } else if (what == "policy-approve") {
     answer = UsePolicy(task, request);
+  } else if (what == "deputy-key") {
+    const std::string name = request.Text("name"), passphrase = request.Text("passphrase");
+    request.End();
+    answer = {{"name", name}, {"key", ToHex(folder.MakeDeputyKey(name, passphrase))}};
+  } else if (what == "deputy-add") {
+    answer = AddDeputy(task, request);
+  } else if (what == "deputy-list") {
+    request.End();
+    answer = DeputiesJson(folder, task.now());
+  } else if (what == "deputy-end") {
+    const std::string name = request.Text("name");
+    const crypto::Identity steward = task.TakeKey();
+    folder.EndDeputy(name, steward, task.now());
   } else if (what == "reopen") {
     const auto mark = request.Fixed<Digest>("mark");
     const crypto::Identity steward = task.TakeKey();

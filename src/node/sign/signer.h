@@ -9,9 +9,10 @@
 //   parties   list                          parties, document
 //   study     documents, list               what a steward is shown; with the draft of a policy for studies like this one
 //                                           (study/approval/policy_draft.h), or why there is none
-//   approve   documents, list, code, passphrase, [min_cell], [valid_until], [accept_useless]    document
-//   reject    study, documents, list, reason, passphrase                                        document
-//   withdraw  study, documents, passphrase  {}: on the list of ended approvals (job/ended_list.h)
+//   approve   documents, list, code, passphrase, [deputy], [min_cell], [valid_until], [accept_useless]
+//                                           document; complete: false if it waits for a second person
+//   reject    study, documents, list, reason, passphrase, [deputy]                              document
+//   withdraw  study, documents, passphrase, [deputy]    {}: on the list of ended approvals (job/ended_list.h)
 //   pairing   name, role, hash, address, passphrase       certificate, signature
 //   add       hash, party, list, [passphrase]             document: the list with a party that was paired
 //   accept    name, node_key, steward_key, introductions, list, passphrase       document, introducers
@@ -22,6 +23,10 @@
 //   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all,
 //                                           tables, exact (how many files), uses: number, study, epsilon, approved; text
 //   policy-end       name, passphrase       {}
+//   deputy-key  name, passphrase            name, key: a new key under that passphrase, which counts for nothing yet
+//   deputy-add  name, key, from, until, passphrase      name, from, until: the steward names the deputy of that key
+//   deputy-list                             deputies: name, key, state, from, until
+//   deputy-end  name, passphrase            {}
 //   policy-approve   documents, list        policy, document; or reasons, if it fits none
 //
 // `approve` and `reject` sign an approval (docs/approvals.md), `approve` only if `code` is the one computed
@@ -29,6 +34,11 @@
 // mistake; what a process that takes passphrases does on purpose, only the code on another screen shows.
 // `reject` and `withdraw` put the study on the list of ended approvals. They name it by `study`, its number,
 // and refuse documents of another one: the daemon does not choose what is ended.
+//
+// `deputy` is the name of a deputy (study/approval/persons.h), whose passphrase it then is. Every other request that takes
+// a passphrase is the steward's alone. Where a table asks for two persons, the draft says so: the first `approve` signs
+// it, its document comes back in `documents` (`first`), and the second signs under the same draft. The table's rule is
+// the job's word; `four_eyes` of signer.toml holds without it. Who proposed the study is not known here.
 //
 // `accept` names the keys that the steward was shown; introductions with others do not count. Each that does
 // is verified: signed, for this site, by a node key that the own list has of its introducer

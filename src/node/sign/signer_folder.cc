@@ -47,6 +47,9 @@ parties = {parties}
 # process. Its own user and root may always.
 {socket}
 {users}
+
+# Tables for which two persons have to sign, whatever the node says: see `stewards_needed` of node.toml.
+# four_eyes = ["pupils"]
 )";
 
 std::string UserText(uid_t user) {
@@ -200,8 +203,9 @@ SignerConfig SignerFolder::Config() const {
   const std::string name = file.string();
   const toml::table tree =
       study::ParseToml(ReadFile(file, kMaxSignerFile, "the signer's file"), name);
-  const study::TableReader root(name, tree, "signer.toml",
-                                {"partita_signer", "site", "ended", "parties", "socket", "users"});
+  const study::TableReader root(
+      name, tree, "signer.toml",
+      {"partita_signer", "site", "ended", "parties", "socket", "users", "four_eyes"});
   study::CheckFormat(root, "partita_signer", kSignerFormat);
   SignerConfig config;
   const study::LocatedText site = root.Text("site", "site = \"west\"");
@@ -217,6 +221,9 @@ SignerConfig SignerFolder::Config() const {
   if (const auto socket = root.OptionalText("socket")) config.socket = path_ / socket->value;
   if (const auto users = root.OptionalTexts("users")) {
     for (const study::LocatedText& user : *users) config.users.push_back(UserNamed(root, user));
+  }
+  if (const auto tables = root.OptionalTexts("four_eyes")) {
+    for (const study::LocatedText& table : *tables) config.four_eyes.push_back(table.value);
   }
   return config;
 }
@@ -271,7 +278,11 @@ fs::path SignerFolder::TriesOf(Caller caller) const {
 }
 
 crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now, Caller caller) const {
-  const fs::path file = TriesOf(caller);
+  return OpenKey("steward", TriesOf(caller), passphrase, now);
+}
+
+crypto::Identity SignerFolder::OpenKey(const std::string& key, const fs::path& file,
+                                       std::string_view passphrase, int64_t now) const {
   const run::LockedFile lock(file, "the count of wrong passphrases");
   Tries tries = ReadTries(file);
   // A clock that was set back: the wait begins now, once, and not when the clock is there again.
@@ -286,10 +297,10 @@ crypto::Identity SignerFolder::Open(std::string_view passphrase, int64_t now, Ca
   tries.failures = std::min<uint32_t>(tries.failures + 1, 1000);
   tries.last = now;
   WriteTries(file, tries);
-  crypto::Identity steward =
-      crypto::LoadPassphraseIdentity(File("steward.pem"), File("steward.key"), passphrase);
+  crypto::Identity identity =
+      crypto::LoadPassphraseIdentity(File(key + ".pem"), File(key + ".key"), passphrase);
   WriteTries(file, {0, now});
-  return steward;
+  return identity;
 }
 
 int64_t SignerFolder::WaitSeconds(int64_t now, Caller caller) const {
@@ -498,6 +509,7 @@ void SignerFolder::Publish() const {
     });
     if (is_newer) DistrustFolder("ended approvals");
     if (published != own) PublishBytes(config.ended, own);
+    for (const PublishedDeputy& deputy : Ended().deputies) PublishEndedOf(deputy.word.name);
   }
   const PartyList list = Parties({});
   const run::LockedFile lock(File("parties"), "the list of parties");

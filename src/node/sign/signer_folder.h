@@ -9,8 +9,11 @@
 //   ended ended.mark          the signed list of ended approvals, the serial of the newest, and its time
 //   policy-DIGITS.pem .key .delegation .uses   of a policy: its key (0600, under no passphrase), the steward's word
 //                             for it, and what was signed by it (job/policy_uses.h), which stays when it has ended
+//   deputy-NAME.pem .key      of a deputy (study/approval/persons.h): its key, under a passphrase of its own. It counts for
+//                             nothing before the steward named it on the list of ended approvals
+//   ended-NAME                what the deputy took back: a list of its own, which its key signs
 //   tries tries.UID           wrong passphrases since the last right one, and when the last was tried: at the own
-//                             terminal, and of each user who asks the signer's socket
+//                             terminal, and of each user who asks the signer's socket; tries-NAME... of a deputy
 //
 // Published lists are copies of mode 0644, for the jobs: a revocation and a withdrawal reach them without
 // the node. The own copy is written first; Publish repairs what an end between the two left.
@@ -50,6 +53,21 @@ struct SignerConfig {
   std::filesystem::path ended, parties;
   std::filesystem::path socket;  // FOLDER/sign.sock unless it says another
   std::vector<uid_t> users;      // who may ask, beside the own user and root
+  // Tables for which two persons have to sign, whatever the node says (`stewards_needed` of node.toml).
+  std::vector<std::string> four_eyes = {};
+};
+
+// Who signs: the steward, or a deputy in its place.
+struct Person {
+  crypto::Identity identity;
+  std::optional<study::Deputy> deputy = std::nullopt;
+};
+
+// A deputy's key in the folder, and the steward's word for it, if there is one.
+struct KeptDeputy {
+  std::string name;
+  Digest key{};
+  std::optional<study::Deputy> word;
 };
 
 class SignerFolder {
@@ -75,6 +93,11 @@ class SignerFolder {
   // The key. Throws kRefused for a wrong passphrase; and without looking at one that comes too early after
   // wrong ones of this caller, in any process. A try counts, durably, before it is made.
   crypto::Identity Open(std::string_view passphrase, int64_t now, Caller caller = {}) const;
+  // The same of a deputy's key and its passphrase, whose mistakes are counted apart: else a deputy's right passphrase
+  // would take back wrong tries of the steward's. Throws kRefused, too, for a deputy that the steward did not name, or
+  // whose time has not come or is over.
+  Person OpenDeputy(const std::string& name, std::string_view passphrase, int64_t now,
+                    Caller caller = {}) const;
   // Seconds until a passphrase of this caller is looked at.
   int64_t WaitSeconds(int64_t now, Caller caller = {}) const;
 
@@ -90,6 +113,24 @@ class SignerFolder {
   EndedList Ended() const;
   // One more on the list: signed, kept, published. Durable on return.
   void End(const EndedStudy& study, const crypto::Identity& steward, int64_t now) const;
+  // The same on the list of a deputy.
+  void EndAsDeputy(const EndedStudy& study, const Person& deputy, int64_t now) const;
+  // Whether the steward or a deputy that it named took the study back.
+  bool HasEnded(const StudyId& study) const;
+
+  // A new key for a deputy, of whom nothing counts yet; its fingerprint. Throws kRefused for a name that is there,
+  // kUsage for one that is none, and for a passphrase that is too short or no UTF-8.
+  Digest MakeDeputyKey(const std::string& name, std::string_view passphrase) const;
+  std::vector<KeptDeputy> Deputies() const;  // in the order of their names
+  // The steward names a deputy: published on the list of ended approvals, durable on return. key: the fingerprint that
+  // the steward compared. Throws kRefused if the key that is here is another, for a name that is on the list, and for a
+  // time that is over or longer than a year.
+  void AddDeputy(const std::string& name, const Digest& key, int64_t from, int64_t until,
+                 const crypto::Identity& steward, int64_t now) const;
+  // What the deputy took back stays taken back, by the steward. The key is deleted. Throws kRefused for a name that is
+  // not there.
+  void EndDeputy(const std::string& name, const crypto::Identity& steward, int64_t now) const;
+
   // Policies are published on the same list (job/ended_list.h), for the jobs. A new one has a key of its own, which
   // lies here in the clear, and the steward's delegation to it; one that is ended loses its key. Durable on return.
   // Throw kRefused for a name that is there, or is not.
@@ -115,6 +156,12 @@ class SignerFolder {
     int64_t time = 0;     // EndedListTime of its change
   };
 
+  crypto::Identity OpenKey(const std::string& key, const std::filesystem::path& tries,
+                           std::string_view passphrase, int64_t now) const;
+  EndedList EndedOf(const PublishedDeputy& deputy) const;
+  void KeepEndedOf(const std::string& deputy, const EndedList& list,
+                   const crypto::Identity& identity) const;
+  void PublishEndedOf(const std::string& deputy) const;
   std::filesystem::path FileOfPolicy(const Digest& commitment, const char* ending) const;
   void RemoveOldKeys() const;
   std::filesystem::path TriesOf(Caller caller) const;

@@ -181,6 +181,11 @@ void OnOwnApproval(const Run& run, const std::string& text) {
     throw Error(ErrorCode::kRefused, "the approval is not for this study, its plan and its time",
                 "Approve again, valid until the study expires.");
   }
+  // Nobody else hears of it before a second person has signed. The newest counts: that of a deputy who was ended does not.
+  if (!facts.complete) {
+    study.first = text;
+    return;
+  }
   study.approvals[run.context.self] = text;
   study.phase = Phase::kApproved;
   run.Tell(Kind::kApproval, Encode(Document{text}));

@@ -9,7 +9,7 @@ namespace partita::node {
 namespace {
 
 constexpr uint16_t kStudyFormat = 3;
-constexpr uint16_t kWithoutReminders = 2;       // is read, too
+constexpr uint16_t kFormatBefore = 2;           // is read, too: without reminders and `first`
 constexpr uint64_t kMost = uint64_t{64} << 20;  // of any field: the store is the own node's
 
 // One list of fields for writing and reading, so that the two cannot differ.
@@ -259,6 +259,7 @@ Bytes EncodeStudy(const Study& study) {
   Study copy = study;
   Fields(writing, copy);
   ReminderFields(writing, copy);
+  writing(copy.first);
   return writing.Take();
 }
 
@@ -267,12 +268,15 @@ Study DecodeStudy(ByteView bytes) {
     Reading reading(bytes);
     uint16_t format = 0;
     reading(format);
-    if (format != kStudyFormat && format != kWithoutReminders)
+    if (format != kStudyFormat && format != kFormatBefore)
       throw Error(ErrorCode::kBadInput, "the state of a study is of a format that is not read here",
                   "Use the release of Partita that wrote it, or a newer one.");
     Study study;
     Fields(reading, study);
-    if (format != kWithoutReminders) ReminderFields(reading, study);
+    if (format != kFormatBefore) {
+      ReminderFields(reading, study);
+      reading(study.first);
+    }
     reading.ExpectEnd();
     return study;
   } catch (const Error& error) {

@@ -131,6 +131,7 @@ struct Study {
   std::vector<RosterParty> parties;      // in its order
   std::optional<Digest> agreement_hash;  // what the job `commit` computed, with the table frozen
   std::map<std::string, std::string> approvals;  // verified documents by party
+  std::string first;  // the own approval, signed by one person of two; none has left this site
 
   // Attempts. One is open in kScheduled, kRunning, kClosing: number closed + 1.
   uint32_t closed = 0;

@@ -16,6 +16,8 @@ struct DocumentFacts {
   Digest agreement_hash{}, plan_hash{};
   std::string reason;  // of a rejection
   int64_t valid_until = 0;
+  // Whether all have signed that it asks for; false only of an own document that waits for a second person.
+  bool complete = true;
 };
 
 class Trust {
@@ -37,7 +39,7 @@ class Trust {
   virtual bool SignedByRunKey(ByteView certificate, std::string_view domain, ByteView fields,
                               ByteView signature) const = 0;
   // Throws kRefused or kBadInput unless the document is the party's and signed by that steward key,
-  // which the own list still has.
+  // which the own list still has. A document that two persons have to sign is none of another party before both have.
   virtual DocumentFacts ReadDocument(const std::string& text, const std::string& party,
                                      const Digest& steward) const = 0;
 };

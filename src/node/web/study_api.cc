@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/utc_time.h"
+#include "crypto/certificate.h"
 #include "crypto/hash.h"
 #include "node/web/api.h"
 #include "node/web/fields.h"
@@ -32,8 +33,8 @@ WebJson SummaryJson(const WebJson& said, const StudyNames::Names& names, const s
                   {"title", names.title},
                   {"proposer", said.at("proposer")},
                   {"own", said.at("proposer") == own}};
-  for (const char* key :
-       {"state", "is_over", "parties", "receivers", "unchecked", "approved", "by_policy"})
+  for (const char* key : {"state", "is_over", "parties", "receivers", "unchecked", "approved",
+                          "by_policy", "signers", "signed_here"})
     json[key] = said.at(key);
   json["needs_decision"] = waits;
   for (const char* key : {"attempt", "charged", "progress", "ended", "who", "reason", "began",
@@ -82,6 +83,11 @@ std::string ReasonField(Fields& fields) {
                 "Say in a line that all parties may read why.");
   }
   return reason;
+}
+
+// Whose passphrase it is, if not the steward's.
+std::optional<std::string> DeputyField(Fields& fields) {
+  return fields.TextIf("deputy", crypto::kMaxPartyName);
 }
 
 // A file of a result, from the node, piece by piece.
@@ -252,6 +258,7 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
   }
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));
+  for (const char* key : {"stewards_needed", "signed_by", "may_sign"}) json[key] = said.at(key);
   for (const char* key : {"useless", "plan", "plan_text", "policy_draft", "no_policy"})
     json[key] = said.at(key);
   // What the own run said may tell something of the table: for stewards and auditors alone.
@@ -267,8 +274,10 @@ net::HttpResponse ApproveStudy(Site& site, const Call& call) {
   const std::optional<int64_t> min_cell = fields.IntegerIf("min_cell", 1, 1'000'000'000);
   const std::optional<std::string> until = fields.TextIf("valid_until", 32);
   const bool accept_useless = fields.Flag("accept_useless");
+  const std::optional<std::string> deputy = DeputyField(fields);
   fields.End();
   WebJson request = ForSigner(site, "approve", id);
+  if (deputy) request["deputy"] = *deputy;
   request["code"] = code;
   request["passphrase"] = passphrase;
   if (min_cell) request["min_cell"] = *min_cell;
@@ -294,8 +303,10 @@ net::HttpResponse RejectStudy(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string reason = ReasonField(fields);
   const std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
+  const std::optional<std::string> deputy = DeputyField(fields);
   fields.End();
   WebJson request = ForSigner(site, "reject", id);
+  if (deputy) request["deputy"] = *deputy;
   request["study"] = id;
   request["reason"] = reason;
   request["passphrase"] = passphrase;
@@ -312,6 +323,7 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
   Fields fields(call.request.body);
   const std::string reason = ReasonField(fields);
   const std::optional<std::string> passphrase = fields.TextIf("passphrase", kMaxPassphraseBytes);
+  const std::optional<std::string> deputy = DeputyField(fields);
   fields.End();
   const WebJson said = StudySaid(site, id);
   const bool is_steward = call.session->role == Role::kSteward;
@@ -321,10 +333,12 @@ net::HttpResponse WithdrawStudy(Site& site, const Call& call) {
   }
   // The signer's list first: from then on no job runs it, whatever becomes of the node.
   if (passphrase) {
-    site.AskSigner({{"do", "withdraw"},
-                    {"study", id},
-                    {"documents", said.at("documents")},
-                    {"passphrase", *passphrase}});
+    WebJson request = {{"do", "withdraw"},
+                       {"study", id},
+                       {"documents", said.at("documents")},
+                       {"passphrase", *passphrase}};
+    if (deputy) request["deputy"] = *deputy;
+    site.AskSigner(request);
   }
   site.AskNodeFor(call, {{"do", "withdraw"}, {"study", id}, {"reason", reason}});
   return StudyAnswer(site, id);

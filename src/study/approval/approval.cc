@@ -6,6 +6,7 @@
 
 #include "base/utc_time.h"
 #include "study/approval/delegation.h"
+#include "study/approval/persons.h"
 #include "study/approval/signed_document.h"
 #include "study/file/text.h"
 
@@ -13,7 +14,7 @@ namespace partita::study {
 namespace {
 
 constexpr char kApprovalKind[] = "partita_approval";
-constexpr uint64_t kApprovalFormat = 3, kDelegatedFormat = 4;
+constexpr uint64_t kApprovalFormat = 3, kDelegatedFormat = 4, kPersonsFormat = 5;
 constexpr char kApprovalSecretKind[] = "partita_approval_secret";
 constexpr char kApprovalDomain[] = "partita approval v2";
 
@@ -38,7 +39,21 @@ Bytes ApprovalFields(const Approval& approval) {
   writer.String(approval.software_version);
   writer.Raw(approval.envelope);
   if (approval.use != 0) writer.U64(approval.use);
+  if (approval.stewards != 1) {
+    writer.String("stewards");  // so that it is not read as a use
+    writer.U64(approval.stewards);
+  }
   return writer.Take();
+}
+
+uint64_t FormatOf(const SignedApproval& document) {
+  if (document.delegation) return kDelegatedFormat;
+  return NamesPersons(document) ? kPersonsFormat : kApprovalFormat;
+}
+
+uint64_t FormatOf(std::string_view text) {
+  if (HasDelegation(text)) return kDelegatedFormat;
+  return NamesPersons(text) ? kPersonsFormat : kApprovalFormat;
 }
 
 Decision ReadDecision(const DocumentReader& reader) {
@@ -89,7 +104,8 @@ Digest ApprovalDigest(const Approval& approval) {
 std::string RenderApproval(const SignedApproval& document) {
   const Approval& approval = document.approval;
   nlohmann::ordered_json object;
-  object[kApprovalKind] = document.delegation ? kDelegatedFormat : kApprovalFormat;
+  const uint64_t format = FormatOf(document);
+  object[kApprovalKind] = format;
   object["party"] = approval.party;
   object["decision"] = DecisionName(approval.decision);
   object["reason"] = approval.reason;
@@ -105,14 +121,14 @@ std::string RenderApproval(const SignedApproval& document) {
   object["software_version"] = approval.software_version;
   object["envelope"] = HashJson(approval.envelope);
   if (document.delegation) AddDelegation(*document.delegation, approval.use, object);
+  if (format == kPersonsFormat) AddPersons(document, object);
   AddSignature(document.signature, object);
   return RenderObject(object);
 }
 
 SignedApproval ParseApproval(std::string_view text, std::string_view file) {
-  const bool by_policy = HasDelegation(text);
-  const DocumentReader reader(text, file, kApprovalKind,
-                              by_policy ? kDelegatedFormat : kApprovalFormat);
+  const uint64_t format = FormatOf(text);
+  const DocumentReader reader(text, file, kApprovalKind, format);
   SignedApproval document;
   Approval& approval = document.approval;
   approval.party = reader.PartyName("party");
@@ -131,7 +147,8 @@ SignedApproval ParseApproval(std::string_view text, std::string_view file) {
   approval.valid_until = reader.Time("valid_until");
   approval.software_version = reader.Text("software_version", kMaxVersionBytes);
   approval.envelope = reader.Hash("envelope");
-  if (by_policy) ReadDelegation(reader, document);
+  if (format == kDelegatedFormat) ReadDelegation(reader, document);
+  if (format == kPersonsFormat) ReadPersons(reader, document);
   document.signature = reader.ReadSignature();
   const std::string rendered = RenderApproval(document);
   reader.RequireForm(rendered);
@@ -183,10 +200,17 @@ ApprovalSecret ParseSecret(std::string_view text, std::string_view file) {
 
 void RequireSigned(const SignedApproval& document, const std::string& party,
                    const std::string& fingerprint) {
-  const std::string signer =
-      document.delegation ? DelegatedKey(document, party, fingerprint) : fingerprint;
-  RequireSignature(document.signature, kApprovalDomain, ApprovalFields(document.approval),
-                   "the approval of party " + party, party, signer);
+  const Bytes fields = ApprovalFields(document.approval);
+  if (!document.delegation)
+    return RequirePersons(document, party, fingerprint, kApprovalDomain, fields);
+  RequireSignature(document.signature, kApprovalDomain, fields, "the approval of party " + party,
+                   party, DelegatedKey(document, party, fingerprint));
+}
+
+void RequireFirstSigned(const SignedApproval& document, const std::string& party,
+                        const std::string& fingerprint) {
+  RequireFirstPerson(document, party, fingerprint, kApprovalDomain,
+                     ApprovalFields(document.approval));
 }
 
 void RequireApproves(const Approval& approval, const std::string& party, const ApprovalTerms& terms,

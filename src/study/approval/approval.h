@@ -57,6 +57,8 @@ struct Approval {
   // (delegation.h); zero: none.
   Digest envelope{};
   uint64_t use = 0;  // of a policy: its number, from 1; 0: by no policy
+  // How many persons of the party have to sign: 1 or 2 (persons.h).
+  uint64_t stewards = 1;
 };
 
 // Beside every signed document. Both empty: not signed.
@@ -73,11 +75,31 @@ struct Delegation {
   Signature signature;  // of the steward
 };
 
+// Whom a steward lets sign in its place (persons.h).
+struct Deputy {
+  std::string name;             // as its site calls it
+  int64_t from = 0, until = 0;  // when it may sign: utc_time.h
+  Bytes signature;              // of the steward
+
+  bool operator==(const Deputy&) const = default;
+};
+
+// Under an approval that two persons have to sign.
+struct SecondSignature {
+  int64_t at = 0;  // utc_time.h
+  Signature signature;
+  std::optional<Deputy> deputy;  // none: the steward's
+};
+
 struct SignedApproval {
   Approval approval;
   Signature signature;
   // Of an approval by a policy, whose `use` is not 0; such documents are of a format of their own.
   std::optional<Delegation> delegation = std::nullopt;
+  // Who signed, if it was not the steward alone: another format of its own (persons.h).
+  std::optional<Deputy> deputy = std::nullopt;
+  std::optional<SecondSignature> second = std::nullopt;
+  Bytes steward_certificate = {};  // DER; where deputies signed alone
 };
 
 SignedApproval SignApproval(Approval approval, const crypto::Identity& identity);
@@ -107,9 +129,12 @@ ApprovalSecret ParseSecret(std::string_view text, std::string_view file);
 
 // Throws kRefused naming the party unless the document was signed by the key of the certificate
 // that the roster pins for `party` at `fingerprint`, and that certificate is valid now; or by the key of a policy
-// (delegation.h) which that key signed.
+// (delegation.h) or of a deputy (persons.h) for which that key signed. Where two persons have to sign, by both.
 void RequireSigned(const SignedApproval& document, const std::string& party,
                    const std::string& fingerprint);
+// The same of an approval that waits for its second signature.
+void RequireFirstSigned(const SignedApproval& document, const std::string& party,
+                        const std::string& fingerprint);
 
 // What every approval of a study has to say.
 struct ApprovalTerms {

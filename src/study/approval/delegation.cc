@@ -86,6 +86,8 @@ std::string DelegatedKey(const SignedApproval& document, const std::string& part
   if (approval.party != party) RefuseDelegation(party, "names another party");
   if (approval.decision != Decision::kApprove) RefuseDelegation(party, "rejects");
   if (approval.runs != 1) RefuseDelegation(party, "is for more than one run");
+  if (approval.stewards != 1 || document.deputy || document.second)
+    RefuseDelegation(party, "asks for persons to sign, and a policy is none");
   if (approval.envelope == Digest{}) RefuseDelegation(party, "names no policy");
   if (delegation.until - delegation.from > kMaxDelegationSeconds)
     RefuseDelegation(party, "is of one that lasts longer than 90 days");

@@ -100,6 +100,8 @@ bool DocumentReader::Bool(const std::string& key) const {
   return value.get<bool>();
 }
 
+bool DocumentReader::IsNull(const std::string& key) const { return Get(key).is_null(); }
+
 int64_t DocumentReader::Time(const std::string& key) const {
   const auto time = ParseUtc(Text(key, 32));
   if (!time) Fail("'" + key + "' is not a time such as 2026-09-01T12:00:00Z");

@@ -31,6 +31,7 @@ class DocumentReader {
   std::vector<std::string> Texts(const std::string& key, size_t max_bytes) const;
   uint64_t Number(const std::string& key, uint64_t least, uint64_t most) const;
   bool Bool(const std::string& key) const;
+  bool IsNull(const std::string& key) const;
   int64_t Time(const std::string& key) const;
   Bytes Hex(const std::string& key, size_t max_bytes) const;
   // null is the zero digest.

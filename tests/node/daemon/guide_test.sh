@@ -226,12 +226,53 @@ for name in north west south; do
 done
 partita node policy list --steward south-steward | grep -q 'there is no policy' || fail 'it goes on'
 
+# A deputy at south, and two persons for its table.
+kims() { echo 'words that kim alone knows'; }
+command=$(shows 'partita node deputy key')
+eval "$command --passphrase-fd 3" 3< <(kims) >kim || fail 'kim has no key'
+command=$(shows 'partita node deputy add' | sed "s/2027-12-20/$(date -u -d yesterday +%F)/; s/2028-01-10/$(date -u -d 'next month' +%F)/")
+eval "$command --yes --passphrase-fd 3" 3< <(phrase) >out 2>err || fail "kim is not named: $(cat err)"
+grep -q "$(grep -o '[0-9a-f]\{64\}' kim)" out || fail "the steward is shown another key: $(cat out)"
+guide 'partita node deputy list' | grep -q '^kim  *signs, from' || fail 'kim is not listed'
+kill "${pid[south]}"
+wait "${pid[south]}" || fail 'south did not end well'
+sed -n 's/^    \(stewards_needed = .*\)/\1/p' "$page" >>south/node.toml
+eval "exec $(elsewhere south "$serve") --listen 127.0.0.1:$(free_port)" 2>>south.log &
+pid[south]=$!
+until_true 'node south' partita node status --at south
+until_true 'the signer of south' test -S south-steward/sign.sock
+propose=${propose/--output results/--output by-two}
+proposed
+for name in north west; do
+  eval "$(elsewhere $name "$approve") --yes --passphrase-fd 3" 3< <(phrase) >$name.plan 2>&1 || fail "$name: $(tail -n 2 $name.plan)"
+done
+eval "$approve --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1 || fail "the first of two: $(tail -n 2 south.plan)"
+grep -q "1 of 2 has signed the study 'school-hours': it waits for another, kim" south.plan || fail "one is enough: $(tail -n 2 south.plan)"
+if eval "$approve --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1; then fail 'one person signs twice'; fi
+grep -q 'the steward has signed already' south.plan || fail "twice: $(tail -n 2 south.plan)"
+partita node studies --at south | grep -q 'here 1 of 2 has signed: the steward' || fail 'nobody sees who is waited for'
+until_true "west's approval" sh -c "partita node studies --at north | grep -q ' 2 of 3 approved'"
+command=$(shows 'partita node approve school-hours --at south --deputy')
+eval "$command --yes --passphrase-fd 3" 3< <(kims) >south.plan 2>&1 || fail "the second of two: $(tail -n 2 south.plan)"
+grep -q '1 of 2 has signed, the steward: it waits for kim' south.plan || fail "kim is not told: $(cat south.plan)"
+wait "$running" || fail "the study of two persons failed: $(tail -n 3 run.err)"
+grep -q 'by south (the steward and kim)' run.err || fail "north is not told who signed: $(cat run.err)"
+[ "$(estimates by-two/result.json)" = "$(estimates results/result.json)" ] || fail 'another result by two'
+partita node audit --at south >log
+for words in ' signed .* the steward' ' approval .* signed by the steward and kim' ' deputy-named .* kim: from'; do
+  grep -q "$words" log || fail "no '$words' in the log: $(cat log)"
+done
+if partita node go-on --at south --steward south-steward --deputy kim --passphrase-fd 3 3< <(kims) 2>err; then fail 'a deputy lets the node go on'; fi
+grep -q 'this is for the steward alone' err || fail "a deputy goes on: $(cat err)"
+as_steward 'partita node deputy end' >/dev/null 2>&1 || fail 'kim does not end'
+partita node deputy list --steward south-steward | grep -q 'the steward has no deputy' || fail 'kim goes on'
+
 # Rejected, withdrawn by south with and without the key, withdrawn by north.
 ends() {  # WORDS: the analyst is told so
   if wait "$running"; then fail 'it ended well'; fi
   grep -qF -- "$1" run.err || fail "'$1' is not told: $(tail -n 3 run.err)"
 }
-propose=${propose/--output results/--output none}
+propose=${propose/--output by-two/--output none}
 proposed
 as_steward 'partita node reject' >/dev/null 2>&1 || fail 'no rejection'
 ends 'no ethics reference'

@@ -30,6 +30,8 @@ struct LyingNodeTest : ::testing::Test {
                    {"unchecked", TestJson::array()},
                    {"approved", TestJson::array()},
                    {"by_policy", TestJson::array()},
+                   {"signers", TestJson::array()},
+                   {"signed_here", TestJson::array()},
                    {"progress", TestJson::array()},
                    {"who", "south"},
                    {"reason", "a run failed"},

@@ -11,6 +11,7 @@
 #include "node/service/node.h"
 #include "study/approval/approval.h"
 #include "study/approval/delegation.h"
+#include "study/approval/persons.h"
 #include "tests/node/doubles.h"
 #include "tests/node/real_keys.h"
 
@@ -106,6 +107,30 @@ TEST(KeyTrust, ADocumentByAPolicyCountsByThatStewardsKeyOnly) {
   EXPECT_THROW(south.ReadDocument(by_policy("west"), "north", steward), Error);
   EXPECT_THROW(south.ReadDocument(by_policy("south"), "north", steward), Error);
   EXPECT_THROW(south.ReadDocument(by_policy("north"), "west", south.Steward("west")), Error);
+}
+
+// Of the own site an approval may wait for its second person; of a peer it is none before both have signed.
+TEST(KeyTrust, OneOfTwoSignaturesCountsAtTheOwnSiteOnly) {
+  const crypto::Identity kim = crypto::MakeIdentity({.name = "north"});
+  study::Approval approval = ApprovalOf("north", Digest{1}, Digest{2}, NowUtc() + 1000);
+  approval.approved_at = NowUtc();
+  approval.stewards = 2;
+  const crypto::Identity& steward = AllKeys().at("north").steward;
+  const study::SignedApproval one = study::SignApproval(approval, steward);
+  const study::SignedApproval both = study::SignSecond(
+      one, kim, NowUtc(),
+      study::SignDeputy("north", "kim", PrintOf(kim), NowUtc() - 10, NowUtc() + 1000, steward));
+  const KeyTrust north(PartsOf("north")), south(PartsOf("south"));
+  const auto read = [&](const KeyTrust& trust, const study::SignedApproval& document) {
+    return trust.ReadDocument(study::RenderApproval(document), "north", PrintOf(steward));
+  };
+  EXPECT_FALSE(read(north, one).complete);
+  EXPECT_THROW(read(south, one), Error);
+  EXPECT_TRUE(read(north, both).complete);
+  EXPECT_TRUE(read(south, both).complete);
+  study::SignedApproval forged = one;
+  forged.approval.plan_hash = Digest{3};
+  EXPECT_THROW(read(north, forged), Error);
 }
 
 TEST(KeyTrust, ARevokedPartyAndItsStewardDoNotCount) {

@@ -76,7 +76,8 @@ class SignerScene : public ::testing::Test {
             {"own_offer", ToHex(study.own_offer)},
             {"offers", offers},
             {"statement", ToHex(statement)},
-            {"draft", draft}};
+            {"draft", draft},
+            {"first", first}};
   }
   TestJson Request(const std::string& what) const {
     return {{"do", what}, {"documents", Documents()}, {"list", ToHex(list)}};
@@ -121,7 +122,7 @@ class SignerScene : public ::testing::Test {
   int64_t now = NowUtc();
   std::unique_ptr<Signer> signer = NewSigner();
   Bytes list, statement;
-  std::string draft;
+  std::string draft, first;
 };
 
 }  // namespace partita::node::signer_scene

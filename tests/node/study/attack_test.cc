@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "node/study/codec.h"
 #include "tests/node/scene.h"
 
 namespace partita::node::attack_test {
@@ -137,6 +138,45 @@ TEST(Attack, ASecondRoster) {
 }
 
 // ---- Approvals and withdrawals ------------------------------------------------------------------
+
+// What one person of two has signed leaves this site in no message, and lets no peer go on.
+TEST(Attack, OneSignatureOfTwo) {
+  Scene scene({}, false);
+  scene.RunTo(1, Phase::kSettled);
+  scene.world.RunUntilQuiet(scene.world.now + 5);
+  const Study study = scene.At(1);
+  const Digest agreement = *study.agreement_hash;
+  const Digest plan = study.facts.plan_hash;
+  const std::string one = FirstOfTwoText("south", agreement, plan, study.expires);
+  int messages = 0;
+  scene.world.on_delivery = [&](const OutboxEntry&) { ++messages; };
+  const auto own = [&](const std::string& text) {
+    scene.world.node(1).Command(scene.id, OwnApproval{text}, scene.world.now);
+    scene.world.RunUntilQuiet(scene.world.now + 5);
+  };
+  Digest other = plan;
+  other[3] ^= 1;
+  EXPECT_THROW(own(FirstOfTwoText("south", agreement, other, study.expires)), Error);
+  own(one);
+  EXPECT_EQ(scene.At(1).phase, Phase::kSettled);
+  EXPECT_EQ(scene.At(1).first, one);
+  EXPECT_TRUE(scene.At(1).approvals.empty());
+  EXPECT_EQ(messages, 0);
+  // As if it came from a peer whose node tells it all the same.
+  const Bytes peers = Encode(Document{FirstOfTwoText("west", agreement, plan, study.expires)});
+  EXPECT_EQ(scene.Send("west", 1, Kind::kApproval, peers), Receipt::kRefused);
+  // The state of a study from before there was a first signature.
+  Study older = scene.At(1);
+  older.first.clear();
+  Bytes bytes = EncodeStudy(older);
+  bytes[0] = 2;
+  bytes.resize(bytes.size() - 8);
+  EXPECT_EQ(DecodeStudy(bytes), older);
+  // Both have signed.
+  own(ApprovalText("south", agreement, plan, study.expires));
+  EXPECT_EQ(scene.At(1).phase, Phase::kApproved);
+  EXPECT_GT(messages, 0);
+}
 
 TEST(Attack, ApprovalsOfOtherThings) {
   Scene scene({}, false);

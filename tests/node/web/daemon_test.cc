@@ -9,10 +9,12 @@
 
 #include "base/utc_time.h"
 #include "crypto/random.h"
+#include "crypto/signature.h"
 #include "node/daemon/control_socket.h"
 #include "node/job/closed.h"
 #include "node/job/statement.h"
 #include "node/store/sqlite_store.h"
+#include "study/approval/persons.h"
 #include "tests/node/web/web_host.h"
 
 namespace partita::node::web::daemon_test {
@@ -272,6 +274,50 @@ TEST_F(WebAtDaemonTest, TheAuditLogTellsWhatWasDone) {
     EXPECT_THROW(ask({{"do", "note"}, {"action", action}, {"subject", "west"}, {"outcome", ""}}),
                  Error);
   }
+  // What only they know: it is not about a study.
+  for (const char* action : {"export", "policy-ended", "deputy-named", "deputy-ended"}) {
+    EXPECT_NO_THROW(ask({{"do", "note"}, {"action", action}, {"subject", "kim"}, {"outcome", ""}}));
+    EXPECT_EQ(lines("").back(), std::string(action) + " terminal kim");
+  }
+}
+
+// Where two persons decide, whoever proposed the study here is none of them: an account, or the deputy of its name.
+TEST_F(WebAtDaemonTest, NobodyDecidesOnAnOwnProposal) {
+  const std::string id =
+      analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
+  const auto decide = [&](uint64_t stewards, const std::string& deputy,
+                          const std::string& account) {
+    study::Approval approval;
+    approval.party = "north";
+    approval.study = "three-factor-rows";
+    approval.software_version = "0.1.0";
+    approval.stewards = stewards;
+    study::SignedApproval document = study::SignApproval(approval, steward_);
+    if (!deputy.empty()) {
+      document.deputy = study::SignDeputy("north", deputy, Digest{1}, 0, 1, steward_);
+      document.steward_certificate = crypto::EncodeCertificate(*steward_.certificate);
+    }
+    TestJson request = {{"do", "decide"},
+                        {"study", id},
+                        {"decision", "approve"},
+                        {"document", study::RenderApproval(document)}};
+    if (!account.empty()) request["account"] = account;
+    try {
+      AskControl(folder_.control(), request.dump(), std::chrono::seconds(60));
+      return std::string("none");
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  const std::string own = "anna proposed this study, and nobody decides on an own proposal";
+  EXPECT_EQ(decide(2, "", "anna"), own);
+  EXPECT_EQ(decide(2, "anna", "otto"), own);
+  EXPECT_EQ(decide(2, "anna", ""), own);
+  // Others, and where one person decides: the study does not wait yet.
+  const std::string not_yet = "the study is proposed: it cannot be approved now";
+  EXPECT_EQ(decide(2, "kim", "otto"), not_yet);
+  EXPECT_EQ(decide(2, "", ""), not_yet);
+  EXPECT_EQ(decide(1, "anna", "anna"), not_yet);
 }
 
 // A job says what there is; the node adds which studies use it, and what was frozen for them.

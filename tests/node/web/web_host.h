@@ -306,6 +306,9 @@ inline TestJson StudySaid(const std::string& state = "settled") {
       {"unchecked", TestJson::array()},
       {"approved", TestJson::array({"south"})},
       {"by_policy", TestJson::array({"south"})},
+      {"signers",
+       TestJson::array({{{"party", "west"}, {"names", TestJson::array({"kim", "the steward"})}}})},
+      {"signed_here", TestJson::array({"kim"})},
       {"attempt", 0},
       {"charged", false},
       {"progress",
@@ -508,6 +511,9 @@ inline void WebHost::AnswerAsANode() {
                          {"edition", ""},
                          {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
                        {"valid_until", "2027-01-29T08:00:00Z"},
+                       {"stewards_needed", 2},
+                       {"signed_by", TestJson::array({"kim"})},
+                       {"may_sign", TestJson::array({"the steward"})},
                        {"policy_draft", "partita_envelope = 2\n"},
                        {"no_policy", TestJson::array()}});
   signer.Say(

@@ -76,6 +76,11 @@ export interface StudySummary {
   unchecked: string[];
   approved: string[];
   by_policy: string[];
+  signers: Array<{
+    party: string;
+    names: string[];
+  }>;
+  signed_here: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -114,6 +119,11 @@ export interface Study {
   unchecked: string[];
   approved: string[];
   by_policy: string[];
+  signers: Array<{
+    party: string;
+    names: string[];
+  }>;
+  signed_here: string[];
   needs_decision: boolean;
   attempt: number;
   charged: boolean;
@@ -192,6 +202,9 @@ export interface StewardScreen {
   } | null;
   valid_until: string;
   min_cell: number | null;
+  stewards_needed: number;
+  signed_by: string[];
+  may_sign: string[];
   useless: string;
   plan: Record<string, unknown>;
   plan_text: string;
@@ -358,7 +371,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting" | "signed" | "deputy-named" | "deputy-ended";
   study: string;
   name: string;
   subject: string;

@@ -36,7 +36,10 @@ const kWords: Record<AuditEntry["action"], string> = {
   "restored": "was restored from a backup",
   "reopened": "let the tables be used again",
   "deleted": "deleted, as node.toml says",
-  "waiting": "a study waits"
+  "waiting": "a study waits",
+  signed: "signed, one of two",
+  "deputy-named": "named a deputy",
+  "deputy-ended": "ended a deputy"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

@@ -3,9 +3,10 @@
 import {useState} from "preact/hooks";
 import {post} from "../base/api";
 import {useAction} from "../base/live";
-import {dayText, sentence} from "../base/text";
+import {dayText, listOf, plain, sentence} from "../base/text";
 import type {StewardScreen, Study} from "../base/types";
 import {Area, Field, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/form";
+import {asDeputy, ofWhom, SignerChoice} from "../parts/signer";
 
 interface Props {
   study: Study;
@@ -19,17 +20,33 @@ const endOf = (day: string, latest: string): string | null => {
   return day === "" || end >= latest ? null : end;
 };
 
+// Where two persons have to sign.
+function Persons({screen}: {screen: StewardScreen}) {
+  if (screen.stewards_needed === 1) return null;
+  const others = listOf(screen.may_sign.map(plain)) || "nobody: the steward has named no deputy";
+  return (
+    <p class="notice">
+      {screen.signed_by.length === 0
+        ? `Two persons have to sign. It waits for ${others}.`
+        : `1 of 2 has signed: ${listOf(screen.signed_by.map(plain))}. It waits for ${others}.`}
+    </p>
+  );
+}
+
 function Approve({study, screen, onDone}: Props) {
   const [passphrase, setPassphrase] = useState("");
   const [minCell, setMinCell] = useState("");
   const [until, setUntil] = useState("");
   const [useless, setUseless] = useState(false);
+  const [chosen, setChosen] = useState("");
+  const who = screen.may_sign.includes(chosen) ? chosen : (screen.may_sign[0] ?? "");
   const approve = useAction(async () => {
     const end = endOf(until, screen.valid_until);
     try {
       const body = {
         code: screen.code,
         passphrase,
+        ...asDeputy(who),
         ...(minCell.trim() === "" ? {} : {min_cell: Number(minCell)}),
         ...(end === null ? {} : {valid_until: end}),
         ...(useless ? {accept_useless: true} : {})
@@ -55,40 +72,48 @@ function Approve({study, screen, onDone}: Props) {
           </label>
         </div>
       )}
-      <details>
-        <summary>Stricter limits</summary>
-        <div>
-          <Field
-            label="Smallest count that may open"
-            hint={screen.min_cell === null ? "The study has none." : `The study says ${screen.min_cell}.`}
-            type="number"
-            min={screen.min_cell ?? 1}
-            value={minCell}
-            onInput={setMinCell}
-          />
-          <Field
-            label="Valid until the end of (UTC)"
-            hint={`Else until ${dayText(screen.valid_until)}.`}
-            type="date"
-            max={screen.valid_until.slice(0, 10)}
-            value={until}
-            onInput={setUntil}
-          />
-        </div>
-      </details>
+      <Persons screen={screen} />
+      {screen.signed_by.length === 0 && (
+        <details>
+          <summary>Stricter limits</summary>
+          <div>
+            <Field
+              label="Smallest count that may open"
+              hint={screen.min_cell === null ? "The study has none." : `The study says ${screen.min_cell}.`}
+              type="number"
+              min={screen.min_cell ?? 1}
+              value={minCell}
+              onInput={setMinCell}
+            />
+            <Field
+              label="Valid until the end of (UTC)"
+              hint={`Else until ${dayText(screen.valid_until)}.`}
+              type="date"
+              max={screen.valid_until.slice(0, 10)}
+              value={until}
+              onInput={setUntil}
+            />
+          </div>
+        </details>
+      )}
       <ProblemBox problem={approve.problem} />
-      <PassphraseField value={passphrase} onInput={setPassphrase} />
+      <SignerChoice names={screen.may_sign} value={who} onInput={setChosen} />
+      <PassphraseField of={ofWhom(who)} value={passphrase} onInput={setPassphrase} />
       <Submit busy={approve.busy}>Approve</Submit>
     </Form>
   );
 }
 
-function Reject({study, onDone}: Props) {
+function Reject({study, screen, onDone}: Props) {
   const [reason, setReason] = useState("");
+  // One is enough, whoever has signed.
+  const names = [...screen.may_sign, ...screen.signed_by];
+  const [chosen, setChosen] = useState("");
+  const who = names.includes(chosen) ? chosen : (names[0] ?? "");
   const [passphrase, setPassphrase] = useState("");
   const reject = useAction(async () => {
     try {
-      const body = {reason: reason.trim().replace(/\s+/g, " "), passphrase};
+      const body = {reason: reason.trim().replace(/\s+/g, " "), passphrase, ...asDeputy(who)};
       onDone(await post<Study>(`/studies/${study.study}/reject`, body));
     } finally {
       setPassphrase("");
@@ -105,7 +130,8 @@ function Reject({study, onDone}: Props) {
         onInput={setReason}
       />
       <ProblemBox problem={reject.problem} />
-      <PassphraseField value={passphrase} onInput={setPassphrase} />
+      <SignerChoice names={names} value={who} onInput={setChosen} />
+      <PassphraseField of={ofWhom(who)} value={passphrase} onInput={setPassphrase} />
       <Submit busy={reject.busy} tone="danger">
         Reject
       </Submit>

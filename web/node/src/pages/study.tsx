@@ -10,6 +10,7 @@ import {Area, Form, PassphraseField, ProblemBox, Submit, Unfold} from "../parts/
 import {Head, Waiting} from "../parts/page";
 import {contributionOf, PlanView} from "../parts/plan";
 import {PolicyDraft} from "../parts/policy_draft";
+import {asDeputy, kSteward, ofWhom, SignerChoice} from "../parts/signer";
 import {nameOf, stands} from "../parts/study_words";
 import {Fingerprint, Listing, PlanCode, Said, StateTag, When} from "../parts/words";
 import {Decide} from "./decide";
@@ -22,8 +23,8 @@ interface Seen {
 }
 
 // Whatever a plan or a steward's screen is made of.
-const madeOf = ({file, roster, plan_hash, table, needs_decision, is_over}: Study) =>
-  JSON.stringify([file, roster, plan_hash, table, needs_decision, is_over]);
+const madeOf = ({file, roster, plan_hash, table, needs_decision, signed_here, is_over}: Study) =>
+  JSON.stringify([file, roster, plan_hash, table, needs_decision, signed_here, is_over]);
 
 // A plan is made for a person, and when what it is made of has changed; not for each step of a run. The file of
 // another site is not made a plan of here: the signer does it where somebody decides.
@@ -235,14 +236,21 @@ function Problem({screen}: {screen: StewardScreen | null}) {
 }
 
 // A steward's withdrawal with the passphrase holds whatever the rest of the node does: the signer keeps it.
-function Withdraw(props: {study: Study; signs: boolean; onDone: (study: Study) => void}) {
+function Withdraw(props: {
+  study: Study;
+  signs: boolean;
+  names: string[]; // who may sign
+  onDone: (study: Study) => void;
+}) {
+  const [chosen, setChosen] = useState("");
+  const who = props.names.includes(chosen) ? chosen : (props.names[0] ?? "");
   const [reason, setReason] = useState("");
   const [passphrase, setPassphrase] = useState("");
   const withdraw = useAction(async () => {
     try {
       const body = {
         reason: reason.trim().replace(/\s+/g, " "),
-        ...(passphrase === "" ? {} : {passphrase})
+        ...(passphrase === "" ? {} : {passphrase, ...asDeputy(who)})
       };
       props.onDone(await post<Study>(`/studies/${props.study.study}/withdraw`, body));
     } finally {
@@ -260,7 +268,8 @@ function Withdraw(props: {study: Study; signs: boolean; onDone: (study: Study) =
         onInput={setReason}
       />
       <ProblemBox problem={withdraw.problem} />
-      {props.signs && <PassphraseField value={passphrase} onInput={setPassphrase} />}
+      {props.signs && <SignerChoice names={props.names} value={who} onInput={setChosen} />}
+      {props.signs && <PassphraseField of={ofWhom(who)} value={passphrase} onInput={setPassphrase} />}
       <Submit busy={withdraw.busy} tone="danger">
         Withdraw
       </Submit>
@@ -345,8 +354,11 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
     document.querySelector<HTMLElement>("h1")?.focus();
   };
   const said = told.state === study.state ? told.what : "";
-  const approver = (party: string) =>
-    study.by_policy.includes(party) ? `${plain(party)} (by a policy of its steward)` : plain(party);
+  const approver = (party: string) => {
+    const signers = study.signers.find((one) => one.party === party);
+    if (signers) return `${plain(party)} (${listOf(signers.names.map(plain))})`;
+    return study.by_policy.includes(party) ? `${plain(party)} (by a policy of its steward)` : plain(party);
+  };
   const decides = may(role, "decide") && study.needs_decision;
   const withdraws =
     !study.is_over &&
@@ -461,6 +473,7 @@ export function StudyPage({id, session}: {id: string; session: Session}) {
                   <Withdraw
                     study={study}
                     signs={role === "steward" && session.signer}
+                    names={screen ? [...screen.may_sign, ...screen.signed_by] : [kSteward]}
                     onDone={done("The study is withdrawn.")}
                   />
                 )}

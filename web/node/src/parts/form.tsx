@@ -120,9 +120,9 @@ export function Choice<T extends string>(props: {
   );
 }
 
-// The passphrase of the steward's key. Neither the page nor the browser keeps it; it does not outlive the
-// session in which it was typed.
-export function PassphraseField(props: {value: string; onInput: (value: string) => void}) {
+// The passphrase of the steward's key, or of that of a deputy (`of`). Neither the page nor the browser keeps it; it
+// does not outlive the session in which it was typed.
+export function PassphraseField({of, ...props}: {value: string; onInput: (value: string) => void; of?: string}) {
   const {onInput} = props;
   useEffect(
     () =>
@@ -132,7 +132,7 @@ export function PassphraseField(props: {value: string; onInput: (value: string) 
     [onInput]
   );
   return (
-    <Field label="Passphrase of the steward's key" type="password" autoComplete="off" required {...props} />
+    <Field label={`Passphrase of ${of ?? "the steward"}'s key`} type="password" autoComplete="off" required {...props} />
   );
 }
 

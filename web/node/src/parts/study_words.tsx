@@ -35,6 +35,8 @@ export function stands(study: StudySummary): string {
         ? `It is valid here. It waits for ${listOf(study.unchecked)} to check it.`
         : "It is valid here. The other sites still check it.";
     case "settled":
+      if (study.signed_here.length > 0)
+        return `1 of 2 has signed at this site: ${listOf(study.signed_here.map(plain))}. It waits for another person; ${given}.`;
       return study.needs_decision
         ? `It waits for the decision of this site's steward${
             daysWaiting(study) ? `, for ${count(daysWaiting(study), "day", "days")}` : ""

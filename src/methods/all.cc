@@ -126,7 +126,7 @@ const std::vector<Method>& AllMethods() {
        Prepared<mcmc::McmcStudy, mcmc::PrepareMcmcStudy>, report::ReadDocumentResult, mcmc::Start,
        mcmc::Templates},
       {TableReaderOfBoth(), "counts, means and quantiles, by group, exact or with noise",
-       PreparedTable, report::ReadEstimatesResult, describe::Start, TableTemplates},
+       PreparedTable, report::ReadEstimatesResult, describe::Start, TableTemplates, nullptr, true},
       {glm::GlmReader(), "a generalised linear model",
        Prepared<glm::GlmStudy, glm::PrepareGlmStudy>, report::ReadEstimatesResult, glm::Start,
        glm::Templates, nullptr, true},

@@ -27,8 +27,8 @@ void RequireHiddenRows(const study::StudyFile& file, const Method& method) {
                     "holders that know it",
                     file.file_name, block.position.line, block.position.column, block.name,
                     method.section.method),
-        "use method 'mle', or 'glm' with protocol = \"sealed\", or match the lists at level "
-        "\"matched-ids\"");
+        "use method 'mle', 'describe', or 'glm' with protocol = \"sealed\", or match the lists at "
+        "level \"matched-ids\"");
   }
 }
 

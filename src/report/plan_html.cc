@@ -49,7 +49,7 @@ std::string Analyses(const study::Plan& plan) {
 
 std::string Checks(const study::Plan& plan) {
   if (plan.checks.empty()) return {};
-  HtmlTable table{"Checked on shares before anything opens, one bit each",
+  HtmlTable table{"Checked on shares, before what a check is about opens",
                   {"Analysis", "About", "Rule", "Otherwise"},
                   {},
                   {},

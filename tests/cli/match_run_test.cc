@@ -170,7 +170,8 @@ TEST_F(MatchRunTest, TwoProcessesMatchAndAStudyUsesIt) {
       Partita({"match", "past", "--folder", Home("clinic"), "--format", "json"});
   EXPECT_EQ(Json::parse(past.out)["data"]["matchings"].size(), 1U);
   EXPECT_THAT(Partita({"match", "past", "--folder", Home("clinic")}).out,
-              HasSubstr("1 matching in the last 365 days, limit 5"));
+              AllOf(HasSubstr("1 matching in the last 365 days, limit 5"),
+                    HasSubstr("with registry: 750 matches")));
 
   // Nothing is overwritten, and the approval was for one run.
   const ProcessResult again = Partita(Arguments("run", "clinic", {"--wait", "1s"}));
@@ -205,6 +206,10 @@ TEST_F(MatchRunTest, AStudyBetweenProcessesUsesTheRowsThatMatch) {
   const ProcessResult open = Partita(approve);
   EXPECT_EQ(open.exit_code, 2) << open.err;
   EXPECT_THAT(open.err, AllOf(HasSubstr("can be read by other users"), HasSubstr("chmod 600")));
+  const ProcessResult simulated = Partita({"study", "simulate", study});
+  EXPECT_EQ(simulated.exit_code, 2) << simulated.err;
+  EXPECT_THAT(simulated.err,
+              AllOf(HasSubstr("can be read by other users"), Not(HasSubstr("interrupted"))));
   ASSERT_EQ(::chmod(Result("clinic").c_str(), 0600), 0);
   for (const std::string& party : all) {
     std::vector<std::string> sign = arguments("approve", party);

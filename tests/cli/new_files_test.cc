@@ -63,7 +63,7 @@ const std::map<std::string, Words>& NewFiles() {
       {"data check --share", {"rows.csv", "--study", "study.toml", "--party", "north"}},
       {"privacy curve --plot", {"laplace", "--scale", "2", "--delta", "1e-6"}},
       {"privacy curve --csv", {"laplace", "--scale", "2", "--delta", "1e-6"}},
-      {"match check --left-out", {"m.toml", "--party", "clinic", "--table", "rows.csv"}},
+      {"match check --left-out", {"m.toml", "--party", "clinic", "--data", "rows.csv"}},
       {"match show --rows", {"cohort.matched"}},
       {"ledger export --output", {"ledger.db"}},
       {"bench mpc --output", {}},

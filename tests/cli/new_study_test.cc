@@ -264,10 +264,49 @@ TEST_F(NewStudyTest, TheReceiverIsTheFirstUnlessSaid) {
   ExpectRefused("the receiver 'souht' is no --party");
 }
 
+std::string MatchingText(const std::string& north, const std::string& south) {
+  std::string text =
+      "matching = 1\nname = \"cohort\"\nkeys = [[\"number\"]]\n[[column]]\nname = \"number\"\n"
+      "rule = \"digits\"\nlength = 4\n";
+  for (const auto& [party, header] : {std::pair("north", north), std::pair("south", south)}) {
+    text += std::string("[[party]]\nname = \"") + party +
+            "\"\nrows = 60\n[[party.column]]\nname = \"number\"\nheader = \"" + header + "\"\n";
+  }
+  return text;
+}
+
+// A column that people were matched by says who somebody is: it is a variable only if the analysis names it,
+// also where it describes all columns, and whatever each calls it.
+TEST_F(NewStudyTest, WhatPeopleWereMatchedByIsNoVariable) {
+  run::MatchedRows matched;
+  matched.matching = "cohort";
+  matched.file_text = MatchingText("x8", "x9");
+  matched.party = "north";
+  matched.partners = {"south"};
+  matched.table_rows = 60;
+  matched.counts = {60};
+  for (uint32_t row = 0; row < 60; ++row) matched.rows.push_back(row);
+  options_.matched = folder_.path() + "/cohort.matched";
+  run::SaveMatchedRows(matched, options_.matched);
+  options_.dictionaries = {"north=" + Written("north.toml", Numbers(1, 1) + Numbers(8, 8)),
+                           "south=" + Written("south.toml", Numbers(2, 2) + Numbers(9, 9))};
+  options_.bounds = {"x1,x2=0..10"};
+  options_.method = "describe";
+  options_.accept = "table of covariates";
+  const study::StudyFile file = methods::ParseStudyFile(Text(), "study.toml");
+  EXPECT_EQ(file.parties[0].columns, std::vector<std::string>{"x1"});
+  EXPECT_EQ(file.parties[1].columns, std::vector<std::string>{"x2"});
+  EXPECT_EQ(file.dictionary.columns.size(), 2u);
+  options_.bounds = {"x1,x2,x9=0..10"};
+  options_.said = {{"variables", "x1 x9"}};
+  EXPECT_NE(methods::ParseStudyFile(Text(), "study.toml").dictionary.Find("x9"), nullptr);
+}
+
 // Of hidden rows whoever holds some may not get the result: somebody without data does.
 TEST_F(NewStudyTest, TheReceiverOfHiddenRowsHoldsNone) {
   run::MatchedRows matched;
   matched.matching = "cohort";
+  matched.file_text = MatchingText("x9", "x9");
   matched.party = "north";
   matched.partners = {"south"};
   matched.linker = "trust";

@@ -124,6 +124,41 @@ TEST_F(SourcesTest, AFrozenTableOfAMatchedStudyKeepsTheColumnsOfTheMatching) {
             "income,education,persnr,name,geburtsdatum\n30,school,05419323,A,15.06.1978\n");
 }
 
+// A study names the record of a matching, so that the matching comes first, on frozen rows with all columns.
+TEST_F(SourcesTest, ATableIsFrozenForAMatchingBeforeAnyStudy) {
+  const std::string matching = SourcePath("examples/matched_lists/matching.toml");
+  sqlite3* connection = nullptr;
+  ASSERT_EQ(sqlite3_open(In("registry.db").c_str(), &connection), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(connection,
+                         "CREATE TABLE t (remark, income, persnr, name, geburtsdatum);"
+                         "INSERT INTO t VALUES ('r', 30, '05419323', 'A', '15.06.1978');"
+                         "CREATE TABLE u (income, name, geburtsdatum);"
+                         "INSERT INTO u VALUES (30, 'A', '15.06.1978')",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(connection);
+  StudyFolder::Write(In("t.toml"), "source = \"sqlite:registry.db\"\ntable = \"t\"\n");
+  StudyFolder::Write(In("u.toml"), "source = \"sqlite:registry.db\"\ntable = \"u\"\n");
+  const auto freeze = [&](const std::string& source, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"data",         "freeze",  In(source), "--output",
+                                          In("r.frozen"), "--party", "registry"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Partita(arguments);
+  };
+  const ProcessResult lacks = freeze("u.toml", {"--matching", matching});
+  EXPECT_EQ(lacks.exit_code, 7);
+  EXPECT_THAT(lacks.err, HasSubstr("no column 'persnr'"));
+  EXPECT_EQ(freeze("t.toml", {}).exit_code, 2);
+  EXPECT_FALSE(std::filesystem::exists(In("r.frozen")));
+  const ProcessResult whole = freeze("t.toml", {"--matching", matching});
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_EQ(StudyFolder::Read(In("r.frozen")),
+            "remark,income,persnr,name,geburtsdatum\nr,30,05419323,A,15.06.1978\n");
+  const ProcessResult check =
+      Partita({"match", "check", matching, "--party", "registry", "--data", In("r.frozen")});
+  EXPECT_EQ(check.exit_code, 0) << check.err;
+}
+
 // The same rows for every exact study, until the steward opens another edition; the rows of now for one with noise.
 TEST_F(SourcesTest, ExactStudiesGetTheRowsOfTheEdition) {
   const std::string source = Database();

@@ -137,7 +137,7 @@ Expected cost of the noise (power 0.8 at 0.05; planning values)
   analysis  parameter   SE  inflation  smallest effect  with noise
   main      x1~x2      0.1        1.5             0.28        0.42
 
-Checked on shares before anything opens, one bit each
+Checked on shares, before what a check is about opens
   rows: at least min_rows = 20 rows
   rows: at least five rows for each of the 3 parameters; otherwise a warning is printed
 )"));

@@ -16,6 +16,7 @@
 #include "data/schema.h"
 #include "methods/all.h"
 #include "run/matching/matched_rows.h"
+#include "run/matching/matching_file.h"
 #include "study/file/text.h"
 #include "study/file/toml_text.h"
 
@@ -229,6 +230,25 @@ DictionaryDraft JoinDictionaries(std::vector<PartyDictionary> dictionaries, cons
     }
   }
   return all;
+}
+
+// Of each holder's dictionary the columns that its people were matched by: they say who somebody is, and
+// are variables only where the analysis names them.
+void LeaveOutMatchedKeys(const std::string& matched, const study::Said& said,
+                         std::vector<PartyDictionary>& dictionaries) {
+  if (matched.empty()) return;
+  run::RequireOwnersResult(matched);
+  const run::MatchingFile file =
+      run::ParseMatchingFile(run::LoadMatchedRows(matched).file_text, "the matching file");
+  for (const run::MatchingParty& party : file.parties) {
+    for (PartyDictionary& dictionary : dictionaries) {
+      if (dictionary.party != party.name) continue;
+      std::erase_if(dictionary.draft.variables, [&](const DraftVariable& variable) {
+        return std::count(party.headers.begin(), party.headers.end(), variable.name) > 0 &&
+               !SaysName(said, variable.name);
+      });
+    }
+  }
 }
 
 std::string WithoutQuotes(const std::string& text) {
@@ -602,6 +622,7 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   interview.RequireAll();
   const study::AnalysisStart start = method.start(said);
   const study::Said names = AllNames(options, said);
+  LeaveOutMatchedKeys(options.matched, names, dictionaries);
   study.dictionary =
       JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &names, study.parties);
   JoinSurvivalTimes(said, study.dictionary, study.parties);

@@ -14,6 +14,7 @@
 #include "cli/terminal/units.h"
 #include "methods/prepare_study.h"
 #include "run/method/useful.h"
+#include "run/party/local_data.h"
 #include "run/simulate/simulate.h"
 
 namespace partita::cli {
@@ -154,6 +155,8 @@ int Simulate(const OutputOptions& output, const SimulateOptions& options) {
                               data[i].string()),
                   fmt::format("put it there, or say --data {}=FILE", study.parties[i].name));
     }
+    // Else a party says so when others have begun, and these are interrupted.
+    run::RequireOwnersResult(study, i, data[i]);
   }
   RequireNewResult(study, study.receiver, options.output, output.force);
   net::LinkModel link;

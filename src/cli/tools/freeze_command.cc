@@ -33,6 +33,10 @@ struct FreezeCommand {
   std::string source, output, study, party, matching;
 };
 
+std::vector<std::string> KeysOfMatching(const FreezeCommand& command) {
+  return run::MatchingPartyByName(run::LoadMatchingFile(command.matching), command.party).headers;
+}
+
 // Of the party's table, by which its rows are matched: a study of rows that match reads them again.
 std::vector<std::string> KeysOfMatching(const run::Study& study, const FreezeCommand& command) {
   const data::Partition& partition = study.partition;
@@ -43,10 +47,24 @@ std::vector<std::string> KeysOfMatching(const run::Study& study, const FreezeCom
   if (command.matching.empty()) {
     throw Error(ErrorCode::kUsage,
                 "the study is of rows that match, and its file does not say by which columns",
-                "say --matching FILE, the matching file; match on the frozen file, not on the "
-                "database: the order of its rows is another");
+                "run it on the file that was matched, whose rows are in the order of the matching: "
+                "freeze that one before the matching (--matching FILE --party NAME, without "
+                "--study). With --matching FILE beside the study this file has to be matched anew");
   }
-  return run::MatchingPartyByName(run::LoadMatchingFile(command.matching), command.party).headers;
+  return KeysOfMatching(command);
+}
+
+// Throws kBadData where a column is not there by which rows are to be matched.
+void RequireKeys(const FreezeCommand& command, const std::vector<std::string>& columns) {
+  if (command.matching.empty()) return;
+  for (const std::string& key : KeysOfMatching(command)) {
+    if (std::find(columns.begin(), columns.end(), key) != columns.end()) continue;
+    throw Error(ErrorCode::kBadData,
+                fmt::format("{} has no column '{}', by which {} matches the rows of {}",
+                            command.source, key, command.matching, command.party),
+                "let the query give it, or say in the matching file what the table calls it "
+                "(header in [[party.column]])");
+  }
 }
 
 // The columns that the study asks of the party's table.
@@ -135,12 +153,17 @@ int RunSums(const OutputOptions& output, const FreezeCommand& command) {
 
 int RunFreeze(const OutputOptions& output, const FreezeCommand& command) {
   if (data::GivesOnlySums(command.source)) return RunSums(output, command);
+  if (!command.party.empty() && command.study.empty() && command.matching.empty()) {
+    throw Error(ErrorCode::kUsage, "--party without --study or --matching",
+                "say of which study or matching it is a party, or leave it out");
+  }
   run::RequireOneRecord(command.source, false);
   std::unique_ptr<const run::Study> study;
   if (!command.study.empty()) study = methods::PrepareStudy(methods::LoadStudyFile(command.study));
   ReadTable read = ReadRows(command, study.get());
   data::FrozenTable& frozen = read.frozen;
   const std::optional<run::Edition>& edition = read.edition;
+  RequireKeys(command, frozen.columns());
   // Somebody may have made it while the query ran.
   RequireNewFile(command.output, output.force);
   crypto::Sha256 hasher;
@@ -185,11 +208,13 @@ void AddFreezeCommand(CLI::App& data, Invocation& invocation) {
       ->required();
   CLI::Option* study = command->add_option("--study", options->study,
                                            "Keep the columns that this study file asks for");
-  study->needs(command->add_option("--party", options->party, "Whose table it is")->needs(study));
+  CLI::Option* party = command->add_option("--party", options->party, "Whose table it is");
+  study->needs(party);
   command
       ->add_option("--matching", options->matching,
-                   "Of a study of rows that match: the matching file, whose columns are kept, too")
-      ->needs(study);
+                   "The file of a matching that is to come: its columns are there, and without "
+                   "--study all others are kept for the studies that follow it")
+      ->needs(party);
   command->footer(
       "Exact studies get the rows of the table's edition, not those of now (partita data "
       "edition).\n"

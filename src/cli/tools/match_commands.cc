@@ -177,7 +177,7 @@ void AddMatchCheck(CLI::App* match, Invocation& invocation) {
       invocation, [&invocation, options] { return RunMatchCheck(invocation.output, *options); });
   command->add_option("FILE", options->file, "The matching file")->required();
   command->add_option("--party", options->party, "Whose table it is")->required();
-  command->add_option("--data,--table", options->table, "The table")->required();
+  command->add_option("--data", options->table, "The table")->required();
   AddSeparator(*command, options->separator, "what the header has most of");
   AddNewFile(*command, invocation, "--left-out", options->left_out,
              "Write every line that is left out, and why (readable by its owner only)");

@@ -34,7 +34,8 @@ std::string PastText(const run::PastMatchings& past, const std::string& partner,
     text += fmt::format("  {}  {} of {} with {}: {}\n", FormatUtc(entry.at), entry.matching,
                         entry.table, run::PartnerNames(entry),
                         entry.counts.empty() ? "number of matches not known"
-                                             : FormatCount(TotalOf(entry.counts)) + " matches");
+                                             : FormatCount(TotalOf(entry.counts)) + " matches" +
+                                                   (entry.noisy ? ", with noise" : ""));
   }
   return text;
 }
@@ -53,7 +54,8 @@ Json PastJson(const run::PastMatchings& past, int64_t now) {
                        {"partners", partners},
                        {"linker", LinkerJson(entry.linker)},
                        {"own_bound", entry.own_bound},
-                       {"matches_by_pass", entry.counts}});
+                       {"matches_by_pass", entry.counts},
+                       {"noisy", entry.noisy}});
   }
   return {{"in_365_days", past.NumSince(now, nullptr)},
           {"limit", past.limit()},

@@ -40,7 +40,7 @@ PooledRows TablesOf(const DescribeStudy& study, const run::RehearsedRun& run) {
       const bool takes_part = population[row] != 0 && subset[row] != 0 && has_group[row] != 0;
       (takes_part ? taken : left_out).push_back(row);
     }
-    if (holder.parts.empty()) left_out.clear();
+    if (!study.task.compares_left_out() || holder.parts.empty()) left_out.clear();
     tables.taken.push_back(run::TakeRows(pooled, taken));
     tables.left_out.push_back(run::TakeRows(pooled, left_out));
   }

@@ -43,9 +43,12 @@ std::vector<GroupBits> GroupBitsOf(const DescribeStudy& study) {
   for (const Rows& rows : study.task.holders) {
     for (size_t p = 0; p < rows.parts.size() && rows.selects; ++p) {
       if (p == rows.selecting) continue;
-      GroupBits bits{rows.parts[p].party, rows.max_rows};
+      // Of positions of hidden rows nobody says how many are of the party's persons.
+      const uint64_t persons =
+          rows.hidden ? std::min(study.file.disclosure.min_rows, rows.max_rows) : rows.max_rows;
+      GroupBits bits{rows.parts[p].party, persons};
       bits.least = std::clamp<uint64_t>(study.file.disclosure.min_cell, 1,
-                                        std::max<uint64_t>(rows.max_rows / 2, 1));
+                                        std::max<uint64_t>(persons / 2, 1));
       const Spec spec = PartSpec(study.spec, rows.parts[p], false);
       bits.opened = privacy::WholeBitsUp(OpenedOfGroup(study, spec, bits.least));
       bits.group = privacy::WholeBitsDown(Log2Choose(bits.rows, bits.least));
@@ -81,21 +84,26 @@ void RequireGroupBits(DescribeStudy& study) {
 }
 
 std::vector<std::string> GroupBitsTexts(const DescribeStudy& study) {
+  const bool hidden = study.task.hidden();
   std::vector<std::string> texts;
   for (const GroupBits& bits : GroupBitsOf(study)) {
     const std::string& name = study.parties[bits.party].name;
+    const std::string text =
+        hidden ? fmt::format(
+                     "{} knows its own variables of its persons, of whom at least {} match, "
+                     "and gets the table if somebody shows it",
+                     name, bits.rows)
+               : fmt::format("{} knows its own variables of all {} persons", name, bits.rows);
     if (bits.passes) {
       texts.push_back(fmt::format(
-          "{} knows its own variables of all {} persons. Of a group of min_cell = {} of them the "
-          "table tells it at most {} bits by these, at most half of the {} bits that say who they "
-          "are: an empirical rule.",
-          name, bits.rows, bits.least, bits.opened, bits.group));
+          "{}. Of a group of min_cell = {} of them the table tells it at most {} bits by these, at "
+          "most half of the {} bits that say who they are: an empirical rule.",
+          text, bits.least, bits.opened, bits.group));
     } else {
       texts.push_back(fmt::format(
-          "{} knows its own variables of all {} persons and may compute who is in a small group: "
-          "of one of min_cell = {} of them the table tells it up to {} bits by these, more than "
-          "half of the {} bits that say who they are.",
-          name, bits.rows, bits.least, bits.opened, bits.group));
+          "{} and may compute who is in a small group: of one of min_cell = {} of them the table "
+          "tells it up to {} bits by these, more than half of the {} bits that say who they are.",
+          text, bits.least, bits.opened, bits.group));
     }
   }
   return texts;

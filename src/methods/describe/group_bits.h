@@ -5,7 +5,8 @@
 //           m of n persons is one of C(n, m), and B bits of it leave C(n, m) / 2^B.
 // The rule  B <= log2 C(n, m) / 2 of a group of m = min_cell persons, the smallest one that opens:
 //           larger ones have more candidates and hardly more bits. It is empirical, as that of
-//           privacy/release_rule.h.
+//           privacy/release_rule.h. Of hidden rows n is min_rows, and the attack is of a holder to
+//           whom somebody shows the table.
 // B         Of a group of m: log2 of the ways to write m as counts of a variable's values; of
 //           numbers the grid's bits and three more for each mean, deviation and rank statistic, since
 //           they are normal on a grid of their error, and log2 of the cells for each quantile.

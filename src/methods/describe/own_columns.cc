@@ -29,6 +29,7 @@ class ColumnMaker {
 
  private:
   uint32_t PlaceOf(size_t v, const data::Column& column, size_t row, bool number) const {
+    if (table_.Absent(row)) return kNoCell;
     const double value = column.schema.levels.empty() ? column.numbers[row] : column.codes[row];
     const bool missing = number ? std::isnan(value) : !(value >= 0);
     if (missing && !spec_.missing) throw Error(ErrorCode::kInternal, "a cell is missing");

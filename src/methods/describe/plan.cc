@@ -5,6 +5,7 @@
 
 #include "methods/describe/document.h"
 #include "methods/describe/group_bits.h"
+#include "methods/describe/hidden.h"
 #include "methods/describe/study.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
@@ -33,6 +34,7 @@ std::string RowsText(const DescribeStudy& study) {
   const bool lacking = study.spec.group && !study.spec.by_site && study.spec.missing;
   return run::RowsText(study, study.Analysis().subset,
                        lacking ? "that have " + study.spec.group->schema.name : "") +
+         (study.task.hidden() ? ", at positions where all holders have a row" : "") +
          ByGroup(study.spec);
 }
 
@@ -59,6 +61,7 @@ std::string OpenedText(const DescribeStudy& study) {
 // What counts are held to beside their size.
 std::string BesideCounts(const DescribeStudy& study) {
   if (!study.task.named) return ", also without each holder's own rows";
+  if (study.task.hidden()) return ", and no value or group is that of all persons known by name";
   std::string text =
       study.task.holders.size() > 1 ? ", also without the rows of the same holders" : "";
   return text +
@@ -169,6 +172,7 @@ void DescribeStudy::Describe(study::Plan& plan) const {
         "withheld; that nobody of them has one is not.");
     for (std::string& text : GroupBitsTexts(*this)) plan.assumptions.push_back(std::move(text));
   }
+  if (task.hidden()) plan.assumptions.push_back(HiddenText(*this));
   if (spec.by_site) {
     plan.assumptions.push_back(fmt::format(
         "Every holder's own counts, means and quantiles open to {}, by name. Whoever approves this "
@@ -212,6 +216,8 @@ std::vector<study::PlanExposure> DescribeStudy::Exposures() const {
   exposure.exposes = {"the exact number of rows with each value of " + ListOf(spec.variables) +
                       ByGroup(spec)};
   if (spec.by_site) exposure.exposes.emplace_back("the exact number of rows of each holder");
+  if (task.hidden())
+    exposure.exposes.emplace_back("the exact number of rows that match and take part");
   exposure.bits = BitsOf(*this);
   return {exposure};
 }

@@ -54,7 +54,7 @@ Shared Entries(const Shared& matrix) { return mpc::Reshape(matrix, {matrix.shape
 Shared ComparedCells(Engine& engine, const Task& task, const Layout& layout,
                      const SharedTable::Own& own) {
   const auto with_left_out = [&](const Shared& counts) {
-    if (!task.named) return Entries(counts);
+    if (!task.compares_left_out()) return Entries(counts);
     const std::vector<Shared> columns = {counts, own.left_out};
     return Entries(engine.Concatenate(columns, false));
   };
@@ -71,7 +71,7 @@ Passes CheckCells(Engine& engine, const Task& task, const Layout& layout, const 
   cells.max_rows = task.max_rows();
   for (const SharedTable::Own& own : table.by_holder)
     cells.by_holder.push_back(ComparedCells(engine, task, layout, own));
-  const size_t left_out = task.named ? 1 : 0;
+  const size_t left_out = task.compares_left_out() ? 1 : 0;
   if (layout.grouped) {
     for (const size_t rows : layout.rows_of)
       cells.sizes.push_back(rows * (layout.groups + left_out));

@@ -14,7 +14,7 @@
 //                  rows together do not: they follow. Quantiles: quantiles.h. Ranks: with
 //                  the groups of the number.
 // Named            Where columns are split rows that do not take part count as one more group of what is
-//                  compared, whatever says something of all persons that a party knows by name fails
+//                  compared, but of hidden rows (hidden.h), whatever says something of all persons that a party knows by name fails
 //                  as well (named_rows.h), and a quantile of values that do not vary is withheld.
 // Method           Holders of whole rows count and add up in the clear, so that the cost does not
 //                  depend on the rows (share_table.h). Everything is made beside the checks

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "methods/describe/hidden_groups.h"
 #include "methods/describe/mantel_haenszel.h"
+#include "methods/describe/row_matrix.h"
 #include "mpc/batch.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -45,13 +47,10 @@ std::vector<Piece> PiecesOf(const Task& task) {
     for (size_t p = 0; p < rows.parts.size(); ++p) {
       const Part& part = rows.parts[p];
       if (part.variables.empty()) continue;
-      Spec spec = PartSpec(task.spec, part, p == rows.selecting);
-      pieces.push_back({h,
-                        {part.party, rows.max_rows},
-                        part.variables,
-                        spec,
-                        Layout(spec),
-                        rows.selects && p != rows.selecting});
+      const bool by_product = rows.ByProduct(p);
+      Spec spec = PartSpec(task.spec, part, p == rows.selecting && !by_product);
+      pieces.push_back(
+          {h, {part.party, rows.max_rows}, part.variables, spec, Layout(spec), by_product});
     }
   }
   return pieces;
@@ -76,32 +75,14 @@ void AddInputs(const Engine& engine, const Piece& piece, const OwnNumbers& own,
   }
 }
 
-// n x cols; set(row, out) at the owner, on zeros.
-template <typename Set>
-FixedOperand RegisterRows(Engine& engine, const run::RowHolder& holder, size_t cols,
-                          int fraction_bits, Set set) {
-  PrivateMatrix matrix{holder.party, {holder.max_rows, cols}, fraction_bits, 1, {}};
-  if (engine.self() == holder.party) {
-    matrix.read = [set, cols](size_t first, size_t num, Int128* out) {
-      std::fill_n(out, num * cols, Int128{0});
-      for (size_t r = 0; r < num; ++r, out += cols) set(first + r, out);
-    };
-  }
-  return engine.Register(std::move(matrix));
-}
-
-void RequireRows(const Engine& engine, const run::RowHolder& holder, size_t rows) {
-  if (engine.self() == holder.party && rows != holder.max_rows)
-    throw Error(ErrorCode::kInternal, "split columns have another number of rows than agreed");
-}
-
 // G of rows of which a part selects.
 FixedOperand RegisterGroups(Engine& engine, const Task& task, const Rows& rows,
                             const OwnColumns& columns) {
   const run::RowHolder holder{rows.parts[rows.selecting].party, rows.max_rows};
   RequireRows(engine, holder, columns.groups.size());
-  return RegisterRows(engine, holder, Layout(task.spec).groups + 1, 0,
-                      [&columns](size_t row, Int128* out) { out[columns.groups[row]] = 1; });
+  return engine.Register(
+      RowMatrix(engine, holder, Layout(task.spec).groups + 1, 0,
+                [&columns](size_t row, Int128* out) { out[columns.groups[row]] = 1; }));
 }
 
 // X of one party's variables, in the order of AddInputs.
@@ -110,32 +91,31 @@ std::vector<FixedOperand> RegisterColumns(Engine& engine, const Piece& piece,
   const Layout& layout = piece.layout;
   RequireRows(engine, piece.holder, columns.count_rows.empty() ? 0 : columns.count_rows[0].size());
   std::vector<FixedOperand> operands;
-  operands.push_back(
-      RegisterRows(engine, piece.holder, layout.num_rows(), 0, [&columns](size_t row, Int128* out) {
-        for (const std::vector<uint32_t>& places : columns.count_rows) out[places[row]] = 1;
-      }));
+  const auto add = [&](size_t cols, int fraction_bits, auto set) {
+    operands.push_back(engine.Register(RowMatrix(engine, piece.holder, cols, fraction_bits, set)));
+  };
+  add(layout.num_rows(), 0, [&columns](size_t row, Int128* out) {
+    for (const std::vector<uint32_t>& places : columns.count_rows) {
+      if (places[row] != kNoCell) out[places[row]] = 1;
+    }
+  });
   const size_t numbers = layout.numbers.size();
   if (numbers == 0) return operands;
-  operands.push_back(RegisterRows(engine, piece.holder, numbers, kValueBits,
-                                  [&columns, numbers](size_t row, Int128* out) {
-                                    for (size_t m = 0; m < numbers; ++m)
-                                      out[m] = columns.values[m][row];
-                                  }));
-  operands.push_back(RegisterRows(engine, piece.holder, numbers, 2 * kValueBits,
-                                  [&columns, numbers](size_t row, Int128* out) {
-                                    for (size_t m = 0; m < numbers; ++m) {
-                                      const Int128 z = columns.values[m][row];
-                                      out[m] = z * z;
-                                    }
-                                  }));
+  add(numbers, kValueBits, [&columns, numbers](size_t row, Int128* out) {
+    for (size_t m = 0; m < numbers; ++m) out[m] = columns.values[m][row];
+  });
+  add(numbers, 2 * kValueBits, [&columns, numbers](size_t row, Int128* out) {
+    for (size_t m = 0; m < numbers; ++m) {
+      const Int128 z = columns.values[m][row];
+      out[m] = z * z;
+    }
+  });
   for (size_t m = 0; m < numbers && NeedsHistograms(piece.spec); ++m) {
     const data::ColumnSchema& schema = piece.spec.variables[layout.numbers[m]].schema;
-    operands.push_back(RegisterRows(engine, piece.holder,
-                                    CellsOf(schema, piece.spec.most_cells).count, 0,
-                                    [&columns, m](size_t row, Int128* out) {
-                                      const uint32_t cell = columns.cells[m][row];
-                                      if (cell != kNoCell) out[cell] = 1;
-                                    }));
+    add(CellsOf(schema, piece.spec.most_cells).count, 0, [&columns, m](size_t row, Int128* out) {
+      const uint32_t cell = columns.cells[m][row];
+      if (cell != kNoCell) out[cell] = 1;
+    });
   }
   return operands;
 }
@@ -167,8 +147,9 @@ SharedTable::Own TakePiece(Engine& engine, const Task& task, const Piece& piece,
   own.counts = by_group(counts);
   if (task.named) {
     const Shape column{counts.shape.rows, 1};
-    own.left_out = piece.by_product ? WithBound(engine.Slice(counts, 0, groups, column), most)
-                                    : Zeros(engine, column);
+    own.left_out = piece.by_product && !task.hidden()
+                       ? WithBound(engine.Slice(counts, 0, groups, column), most)
+                       : Zeros(engine, column);
   }
   const size_t numbers = piece.layout.numbers.size();
   if (numbers == 0) return own;
@@ -242,7 +223,7 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own,
                        const OwnColumns& columns) {
   const Layout layout(task.spec);
   const std::vector<Piece> pieces = PiecesOf(task);
-  std::vector<std::optional<FixedOperand>> groups(task.holders.size());
+  std::vector<std::optional<mpc::Operand>> groups(task.holders.size());
   std::vector<PrivateMatrix> inputs;
   std::vector<Product> products;
   for (const Piece& piece : pieces) {
@@ -250,8 +231,10 @@ SharedTable ShareTable(Engine& engine, const Task& task, const OwnNumbers& own,
       AddInputs(engine, piece, own, inputs);
       continue;
     }
-    std::optional<FixedOperand>& of_rows = groups[piece.rows];
-    if (!of_rows) of_rows = RegisterGroups(engine, task, task.holders[piece.rows], columns);
+    std::optional<mpc::Operand>& of_rows = groups[piece.rows];
+    const Rows& rows = task.holders[piece.rows];
+    if (!of_rows && rows.hidden) of_rows = ShareHiddenGroups(engine, task, rows, columns);
+    if (!of_rows) of_rows = RegisterGroups(engine, task, rows, columns);
     for (FixedOperand& operand : RegisterColumns(engine, piece, columns))
       products.push_back({Product::Kind::kGram, std::move(operand), *of_rows});
   }

@@ -1,4 +1,5 @@
 list(APPEND method_sources
+  describe/hidden_groups.cc
   describe/layout.cc
   describe/mantel_haenszel.cc
   describe/means.cc
@@ -19,6 +20,7 @@ list(APPEND cold_method_sources
   describe/comparisons.cc
   describe/document.cc
   describe/group_bits.cc
+  describe/hidden.cc
   describe/plain_table.cc
   describe/plan.cc
   describe/section.cc

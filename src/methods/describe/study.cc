@@ -10,6 +10,7 @@
 #include "data/design.h"
 #include "methods/describe/document.h"
 #include "methods/describe/group_bits.h"
+#include "methods/describe/hidden.h"
 #include "methods/describe/section.h"
 #include "methods/describe/study_rows.h"
 #include "report/document_report.h"
@@ -31,6 +32,8 @@ void AddSplitRows(const DescribeStudy& study, const PlaceOfParty& place, const d
   const Spec spec = PartSpec(study.spec, *place.part, place.selects);
   if (place.by_product) {
     rows.columns = DescribedColumns(spec, table, all);
+    if (place.rows->hidden)
+      rows.columns.groups = SelectingColumns(spec, table, all, rows.taken).groups;
     return;
   }
   rows.numbers = CountOwn(spec, table, taken);
@@ -124,6 +127,7 @@ DescribeStudy PrepareDescribeStudy(study::StudyFile file) {
   DescribeStudy study;
   run::PrepareParties(std::move(file), study);
   study.spec = SpecOf(study.Analysis());
+  RequireSupportedHidden(study);
   RequireWholeRows(study, kTexts);
   RequireUnweighted(study, "leave them out");
   study.used = UsedVariables(study);

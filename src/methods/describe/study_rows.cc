@@ -40,16 +40,33 @@ std::vector<size_t> PartiesOf(const data::Segment& segment) {
   return parties;
 }
 
+std::vector<size_t> DescribedOf(const DescribeStudy& study, const std::set<std::string>& own) {
+  std::vector<size_t> described;
+  for (size_t v = 0; v < study.spec.variables.size(); ++v) {
+    if (own.count(study.spec.variables[v].source) > 0) described.push_back(v);
+  }
+  return described;
+}
+
+// All parts of a block: each leaves rows out by its own conditions, and those that it lacks.
+void AddHiddenParts(const DescribeStudy& study, const data::Segment& segment, Rows& rows) {
+  rows.hidden = true;
+  rows.selects = study.spec.group.has_value();
+  for (const data::SegmentPart& part : segment.parts) {
+    const std::set<std::string> own = VariablesOf(study, part);
+    if (rows.selects && own.count(study.spec.group->source) > 0) rows.selecting = rows.parts.size();
+    rows.parts.push_back({part.party, DescribedOf(study, own)});
+  }
+  rows.party = rows.parts.front().party;
+}
+
 // The parts of a block that describe something, or select.
 void AddParts(const DescribeStudy& study, const data::Segment& segment, Rows& rows) {
   const std::set<std::string> selecting = SelectingVariables(study);
   rows.selects = !selecting.empty();
   for (const data::SegmentPart& segment_part : segment.parts) {
     const std::set<std::string> own = VariablesOf(study, segment_part);
-    Part part{segment_part.party, {}};
-    for (size_t v = 0; v < study.spec.variables.size(); ++v) {
-      if (own.count(study.spec.variables[v].source) > 0) part.variables.push_back(v);
-    }
+    Part part{segment_part.party, DescribedOf(study, own)};
     const auto held = static_cast<size_t>(
         std::count_if(selecting.begin(), selecting.end(),
                       [&](const std::string& name) { return own.count(name) > 0; }));
@@ -96,7 +113,11 @@ std::vector<Rows> HoldersOf(const DescribeStudy& study) {
     if (study.partition.SharesRows(holder.party)) {
       const data::Segment& segment = SegmentOf(study, holder.party);
       if (segment.parts.front().party != holder.party) continue;  // with the rows of that one
-      AddParts(study, segment, rows);
+      if (study.partition.blocks[segment.block].hidden) {
+        AddHiddenParts(study, segment, rows);
+      } else {
+        AddParts(study, segment, rows);
+      }
     }
     all.push_back(std::move(rows));
   }
@@ -108,8 +129,8 @@ PlaceOfParty PlaceOf(const Task& task, size_t party) {
     if (rows.parts.empty() && rows.party == party) return {&rows};
     for (size_t p = 0; p < rows.parts.size(); ++p) {
       if (rows.parts[p].party != party) continue;
-      const bool own = p == rows.selecting;
-      return {&rows, &rows.parts[p], rows.selects && own, rows.selects && !own};
+      const bool selects = rows.selects && p == rows.selecting;
+      return {&rows, &rows.parts[p], selects, rows.ByProduct(p)};
     }
   }
   return {};

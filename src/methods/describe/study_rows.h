@@ -15,8 +15,8 @@ std::vector<Rows> HoldersOf(const DescribeStudy& study);
 // The rows and the part of a party; none of one that describes nothing and selects nothing.
 struct PlaceOfParty {
   const Rows* rows = nullptr;
-  const Part* part = nullptr;  // null: it has whole rows
-  bool selects = false, by_product = false;
+  const Part* part = nullptr;                // null: it has whole rows
+  bool selects = false, by_product = false;  // both: it has the group of hidden rows
 };
 PlaceOfParty PlaceOf(const Task& task, size_t party);
 

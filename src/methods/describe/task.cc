@@ -1,11 +1,17 @@
 #include "methods/describe/task.h"
 
+#include <algorithm>
+
 namespace partita::methods::describe {
 
 uint64_t Task::max_rows() const {
   uint64_t most = 0;
   for (const Rows& rows : holders) most += rows.max_rows;
   return most;
+}
+
+bool Task::hidden() const {
+  return std::ranges::any_of(holders, [](const Rows& rows) { return rows.hidden; });
 }
 
 std::vector<uint8_t> Task::Crossed(const Rows& rows) const {

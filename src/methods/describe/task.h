@@ -5,6 +5,8 @@
 // Selects   Which group a row is of, and whether it takes part, is known to one part, which
 //           `selects`; without a group and conditions to none.
 // Crossed   A variable of which some rows have it and the group at two parties.
+// Hidden    Rows of which nobody knows which match (hidden_groups.h): positions, at which every party
+//           says whether it has a row that takes part.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +25,12 @@ struct Part {
 
 struct Rows : run::RowHolder {   // its first party, or its only one
   std::vector<Part> parts = {};  // none: that party has whole rows
-  size_t selecting = 0;          // of the parts
-  bool selects = false;
+  size_t selecting = 0;          // of the parts; of hidden rows the one with the group
+  bool selects = false;          // of hidden rows: whether there is a group
+  bool hidden = false;  // then all parties of the rows are parts, with variables or without
+
+  // Whether what a part describes is counted by products, else in the clear.
+  bool ByProduct(size_t part) const { return hidden || (selects && part != selecting); }
 };
 
 struct Task {
@@ -35,6 +41,9 @@ struct Task {
   bool named = false;  // whether some rows are of several parties, who know whose rows they are
 
   uint64_t max_rows() const;
+  bool hidden() const;  // whether nobody knows which rows match; then they are one entry of holders
+  // Whether rows that do not take part count as one more group of what is compared.
+  bool compares_left_out() const { return named && !hidden(); }
   // By variable, 1 or 0: of these rows, and of any.
   std::vector<uint8_t> Crossed(const Rows& rows) const;
   std::vector<uint8_t> Crossed() const;

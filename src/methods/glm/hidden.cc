@@ -6,7 +6,6 @@
 
 namespace partita::methods::glm {
 
-using run::kMatchedIdsHint;
 using run::Refuse;
 
 void RequireSupportedHidden(const GlmStudy& study) {
@@ -26,15 +25,7 @@ void RequireSupportedHidden(const GlmStudy& study) {
                        analysis.name),
            "release them to the receiver only");
   }
-  if (!analysis.subset.empty()) {
-    Refuse(study, analysis.position,
-           fmt::format("analysis '{}' has a subset of its own: how many rows match there is "
-                       "tested, and who has few such rows could learn whether they match, which "
-                       "is hidden",
-                       analysis.name),
-           fmt::format("leave it out (a subset for all may stand in [population]), or {}",
-                       kMatchedIdsHint));
-  }
+  run::RequireNoSubset(study, analysis);
   run::RequireHiddenAlone(study);
   run::RequireOutsideReceiver(study);
 }

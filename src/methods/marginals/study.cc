@@ -15,6 +15,7 @@
 #include "methods/marginals/table_one.h"
 #include "privacy/sampling/release_statement.h"
 #include "report/document_report.h"
+#include "run/method/hidden_rows.h"
 #include "run/method/plan_privacy.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
@@ -208,6 +209,7 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
   MarginalsStudy study;
   run::PrepareParties(std::move(file), study);
   const study::AnalysisSpec& analysis = study.file.analyses.front();
+  run::RequireKnownRows(study, analysis.position, "noise on counts");
   study.spec = SpecOf(analysis);
   study.used = UsedVariables(study);
   if (study.spec.curves) RequireWholeRows(study);

@@ -157,7 +157,7 @@ std::string MechanismText(const GaussianRelease& release) {
 std::vector<std::string> Caveats(const GaussianRelease& release) {
   std::vector<std::string> caveats = {
       "Holds if all computing parties follow the protocol and each adds its share of the noise."};
-  if (release.adjacency == Adjacency::kReplace) {
+  if (release.adjacency == Adjacency::kReplace && release.public_rows) {
     caveats.push_back("The number of rows is public.");
   }
   if (release.earlier_exact_releases > 0) {

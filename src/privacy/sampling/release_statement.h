@@ -30,6 +30,8 @@ struct GaussianRelease {
   GridL2Sensitivity replace_sensitivity;      // when a row of another party is replaced
   Delta delta;
   uint64_t earlier_exact_releases = 0;  // of the same table, without noise
+  // Whether everybody knows how many rows there are where one is replaced.
+  bool public_rows = true;
 };
 
 // Throws kUsage if the names and the noise disagree about the number of parties.

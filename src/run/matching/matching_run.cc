@@ -72,6 +72,7 @@ void EnterRun(const MatchingFile& file, const MatchingInput& input, const net::S
     entry.linker = file.linker;
     entry.at = matched.at;
     entry.own_bound = file.parties[input.party].rows;
+    entry.noisy = file.level == match::Level::kHiddenNoisy;
     entry.list = std::move(own.mark);
     own.past->Begin(std::move(entry));
   }

@@ -78,13 +78,6 @@ void WriteEntry(const PastMatching& entry, ByteWriter& out) {
   WriteNumbers(entry.list.keys, out);
 }
 
-std::string CountsText(const PastMatching& entry) {
-  if (entry.counts.empty()) return "not known";
-  uint64_t matches = 0;
-  for (const uint64_t count : entry.counts) matches += count;
-  return FormatCount(matches);
-}
-
 bool IsOf(const Partner& partner, const Partner& other) {
   return partner.name == other.name ||
          (!other.fingerprint.empty() && partner.fingerprint == other.fingerprint);
@@ -242,6 +235,8 @@ void PastMatchings::Read() {
       limits_[peer] = in.U64();
     }
     for (uint64_t left = in.U64(); left > 0; --left) all_.push_back(ReadEntry(in));
+    // Records of earlier versions end here: of none of their numbers is known whether it has noise.
+    for (PastMatching& entry : all_) entry.noisy = in.remaining() > 0 && in.U8() != 0;
   });
 }
 
@@ -256,7 +251,15 @@ void PastMatchings::Write() const {
   }
   out.U64(all_.size());
   for (const PastMatching& entry : all_) WriteEntry(entry, out);
+  for (const PastMatching& entry : all_) out.U8(entry.noisy ? 1 : 0);
   crypto::WriteState(file_, crypto::EncodeState(kPastKind, {}, out.Take()));
+}
+
+std::string CountsText(const PastMatching& entry) {
+  if (entry.counts.empty()) return "not known";
+  uint64_t matches = 0;
+  for (const uint64_t count : entry.counts) matches += count;
+  return FormatCount(matches) + (entry.noisy ? ", with noise" : "");
 }
 
 std::string PartnerNames(const PastMatching& entry) {

@@ -53,6 +53,7 @@ struct PastMatching {
   int64_t at = 0;
   uint64_t own_bound = 0;
   std::vector<uint64_t> counts;  // of matches, by pass; as far as this party came to know them
+  bool noisy = false;            // they have noise
   ListMark list;
 };
 
@@ -98,6 +99,9 @@ class PastMatchings {
   std::vector<PastMatching> all_;
   crypto::Digest entered_{};
 };
+
+// "750", "743, with noise", "not known".
+std::string CountsText(const PastMatching& entry);
 
 // "registry, office".
 std::string PartnerNames(const PastMatching& entry);

@@ -20,6 +20,25 @@ void RequireHiddenAlone(const Study& study) {
          fmt::format("make it a study of its own, or {}", kMatchedIdsHint));
 }
 
+void RequireNoSubset(const Study& study, const study::AnalysisSpec& analysis) {
+  if (analysis.subset.empty()) return;
+  Refuse(study, analysis.position,
+         fmt::format("analysis '{}' has a subset of its own: how many rows match there is "
+                     "tested, and who has few such rows could learn whether they match, which "
+                     "is hidden",
+                     analysis.name),
+         fmt::format("leave it out (a subset for all may stand in [population]), or {}",
+                     kMatchedIdsHint));
+}
+
+void RequireKnownRows(const Study& study, const study::Position& position,
+                      const std::string& what) {
+  if (!HasHiddenRows(study)) return;
+  Refuse(study, position,
+         fmt::format("which rows match is hidden, and {} needs holders that know it", what),
+         fmt::format("leave out [analysis.privacy], or {}", kMatchedIdsHint));
+}
+
 void RequireOutsideReceiver(const Study& study) {
   const std::vector<size_t> blocks = study.partition.BlocksOf(study.receiver);
   if (std::none_of(blocks.begin(), blocks.end(),

@@ -17,6 +17,13 @@ bool HasHiddenRows(const Study& study);
 // Throws kBadInput where such a block is not the only one: min_rows would count all blocks together.
 void RequireHiddenAlone(const Study& study);
 
+// Throws kBadInput where an analysis has a subset of its own: everybody sees whether it has enough rows.
+void RequireNoSubset(const Study& study, const study::AnalysisSpec& analysis);
+
+// Throws kBadInput where some block's rows are hidden, for a method that others of its name take:
+// what: "noise on a table".
+void RequireKnownRows(const Study& study, const study::Position& position, const std::string& what);
+
 // Throws kBadInput where the receiver of a study of hidden rows holds some of them.
 void RequireOutsideReceiver(const Study& study);
 

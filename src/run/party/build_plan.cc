@@ -354,6 +354,10 @@ void AddMatchings(const Study& study, study::Plan& plan) {
     if (match == nullptr) continue;
     if (match->hidden) {
       plan.assumptions.push_back(HiddenClause(study, block, *match));
+      if (study.IsPrivate()) {
+        AddLinker(study, match->linker, plan);
+        continue;
+      }
       plan.assumptions.push_back(
           "Any two holders of the block together know which of their rows match. A holder that "
           "gets "

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "data/csv_reader.h"
 #include "run/matching/matched_rows.h"
+#include "run/matching/matching_file.h"
 #include "run/party/pushed_sums.h"
 #include "study/file/text.h"
 
@@ -88,6 +89,20 @@ MatchedRows LoadMatched(const Study& study, const BlockMatch& of_block, size_t p
                 "of that matching");
   }
   return matched;
+}
+
+// Where noise is sized for one row of a hidden join, one row of this list may change no more of it: with
+// several passes, or keys that two rows have left out, it could.
+void RequireOneRowEach(const MatchedRows& matched) {
+  const MatchingFile file = ParseMatchingFile(matched.file_text, "the file of the matching");
+  const match::KeySpec& keys = MatchingPartyByName(file, matched.party).keys;
+  if (keys.passes.size() == 1 && keys.duplicates == match::Unusable::kRefuse) return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("the matching '{}' has {}: one person could change several rows of the "
+                          "join, and the noise of the study is sized for one",
+                          matched.matching,
+                          keys.passes.size() > 1 ? "several passes" : "duplicates = \"leave-out\""),
+              "match the lists with one pass and duplicates = \"refuse\"");
 }
 
 static_assert(match::kNoRow == data::kAbsentRow);
@@ -227,6 +242,7 @@ LocalData LoadLocalData(const Study& study, size_t party, const std::filesystem:
   std::vector<bool> records;
   if (of_block.match != nullptr) {
     matched = LoadMatched(study, of_block, party, path);
+    if (study.IsPrivate() && matched.hidden()) RequireOneRowEach(matched);
     records = RecordsOf(matched.rows, matched.table_rows);
     csv.records = &records;
   }

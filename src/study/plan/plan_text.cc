@@ -228,7 +228,7 @@ std::string RenderPlanText(const Plan& plan, std::span<const NetworkModel> netwo
          Paragraphs("Releases", ReleaseTexts(plan)) +
          Paragraphs("What the released numbers give away", ExposureTexts(plan)) +
          Paragraphs("How much about one person", PrivacyTexts(plan)) + Utility(plan) +
-         Paragraphs("Checked on shares before anything opens, one bit each", CheckTexts(plan)) +
+         Paragraphs("Checked on shares, before what a check is about opens", CheckTexts(plan)) +
          Paragraphs("Assumptions", plan.assumptions) + Predictions(plan) + Messages(plan) +
          Correlations(plan) + Estimates(plan, networks) + Alternatives(plan, networks) +
          Paragraphs("Notes", plan.notes);

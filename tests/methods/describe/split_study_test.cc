@@ -370,19 +370,12 @@ TEST(DescribeSplitStudyTest, RefusesWhatSplitColumnsDoNotHave) {
             "key = \"id\"\nblock = \"part\"\n[[rows]]\nname = \"more\"\ncount = 9\n[[party]]\nname "
             "= \"third\"\nroles = [\"holder\"]\ncolumns = [\"score\", \"stage\", \"arm\"]\nrows = "
             "[\"more\"]\n",
-            "with some parties and other rows with others", "blocks of the same holders"},
-           {"count = 900\n",
-            "count = 900\n[rows.match]\nlevel = \"hidden\"\ncount = \"exact\"\nmatching = "
-            "\"m\"\nrecord = \"" +
-                std::string(64, 'a') + "\"\n",
-            "is hidden", "matched-ids"}}) {
+            "with some parties and other rows with others", "blocks of the same holders"}}) {
     SCOPED_TRACE(refusal.to);
     std::string text = Edited(kSplit, refusal.from, refusal.to);
     if (refusal.to.find("third") != std::string::npos)
       text = Edited(text, "columns = [\"score\", \"stage\", \"arm\"]\n",
                     "columns = [\"score\", \"stage\", \"arm\"]\nrows = [\"all\"]\n");
-    if (refusal.to.find("hidden") != std::string::npos)
-      text = Edited(text, "[table]\nkey = \"id\"\n", "");
     try {
       Prepare(text);
       ADD_FAILURE() << "accepted";

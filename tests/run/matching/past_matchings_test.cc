@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "crypto/state_file.h"
 #include "run/party/row_sets.h"
 #include "tests/run/reference_study.h"
 
@@ -116,6 +118,40 @@ TEST_F(PastMatchingsTest, CountsAreOfTheRunThatWasEntered) {
   past.AddCount(2);
   EXPECT_TRUE(Open().all()[0].counts.empty());
   EXPECT_EQ(Open().all()[1].counts, (std::vector<uint64_t>{7, 2}));
+}
+
+TEST_F(PastMatchingsTest, SaysWhichNumbersHaveNoise) {
+  Enter("b", kNow);
+  PastMatchings past = Open();
+  past.AddCount(0);
+  PastMatching entry;
+  random_.Fill(entry.run_id);
+  entry.at = kNow;
+  entry.noisy = true;
+  past.Begin(entry);
+  past.AddCount(1234);
+  const PastMatchings read = Open();
+  EXPECT_FALSE(read.all()[0].noisy);
+  EXPECT_EQ(CountsText(read.all()[0]), "not known");
+  EXPECT_EQ(CountsText(read.all()[1]), "1,234, with noise");
+  EXPECT_THAT(PastMatchingsText(read, {}, read.MarkOf(ListOf({"a"}), {}, {}), kNow),
+              HasSubstr("1,234, with noise"));
+}
+
+// A record of an earlier version does not say of any number whether it has noise.
+TEST_F(PastMatchingsTest, ReadsARecordWithoutNoise) {
+  Enter("b", kNow);
+  Enter("c", kNow);
+  const std::filesystem::path file = PastMatchingsPath(folder_ + "/key.pem");
+  const std::string now = ReadFile(file, 1 << 20, "the record", "");
+  // Before the digest stands a byte for each entry.
+  Bytes before(now.begin(), now.end() - 32 - 2);
+  const crypto::Digest digest = crypto::Sha256Of(before);
+  before.insert(before.end(), digest.begin(), digest.end());
+  crypto::WriteState(file, before);
+  const PastMatchings read = Open();
+  ASSERT_EQ(read.all().size(), 2U);
+  EXPECT_FALSE(read.all()[1].noisy);
 }
 
 // Other passes, or another version of Unicode, make other keys of the same texts.

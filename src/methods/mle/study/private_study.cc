@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "privacy/sampling/release_statement.h"
+#include "run/method/hidden_rows.h"
 #include "run/method/plan_privacy.h"
 
 namespace partita::methods::mle {
@@ -90,6 +91,31 @@ void RequireHiddenCount(const MleStudy& study) {
   }
 }
 
+// Whom the statement is about where nobody knows which rows match, and whom not.
+void AddHiddenCaveats(const MleStudy& study, privacy::Statement& statement) {
+  if (!run::HasHiddenRows(study)) return;
+  const study::RowMatch& match = *study.file.blocks.front().match;
+  statement.caveats.emplace_back(
+      "One row that is added to one holder's list, left out of it or replaced there, its key "
+      "included, and one person replaced by another in all lists, change one row of the join at "
+      "most into another one: that is what is bounded here. Several persons' rows changed in "
+      "several lists at once are not one person. The matching has one pass and leaves out no "
+      "duplicates, which every holder's program asks of its result.");
+  const bool linked = !match.linker.empty();
+  statement.caveats.push_back(
+      linked ? fmt::format("{} saw in the matching who is in which lists, as pseudonyms, and any "
+                           "two holders together know who is in all of them: from these the "
+                           "bounds protect what rows say, not whether somebody is in a list.",
+                           match.linker)
+             : std::string("That somebody is in a list is protected from a holder only if it "
+                           "followed the protocol of the matching."));
+  statement.caveats.emplace_back(
+      match.count == study::MatchCount::kNobody
+          ? "How many people match is told by this noise alone."
+          : "How many people match was told by the matching, with noise of its own: its epsilon "
+            "stands in its plan and adds up with this one in the privacy ledger.");
+}
+
 }  // namespace
 
 bool HasPrivacy(const study::StudyFile& file) {
@@ -142,10 +168,12 @@ privacy::Statement StatePrivacy(const MleStudy& study) {
                                    design.sensitivity,
                                    design.replace_sensitivity,
                                    privacy::Delta(design.promise.delta),
-                                   0};
+                                   0,
+                                   !run::HasHiddenRows(study)};
   for (size_t p = 0; p < study.num_computing; ++p) release.parties.push_back(study.parties[p].name);
   privacy::Statement statement = privacy::StateRelease(release);
   run::AddStudyCaveats(study, statement);
+  AddHiddenCaveats(study, statement);
   return statement;
 }
 

@@ -10,16 +10,41 @@ namespace {
 
 using run::kMatchedIdsHint;
 
+// One person then changes one row of the join, and nothing else tells of it (decision 0551).
+void RequireHiddenPromise(const MleStudy& study, const study::AnalysisSpec& spec) {
+  const study::PrivacySpec& privacy = *MleOf(spec).privacy;
+  for (const study::RowBlock& block : study.file.blocks) {
+    if (!block.match || !block.match->hidden || block.match->count != study::MatchCount::kExact)
+      continue;
+    run::Refuse(study, privacy.position,
+                fmt::format("analysis '{}' is private, and the study file says how many people "
+                            "match: who knows the others learns from that number whether somebody "
+                            "is in a list, whatever noise the result has",
+                            spec.name),
+                "match the lists with count = \"noisy\", or by a linker with count = \"nobody\"");
+  }
+  if (study.file.population.max_rows_per_person > 1) {
+    run::Refuse(study, privacy.position,
+                fmt::format("analysis '{}' is private, and a person has several rows: a matching "
+                            "has one of each",
+                            spec.name),
+                "remove max_rows_per_person");
+  }
+  if (!privacy.planning_rows) {
+    run::Refuse(study, privacy.position,
+                fmt::format("analysis '{}' needs planning_rows: the count of the rows is that of "
+                            "positions, of which nobody knows how many are people of all lists",
+                            spec.name),
+                "write how many people you expect in all lists, for example planning_rows = 2000; "
+                "it only serves the forecast of the standard errors");
+  }
+}
+
 void RequireHiddenAnalysis(const MleStudy& study, const study::AnalysisSpec& spec) {
   const MleSection& own = MleOf(spec);
-  if (own.privacy) {
-    run::Refuse(study, own.privacy->position,
-                fmt::format("analysis '{}' is private, and which rows match is hidden: noise for "
-                            "that is not there",
-                            spec.name),
-                kMatchedIdsHint);
-  }
-  if (!own.group.empty() || !spec.subset.empty()) {
+  if (own.privacy) RequireHiddenPromise(study, spec);
+  // With a promise no number of rows is tested.
+  if (!own.privacy && (!own.group.empty() || !spec.subset.empty())) {
     run::Refuse(
         study, spec.position,
         fmt::format("analysis '{}' has {}: how many rows match there is tested, and who has few "
@@ -34,7 +59,9 @@ void RequireHiddenAnalysis(const MleStudy& study, const study::AnalysisSpec& spe
         fmt::format("analysis '{}' asks for robust standard errors, which take rows at their "
                     "holders; which of them match is hidden",
                     spec.name),
-        fmt::format("leave out robust = true, or {}", kMatchedIdsHint));
+        fmt::format("leave out robust = true, use method 'glm' with protocol = \"sealed\" and "
+                    "errors = \"robust\", or {}",
+                    kMatchedIdsHint));
   }
   if (published::IsPublished(spec.protocol)) {
     run::Refuse(study, spec.position,

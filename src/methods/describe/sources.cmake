@@ -21,6 +21,7 @@ list(APPEND cold_method_sources
   describe/group_bits.cc
   describe/plain_table.cc
   describe/plan.cc
+  describe/pushed_sums.cc
   describe/section.cc
   describe/study.cc
   describe/study_rows.cc

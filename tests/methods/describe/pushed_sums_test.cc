@@ -30,9 +30,11 @@ using ::testing::Not;
 constexpr size_t kRowsOfEach = 150;
 const std::vector<std::string> kHolders = {"north", "south", "west"};
 
-const std::string kNoQuantiles =
+const std::string kNoQuantiles = Edited(
     Edited(Edited(testing::kDescribeStudy, "quantiles = [0.25, 0.5, 0.75]", "quantiles = []"),
-           "[engine]\n", "[engine]\ninput_bits = 30\n");
+           "[engine]\n",
+           "[release]\naccept = \"table of covariates\"\n[engine]\ninput_bits = 30\n"),
+    "min_rows = 200", "min_rows = 100");
 const std::string kWide = Edited(kNoQuantiles, "release = [\"table\"]\n",
                                  "release = [\"table\"]\ncompare = [\"differences\", \"welch\", "
                                  "\"anova\", \"chi-square\", \"fisher\", \"ratios\", "

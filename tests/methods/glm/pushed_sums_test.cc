@@ -297,8 +297,10 @@ TEST_F(GlmPushedSumsTest, WhatNeedsRowsSaysSo) {
           "effects of sites are taken off row by row", "site = \"ignore\"");
   refused(WithFormula("y ~ age + offset(dose)", fine),
           "an offset is taken off the outcome row by row", "in the query");
-  refused(Edited(fine, "missing = \"complete\"\n",
-                 "missing = \"complete\"\nweights = \"copies\"\nweights_type = \"precision\"\n"),
+  refused(Edited(Edited(fine, "missing = \"complete\"\n",
+                        "missing = \"complete\"\nweights = \"copies\"\nweights_type = "
+                        "\"precision\"\n"),
+                 "lower = 0\nupper = 3", "lower = 1\nupper = 3"),
           "a database multiplies by whole weights only", "frequency");
   refused(Edited(kWeights, "release = [\"estimates\"]\n",
                  "release = [\"estimates\"]\nsubset = [{variable = \"sex\", is = \"f\"}]\n"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "data/missing_codes.h"
@@ -70,21 +71,24 @@ class StatementWriter {
     return PlaceOfValue(values_.size(), std::holds_alternative<std::string>(values_.back()));
   }
 
+  // Only what stands in this statement is bound: engines refuse more.
   void PutValues(const std::string& marked, SqlStatement& statement) const {
     statement.text.clear();
+    std::map<size_t, size_t> places;  // by number of the value
     size_t from = 0;
     for (size_t at = marked.find(kValueMark); at != std::string::npos;
          at = marked.find(kValueMark, from)) {
       const size_t end = marked.find(kValueMark, at + 1);
-      const std::string number = marked.substr(at + 2, end - at - 2);
+      const size_t number = std::stoul(marked.substr(at + 2, end - at - 2));
       const bool is_text = marked[at + 1] == 't';
+      const auto [place, is_new] = places.emplace(number, statement.values.size() + 1);
+      if (is_new || !dialect_.places) statement.values.push_back(values_.at(number - 1));
       statement.text += marked.substr(from, at - from) +
-                        Filled(is_text ? dialect_.bound_text : dialect_.bound_number, number);
-      if (!dialect_.places) statement.values.push_back(values_.at(std::stoul(number) - 1));
+                        Filled(is_text ? dialect_.bound_text : dialect_.bound_number,
+                               fmt::format("{}", place->second));
       from = end + 1;
     }
     statement.text += marked.substr(from);
-    if (dialect_.places) statement.values = values_;
   }
 
   void RequireNoMarks(const SqlRows& rows) const {

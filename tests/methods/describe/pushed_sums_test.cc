@@ -182,7 +182,7 @@ TEST_F(DescribePushedSumsTest, WhatNeedsRowsSaysSo) {
           "ranks are found among counts in thousands of cells", "leave \"ranks\" out");
   refused(Edited(kNoQuantiles, "input_bits = 30\n", ""), "on a grid of 30 bits or fewer",
           "input_bits = 30");
-  refused(Edited(kNoQuantiles, "\"smoker\", \"stage\"]", "\"smoker\", \"decade\"]"),
+  refused(Edited(kNoQuantiles, "[\"age\", \"score\", \"smoker\", \"stage\"]", "[\"decade\"]"),
           "'decade' is derived from another variable by this program", "in the query");
   ExpectError(ErrorCode::kBadInput, "rounds values to 2^-30 of the half-width",
               "input_bits = 30, or remove it",

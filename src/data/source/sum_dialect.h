@@ -20,7 +20,7 @@ struct SqlDialect {
   // A value that is bound: {0} its place, counted from 1 on, or in the order of the text where it is not in there.
   std::string bound_number, bound_text;
   bool places = true;            // whether {0} is in there
-  bool numbers_as_text = false;  // bound so by drivers that would cut digits off
+  bool numbers_as_text = false;  // bound so, so that no digit hangs on how a driver writes them
   bool values_list = true;    // (VALUES (..), (..)) is a table; else SELECT .. UNION ALL SELECT ..
   bool typed_columns = true;  // else each cell has a type of its own (typeof)
   bool wide_sums = false;     // sum() of 64-bit integers does not overflow

@@ -123,7 +123,7 @@ TEST_F(OdbcSumsTest, TheStandardsTextIsExact) {
   for (const std::string& text :
        {dialect.upper, dialect.lower, dialect.truncated, dialect.bound_number, dialect.fence})
     EXPECT_THAT(text, Not(HasSubstr(">>")));
-  // What only the driver of PostgreSQL needs, which writes 15 digits.
+  // As numbers are bound by the driver of PostgreSQL.
   dialect.numbers_as_text = true;
   dialect.has_nan = true;
   const auto source = OpenOdbcSums(SourceOf(Postgres(kTable + rows.inserts)), dialect);
@@ -136,10 +136,10 @@ TEST_F(OdbcSumsTest, AnEngineThatDiffersIsRefusedByName) {
     ExpectError(ErrorCode::kRefused, "adds up otherwise than this program", "leave out mode",
                 [&] { OpenOdbcSums(SourceOf(name_of), dialect); });
   };
-  // Digits that its driver cuts off; halves that round to zero; a whole number that is rounded.
-  SqlDialect digits = OdbcDialect("PostgreSQL");
-  digits.upper = "({0} / 4294967296)";
-  refused(digits, name);
+  // Upper halves that are rounded to zero; a whole part that is rounded; levels in any case.
+  SqlDialect halves = OdbcDialect("PostgreSQL");
+  halves.upper = "({0} / 4294967296)";
+  refused(halves, name);
   SqlDialect rounded = OdbcDialect("PostgreSQL");
   rounded.truncated = "CAST({0} AS bigint)";
   refused(rounded, name);

@@ -39,10 +39,12 @@ std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
   RequireHiddenRows(file, method);
   std::unique_ptr<const run::Study> study = method.prepare(std::move(file));
   if (study->file.engine.input_bits && !study->TakesInputBits()) {
-    run::Refuse(*study, study->file.engine.input_bits_position,
-                "'input_bits' is for exact moments: method 'mle' with protocol \"pooled-moments\" "
-                "and without noise",
-                "remove it");
+    run::Refuse(
+        *study, study->file.engine.input_bits_position,
+        "'input_bits' is for exact moments: method 'mle' with protocol \"pooled-moments\" "
+        "and without noise, and 'glm' of family gaussian at level aggregates, without robust "
+        "errors, offsets, effects of sites and weights other than frequencies; 'describe' has it",
+        "remove it");
   }
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {

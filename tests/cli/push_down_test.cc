@@ -209,6 +209,38 @@ TEST_F(PushDownTest, TheResultIsThatOfCsvFilesToTheBit) {
   EXPECT_NE(Result("fine.json", {}), expected);
 }
 
+TEST_F(PushDownTest, RegressionsAndTablesAreThoseOfCsvFiles) {
+  MakeSqlite();
+  MakePostgres();
+  const std::string shared =
+                        std::string(kStudy).substr(0, std::string(kStudy).find("[[analysis]]")),
+                    accept = "[release]\naccept = \"table of covariates\"\n\n";
+  const std::string weights = "weights = \"times\"\nweights_type = \"frequency\"\n";
+  const size_t at = shared.find(weights);
+  const std::string studies[] = {
+      shared + accept +
+          "[[analysis]]\nmethod = \"glm\"\nfamily = \"gaussian\"\nprotocol = \"aggregates\"\n"
+          "steps = 2\nformula = \"sbp ~ age * arm\"\nrelease = [\"estimates\"]\n",
+      shared.substr(0, at) + shared.substr(at + weights.size()) + accept +
+          "[[analysis]]\nmethod = \"describe\"\nvariables = [\"sbp\", \"age\"]\ngroup = \"arm\"\n"
+          "quantiles = []\ncompare = [\"anova\"]\nrelease = [\"table\"]\n"};
+  for (const std::string& study : studies) {
+    SCOPED_TRACE(study.substr(study.find("[[analysis]]")));
+    StudyFolder::Write(folder_.study_file(), study);
+    const nlohmann::json expected = Result("csv.json", {});
+    ASSERT_EQ(expected.size(), 1u);
+    for (const std::string party : {"south", "west"}) {
+      std::filesystem::remove(In(party + "/t.toml.sum-sets"));
+      const ProcessResult formed = Freeze(party, party + ".sums");
+      ASSERT_EQ(formed.exit_code, 0) << formed.out << formed.err;
+    }
+    EXPECT_EQ(Result("sums.json",
+                     {"--data", "south=" + In("south.sums"), "--data", "west=" + In("west.sums")}),
+              expected);
+    for (const std::string party : {"south", "west"}) std::filesystem::remove(In(party + ".sums"));
+  }
+}
+
 TEST_F(PushDownTest, NoCommandReadsRows) {
   MakeSqlite();
   const std::string source = In("south/t.toml");

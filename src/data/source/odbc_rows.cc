@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
@@ -10,81 +9,12 @@
 
 #include "base/error.h"
 #include "data/number_text.h"
-#include "data/source/unixodbc.h"
+#include "data/source/odbc_session.h"
 #include "data/source/utf16.h"
 #include "data/utf8.h"
 
 namespace partita::data {
 namespace {
-
-static_assert(sizeof(SQLWCHAR) == sizeof(char16_t));
-
-constexpr uintptr_t kLoginSeconds = 30;
-
-bool Succeeded(SQLRETURN result) {
-  return result == SQL_SUCCESS || result == SQL_SUCCESS_WITH_INFO;
-}
-
-SQLPOINTER AsPointer(uintptr_t value) {
-  return reinterpret_cast<SQLPOINTER>(value);  // NOLINT(performance-no-int-to-ptr): ODBC's manner
-}
-
-std::u16string WideText(const std::string& file, const std::string& text, const char* what) {
-  std::optional<std::u16string> wide = Utf16OfUtf8(text);
-  if (!wide) {
-    throw Error(ErrorCode::kBadInput, fmt::format("{}: {} is not UTF-8", file, what),
-                "save the file as UTF-8");
-  }
-  return *std::move(wide);
-}
-
-SQLWCHAR* WideUnits(std::u16string& text) { return reinterpret_cast<SQLWCHAR*>(text.data()); }
-
-// A name or a message, ended by a zero.
-std::string Utf8Of(const SQLWCHAR* units) {
-  return Utf8OfUtf16(reinterpret_cast<const char16_t*>(units)).value_or("?");
-}
-
-// An environment, a connection or a statement.
-class OdbcHandle {
- public:
-  OdbcHandle(SQLSMALLINT type, SQLHANDLE parent) : type_(type) {
-    if (!Succeeded(Odbc().allocHandle(type, parent, &handle_)))
-      throw Error(ErrorCode::kInternal, "unixODBC gives no handle", "");
-  }
-  ~OdbcHandle() { Odbc().freeHandle(type_, handle_); }
-  OdbcHandle(const OdbcHandle&) = delete;
-  OdbcHandle& operator=(const OdbcHandle&) = delete;
-
-  SQLHANDLE get() const { return handle_; }
-  SQLSMALLINT type() const { return type_; }
-
- private:
-  SQLSMALLINT type_;
-  SQLHANDLE handle_ = SQL_NULL_HANDLE;
-};
-
-struct OdbcDiagnosis {
-  std::string state;    // SQLSTATE
-  std::string message;  // the driver's
-};
-
-OdbcDiagnosis DiagnosisOf(const OdbcHandle& handle) {
-  std::array<SQLWCHAR, 6> state{};
-  std::array<SQLWCHAR, 1024> message{};
-  SQLINTEGER native = 0;
-  SQLSMALLINT length = 0;
-  if (!Succeeded(Odbc().getDiagRec(handle.type(), handle.get(), 1, state.data(), &native,
-                                   message.data(), message.size(), &length))) {
-    return {};
-  }
-  return {Utf8Of(state.data()), Utf8Of(message.data())};
-}
-
-Error TookTooLong(const std::string& file) {
-  return {ErrorCode::kUnreachable, file + ": the query took longer than it may",
-          "raise timeout_seconds, or ask for less"};
-}
 
 enum class CellKind { kNumber, kDouble, kDate, kText };
 
@@ -117,92 +47,17 @@ std::optional<CellKind> CellKindOf(SQLSMALLINT type) {
   }
 }
 
-// A connection; what it began is taken back at its end.
-class OdbcSession {
- public:
-  OdbcSession(const SourceFile& source, const OdbcHandle& environment)
-      : file_(source.file),
-        password_(source.password),
-        connection_(SQL_HANDLE_DBC, environment.get()) {
-    Odbc().setConnectAttr(connection_.get(), SQL_ATTR_LOGIN_TIMEOUT, AsPointer(kLoginSeconds), 0);
-    Odbc().setConnectAttr(connection_.get(), SQL_ATTR_ACCESS_MODE, AsPointer(SQL_MODE_READ_ONLY),
-                          0);
-    std::string text = "DSN=" + source.where + ";";
-    if (!password_.empty()) {
-      text += "PWD={";
-      for (const char c : password_) text.append(c == '}' ? 2 : 1, c);
-      text += "};";
-    }
-    std::u16string wide = WideText(file_, text, "the password");
-    Require(Odbc().driverConnect(connection_.get(), nullptr, WideUnits(wide),
-                                 static_cast<SQLSMALLINT>(wide.size()), nullptr, 0, nullptr,
-                                 SQL_DRIVER_NOPROMPT),
-            connection_);
-    // Databases without transactions refuse this, and have nothing to take back.
-    Odbc().setConnectAttr(connection_.get(), SQL_ATTR_AUTOCOMMIT, AsPointer(SQL_AUTOCOMMIT_OFF), 0);
-  }
-  ~OdbcSession() {
-    Odbc().endTran(SQL_HANDLE_DBC, connection_.get(), SQL_ROLLBACK);
-    Odbc().disconnect(connection_.get());
-  }
-  OdbcSession(const OdbcSession&) = delete;
-  OdbcSession& operator=(const OdbcSession&) = delete;
-
-  const OdbcHandle& connection() const { return connection_; }
-
-  // Throws what a call on `handle` came to.
-  void Require(SQLRETURN result, const OdbcHandle& handle) const {
-    if (Succeeded(result)) return;
-    const OdbcDiagnosis why = DiagnosisOf(handle);
-    if (why.state == "HYT00" || why.state == "HYT01" || why.state == "HY008" ||
-        why.state == "57014") {
-      throw TookTooLong(file_);
-    }
-    if (why.state.starts_with("08")) {
-      throw Error(ErrorCode::kUnreachable,
-                  fmt::format("{}: the database does not answer: {}", file_, Told(why.message)),
-                  "check the server and what odbc.ini says of it, and start again");
-    }
-    throw Error(
-        ErrorCode::kBadInput, fmt::format("{}: {} ({})", file_, Told(why.message), why.state),
-        why.state == "IM002" ? "name the database in odbc.ini (odbcinst -q -s lists those that are)"
-        : why.state == "01000" || why.state == "IM003"
-            ? "install the driver that odbc.ini names (odbcinst -q -d lists those that are)"
-        : why.state.starts_with("28")
-            ? "check the user in odbc.ini and the password in 'credentials'"
-            : "try the query as this user: isql -v NAME");
-  }
-
- private:
-  // On one line, without the password.
-  std::string Told(std::string message) const {
-    for (size_t at = 0;
-         !password_.empty() && (at = message.find(password_, at)) != std::string::npos;)
-      message.replace(at, password_.size(), "...");
-    std::replace_if(
-        message.begin(), message.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; },
-        ' ');
-    return ReplaceMalformed(message);
-  }
-
-  std::string file_;
-  std::string password_;
-  OdbcHandle connection_;
-};
-
 class OdbcRows final : public TextRows {
  public:
   explicit OdbcRows(const SourceFile& source)
       : file_(source.file),
-        environment_(SQL_HANDLE_ENV, SQL_NULL_HANDLE),
-        session_(source, SpeakingOdbc3(environment_)),
+        session_(source),
         statement_(SQL_HANDLE_STMT, session_.connection().get()),
         end_(std::chrono::steady_clock::now() + source.timeout) {
-    Odbc().setStmtAttr(statement_.get(), SQL_ATTR_QUERY_TIMEOUT,
-                       AsPointer(static_cast<uintptr_t>(source.timeout.count())), 0);
-    std::u16string query = WideText(file_, QueryOf(source), "the query");
+    session_.Limit(statement_, source.timeout);
+    std::u16string query = OdbcText(file_, session_.QueryOf(source), "the query");
     Require(
-        Odbc().prepare(statement_.get(), WideUnits(query), static_cast<SQLINTEGER>(query.size())));
+        Odbc().prepare(statement_.get(), OdbcUnits(query), static_cast<SQLINTEGER>(query.size())));
     ReadColumns();
   }
 
@@ -211,7 +66,7 @@ class OdbcRows final : public TextRows {
   bool Next(std::vector<std::string>& cells) override {
     if (!asked_) Require(Odbc().execute(statement_.get()));
     asked_ = true;
-    if (std::chrono::steady_clock::now() > end_) throw TookTooLong(file_);
+    if (std::chrono::steady_clock::now() > end_) throw OdbcTookTooLong(file_);
     const SQLRETURN result = Odbc().fetch(statement_.get());
     if (result == SQL_NO_DATA) return false;
     Require(result);
@@ -222,42 +77,14 @@ class OdbcRows final : public TextRows {
   }
 
  private:
-  static const OdbcHandle& SpeakingOdbc3(const OdbcHandle& environment) {
-    Odbc().setEnvAttr(environment.get(), SQL_ATTR_ODBC_VERSION, AsPointer(SQL_OV_ODBC3), 0);
-    return environment;
-  }
-
   void Require(SQLRETURN result) const { session_.Require(result, statement_); }
 
-  // A table's name in the database's own quotes; a blank one: it has none.
-  std::string QueryOf(const SourceFile& source) const {
-    if (source.table.empty()) return source.query;
-    std::array<SQLWCHAR, 8> quote{};
-    SQLSMALLINT length = 0;
-    session_.Require(Odbc().getInfo(session_.connection().get(), SQL_IDENTIFIER_QUOTE_CHAR,
-                                    quote.data(), sizeof(quote), &length),
-                     session_.connection());
-    return "SELECT * FROM " + QuotedName(source.table, static_cast<char>(quote[0]));
-  }
-
   void ReadColumns() {
-    SQLSMALLINT count = 0;
-    Require(Odbc().numResultCols(statement_.get(), &count));
-    std::vector<SQLSMALLINT> types(static_cast<size_t>(count));
-    for (size_t c = 0; c < types.size(); ++c) {
-      std::array<SQLWCHAR, 512> name{};
-      SQLSMALLINT length = 0;
-      SQLULEN size = 0;
-      SQLSMALLINT digits = 0;
-      SQLSMALLINT nullable = 0;
-      Require(Odbc().describeCol(statement_.get(), static_cast<SQLUSMALLINT>(c + 1), name.data(),
-                                 name.size(), &length, &types[c], &size, &digits, &nullable));
-      names_.push_back(Utf8Of(name.data()));
-    }
-    RequireColumnNames(names_, file_);
-    for (size_t c = 0; c < types.size(); ++c) {
-      const std::optional<CellKind> kind = CellKindOf(types[c]);
-      if (!kind) RefuseType(c, types[c]);
+    const std::vector<OdbcColumn> columns = OdbcColumnsOf(session_, statement_, file_);
+    for (const OdbcColumn& column : columns) names_.push_back(column.name);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const std::optional<CellKind> kind = CellKindOf(columns[c].type);
+      if (!kind) RefuseType(c, columns[c].type);
       kinds_.push_back(*kind);
     }
   }
@@ -269,7 +96,7 @@ class OdbcRows final : public TextRows {
                         name.data(), sizeof(name), &length, nullptr);
     throw Error(ErrorCode::kBadData,
                 fmt::format("{}: column \"{}\" is of type {}", file_, Printable(names_[column]),
-                            Printable(Utf8Of(name.data()))),
+                            Printable(Utf8OfOdbc(name.data()))),
                 type == SQL_REAL
                     ? "say in the query what is meant: cast(x AS double precision), or "
                       "cast(x AS numeric) for the digits that are printed"
@@ -351,7 +178,6 @@ class OdbcRows final : public TextRows {
   }
 
   std::string file_;
-  OdbcHandle environment_;
   OdbcSession session_;
   OdbcHandle statement_;
   std::chrono::steady_clock::time_point end_;

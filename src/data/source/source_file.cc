@@ -76,7 +76,7 @@ class SourceReader {
     const bool is_database = IsDatabaseKind(source.kind);
     if (is_database) ReadQuery(source);
     Only(is_database, {"table", "query", "credentials", "timeout_seconds", "mode"}, "databases");
-    source.only_sums = OnlySums(source.kind);
+    source.only_sums = OnlySums();
     Only(source.kind == SourceKind::kStatistics, {"labels"}, "files of SPSS, Stata and SAS");
     Only(source.kind == SourceKind::kCsv, {"separator", "decimal"}, "CSV files");
     source.dialect.separator = Character("separator", source.dialect.separator);
@@ -218,14 +218,11 @@ class SourceReader {
         "edition = \"steward\"");
   }
 
-  bool OnlySums(SourceKind kind) const {
+  bool OnlySums() const {
     if (!root_.contains("mode")) return false;
     const std::string mode = Text("mode");
     if (mode != "freeze" && mode != "push-down")
       Bad(At("mode"), "'mode' is \"freeze\" or \"push-down\"", "mode = \"push-down\"");
-    if (mode == "push-down" && kind == SourceKind::kOdbc)
-      Bad(At("mode"), "only PostgreSQL and SQLite add up by themselves",
-          "leave the line out: the rows are frozen");
     return mode == "push-down";
   }
 

@@ -50,6 +50,8 @@ void RequirePossible(const SumQuery& query, const SumAnswer& answer, const std::
                within(cell.sums, cell.n * one) && within(cell.products, cell.n * one * one);
   }
   for (const Int128 rows : answer.sets) possible = possible && rows >= 0 && rows <= answer.rows;
+  for (const Int128 rows : answer.counts)
+    possible = possible && rows >= 0 && rows <= answer.weight && rows <= kMostSummedWeight;
   if (possible) return;
   throw Error(ErrorCode::kBadData, source + ": no rows add up to these sums",
               "write the file again with partita data freeze");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -10,7 +11,10 @@
 namespace partita::data {
 namespace {
 
-size_t NumProducts(size_t variables) { return variables * (variables + 1) / 2; }
+size_t NumProducts(const SumQuery& query) {
+  const size_t variables = query.variables.size();
+  return query.only_squares ? variables : variables * (variables + 1) / 2;
+}
 
 // By row, 1 where all hold. Tables of the same columns under other names each.
 std::vector<uint8_t> RowsOf(const SumRows& rows, const Table& table) {
@@ -42,6 +46,16 @@ SumChecks ChecksOf(const Column& column) {
   return checks;
 }
 
+// -1, 0 or 1; of a missing or unknown cell 0.
+int64_t SignOf(const SumSign& sign, const Column& column, size_t row) {
+  if (sign.by_level.empty()) {
+    const double x = column.numbers[row];
+    return x == 1 ? 1 : x == -1 ? -1 : 0;
+  }
+  const int32_t code = column.codes[row];
+  return code < 0 ? 0 : sign.by_level.at(static_cast<size_t>(code));
+}
+
 std::vector<int64_t> GridOf(const SumQuery& query, const SumVariable& variable,
                             const Table& table) {
   const Column& column = table.columns.at(variable.column);
@@ -53,6 +67,10 @@ std::vector<int64_t> GridOf(const SumQuery& query, const SumVariable& variable,
     const double x = column.numbers[r];
     if (x >= column.schema.lower && x <= column.schema.upper)
       grid[r] = RoundToGrid(ToUnitInterval(x, variable.scale), query.bits);
+  }
+  for (const SumSign& sign : variable.signs) {
+    for (size_t r = 0; r < grid.size(); ++r)
+      grid[r] *= SignOf(sign, table.columns.at(sign.column), r);
   }
   return grid;
 }
@@ -73,6 +91,11 @@ void Put(ByteWriter& out, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) out.String(text);
 }
 
+void Put(ByteWriter& out, const std::vector<int64_t>& numbers) {
+  out.U64(numbers.size());
+  for (const int64_t k : numbers) out.U64(static_cast<uint64_t>(k));
+}
+
 void Put(ByteWriter& out, const SumRows& rows) {
   out.U64(rows.size());
   for (const SumCondition& one : rows) {
@@ -83,6 +106,27 @@ void Put(ByteWriter& out, const SumRows& rows) {
     out.U8(one.condition.is_date ? 1 : 0);
     Put(out, one.condition.levels);
   }
+}
+
+// What queries of moments do not have stands behind the rest, and nothing where a query has none of it: those that were
+// asked before there was more are encoded as they were.
+bool HasMore(const SumQuery& query) {
+  return query.only_squares || !query.counts.empty() ||
+         std::any_of(query.variables.begin(), query.variables.end(),
+                     [](const SumVariable& variable) { return !variable.signs.empty(); });
+}
+
+void PutMore(ByteWriter& out, const SumQuery& query) {
+  out.U8(query.only_squares ? 1 : 0);
+  for (const SumVariable& variable : query.variables) {
+    out.U64(variable.signs.size());
+    for (const SumSign& sign : variable.signs) {
+      out.U64(sign.column);
+      Put(out, sign.by_level);
+    }
+  }
+  out.U64(query.counts.size());
+  for (const SumRows& rows : query.counts) Put(out, rows);
 }
 
 class QueryReader {
@@ -97,8 +141,7 @@ class QueryReader {
       variable.column = ColumnIndex();
       variable.scale.centre = in_.F64();
       variable.scale.half_width = in_.F64();
-      for (uint64_t l = Count(); l > 0; --l)
-        variable.by_level.push_back(static_cast<int64_t>(in_.U64()));
+      variable.by_level = Numbers();
     }
     for (uint64_t i = Count(); i > 0; --i) query_.cells.push_back(Rows());
     for (uint64_t i = Count(); i > 0; --i) query_.weight.push_back(ColumnIndex());
@@ -107,11 +150,28 @@ class QueryReader {
       SumRows first = Rows();
       query_.apart.emplace_back(std::move(first), Rows());
     }
+    if (in_.remaining() > 0) ReadMore();
     in_.ExpectEnd();
     return std::move(query_);
   }
 
  private:
+  void ReadMore() {
+    query_.only_squares = in_.U8() != 0;
+    for (SumVariable& variable : query_.variables) {
+      for (uint64_t i = Count(); i > 0; --i) {
+        SumSign& sign = variable.signs.emplace_back();
+        sign.column = ColumnIndex();
+        sign.by_level = Numbers();
+      }
+    }
+    for (uint64_t i = Count(); i > 0; --i) query_.counts.push_back(Rows());
+  }
+  std::vector<int64_t> Numbers() {
+    std::vector<int64_t> numbers;
+    for (uint64_t i = Count(); i > 0; --i) numbers.push_back(static_cast<int64_t>(in_.U64()));
+    return numbers;
+  }
   uint64_t Count() {
     const uint64_t count = in_.U64();
     if (count > kMostEntries) throw Error(ErrorCode::kBadInput, "a list of sums is too long");
@@ -167,7 +227,7 @@ class QueryReader {
 size_t NumSums(const SumQuery& query) {
   const size_t p = query.variables.size();
   return 2 + 3 * query.columns.size() + query.sets.size() + query.apart.size() +
-         query.cells.size() * (1 + p + NumProducts(p));
+         query.counts.size() + query.cells.size() * (1 + p + NumProducts(query));
 }
 
 std::vector<Int128> NumbersOf(const SumAnswer& answer) {
@@ -179,6 +239,7 @@ std::vector<Int128> NumbersOf(const SumAnswer& answer) {
     add({checks.missing, checks.outside, checks.unusable});
   add(answer.sets);
   add(answer.apart);
+  add(answer.counts);
   for (const SumCell& cell : answer.cells) {
     add({cell.n});
     add(cell.sums);
@@ -205,12 +266,13 @@ SumAnswer AnswerOf(const SumQuery& query, const std::vector<Int128>& numbers) {
   }
   answer.sets = take(query.sets.size());
   answer.apart = take(query.apart.size());
+  answer.counts = take(query.counts.size());
   const size_t p = query.variables.size();
   for (size_t c = 0; c < query.cells.size(); ++c) {
     SumCell& cell = answer.cells.emplace_back();
     cell.n = *next++;
     cell.sums = take(p);
-    cell.products = take(NumProducts(p));
+    cell.products = take(NumProducts(query));
   }
   return answer;
 }
@@ -240,6 +302,11 @@ SumAnswer SumsOfTable(const SumQuery& query, const Table& table) {
     for (size_t r = 0; r < rows.size(); ++r) rows[r] ^= others[r];
     answer.apart.push_back(count(rows));
   }
+  for (const SumRows& rows : query.counts) {
+    const std::vector<uint8_t> counted = RowsOf(rows, table);
+    Int128& number = answer.counts.emplace_back(0);
+    for (size_t r = 0; r < table.num_rows; ++r) number += counted[r] != 0 ? weights[r] : 0;
+  }
   std::vector<std::vector<int64_t>> grid;
   for (const SumVariable& variable : query.variables)
     grid.push_back(GridOf(query, variable, table));
@@ -247,7 +314,7 @@ SumAnswer SumsOfTable(const SumQuery& query, const Table& table) {
   for (const SumRows& rows : query.cells) {
     SumCell& cell = answer.cells.emplace_back();
     cell.sums.resize(p);
-    cell.products.resize(NumProducts(p));
+    cell.products.resize(NumProducts(query));
     const std::vector<uint8_t> in_cell = RowsOf(rows, table);
     for (size_t r = 0; r < table.num_rows; ++r) {
       const Int128 weight = in_cell[r] != 0 ? weights[r] : 0;
@@ -255,7 +322,8 @@ SumAnswer SumsOfTable(const SumQuery& query, const Table& table) {
       size_t at = 0;
       for (size_t i = 0; i < p; ++i) {
         cell.sums[i] += weight * grid[i][r];
-        for (size_t j = 0; j <= i; ++j) cell.products[at++] += weight * grid[i][r] * grid[j][r];
+        for (size_t j = query.only_squares ? i : 0; j <= i; ++j)
+          cell.products[at++] += weight * grid[i][r] * grid[j][r];
       }
     }
   }
@@ -308,8 +376,7 @@ Bytes EncodeSumQuery(const SumQuery& query) {
     out.U64(variable.column);
     out.F64(variable.scale.centre);
     out.F64(variable.scale.half_width);
-    out.U64(variable.by_level.size());
-    for (const int64_t k : variable.by_level) out.U64(static_cast<uint64_t>(k));
+    Put(out, variable.by_level);
   }
   out.U64(query.cells.size());
   for (const SumRows& rows : query.cells) Put(out, rows);
@@ -322,6 +389,7 @@ Bytes EncodeSumQuery(const SumQuery& query) {
     Put(out, one);
     Put(out, other);
   }
+  if (HasMore(query)) PutMore(out, query);
   return out.Take();
 }
 

@@ -2,7 +2,8 @@
 // study alone, and what comes back are whole numbers.
 //
 // A value x of a variable is k = RoundToGrid(ToUnitInterval(x)) on the grid 2^-bits (data/scaling.h), or a
-// number of its level. Of every cell of rows: n, Sum k_i and Sum k_i k_j. Exact in any order.
+// number of its level, times signs of other columns. Of every cell of rows: n, Sum k_i and Sum k_i k_j. Exact in any
+// order.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,17 @@ namespace partita::data {
 inline constexpr int kMostSumBits = 30;
 inline constexpr int64_t kMostSummedWeight = int64_t{1} << 31;
 
+// A factor of -1, 0 or 1, by which a product stays on the grid.
+struct SumSign {
+  size_t column = 0;              // of SumQuery::columns
+  std::vector<int64_t> by_level;  // of factors and ordered variables; else none: the number itself
+};
+
 struct SumVariable {
   size_t column = 0;              // of SumQuery::columns
   ColumnScale scale;              // of numbers and dates
   std::vector<int64_t> by_level;  // of factors and ordered variables: k by level
+  std::vector<SumSign> signs = {};
 };
 
 // Rows for which all conditions hold; each is about one of SumQuery::columns.
@@ -41,7 +49,9 @@ struct SumQuery {
   std::vector<ColumnSchema> columns;
   std::vector<SumVariable> variables;
   std::vector<SumRows> cells;
-  // A row counts so often in cells: an integer column, of bounds from 0 to 10^6; empty: once.
+  bool only_squares = false;    // of the products those of a variable with itself
+  std::vector<SumRows> counts;  // numbers of rows, without sums
+  // A row counts so often in cells and counts: an integer column, of bounds from 0 to 10^6; empty: once.
   std::vector<size_t> weight;  // none or one
   // Of these sets every row counts once, and of these pairs each row that is in exactly one of the two.
   std::vector<SumRows> sets;
@@ -56,13 +66,14 @@ struct SumChecks {
 
 struct SumCell {
   Int128 n = 0;
-  std::vector<Int128> sums, products;  // products: of i >= j, at i (i + 1) / 2 + j
+  std::vector<Int128> sums,
+      products;  // products: of i >= j, at i (i + 1) / 2 + j; only squares: at i
 };
 
 struct SumAnswer {
   Int128 rows = 0, weight = 0;  // of the whole table
   std::vector<SumChecks> checks;
-  std::vector<Int128> sets, apart;
+  std::vector<Int128> sets, apart, counts;
   std::vector<SumCell> cells;
 };
 

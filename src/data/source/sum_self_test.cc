@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 
@@ -37,6 +38,7 @@ SumQuery TestQuery(bool weighted) {
   for (size_t c = 0; c < 4; ++c) query.variables.push_back({c, ScaleOf(query.columns[c]), {}});
   const int64_t one = int64_t{1} << query.bits;
   query.variables.push_back({5, {}, {-one, one, 12345, -1}});
+  query.variables.push_back({2, ScaleOf(query.columns[2]), {}, {{5, {1, -1, 0, 1}}, {1, {}}}});
   const SumCondition is_m = {5, {"level", Condition::Kind::kIs, 0, false, {"m"}}};
   const SumCondition above = {0, {"x", Condition::Kind::kAtLeast, 0.25, false, {}}};
   const SumCondition order = {5, {"level", Condition::Kind::kAtLeast, 0, false, {"M"}}};
@@ -44,6 +46,7 @@ SumQuery TestQuery(bool weighted) {
   const SumCondition there = {0, {"x", Condition::Kind::kPresent, 0, false, {}}};
   query.cells = {{}, {is_m}, {above, order, other}};
   if (weighted) query.weight = {4};
+  query.counts = {{}, {is_m, other}, {above}};
   query.sets = {{}, {there}, {is_m, above}};
   query.apart = {{{there}, {is_m}}, {{}, {order}}};
   return query;
@@ -118,6 +121,7 @@ void RequireExactSums(const SqlDialect& dialect, const std::string& engine,
   table.num_rows = kRows;
   SqlRows rows;
   std::string names;
+  std::vector<std::string> aliases;
   for (size_t c = 0; c < cases.size(); ++c) {
     table.columns.push_back({query.columns[c], {}, {}, {}});
     const bool levels = HasLevels(query.columns[c].type);
@@ -125,26 +129,30 @@ void RequireExactSums(const SqlDialect& dialect, const std::string& engine,
     std::string name = query.columns[c].name;
     for (size_t at = name.find('"'); at != std::string::npos; at = name.find('"', at + 2))
       name.insert(at, 1, '"');
-    names += fmt::format("{}column{} AS \"{}\"", c == 0 ? "" : ", ", c + 1, name);
+    aliases.push_back(fmt::format(" AS \"{}\"", name));
+    names += fmt::format("{}column{}{}", c == 0 ? "" : ", ", c + 1, aliases.back());
   }
   std::string list;
   for (size_t r = 0; r < kRows; ++r) {
-    list += r == 0 ? "(" : ", (";
+    list +=
+        dialect.values_list ? (r == 0 ? "(" : ", (") : (r == 0 ? "SELECT " : "\nUNION ALL SELECT ");
     for (size_t c = 0; c < cases.size(); ++c) {
       // Strides that no list's length divides.
       const Case& one = cases[c][(r * (2 * c + 1) + r / cases[c].size()) % cases[c].size()];
       rows.values.push_back(one.value);
       const bool levels = HasLevels(query.columns[c].type);
-      list += (c == 0 ? "" : ", ") + PlaceholderOf(dialect, rows.values.size(), levels);
+      list += (c == 0 ? "" : ", ") + PlaceOfValue(rows.values.size(), levels);
+      if (!dialect.values_list) list += aliases[c];
       if (levels) {
         table.columns[c].codes.push_back(static_cast<int32_t>(one.number));
       } else {
         table.columns[c].numbers.push_back(one.number);
       }
     }
-    list += ")";
+    if (dialect.values_list) list += ")";
   }
-  rows.select = fmt::format("SELECT {} FROM (VALUES {}) AS v", names, list);
+  rows.select = dialect.values_list ? fmt::format("SELECT {} FROM (VALUES {}) v", names, list)
+                                    : std::move(list);
   for (const bool weighted : {true, false}) {
     const SumQuery asked = TestQuery(weighted);
     const std::vector<Int128> theirs = NumbersOf(AskSums(dialect, asked, rows, ask));

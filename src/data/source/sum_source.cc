@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/sqlite.h"
 #include "data/source/csv_rows.h"
+#include "data/source/odbc_sums.h"
 #include "data/source/postgres_session.h"
 #include "data/source/sqlite_rows.h"
 #include "data/source/sum_self_test.h"
@@ -16,31 +17,6 @@
 
 namespace partita::data {
 namespace {
-
-// Of PostgreSQL's sums, which may have more than 64 bits.
-Int128 WholeNumber(const std::string& text, const std::string& source) {
-  const bool negative = text.starts_with('-');
-  Int128 number = 0;
-  const bool digits = text.size() > (negative ? 1 : 0) && text.size() <= 38 &&
-                      std::all_of(text.begin() + (negative ? 1 : 0), text.end(),
-                                  [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) {
-    throw Error(ErrorCode::kBadData, source + ": the database gave a sum that is no whole number",
-                "please report this");
-  }
-  for (const char c : text.substr(negative ? 1 : 0)) number = 10 * number + (c - '0');
-  return negative ? -number : number;
-}
-
-// Where the query's column stands among the source's.
-size_t PlaceOf(const std::string& name, const std::vector<std::string>& names,
-               const std::string& source) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw Error(ErrorCode::kBadData,
-              fmt::format("{}: there is no column \"{}\"", source, Printable(name)),
-              "name it in the query: ... AS " + name);
-}
 
 class PostgresSums final : public SumSource {
  public:
@@ -58,7 +34,8 @@ class PostgresSums final : public SumSource {
   SumAnswer Ask(const SumQuery& query) override {
     SqlRows rows{source_.query, {}, {}};
     for (const ColumnSchema& column : query.columns)
-      rows.types.push_back(TypeOf(column, columns_[PlaceOf(column.name, names_, source_.file)]));
+      rows.types.push_back(
+          TypeOf(column, columns_[PlaceOfColumn(column.name, names_, source_.file)]));
     return AskSums(PostgresDialect(), query, rows, Asker());
   }
 
@@ -91,7 +68,7 @@ class PostgresSums final : public SumSource {
       const PostgresResult result = session_.Execute(statement.text, statement.values);
       std::vector<Int128> numbers;
       for (int c = 0; c < postgres::Pq().nfields(result.get()); ++c)
-        numbers.push_back(WholeNumber(TextAt(result, c), source_.file));
+        numbers.push_back(WholeSum(TextAt(result, c), source_.file));
       return numbers;
     };
   }
@@ -124,7 +101,7 @@ class SqliteSums final : public SumSource {
     database_.EndAt(std::chrono::steady_clock::now() + source_.timeout);
     SqlRows rows{source_.query, {}, {}};
     for (const ColumnSchema& column : query.columns) {
-      PlaceOf(column.name, names_, source_.file);
+      PlaceOfColumn(column.name, names_, source_.file);
       rows.types.push_back(SqlType::kAny);
     }
     return AskSums(SqliteDialect(), query, rows, Asker());
@@ -164,6 +141,29 @@ class SqliteSums final : public SumSource {
 
 }  // namespace
 
+Int128 WholeSum(const std::string& text, const std::string& source) {
+  const bool negative = text.starts_with('-');
+  Int128 number = 0;
+  const bool digits = text.size() > (negative ? 1 : 0) && text.size() <= 38 &&
+                      std::all_of(text.begin() + (negative ? 1 : 0), text.end(),
+                                  [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) {
+    throw Error(ErrorCode::kBadData, source + ": the database gave a sum that is no whole number",
+                "please report this");
+  }
+  for (const char c : text.substr(negative ? 1 : 0)) number = 10 * number + (c - '0');
+  return negative ? -number : number;
+}
+
+size_t PlaceOfColumn(const std::string& name, const std::vector<std::string>& names,
+                     const std::string& source) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  throw Error(ErrorCode::kBadData,
+              fmt::format("{}: there is no column \"{}\"", source, Printable(name)),
+              "name it in the query: ... AS " + name);
+}
+
 SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows,
                   const AskStatement& ask) {
   std::vector<Int128> numbers;
@@ -189,11 +189,13 @@ std::unique_ptr<SumSource> OpenSums(const SourceFile& source) {
       return std::make_unique<PostgresSums>(source);
     case SourceKind::kSqlite:
       return std::make_unique<SqliteSums>(source);
+    case SourceKind::kOdbc:
+      return OpenOdbcSums(source);
     default:
       break;
   }
   throw Error(ErrorCode::kRefused, source.file + ": no database that adds up",
-              "mode = \"push-down\" is for PostgreSQL and SQLite");
+              "mode = \"push-down\" is for databases");
 }
 
 }  // namespace partita::data

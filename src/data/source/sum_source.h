@@ -18,6 +18,12 @@ namespace partita::data {
 // The columns of the one row that a statement gives.
 using AskStatement = std::function<std::vector<Int128>(const SqlStatement& statement)>;
 
+// A sum as an engine writes it, which may have more than 64 bits. Throws kBadData for anything else.
+Int128 WholeSum(const std::string& text, const std::string& source);
+// Where a column stands among the source's. Throws kBadData where it is not there.
+size_t PlaceOfColumn(const std::string& name, const std::vector<std::string>& names,
+                     const std::string& source);
+
 SumAnswer AskSums(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows,
                   const AskStatement& ask);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "data/missing_codes.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kResultColumns = 1500;  // PostgreSQL takes 1664, SQLite 2000
 // A value of less than 2^-40 half-widths is 0 on every grid; PostgreSQL refuses quotients that underflow.
 constexpr double kSurelyZero = 0x1p-40;
+// Around the number of a value in a text that is being written; no text of a query has it.
+constexpr char kValueMark = '\x01';
 
 // QuotedName would take a point for that between schema and table.
 std::string QuotedColumn(const std::string& name) {
@@ -27,12 +30,9 @@ std::string QuotedColumn(const std::string& name) {
 class StatementWriter {
  public:
   StatementWriter(const SqlDialect& dialect, const SumQuery& query, const SqlRows& rows)
-      : dialect_(dialect),
-        is_postgres_(dialect.typed_columns),
-        query_(query),
-        types_(rows.types),
-        values_(rows.values) {
-    from_ = "(" + rows.select + "\n) AS q";
+      : dialect_(dialect), query_(query), types_(rows.types), values_(rows.values) {
+    RequireNoMarks(rows);
+    from_ = "(" + rows.select + "\n) q";
     AddLayer(Cells());
     AddLayer(ScaledValues());
     AddLayer(GridValues());
@@ -56,10 +56,8 @@ class StatementWriter {
       }
       statement.in_halves.push_back(!number.lower.empty());
     }
-    for (SqlStatement& statement : statements) {
-      statement.text += "\nFROM " + from_;
-      statement.values = values_;
-    }
+    for (SqlStatement& statement : statements)
+      PutValues(statement.text + "\nFROM " + from_, statement);
     return statements;
   }
 
@@ -70,25 +68,55 @@ class StatementWriter {
 
   std::string Bound(SqlValue value) {
     values_.push_back(std::move(value));
-    return PlaceholderOf(dialect_, values_.size(),
-                         std::holds_alternative<std::string>(values_.back()));
+    return PlaceOfValue(values_.size(), std::holds_alternative<std::string>(values_.back()));
+  }
+
+  // Only what stands in this statement is bound: engines refuse more.
+  void PutValues(const std::string& marked, SqlStatement& statement) const {
+    statement.text.clear();
+    std::map<size_t, size_t> places;  // by number of the value
+    size_t from = 0;
+    for (size_t at = marked.find(kValueMark); at != std::string::npos;
+         at = marked.find(kValueMark, from)) {
+      const size_t end = marked.find(kValueMark, at + 1);
+      const size_t number = std::stoul(marked.substr(at + 2, end - at - 2));
+      const bool is_text = marked[at + 1] == 't';
+      const auto [place, is_new] = places.emplace(number, statement.values.size() + 1);
+      if (is_new || !dialect_.places) statement.values.push_back(values_.at(number - 1));
+      statement.text += marked.substr(from, at - from) +
+                        Filled(is_text ? dialect_.bound_text : dialect_.bound_number,
+                               fmt::format("{}", place->second));
+      from = end + 1;
+    }
+    statement.text += marked.substr(from);
+  }
+
+  void RequireNoMarks(const SqlRows& rows) const {
+    const auto marked = [](const std::string& text) {
+      return text.find(kValueMark) != std::string::npos;
+    };
+    const bool query = rows.values.empty() && marked(rows.select);
+    const bool names = std::any_of(query_.columns.begin(), query_.columns.end(),
+                                   [&](const ColumnSchema& column) { return marked(column.name); });
+    if (query || names)
+      throw Error(ErrorCode::kBadInput, "the query, or a column's name, holds the character U+0001",
+                  "take it out");
   }
 
   // What was there, and more.
   void AddLayer(const std::vector<std::string>& columns) {
     std::string list;
     for (const std::string& column : columns) list += (list.empty() ? "" : ",\n") + column;
-    const bool first = from_.ends_with("AS q");
+    const bool first = from_.ends_with(" q");
     if (!first) list = list.empty() ? "t.*" : "t.*,\n" + list;
-    from_ = fmt::format("(SELECT {}\nFROM {}{}) AS t", list, from_, dialect_.fence);
+    from_ = fmt::format("(SELECT {}\nFROM {}{}) t", list, from_, dialect_.fence);
   }
 
   std::string AsInteger(const std::string& number) const {
-    return is_postgres_ ? "CAST(trunc(" + number + ") AS bigint)"
-                        : "CAST(" + number + " AS INTEGER)";
+    return Filled(dialect_.truncated, number);
   }
   std::string Integer(const std::string& expression) const {
-    return fmt::format("CAST({} AS {})", expression, is_postgres_ ? "bigint" : "INTEGER");
+    return fmt::format("CAST({} AS {})", expression, dialect_.integer);
   }
 
   // ---- the first layer: of column j its number xJ or its level's place lJ (-1: an unknown one), NULL if the cell is
@@ -119,13 +147,11 @@ class StatementWriter {
     const std::string cell = QuotedColumn(schema.name);
     const bool is_date = schema.type == ColumnType::kDate;
     std::string value, unusable = "0";
-    if (is_postgres_ && is_date) {
-      value = fmt::format(
-          "CASE WHEN isfinite({0}) THEN CAST({0} - date '1970-01-01' AS double precision) END",
-          cell);
-      unusable = fmt::format("CASE WHEN NOT isfinite({}) THEN 1 ELSE 0 END", cell);
-    } else if (is_postgres_) {
-      value = fmt::format("CAST({} AS double precision)", cell);
+    if (dialect_.typed_columns && is_date) {
+      value = Filled(dialect_.days, cell);
+      unusable = fmt::format("CASE WHEN NOT {} THEN 1 ELSE 0 END", Filled(dialect_.is_day, cell));
+    } else if (dialect_.typed_columns) {
+      value = fmt::format("CAST({} AS {})", cell, dialect_.real);
     } else if (is_date) {
       // By way of the day's number, for date('2023-02-29') is what it was given.
       const std::string code = IsCode(schema, cell);
@@ -168,8 +194,7 @@ class StatementWriter {
   void AddLevel(size_t j, std::vector<std::string>& columns) {
     const ColumnSchema& schema = query_.columns[j];
     const std::string cell = QuotedColumn(schema.name);
-    std::string text = is_postgres_ ? fmt::format("CAST({} AS text)", cell)
-                                    : fmt::format("CAST({} AS TEXT)", cell);
+    std::string text = Filled(dialect_.text, cell);
     if (TypeOf(j) == SqlType::kBoolean)
       text = fmt::format("CASE WHEN {0} THEN 't' WHEN NOT {0} THEN 'f' END", cell);
     std::string level = fmt::format("CASE ({}){} WHEN '' THEN NULL", text, dialect_.bytewise);
@@ -179,10 +204,12 @@ class StatementWriter {
       level += fmt::format(" WHEN {} THEN {}", Bound(schema.levels[l]), l);
     level += " ELSE -1 END";
     // A real number has another text in SQLite than in CSV.
-    const std::string known = is_postgres_ ? fmt::format("{} IS NOT NULL", cell)
-                                           : fmt::format("typeof({}) IN ('integer', 'text')", cell);
-    const std::string other =
-        is_postgres_ ? "NULL" : fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE -1 END", cell);
+    const std::string known = dialect_.typed_columns
+                                  ? fmt::format("{} IS NOT NULL", cell)
+                                  : fmt::format("typeof({}) IN ('integer', 'text')", cell);
+    const std::string other = dialect_.typed_columns
+                                  ? "NULL"
+                                  : fmt::format("CASE WHEN {} IS NULL THEN NULL ELSE -1 END", cell);
     columns.push_back(
         fmt::format("CASE WHEN {} THEN {} ELSE {} END AS l{}", known, level, other, j));
   }
@@ -212,16 +239,17 @@ class StatementWriter {
     return columns;
   }
 
-  // ---- the third: kV, rounded half away from zero; the weights cC of cells, w of rows; sS of sets, aA of pairs
+  // ---- the third: kV, rounded half away from zero; the weights cC of cells, nC of counts, w of rows; sS of sets, aA of
+  // pairs
 
   std::vector<std::string> GridValues() {
     std::vector<std::string> columns;
     for (size_t v = 0; v < query_.variables.size(); ++v) {
       const SumVariable& variable = query_.variables[v];
-      const std::string k = HasLevels(query_.columns[variable.column].type)
-                                ? OfLevel(variable)
-                                : Rounded(fmt::format("t.y{}", v));
-      columns.push_back(fmt::format("{} AS k{}", k, v));
+      std::string k = HasLevels(query_.columns[variable.column].type)
+                          ? OfLevel(variable.column, variable.by_level)
+                          : Rounded(fmt::format("t.y{}", v));
+      columns.push_back(fmt::format("{}{} AS k{}", k, Signs(variable), v));
     }
     std::string weight = Integer("1");
     for (const size_t j : query_.weight) {
@@ -233,6 +261,10 @@ class StatementWriter {
       columns.push_back(fmt::format("CASE WHEN {} THEN {} ELSE {} END AS c{}",
                                     Holds(query_.cells[c]), weight, Integer("0"), c));
     }
+    for (size_t c = 0; c < query_.counts.size(); ++c) {
+      columns.push_back(fmt::format("CASE WHEN {} THEN {} ELSE {} END AS n{}",
+                                    Holds(query_.counts[c]), weight, Integer("0"), c));
+    }
     for (size_t s = 0; s < query_.sets.size(); ++s)
       columns.push_back(fmt::format("{} AS s{}", OneIf(query_.sets[s]), s));
     for (size_t a = 0; a < query_.apart.size(); ++a) {
@@ -243,18 +275,28 @@ class StatementWriter {
     return columns;
   }
 
-  std::string OfLevel(const SumVariable& variable) const {
-    std::string k = fmt::format("CASE t.l{}", variable.column);
-    for (size_t l = 0; l < variable.by_level.size(); ++l)
-      k += fmt::format(" WHEN {} THEN {}", l, variable.by_level[l]);
+  std::string OfLevel(size_t column, const std::vector<int64_t>& by_level) const {
+    std::string k = fmt::format("CASE t.l{}", column);
+    for (size_t l = 0; l < by_level.size(); ++l)
+      k += fmt::format(" WHEN {} THEN {}", l, by_level[l]);
     return Integer(k + " ELSE 0 END");
+  }
+
+  std::string Signs(const SumVariable& variable) const {
+    std::string signs;
+    for (const SumSign& sign : variable.signs) {
+      signs += " * ";
+      signs += sign.by_level.empty()
+                   ? Integer(fmt::format("CASE t.x{} WHEN 1 THEN 1 WHEN -1 THEN -1 ELSE 0 END",
+                                         sign.column))
+                   : OfLevel(sign.column, sign.by_level);
+    }
+    return signs;
   }
 
   std::string Rounded(const std::string& y) const {
     // What is cut off is exact.
-    const std::string rest = is_postgres_
-                                 ? fmt::format("({0} - trunc({0}))", y)
-                                 : fmt::format("({0} - CAST(CAST({0} AS INTEGER) AS REAL))", y);
+    const std::string rest = fmt::format("({} - {})", y, Filled(dialect_.whole, y));
     return fmt::format(
         "CASE WHEN {0} IS NULL THEN {1} ELSE {2} + CASE WHEN {3} >= 0.5 THEN 1 WHEN {3} <= -0.5 "
         "THEN "
@@ -329,8 +371,9 @@ class StatementWriter {
     Add("CASE WHEN " + condition + " THEN 1 ELSE 0 END");
   }
   void AddInHalves(const std::string& weight, const std::string& product) {
-    numbers_.push_back({fmt::format("coalesce(sum({}({} >> 32)), 0)", weight, product),
-                        fmt::format("coalesce(sum({}({} & 4294967295)), 0)", weight, product)});
+    numbers_.push_back(
+        {fmt::format("coalesce(sum({}{}), 0)", weight, Filled(dialect_.upper, product)),
+         fmt::format("coalesce(sum({}{}), 0)", weight, Filled(dialect_.lower, product))});
   }
 
   void AddAll() {
@@ -339,6 +382,7 @@ class StatementWriter {
     for (size_t j = 0; j < query_.columns.size(); ++j) AddChecks(j);
     for (size_t s = 0; s < query_.sets.size(); ++s) Add(fmt::format("t.s{}", s));
     for (size_t a = 0; a < query_.apart.size(); ++a) Add(fmt::format("t.a{}", a));
+    for (size_t c = 0; c < query_.counts.size(); ++c) Add(fmt::format("t.n{}", c));
     for (size_t c = 0; c < query_.cells.size(); ++c) AddCell(c);
   }
 
@@ -365,7 +409,7 @@ class StatementWriter {
     Add(fmt::format("t.c{}", c));
     for (size_t i = 0; i < query_.variables.size(); ++i) Add(fmt::format("{}t.k{}", weight, i));
     for (size_t i = 0; i < query_.variables.size(); ++i) {
-      for (size_t j = 0; j <= i; ++j) {
+      for (size_t j = query_.only_squares ? i : 0; j <= i; ++j) {
         const std::string product = fmt::format("(t.k{} * t.k{})", i, j);
         if (dialect_.wide_sums && once) {
           Add(weight + product);
@@ -377,7 +421,6 @@ class StatementWriter {
   }
 
   const SqlDialect& dialect_;
-  bool is_postgres_;
   const SumQuery& query_;
   const std::vector<SqlType>& types_;
   std::vector<SqlValue> values_;
@@ -388,21 +431,8 @@ class StatementWriter {
 
 }  // namespace
 
-const SqlDialect& SqliteDialect() {
-  static const SqlDialect dialect = {"SQLite", false, false, " LIMIT -1", " COLLATE BINARY", false};
-  return dialect;
-}
-
-const SqlDialect& PostgresDialect() {
-  // A constant of the type that OFFSET has: before another one is converted, no parallel plan is looked for.
-  static const SqlDialect dialect = {"PostgreSQL",     true, true, " OFFSET bigint '0'",
-                                     " COLLATE \"C\"", true};
-  return dialect;
-}
-
-std::string PlaceholderOf(const SqlDialect& dialect, size_t number, bool is_text) {
-  if (!dialect.typed_columns) return fmt::format("?{}", number);
-  return fmt::format("CAST(${} AS {})", number, is_text ? "text" : "double precision");
+std::string PlaceOfValue(size_t number, bool is_text) {
+  return fmt::format("{}{}{}{}", kValueMark, is_text ? 't' : 'd', number, kValueMark);
 }
 
 std::vector<SqlStatement> SumStatements(const SqlDialect& dialect, const SumQuery& query,

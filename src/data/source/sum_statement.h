@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "data/source/sum_dialect.h"
 #include "data/source/sum_query.h"
 
 namespace partita::data {
@@ -18,31 +19,19 @@ using SqlValue = std::variant<std::monostate, double, std::string>;  // NULL, nu
 // What a column of the query is in the database; kAny: known only cell by cell.
 enum class SqlType { kAny, kNumber, kDate, kText, kBoolean };
 
-// How engines differ.
-struct SqlDialect {
-  std::string name;
-  bool wide_sums = false;  // sum() of 64-bit integers does not overflow
-  bool has_nan = false;    // a column may hold NaN
-  std::string fence;       // ends a subquery that is computed once a row, not once for every use
-  std::string bytewise;    // COLLATE of texts that are compared byte by byte
-  bool typed_columns = false;
-};
-const SqlDialect& SqliteDialect();
-const SqlDialect& PostgresDialect();
-
-// Where the value of this number is bound, from 1 on.
-std::string PlaceholderOf(const SqlDialect& dialect, size_t number, bool is_text);
+// Where the value of this number stands, from 1 on; a text until the statement is written (SumStatements).
+std::string PlaceOfValue(size_t number, bool is_text);
 
 // The rows: one SELECT whose columns have the names of the query's.
 struct SqlRows {
   std::string select;
-  std::vector<SqlValue> values;  // bound in it, from the first on
+  std::vector<SqlValue> values;  // bound in it, from the first on (PlaceOfValue)
   std::vector<SqlType> types;    // of the query's columns
 };
 
 struct SqlStatement {
   std::string text;
-  std::vector<SqlValue> values;
+  std::vector<SqlValue> values;  // by place, or in the order of the text
   // Of the answer's numbers (NumbersOf): the result's columns, one for each, or two: a product's upper part, of
   // weight 2^32, and its lower.
   std::vector<bool> in_halves;

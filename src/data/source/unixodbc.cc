@@ -21,6 +21,7 @@ Unixodbc OpenUnixodbc(const char* file_name) {
   };
   Unixodbc odbc{};
   load("SQLAllocHandle", odbc.allocHandle);
+  load("SQLBindParameter", odbc.bindParameter);
   load("SQLColAttributeW", odbc.colAttribute);
   load("SQLDescribeColW", odbc.describeCol);
   load("SQLDisconnect", odbc.disconnect);

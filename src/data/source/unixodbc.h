@@ -13,6 +13,7 @@ namespace partita::data {
 // Its functions, without their prefix SQL; the ODBC manual says what each does.
 struct Unixodbc {
   decltype(&SQLAllocHandle) allocHandle;
+  decltype(&SQLBindParameter) bindParameter;
   decltype(&SQLColAttributeW) colAttribute;
   decltype(&SQLDescribeColW) describeCol;
   decltype(&SQLDisconnect) disconnect;

@@ -1,6 +1,5 @@
 #include "methods/describe/own_numbers.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -91,11 +90,12 @@ class Counter {
 
 }  // namespace
 
+data::ColumnScale UnitScale(const data::ColumnSchema& schema) {
+  return {schema.lower + (schema.upper - schema.lower) / 2, (schema.upper - schema.lower) / 2};
+}
+
 int64_t OnUnitGrid(const data::ColumnSchema& schema, double value) {
-  const double centre = schema.lower + (schema.upper - schema.lower) / 2;
-  const double half = (schema.upper - schema.lower) / 2;
-  const double unit = std::clamp((value - centre) / half, -1.0, 1.0);
-  return std::llround(std::ldexp(unit, kValueBits));
+  return data::RoundToGrid(data::ToUnitInterval(value, UnitScale(schema)), kValueBits);
 }
 
 OwnNumbers NoNumbers(const Spec& spec) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/int128.h"
+#include "data/scaling.h"
 #include "data/table.h"
 #include "methods/describe/layout.h"
 
@@ -14,6 +15,8 @@ namespace partita::methods::describe {
 
 inline constexpr int kValueBits = 30;
 
+// Centre and half-width of the bounds of a number.
+data::ColumnScale UnitScale(const data::ColumnSchema& schema);
 // z, at kValueBits.
 int64_t OnUnitGrid(const data::ColumnSchema& schema, double value);
 

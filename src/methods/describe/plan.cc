@@ -10,6 +10,7 @@
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
 #include "run/method/plan_privacy.h"
+#include "run/method/sum_columns.h"
 
 namespace partita::methods::describe {
 namespace {
@@ -189,6 +190,7 @@ void DescribeStudy::Describe(study::Plan& plan) const {
       "another, and no min_cell is asked of the differences: a holder's own machine refuses rows "
       "that differ from earlier ones by few, not other cuts, groups or variables of the same "
       "rows.");
+  if (file.engine.input_bits) plan.assumptions.emplace_back(run::kPushedSumsText);
   plan.notes.emplace_back(
       "All rows together are computed from the groups where these open; their quantiles open on "
       "their own.");

@@ -23,6 +23,7 @@ list(APPEND cold_method_sources
   describe/hidden.cc
   describe/plain_table.cc
   describe/plan.cc
+  describe/pushed_sums.cc
   describe/section.cc
   describe/study.cc
   describe/study_rows.cc

@@ -19,11 +19,6 @@
 namespace partita::methods::describe {
 namespace {
 
-struct DescribeRows : run::TakenRows {
-  OwnNumbers numbers;
-  OwnColumns columns;  // of split ones
-};
-
 // What a party brings to rows that it holds with others, all of its table in the agreed order.
 void AddSplitRows(const DescribeStudy& study, const PlaceOfParty& place, const data::Table& table,
                   const std::vector<size_t>& taken, DescribeRows& rows) {
@@ -130,6 +125,12 @@ DescribeStudy PrepareDescribeStudy(study::StudyFile file) {
   RequireSupportedHidden(study);
   RequireWholeRows(study, kTexts);
   RequireUnweighted(study, "leave them out");
+  if (study.file.engine.input_bits.value_or(kValueBits) != kValueBits) {
+    run::Refuse(study, study.file.engine.input_bits_position,
+                fmt::format("method '{}' rounds values to 2^-{} of the half-width of their bounds",
+                            kMethodName, kValueBits),
+                fmt::format("write input_bits = {}, or remove it", kValueBits));
+  }
   study.used = UsedVariables(study);
   study.task.named = !study.shared_blocks.empty();
   if (study.task.named) study.spec.most_cells = kMaxSplitCells;

@@ -28,6 +28,10 @@ struct DescribeStudy final : run::WholeRowsStudy {
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::RowsInPieces> PassRows(size_t party, run::OwnRows& counts) const override;
+  bool TakesInputBits() const override { return true; }
+  data::SumQuery SumsOf(size_t party) const override;
+  std::unique_ptr<run::MethodRows> TakeSums(size_t party, const data::SumAnswer& answer,
+                                            run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
   uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
@@ -38,6 +42,11 @@ struct DescribeStudy final : run::WholeRowsStudy {
                Progress& progress) const override;
 };
 
+struct DescribeRows final : run::TakenRows {
+  OwnNumbers numbers;
+  OwnColumns columns;  // of split ones
+};
+
 struct DescribeRun final : run::MethodResult {
   std::vector<run::CheckOutcome> checks;
   std::optional<OpenedTable> opened;
@@ -45,7 +54,7 @@ struct DescribeRun final : run::MethodResult {
 };
 
 // Throws kBadInput with the place for what the method does not do: effects of sites, imputation,
-// weights, clusters, several rows of one person, more than 2^32 rows, what study_rows.h says of split
+// a grid of values other than 2^-kValueBits, weights, clusters, several rows of one person, more than 2^32 rows, what study_rows.h says of split
 // columns; and for a table that tells more than half of the bits of the table of covariates, or of
 // who is in a group (group_bits.h).
 DescribeStudy PrepareDescribeStudy(study::StudyFile file);

@@ -6,6 +6,7 @@
 
 #include "methods/glm/risk.h"
 #include "mpc/functions/arithmetic.h"
+#include "stats/glm/gaussian_moments.h"
 #include "stats/glm/lasso.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/robust.h"
@@ -19,8 +20,8 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using mpc::Engine;
 using mpc::Shared;
+using stats::glm::kPointBits;
 
-constexpr int kPointBits = 40;
 // Of deviances that are compared: above what their sums are rounded to.
 constexpr double kSameDeviance = 1e-8;
 constexpr double kSettledStep = 1e-6;

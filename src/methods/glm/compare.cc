@@ -10,6 +10,7 @@
 #include "run/rehearse/rehearsal.h"
 #include "stats/glm/firth.h"
 #include "stats/glm/fit.h"
+#include "stats/glm/gaussian_moments.h"
 #include "stats/glm/lasso.h"
 #include "stats/glm/likelihood.h"
 #include "stats/glm/negative_binomial.h"
@@ -262,6 +263,7 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
     run::OwnRows counts;
     const std::vector<size_t> taken = RowsTaken(*this, table, rows, counts);
     by_holder.push_back(OwnDataOf(task.spec, CountTables(task.spec, factors), table, taken).rows);
+    if (task.input_bits > 0) RoundRows(by_holder.back(), task.input_bits);
   };
   if (task.spec.sealed) {
     add(pooled);

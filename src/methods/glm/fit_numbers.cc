@@ -235,6 +235,14 @@ OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
   return fit;
 }
 
+OwnFit OwnFitOf(const Spec& spec, const stats::glm::GaussianMoments& moments, double deviance) {
+  OwnFit fit;
+  fit.squares = SumOfSquares(moments);
+  fit.numbers.resize(2);
+  fit.numbers << deviance, spec.intercept ? SumOfOutcome(moments) : fit.squares;
+  return fit;
+}
+
 size_t NumFitInputs(const Spec& spec) {
   return 1 + (HasConstant(spec.law) ? 1 : 0) + NumNullSums(spec);
 }

@@ -46,6 +46,8 @@ struct OwnFit {
 };
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
                 const Eigen::VectorXd& point, const stats::glm::Limits& limits);
+// Of a gaussian model.
+OwnFit OwnFitOf(const Spec& spec, const stats::glm::GaussianMoments& moments, double deviance);
 size_t NumFitInputs(const Spec& spec);
 
 // Whether the null deviance is one of the totals.

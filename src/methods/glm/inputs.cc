@@ -8,6 +8,7 @@
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/sandwich.h"
 #include "stats/glm/firth.h"
+#include "stats/glm/gaussian_moments.h"
 #include "stats/glm/robust.h"
 #include "stats/glm/sites.h"
 
@@ -220,11 +221,12 @@ SharedSums ShareFirst(Engine& engine, const Task& task, const OwnData& own) {
   const bool holds = HoldsRows(engine, task);
   if (holds) {
     const stats::glm::Law& law = task.spec.law;
-    const stats::glm::FirstSums first = task.spec.sites > 0
+    const stats::glm::FirstSums first = own.moments ? FirstSumsOf(*own.moments)
+                                        : task.spec.sites > 0
                                             ? FirstProfiledSums(law, own.rows, task.units.limits)
                                             : FirstSumsOf(law, own.rows, task.units.limits);
     sums = {first.weighted, first.information, first.pearson, 0, {}};
-    sums.information.diagonal() += RidgeOf(task.spec, own.rows.count());
+    sums.information.diagonal() += RidgeOf(task.spec, own.count());
     if (task.spec.robust()) {
       const stats::glm::Rows rows = RowsAt(task.spec, own.rows, first.own, task.units.limits);
       sums.meat = MeatAt(law, rows, first.own, task.units.limits).meat;
@@ -244,8 +246,10 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
   const bool holds = HoldsRows(engine, task);
   if (holds) {
     const stats::glm::Rows rows = RowsAt(task.spec, own.rows, point, task.units.limits);
-    stats::glm::PointSums at = stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
-    AddRidge(at, point, RidgeOf(task.spec, own.rows.count()));
+    stats::glm::PointSums at =
+        own.moments ? SumsAt(*own.moments, point, task.units.most_pearson)
+                    : stats::glm::SumsAt(task.spec.law, rows, point, task.units.limits);
+    AddRidge(at, point, RidgeOf(task.spec, own.count()));
     sums = {at.score, at.information, at.pearson, at.outside, {}};
     if (task.spec.firth) sums.third = stats::glm::ThirdMomentsAt(rows, point, task.units.limits);
     if (task.spec.robust()) {
@@ -254,8 +258,10 @@ SharedSums ShareSums(Engine& engine, const Task& task, const OwnData& own,
       sums.meat = meat.meat;
       sums.outside += meat.outside;
     }
-    if (last && NumTotals(task.spec) > 0)
-      fit = OwnFitOf(task.spec, own.rows, at.deviance, point, task.units.limits);
+    if (last && NumTotals(task.spec) > 0) {
+      fit = own.moments ? OwnFitOf(task.spec, *own.moments, at.deviance)
+                        : OwnFitOf(task.spec, own.rows, at.deviance, point, task.units.limits);
+    }
   }
   PointInput input(engine, task, holds ? &sums : nullptr);
   SharedSums shared;

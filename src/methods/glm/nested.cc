@@ -114,6 +114,13 @@ stats::glm::Rows SmallerRows(const Spec& spec, const stats::glm::Rows& rows) {
   return smaller;
 }
 
+OwnData SmallerData(const Spec& spec, const OwnData& own) {
+  if (!own.moments) return {SmallerRows(spec, own.rows), own.counts};
+  std::vector<size_t> kept;
+  for (const Eigen::Index column : KeptColumns(spec)) kept.push_back(static_cast<size_t>(column));
+  return {own.rows, own.counts, MomentsOfColumns(*own.moments, kept)};
+}
+
 void AddNested(const Spec& spec, const Regression& smaller, Regression& larger) {
   larger.smaller = smaller.coefficients;
   larger.smaller_converged = smaller.converged;

@@ -25,6 +25,7 @@ Task SmallerTask(const Task& task);
 
 // A holder's rows in the columns that are kept.
 stats::glm::Rows SmallerRows(const Spec& spec, const stats::glm::Rows& rows);
+OwnData SmallerData(const Spec& spec, const OwnData& own);
 
 // The test, where both converged, and the smaller model.
 void AddNested(const Spec& spec, const Regression& smaller, Regression& larger);

@@ -115,6 +115,12 @@ OwnData NoData(const Spec& spec, const CountTables& tables) {
   return own;
 }
 
+void TakeMoments(const Spec& spec, int bits, OwnData& own) {
+  RoundRows(own.rows, bits);
+  own.moments = MomentsOf(own.rows, spec.columns.size(), bits);
+  own.rows = {};
+}
+
 OwnData OwnDataOf(const Spec& spec, const CountTables& tables, const data::Table& table,
                   const std::vector<size_t>& rows) {
   return DesignRows(spec, tables, table, rows).Make();

@@ -10,6 +10,7 @@
 //               not take part.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "data/model_columns.h"
 #include "data/table.h"
 #include "methods/glm/spec.h"
+#include "stats/glm/gaussian_moments.h"
 #include "stats/glm/sums.h"
 
 namespace partita::methods::glm {
@@ -28,8 +30,13 @@ struct CountTables : data::ModelCounts {
 };
 
 struct OwnData {
-  stats::glm::Rows rows;
+  stats::glm::Rows rows;       // none where there are moments
   std::vector<Int128> counts;  // CountTables::total
+  // Of a study that says the grid of values (Task::input_bits): what stands for the rows.
+  std::optional<stats::glm::GaussianMoments> moments = {};
+
+  // Rows, copies counted.
+  double count() const { return moments ? static_cast<double>(moments->rows) : rows.count(); }
 };
 
 // Of a row: 0 or 1 of a factor of two levels, else scaled.
@@ -41,6 +48,8 @@ std::vector<std::string> NeededColumns(const Spec& spec);
 // rows: those that take part; no cell of theirs is missing, and no weight is 0.
 OwnData OwnDataOf(const Spec& spec, const CountTables& tables, const data::Table& table,
                   const std::vector<size_t>& rows);
+// Leaves the sums of rows on the grid 2^-bits in the place of the rows.
+void TakeMoments(const Spec& spec, int bits, OwnData& own);
 // Of a party without rows.
 OwnData NoData(const Spec& spec, const CountTables& tables);
 

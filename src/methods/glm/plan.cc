@@ -12,6 +12,7 @@
 #include "methods/glm/study.h"
 #include "run/method/covariate_table.h"
 #include "run/method/plan_privacy.h"
+#include "run/method/sum_columns.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -233,6 +234,13 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "parties, rounded, whoever is told the rest. Nothing limits what they say about single "
         "persons "
         "(no differential privacy).");
+  }
+  if (task.input_bits > 0) {
+    plan.notes.push_back(
+        fmt::format("Columns over the largest magnitude of their bounds, and the outcome over the "
+                    "half-width of its own, are rounded to 2^-{} before sums are formed.",
+                    task.input_bits));
+    if (task.input_bits <= data::kMostSumBits) plan.assumptions.emplace_back(run::kPushedSumsText);
   }
   if (smaller) {
     std::string names;

@@ -29,6 +29,7 @@ list(APPEND cold_method_sources
   glm/model.cc
   glm/nested.cc
   glm/plan.cc
+  glm/pushed_sums.cc
   glm/read_errors.cc
   glm/read_penalty.cc
   glm/sealed/plan_layout.cc

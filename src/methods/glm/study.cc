@@ -6,11 +6,13 @@
 #include <span>
 
 #include "base/error.h"
+#include "data/scaling.h"
 #include "methods/glm/aggregates.h"
 #include "methods/glm/document.h"
 #include "methods/glm/hidden.h"
 #include "methods/glm/model.h"
 #include "methods/glm/nested.h"
+#include "methods/glm/pushed_sums.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
 #include "methods/glm/sealed/row_values.h"
@@ -25,11 +27,6 @@ namespace {
 using run::Refuse;
 
 constexpr uint64_t kMostRows = uint64_t{1} << 28;  // sums of that many fit (fit_numbers.h)
-
-struct GlmRows : run::TakenRows {
-  OwnData own;                   // of a party with whole rows
-  std::vector<OwnBlock> blocks;  // of level sealed
-};
 
 std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
   std::vector<run::RowHolder> holders = RowHoldersOf(study, kMostRows);
@@ -223,6 +220,9 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
     study.layout = LayoutOf(study);
   }
   study.task.holders = spec.sealed ? study.layout.Holders() : HoldersOf(study);
+  if (TakesMoments(study) && study.file.engine.input_bits)
+    study.task.input_bits =
+        std::min(*study.file.engine.input_bits, data::MomentFractionBits(study.task.max_rows()));
   study.task.to = spec.told_to_all ? mpc::kEverybody : study.receiver;
   RequireUnits(study);
   if (spec.sealed) RequireWeightBits(study);
@@ -283,6 +283,7 @@ std::unique_ptr<run::MethodRows> GlmStudy::PrepareRows(size_t party, const data:
     }
   }
   rows->own = OwnDataOf(task.spec, CountTables(task.spec, factors), *holding.table, taken);
+  if (task.input_bits > 0) TakeMoments(task.spec, task.input_bits, rows->own);
   return rows;
 }
 
@@ -368,8 +369,7 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   };
   run->fitted = fit(task, rows.own, "");
   if (!smaller) return run;
-  const OwnData own{SmallerRows(task.spec, rows.own.rows), rows.own.counts};
-  run->smaller = fit(*smaller, own, "smaller model, ");
+  run->smaller = fit(*smaller, SmallerData(task.spec, rows.own), "smaller model, ");
   return run;
 }
 

@@ -8,6 +8,7 @@
 
 #include "methods/glm/protocol.h"
 #include "methods/glm/sealed/layout.h"
+#include "methods/glm/sealed/own_blocks.h"
 #include "run/method/whole_rows.h"
 #include "run/party/outcome.h"
 
@@ -35,6 +36,10 @@ struct GlmStudy final : run::WholeRowsStudy {
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;
   std::unique_ptr<run::MethodRows> NoRows() const override;
+  bool TakesInputBits() const override;
+  data::SumQuery SumsOf(size_t party) const override;
+  std::unique_ptr<run::MethodRows> TakeSums(size_t party, const data::SumAnswer& answer,
+                                            run::OwnRows& counts) const override;
   uint64_t LeastRowsApart() const override;
   std::unique_ptr<run::MethodResult> Run(mpc::Engine& engine, const run::RunInput& input,
                                          Progress& progress) const override;
@@ -42,6 +47,11 @@ struct GlmStudy final : run::WholeRowsStudy {
                 Progress& progress) const override;
   void Compare(const run::RehearsedRun& run, run::Agreement& agreement,
                Progress& progress) const override;
+};
+
+struct GlmRows final : run::TakenRows {
+  OwnData own;                   // of a party with whole rows
+  std::vector<OwnBlock> blocks;  // of level sealed
 };
 
 // What Run makes.

@@ -36,6 +36,7 @@ struct Task {
   std::vector<size_t> table_sizes;      // of CountTables
   size_t classes = 1;
   bool hidden_rows = false;  // which of them match nobody knows (hidden.h)
+  int input_bits = 0;        // of values before sums are formed (pushed_sums.h); 0: as they are
   Units units;
   int grid_bits = 6;                    // of what is released
   mpc::PartyIndex to = 0;               // the receiver, or mpc::kEverybody

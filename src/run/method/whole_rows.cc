@@ -24,7 +24,9 @@ std::vector<privacy::ledger::Charge> WholeRowsStudy::Charges(
 
 std::vector<std::vector<uint8_t>> WholeRowsStudy::ExactRowSets(
     const MethodRows& rows, const data::Holding& /*holding*/) const {
-  return {static_cast<const TakenRows&>(rows).taken};
+  const auto& own = static_cast<const TakenRows&>(rows);
+  if (own.only_sums) return {};
+  return {own.taken};
 }
 
 void RequireWholeRows(const WholeRowsStudy& study, const WholeRowsTexts& texts) {

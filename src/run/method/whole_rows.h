@@ -15,6 +15,7 @@ namespace partita::run {
 // What a method has of a holder: which rows of its ordered table take part.
 struct TakenRows : MethodRows {
   std::vector<uint8_t> taken;  // by row: 1 or 0
+  bool only_sums = false;      // of rows that stay in a database, which compares its own sets
 };
 
 struct WholeRowsStudy : Study {

@@ -1,29 +1,15 @@
 // Tables behind unixODBC as CSV, with the drivers of SQLite and PostgreSQL: types, texts of any length, one
 // statement, and what goes wrong.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <random>
 
 #include "data/number_text.h"
 #include "data/source/unixodbc.h"
 #include "data/source/utf16.h"
 #include "tests/data/expect_error.h"
-#include "tests/data/source/folder.h"
-#include "tests/sums/protocol/postgres_server.h"
-
-#ifdef __SANITIZE_ADDRESS__
-#define PARTITA_FINDS_LEAKS
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define PARTITA_FINDS_LEAKS
-#endif
-#endif
-#ifdef PARTITA_FINDS_LEAKS
-#include <sanitizer/lsan_interface.h>
-#endif
+#include "tests/data/source/odbc_databases.h"
 
 namespace partita::data::odbc_source_test {
 namespace {
@@ -31,32 +17,8 @@ namespace {
 using testing::AllOf;
 using testing::Folder;
 
-// The driver manager and its drivers keep some memory when they are closed.
-#ifdef PARTITA_FINDS_LEAKS
-using KeepingMemory = __lsan::ScopedDisabler;
-#else
-struct KeepingMemory {};
-#endif
-
-// Databases of an odbc.ini of the test's own. The driver manager remembers a name's entries: each is new.
-class OdbcSourceTest : public ::testing::Test {
+class OdbcSourceTest : public testing::OdbcDatabases {
  protected:
-  OdbcSourceTest() { ::setenv("ODBCINI", (folder_ / "odbc.ini").c_str(), 1); }
-
-  std::string Named(const std::string& entries) const {
-    static int last = 0;
-    std::string name = fmt::format("t{}_{}", ::getpid(), ++last);
-    folder_.Write("odbc.ini", fmt::format("[{}]\n{}", name, entries));
-    return name;
-  }
-  std::string Sqlite(const std::string& sql) const {
-    sqlite3* connection = nullptr;
-    EXPECT_EQ(sqlite3_open((folder_ / "t.db").c_str(), &connection), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
-        << sqlite3_errmsg(connection);
-    sqlite3_close(connection);
-    return Named(fmt::format("Driver = SQLite3\nDatabase = {}\n", folder_ / "t.db"));
-  }
   std::string Asked(const std::string& name, const std::string& query,
                     const std::string& more = {}) const {
     folder_.Write("q.sql", query);
@@ -72,9 +34,6 @@ class OdbcSourceTest : public ::testing::Test {
     SCOPED_TRACE(query);
     ExpectError(code, message, hint, [&] { AllOf(OpenTable(Asked(name, query, more))); });
   }
-
-  const KeepingMemory keeping_{};
-  const Folder folder_;
 };
 
 TEST_F(OdbcSourceTest, ColumnsOfATable) {
@@ -167,17 +126,7 @@ TEST_F(OdbcSourceTest, WhatIsMissingIsNamed) {
 }
 
 // A server with roles and types of its own.
-class OdbcPostgresTest : public OdbcSourceTest {
- protected:
-  std::string Postgres(const std::string& sql, const std::string& more = {}) const {
-    const std::string database = sums::SharedServer().MakeDatabase();
-    sums::SharedServer().Administer(database, "SET search_path = public; " + sql);
-    return Named(
-        fmt::format("Driver = PostgreSQL Unicode\nServername = {}\nPort = 5432\nDatabase = "
-                    "{}\nUserName = postgres\n{}",
-                    sums::SharedServer().folder().string(), database, more));
-  }
-};
+using OdbcPostgresTest = OdbcSourceTest;
 
 TEST_F(OdbcPostgresTest, ColumnsOfEveryType) {
   const std::string name = Postgres(

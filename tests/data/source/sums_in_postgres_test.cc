@@ -161,5 +161,24 @@ TEST_F(SumsInPostgresTest, ThePlanChangesNothing) {
   EXPECT_TRUE(NumbersOf(Ask(query)) == NumbersOf(plain));
 }
 
+// Engines refuse values that are bound and stand nowhere.
+TEST_F(SumsInPostgresTest, OnlyWhatIsAskedIsBound) {
+  MakeTable("g text, x double precision, y double precision",
+            "VALUES ('a', 1, 2), ('b', -1, 2), ('a', NULL, 0)");
+  SumQuery levels;
+  levels.columns = {Factor("g", {"a", "b"})};
+  levels.cells = {{}};
+  EXPECT_EQ(ToString(Ask(levels).cells.at(0).n), "3");
+  // Over two statements, of which the second needs neither g nor y.
+  SumQuery many;
+  many.columns = {Factor("g", {"a", "b"}), Number("x", -2, 2), Number("y", -2, 2)};
+  for (size_t v = 0; v < 60; ++v) many.variables.push_back({1, ScaleOf(many.columns[1]), {}});
+  many.cells = {{}};
+  const SumAnswer answer = Ask(many);
+  EXPECT_EQ(ToString(answer.checks.at(1).missing), "1");
+  for (const Int128 product : answer.cells.at(0).products)
+    EXPECT_EQ(ToString(product), ToString(Int128{1} << 59));
+}
+
 }  // namespace
 }  // namespace partita::data::sums_in_postgres_test

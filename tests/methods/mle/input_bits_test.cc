@@ -114,10 +114,10 @@ TEST(InputBitsTest, WhatHasAGridOfItsOwnRefusesIt) {
   noisy.rule = "";
   EXPECT_EQ(refusal(TextOf("", noisy)), "accepted");
   EXPECT_THAT(refusal(TextOf(line, noisy)), HasSubstr(said));
-  const std::string describe =
-      ReadFile(SourcePath("examples/baseline_table/study.toml"), 1 << 20, "it");
-  EXPECT_EQ(refusal(describe), "accepted");
-  EXPECT_THAT(refusal(study::Edited(describe, "[engine]\n", "[engine]\n" + line)), HasSubstr(said));
+  const std::string survival =
+      ReadFile(SourcePath("examples/trial_survival/study.toml"), 1 << 20, "it");
+  EXPECT_EQ(refusal(survival), "accepted");
+  EXPECT_THAT(refusal(study::Edited(survival, "[engine]\n", "[engine]\n" + line)), HasSubstr(said));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
+#include "run/method/sum_columns.h"
 #include "run/party/predict.h"
 
 namespace partita::methods::mle {
@@ -165,11 +166,7 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       "holder's exact "
       "contribution to the released moments.");
   if (study.file.engine.input_bits.value_or(data::kMostSumBits + 1) > data::kMostSumBits) return;
-  plan.assumptions.push_back(
-      "A holder of whole rows may have its database add them up, so that nothing but sums leave "
-      "it: "
-      "its commitment is to these sums then, not to the rows, and which rows were in earlier exact "
-      "results it compares by having the database count and add up again.");
+  plan.assumptions.emplace_back(run::kPushedSumsText);
 }
 
 }  // namespace

@@ -1,41 +1,30 @@
 // Sums of method `mle` that a database forms: what is asked, and what becomes of it.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "methods/mle/moments/own_moments.h"
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/study/protocol.h"
 #include "methods/mle/study/study.h"
+#include "run/method/sum_columns.h"
 #include "run/method/whole_rows.h"
 
 namespace partita::methods::mle {
 namespace {
 
-[[noreturn]] void NeedsRows(const std::string& what, const std::string& hint) {
-  throw Error(ErrorCode::kRefused, what + ", and only sums leave the database", hint);
-}
-
-constexpr char kFreeze[] =
-    "freeze the rows instead: leave out mode = \"push-down\" in the source file";
+using run::NeedsRows;
 
 void RequireSums(const MleStudy& study, size_t party) {
   const study::DesignSpec& design = study.file.design;
   if (study.privacy)
-    NeedsRows("noise is made for rows that their holder shortens to a bound", kFreeze);
-  if (!data::HoldsOneBlockAlone(study.partition, party))
-    NeedsRows("rows whose columns are split, or of several blocks, go on shares one by one",
-              kFreeze);
-  if (!study.file.engine.input_bits || *study.file.engine.input_bits > data::kMostSumBits) {
-    NeedsRows("a database adds up exactly on a grid of 30 bits or fewer, which all holders use",
-              "write input_bits = 30 in [engine] of the study file");
-  }
+    NeedsRows("noise is made for rows that their holder shortens to a bound", run::kFreezeRows);
+  run::RequireOneBlockAlone(study, party);
+  run::RequireSumBits(study);
   if (HasPatterns(study))
     NeedsRows("patterns of missing values are found row by row", "write missing = \"complete\"");
   if (study.pattern_table)
     NeedsRows("cells of covariates are counted row by row", "leave out accept = \"checked cells\"");
-  if (!design.cluster.empty()) NeedsRows("clusters are formed row by row", kFreeze);
+  if (!design.cluster.empty()) NeedsRows("clusters are formed row by row", run::kFreezeRows);
   for (const study::AnalysisSpec& analysis : study.file.analyses) {
     if (MleOf(analysis).robust)
       NeedsRows("robust standard errors are sums of products that are formed row by row",
@@ -51,16 +40,11 @@ class QueryMaker {
  public:
   QueryMaker(const MleStudy& study, size_t party)
       : study_(study),
-        held_(study.partition.HolderOf(party)->columns),
+        columns_(study, party),
         computation_(study.computations.front()),
         holder_(
             computation_.task.blocks.at(study.partition.BlocksOf(party).front()).holders.front()) {
-    const data::Schema schema =
-        data::SchemaForParty(study.file.dictionary, study.partition, party, study.row_columns);
-    for (const data::ColumnSchema& column : schema.columns) {
-      if (column.type != data::ColumnType::kSurvival && column.type != data::ColumnType::kKey)
-        query_.columns.push_back(column);
-    }
+    query_.columns = columns_.all();
   }
 
   data::SumQuery Make() {
@@ -72,8 +56,8 @@ class QueryMaker {
         query_.cells.push_back(Rows(computation_.selections[c]));
     }
     const std::string& weights = study_.file.design.weights;
-    if (!weights.empty()) query_.weight = {ColumnOf(weights)};
-    query_.sets = {Conditions(study_.file.population.subset),
+    if (!weights.empty()) query_.weight = {columns_.Of(weights)};
+    query_.sets = {columns_.Rows(study_.file.population.subset),
                    Rows({study_.file.population.subset, "", 0})};
     for (const RowSet& row_set : computation_.row_sets)
       query_.sets.push_back(Rows(computation_.selections[row_set.total_cell]));
@@ -81,49 +65,22 @@ class QueryMaker {
   }
 
  private:
-  size_t ColumnOf(const std::string& name) const {
-    for (size_t c = 0; c < query_.columns.size(); ++c) {
-      if (query_.columns[c].name == name) return c;
-    }
-    NeedsRows(fmt::format("'{}' is derived from another variable by this program", name),
-              "derive it in the query, as a variable of the dictionary, or freeze the rows");
-  }
-
-  // Whoever holds rows alone decides by all that it has; of the rest nothing is asked.
-  data::SumRows Conditions(const std::vector<data::Condition>& conditions) const {
-    data::SumRows rows;
-    for (const data::Condition& condition : conditions)
-      rows.push_back({ColumnOf(condition.variable), condition});
-    return rows;
-  }
-
   data::SumRows Rows(const RowSelection& selection) const {
-    data::SumRows rows = Conditions(selection.conditions);
-    for (const std::string& name : study_.required) {
-      if (std::find(held_.begin(), held_.end(), name) == held_.end()) continue;
-      data::Condition there;
-      there.variable = name;
-      there.kind = data::Condition::Kind::kPresent;
-      rows.push_back({ColumnOf(name), there});
-    }
+    const data::SumRows rows =
+        columns_.Complete(study_.required, columns_.Rows(selection.conditions));
     if (selection.group.empty()) return rows;
-    const size_t group = ColumnOf(selection.group);
-    data::Condition is_level;
-    is_level.variable = selection.group;
-    is_level.levels = {query_.columns[group].levels.at(static_cast<size_t>(selection.level))};
-    rows.push_back({group, is_level});
-    return rows;
+    return columns_.OfLevel(selection.group, static_cast<size_t>(selection.level), rows);
   }
 
   data::SumVariable Variable(const data::DesignColumn& column) const {
     const std::string& name = column.schema.name;
     for (const data::DerivedVariable& derived : study_.file.derived) {
       for (const data::DesignColumn& made : data::ColumnsOf(derived, study_.file.dictionary)) {
-        if (made.schema.name == name) ColumnOf(name);  // which is not there
+        if (made.schema.name == name) columns_.Of(name);  // which is not there
       }
     }
     data::SumVariable variable;
-    variable.column = ColumnOf(column.source);
+    variable.column = columns_.Of(column.source);
     variable.scale = data::ScaleOf(column.schema);
     const data::ColumnSchema& source = query_.columns[variable.column];
     if (!data::HasLevels(source.type)) return variable;
@@ -135,20 +92,14 @@ class QueryMaker {
     return variable;
   }
 
-  // The column's values in a table that has each level once.
   std::vector<double> ByLevel(const data::ColumnSchema& source, const std::string& name) const {
-    data::Table table;
-    table.num_rows = source.levels.size();
-    data::Column& column = table.columns.emplace_back();
-    column.schema = source;
-    for (size_t level = 0; level < source.levels.size(); ++level)
-      column.codes.push_back(static_cast<int32_t>(level));
+    data::Table table = run::TableOfLevels(source);
     study_.DeriveColumns(table);
     return table.Get(name).numbers;
   }
 
   const MleStudy& study_;
-  const std::vector<std::string>& held_;
+  const run::SumColumns columns_;
   const Computation& computation_;
   const BlockHolder& holder_;
   data::SumQuery query_;

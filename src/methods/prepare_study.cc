@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "methods/all.h"
+#include "run/party/stripes.h"
 
 namespace partita::methods {
 
@@ -44,6 +45,7 @@ std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
                 "and without noise",
                 "remove it");
   }
+  run::RequireStripes(*study);
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {
     run::Refuse(

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "run/method/stripes.h"
 #include "run/party/build_plan.h"
 #include "tests/methods/mle/design_study.h"
@@ -34,7 +38,7 @@ Design GroupsAndConditions() {
   design.design = "site = \"ignore\"\nmissing = \"complete\"\n";
   design.analyses = {"name = \"all\"\nmodel = \"y ~ x1 + x2\"\n",
                      "name = \"part\"\nmodel = \"y ~ x1 + age\"\ngroup = \"sex\"\n"
-                     "subset = [\"age >= 30\"]\n"};
+                     "subset = [{variable = \"age\", at_least = 30}]\n"};
   return design;
 }
 
@@ -59,6 +63,8 @@ void ExpectExactlyPlanned(const std::vector<run::PartyEnd>& ends) {
   const study::Plan& plan = ends[0].outcome->plan;
   std::map<std::string, size_t> number;
   for (size_t i = 0; i < ends.size(); ++i) number[ends[i].party] = i;
+  std::vector<uint64_t> depth(ends.size());  // of the longest chain so far
+  uint64_t closed = 0;                       // of all phases before
   for (size_t at = 0; at < plan.phases.size(); ++at) {
     const study::PlanPhase& phase = plan.phases[at];
     uint64_t deepest = 0;
@@ -68,16 +74,16 @@ void ExpectExactlyPlanned(const std::vector<run::PartyEnd>& ends) {
     for (size_t i = 0; i < ends.size(); ++i) {
       const net::PhaseTraffic& traffic = ends[i].outcome->traffic.at(at);
       ASSERT_EQ(traffic.phase, phase.name);
-      deepest = std::max(deepest, traffic.rounds);
+      depth[i] += traffic.rounds;
+      deepest = std::max(deepest, depth[i]);
       for (size_t to = 0; to < traffic.links.size(); ++to) {
         const net::LinkTraffic& link = traffic.links[to];
         if (link.messages_sent > 0) counted[{i, to}] = {link.messages_sent, link.bytes_sent};
       }
     }
     EXPECT_EQ(counted, planned) << phase.name;
-    if (phase.name == "moments") {
-      EXPECT_EQ(deepest, phase.rounds);
-    }
+    EXPECT_EQ(deepest - closed, phase.rounds) << phase.name;
+    closed = deepest;
   }
 }
 
@@ -99,7 +105,11 @@ void ExpectSameBits(const std::vector<run::PartyEnd>& striped,
       EXPECT_TRUE(striped_group.covariance == whole_group.covariance);
     }
     EXPECT_TRUE(a[i].fit.vcov == b[i].fit.vcov);
-    EXPECT_EQ(a[i].fit.fit_measures, b[i].fit.fit_measures);
+    ASSERT_EQ(a[i].fit.fit_measures.size(), b[i].fit.fit_measures.size());
+    for (const auto& [name, value] : a[i].fit.fit_measures) {
+      const double other = b[i].fit.fit_measures.at(name);
+      EXPECT_TRUE(value == other || (std::isnan(value) && std::isnan(other))) << name;
+    }
   }
 }
 
@@ -141,15 +151,20 @@ const study::PlanPhase& Moments(const study::Plan& plan) {
 
 TEST(StripesStudyTest, APlanHasSoManyTimesTheMessagesAndTheSameRounds) {
   const std::vector<Row> rows = MakeRows(kRows, 5, false);
-  for (const std::string engine : {"dealer", "replicated", "shamir", "ot"}) {
-    const Split split = engine == "ot" ? TwoHolders() : Splits()[1];
+  // Engine `ot` makes correlations in batches, of which fewer rows need fewer.
+  for (const std::string engine : {"dealer", "replicated", "shamir"}) {
+    const Split split = Splits()[1];
     const std::string text = testing::StudyText(split, GroupsAndConditions(), engine, rows);
     const study::Plan whole = PlanOf(text), striped = PlanOf(Striped(text, kStripes));
     EXPECT_EQ(Moments(striped).rounds, Moments(whole).rounds) << engine;
     ASSERT_EQ(Moments(striped).links.size(), Moments(whole).links.size()) << engine;
-    for (size_t i = 0; i < Moments(whole).links.size(); ++i)
-      EXPECT_EQ(Moments(striped).links[i].messages, kStripes * Moments(whole).links[i].messages)
-          << engine;
+    for (size_t i = 0; i < Moments(whole).links.size(); ++i) {
+      // What holders add up alone is shared once, where that is a message of its own.
+      const uint64_t most = kStripes * Moments(whole).links[i].messages;
+      EXPECT_TRUE(Moments(striped).links[i].messages == most ||
+                  Moments(striped).links[i].messages == most - (kStripes - 1))
+          << engine << " " << Moments(striped).links[i].messages << " of " << most;
+    }
     EXPECT_THAT(striped.assumptions, ::testing::Contains(HasSubstr("in 3 stripes")));
     EXPECT_EQ(whole.releases.size(), striped.releases.size());
   }
@@ -179,12 +194,14 @@ TEST(StripesStudyTest, WhatHasNoStripesRefusesThemByName) {
   EXPECT_THAT(refusal(design, 1, 4097), HasSubstr("between 1 and 4096"));
   EXPECT_THAT(refusal(design, 1, 0), HasSubstr("between 1 and 4096"));
   Design robust = design;
-  for (std::string& analysis : robust.analyses) analysis += "se = \"robust\"\n";
+  for (std::string& analysis : robust.analyses) analysis += "robust = true\n";
+  robust.release = "[\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}]";
   EXPECT_THAT(refusal(robust, 1), HasSubstr("not for robust standard errors"));
   for (const std::string protocol : {"sealed", "likelihood"}) {
     Design other = design;
     other.protocol = protocol;
-    other.release = "[{what = \"estimates\", to = \"all\"}]";
+    other.release =
+        protocol == "sealed" ? "[{what = \"estimates\", to = \"all\"}]" : "[\"likelihood\"]";
     other.design = "site = \"ignore\"\nmissing = \"refuse\"\n";
     EXPECT_THAT(refusal(other, 1), HasSubstr("protocol = \"" + protocol + "\"")) << protocol;
   }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <list>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,7 @@ namespace partita::net {
 namespace {
 
 constexpr std::chrono::seconds kTimeOfHello{10};
+constexpr std::chrono::seconds kTimeToEnd{5};
 constexpr size_t kWayBytes = size_t{1} << 18;
 constexpr int kLookMs = 200;  // how late a hello may be dropped
 
@@ -38,34 +40,34 @@ struct Pair {
   Socket outside, inside;
   bool connecting = true;  // `inside`
   Way in, out;             // to and from the inside
-  bool broken = false;
+  bool broken = false;     // there is no way in
 };
 
 bool NotNow() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-// Whether the pair still stands.
-bool Fill(int from, Way& way) {
-  if (!way.empty() || way.no_more) return true;
+// A source that fails has ended: what came of it before goes on.
+void Fill(int from, Way& way) {
+  if (!way.empty() || way.no_more) return;
   const ssize_t got = recv(from, way.buffer.data(), way.buffer.size(), MSG_DONTWAIT);
-  if (got < 0) return NotNow();
+  if (got < 0 && NotNow()) return;
   way.begin = 0;
-  way.end = static_cast<size_t>(got);
-  way.no_more = got == 0;
-  return true;
+  way.end = got > 0 ? static_cast<size_t>(got) : 0;
+  way.no_more = got <= 0;
 }
 
-bool Drain(int to, Way& way) {
+// A sink that fails ends this way; the other one may still bring last words.
+void Drain(int to, Way& way) {
   while (!way.empty()) {
     const ssize_t put =
         send(to, way.buffer.data() + way.begin, way.end - way.begin, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (put < 0) return NotNow();
-    way.begin += static_cast<size_t>(put);
+    if (put < 0 && NotNow()) return;
+    if (put < 0) way.no_more = true;
+    way.begin = put < 0 ? way.end : way.begin + static_cast<size_t>(put);
   }
   if (way.no_more && !way.closed) {
     shutdown(to, SHUT_WR);
     way.closed = true;
   }
-  return true;
 }
 
 }  // namespace
@@ -84,18 +86,26 @@ struct Forwarder::Impl {
   std::list<Pair> pairs;
   std::thread thread;
 
+  // Until it is told to stop, and then until both ends of all pairs have closed, or for a moment: whoever
+  // closed its connection has said its last words to us, not yet to the other end.
   void Run() {
-    while (true) {
-      std::vector<pollfd> entries = {{stop.fd(), POLLIN, 0}, {listener.socket.fd(), POLLIN, 0}};
+    std::optional<SteadyClock::time_point> give_up;
+    while (!give_up || (!pairs.empty() && SteadyClock::now() < *give_up)) {
+      std::vector<pollfd> entries = {{give_up ? -1 : stop.fd(), POLLIN, 0},
+                                     {listener.socket.fd(), POLLIN, 0}};
       for (const Unseen& one : unseen) entries.push_back({one.arrival.socket.fd(), POLLIN, 0});
       for (const Pair& pair : pairs) {
         entries.push_back(Entry(pair.outside, Wanted(pair.in, pair.out, !pair.connecting)));
         entries.push_back(Entry(pair.inside, pair.connecting ? static_cast<short>(POLLOUT)
                                                              : Wanted(pair.out, pair.in, true)));
       }
-      poll(entries.data(), entries.size(), unseen.empty() ? -1 : kLookMs);
-      if (entries[0].revents != 0) return;
-      AcceptAll();
+      poll(entries.data(), entries.size(), unseen.empty() && !give_up ? -1 : kLookMs);
+      if (entries[0].revents != 0) {
+        give_up = SteadyClock::now() + kTimeToEnd;
+        listener = {};
+        unseen.clear();
+      }
+      if (!give_up) AcceptAll();
       LookAtAll();
       pairs.remove_if([](Pair& pair) {
         Step(pair);
@@ -125,8 +135,10 @@ struct Forwarder::Impl {
       if (pair.broken) return;
     }
     const int outside = pair.outside.fd(), inside = pair.inside.fd();
-    pair.broken = !(Fill(outside, pair.in) && Drain(inside, pair.in) && Fill(inside, pair.out) &&
-                    Drain(outside, pair.out));
+    Fill(outside, pair.in);
+    Drain(inside, pair.in);
+    Fill(inside, pair.out);
+    Drain(outside, pair.out);
   }
 
   void AcceptAll() {

@@ -23,7 +23,8 @@ class Forwarder {
   // Where a name lives; none: the connection is closed. Called by the forwarder's thread.
   using Route = std::function<std::optional<Endpoint>(const std::string& server_name)>;
 
-  // Begins; a thread of its own until it is destroyed, which closes everything.
+  // Begins; a thread of its own. The destructor accepts nobody any more, and waits until both ends of every
+  // connection have closed and have all that was sent, five seconds at most.
   Forwarder(Listener listener, Route route);
   ~Forwarder();
 

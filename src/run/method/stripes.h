@@ -28,8 +28,6 @@ struct RowRange {
 // Range `stripe` of n rows.
 RowRange StripeOf(size_t num_rows, size_t stripe, size_t stripes);
 
-struct MethodRows;
-
 // Runs them all.
 class Stripes {
  public:

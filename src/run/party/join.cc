@@ -127,8 +127,9 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
     tls.listener =
         net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
   }
-  std::optional<StripePort> port;
+  // Ends last: it has what was said to the others.
   std::optional<net::Forwarder> forwarder;
+  std::optional<StripePort> port;
   if (study.file.engine.stripes > 1 && options.ranks != nullptr && options.ranks->size() > 1) {
     OpenDoors(*options.ranks, tls, forwarder, progress);
     input.ranks = options.ranks;

@@ -113,19 +113,26 @@ ends
 [ "${codes[*]}" = '0 0 0' ] || fail "one of several: ${codes[*]}; $(said mixed)"
 [ "$(numbers mixed)" = "$(numbers whole)" ] || fail 'some ranks give other numbers'
 
-# A rank that is killed: nobody waits for it longer than for a party that does not come.
+# says SITE PARTY TEXT: waits until the party has said so.
+says() { timeout 120 grep -q -m 1 "$3" < <(exec tail --pid=$$ -n +1 -f "$work/$1/$2/err") || fail "$2 does not say '$3': $(said "$1")"; }
+
+# A rank that is killed in the run: every party ends. It is stopped first, so that the run waits for it.
 site killed 6
-patience=10s
-join killed north partita
-join killed west mpirun -n 1 partita-mpi
 mkfifo "$work/killed/rank"
+# shellcheck disable=SC2016
 join killed south mpirun -n 2 bash -c 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then echo $$ >"$0"; fi; exec partita-mpi "$@"' "$work/killed/rank"
 read -r rank <"$work/killed/rank"
+says killed south 'waiting for north'
+kill -STOP "$rank"
+join killed north partita
+join killed west mpirun -n 1 partita-mpi
+says killed north 'stripe 1 of 6'
 kill -KILL "$rank"
 ends
 for code in "${codes[@]}"; do
   [ "$code" -ne 0 ] || fail "a party has a result: ${codes[*]}; $(said killed)"
 done
+[ "${codes[1]}" = 9 ] || fail "north ended with ${codes[1]}: $(said killed)"
 grep -q 'rank 1' "$work/killed/south/err" || fail "nothing names the rank: $(said killed)"
 [ ! -e "$work/killed/north/result.json" ] || fail 'a result without a rank'
 

@@ -66,7 +66,9 @@ patience=120s  # only a failure waits for it
 join() {
   local folder=$work/$1/$2
   shift 2
-  (cd "$folder" && exec "$@" study join study.toml --approve --yes --wait "$patience") \
+  # Open MPI keeps a folder of its own there: two that begin at once would make the same one.
+  mkdir "$folder/tmp"
+  (cd "$folder" && TMPDIR=$folder/tmp exec "$@" study join study.toml --approve --yes --wait "$patience") \
     >"$folder/out" 2>"$folder/err" </dev/null &
   pids+=($!)
 }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "node/port/client_hello.h"
+#include "net/client_hello.h"
 #include "node/port/route.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace partita;
-  using namespace partita::node;
+  using namespace partita::net;
+  using node::RunOf, node::RunServerName, node::RunTag;
   const ByteView bytes(data, size);
   if (size < kRecordHeaderBytes) return 0;
   const std::optional<size_t> record = HelloRecordBytes(bytes.first(kRecordHeaderBytes));
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (ParseClientHello(bytes)) std::abort();
     return 0;
   }
-  if (*record <= kRecordHeaderBytes || *record > kMaxHelloBytes) std::abort();
+  if (*record <= kRecordHeaderBytes || *record > kMaxClientHelloBytes) std::abort();
   if (*record > size) return 0;
   // A copy of its own, so that a sanitizer sees a read beyond it.
   const Bytes alone(data, data + *record);

@@ -6,6 +6,10 @@
 
 #include "cli/terminal/output.h"
 
+namespace partita::run {
+class Ranks;
+}
+
 namespace partita::cli {
 
 // What the parsed command line asks for. `run` returns an exit code or throws Error.
@@ -14,6 +18,7 @@ struct Invocation {
   std::function<int()> run;
   bool print_schema = false;  // --schema: say what the JSON output looks like instead of running
   std::function<std::string()> schema;
+  run::Ranks* ranks = nullptr;          // of a party with several processes (cli/program.h)
   std::vector<CLI::Option*> new_files;  // that name files to write (cli/terminal/new_file.h)
 };
 

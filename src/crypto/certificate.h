@@ -60,6 +60,10 @@ void CheckKeyFile(const struct stat& status, uid_t reader, const std::filesystem
 // not belong together.
 Identity LoadIdentity(const std::filesystem::path& certificate_file,
                       const std::filesystem::path& key_file);
+// Both in DER form, for another process of the same party: a secret. The second throws kBadInput for
+// anything else, and if the two do not belong together.
+Bytes EncodeIdentity(const Identity& identity);
+Identity DecodeIdentity(ByteView bytes);
 // The certificate alone, to show it.
 std::shared_ptr<x509_st> LoadCertificate(const std::filesystem::path& file);
 // From text; null if it holds no certificate in PEM form.

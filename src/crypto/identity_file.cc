@@ -66,6 +66,23 @@ std::shared_ptr<EVP_PKEY> LoadKey(const fs::path& file) {
   return {key, EVP_PKEY_free};
 }
 
+// The DER form that `encode` (of OpenSSL, i2d_...) makes.
+template <typename T>
+Bytes DerOf(int (*encode)(const T*, unsigned char**), const T* object) {
+  const int size = encode(object, nullptr);
+  if (size <= 0) throw Error(ErrorCode::kInternal, "OpenSSL cannot encode a key and certificate");
+  Bytes der(static_cast<size_t>(size));
+  unsigned char* at = der.data();
+  encode(object, &at);
+  return der;
+}
+
+void RequirePair(const Identity& identity, const std::string& what) {
+  if (X509_check_private_key(identity.certificate.get(), identity.key.get()) == 1) return;
+  ERR_clear_error();
+  throw Error(ErrorCode::kBadInput, what, "Use the two files that were made together.");
+}
+
 }  // namespace
 
 void CheckKeyFile(const struct stat& status, uid_t reader, const fs::path& file) {
@@ -132,13 +149,33 @@ std::string FormatCertificate(const x509_st& certificate) {
 
 Identity LoadIdentity(const fs::path& certificate_file, const fs::path& key_file) {
   Identity identity{LoadCertificate(certificate_file), LoadKey(key_file)};
-  if (X509_check_private_key(identity.certificate.get(), identity.key.get()) != 1) {
+  RequirePair(identity, fmt::format("the private key {} does not belong to the certificate {}",
+                                    key_file.string(), certificate_file.string()));
+  return identity;
+}
+
+Bytes EncodeIdentity(const Identity& identity) {
+  ByteWriter writer;
+  writer.Blob(DerOf<X509>(i2d_X509, identity.certificate.get()));
+  writer.Blob(DerOf<EVP_PKEY>(i2d_PrivateKey, identity.key.get()));
+  return writer.Take();
+}
+
+Identity DecodeIdentity(ByteView bytes) {
+  ByteReader reader(bytes);
+  const Bytes certificate = reader.Blob(kMaxPemBytes), key = reader.Blob(kMaxPemBytes);
+  reader.ExpectEnd();
+  const unsigned char *certificate_at = certificate.data(), *key_at = key.data();
+  Identity identity;
+  identity.certificate = {d2i_X509(nullptr, &certificate_at, static_cast<long>(certificate.size())),
+                          X509_free};
+  identity.key = {d2i_AutoPrivateKey(nullptr, &key_at, static_cast<long>(key.size())),
+                  EVP_PKEY_free};
+  if (identity.certificate == nullptr || identity.key == nullptr) {
     ERR_clear_error();
-    throw Error(ErrorCode::kBadInput,
-                fmt::format("the private key {} does not belong to the certificate {}",
-                            key_file.string(), certificate_file.string()),
-                "Use the two files that were made together.");
+    throw Error(ErrorCode::kBadInput, "these bytes hold no key and certificate");
   }
+  RequirePair(identity, "a private key does not belong to its certificate");
   return identity;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "methods/all.h"
+#include "run/party/stripes.h"
 
 namespace partita::methods {
 
@@ -46,6 +47,7 @@ std::unique_ptr<const run::Study> PrepareStudy(study::StudyFile file) {
         "errors, offsets, effects of sites and weights other than frequencies; 'describe' has it",
         "remove it");
   }
+  run::RequireStripes(*study);
   const study::DesignSpec& design = study->file.design;
   if (design.faulty_rows != study::FaultyRowsRule::kDefault && !study->IsPrivate()) {
     run::Refuse(

@@ -61,6 +61,25 @@ void PlanEngine::StartAt(std::vector<uint64_t> depths) {
   AddSteps(costs_->Setup());
 }
 
+void PlanEngine::Join(const PlanEngine& beside) {
+  PhaseCost& phase = phases_.back();
+  for (const PhaseCost& other : beside.phases_) {
+    for (size_t from = 0; from < phase.links.size(); ++from) {
+      for (size_t to = 0; to < phase.links.size(); ++to) {
+        phase.links[from][to].messages += other.links[from][to].messages;
+        phase.links[from][to].bytes += other.links[from][to].bytes;
+      }
+    }
+    phase.requirements.insert(phase.requirements.end(), other.requirements.begin(),
+                              other.requirements.end());
+  }
+  for (size_t i = 0; i < depth_.size(); ++i) {
+    if (beside.depth_[i] <= depth_[i]) continue;
+    phase.rounds[i] += beside.depth_[i] - depth_[i];
+    depth_[i] = beside.depth_[i];
+  }
+}
+
 void PlanEngine::BeginPhase(std::string_view name) {
   if (phases_.size() == 1 && !named_ && phases_[0].Total().messages == 0) phases_.clear();
   named_ = true;

@@ -46,6 +46,10 @@ class PlanEngine : public ShapeEngine {
   const Capabilities& capabilities() const override { return costs_->capabilities(); }
   // Depths of all processes before the engine is made, when the engine's phases follow others.
   void StartAt(std::vector<uint64_t> depths);
+  const std::vector<uint64_t>& depths() const { return depth_; }
+  // Adds to the current phase what another engine of the same processes cost that was to run beside this
+  // one, from depths that this one had.
+  void Join(const PlanEngine& beside);
   void BeginPhase(std::string_view name) override;
   void AgreeToOpen() override;
   FixedOperand Register(PrivateMatrix matrix) override;

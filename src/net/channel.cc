@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
+#include "crypto/hash.h"
 #include "crypto/kdf.h"
 #include "net/frame.h"
 #include "net/frame_pump.h"
@@ -18,12 +20,24 @@ namespace {
 
 constexpr size_t kMaxPhaseName = 64;
 constexpr char kFirstPhase[] = "start";
+// A peer that closed has sent all it will.
+constexpr std::chrono::milliseconds kReadLastWords{1'000};
 
 [[noreturn]] void Misuse(const std::string& what) {
   throw Error(ErrorCode::kInternal, "channel misused: " + what);
 }
 
 uint64_t SizeOf(const Send& send) { return send.producer ? send.size : send.bytes.size(); }
+
+Bytes RunIdBeside(const ChannelFork& fork, std::string_view purpose, uint64_t number) {
+  ByteWriter writer;
+  writer.String("partita channel beside");
+  writer.Blob(fork.run_id);
+  writer.String(purpose);
+  writer.U64(number);
+  const crypto::Digest digest = crypto::Sha256Of(writer.bytes());
+  return {digest.begin(), digest.end()};
+}
 
 // No message crossed in this phase.
 bool Unused(const PhaseTraffic& phase) {
@@ -33,6 +47,16 @@ bool Unused(const PhaseTraffic& phase) {
 }
 
 }  // namespace
+
+LinkTraffic& LinkTraffic::operator+=(const LinkTraffic& more) {
+  messages_sent += more.messages_sent;
+  bytes_sent += more.bytes_sent;
+  messages_received += more.messages_received;
+  bytes_received += more.bytes_received;
+  wire_sent += more.wire_sent;
+  wire_received += more.wire_received;
+  return *this;
+}
 
 struct Channel::State {
   State(std::unique_ptr<Transport> transport_in, ByteView run_id_in, uint32_t attempt_in)
@@ -160,6 +184,15 @@ Channel::Channel(std::unique_ptr<Transport> transport, const Session& session)
   state_->StartPhase(kFirstPhase);
 }
 
+Channel::Channel(std::unique_ptr<Transport> transport, const ChannelFork& fork,
+                 std::string_view purpose, uint64_t number)
+    : state_(std::make_unique<State>(std::move(transport), RunIdBeside(fork, purpose, number),
+                                     fork.attempt)) {
+  state_->depth = fork.depth;
+  state_->timeout = fork.timeout;
+  state_->StartPhase(fork.phase);
+}
+
 Channel::~Channel() = default;
 Channel::Channel(Channel&&) noexcept = default;
 Channel& Channel::operator=(Channel&&) noexcept = default;
@@ -224,6 +257,52 @@ void Channel::BeginPhase(std::string_view name) {
   State& s = *state_;
   s.UpdatePhase(s.phases.back());
   s.StartPhase(name);
+}
+
+ChannelFork Channel::Fork() const {
+  const State& s = *state_;
+  return {s.run_id, s.attempt, s.depth, s.phases.back().phase, s.timeout};
+}
+
+ForkTraffic Channel::Total() const {
+  ForkTraffic total{state_->depth, std::vector<LinkTraffic>(state_->parties())};
+  for (const PhaseTraffic& phase : traffic()) {
+    for (PartyIndex peer = 0; peer < total.links.size(); ++peer)
+      total.links[peer] += phase.links[peer];
+  }
+  return total;
+}
+
+void Channel::Join(const ForkTraffic& beside) {
+  State& s = *state_;
+  if (beside.links.size() != s.parties()) Misuse("a channel beside has other parties");
+  s.depth = std::max(s.depth, beside.depth);
+  for (PartyIndex peer = 0; peer < s.parties(); ++peer) {
+    s.phases.back().links[peer] += beside.links[peer];
+    // What was carried is told from its beginning in the phase.
+    s.phase_wire[peer].sent -= beside.links[peer].wire_sent;
+    s.phase_wire[peer].received -= beside.links[peer].wire_received;
+  }
+}
+
+void Channel::RequirePeers() {
+  State& s = *state_;
+  for (PartyIndex peer = 0; peer < s.parties(); ++peer) {
+    if (peer == s.transport->self() || !s.transport->HungUp(peer)) continue;
+    Error lost(ErrorCode::kPeerLost, fmt::format("party {} closed its connection", s.name(peer)),
+               "Ask the party why it stopped, then start again.");
+    try {
+      std::array<uint8_t, 1> nothing{};
+      Receive last;
+      last.from = peer;
+      last.into = nothing;
+      Exchange({}, {&last, 1}, Deadline::After(kReadLastWords));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kPeerLost) lost = error;
+    }
+    s.poison = lost;
+    throw Error(lost);
+  }
 }
 
 std::vector<PhaseTraffic> Channel::traffic() const {

@@ -63,6 +63,8 @@ struct LinkTraffic {
   // On the wire: frame headers, encryption, signs of life, and in the phase "hello" the handshake.
   // What is under way between two phases counts for one of them. Zero where there is no network.
   uint64_t wire_sent = 0, wire_received = 0;
+
+  LinkTraffic& operator+=(const LinkTraffic& more);
 };
 
 struct PhaseTraffic {
@@ -73,6 +75,22 @@ struct PhaseTraffic {
 };
 
 inline constexpr uint64_t kFrameHeaderBytes = 64;
+
+// Where a channel stands: what a channel beside it begins with, in this process or in another one of
+// the party.
+struct ChannelFork {
+  Bytes run_id;
+  uint32_t attempt = 1;
+  uint64_t depth = 0;
+  std::string phase;
+  std::chrono::milliseconds timeout{60'000};
+};
+
+// All that crossed a channel beside another one.
+struct ForkTraffic {
+  uint64_t depth = 0;
+  std::vector<LinkTraffic> links;  // by peer
+};
 
 class Transport;
 struct Session;                    // hello.h
@@ -86,6 +104,12 @@ class Channel {
   Channel(std::unique_ptr<Transport> transport, ByteView run_id, uint32_t attempt);
   // As above after a SayHello, whose traffic becomes the first phase, "hello".
   Channel(std::unique_ptr<Transport> transport, const Session& session);
+  // A channel beside another one between the same parties, on connections of its own, for messages
+  // that do not depend on what the other one exchanges meanwhile: it begins at the depth and with the
+  // phase of `fork`. Its run id, and with it every frame and key, is of its own: derived from the
+  // run's, `purpose` and `number`.
+  Channel(std::unique_ptr<Transport> transport, const ChannelFork& fork, std::string_view purpose,
+          uint64_t number);
   ~Channel();
   Channel(Channel&&) noexcept;
   Channel& operator=(Channel&&) noexcept;
@@ -130,6 +154,15 @@ class Channel {
   std::vector<PhaseTraffic> traffic() const;
   // Longest chain of dependent messages so far (architecture.md, "Engines").
   uint64_t depth() const;
+
+  ChannelFork Fork() const;
+  // Of a channel beside: everything so far.
+  ForkTraffic Total() const;
+  // Counts what crossed a channel beside in the current phase; its depth is one of this channel's.
+  void Join(const ForkTraffic& beside);
+  // Throws kPeerLost, with the peer's reason if it told one, if a peer has closed its connection.
+  // For whoever waits elsewhere: nothing may be under way here. Never waits for a peer that is there.
+  void RequirePeers();
 
   // A fresh key known to this party and `peer` only: KDF of the pairwise secret of this connection
   // (TLS exporter) bound to the run id, the attempt, `purpose` and `counter`. Two runs never share

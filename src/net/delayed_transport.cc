@@ -26,6 +26,7 @@ class DelayedTransport : public Transport {
 
   PartyIndex self() const override { return inner_->self(); }
   const std::vector<std::string>& names() const override { return inner_->names(); }
+  bool HungUp(PartyIndex peer) const override { return inner_->HungUp(peer); }
   WireBytes CarriedBytes(PartyIndex peer) const override { return inner_->CarriedBytes(peer); }
   const crypto::Key& PairwiseSecret(PartyIndex peer) const override {
     return inner_->PairwiseSecret(peer);

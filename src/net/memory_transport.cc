@@ -65,6 +65,10 @@ class Pipe {
     return {taken, false};
   }
 
+  bool WriterGone() {
+    std::lock_guard lock(mutex_);
+    return writer_gone_;
+  }
   void CloseWriter() {
     std::lock_guard lock(mutex_);
     writer_gone_ = true;
@@ -130,6 +134,7 @@ class MemoryTransport : public Transport {
     hub_->bells[self_]->Wait(timeout);
   }
 
+  bool HungUp(PartyIndex peer) const override { return hub_->pipe(peer, self_).WriterGone(); }
   const crypto::Key& PairwiseSecret(PartyIndex peer) const override {
     return hub_->secrets[std::min(self_, peer) * hub_->parties() + std::max(self_, peer)];
   }

@@ -48,6 +48,7 @@ class TlsTransport : public Transport {
   }
 
   const crypto::Key& PairwiseSecret(PartyIndex peer) const override { return secrets_[peer]; }
+  bool HungUp(PartyIndex peer) const override { return streams_[peer]->HungUp(); }
   WireBytes CarriedBytes(PartyIndex peer) const override {
     return streams_[peer] == nullptr ? WireBytes{} : streams_[peer]->wire_bytes();
   }

@@ -55,6 +55,13 @@ class Transport {
   // Known to this party and `peer` only, new for every connection. Used through a KDF.
   virtual const crypto::Key& PairwiseSecret(PartyIndex peer) const = 0;
 
+  // Whether the peer has closed its end, though bytes of before may wait to be read. False where that
+  // does not show.
+  virtual bool HungUp(PartyIndex peer) const {
+    static_cast<void>(peer);
+    return false;
+  }
+
   // Since the connection was opened. Zero where there is no network.
   virtual WireBytes CarriedBytes(PartyIndex peer) const {
     static_cast<void>(peer);

@@ -255,5 +255,18 @@ TEST_F(CertificateFileTest, KeyOfAnotherUserIsRefused) {
   EXPECT_THAT(error.message(), HasSubstr("belongs to another user (number 12345)"));
 }
 
+// For another process of the same party: as long as nothing is changed, the same pair.
+TEST(CertificateTest, IdentitiesGoAsBytes) {
+  const Identity own = MakeIdentity({.name = "north"}), other = MakeIdentity({.name = "north"});
+  const Bytes bytes = EncodeIdentity(own);
+  const Identity read = DecodeIdentity(bytes);
+  EXPECT_EQ(Fingerprint(*read.certificate), Fingerprint(*own.certificate));
+  EXPECT_EQ(EncodeIdentity(read), bytes);
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_THROW(DecodeIdentity(ByteView(bytes).first(size)), Error) << size;
+  const Identity mixed{own.certificate, other.key};
+  EXPECT_EQ(ErrorOf([&] { DecodeIdentity(EncodeIdentity(mixed)); }).code(), ErrorCode::kBadInput);
+}
+
 }  // namespace
 }  // namespace partita::crypto::certificate_test

@@ -11,6 +11,7 @@
 
 #include "net/delayed_transport.h"
 #include "net/frame.h"
+#include "net/stop.h"
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
 
@@ -185,6 +186,89 @@ void ReceiveOne(Channel& channel, PartyIndex from, size_t size = 1) {
 }
 
 // north -> south -> east -> south, then south <-> north in one exchange.
+// Two sets of connections between the same parties: a channel beside the first begins where that one
+// stands, and counts in it as if its messages had gone there meanwhile.
+TEST_P(ChannelTest, ChannelsBesideAreJoined) {
+  Transports beside = GetParam().make(2), other = GetParam().make(2);
+  auto errors = RunChannels(GetParam().make(2), [&](Channel& channel) {
+    channel.BeginPhase("work");
+    ExchangeSizes(channel, {1});
+    const ChannelFork fork = channel.Fork();
+    EXPECT_EQ(fork.depth, 1u);
+    EXPECT_EQ(fork.phase, "work");
+    ExchangeSizes(channel, {1});
+    const PartyIndex peer = 1 - channel.self();
+    std::set<std::array<uint8_t, 32>> keys = {channel.PairwiseKey(peer, "test", 0).Expose()};
+    for (uint64_t number = 0; number < 2; ++number) {
+      Channel own(std::move((number == 0 ? beside : other)[channel.self()]), fork, "stripe",
+                  number);
+      EXPECT_EQ(own.depth(), 1u);
+      for (int i = 0; i < 3; ++i) ExchangeSizes(own, {10, 20});
+      keys.insert(own.PairwiseKey(peer, "test", 0).Expose());
+      EXPECT_EQ(own.Total().depth, 4u);
+      channel.Join(own.Total());
+    }
+    EXPECT_EQ(channel.depth(), 4u) << "they ran beside each other";
+    const PhaseTraffic phase = channel.traffic().back();
+    EXPECT_EQ(phase.rounds, 4u);
+    EXPECT_EQ(phase.links[peer].messages_sent, 2u + 2 * 6);
+    EXPECT_EQ(phase.links[peer].bytes_sent, 2u + 2 * 90);
+    EXPECT_EQ(phase.links[peer].messages_received, 2u + 2 * 6);
+    const LinkTraffic& link = phase.links[peer];
+    EXPECT_TRUE(link.wire_sent == 0 || link.wire_sent > link.bytes_sent);
+  });
+  EXPECT_EQ(Describe(errors), "");
+}
+
+// Nothing of one is taken for something of another one, whatever connection it comes over.
+TEST(ChannelBesideTest, FramesAndKeysAreOfOneNumberPurposeAndRun) {
+  const auto keys = [](ChannelFork fork, const std::string& purpose, uint64_t number) {
+    Transports transports = MemoryParties(2);
+    Channel channel(std::move(transports[0]), fork, purpose, number);
+    return channel.PairwiseKey(1, "test", 0).Expose();
+  };
+  const ChannelFork fork{kTestRun, 1, 0, "work"}, run{{1, 2, 4}, 1, 0, "work"},
+      attempt{kTestRun, 2, 0, "work"};
+  const std::set<std::array<uint8_t, 32>> all = {keys(fork, "stripe", 0), keys(fork, "stripe", 1),
+                                                 keys(fork, "other", 0), keys(run, "stripe", 0),
+                                                 keys(attempt, "stripe", 0)};
+  EXPECT_EQ(all.size(), 5u);
+  EXPECT_EQ(keys(fork, "stripe", 0), keys(fork, "stripe", 0))
+      << "these connections have one secret";
+  const auto errors = RunTransports(MemoryParties(2), [&](std::unique_ptr<Transport> transport) {
+    const PartyIndex self = transport->self();
+    Channel channel(std::move(transport), fork, "stripe", self);
+    ExchangeSizes(channel, {10});
+  });
+  for (const auto& error : errors) {
+    ASSERT_TRUE(error);
+    EXPECT_TRUE(error->code() == ErrorCode::kPeerFault || error->code() == ErrorCode::kPeerLost);
+  }
+}
+
+// Whoever waits elsewhere learns who left and why, and nothing of peers that are there.
+TEST_P(ChannelTest, RequirePeersTellsWhoLeftAndWhy) {
+  Transports transports = GetParam().make(3);
+  std::vector<std::unique_ptr<Channel>> channels;
+  for (auto& transport : transports)
+    channels.push_back(std::make_unique<Channel>(std::move(transport), kTestRun, 1));
+  channels[0]->RequirePeers();
+  channels[1]->Abort(Error(ErrorCode::kCancelled, "own words"));
+  channels[1] = nullptr;
+  try {
+    const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+    while (!deadline.passed()) channels[0]->RequirePeers();
+    ADD_FAILURE() << "nobody left";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kPeerLost);
+    EXPECT_THAT(error.message(), testing::HasSubstr("south"));
+    EXPECT_THAT(error.message(),
+                testing::HasSubstr(std::string(ReasonText(StopReason::kCancelled))));
+    EXPECT_THAT(error.message(), testing::Not(testing::HasSubstr("own words")));
+  }
+  EXPECT_THROW(channels[0]->Exchange({}, {}), Error) << "it was given up";
+}
+
 TEST_P(ChannelTest, DepthIsTheLongestChain) {
   std::vector<uint64_t> depths(3);
   auto errors = RunChannels(GetParam().make(3), [&](Channel& channel) {

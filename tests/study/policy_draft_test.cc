@@ -151,6 +151,7 @@ TEST(PolicyDraftTest, WhatGoesToAPersonHasNone) {
        [](Case& c) { c.file.engine.threshold = 1; }},
       {"a policy takes no stored correlations",
        [](Case& c) { c.file.engine.stored_correlations = true; }},
+      {"a policy takes no stripes", [](Case& c) { c.file.engine.stripes = 2; }},
       {"a policy is for studies to which this site brings a table", [](Case& c) { c.table = ""; }},
       {"a policy takes no study with a warning: north introduced both",
        [](Case& c) { c.trust = {"north introduced both"}; }},

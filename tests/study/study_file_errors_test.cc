@@ -132,6 +132,8 @@ TEST(StudyFileErrorsTest, ValuesOutOfRange) {
       {"fraction_bits = 38", "fraction_bits = 51", "44:17", "between 20 and 50", "40"},
       {"fraction_bits = 38", "input_bits = 19", "44:14", "between 20 and 50", "30"},
       {"fraction_bits = 38", "input_bits = 51", "44:14", "between 20 and 50", "30"},
+      {"fraction_bits = 38", "stripes = 0", "44:11", "between 1 and 4096", "leave the key out"},
+      {"fraction_bits = 38", "stripes = 4097", "44:11", "between 1 and 4096", "leave the key out"},
       {"timeout_seconds = 2.5", "timeout_seconds = 0.5", "46:19", "between 1 and 86400", "60"},
       {"timeout_seconds = 2.5", "timeout_seconds = 86401", "46:19", "between 1 and 86400", "60"},
       {"timeout_seconds = 2.5", "timeout_seconds = nan", "46:19", "between 1 and 86400", "60"},

@@ -107,6 +107,7 @@ TEST(StudyFileTest, FillsInDefaults) {
   const StudyFile study = Parse(text);
   EXPECT_EQ(study.engine.fraction_bits, 40);
   EXPECT_FALSE(study.engine.input_bits);
+  EXPECT_EQ(study.engine.stripes, 1u);
   EXPECT_EQ(study.network.timeout_seconds, 60);
   EXPECT_EQ(MleOf(study.analyses[0]).group, "");
   EXPECT_THAT(MleOf(study.analyses[0]).group_equal, IsEmpty());

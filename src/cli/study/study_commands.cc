@@ -204,7 +204,7 @@ void RequireMomentsFile(const run::Study& study, const JoinCommand& command, boo
   RequireNewFile(command.moments, force);
 }
 
-int RunJoin(const OutputOptions& output, JoinCommand command) {
+int RunJoin(const OutputOptions& output, JoinCommand command, run::Ranks* ranks) {
   if (command.party.empty()) {
     command.party = crypto::Describe(*crypto::LoadCertificate(command.files.Certificate())).name;
   }
@@ -240,6 +240,7 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
                 "[engine]");
   }
   options.state = fs::path(command.files.folder) / (study.file.name + ".run");
+  options.ranks = ranks;
   options.connect_timeout =
       std::chrono::duration_cast<std::chrono::milliseconds>(ParseDuration(command.wait));
   options.listen_address = command.listen;
@@ -268,9 +269,9 @@ int RunJoin(const OutputOptions& output, JoinCommand command) {
 
 void AddJoin(CLI::App* study, Invocation& invocation) {
   auto options = std::make_shared<JoinCommand>();
-  CLI::App* command =
-      AddCommand(study, "join", "study join", "Run one role of a study on this host", invocation,
-                 [&invocation, options] { return RunJoin(invocation.output, *options); });
+  CLI::App* command = AddCommand(
+      study, "join", "study join", "Run one role of a study on this host", invocation,
+      [&invocation, options] { return RunJoin(invocation.output, *options, invocation.ranks); });
   AddProgressOption(*command, invocation);
   command->add_option("STUDY", options->study_file, "The study file")->required();
   command->add_option("--party", options->party,

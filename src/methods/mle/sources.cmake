@@ -27,6 +27,7 @@ list(APPEND method_sources
   mle/moments/shared_moments.cc
   mle/moments/shared_patterns.cc
   mle/moments/split_products.cc
+  mle/moments/stripes.cc
   mle/published/chain.cc
   mle/published/conditional.cc
   mle/published/moments_by_products.cc
@@ -102,6 +103,7 @@ list(APPEND cold_method_sources
   mle/study/pushed_sums.cc
   mle/study/rows.cc
   mle/study/selectors.cc
+  mle/study/stripes.cc
   mle/study/study.cc
   mle/study/supported.cc
   mle/study/supported_hidden.cc

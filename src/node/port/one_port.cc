@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "node/port/hello_look.h"
+#include "net/hello_look.h"
 #include "node/port/pass_socket.h"
 
 namespace partita::node {
@@ -76,7 +76,7 @@ struct OnePort::Impl {
   // One that is looked at, or waits for a job.
   struct Waiting {
     net::Arrival arrival;
-    HelloLook look;
+    net::HelloLook look;
     std::optional<RunTag> run;  // early, for this one
   };
 
@@ -266,7 +266,7 @@ void OnePort::Impl::Begin(net::Arrival arrival) {
   const Gate::Id id = gate.Arrive(address, SteadyClock::now(), close);
   Close(close, counts.crowded);
   Guarded(id, [&] {
-    waiting.emplace(id, Waiting{std::move(arrival), HelloLook(fd), std::nullopt});
+    waiting.emplace(id, Waiting{std::move(arrival), net::HelloLook(fd), std::nullopt});
     Look(id);  // its hello may be there already
   });
 }
@@ -276,11 +276,11 @@ void OnePort::Impl::Look(Gate::Id id) {
   if (found == waiting.end()) return;
   if (found->second.run) return Close({id}, counts.refused);  // it gave up while it waited
   switch (found->second.look.Step()) {
-    case HelloLook::State::kWaiting:
+    case net::HelloLook::State::kWaiting:
       return;
-    case HelloLook::State::kRefused:
+    case net::HelloLook::State::kRefused:
       return Close({id}, counts.refused);
-    case HelloLook::State::kWhole:
+    case net::HelloLook::State::kWhole:
       return Route(id, std::string(found->second.look.hello().server_name));
   }
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "data/suggest.h"
 #include "mpc/shamir_schedule.h"
+#include "run/method/stripes.h"
 
 namespace partita::run {
 namespace {
@@ -150,6 +151,34 @@ std::string RowsText(const Study& study, const std::vector<data::Condition>& sub
                          : "over the rows where " + study::ConditionsText(conditions);
   if (!that.empty()) text += (conditions.empty() ? " " : " and ") + that;
   return text;
+}
+
+RowRange StripeOf(size_t num_rows, size_t stripe, size_t stripes) {
+  const auto at = [&](size_t s) {
+    return static_cast<size_t>(static_cast<UInt128>(num_rows) * s / stripes);
+  };
+  return {at(stripe), at(stripe + 1) - at(stripe)};
+}
+
+std::optional<std::string> Study::WhyNoStripes() const { return "method '" + Method().name + "'"; }
+
+std::unique_ptr<MethodRows> Study::StripeRows(size_t /*party*/, const MethodRows& /*rows*/,
+                                              size_t /*stripe*/) const {
+  throw Error(ErrorCode::kInternal, "a method without stripes is asked for one");
+}
+
+std::vector<mpc::Shared> Study::RunStripe(mpc::Engine& /*engine*/, size_t /*stripe*/,
+                                          const MethodRows* /*rows*/) const {
+  throw Error(ErrorCode::kInternal, "a method without stripes is asked for one");
+}
+
+Bytes Study::EncodeStripe(const MethodRows& /*stripe*/) const {
+  throw Error(ErrorCode::kInternal, "a method without stripes is asked for one");
+}
+
+std::unique_ptr<MethodRows> Study::DecodeStripe(size_t /*party*/, size_t /*stripe*/,
+                                                ByteView /*bytes*/) const {
+  throw Error(ErrorCode::kInternal, "a method without stripes is asked for one");
 }
 
 void Refuse(const Study& study, const study::Position& position, const std::string& what,

@@ -30,6 +30,7 @@
 namespace partita::run {
 
 struct PartyOutcome;
+class Stripes;
 struct RehearsedRun;
 struct Agreement;
 
@@ -112,6 +113,8 @@ struct RunInput {
   // Null on the plan engine.
   net::Channel* channel = nullptr;
   mpc::ReleaseGate* gate = nullptr;
+  // Of a study that has them (stripes.h), on the plan engine too; else null.
+  Stripes* stripes = nullptr;
 };
 
 struct MethodName {
@@ -213,6 +216,22 @@ struct Study {
   virtual bool TakesInputBits() const { return false; }
   // Whether the method can check the cells of covariates on shares (accept = "checked cells").
   virtual bool ChecksCells() const { return false; }
+
+  // Why [engine] stripes are not for this study ("method 'mcmc'"); empty: they are, and the functions
+  // below are there.
+  virtual std::optional<std::string> WhyNoStripes() const;
+  // Of stripes.h: what one stripe takes of a party's rows. Keeps nothing of `rows` but what it shares.
+  virtual std::unique_ptr<MethodRows> StripeRows(size_t party, const MethodRows& rows,
+                                                 size_t stripe) const;
+  // The row part of the protocol on one stripe: shares of what is summed over all stripes, of which every
+  // stripe states the same shapes, fraction bits and, of the whole sum, bounds. Opens nothing, begins no
+  // phase. rows: of the stripe; null where engine.self() is empty.
+  virtual std::vector<mpc::Shared> RunStripe(mpc::Engine& engine, size_t stripe,
+                                             const MethodRows* rows) const;
+  // What StripeRows gave, of a stripe but 0, for another process of the party; and back.
+  virtual Bytes EncodeStripe(const MethodRows& stripe) const;
+  virtual std::unique_ptr<MethodRows> DecodeStripe(size_t party, size_t stripe,
+                                                   ByteView bytes) const;
 
   // Adds what the method computes from a holder's columns, before rows are ordered.
   virtual void DeriveColumns(data::Table& /*table*/) const {}

@@ -13,6 +13,7 @@
 #include "run/approval/approvals.h"
 #include "run/ledger/run_ledger.h"
 #include "run/party/predict.h"
+#include "run/party/stripes.h"
 #include "run/party/study_engine.h"
 
 namespace partita::run {
@@ -164,7 +165,11 @@ void AddProtocol(const Study& study, PhaseBuilder& builder, study::Plan& plan) {
                                : mpc::PlanEngine(CostModelOf(study), &gate);
   engine.StartAt(builder.depth());
   SilentProgress progress;
-  study.Run(engine, {.disclosure = study.file.disclosure}, progress);
+  const std::unique_ptr<Stripes> stripes = PlannedStripes(study, engine);
+  study.Run(engine,
+            {.disclosure = study.file.disclosure,
+             .stripes = study.file.engine.stripes > 1 ? stripes.get() : nullptr},
+            progress);
   gate.Finish();
   std::map<std::string, uint64_t> correlations;
   for (const mpc::PhaseCost& cost : engine.phases()) {
@@ -479,6 +484,16 @@ study::Plan BuildPlan(const Study& study) {
         "Correlated randomness is made before the run and stored at the parties with data, each "
         "package for one run. Whoever reads a party's file before the run knows the masks of that "
         "party's values; no file comes back from a backup at all parties at once.");
+  }
+  if (study.file.engine.stripes > 1) {
+    plan.assumptions.push_back(fmt::format(
+        "Rows whose columns are split are computed in {} stripes, ranges of equal length, each "
+        "over "
+        "connections, keys and correlations of its own; nothing opens in a stripe, and every party "
+        "adds its "
+        "shares by itself. A party may spread its stripes over several machines, which is its own "
+        "business: whoever runs these machines reads what they compute.",
+        study.file.engine.stripes));
   }
   plan.assumptions.push_back(
       "All parties follow the protocol; one that deviates can spoil the result or learn more, and "

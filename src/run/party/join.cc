@@ -5,9 +5,13 @@
 #include <algorithm>
 
 #include "crypto/certificate.h"
+#include "net/forwarder.h"
 #include "net/tls_transport.h"
 #include "run/party/local_data.h"
 #include "run/party/row_sets.h"
+#include "run/party/stripe_port.h"
+#include "run/ranks/order.h"
+#include "run/ranks/serve.h"
 
 namespace partita::run {
 namespace {
@@ -20,6 +24,20 @@ void RequirePart(const Study& study, const std::string& party) {
               fmt::format("party {} deals before the run of study '{}' and has no part in it",
                           party, study.file.name),
               "prepare with the others: partita correlations prepare");
+}
+
+// From here on connections come in by a forwarder, which hands on to the other ranks what is theirs.
+void OpenDoors(Ranks& ranks, net::TlsOptions& tls, std::optional<net::Forwarder>& forwarder,
+               Progress& progress) {
+  RankDoors doors(ranks, progress);
+  if (tls.self + 1 == tls.roster.size()) return;  // it accepts nobody
+  if (!tls.listener) {
+    const net::Address address = net::ParseAddress(
+        tls.listen_address.empty() ? tls.roster[tls.self].address : tls.listen_address);
+    tls.listener = net::Listen(address.host, address.port);
+  }
+  forwarder.emplace(std::move(*tls.listener), doors.Route());
+  tls.listener = doors.TakeOwn();
 }
 
 }  // namespace
@@ -109,6 +127,18 @@ PartyOutcome Join(const Study& study, const JoinOptions& options, Progress& prog
     tls.listener =
         net::Listener{net::Socket(*options.listen_descriptor), roster[input.party].address};
   }
+  // Ends last: it has what was said to the others.
+  std::optional<net::Forwarder> forwarder;
+  std::optional<StripePort> port;
+  if (study.file.engine.stripes > 1 && options.ranks != nullptr && options.ranks->size() > 1) {
+    OpenDoors(*options.ranks, tls, forwarder, progress);
+    input.ranks = options.ranks;
+    input.rank_setup = std::make_shared<const RankSetup>(
+        RankSetup{study.file.text, study.file.file_name, tls.identity, tls.roster, tls.self,
+                  options.connect_timeout, options.link});
+  }
+  if (study.file.engine.stripes > 1)
+    input.stripes = port.emplace(study, tls, options.connect_timeout, options.link).Connector();
   const Connector connect = [&](bool only_to_stop) {
     const std::chrono::milliseconds wait =
         only_to_stop ? std::min(options.connect_timeout, kWaitToStop) : options.connect_timeout;

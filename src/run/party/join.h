@@ -33,6 +33,7 @@ struct JoinOptions {
       listen_descriptor;       // an already listening socket, else the roster's address is bound
   std::string listen_address;  // bind here instead of the roster's address; empty: the roster's
   net::LinkModel link;         // added latency and a cap on bandwidth
+  Ranks* ranks = nullptr;      // of which this process is rank 0; null: it is alone. Borrowed
 };
 
 // How long a party whose table failed its checks waits for peers to tell.

@@ -18,6 +18,7 @@
 #include "run/party/recorded_engine.h"
 #include "run/party/row_sets.h"
 #include "run/party/study_engine.h"
+#include "run/ranks/stripes_of_ranks.h"
 #include "study/plan/hashes.h"
 
 namespace partita::run {
@@ -53,6 +54,14 @@ std::unique_ptr<MethodResult> RunProtocol(const Study& study, const LocalData& l
   run.session = session.get();
   run.channel = &channel;
   run.gate = &gate;
+  std::unique_ptr<Stripes> stripes;
+  if (study.file.engine.stripes > 1) {
+    stripes = input.ranks == nullptr
+                  ? StripesInTurn(study, channel, local.method.get(), input.stripes, progress)
+                  : StripesOfRanks(study, channel, local.method.get(), input.stripes, progress,
+                                   *input.ranks, *input.rank_setup);
+    run.stripes = stripes.get();
+  }
   const std::unique_ptr<mpc::Engine> engine = MakeRunEngine(study, stored, channel, gate);
   if (stored != nullptr) {
     outcome.package = stored->number();
@@ -256,6 +265,11 @@ PartyOutcome RunParty(const Study& study, const PartyInput& input, const Connect
         charged.emplace(input.state, hello.study_hash);
       input.ledger->Prepare(study, input.party, charged ? &*charged : nullptr, goes_on);
     });
+  }
+  if (!problem && study.file.engine.stripes > 1 && input.stripes == nullptr) {
+    problem = OwnProblem{Error(ErrorCode::kUsage, "a study with stripes does not run here",
+                               "run it with `partita study join`"),
+                         net::StopReason::kFailed};
   }
   std::optional<StoredCorrelations> stored;
   if (!problem && uses_store) {

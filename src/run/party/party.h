@@ -17,9 +17,13 @@
 #include "run/method/study.h"
 #include "run/party/local_data.h"
 #include "run/party/outcome.h"
+#include "run/party/stripes.h"
 #include "study/plan/document.h"
 
 namespace partita::run {
+
+class Ranks;
+struct RankSetup;
 
 // Whether an outcome keeps what opened, and the method's own result, beside the report.
 enum class Keep { kResult, kOpenings };
@@ -43,6 +47,10 @@ struct PartyInput {
   // Writes a file beside the result (HasFirstFiles) and throws nothing; null: nothing is
   // written.
   std::function<void(const study::DocumentFile&)> write = nullptr;
+  StripeConnector stripes = nullptr;  // of a study that has them; null: this process runs none
+  // Of a party with several processes, of which this is rank 0 (run/ranks); null: it is alone.
+  Ranks* ranks = nullptr;
+  std::shared_ptr<const RankSetup> rank_setup = nullptr;
   Keep keep = Keep::kResult;  // kOpenings: of a rehearsal, on made-up rows
 };
 

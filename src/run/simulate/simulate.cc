@@ -8,6 +8,7 @@
 
 #include "base/out_of_memory.h"
 #include "net/memory_transport.h"
+#include "run/party/stripe_port.h"
 #include "run/simulate/temporary_folder.h"
 
 namespace partita::run {
@@ -109,6 +110,7 @@ std::vector<PartyEnd> SimulateInProcess(const Study& study,
   crypto::SystemRandom random;
   std::vector<std::unique_ptr<net::Transport>> transports =
       net::MakeMemoryTransports(OnlineNames(study), random);
+  StripesInMemory stripes(OnlineNames(study), random);
   const auto run = [&](size_t i, Progress& own) {
     crypto::SystemRandom own_random;
     const Connector connect = [&](bool) { return DelayIfAsked(std::move(transports[i]), link); };
@@ -119,6 +121,7 @@ std::vector<PartyEnd> SimulateInProcess(const Study& study,
     input.approvals = approvals.get();
     input.keep = keep;
     if (folder) input.correlations = StoreIn(folder->path(), study, i);
+    input.stripes = stripes.Connector(i, link);
     return RunParty(study, input, connect, own_random, own);
   };
   std::vector<PartyEnd> ends = AllParties(study, transports.size(), run, progress);

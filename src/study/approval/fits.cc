@@ -117,6 +117,7 @@ Misfits FitsEngines(const Fitting& at) {
   const EngineSpec& engine = at.study.file.engine;
   if (engine.threshold) misfits.emplace_back("takes no threshold that a study sets");
   if (engine.stored_correlations) misfits.emplace_back("takes no stored correlations");
+  if (engine.stripes > 1) misfits.emplace_back("takes no stripes");
   return misfits;
 }
 

@@ -8,6 +8,7 @@ namespace partita::study {
 
 inline constexpr size_t kMaxTitleBytes = 200;
 inline constexpr size_t kMaxColumnNameBytes = 128;  // of a column of the tables
+inline constexpr size_t kMaxStripes = 4096;         // of [engine] stripes
 inline constexpr size_t kMaxPredictors = 200;       // of a regression
 
 // Of a promise of differential privacy.

@@ -255,9 +255,9 @@ TableSpec ReadTable(const TableReader& root, const data::Schema& dictionary,
 }
 
 EngineSpec ReadEngine(const TableReader& root) {
-  const TableReader reader =
-      root.Table("engine", {"name", "fraction_bits", "input_bits", "correlations", "threshold"},
-                 "[engine] name = \"dealer\"");
+  const TableReader reader = root.Table(
+      "engine", {"name", "fraction_bits", "input_bits", "correlations", "threshold", "stripes"},
+      "[engine] name = \"dealer\"");
   EngineSpec engine;
   engine.name = reader.Choice(reader.Text("name", "name = \"dealer\""), "name",
                               {"dealer", "replicated", "shamir", "ot"});
@@ -288,6 +288,15 @@ EngineSpec ReadEngine(const TableReader& root) {
     }
     engine.input_bits = static_cast<int>(input->value);
     engine.input_bits_position = input->position;
+  }
+  if (const auto stripes = reader.OptionalInteger("stripes")) {
+    if (stripes->value < 1 || stripes->value > static_cast<int64_t>(kMaxStripes)) {
+      reader.Fail(stripes->position,
+                  "'stripes' must be between 1 and " + std::to_string(kMaxStripes),
+                  "leave the key out for one, which suits tables that one machine computes");
+    }
+    engine.stripes = static_cast<size_t>(stripes->value);
+    engine.stripes_position = stripes->position;
   }
   const auto bits = reader.OptionalInteger("fraction_bits");
   if (!bits) return engine;

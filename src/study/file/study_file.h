@@ -169,6 +169,9 @@ struct EngineSpec {
   // Of "shamir": so many parties may pool what they have; the fewer, the more wrong shares are
   // corrected. Below half of the parties; without, as many as can be.
   std::optional<uint32_t> threshold;
+  // Blocks whose columns are split are cut into so many ranges of rows, which are computed apart.
+  size_t stripes = 1;
+  Position stripes_position;
 };
 
 struct NetworkSpec {

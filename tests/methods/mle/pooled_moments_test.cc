@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <random>
 
-#include "mpc/dealer_engine.h"
+#include "methods/mle/moments/stripes.h"
 #include "mpc/plan_engine.h"
-#include "mpc/replicated_engine.h"
+#include "mpc/share_sum.h"
+#include "tests/methods/mle/mle_parties.h"
 #include "tests/methods/mle/plaintext_moments.h"
 #include "tests/net/parties.h"
 
@@ -21,6 +22,7 @@ struct Case {
   MomentsTask task;
   MomentsRelease release;
   size_t num_parties = 2;
+  size_t stripes = 1;
   std::vector<size_t> num_rows;             // by block
   std::vector<std::vector<Int128>> values;  // by block: rows x variables
   // By block, holder and cell: the holder's weights; empty where it does not select.
@@ -176,10 +178,32 @@ std::vector<IntegerMoments> Expected(const Case& test) {
   return expected;
 }
 
+// The sums over `stripes` stripes.
+std::vector<SharedMoments> SumOfStripes(mpc::Engine& engine, const Case& test,
+                                        const std::vector<LocalBlock>& local) {
+  std::vector<mpc::Shared> sum;
+  for (size_t stripe = 0; stripe < test.stripes; ++stripe) {
+    std::optional<StripeLocal> cut;
+    if (engine.self()) cut = StripeLocalOf(test.task, *engine.self(), local, stripe, test.stripes);
+    std::vector<mpc::Shared> part;
+    AppendMoments(ComputeStripe(engine, test.task, stripe, test.stripes, cut ? &*cut : nullptr),
+                  part);
+    if (stripe == 0) {
+      sum = std::move(part);
+    } else {
+      mpc::AddShares(sum, part);
+    }
+  }
+  auto at = sum.cbegin();
+  return TakeMoments(test.task.cells.size(), at);
+}
+
 std::vector<IntegerMoments> Protocol(mpc::Engine& engine, const Case& test,
                                      const std::vector<LocalBlock>& local) {
   engine.BeginPhase("moments");
-  const std::vector<SharedMoments> shared = ComputeMoments(engine, test.task, local);
+  const std::vector<SharedMoments> shared = test.stripes == 1
+                                                ? ComputeMoments(engine, test.task, local)
+                                                : SumOfStripes(engine, test, local);
   return OpenMoments(engine, test.task, shared, test.release);
 }
 
@@ -198,9 +222,7 @@ MomentsRun RunCase(const Case& test, const std::string& engine_name) {
   const auto errors = net::RunChannels(net::MemoryParties(processes), [&](net::Channel& channel) {
     mpc::CountingReleaseGate gate;
     gate.Reserve({{"moments", "moments", "receiver", "exact", 1}});
-    const std::unique_ptr<mpc::Engine> engine = engine_name == "replicated"
-                                                    ? mpc::MakeReplicatedEngine(channel, gate)
-                                                    : mpc::MakeDealerEngine(channel, gate);
+    const std::unique_ptr<mpc::Engine> engine = testing::MakeEngine(engine_name, channel, gate);
     run.results[channel.self()] = Protocol(*engine, test, LocalPart(test, channel.self()));
     run.traffic[channel.self()] = channel.traffic();
     run.openings[channel.self()] = gate.counts()[0].opened;
@@ -262,6 +284,33 @@ TEST(PooledMomentsTest, ReplicatedEqualsPlaintextOnRandomPartitions) {
     SCOPED_TRACE(seed);
     Check(RandomCase(1000 + seed, 3, seed % 5 == 0), "replicated");
     if (HasFailure()) return;
+  }
+}
+
+// [engine] stripes: whatever the number of ranges, who selects and how blocks are split.
+TEST(PooledMomentsTest, StripesAddUpToTheSame) {
+  const std::pair<const char*, size_t> engines[] = {
+      {"dealer", 3}, {"replicated", 3}, {"shamir", 3}, {"ot", 2}};
+  for (const auto& [engine, parties] : engines) {
+    size_t cut = 0;
+    for (uint64_t seed = 0; seed < (net::kSanitized ? 6 : 24); ++seed) {
+      SCOPED_TRACE(engine + std::to_string(seed));
+      Case test = RandomCase(3000 + seed, parties, seed % 5 == 0);
+      if (std::string(engine) == "shamir") test.task.fraction_bits = 49;  // of a field of 127 bits
+      for (auto& values : test.values)
+        for (Int128& value : values) value = std::clamp(value, -(Int128{1} << 49), Int128{1} << 49);
+      test.stripes = 2 + seed % 4;
+      bool splits = false;
+      for (size_t b = 0; b < test.num_rows.size(); ++b) {
+        if (test.task.blocks[b].holders.size() < 2) continue;
+        test.stripes = std::min(test.stripes, test.num_rows[b]);
+        splits = true;
+      }
+      cut += splits && test.stripes > 1 ? 1 : 0;
+      Check(test, engine);
+      if (HasFailure()) return;
+    }
+    EXPECT_GE(cut, net::kSanitized ? 2u : 8u) << engine;
   }
 }
 

@@ -1,5 +1,5 @@
 // The parser of the first record, on hellos of OpenSSL and on ones that are broken in every place.
-#include "node/port/client_hello.h"
+#include "net/client_hello.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,12 @@
 
 namespace partita::node::client_hello_test {
 namespace {
+
+using net::ClientHello;
+using net::HelloRecordBytes;
+using net::kMaxClientHelloBytes;
+using net::kRecordHeaderBytes;
+using net::ParseClientHello;
 
 std::optional<size_t> RecordBytes(const Bytes& bytes) {
   return HelloRecordBytes(ByteView(bytes).first(kRecordHeaderBytes));
@@ -38,10 +44,10 @@ TEST(ClientHelloTest, ReadsTheNameOfResumedSessions) {
 }
 
 TEST(ClientHelloTest, ReadsHellosUpToTheLimit) {
-  const Bytes largest = HelloOfSize(kMaxHelloBytes, kName);
-  ASSERT_EQ(largest.size(), kMaxHelloBytes);
+  const Bytes largest = HelloOfSize(kMaxClientHelloBytes, kName);
+  ASSERT_EQ(largest.size(), kMaxClientHelloBytes);
   EXPECT_EQ(ParseClientHello(largest), ClientHello{kName});
-  const Bytes larger = HelloOfSize(kMaxHelloBytes + 1, kName);
+  const Bytes larger = HelloOfSize(kMaxClientHelloBytes + 1, kName);
   EXPECT_EQ(RecordBytes(larger), std::nullopt);
   EXPECT_EQ(ParseClientHello(larger), std::nullopt);
 }
@@ -49,7 +55,7 @@ TEST(ClientHelloTest, ReadsHellosUpToTheLimit) {
 TEST(ClientHelloTest, RefusesHeadersOfOtherRecords) {
   EXPECT_EQ(HelloRecordBytes(Bytes{22, 3, 1, 0, 1}), 6u);
   EXPECT_EQ(HelloRecordBytes(Bytes{22, 3, 3, 0, 1}), 6u);
-  EXPECT_EQ(HelloRecordBytes(Bytes{22, 3, 1, 0x0f, 0xfb}), kMaxHelloBytes);
+  EXPECT_EQ(HelloRecordBytes(Bytes{22, 3, 1, 0x0f, 0xfb}), kMaxClientHelloBytes);
   for (const Bytes& header : std::vector<Bytes>{{22, 3, 1, 0, 0},        // empty
                                                 {22, 3, 1, 0x0f, 0xfc},  // too long
                                                 {22, 3, 1, 0xff, 0xff},

@@ -1,6 +1,6 @@
 // Hellos in every size of pieces, on real sockets: looked at whole, never read, never waited for in a
 // loop, never stalled.
-#include "node/port/hello_look.h"
+#include "net/hello_look.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,10 @@
 
 namespace partita::node::hello_look_test {
 namespace {
+
+using net::HelloLook;
+using net::kMaxClientHelloBytes;
+using net::kRecordHeaderBytes;
 
 // Two ends of a TCP connection.
 struct Connection {
@@ -40,7 +44,7 @@ std::vector<Bytes> AllHellos() {
   const std::string name = "run-0123456789abcdef.west.example.org";
   std::vector<Bytes> hellos = {OpenSslHello(""), OpenSslHello(name),
                                OpenSslHello("", session.get()), OpenSslHello(name, session.get()),
-                               HelloOfSize(kMaxHelloBytes, name)};
+                               HelloOfSize(kMaxClientHelloBytes, name)};
   return hellos;
 }
 

@@ -134,10 +134,11 @@ TEST(OnePortTest, WhatIsNoHelloIsClosed) {
   PortWorld world(kHost);
   uint64_t refused = 0;
   std::vector<Bytes> bad = {Bytes{'G', 'E', 'T', ' ', '/', ' '}, Bytes(5000, 0xff),
-                            HelloOfSize(kMaxHelloBytes + 1, "a.b"), Bytes{22, 3, 1, 0, 1, 1}};
+                            HelloOfSize(net::kMaxClientHelloBytes + 1, "a.b"),
+                            Bytes{22, 3, 1, 0, 1, 1}};
   // Random bytes in a good header, too.
   Bytes garbage = OpenSslHello("");
-  for (size_t i = kRecordHeaderBytes; i < garbage.size(); ++i) {
+  for (size_t i = net::kRecordHeaderBytes; i < garbage.size(); ++i) {
     garbage[i] = static_cast<uint8_t>(17 * i * i + 3);
   }
   bad.push_back(garbage);

@@ -372,7 +372,7 @@ std::vector<PartyIndex> Holders(const MomentsTask& task) {
 // Three matrices per holder: counts 1 x cells, sums cells x variables, cross (cells variables) x
 // variables.
 std::vector<PrivateMatrix> OwnInputs(Engine& engine, const MomentsTask& task,
-                                     const std::vector<LocalBlock>& local) {
+                                     const OwnMoments* own) {
   const size_t p = task.num_variables, cells = task.cells.size();
   const double bound = static_cast<double>(task.max_rows) * task.value_bound * task.value_bound;
   std::vector<PrivateMatrix> inputs;
@@ -381,10 +381,10 @@ std::vector<PrivateMatrix> OwnInputs(Engine& engine, const MomentsTask& task,
     PrivateMatrix sums{holder, {cells, p}, task.fraction_bits, bound, nullptr};
     PrivateMatrix cross{holder, {cells * p, p}, 2 * task.fraction_bits, bound, nullptr};
     if (engine.self() == holder) {
-      OwnMoments own = AddOwnMoments(task, holder, local);
-      counts.read = ReadFrom(std::move(own.counts), cells);
-      sums.read = ReadFrom(std::move(own.sums), p);
-      cross.read = ReadFrom(std::move(own.cross), p);
+      if (own == nullptr) throw Error(ErrorCode::kInternal, "a holder brings no sums of its own");
+      counts.read = ReadFrom(own->counts, cells);
+      sums.read = ReadFrom(own->sums, p);
+      cross.read = ReadFrom(own->cross, p);
     }
     inputs.insert(inputs.end(), {std::move(counts), std::move(sums), std::move(cross)});
   }
@@ -441,6 +441,16 @@ void ValidateTask(const MomentsTask& task) {
 std::vector<SharedMoments> ComputeMoments(Engine& engine, const MomentsTask& task,
                                           const std::vector<LocalBlock>& local) {
   ValidateTask(task);
+  std::optional<OwnMoments> own;
+  if (engine.self() && local.size() == task.blocks.size())
+    own = AddOwnMoments(task, *engine.self(), local);
+  return ComputeMomentsPart(engine, task, local, true, own ? &*own : nullptr);
+}
+
+std::vector<SharedMoments> ComputeMomentsPart(Engine& engine, const MomentsTask& task,
+                                              const std::vector<LocalBlock>& local, bool with_own,
+                                              const OwnMoments* own) {
+  ValidateTask(task);
   if (engine.self() && local.size() != task.blocks.size()) {
     throw Error(ErrorCode::kInternal, "the moments need one local entry per row block");
   }
@@ -458,19 +468,20 @@ std::vector<SharedMoments> ComputeMoments(Engine& engine, const MomentsTask& tas
 
   // The first round also shares the holders' own sums.
   Accumulator total(engine, task);
-  std::vector<PrivateMatrix> own = OwnInputs(engine, task, local);
+  std::vector<PrivateMatrix> inputs;
+  if (with_own) inputs = OwnInputs(engine, task, own);
   for (bool first = true;; first = false) {
     std::vector<Product> products;
     for (const auto& cell : secret) cell->Record(products);
     if (!first && products.empty()) break;
     mpc::Batch batch(engine);
-    auto own_shares = batch.Input(own);
+    auto own_shares = batch.Input(inputs);
     auto product_shares = batch.Multiply(products);
     batch.Flush();
-    if (first) AddOwnInputs(engine, task, own_shares.Get(), total);
+    if (!inputs.empty()) AddOwnInputs(engine, task, own_shares.Get(), total);
     auto result = product_shares.Get().cbegin();
     for (const auto& cell : secret) cell->Take(result, total);
-    own.clear();
+    inputs.clear();
   }
   return total.Finish();
 }

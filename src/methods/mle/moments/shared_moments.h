@@ -39,6 +39,13 @@ struct SharedMoments {
 std::vector<SharedMoments> ComputeMoments(mpc::Engine& engine, const MomentsTask& task,
                                           const std::vector<LocalBlock>& local);
 
+// A part of these sums: the secret products of the rows in `local`, and, if with_own, what the holders add
+// up alone. own: that of this party, which may be of other rows than `local`; read if with_own and where
+// this party holds anything. Bounds are those of the task, whose max_rows are all rows of the whole sum.
+std::vector<SharedMoments> ComputeMomentsPart(mpc::Engine& engine, const MomentsTask& task,
+                                              const std::vector<LocalBlock>& local, bool with_own,
+                                              const OwnMoments* own);
+
 // The entries (row, column) of a matrix as one row; costs nothing.
 template <typename Entries>
 mpc::Shared Gather(mpc::Engine& engine, const mpc::Shared& matrix, const Entries& entries) {

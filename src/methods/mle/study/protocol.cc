@@ -17,7 +17,9 @@
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/missing_patterns.h"
 #include "methods/mle/study/pattern_cells.h"
+#include "methods/mle/study/stripes.h"
 #include "methods/mle/study/variables.h"
+#include "run/method/stripes.h"
 #include "run/party/finish.h"
 #include "run/party/outcome.h"
 
@@ -237,9 +239,13 @@ ProtocolResult RunAnalyses(mpc::Engine& engine, const MleStudy& study, const Loc
   progress.Phase("moments");
   engine.BeginPhase("moments");
   std::vector<std::vector<SharedMoments>> shared;
-  for (size_t c = 0; c < study.computations.size(); ++c) {
-    shared.push_back(ComputeMoments(engine, study.computations[c].task,
-                                    engine.self() ? local.blocks[c] : std::vector<LocalBlock>{}));
+  if (input.stripes != nullptr) {
+    shared = MomentsOfStripes(study, input.stripes->Sum());
+  } else {
+    for (size_t c = 0; c < study.computations.size(); ++c) {
+      shared.push_back(ComputeMoments(engine, study.computations[c].task,
+                                      engine.self() ? local.blocks[c] : std::vector<LocalBlock>{}));
+    }
   }
 
   engine.AgreeToOpen();  // the answers of the checks are the first that opens

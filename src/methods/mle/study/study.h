@@ -113,6 +113,14 @@ struct MleStudy final : run::Study {
       const override;  // counts patterns, where the study has them
   bool ChecksCells() const override { return true; }
   bool TakesInputBits() const override;
+  std::optional<std::string> WhyNoStripes() const override;
+  std::unique_ptr<run::MethodRows> StripeRows(size_t party, const run::MethodRows& rows,
+                                              size_t stripe) const override;
+  std::vector<mpc::Shared> RunStripe(mpc::Engine& engine, size_t stripe,
+                                     const run::MethodRows* rows) const override;
+  Bytes EncodeStripe(const run::MethodRows& stripe) const override;
+  std::unique_ptr<run::MethodRows> DecodeStripe(size_t party, size_t stripe,
+                                                ByteView bytes) const override;
   void DeriveColumns(data::Table& table) const override;
   std::unique_ptr<run::MethodRows> PrepareRows(size_t party, const data::Holding& holding,
                                                run::OwnRows& counts) const override;

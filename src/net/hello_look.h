@@ -8,9 +8,9 @@
 // hello would wait for ever. The mark is 1 again before the socket goes on.
 #pragma once
 
-#include "node/port/client_hello.h"
+#include "net/client_hello.h"
 
-namespace partita::node {
+namespace partita::net {
 
 class HelloLook {
  public:
@@ -36,4 +36,4 @@ class HelloLook {
   ClientHello hello_;
 };
 
-}  // namespace partita::node
+}  // namespace partita::net

@@ -1,9 +1,9 @@
-#include "node/port/client_hello.h"
+#include "net/client_hello.h"
 
 #include <algorithm>
 #include <set>
 
-namespace partita::node {
+namespace partita::net {
 namespace {
 
 constexpr uint8_t kHandshakeRecord = 22;
@@ -78,7 +78,7 @@ std::optional<size_t> HelloRecordBytes(ByteView header) {
   const size_t record = kRecordHeaderBytes + reader.Number(2);
   if (!reader.ended() || type != kHandshakeRecord || major != 3) return std::nullopt;
   if (minor != 1 && minor != 3) return std::nullopt;
-  if (record <= kRecordHeaderBytes || record > kMaxHelloBytes) return std::nullopt;
+  if (record <= kRecordHeaderBytes || record > kMaxClientHelloBytes) return std::nullopt;
   return record;
 }
 
@@ -121,4 +121,4 @@ std::optional<ClientHello> ParseClientHello(ByteView record) {
   return hello;
 }
 
-}  // namespace partita::node
+}  // namespace partita::net

@@ -1,4 +1,4 @@
-#include "node/port/hello_look.h"
+#include "net/hello_look.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-namespace partita::node {
+namespace partita::net {
 namespace {
 
 // A kernel that is short of memory says that a socket is readable below the mark. So often it may,
@@ -34,7 +34,7 @@ HelloLook::State HelloLook::Refuse() {
 }
 
 HelloLook::State HelloLook::Step() {
-  std::array<uint8_t, kMaxHelloBytes> bytes{};
+  std::array<uint8_t, kMaxClientHelloBytes> bytes{};
   while (state_ == State::kWaiting) {
     const ssize_t seen = recv(fd_, bytes.data(), wanted_, MSG_PEEK | MSG_DONTWAIT);
     if (seen < 0 && errno == EINTR) continue;
@@ -60,4 +60,4 @@ HelloLook::State HelloLook::Step() {
   return state_;
 }
 
-}  // namespace partita::node
+}  // namespace partita::net

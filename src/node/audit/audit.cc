@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 30> kActionNames = {
     "party-listed",   "party-revoked", "stop",         "go-on",           "export",
     "login",          "login-failed",  "account-made", "account-deleted", "password-set",
     "policy-refused", "policy-ended",  "log-fault",    "restored",        "reopened",
-    "deleted",        "waiting",      "signed",       "deputy-named",    "deputy-ended"};
+    "deleted",        "waiting",       "signed",       "deputy-named",    "deputy-ended"};
 
 [[noreturn]] void FailEntry(const std::string& what) {
   throw Error(ErrorCode::kBadInput, "an entry of the audit log cannot be read: " + what,

@@ -71,10 +71,10 @@ enum class AuditAction : uint8_t {
   kLogFault = 23,       // subject: the site whose log does not go on from what it told (log_days.h)
   kRestored = 24,       // of this node, from a backup
   kReopened = 25,       // the steward lets its tables be used again
-  kDeleted = 26,  // of a study that is over; subject: "result", "documents" (study/retention.h)
-  kWaiting = 27,  // a study, for the own steward; subject: this site
-  kSigned = 28,         // by one person of two, of this site; subject: the steward, or the deputy
-  kDeputyNamed = 29,    // by the steward; subject: the deputy; outcome: from when until when
+  kDeleted = 26,      // of a study that is over; subject: "result", "documents" (study/retention.h)
+  kWaiting = 27,      // a study, for the own steward; subject: this site
+  kSigned = 28,       // by one person of two, of this site; subject: the steward, or the deputy
+  kDeputyNamed = 29,  // by the steward; subject: the deputy; outcome: from when until when
   kDeputyEnded = 30,
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"

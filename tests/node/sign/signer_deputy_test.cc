@@ -1,6 +1,8 @@
 // Deputies and second signatures at the signer, and at the own job that does not believe it.
 #include <filesystem>
 
+#include "node/job/documents.h"
+#include "node/job/folder.h"
 #include "node/job/own_persons.h"
 #include "study/approval/persons.h"
 #include "tests/node/sign/signer_scene.h"

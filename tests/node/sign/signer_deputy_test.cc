@@ -371,7 +371,7 @@ TEST_F(DeputyScene, TheListReadsBackInOneFormOnly) {
   Name("kim");
   const EndedList signed_list = SignerFolder(home).Ended();
   const Bytes bytes = Encode(SignEndedList(signed_list, south.steward));
-  EXPECT_EQ(DecodeSignedEndedList(bytes).signed_list, signed_list);
+  EXPECT_EQ(DecodeSignedEndedList(bytes).list, signed_list);
   for (size_t i = 0; i < bytes.size(); ++i) {
     Bytes forged = bytes;
     forged[i] ^= 1;

@@ -102,12 +102,12 @@ TEST(PersonsTest, FitsOnTheWire) {
   approval.software_version = std::string(32, '1');
   approval.disclosure = {kMaxThreshold, kMaxThreshold, false};
   SignedApproval document = SignApproval(approval, one);
-  document.deputy = SignDeputy(party, std::string(crypto::kMaxPartyName, 'a'), PrintOf(one), kNow,
-                               kNow + kDay, steward);
+  document.deputy =
+      SignDeputy(party, std::string(kMaxDeputyName, 'a'), PrintOf(one), kNow, kNow + kDay, steward);
   document.steward_certificate = crypto::EncodeCertificate(*steward.certificate);
   document = SignSecond(document, other, kNow,
-                        SignDeputy(party, std::string(crypto::kMaxPartyName, 'b'), PrintOf(other),
-                                   kNow, kNow + kDay, steward));
+                        SignDeputy(party, std::string(kMaxDeputyName, 'b'), PrintOf(other), kNow,
+                                   kNow + kDay, steward));
   EXPECT_EQ(EncodeApproval(document).size(), kApprovalBytes);
   EXPECT_NO_THROW(RequireSigned(document, party, crypto::Fingerprint(*steward.certificate)));
 }

@@ -47,9 +47,9 @@ bool IsListOf(const std::string& bytes, const std::string& site, const Digest& k
 }  // namespace
 
 Digest SignerFolder::MakeDeputyKey(const std::string& name, std::string_view passphrase) const {
-  if (!crypto::IsPartyName(name)) {
+  if (!crypto::IsPartyName(name) || name.size() > study::kMaxDeputyName) {
     throw Error(ErrorCode::kUsage, "this cannot be the name of a deputy",
-                "Use 1 to 32 small letters, digits and '-', a letter or digit first.");
+                "Use 1 to 16 small letters, digits and '-', a letter or digit first.");
   }
   RequirePassphraseText(passphrase);
   const std::string site = Config().site;

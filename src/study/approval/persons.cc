@@ -172,11 +172,11 @@ void AddPersons(const SignedApproval& document, nlohmann::ordered_json& object) 
 
 void ReadPersons(const DocumentReader& reader, SignedApproval& document) {
   document.approval.stewards = reader.Number("stewards", 1, kMostStewards);
-  if (const std::string name = reader.Text("deputy", crypto::kMaxPartyName); !name.empty())
+  if (const std::string name = reader.Text("deputy", kMaxDeputyName); !name.empty())
     document.deputy = ReadDeputy(reader, name, "deputy", "deputy_signature");
   if (!reader.IsNull("second")) {
     SecondSignature& second = document.second.emplace();
-    if (const std::string name = reader.Text("second", crypto::kMaxPartyName); !name.empty())
+    if (const std::string name = reader.Text("second", kMaxDeputyName); !name.empty())
       second.deputy = ReadDeputy(reader, name, "second", "second_word");
     second.at = reader.Time("second_at");
     second.signature.certificate = reader.Hex("second_certificate", crypto::kMaxCertificateBytes);

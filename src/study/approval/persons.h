@@ -33,6 +33,7 @@ namespace partita::study {
 class DocumentReader;
 
 inline constexpr uint64_t kMostStewards = 2;
+inline constexpr size_t kMaxDeputyName = 16;  // so that two fit in kApprovalBytes
 inline constexpr int64_t kMaxDeputySeconds = int64_t{366} * 86'400;
 inline constexpr char kStewardName[] = "the steward";  // of whoever has no name of a deputy
 

@@ -1,6 +1,8 @@
 // Deputies and second signatures at the signer, and at the own job that does not believe it.
 #include <filesystem>
 
+#include "node/job/documents.h"
+#include "node/job/folder.h"
 #include "node/job/own_persons.h"
 #include "study/approval/persons.h"
 #include "tests/node/sign/signer_scene.h"
@@ -367,24 +369,24 @@ TEST_F(DeputyScene, APolicyIsNoPerson) {
 
 TEST_F(DeputyScene, TheListReadsBackInOneFormOnly) {
   Name("kim");
-  const EndedList list = SignerFolder(home).Ended();
-  const Bytes bytes = Encode(SignEndedList(list, south.steward));
-  EXPECT_EQ(DecodeSignedEndedList(bytes).list, list);
+  const EndedList signed_list = SignerFolder(home).Ended();
+  const Bytes bytes = Encode(SignEndedList(signed_list, south.steward));
+  EXPECT_EQ(DecodeSignedEndedList(bytes).list, signed_list);
   for (size_t i = 0; i < bytes.size(); ++i) {
     Bytes forged = bytes;
     forged[i] ^= 1;
     EXPECT_ANY_THROW(RequireEndedList(DecodeSignedEndedList(forged), "south",
-                                      {PrintOf(south.steward)}, list.serial))
+                                      {PrintOf(south.steward)}, signed_list.serial))
         << i;
   }
   // A name twice.
-  EndedList twice = list;
+  EndedList twice = signed_list;
   twice.deputies.push_back(twice.deputies.front());
   EXPECT_ANY_THROW(DecodeSignedEndedList(Encode(SignEndedList(twice, south.steward))));
-  EXPECT_EQ(WithoutDeputy(list, "kim", now).deputies.size(), 0u);
+  EXPECT_EQ(WithoutDeputy(signed_list, "kim", now).deputies.size(), 0u);
   // Over, and everything that it could have ended with it.
-  EXPECT_EQ(WithoutDeputy(list, "x", now + 60 * kDay).deputies.size(), 1u);
-  EXPECT_EQ(WithoutDeputy(list, "x", now + 69 * kDay).deputies.size(), 0u);
+  EXPECT_EQ(WithoutDeputy(signed_list, "x", now + 60 * kDay).deputies.size(), 1u);
+  EXPECT_EQ(WithoutDeputy(signed_list, "x", now + 69 * kDay).deputies.size(), 0u);
 }
 
 }  // namespace

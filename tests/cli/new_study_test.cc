@@ -293,11 +293,12 @@ TEST_F(NewStudyTest, WhatPeopleWereMatchedByIsNoVariable) {
   options_.bounds = {"x1,x2=0..10"};
   options_.method = "describe";
   options_.accept = "table of covariates";
+  options_.min_rows = "40";
   const study::StudyFile file = methods::ParseStudyFile(Text(), "study.toml");
   EXPECT_EQ(file.parties[0].columns, std::vector<std::string>{"x1"});
   EXPECT_EQ(file.parties[1].columns, std::vector<std::string>{"x2"});
   EXPECT_EQ(file.dictionary.columns.size(), 2u);
-  options_.bounds = {"x1,x2,x9=0..10"};
+  options_.bounds = {"x1,x9=0..10"};
   options_.said = {{"variables", "x1 x9"}};
   EXPECT_NE(methods::ParseStudyFile(Text(), "study.toml").dictionary.Find("x9"), nullptr);
 }

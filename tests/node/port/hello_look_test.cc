@@ -70,7 +70,7 @@ TEST(HelloLookTest, SingleBytesWakeItTwice) {
     EXPECT_EQ(state, HelloLook::State::kWhole);
     EXPECT_LE(wakes, 2);
     ASSERT_EQ(Mark(connection.server.fd()), 1);
-    EXPECT_EQ(ParseClientHello(hello), look.hello());
+    EXPECT_EQ(net::ParseClientHello(hello), look.hello());
     EXPECT_EQ(ReceiveAll(connection.server.fd(), hello.size()), hello);
     // As every other socket from now on.
     SendAll(connection.client, Bytes{1});

@@ -77,10 +77,10 @@ EndedStudy Numbered(uint8_t number, int64_t expires) {
 // Whoever can write in the steward's folder and puts an older list back is noticed.
 TEST_F(SignerEndedTest, AnOlderListInTheFolderIsRefused) {
   const SignerFolder folder(home);
-  const Bytes first = BytesOf(home / "ended"), first_mark = BytesOf(home / "ended.mark");
+  const Bytes first_list = BytesOf(home / "ended"), first_mark = BytesOf(home / "ended.mark");
   folder.End({south.study.id, south.study.expires}, south.steward, now);
   const Bytes newest = BytesOf(home / "ended");
-  Put(home / "ended", first);
+  Put(home / "ended", first_list);
   EXPECT_THAT(Refusal(Request("study")), HasSubstr("untrusted: the list of ended approvals does "
                                                    "not count: a newer one was signed"));
   EXPECT_THAT(Refusal(EndRequest("withdraw")), HasSubstr("a newer one was signed"));

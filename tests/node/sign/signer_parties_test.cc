@@ -16,12 +16,12 @@ using signer_scene::World;
 class SignerPartiesTest : public SignerScene {};
 
 TEST_F(SignerPartiesTest, AnOlderListIsNotTakenAndTheNewestIsKept) {
-  const Bytes first = list;
+  const Bytes first_list = list;
   EXPECT_EQ(Ask({{"do", "parties"}, {"list", ToHex(list)}}).at("parties").size(), 3u);
   const TestJson revoked =
       Ask({{"do", "revoke"}, {"name", "west"}, {"list", ToHex(list)}, {"passphrase", kPhrase}});
   // A daemon that shows the list of before, or none.
-  for (const Bytes& shown : {first, Bytes()}) {
+  for (const Bytes& shown : {first_list, Bytes()}) {
     const TestJson said = Ask({{"do", "parties"}, {"list", ToHex(shown)}});
     EXPECT_EQ(said.at("document"), revoked.at("document"));
     EXPECT_NE(said.at("parties").at(2).at("revoked_at"), "");
@@ -29,7 +29,7 @@ TEST_F(SignerPartiesTest, AnOlderListIsNotTakenAndTheNewestIsKept) {
   ExpectRefused(Refusal(Request("study")),
                 "not signed by the key that the own list of parties has");
   std::filesystem::remove(home / "parties");
-  EXPECT_THAT(Refusal({{"do", "parties"}, {"list", ToHex(first)}}), HasSubstr("untrusted: "));
+  EXPECT_THAT(Refusal({{"do", "parties"}, {"list", ToHex(first_list)}}), HasSubstr("untrusted: "));
   EXPECT_THAT(Refusal({{"do", "parties"}, {"list", ""}}),
               HasSubstr("untrusted: the list of parties that was signed last is not here"));
   EXPECT_EQ(Refusal({{"do", "parties"}, {"list", revoked.at("document")}}), "none");

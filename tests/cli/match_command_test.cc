@@ -58,8 +58,8 @@ class MatchCommandTest : public ::testing::Test {
   std::string In(const std::string& name) { return folder_.path() + "/" + name; }
   ProcessResult Check(const std::string& party, const std::string& table,
                       std::vector<std::string> more = {}) {
-    std::vector<std::string> arguments = {"match", "check",   In("m.toml"), "--party",
-                                          party,   "--table", In(table)};
+    std::vector<std::string> arguments = {"match", "check",  In("m.toml"), "--party",
+                                          party,   "--data", In(table)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return Partita(arguments);
   }

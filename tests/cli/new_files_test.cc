@@ -65,6 +65,7 @@ const std::map<std::string, Words>& NewFiles() {
       {"privacy curve --csv", {"laplace", "--scale", "2", "--delta", "1e-6"}},
       {"match check --left-out", {"m.toml", "--party", "clinic", "--data", "rows.csv"}},
       {"match show --rows", {"cohort.matched"}},
+      {"node record --csv", {}},
       {"ledger export --output", {"ledger.db"}},
       {"bench mpc --output", {}},
       {"regression encode --output", regression},

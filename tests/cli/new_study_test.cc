@@ -299,7 +299,7 @@ TEST_F(NewStudyTest, WhatPeopleWereMatchedByIsNoVariable) {
   EXPECT_EQ(file.parties[1].columns, std::vector<std::string>{"x2"});
   EXPECT_EQ(file.dictionary.columns.size(), 2u);
   options_.bounds = {"x1,x9=0..10"};
-  options_.said = {{"variables", "x1 x9"}};
+  options_.said = {{"variables", "x1,x9"}};
   EXPECT_NE(methods::ParseStudyFile(Text(), "study.toml").dictionary.Find("x9"), nullptr);
 }
 

@@ -174,7 +174,8 @@ class PushDownTest : public ::testing::Test {
     words.insert(words.end(), data.begin(), data.end());
     const ProcessResult run = Partita(words);
     EXPECT_EQ(run.exit_code, 0) << run.err;
-    return nlohmann::json::parse(StudyFolder::Read(In(name)))["analyses"];
+    const nlohmann::json read = nlohmann::json::parse(StudyFolder::Read(In(name)));
+    return read.contains("analyses") ? read["analyses"] : read["result"];
   }
 
   StudyFolder folder_;
@@ -228,7 +229,7 @@ TEST_F(PushDownTest, RegressionsAndTablesAreThoseOfCsvFiles) {
     SCOPED_TRACE(study.substr(study.find("[[analysis]]")));
     StudyFolder::Write(folder_.study_file(), study);
     const nlohmann::json expected = Result("csv.json", {});
-    ASSERT_EQ(expected.size(), 1u);
+    ASSERT_FALSE(expected.empty());
     for (const std::string party : {"south", "west"}) {
       std::filesystem::remove(In(party + "/t.toml.sum-sets"));
       const ProcessResult formed = Freeze(party, party + ".sums");

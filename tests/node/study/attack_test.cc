@@ -165,12 +165,14 @@ TEST(Attack, OneSignatureOfTwo) {
   // As if it came from a peer whose node tells it all the same.
   const Bytes peers = Encode(Document{FirstOfTwoText("west", agreement, plan, study.expires)});
   EXPECT_EQ(scene.Send("west", 1, Kind::kApproval, peers), Receipt::kRefused);
-  // The state of a study from before there was a first signature.
+  // The state of a study from before there was a first signature, and reminders.
   Study older = scene.At(1);
   older.first.clear();
+  older.waits_since = 0;
+  older.reminded = 0;
   Bytes bytes = EncodeStudy(older);
   bytes[0] = 2;
-  bytes.resize(bytes.size() - 8);
+  bytes.resize(bytes.size() - 20);
   EXPECT_EQ(DecodeStudy(bytes), older);
   // Both have signed.
   own(ApprovalText("south", agreement, plan, study.expires));

@@ -74,7 +74,7 @@ TEST_F(ServerTest, EveryRouteWantsASession) {
     EXPECT_EQ(stranger.Send(std::string(route.method), PathOf(route), BodyOf(route)).status, 401U);
     stranger.cookies.clear();
   }
-  EXPECT_EQ(looked_at, 34);
+  EXPECT_EQ(looked_at, 35);
 }
 
 TEST_F(ServerTest, EveryRouteWantsItsRole) {

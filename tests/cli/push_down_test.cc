@@ -169,8 +169,8 @@ class PushDownTest : public ::testing::Test {
   }
 
   nlohmann::json Result(const std::string& name, const std::vector<std::string>& data) const {
-    std::vector<std::string> words = {"study", "simulate", folder_.study_file(), "--output",
-                                      In(name)};
+    std::vector<std::string> words = {"study",    "simulate", folder_.study_file(),
+                                      "--output", In(name),   "--force"};
     words.insert(words.end(), data.begin(), data.end());
     const ProcessResult run = Partita(words);
     EXPECT_EQ(run.exit_code, 0) << run.err;

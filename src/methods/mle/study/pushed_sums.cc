@@ -66,8 +66,7 @@ class QueryMaker {
 
  private:
   data::SumRows Rows(const RowSelection& selection) const {
-    const data::SumRows rows =
-        columns_.Complete(study_.required, columns_.Rows(selection.conditions));
+    data::SumRows rows = columns_.Complete(study_.required, columns_.Rows(selection.conditions));
     if (selection.group.empty()) return rows;
     return columns_.OfLevel(selection.group, static_cast<size_t>(selection.level), rows);
   }

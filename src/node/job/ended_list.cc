@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utc_time.h"
+#include "crypto/signature.h"
 #include "node/study/study.h"
 #include "study/approval/delegation.h"
 

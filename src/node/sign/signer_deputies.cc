@@ -8,6 +8,7 @@
 #include "base/public_file.h"
 #include "base/utc_time.h"
 #include "crypto/passphrase_key.h"
+#include "crypto/signature.h"
 #include "node/sign/signer_folder.h"
 #include "run/party/locked_file.h"
 #include "study/approval/persons.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.h"
 #include "net/roster.h"
 #include "run/party/stripe_port.h"
@@ -45,8 +47,7 @@ void ServeOrders(Ranks& ranks, const PrepareText& prepare, Progress& progress) {
       RankOrder own = DecodeOrder(message);
       const std::unique_ptr<const Study> study =
           prepare(own.setup.study_text, own.setup.study_name);
-      StripePort port(*study, own.setup, std::move(door));
-      door.reset();
+      StripePort port(*study, own.setup, std::exchange(door, std::nullopt));
       report = RunOrder(*study, own, ranks.rank(), ranks.size(), port.Connector(), progress);
     } catch (const Error& error) {
       report.error = error;

@@ -14,7 +14,7 @@ namespace {
 // What the other ranks have reported so far.
 class Reports {
  public:
-  Reports(Ranks& ranks) : ranks_(ranks), reports_(ranks.size()) {}
+  explicit Reports(Ranks& ranks) : ranks_(ranks), reports_(ranks.size()) {}
 
   // Takes in what has come; throws what a rank failed with.
   void Look() {

@@ -174,6 +174,7 @@ std::unique_ptr<TlsStream> Mesh::NewStream(Socket socket, TlsStream::Side side, 
 // A party that went away while we wait for others may come again. What it said before is kept until it
 // does: why it stopped may be there.
 void Mesh::DropClosed() {
+  if (options_.may_leave) return;
   for (PartyIndex peer = 0; peer < streams_.size(); ++peer) {
     if (!Here(peer)) continue;
     if (!spoke_[peer]) {

@@ -56,6 +56,9 @@ struct TlsOptions {
   // How long to ask again where another process with our certificate is connected. Longer than it
   // takes to notice that a host went down (NoticeLoss).
   std::chrono::milliseconds taken_timeout{90'000};
+  // Whether a party may be done, and gone, before all others have come: connections of which each party
+  // makes one. Else one that closes before is expected to come again.
+  bool may_leave = false;
   uint64_t records_per_key = uint64_t{1} << 23;  // then fresh traffic keys, in the stream
 };
 

@@ -74,6 +74,8 @@ StripeConnector StripePort::Connector() {
     tls.roster = roster_;
     tls.self = self_;
     tls.server_names.assign(tls.roster.size(), name);
+    // A dealer has nothing to wait for in a stripe: it closes it before slower parties have come to it.
+    tls.may_leave = true;
     // A peer that is busy with another stripe lets a handshake wait, and nobody is helped by another one.
     tls.handshake_timeout = std::max(tls.handshake_timeout, before_);
     if (arrivals_ != nullptr) tls.arrivals = arrivals_->For(name);

@@ -1217,6 +1217,7 @@ journey(
     state.tables = [];
     state.budgets = [];
     await visit("parties");
+    await heading(page, "Parties"); // two changes of the fragment at once would leave the page of tables as it is
     await visit("tables");
     await shown(page, "Whoever operates the node adds a");
   },

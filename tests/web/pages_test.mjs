@@ -53,6 +53,12 @@ const journey = (name, walk, changes = {}) => {
         asked: () => fake.state.log.map(({what}) => what),
         see: async (what) => faults.push(...(await look(page, what, kMore.has(what)))),
         visit: (fragment) => page.goto(`/#/${fragment}`),
+        // A page that is there already, drawn anew. Two changes of the fragment at once would leave it as it is.
+        anew: async (fragment) => {
+          await page.goto("/#/parties");
+          await heading(page, "Parties");
+          await page.goto(`/#/${fragment}`);
+        },
         // As if the login of before still held; the login itself is a journey of its own.
         loginAs: async (role) => {
           await page.goto("/licences.txt");
@@ -660,7 +666,7 @@ journey("accounts: made, refused, given a password, deleted", async ({page, logi
   await shown(page, "The current password is wrong.");
 });
 
-journey("emergency stop and going on", async ({page, loginAs, state, see, visit}) => {
+journey("emergency stop and going on", async ({page, loginAs, state, see, visit, anew}) => {
   await loginAs("operator");
   await visit("node");
   await see("node");
@@ -682,8 +688,7 @@ journey("emergency stop and going on", async ({page, loginAs, state, see, visit}
   await shown(page, "The node goes on.");
   assert.equal(state.stopped, false);
   state.draining = true;
-  await visit("parties");
-  await visit("node");
+  await anew("node");
   await shown(page, "No run begins here.");
   await see("node-draining");
 });
@@ -1170,7 +1175,7 @@ journey("analysts have no audit log", async ({page, loginAs, visit}) => {
 
 journey(
   "tables: their variables, budgets and uses, by role",
-  async ({page, loginAs, state, see, visit}) => {
+  async ({page, loginAs, state, see, visit, anew}) => {
     const card = (name) => page.getByRole("listitem").filter({has: page.getByRole("heading", {name, exact: true})});
     const logout = async () => {
       await button(page, "Log out").click();
@@ -1216,9 +1221,7 @@ journey(
     await card("stays").getByText("87.5 %").waitFor();
     state.tables = [];
     state.budgets = [];
-    await visit("parties");
-    await heading(page, "Parties"); // two changes of the fragment at once would leave the page of tables as it is
-    await visit("tables");
+    await anew("tables");
     await shown(page, "Whoever operates the node adds a");
   },
   {
@@ -1273,7 +1276,7 @@ journey(
 
 journey(
   "policies: what was signed by them, and one that is ended",
-  async ({page, loginAs, state, see, visit}) => {
+  async ({page, loginAs, state, see, visit, anew}) => {
     await loginAs("steward");
     await page.getByRole("link", {name: "Policies", exact: true}).click();
     await heading(page, "Policies");
@@ -1301,12 +1304,10 @@ journey(
     assert.equal(await card("again").count(), 0);
     assert.deepEqual(state.log.at(-1), {what: "POST /api/v1/policies/again/end", body: {passphrase}});
     state.policies = [];
-    await visit("parties");
-    await visit("policies");
+    await anew("policies");
     await shown(page, "There is no policy: every study waits for the steward.");
     state.signer = false;
-    await visit("parties");
-    await visit("policies");
+    await anew("policies");
     await shown(page, "These pages have no signer.");
     state.signer = true;
     state.policies = [policy("pressure-weekly")];

@@ -179,7 +179,9 @@ std::string Factor(const ColumnProfile& column, bool ordered) {
                         Quoted(value), count == 1 ? "1 row" : fmt::format("{} rows", count)));
   }
   if (levels.size() < 2) {
-    text += Own("only one level in this file: list every level that may occur");
+    text += Own(
+        "only one level in this file: list every level that may occur, or delete this variable: "
+        "columns that no variable names are not read");
   }
   text += fmt::format("type = \"{}\"\n", ordered ? "ordered" : "factor");
   text += "levels = " + ListOf(levels);

@@ -83,7 +83,8 @@ void CheckLevels(const ColumnSchema& column) {
   if (column.levels.size() < 2) {
     RefuseSchema(
         fmt::format("{} '{}' has fewer than two levels", ColumnTypeName(column.type), column.name),
-        "list every level that may occur");
+        "list every level that may occur, or take the variable out: columns that no variable names "
+        "are not read");
   }
   std::set<std::string_view> seen;
   for (const std::string& level : column.levels) {

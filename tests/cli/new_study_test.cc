@@ -426,6 +426,31 @@ TEST_F(NewStudyTest, ADescriptionOfAllLeavesDatesOut) {
   ExpectRefused("missing: --bounds admitted=LOWER..UPPER");
 }
 
+TEST_F(NewStudyTest, WhatIsLeftOutNeedsNeitherLevelsNorBounds) {
+  Dictionary(Numbers(1, 3) +
+             "[[variable]]\nname = \"site\"\ntype = \"factor\"\nlevels = [\"a\"]\n");
+  options_.bounds = {"x1,x2=0..1"};
+  options_.min_rows = "500";
+  options_.method = "describe";
+  ExpectRefused("--levels site=A,B (or --without site)");
+  options_.without = {"site", "x3"};
+  const data::Schema schema = methods::ParseStudyFile(Text(), "s").dictionary;
+  ASSERT_EQ(schema.columns.size(), 2u);
+  EXPECT_EQ(schema.columns[1].name, "x2");
+  options_.said = {{"variables", "x1, x3"}};
+  ExpectRefused("--without leaves out 'x3', which the analysis names");
+  options_.without = {"x4"};
+  ExpectRefused("--without names 'x4', which the dictionary does not have");
+}
+
+TEST_F(NewStudyTest, KeysOfTheEngineMayBeSaid) {
+  Dictionary(Numbers(1, 2));
+  options_.bounds = {"x1,x2=0..1"};
+  options_.said = {{"model", "x1 ~ x2"}};
+  options_.engine_said = {{"stripes", "3"}, {"correlations", "live"}};
+  EXPECT_THAT(Text(), HasSubstr("name = \"dealer\"\ncorrelations = \"live\"\nstripes = 3\n"));
+}
+
 TEST_F(NewStudyTest, ASurvivalTimeIsNamedByItsColumns) {
   Dictionary(Numbers(1, 2) +
              "[[variable]]\nname = \"death\"\ntype = \"survival\"\ntime = \"days\"\nevent = "
@@ -537,6 +562,11 @@ TEST_F(NewStudyTest, AMetaAnalysisMayBeOfAFormula) {
   EXPECT_THAT(text, HasSubstr("term = \"arm.b\""));
   options_.said = {};
   ExpectRefused("missing: --estimate VALUE, --standard-error VALUE");
+  // A site that brings an estimate has one row.
+  options_.said = {{"estimate", "x1"}, {"standard_error", "x2"}};
+  options_.min_rows = "";
+  for (const data::RowBlock& block : methods::ParseStudyFile(Text(), "s").partition.blocks)
+    EXPECT_EQ(block.count, 1u);
 }
 
 TEST_F(NewStudyTest, AnOrdinalOutcomeNeedsTheNumbersOfRows) {

@@ -17,7 +17,7 @@ from partita.design import linear_predictor
 from .recorded import FOLDER, result
 
 METHODS: dict[str, type[pt.Fit]] = {
-    "glm": pt.GLMFit, "survival": pt.CurvesFit, "cox": pt.CoxFit, "mixed": pt.MixedFit, "meta": pt.MetaFit,
+    "glm": pt.GLMFit, "glm-aggregates": pt.GLMFit, "survival": pt.CurvesFit, "cox": pt.CoxFit, "mixed": pt.MixedFit, "meta": pt.MetaFit,
     "describe": pt.DescribeFit, "mcmc": pt.DrawsFit, "classify": pt.PrivateClassifier, "mixture": pt.MixtureFit,
     "marginals": pt.MarginalsFit,
 }
@@ -118,6 +118,32 @@ class Regressions(unittest.TestCase):
                                1 / (1 + math.exp(-eta)), delta=1e-12)
         with self.assertRaisesRegex(ValueError, "cannot be made"):
             self.fit.predict([{"age": 70}])
+
+    def test_the_covariance_is_known_at_level_aggregates(self) -> None:
+        with self.assertRaises(pt.NotReleasedError):
+            self.fit.cov_params()
+        fit: pt.GLMFit = result("glm-aggregates").fit
+        table = fit.cov_params()
+        self.assertEqual(list(table.columns), ["", *fit.params])
+        for at, (term, error) in enumerate(fit.bse.items()):
+            self.assertEqual(table.rows[at][0], term)
+            self.assertAlmostEqual(float(table.rows[at][at + 1]), error ** 2, delta=1e-6 * error ** 2)
+        # Of the reference of everything at the age of 0 a prediction is the intercept's.
+        row = {"age": 0, "sex": "female", "smoker": 0, "ward": "medicine", "days": 1, "earlier_stays": 0}
+        levels = {"sex": "female", "ward": "medicine"}
+        [[mean, error, lower, upper]] = fit.get_prediction([row], reference=levels).rows
+        eta, error_of_eta = fit.params["(Intercept)"], fit.bse["(Intercept)"]
+        logistic = [1 / (1 + math.exp(-(eta + by * 1.959963984540054 * error_of_eta))) for by in (0, -1, 1)]
+        for value, wanted in zip((mean, lower, upper), logistic, strict=True):
+            self.assertAlmostEqual(float(value), wanted, delta=1e-6)
+        self.assertAlmostEqual(float(error), logistic[0] * (1 - logistic[0]) * error_of_eta, delta=1e-6)
+        # Of a year more it has the covariance with the age in it.
+        names = list(fit.params)
+        age = names.index("age")
+        both = [float(table.rows[0][1]), float(table.rows[0][age + 1]), float(table.rows[age][age + 1])]
+        [[mean, error, _, _]] = fit.get_prediction([{**row, "age": 50}], reference=levels).rows
+        by_hand = math.sqrt(both[0] + 100 * both[1] + 2500 * both[2])
+        self.assertAlmostEqual(float(error), float(mean) * (1 - float(mean)) * by_hand, delta=1e-9)
 
     def test_intercepts_of_the_institutions_are_at_none_of_them(self) -> None:
         raw = json.loads(json.dumps(self.fit.raw))

@@ -109,6 +109,11 @@ model_column <- function(term, rows, names, reference) {
 
 # reference: NULL, or by variable the level that the others are compared with.
 linear_predictor <- function(terms, estimates, rows, reference = NULL) {
+  as.vector(design_matrix(terms, rows, reference) %*% estimates)
+}
+
+# A column for each term, a row for each row.
+design_matrix <- function(terms, rows, reference = NULL) {
   if (!is.data.frame(rows)) refuse("usage", "these rows are no data frame", "give it data.frame(...)")
   reference <- vapply(as.list(reference), as.character, "")
   strange <- setdiff(names(reference), names(rows))
@@ -117,7 +122,7 @@ linear_predictor <- function(terms, estimates, rows, reference = NULL) {
   }
   names <- unique(unlist(lapply(terms, factors_of)))
   columns <- vapply(terms, model_column, numeric(nrow(rows)), rows, names, reference)
-  as.vector(matrix(columns, nrow(rows), length(terms)) %*% estimates)
+  matrix(columns, nrow(rows), length(terms))
 }
 
 predict.partita_coefs <- function(object, newdata, reference = NULL, ...) {

@@ -120,7 +120,17 @@ inverse_links <- list(
   identity = identity, log = exp, logit = stats::plogis, probit = stats::pnorm,
   cloglog = function(eta) -expm1(-exp(eta)))
 
-predict.partita_glm <- function(object, newdata, type = c("link", "response"), reference = NULL, ...) {
+# Derivatives of the inverse links by the linear predictor.
+inverse_link_slopes <- list(
+  identity = function(eta) rep(1, length(eta)), log = exp, logit = stats::dlogis, probit = stats::dnorm,
+  cloglog = function(eta) exp(eta - exp(eta)))
+
+vcov.partita_glm <- function(object, ...) {
+  vcov <- object$body$vcov
+  if (is.null(vcov)) NextMethod() else matrix_of(vcov$values, vcov$names)
+}
+
+predict.partita_glm <- function(object, newdata, type = c("link", "response"), se.fit = FALSE, reference = NULL, ...) {
   type <- match.arg(type)
   if (missing(newdata)) no_rows_back()
   if (object$body$family %in% c("ordinal", "multinomial")) {
@@ -133,8 +143,13 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), r
   if (grepl("offset(", object$formula, fixed = TRUE)) {
     not_released("predict() does not know the offset of the formula", "compute it from coef()")
   }
-  eta <- linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference)
-  if (type == "link") eta else inverse_links[[object$body$link]](eta)
+  columns <- design_matrix(object$coefficients$term, newdata, reference)
+  eta <- as.vector(columns %*% object$coefficients$estimate)
+  link <- object$body$link
+  fit <- if (type == "link") eta else inverse_links[[link]](eta)
+  if (!se.fit) return(fit)
+  slope <- if (type == "link") 1 else inverse_link_slopes[[link]](eta)
+  list(fit = fit, se.fit = abs(slope) * sqrt(rowSums((columns %*% vcov(object)) * columns)))
 }
 
 # ------------------------------------------------------------------------------------------------ Cox

@@ -12,6 +12,13 @@ rows_frame <- function(rows, columns) {
 number <- function(value) if (is.null(value)) NA_real_ else as.numeric(value)
 numbers <- function(values) vapply(values, number, 0)
 
+# A square matrix from its rows.
+matrix_of <- function(rows, names) {
+  names <- as.character(unlist(names))
+  matrix(numbers(unlist(lapply(rows, function(row) lapply(row, number)), recursive = FALSE)), length(names),
+         byrow = TRUE, dimnames = list(names, names))
+}
+
 new_fit <- function(class, name, raw, body, ...) {
   structure(class = c(class, "partita_fit"),
             list(name = name, method = raw$plan$method, converged = !identical(body$converged, FALSE),
@@ -55,10 +62,7 @@ sem_fit <- function(raw, body) {
                "ci.upper", "std.lv", "std.all")
   table <- rows_frame(shown$parameters, columns)
   table[9:16] <- lapply(table[9:16], as.numeric)
-  values <- if (is.null(body$robust)) body$vcov$values else body$robust$vcov
-  names <- as.character(unlist(body$vcov$names))
-  vcov <- matrix(numbers(unlist(lapply(values, function(row) lapply(row, number)), recursive = FALSE)), length(names),
-                 byrow = TRUE, dimnames = list(names, names))
+  vcov <- matrix_of(if (is.null(body$robust)) body$vcov$values else body$robust$vcov, body$vcov$names)
   fit <- new_fit("partita_sem", if (nzchar(body$name)) body$name else "mle", raw, body, parameters = table,
                  vcov = vcov, robust = !is.null(body$robust), nobs = number(body$fit$ntotal), confidence = 0.95)
   fit$converged <- isTRUE(body$convergence$converged)

@@ -182,7 +182,7 @@ partita_run <- function(study, folder = ".", party = NULL, data = NULL, patience
   started <- FALSE
   on.exit(if (!started) unlink(made, recursive = TRUE))
   data <- if (!is.null(data)) {
-    data_words(study, list(data), made, function(party, file) c("--data", file))
+    data_words(study, list(data = data), made, function(party, file) c("--data", file))
   }
   words <- c("study", "join", study_file(study, made), "--folder", normalizePath(folder), "--wait", patience, "--yes",
              option_words(list(party = party)), data, options)

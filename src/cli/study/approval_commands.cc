@@ -105,26 +105,26 @@ int ApproveEnvelope(const OutputOptions& output, const SignOptions& options) {
   study::Envelope envelope = study::ParseEnvelopeFile(
       ReadFile(options.envelope, study::kMaxStudyFileBytes, "the envelope"), options.envelope,
       methods);
-  envelope.party = options.party;
+  envelope.party = PartyOf(options.files, options.party);
   const crypto::Identity identity = LoadOwnIdentity(options);
   const fs::path file = OutputFolder(options, options.envelope) /
-                        fmt::format("envelope-{}-{}.json", envelope.name, options.party);
+                        fmt::format("envelope-{}-{}.json", envelope.name, envelope.party);
   RequireNewFile(file, output.force);
   Confirm(output, ApprovalText(envelope) + "\n",
           fmt::format("Approve as party {}, without being asked again, every study within this "
                       "envelope?",
-                      options.party),
+                      envelope.party),
           kReadPlan);
   const study::SignedEnvelope signed_envelope = run::SaveEnvelope(envelope, identity, file);
   nlohmann::ordered_json data = Described(signed_envelope.envelope);
   data["file"] = file.string();
   PrintResult(output,
-              fmt::format("party {} signed the envelope '{}': {}", options.party, envelope.name,
+              fmt::format("party {} signed the envelope '{}': {}", envelope.party, envelope.name,
                           file.string()),
               data.dump());
   PrintNote(output, fmt::format("it stays here, with {}; use it with: partita study join STUDY "
                                 "--party {} --approval {}",
-                                run::UsesPath(file).string(), options.party, file.string()));
+                                run::UsesPath(file).string(), envelope.party, file.string()));
   return kDone;
 }
 
@@ -193,14 +193,15 @@ int64_t UntilOf(const std::string& text) {
 
 Signed SignDecision(const OutputOptions& output, const SignOptions& options,
                     study::Decision decision) {
+  const std::string party = PartyOf(options.files, options.party);
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(options.study_file));
   const run::Study& prepared = *owner;
   const fs::path file = OutputFolder(options, options.study_file) /
-                        run::DefaultApprovalPath("", prepared.file.name, options.party);
+                        run::DefaultApprovalPath("", prepared.file.name, party);
   RequireNewFile(file, output.force);
   run::ApprovalRequest request;
-  request.party = options.party;
+  request.party = party;
   request.decision = decision;
   request.reason = options.reason;
   request.fingerprints = run::Fingerprints(run::ChannelRoster(prepared, options.files.Roster()));
@@ -222,7 +223,7 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
   crypto::SystemRandom random;
   if (decision == study::Decision::kApprove) {
     SilentProgress progress;
-    run::RequireServable(prepared, run::PartyByName(prepared, options.party), request.data,
+    run::RequireServable(prepared, run::PartyByName(prepared, party), request.data,
                          run::RowSetsPath(request.data), random, progress);
   }
   const run::MadeApproval made = run::MakeApproval(prepared, terms, request, random);
@@ -233,7 +234,7 @@ Signed SignDecision(const OutputOptions& output, const SignOptions& options,
             fmt::format("{}\n{}{}{}What will be signed\n{}\n",
                         study::RenderPlanText(plan, study::DefaultNetworks()), price,
                         price.empty() ? "" : "\n", table, ApprovalText(approval)),
-            fmt::format("Approve this study as party {} until {}, for {}?", options.party,
+            fmt::format("Approve this study as party {} until {}, for {}?", party,
                         FormatUtc(approval.valid_until), RunsText(approval.runs)),
             kReadPlan);
   }
@@ -251,8 +252,8 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
   data["file"] = made.file.string();
   PrintResult(
       output,
-      fmt::format("party {} {} the study '{}': {}", options.party, approve ? "approves" : "rejects",
-                  made.approval.study, made.file.string()),
+      fmt::format("party {} {} the study '{}': {}", made.approval.party,
+                  approve ? "approves" : "rejects", made.approval.study, made.file.string()),
       data.dump());
   if (made.has_table) {
     PrintNote(output, fmt::format("keep {} beside it and show it to nobody",
@@ -267,7 +268,7 @@ int Sign(const OutputOptions& output, const SignOptions& options, study::Decisio
 
 void AddSigningOptions(CLI::App* command, Invocation& invocation,
                        const std::shared_ptr<SignOptions>& options) {
-  command->add_option("--party", options->party, "Which party decides")->required();
+  AddParty(command, options->party, "study");
   AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyIdentity(command, options->files);
   command->add_option("--output", options->output,
@@ -322,7 +323,7 @@ void AddApprove(CLI::App& study, Invocation& invocation) {
       if (!options->envelope.empty()) return ApproveEnvelope(invocation.output, *options);
       if (options->study_file.empty()) {
         throw Error(ErrorCode::kUsage, "neither a study nor an envelope to approve",
-                    "partita study approve STUDY --party PARTY");
+                    "partita study approve STUDY");
       }
       return Sign(invocation.output, *options, study::Decision::kApprove);
     };

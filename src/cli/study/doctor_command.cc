@@ -34,13 +34,23 @@ fs::path IfThere(const std::string& given, const fs::path& path) {
   return !given.empty() || fs::exists(path) ? path : fs::path();
 }
 
+// The party: what was named, or whom the certificate names. What is wrong with it the doctor says.
+std::string PartyIfThere(const DoctorCommand& command, const fs::path& certificate) {
+  if (!command.party.empty() || certificate.empty()) return command.party;
+  try {
+    return PartyOf(command.files, "");
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 run::DoctorOptions DoctorOptionsOf(const DoctorCommand& command) {
   run::DoctorOptions options;
   options.study = command.study;
-  options.party = command.party;
   options.folder = command.files.folder;
   options.key = IfThere(command.files.key, command.files.Key());
   options.certificate = IfThere(command.files.certificate, command.files.Certificate());
+  options.party = PartyIfThere(command, options.certificate);
   options.roster = IfThere(command.files.roster, command.files.Roster());
   options.data = IfThere(command.files.data, command.files.Data());
   options.listen_address = command.listen;
@@ -97,7 +107,7 @@ void AddDoctorCommand(CLI::App& app, Invocation& invocation) {
       "doctor", "Look for everything that could keep this host from running a study");
   AddOutputOptions(*command, invocation, "doctor");
   command->add_option("--study", options->study, "The study file");
-  command->add_option("--party", options->party, "Which party of the study this host is");
+  AddParty(command, options->party, "study");
   AddPartyFolder(command, options->files,
                  "Where data.csv, key.pem, cert.pem and roster.toml are, and results go");
   AddPartyData(command, options->files);

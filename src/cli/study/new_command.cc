@@ -128,6 +128,8 @@ std::vector<std::string> CheckDraft(const std::string& text, const std::string& 
   }
 }
 
+constexpr char kOfEngine[] = "engine.";
+
 void TakeSettings(NewCommand& command) {
   for (const std::string& setting : command.settings) {
     const size_t equals = setting.find('=');
@@ -135,7 +137,12 @@ void TakeSettings(NewCommand& command) {
       throw Error(ErrorCode::kUsage, fmt::format("--set {} is not KEY=VALUE", setting),
                   "for example --set robust=true, or --set privacy.norm=1.5");
     }
-    command.study.said[setting.substr(0, equals)] = setting.substr(equals + 1);
+    const std::string key = setting.substr(0, equals), value = setting.substr(equals + 1);
+    if (key.starts_with(kOfEngine)) {
+      command.study.engine_said[key.substr(std::size(kOfEngine) - 1)] = value;
+    } else {
+      command.study.said[key] = value;
+    }
   }
 }
 
@@ -220,6 +227,9 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   AddRepeated(command, "--levels", study.levels,
               "NAMES=A,B: all levels that factors can have, the reference first; one with a comma "
               "between quotes, as in stage='\"I, early\",II'");
+  AddRepeated(command, "--without", study.without,
+              "Variables of the dictionary that the study leaves out (methods that take all)")
+      ->delimiter(',');
   AddRepeated(command, "--rows", study.rows,
               "PARTY=COUNT: a party's number of rows, made public; COUNT where columns are split");
   command.add_option(
@@ -249,8 +259,10 @@ void AddShortOptions(CLI::App& command, NewCommand& options) {
   command.add_option("--epsilon", study.said["privacy.epsilon"],
                      "Promise every person differential privacy");
   command.add_option("--delta", study.said["privacy.delta"], "Delta of the promise");
-  AddRepeated(command, "--set", options.settings,
-              "KEY=VALUE: another key of [[analysis]]; TABLE.KEY of one of its tables");
+  AddRepeated(
+      command, "--set", options.settings,
+      "KEY=VALUE: another key of [[analysis]]; TABLE.KEY of one of its tables; engine.KEY of "
+      "[engine]");
 }
 
 }  // namespace

@@ -285,6 +285,27 @@ void TakeDesign(const NewStudyOptions& options, ShortStudy& study) {
   study.cluster = options.cluster;
 }
 
+void RequireVariables(const std::string& option, const std::vector<std::string>& names,
+                      const DictionaryDraft& dictionary) {
+  std::vector<std::string> known;
+  for (const DraftVariable& variable : dictionary.variables) known.push_back(variable.name);
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      RefuseWords(fmt::format("{} names {}, which the dictionary does not have", option,
+                              study::Quote(name)),
+                  study::KnownNamesHint(name, known));
+  }
+}
+
+void LeaveOut(const std::set<std::string>& names, DictionaryDraft& dictionary,
+              std::vector<ShortParty>& parties) {
+  std::erase_if(dictionary.variables,
+                [&](const DraftVariable& variable) { return names.contains(variable.name); });
+  for (ShortParty& party : parties)
+    std::erase_if(party.columns, [&](const std::string& name) { return names.contains(name); });
+  dictionary.unused.insert(dictionary.unused.end(), names.begin(), names.end());
+}
+
 // Those that the analysis names stay, and are refused by it with the reason.
 void LeaveOutDates(const study::Said& said, DictionaryDraft& dictionary,
                    std::vector<ShortParty>& parties) {
@@ -294,11 +315,20 @@ void LeaveOutDates(const study::Said& said, DictionaryDraft& dictionary,
         !SaysName(said, variable.name))
       dates.insert(variable.name);
   }
-  std::erase_if(dictionary.variables,
-                [&](const DraftVariable& variable) { return dates.contains(variable.name); });
-  for (ShortParty& party : parties)
-    std::erase_if(party.columns, [&](const std::string& name) { return dates.contains(name); });
-  dictionary.unused.insert(dictionary.unused.end(), dates.begin(), dates.end());
+  LeaveOut(dates, dictionary, parties);
+}
+
+// What --without names, which the analysis must not name.
+void TakeWithout(const std::vector<std::string>& names, const study::Said& said,
+                 DictionaryDraft& dictionary, std::vector<ShortParty>& parties) {
+  RequireVariables("--without", names, dictionary);
+  for (const std::string& name : names) {
+    if (SaysName(said, name))
+      RefuseWords(
+          fmt::format("--without leaves out {}, which the analysis names", study::Quote(name)),
+          "take it out of one of them");
+  }
+  LeaveOut({names.begin(), names.end()}, dictionary, parties);
 }
 
 // Leaves what the analysis names.
@@ -329,18 +359,6 @@ void KeepNamed(const study::Said& said, DictionaryDraft& dictionary,
     if (party.columns.empty())
       RefuseWords(fmt::format("the analysis names no variable of {}", party.name),
                   "leave this party out, or name one of its variables");
-  }
-}
-
-void RequireVariables(const std::string& option, const std::vector<std::string>& names,
-                      const DictionaryDraft& dictionary) {
-  std::vector<std::string> known;
-  for (const DraftVariable& variable : dictionary.variables) known.push_back(variable.name);
-  for (const std::string& name : names) {
-    if (std::find(known.begin(), known.end(), name) == known.end())
-      RefuseWords(fmt::format("{} names {}, which the dictionary does not have", option,
-                              study::Quote(name)),
-                  study::KnownNamesHint(name, known));
   }
 }
 
@@ -435,13 +453,15 @@ std::set<std::string> TakeBoundsAndLevels(const NewStudyOptions& options,
   return said;
 }
 
-// said: the factors whose levels an option says.
-void AskBoundsAndLevels(const std::set<std::string>& said, DictionaryDraft& dictionary,
+// said: the factors whose levels an option says. all: no variable is one that the analysis names.
+void AskBoundsAndLevels(const std::set<std::string>& said, bool all, DictionaryDraft& dictionary,
                         Interview& interview) {
   for (DraftVariable& variable : dictionary.variables) {
     if (study::LacksLevels(variable)) {
       const std::string levels = interview.Say(
-          "", fmt::format("--levels {}=A,B", variable.name),
+          "",
+          fmt::format("--levels {}=A,B{}", variable.name,
+                      all ? " (or --without " + variable.name + ")" : ""),
           fmt::format("All levels that {} can have, the reference first (A,B)", variable.name));
       if (!levels.empty()) SetLevels(variable, levels);
     } else if (!variable.levels.empty() && !said.contains(variable.name)) {
@@ -489,8 +509,8 @@ void JoinSurvivalTimes(const study::Said& said, DictionaryDraft& dictionary,
 
 // ------------------------------------------------------------------------------------------- rows
 
-void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
-             ShortStudy& study) {
+void AskRows(const NewStudyOptions& options, const study::AnalysisStart& start,
+             Interview& interview, ShortStudy& study) {
   const bool split_columns =
       std::any_of(study.parties.begin(), study.parties.end(),
                   [](const ShortParty& party) { return !party.columns.empty(); });
@@ -534,11 +554,15 @@ void AskRows(const NewStudyOptions& options, bool counted, Interview& interview,
   for (ShortParty& party : study.parties) {
     if (!party.holder) continue;
     const std::string said = study::SaidOr(counts, party.name, "");
-    const std::string count =
-        counted
-            ? interview.Say(said, fmt::format("--rows {}=COUNT", party.name),
-                            fmt::format("How many rows {} has, which becomes public", party.name))
-            : said;
+    const std::string option = fmt::format("--rows {}=", party.name);
+    const std::string question =
+        fmt::format("How many rows {} has, which becomes public", party.name);
+    std::string count = said;
+    if (start.needs_counts && start.count.empty()) {
+      count = interview.Say(said, option + "COUNT", question);
+    } else if (start.needs_counts) {
+      count = interview.Say(said, option, question, start.count);
+    }
     if (!count.empty()) party.rows = ReadCount(count);
   }
 }
@@ -626,11 +650,12 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   study.dictionary =
       JoinDictionaries(std::move(dictionaries), start.uses_all ? nullptr : &names, study.parties);
   JoinSurvivalTimes(said, study.dictionary, study.parties);
+  TakeWithout(options.without, names, study.dictionary, study.parties);
   const std::set<std::string> levels_of = TakeBoundsAndLevels(options, study.dictionary);
   if (!start.uses_all) KeepNamed(names, study.dictionary, study.parties);
   if (start.uses_all && !start.takes_dates) LeaveOutDates(names, study.dictionary, study.parties);
-  AskBoundsAndLevels(levels_of, study.dictionary, interview);
-  AskRows(options, start.needs_counts, interview, study);
+  AskBoundsAndLevels(levels_of, start.uses_all, study.dictionary, interview);
+  AskRows(options, start, interview, study);
   study.site =
       interview.Say(options.site, "--site", "How institutions enter: ignore or fixed", "ignore");
   study.missing = interview.Say(
@@ -647,6 +672,8 @@ ShortStudy NewStudy(const NewStudyOptions& options, Interview& interview) {
   if (study.common_rows) study.min_cell = start.split_min_cell;
   study.engine =
       interview.Say(options.engine, "--engine", "The engine", ChooseEngine(study.parties));
+  for (const auto& [key, value] : options.engine_said)
+    study.engine_keys.emplace_back(key, AsSaid(value, SaidAs::kValue));
   interview.RequireAll();
   return study;
 }

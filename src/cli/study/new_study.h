@@ -19,8 +19,10 @@ struct NewStudyOptions {
   std::vector<std::string> dictionaries;  // a file, or PARTY=FILE for each where columns are split
   std::vector<std::string> bounds;        // NAMES=LOWER..UPPER
   std::vector<std::string> levels;        // NAMES=LEVELS
+  std::vector<std::string> without;       // variables that are left out
   std::vector<std::string> rows;          // COUNT, or PARTY=COUNT
   study::Said said;                       // of the analysis
+  study::Said engine_said;                // further keys of [engine]
 };
 
 // Every party holds rows of its own, or the dictionaries say who holds which columns of the same

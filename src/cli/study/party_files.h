@@ -20,6 +20,11 @@ struct PartyFiles {
   std::filesystem::path Roster() const { return In(roster, "roster.toml"); }
 };
 
+// The party: `given`, or whom the certificate of `files` names.
+std::string PartyOf(const PartyFiles& files, const std::string& given);
+
+// --party, which says whom `of` (the study, the matching) has this host as.
+void AddParty(CLI::App* command, std::string& party, const std::string& of);
 // --folder, which `folder` describes.
 void AddPartyFolder(CLI::App* command, PartyFiles& files, const std::string& folder);
 // --data.

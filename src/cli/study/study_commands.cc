@@ -20,7 +20,6 @@
 #include "cli/terminal/new_file.h"
 #include "cli/terminal/outcome.h"
 #include "cli/terminal/units.h"
-#include "crypto/certificate.h"
 #include "methods/all.h"
 #include "methods/mle/report/moments_json.h"
 #include "methods/mle/report/report.h"
@@ -30,6 +29,7 @@
 #include "report/progress.h"
 #include "report/result_json.h"
 #include "run/approval/approval_files.h"
+#include "run/approval/approval_uses.h"
 #include "run/method/useful.h"
 #include "run/party/build_plan.h"
 #include "run/party/join.h"
@@ -165,11 +165,27 @@ struct JoinCommand {
   bool approve = false, accept_faults = false;
 };
 
+// Of an approval whose runs are used up. Only the run itself knows whether it goes on with one of them.
+std::string UsedUp(const fs::path& approval) {
+  try {
+    const std::string text = ReadFile(approval.string(), study::kMaxStudyFileBytes, "the approval");
+    const study::Approval made = study::ParseApproval(text, approval.string()).approval;
+    if (run::ApprovalUses(run::UsesPath(approval), made) < made.runs) return "";
+    return fmt::format(
+        ", for {}, of which none is left: only a run that was interrupted can go on. For another, "
+        "stop and sign anew: partita study approve STUDY --force",
+        RunsText(made.runs));
+  } catch (const Error&) {
+    return "";  // the run says what is wrong with it
+  }
+}
+
 // Signs that this party takes part, unless it has signed before: the run looks at the document.
 void ApproveIfNew(const OutputOptions& output, const JoinCommand& command,
                   const fs::path& approval) {
   if (fs::exists(approval)) {
-    PrintNote(output, fmt::format("{} was signed before; going on with it", approval.string()));
+    PrintNote(output, fmt::format("{} was signed before{}; going on with it", approval.string(),
+                                  UsedUp(approval)));
     return;
   }
   SignOptions options;
@@ -205,9 +221,7 @@ void RequireMomentsFile(const run::Study& study, const JoinCommand& command, boo
 }
 
 int RunJoin(const OutputOptions& output, JoinCommand command, run::Ranks* ranks) {
-  if (command.party.empty()) {
-    command.party = crypto::Describe(*crypto::LoadCertificate(command.files.Certificate())).name;
-  }
+  command.party = PartyOf(command.files, command.party);
   const std::unique_ptr<const run::Study> owner =
       methods::PrepareStudy(methods::LoadStudyFile(command.study_file));
   const run::Study& study = *owner;
@@ -274,8 +288,7 @@ void AddJoin(CLI::App* study, Invocation& invocation) {
       [&invocation, options] { return RunJoin(invocation.output, *options, invocation.ranks); });
   AddProgressOption(*command, invocation);
   command->add_option("STUDY", options->study_file, "The study file")->required();
-  command->add_option("--party", options->party,
-                      "Which party of the study this is (default: the certificate's)");
+  AddParty(command, options->party, "study");
   AddPartyFolder(command, options->files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyData(command, options->files);
   AddPartyIdentity(command, options->files);

@@ -10,7 +10,6 @@
 #include "cli/terminal/new_file.h"
 #include "cli/tools/match_party.h"
 #include "cli/tools/match_results.h"
-#include "crypto/certificate.h"
 #include "run/matching/matching_approval.h"
 #include "run/matching/matching_charge.h"
 #include "run/matching/matching_run.h"
@@ -120,23 +119,17 @@ int RunMatchApprove(const OutputOptions& output, const MatchApproveCommand& comm
 
 void AddMatchParty(CLI::App* command, MatchParty& options) {
   command->add_option("FILE", options.file, "The matching file")->required();
-  command->add_option("--party", options.party,
-                      "Which party of the matching this is (default: the certificate's)");
+  AddParty(command, options.party, "matching");
   AddPartyFolder(command, options.files, "Where data.csv, key.pem, cert.pem and roster.toml are");
   AddPartyData(command, options.files);
   AddPartyIdentity(command, options.files);
   AddSeparator(*command, options.separator, "what the header has most of");
 }
 
-std::string PartyOf(const MatchParty& options) {
-  if (!options.party.empty()) return options.party;
-  return crypto::Describe(*crypto::LoadCertificate(options.files.Certificate())).name;
-}
-
 SignedMatching SignMatching(const OutputOptions& output, const MatchApproveCommand& command) {
   const run::MatchingFile file = run::LoadMatchingFile(command.file);
   const run::MatchingPlan plan = run::PlanMatching(file);
-  const std::string name = PartyOf(command);
+  const std::string name = PartyOf(command.files, command.party);
   run::MatchingApprovalRequest request;
   request.party = run::MatchingPartyIndex(file, name);
   const fs::path beside = run::MatchingApprovalPath(command.file, file.name, name);

@@ -26,8 +26,6 @@ struct MatchParty {
   }
 };
 void AddMatchParty(CLI::App* command, MatchParty& options);
-// The party that was named, or the certificate's.
-std::string PartyOf(const MatchParty& options);
 
 struct MatchApproveCommand : MatchParty {
   std::string until, output;

@@ -172,7 +172,7 @@ fs::path SaveResult(const OutputOptions& output, const run::MatchedRows& matched
 int RunMatchRun(const OutputOptions& output, const MatchRunCommand& command) {
   const run::MatchingFile file = run::LoadMatchingFile(command.file);
   run::MatchingJoin options;
-  options.party = PartyOf(command);
+  options.party = PartyOf(command.files, command.party);
   const bool holder = run::MatchingPartyIndex(file, options.party) < file.parties.size();
   options.table = command.files.Data();
   if (holder) options.separator = command.Separator();

@@ -336,7 +336,11 @@ Fitted AggregateFitter::Finish() {
     covariance = dispersion * sums.information.ldlt().solve(MatrixXd::Identity(p, p));
   }
   model.standard_errors = covariance.diagonal().cwiseSqrt();
-  if (!task_.spec.lasso.empty()) model.standard_errors.setZero();  // there are none
+  if (!task_.spec.lasso.empty()) {
+    model.standard_errors.setZero();  // there are none
+  } else {
+    model.covariance = covariance;
+  }
   for (const data::ModelTerm& term : task_.spec.terms) {
     model.statistics.push_back(
         stats::glm::WaldStatistic(at_, covariance, term.columns).value_or(kNoStatistic));

@@ -40,6 +40,16 @@ Json CoefficientJson(const Spec& spec, const Coefficient& row) {
   return json;
 }
 
+// As result.json of method mle has it.
+Json VcovJson(const Regression& regression) {
+  if (regression.covariance.size() == 0) return nullptr;
+  Json names = Json::array(), values = Json::array();
+  for (const Coefficient& row : regression.coefficients) names.push_back(row.term);
+  for (const auto row : regression.covariance.rowwise())
+    values.push_back(std::vector<double>(row.begin(), row.end()));
+  return {{"names", std::move(names)}, {"values", std::move(values)}};
+}
+
 }  // namespace
 
 std::string RegressionJson(const Task& task, const Regression& regression) {
@@ -86,6 +96,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));
+  json["vcov"] = VcovJson(regression);
   json["tests"] = Json::array();
   for (const TermTest& test : regression.tests) {
     json["tests"].push_back({{"term", test.term},

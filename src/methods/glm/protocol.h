@@ -65,6 +65,7 @@ struct FittedModel {
   uint64_t rows = 0, events = 0, clusters = 0;
   // Of scaled columns, before small samples are allowed for (result.h); steps of their grids.
   Eigen::VectorXd standard_errors, steps;
+  Eigen::MatrixXd covariance;  // of level aggregates, but of a lasso; else empty: it does not open
   std::vector<double> totals;
   // Wald statistics of spec.terms, before small samples are allowed for; negative: there is none.
   std::vector<double> statistics;

@@ -149,6 +149,13 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     }
     regression.coefficients.push_back(std::move(coefficient));
   }
+  if (model.covariance.size() > 0) {
+    const auto k = static_cast<Eigen::Index>(regression.coefficients.size());
+    Eigen::VectorXd units(k);
+    for (Eigen::Index i = 0; i < k; ++i) units[i] = factor * UnitOf(spec, static_cast<size_t>(i));
+    regression.covariance =
+        units.asDiagonal() * model.covariance.topLeftCorner(k, k) * units.asDiagonal();
+  }
   for (size_t t = 0; t < spec.terms.size(); ++t) {
     regression.tests.push_back(TestOf(spec.terms[t], model.statistics[t], factor, regression.df));
   }

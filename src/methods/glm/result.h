@@ -46,6 +46,9 @@ struct Regression {
   // Degrees of freedom of Student's law; none: the normal law.
   std::optional<double> df;
   std::vector<Coefficient> coefficients;  // none where it did not converge
+  // Of these, with allowance for small samples, at level aggregates: it follows from the sums that
+  // open there. Else empty.
+  Eigen::MatrixXd covariance;
   // Of a negative binomial law.
   struct Theta {
     double estimate = 0, standard_error = 0;

@@ -134,6 +134,7 @@ study::AnalysisStart Start(const study::Said& said) {
                             study::SaidAs::kText});
     }
     start.needs_counts = true;
+    start.count = "1";
   }
   start.missing = "complete";
   return start;

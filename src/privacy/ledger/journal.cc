@@ -112,7 +112,7 @@ struct JournalChecker {
     throw Error(ErrorCode::kRefused,
                 fmt::format("the approval is used up: by the ledger it was used for {} of {} {}",
                             runs.size(), used.runs, used.runs == 1 ? "run" : "runs"),
-                "read the plan again and approve again: partita study approve STUDY --party PARTY, "
+                "read the plan again and approve again: partita study approve STUDY --force, "
                 "with --runs N for several runs");
   }
 };

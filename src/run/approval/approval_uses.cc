@@ -11,7 +11,7 @@ namespace partita::run {
 namespace {
 
 constexpr CountedDocument kApproval = {"approval",
-                                       "Approve again: partita study approve STUDY --party PARTY."};
+                                       "Approve again: partita study approve STUDY."};
 
 // Runs by their name: that of the ledger's and of the lines' ends is the same.
 std::set<std::string> CountedRuns(const UsesRecord& record, const crypto::Digest& approval,
@@ -39,7 +39,7 @@ bool IsNew(const UsesRecord& record, const study::Approval& approval, const Appr
                                 : fmt::format("{} runs, and as many have been", approval.runs);
   record.Refuse(
       fmt::format("the approval of party {} is used up: it is for {}", approval.party, times),
-      "Read the plan again and approve again: partita study approve STUDY --party PARTY, "
+      "Read the plan again and approve again: partita study approve STUDY --force, "
       "with --runs N for several runs. (A run that was interrupted goes on where the "
       "method keeps its state: leave that in its place.)");
 }

@@ -87,7 +87,7 @@ class Signed : public Approvals {
           ErrorCode::kRefused,
           fmt::format("the table of party {} has changed since it approved the study", party_),
           "Restore the table as it was, or approve again with the new one: partita study "
-          "approve STUDY --party PARTY.");
+          "approve STUDY.");
     }
     return approval_;
   }

@@ -32,6 +32,7 @@ struct AnalysisStart {
   std::string complete_means = "left out";  // what missing = "complete" makes of them
   bool is_private = false;                  // there is none without [analysis.privacy]
   bool needs_counts = false;                // every row block declares its count
+  std::string count;                        // of each holder, where the method knows it
   bool needs_min_rows = false;              // [disclosure] promises how many rows there are
   // Of [disclosure] where columns are split; none: as everywhere.
   std::optional<uint64_t> split_min_cell = {};

@@ -110,6 +110,7 @@ std::string ShortStudyText(const ShortStudy& study) {
   if (study.min_cell) text += Line("min_cell", std::to_string(*study.min_cell));
   if (!study.accept.empty()) text += "\n[release]\n" + Line("accept", TomlText(study.accept));
   text += "\n[engine]\n" + Line("name", TomlText(study.engine));
+  for (const auto& [key, value] : study.engine_keys) text += Line(key, value);
   return text + AnalysisText(study.analysis);
 }
 

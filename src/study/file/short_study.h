@@ -33,6 +33,8 @@ struct ShortStudy {
   // [[analysis]]: keys with their values as TOML; "privacy.epsilon" is epsilon of
   // [analysis.privacy].
   std::vector<std::pair<std::string, std::string>> analysis;
+  std::vector<std::pair<std::string, std::string>>
+      engine_keys;  // further ones of [engine], likewise
 };
 
 // The rows of a holder are a block with its name; those that all hold are "all".

@@ -7,10 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Cholesky>
 #include <Eigen/QR>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
 #include "methods/glm/study.h"
 #include "tests/methods/glm/glm_text.h"
@@ -34,6 +36,58 @@ json Read(const std::string& name) {
 double AtLeast(double value, double least) { return std::max(std::abs(value), least); }
 
 // ---- R's fits
+
+// Places of a term's columns by their names: "factor(race).2" of "factor(race)", "sex.I:shell_weight" of
+// "sex:shell_weight".
+std::vector<Eigen::Index> ColumnsOf(const std::string& term, const json& names) {
+  const auto parts = [](const std::string& text) {
+    std::vector<std::string> found;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, ':');) found.push_back(part);
+    return found;
+  };
+  const std::vector<std::string> wanted = parts(term);
+  std::vector<Eigen::Index> columns;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::vector<std::string> has = parts(names[i]);
+    bool of_it = has.size() == wanted.size();
+    for (size_t k = 0; of_it && k < has.size(); ++k) of_it = has[k].starts_with(wanted[k]);
+    if (of_it) columns.push_back(static_cast<Eigen::Index>(i));
+  }
+  return columns;
+}
+
+// The covariance has the squares of the standard errors, and R's Wald statistics follow from it.
+void ExpectCovarianceOfR(const json& result, const json& wanted) {
+  const size_t p = result["coefficients"].size();
+  const json& vcov = result["vcov"];
+  ASSERT_EQ(vcov["values"].size(), p);
+  Eigen::MatrixXd covariance(p, p);
+  Eigen::VectorXd estimates(p);
+  for (size_t i = 0; i < p; ++i) {
+    EXPECT_EQ(vcov["names"][i], result["coefficients"][i]["term"]);
+    estimates[static_cast<Eigen::Index>(i)] = wanted["estimate"][i];
+    for (size_t j = 0; j < p; ++j)
+      covariance(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) = vcov["values"][i][j];
+  }
+  EXPECT_TRUE(covariance.isApprox(covariance.transpose(), 1e-12));
+  for (size_t i = 0; i < p; ++i) {
+    const double error = wanted["standard_error"][i];
+    const auto at = static_cast<Eigen::Index>(i);
+    EXPECT_NEAR(std::sqrt(covariance(at, at)), error, 1e-6 * error);
+  }
+  for (const json& test : wanted["tests"]) {
+    const std::string term = test["term"];
+    SCOPED_TRACE(term);
+    const std::vector<Eigen::Index> columns = ColumnsOf(term, vcov["names"]);
+    ASSERT_EQ(columns.size(), test["columns"].get<size_t>());
+    const Eigen::VectorXd some = estimates(columns);
+    const double chi_square = some.dot(covariance(columns, columns).ldlt().solve(some));
+    const double statistic =
+        result["df"].is_null() ? chi_square : chi_square / static_cast<double>(columns.size());
+    EXPECT_NEAR(statistic, test["statistic"].get<double>(), 1e-5 * statistic);
+  }
+}
 
 void ExpectDigitsOfR(const json& wanted, const std::string& engine, size_t holders) {
   const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], holders);
@@ -59,6 +113,7 @@ void ExpectDigitsOfR(const json& wanted, const std::string& engine, size_t holde
     EXPECT_EQ(row["step"], 0);
   }
   testing::ExpectTests(result["tests"], wanted["tests"], 0, 1e-5);
+  ExpectCovarianceOfR(result, wanted);
   if (wanted["deviance"].is_null()) return;
   for (const char* what : {"deviance", "null_deviance"}) {
     if (result["fit"][what].is_null()) continue;
@@ -133,6 +188,7 @@ TEST(GlmLasso, IsTheMinimum) {
                 1e-8 * AtLeast(wanted["deviance"][taken], 1));
     EXPECT_TRUE(result["fit"]["aic"].is_null());
     EXPECT_EQ(result["tests"], json::array());
+    EXPECT_TRUE(result["vcov"].is_null());
     const study::Document& document = partita::testing::DocumentOf(outcomes.front());
     EXPECT_EQ(document.sections[1].tables.front().rows.size(), wanted["penalties"].size());
     EXPECT_THAT(document.sections[0].paragraphs[1], HasSubstr("no standard errors"));

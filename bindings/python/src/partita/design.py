@@ -168,10 +168,15 @@ class Design:
         return values
 
 
-def linear_predictor(params: Mapping[str, float], rows: Any, reference: Reference | None = None) -> list[float]:
+def rows_of(terms: Iterable[str], rows: Any, reference: Reference | None = None) -> list[list[float]]:
+    """The values of all terms in every row."""
     columns = columns_of(rows)
-    design = Design(params, columns, reference)
-    total = [0.0] * length_of(columns)
-    for term, estimate in params.items():
-        total = [a + estimate * b for a, b in zip(total, design.column_of(term), strict=True)]
-    return total
+    terms = list(terms)
+    design = Design(terms, columns, reference)
+    values = [design.column_of(term) for term in terms]
+    return [[value[row] for value in values] for row in range(length_of(columns))]
+
+
+def linear_predictor(params: Mapping[str, float], rows: Any, reference: Reference | None = None) -> list[float]:
+    estimates = list(params.values())
+    return [sum(a * b for a, b in zip(estimates, row, strict=True)) for row in rows_of(params, rows, reference)]

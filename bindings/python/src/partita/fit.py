@@ -172,11 +172,18 @@ class CoefficientFit(Fit):
                 for of in self.coefficients}
 
     def cov_params(self) -> Table:
-        """Raises NotReleasedError: of a covariance matrix its diagonal opened only."""
-        raise NotReleasedError(
-            "the covariance matrix of the estimates did not open, only standard errors did",
-            "a test of several coefficients is a test of a term, or of a nested model, which the study file asks "
-            "for; method mle has the whole matrix")
+        """Of the estimates; first column: the term. Raises NotReleasedError where its diagonal opened only."""
+        names, values = self._covariance()
+        return Table(["", *names], [[name, *row] for name, row in zip(names, values)])
+
+    def _covariance(self) -> tuple[list[str], list[list[float]]]:
+        vcov = self.body.get("vcov")
+        if vcov is None:
+            raise NotReleasedError(
+                "the covariance matrix of the estimates did not open, only standard errors did",
+                "a test of several coefficients is a test of a term, or of a nested model, which the study file asks "
+                "for; methods mle, and glm at level aggregates, have the whole matrix")
+        return [str(name) for name in vcov["names"]], [[number(value) for value in row] for row in vcov["values"]]
 
     def resid(self) -> list[float]:
         """Raises NotReleasedError: no rows come back."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import laws
-from .design import Reference
+from .design import Reference, rows_of
 from .errors import NotReleasedError
 from .fit import Coefficient, CoefficientFit, Interval, coefficients_of
 from .program import Json
@@ -56,6 +56,14 @@ _INVERSE_LINKS: dict[str, Callable[[float], float]] = {
     "logit": lambda eta: 1 / (1 + math.exp(-eta)) if eta >= 0 else math.exp(eta) / (1 + math.exp(eta)),
     "probit": laws.normal_cdf,
     "cloglog": lambda eta: -math.expm1(-math.exp(eta)),
+}
+# Their derivatives.
+_INVERSE_LINK_SLOPES: dict[str, Callable[[float], float]] = {
+    "identity": lambda eta: 1.0,
+    "log": math.exp,
+    "logit": lambda eta: math.exp(-abs(eta)) / (1 + math.exp(-abs(eta))) ** 2,
+    "probit": lambda eta: math.exp(-eta * eta / 2) / math.sqrt(2 * math.pi),
+    "cloglog": lambda eta: math.exp(eta - math.exp(eta)),
 }
 
 
@@ -163,6 +171,22 @@ class GLMFit(RatioFit):
             raise NotReleasedError("predict() does not know the offset of the formula", "compute it from params")
         eta = super().predict(rows, reference=reference)
         return eta if which == "linear" else [_INVERSE_LINKS[self.link](value) for value in eta]
+
+    def get_prediction(self, rows: Any, alpha: float = 0.05, *, reference: Reference | None = None) -> Table:
+        """Of rows of the caller's own, as statsmodels' summary_frame(): mean, mean_se (delta method), mean_ci_lower and
+        mean_ci_upper (of the linear predictor's interval). Raises NotReleasedError where cov_params() does."""
+        if not 0 < alpha < 1:
+            raise ValueError("alpha is between 0 and 1")
+        eta = self.predict(rows, "linear", reference=reference)
+        names, values = self._covariance()
+        inverse, slope = _INVERSE_LINKS[self.link], _INVERSE_LINK_SLOPES[self.link]
+        quantile = self._quantile(alpha)
+        table: list[list[Cell]] = []
+        for at, x in zip(eta, rows_of(names, rows, reference), strict=True):
+            variance = sum(a * b * v for a, row in zip(x, values, strict=True) for b, v in zip(x, row, strict=True))
+            error = math.sqrt(variance)
+            table.append([inverse(at), slope(at) * error, inverse(at - quantile * error), inverse(at + quantile * error)])
+        return Table(["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"], table)
 
     def _facts(self) -> dict[str, Cell]:
         fit = self.body["fit"] or {}

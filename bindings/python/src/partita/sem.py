@@ -74,11 +74,9 @@ class SEMFit(CoefficientFit):
     def bic(self) -> float:
         return self._measure("bic")
 
-    def cov_params(self) -> Table:
-        """The covariance matrix of the free parameters."""
+    def _covariance(self) -> tuple[list[str], list[list[float]]]:
         names = [str(text) for text in self.body["vcov"]["names"]]
-        values = self.body["robust"]["vcov"] if self.robust else self.body["vcov"]["values"]
-        return Table(["", *names], [[name, *row] for name, row in zip(names, values)])
+        return names, self.body["robust"]["vcov"] if self.robust else self.body["vcov"]["values"]
 
     def parameter_estimates(self, standardized: bool = False) -> Table:
         """lavaan's parameterEstimates(): lhs op rhs, group where there are several, label where there is one, est se

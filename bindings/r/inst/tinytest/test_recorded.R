@@ -36,6 +36,16 @@ expect_equal(AIC(fit), glance(fit)$AIC)
 expect_equal(attr(logLik(fit), "df"), length(coef(fit)), tolerance = 1e-6)
 expect_equal(rownames(anova(fit)), "ward")
 expect_error(vcov(fit), class = "partita_not_released")
+# Level aggregates has the covariance.
+all_of_it <- read_result(partita_recorded("glm-aggregates"))
+expect_equal(dimnames(vcov(all_of_it)), list(names(coef(all_of_it)), names(coef(all_of_it))))
+expect_equal(unname(sqrt(diag(vcov(all_of_it)))), tidy(all_of_it)$std.error, tolerance = 1e-6)
+at_50 <- data.frame(age = 50, sex = "male", smoker = 0, ward = "surgery", days = 1, earlier_stays = 0)
+of_50 <- predict(all_of_it, at_50, se.fit = TRUE)
+columns <- c("(Intercept)", "age", "sex.male", "ward.surgery")
+expect_equal(of_50$se.fit, sqrt(sum(outer(c(1, 50, 1, 1), c(1, 50, 1, 1)) * vcov(all_of_it)[columns, columns])))
+expect_equal(predict(all_of_it, at_50, "response", se.fit = TRUE)$se.fit, of_50$se.fit * dlogis(of_50$fit))
+expect_error(predict(fit, at_50, se.fit = TRUE), class = "partita_not_released")
 expect_error(augment(fit), class = "partita_not_released")
 
 # Predictions are the coefficients by the caller's columns.

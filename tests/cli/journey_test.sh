@@ -87,11 +87,11 @@ for party in north south helper; do
 done
 
 # The approval was for one run, which is said before anybody is waited for; the certificate says who signs anew.
-expect 4 in_folder helper 'partita study join study.toml --approve --yes --wait 1s'
+expect 3 in_folder helper 'partita study join study.toml --approve --yes --wait 1s'
 expect_output 'was signed before, for one run, of which none is left'
 expect 0 in_folder helper 'partita study approve study.toml --yes --force'
 expect_output 'party helper approves the study'
-expect 4 in_folder helper 'partita study join study.toml --approve --yes --wait 1s'
+expect 3 in_folder helper 'partita study join study.toml --approve --yes --wait 1s'
 expect_output 'was signed before; going on with it'
 
 # Again in the same folders: nothing is replaced unasked.

@@ -23,6 +23,11 @@ METHODS: dict[str, type[pt.Fit]] = {
 }
 
 
+def as_float(cell: object) -> float:
+    assert isinstance(cell, float)
+    return cell
+
+
 class EveryMethod(unittest.TestCase):
     def test_has_a_class_a_summary_and_html(self) -> None:
         for name, kind in METHODS.items():
@@ -127,23 +132,23 @@ class Regressions(unittest.TestCase):
         self.assertEqual(list(table.columns), ["", *fit.params])
         for at, (term, error) in enumerate(fit.bse.items()):
             self.assertEqual(table.rows[at][0], term)
-            self.assertAlmostEqual(float(table.rows[at][at + 1]), error ** 2, delta=1e-6 * error ** 2)
+            self.assertAlmostEqual(as_float(table.rows[at][at + 1]), error ** 2, delta=1e-6 * error ** 2)
         # Of the reference of everything at the age of 0 a prediction is the intercept's.
         row = {"age": 0, "sex": "female", "smoker": 0, "ward": "medicine", "days": 1, "earlier_stays": 0}
         levels = {"sex": "female", "ward": "medicine"}
-        [[mean, error, lower, upper]] = fit.get_prediction([row], reference=levels).rows
+        mean, spread, lower, upper = map(as_float, fit.get_prediction([row], reference=levels).rows[0])
         eta, error_of_eta = fit.params["(Intercept)"], fit.bse["(Intercept)"]
         logistic = [1 / (1 + math.exp(-(eta + by * 1.959963984540054 * error_of_eta))) for by in (0, -1, 1)]
         for value, wanted in zip((mean, lower, upper), logistic, strict=True):
-            self.assertAlmostEqual(float(value), wanted, delta=1e-6)
-        self.assertAlmostEqual(float(error), logistic[0] * (1 - logistic[0]) * error_of_eta, delta=1e-6)
+            self.assertAlmostEqual(value, wanted, delta=1e-6)
+        self.assertAlmostEqual(spread, logistic[0] * (1 - logistic[0]) * error_of_eta, delta=1e-6)
         # Of a year more it has the covariance with the age in it.
         names = list(fit.params)
         age = names.index("age")
-        both = [float(table.rows[0][1]), float(table.rows[0][age + 1]), float(table.rows[age][age + 1])]
-        [[mean, error, _, _]] = fit.get_prediction([{**row, "age": 50}], reference=levels).rows
+        both = [as_float(table.rows[0][1]), as_float(table.rows[0][age + 1]), as_float(table.rows[age][age + 1])]
+        chance, error = map(as_float, fit.get_prediction([{**row, "age": 50}], reference=levels).rows[0][:2])
         by_hand = math.sqrt(both[0] + 100 * both[1] + 2500 * both[2])
-        self.assertAlmostEqual(float(error), float(mean) * (1 - float(mean)) * by_hand, delta=1e-9)
+        self.assertAlmostEqual(error, chance * (1 - chance) * by_hand, delta=1e-9)
 
     def test_intercepts_of_the_institutions_are_at_none_of_them(self) -> None:
         raw = json.loads(json.dumps(self.fit.raw))

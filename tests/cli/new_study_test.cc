@@ -565,7 +565,8 @@ TEST_F(NewStudyTest, AMetaAnalysisMayBeOfAFormula) {
   // A site that brings an estimate has one row.
   options_.said = {{"estimate", "x1"}, {"standard_error", "x2"}};
   options_.min_rows = "";
-  for (const data::RowBlock& block : methods::ParseStudyFile(Text(), "s").partition.blocks)
+  options_.bounds = {"x1=-8..8", "x2=0.05..5"};
+  for (const study::RowBlock& block : methods::ParseStudyFile(Text(), "s").blocks)
     EXPECT_EQ(block.count, 1u);
 }
 

@@ -24,8 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxDocumentBytes = size_t{1} << 20;
-constexpr char kApproveHint[] =
-    "Read the plan and approve it: partita study approve STUDY.";
+constexpr char kApproveHint[] = "Read the plan and approve it: partita study approve STUDY.";
 
 // The whole file. Empty if it does not exist. is_private: nobody but the owner may read it.
 std::optional<std::string> ReadDocument(const fs::path& file, bool is_private) {

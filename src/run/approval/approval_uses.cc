@@ -10,8 +10,7 @@
 namespace partita::run {
 namespace {
 
-constexpr CountedDocument kApproval = {"approval",
-                                       "Approve again: partita study approve STUDY."};
+constexpr CountedDocument kApproval = {"approval", "Approve again: partita study approve STUDY."};
 
 // Runs by their name: that of the ledger's and of the lines' ends is the same.
 std::set<std::string> CountedRuns(const UsesRecord& record, const crypto::Digest& approval,

@@ -62,6 +62,8 @@ class Place {
   }
 
   run::TemporaryFolder folder;
+  // How long a store waits for another one that has the state.
+  std::chrono::milliseconds patience = std::chrono::seconds(60);
 };
 
 class SqlitePlace : public Place {
@@ -80,14 +82,13 @@ class PostgresPlace : public Place {
     state.mark = folder.path() / "database.mark";
   }
   std::unique_ptr<PostgresStore> OpenHere(crypto::RandomSource& random) const {
-    return std::make_unique<PostgresStore>(state, random);
+    PostgresState waiting = state;
+    waiting.lock_patience = patience;
+    return std::make_unique<PostgresStore>(waiting, random);
   }
   std::unique_ptr<SqlStore> Open(crypto::RandomSource& random) override { return OpenHere(random); }
   void Administer(const std::string& sql) override {
-    server.Administer(database, "SET search_path = pg_catalog, partita_node; " + sql);
-  }
-  int64_t Ask(const std::string& sql) const {
-    return server.Administer(database, "SET search_path = pg_catalog, partita_node; " + sql).size();
+    server.Administer(database, "SET search_path = partita_node, pg_catalog; " + sql);
   }
 
   sums::PostgresServer& server;

@@ -153,10 +153,13 @@ TEST_P(StoreTest, AChangeThatFailsLeavesNothing) {
 TEST_P(StoreTest, TwoProcessesCannotHaveOneState) {
   {
     const auto store = place_->Open(random_);
+    place_->patience = std::chrono::milliseconds(20);
     EXPECT_THROW(place_->Open(random_), Error);
   }
+  place_->patience = std::chrono::seconds(60);
   // Where it is there already, neither has written yet.
   const auto store = place_->Open(random_);
+  place_->patience = std::chrono::milliseconds(20);
   EXPECT_THROW(place_->Open(random_), Error);
   store->RequireHeld();
 }

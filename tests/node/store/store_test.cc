@@ -304,7 +304,7 @@ TEST_P(StoreTest, NamesAreBytes) {
 
 TEST_P(StoreTest, LargeBodiesComeBack) {
   Change change = Example(States().front());
-  Bytes body(32 << 20);
+  Bytes body(8 << 20);
   CountedRandom(7).Fill(body);
   change.bodies = {body, Bytes()};
   const auto store = place_->Open(random_);

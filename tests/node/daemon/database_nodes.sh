@@ -38,7 +38,7 @@ ended=0
 wait "${pid[south]}" || ended=$?
 [ "$ended" != 0 ] || fail "south went on without its database: exit code $ended"
 grep -q 'the node cannot write its state' south.log || fail 'south does not say why it ended'
-grep -q 'terminating connection' south.log || fail 'the log does not say what the database said'
+grep -q "the database of the node's state" south.log || fail 'the log does not say what failed'
 serve south
 until_true 'south approves' approves south three-factor-rows
 wait "$running" || fail "the study failed: $(tail -n 3 run.err)"

@@ -17,6 +17,9 @@ namespace {
 using sums::CuttingProxy;
 using ::testing::HasSubstr;
 
+// Whether the server's last word is read before its end is seen is a matter of chance.
+constexpr char kItsName[] = "the database of the node's state";
+
 template <typename Work>
 std::string Refused(ErrorCode code, const Work& work) {
   try {
@@ -92,8 +95,7 @@ TEST_F(PostgresStoreTest, ALostConnectionEndsTheStoreForGood) {
   auto store = Open();
   store->RequireHeld();
   EndConnections();
-  EXPECT_THAT(Refused(ErrorCode::kStorage, [&] { store->RequireHeld(); }),
-              HasSubstr("terminating connection"));
+  EXPECT_THAT(Refused(ErrorCode::kStorage, [&] { store->RequireHeld(); }), HasSubstr(kItsName));
   for (int tries = 0; tries < 2; ++tries) {
     EXPECT_THAT(Refused(ErrorCode::kStorage, [&] { store->Commit(Numbered(1)); }),
                 HasSubstr("was lost"));
@@ -150,7 +152,7 @@ TEST_F(PostgresStoreTest, AChangeIsWholeOrNotThereWhereverTheConnectionEnds) {
       is_done = true;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kStorage);
-      EXPECT_THAT(error.message(), HasSubstr("terminating connection")) << at;
+      EXPECT_THAT(error.message(), HasSubstr(kItsName)) << at;
       Refused(ErrorCode::kStorage, [&] { store->Commit(Numbered(2)); });
     }
     place_.Administer("UPDATE mortal SET at = 0");

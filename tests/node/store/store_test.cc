@@ -213,8 +213,11 @@ TEST_P(StoreTest, WhatIsKeptNoLongerIsGone) {
   less.keep_less = {{over.id, 5000, Kept::kDocuments}};
   store.Commit(less);
   EXPECT_EQ(store.FindStudy(over.id), over);
+  const std::string message = ToHex(AsBytes("a message of long ago"));
+  EXPECT_NE(place_->Dump(store).find(message), std::string::npos);
   less.keep_less = {{over.id, 5000, Kept::kNumber}};
   store.Commit(less);
+  EXPECT_EQ(place_->Dump(store).find(message), std::string::npos);
   EXPECT_EQ(store.FindStudy(over.id), std::nullopt);
   EXPECT_EQ(store.FindEnd(over.id)->kept, Kept::kNumber);
   EXPECT_TRUE(store.HasReceived(Digest{1}));

@@ -93,10 +93,7 @@ Options OptionsOf(const ParsedString& parsed, const Use& use) {
         fmt::format("the connection string of {} holds a password, which other users of this "
                     "machine may see",
                     use.what),
-        use.writes
-            ? "Write it into a file that only you can read, and name that with passfile=FILE."
-            : "Write it into a file that only you can read, and name that beside the source: "
-              "credentials = \"FILE\".");
+        fmt::format("Write it into a file that only you can read, and {}.", use.password_place));
   }
   const std::string port = ValueOf(parsed, "port");
   // A password with a slash would be taken for one, and libpq would print it.
@@ -170,11 +167,11 @@ Connection Connect(const std::string& connection, const Use& use) {
     throw Error(
         ErrorCode::kUnreachable,
         fmt::format("{} cannot be reached: {}", use.what, OneLine(Pq().errorMessage(opened.get()))),
-        use.writes || !use.password.empty()
-            ? "Check that the server runs, the connection string, the role and its password."
-            : "Check that the server runs, the address and the role; where it has a password, name "
-              "a "
-              "file with it beside the source: credentials = \"FILE\".");
+        use.password.empty()
+            ? fmt::format("Check that the server runs, the address and the role; where it has a "
+                          "password, write that into a file that only you can read, and {}.",
+                          use.password_place)
+            : "Check that the server runs, the address, the role and its password.");
   }
   Pq().setNoticeProcessor(
       opened.get(), [](void*, const char*) {}, nullptr);

@@ -12,7 +12,9 @@ namespace partita::postgres {
 
 struct Use {
   std::string_view what;  // is connected to, in messages: "the upload store"
-  bool writes = false;    // then no standby is taken
+  // How a file with the password is named: "name that with passfile=FILE".
+  std::string_view password_place;
+  bool writes = false;  // then no standby is taken
   std::string password = {};
 };
 

@@ -48,6 +48,7 @@ class MemoryStore : public Store {
   // around: called before and after each write; may throw Killed.
   MemoryStore(Disk& disk, std::function<void()> around) : disk_(disk), around_(std::move(around)) {}
 
+  void RequireHeld() override {}
   Opening Open() override {
     Opening opening{
         disk_.incarnation, disk_.next_number, disk_.stopped, disk_.restored, {}, {}, {}, {}, {}};
@@ -67,7 +68,10 @@ class MemoryStore : public Store {
   void CopyTo(const std::filesystem::path&) override {
     throw Error(ErrorCode::kInternal, "a disk in memory has no files");
   }
+  // Sees every change, before it is written.
+  std::function<void(const Change&)> on_commit;
   void Commit(const Change& change) override {
+    if (on_commit) on_commit(change);
     around_();
     if (change.study) disk_.studies[change.study->id] = EncodeStudy(*change.study);
     for (const Bytes& body : change.bodies)

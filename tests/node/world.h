@@ -110,6 +110,8 @@ class World {
   std::function<void(const OutboxEntry&)> on_delivery;
   // Which deliveries are lost, beside the chances above.
   std::function<bool(const OutboxEntry&)> loses;
+  // Sees every change of a site, before it is written.
+  std::function<void(const std::string& site, const Change&)> on_commit;
   // Sees every job when it begins; whether it dies there.
   std::function<bool(const std::string& site, const JobRequest&)> job_dies;
 
@@ -226,6 +228,9 @@ class World {
   void Boot(Site& s) {
     if (s.node != nullptr) return;
     s.store = std::make_unique<MemoryStore>(s.disk, [this, &s] { Point(s); });
+    s.store->on_commit = [this, &s](const Change& change) {
+      if (on_commit) on_commit(s.name, change);
+    };
     s.node = std::make_unique<Node>(PartsOf(s));
     Run(s, [&] { s.node->Restart(Clock(s)); });
   }

@@ -1,4 +1,4 @@
-// partita node backup | restore | reopen
+// partita node backup | restore | move-state | reopen
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/node/node_terminal.h"
 #include "node/daemon/backup.h"
-#include "node/store/sqlite_store.h"
+#include "node/daemon/node_state.h"
 
 namespace partita::cli {
 namespace {
@@ -39,14 +39,8 @@ Bytes StateCopy(const NodeOptions& options, const node::NodeFolder& folder) {
   if (fs::exists(folder.control())) {
     AskNode(options, {{"do", "backup"}});
   } else {
-    if (!fs::exists(folder.state() / "node.sqlite")) {
-      throw Error(ErrorCode::kUsage,
-                  fmt::format("there is no state of a node in {}", folder.path().string()),
-                  "name the folder of a node, not its socket, with --at");
-    }
     fs::remove(copy);
-    crypto::SystemRandom random;
-    node::SqliteStore(folder.state() / "node.sqlite", random).CopyTo(copy);
+    node::CopyState(folder, LoadNodeConfig(folder), copy);
   }
   Bytes bytes = FileOf(copy, "the copy of the node's state");
   fs::remove(copy);
@@ -129,6 +123,38 @@ void AddRestore(CLI::App* node, Invocation& invocation) {
   AddBackupPassphrase(command, options->node);
 }
 
+struct MoveStateOptions {
+  std::string folder, to;
+};
+
+int MoveNodeState(const OutputOptions& output, const MoveStateOptions& options) {
+  const node::NodeFolder folder(options.folder);
+  const node::NodeConfig config = LoadNodeConfig(folder);
+  crypto::SystemRandom random;
+  if (options.to == "database") {
+    MoveStateToDatabase(folder, config, random);
+    return PrintDone(output, "the state of the node is in its database; start the node again");
+  }
+  MoveStateToFile(folder, config, random);
+  return PrintDone(output,
+                   "the state of the node is in its folder: take [state] out of node.toml, start "
+                   "the node again, and remove what the database still has: DROP SCHEMA "
+                   "partita_node CASCADE");
+}
+
+void AddMoveState(CLI::App* node, Invocation& invocation) {
+  auto options = std::make_shared<MoveStateOptions>();
+  CLI::App* command = AddCommand(
+      node, "move-state", "node move-state",
+      "Of a node that does not serve: move its state into the database that node.toml names, or "
+      "back into its folder",
+      invocation, [&invocation, options] { return MoveNodeState(invocation.output, *options); });
+  command->add_option("FOLDER", options->folder, "The folder of the node")->required();
+  command->add_option("--to", options->to, "Where the state is to be: database, or file")
+      ->required()
+      ->check(CLI::IsMember({"database", "file"}));
+}
+
 int Reopen(const OutputOptions& output, const NodeOptions& options) {
   const Json closed = AskNode(options, {{"do", "restored"}});
   if (closed.at("mark").get<std::string>().empty())
@@ -168,6 +194,7 @@ void AddReopen(CLI::App* node, Invocation& invocation) {
 void AddBackupCommands(CLI::App& node, Invocation& invocation) {
   AddBackup(&node, invocation);
   AddRestore(&node, invocation);
+  AddMoveState(&node, invocation);
   AddReopen(&node, invocation);
 }
 

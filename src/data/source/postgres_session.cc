@@ -45,8 +45,10 @@ constexpr const char* kMayWrite =
 
 PostgresSession::PostgresSession(const SourceFile& source)
     : file_(source.file),
-      connection_(postgres::Connect(source.where,
-                                    {"the database of " + source.file, false, source.password})) {
+      connection_(postgres::Connect(source.where, {.what = "the database of " + source.file,
+                                                   .password_place = "name that beside the source: "
+                                                                     "credentials = \"FILE\"",
+                                                   .password = source.password})) {
   Execute(fmt::format("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; "
                       "SET LOCAL search_path = pg_catalog; SET LOCAL extra_float_digits = 3; "
                       "SET LOCAL DateStyle = 'ISO'; SET LOCAL TimeZone = 'UTC'; "

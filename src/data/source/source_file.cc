@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/password_file.h"
 #include "base/stray_character.h"
 #include "data/csv_header.h"
 #include "data/source/statistics_file.h"
@@ -244,18 +245,7 @@ class SourceReader {
   std::string Password(SourceKind kind) const {
     if (kind == SourceKind::kSqlite)
       Bad(At("credentials"), "'credentials' is for PostgreSQL and ODBC", "remove the line");
-    const fs::path file = Beside(Text("credentials"));
-    std::error_code ignored;
-    const fs::perms others = fs::perms::group_all | fs::perms::others_all;
-    if ((fs::status(file, ignored).permissions() & others) != fs::perms::none &&
-        fs::exists(file, ignored)) {
-      throw Error(ErrorCode::kRefused,
-                  fmt::format("{}: other users may read the password", file.string()),
-                  fmt::format("run: chmod 600 {}", file.string()));
-    }
-    std::string password = ReadFile(file, kMostBytes, "the file of the password");
-    while (password.ends_with('\n') || password.ends_with('\r')) password.pop_back();
-    return password;
+    return ReadPasswordFile(Beside(Text("credentials")));
   }
 
   fs::path path_;

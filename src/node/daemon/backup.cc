@@ -14,6 +14,7 @@
 #include "base/utc_time.h"
 #include "crypto/passphrase_key.h"
 #include "crypto/signature.h"
+#include "node/daemon/node_state.h"
 #include "node/job/closed.h"
 #include "node/store/sqlite_store.h"
 #include "privacy/ledger/seen_heads.h"
@@ -182,13 +183,11 @@ void MakePrivateFolder(const fs::path& path) {
 }
 
 void RequireFree(const NodeBackup& backup, const NodeFolder& folder) {
-  if (fs::exists(folder.state() / "node.sqlite")) {
-    throw Error(
-        ErrorCode::kUsage,
-        fmt::format("there is the state of a node in {}", folder.path().string()),
-        "Stop the node, and move the folder 'state' away if it is lost; leave 'run' where it "
-        "is.");
-  }
+  // What is there stays, node.toml too.
+  RequireNoState(
+      folder, fs::exists(folder.config())
+                  ? LoadNodeConfig(folder)
+                  : ParseNodeConfig(std::string(TextOf(backup.files.at(kConfig))), folder.path()));
   if (fs::exists(folder.certificate()) &&
       FileBytes(folder.certificate(), "a certificate") != backup.files.at(kNodeCertificate)) {
     throw Error(ErrorCode::kUsage,
@@ -324,7 +323,7 @@ RestoreNews RestoreBackup(ByteView bytes, const NodeFolder& folder, std::string_
                                  FormatUtc(backup.time));
     store.BeginAnew(random, record);
   }
-  fs::rename(fresh, folder.state() / "node.sqlite");
+  PutState(folder, config, fresh, random);
   return news;
 }
 

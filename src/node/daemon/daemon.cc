@@ -1,9 +1,6 @@
 #include "node/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <map>
@@ -20,6 +17,7 @@
 #include "node/daemon/control.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/job_processes.h"
+#include "node/daemon/node_state.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
 #include "node/daemon/policy_asker.h"
@@ -29,7 +27,6 @@
 #include "node/port/one_port.h"
 #include "node/service/key_trust.h"
 #include "node/service/node_loop.h"
-#include "node/store/sqlite_store.h"
 
 namespace partita::node {
 namespace {
@@ -39,22 +36,6 @@ constexpr auto kErrandEvery = std::chrono::milliseconds(500);
 constexpr int64_t kTidyEverySeconds = 86'400;
 constexpr auto kStopGrace = std::chrono::milliseconds(2000);
 constexpr std::chrono::milliseconds kIntroducePatience{5'000};
-
-// One daemon a folder.
-net::Socket LockFolder(const NodeFolder& folder) {
-  const std::string file = (folder.state() / "lock").string();
-  net::Socket lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock.valid()) {
-    throw Error(ErrorCode::kUsage, fmt::format("cannot write in {}", folder.state().string()),
-                "Run as the user who owns the node's folder.");
-  }
-  if (::flock(lock.fd(), LOCK_EX | LOCK_NB) != 0) {
-    throw Error(ErrorCode::kUsage,
-                fmt::format("a node serves in {} already", folder.path().string()),
-                "Stop it first.");
-  }
-  return lock;
-}
 
 net::HttpsLimits ServerLimits() {
   net::HttpsLimits limits;
@@ -71,7 +52,7 @@ struct Daemon::Impl {
       : options(std::move(given)),
         log(options.log),
         config(LoadNodeConfig(options.folder)),
-        lock(LockFolder(options.folder)),
+        lock(LockState(options.folder)),
         identity(crypto::LoadIdentity(options.folder.certificate(), options.folder.key())),
         steward(crypto::Sha256Of(crypto::EncodeCertificate(*LoadSteward(config)))),
         own_lines(options.folder.state() / "lines"),
@@ -79,12 +60,12 @@ struct Daemon::Impl {
         keeper(options.folder.state(), config.name, {steward}),
         desk({identity, config.address, config.inner_hosts, keeper, own_lines, sent_lines, random,
               log, NowUtc}),
-        store(options.folder.state() / "node.sqlite", random),
+        store(OpenState(options.folder, config, random)),
         trust({config.name, identity, steward, [this] { return keeper.List(); }, NowUtc}),
         jobs({options.job_program, [this](const JobReport& report) { Take(report); },
               [this](const Tag& tag, net::Socket end) { port->Expect(tag, std::move(end)); },
               [this](const Tag& tag) { port->Forget(tag); }, log}),
-        node({config.name, store, trust, random, jobs, config.limits}),
+        node({config.name, *store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
                  options.folder.run(), options.folder, AskTablesOfJob(options.job_program)}),
@@ -302,7 +283,7 @@ struct Daemon::Impl {
   FileInvitations own_lines, sent_lines;
   PartyKeeper keeper;
   PairingDesk desk;
-  SqliteStore store;
+  std::unique_ptr<SqlStore> store;
   KeyTrust trust;
   std::unique_ptr<net::HttpsServer> server;
   std::unique_ptr<OnePort> port;  // before jobs, which tell it

@@ -62,6 +62,13 @@ parties = {parties}
 # results_days = 365
 # documents_years = 10
 
+# Where the node keeps its state: in a file of its folder, or in a PostgreSQL database (15 or later) of its own. See
+# docs/node-guide.md before you change it.
+# [state]
+# database = "postgresql://partita_west@db.example.org/partita_west"
+# credentials = "state.pass"   # the password, in a file that only its owner reads
+# timeout_seconds = 30         # of one statement
+
 [limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
@@ -123,6 +130,19 @@ void ReadRetention(const study::TableReader& root, RetentionRules& rules) {
       Within(*reader, "documents_years", rules.documents_years, kMostDocumentsYears);
 }
 
+void ReadState(const study::TableReader& root, const fs::path& folder, StatePlace& state) {
+  const auto reader = root.OptionalTable("state", {"database", "credentials", "timeout_seconds"});
+  if (!reader) return;
+  const study::LocatedText database = reader->Text(
+      "database", "database = \"postgresql://partita_west@db.example.org/partita_west\"");
+  if (database.value.empty())
+    reader->Fail(database.position, "'database' names none", "leave [state] out for a file");
+  state.database = database.value;
+  if (const auto credentials = reader->OptionalText("credentials"))
+    state.credentials = folder / credentials->value;
+  state.timeout_seconds = Within(*reader, "timeout_seconds", state.timeout_seconds, 3600);
+}
+
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
   for (const study::TableReader& reader :
        root.Tables("table", {"name", "data", "account", "stewards_needed"})) {
@@ -159,7 +179,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const study::TableReader root(
       file, tree, "node.toml",
       {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "ended", "parties",
-       "ledger", "signer", "ethics_required", "retention", "limits", "table"});
+       "ledger", "signer", "ethics_required", "retention", "state", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -190,6 +210,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   if (const auto signer = root.OptionalText("signer")) config.signer = folder / signer->value;
   config.ethics_required = root.OptionalBool("ethics_required").value_or(false);
   ReadRetention(root, config.retention);
+  ReadState(root, folder, config.state);
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;

@@ -8,7 +8,7 @@
 //   parties        the list of parties, likewise
 //   restored       the mark of a restore, and `reopened`, the steward's word for it (job/closed.h)
 //   job/           (0700) the key with which jobs sign what they found, and its certificate
-//   state/         (0700) what the node knows: studies, parties, invitations
+//   state/         (0700) what the node knows: studies, parties, invitations; studies may be in a database (node_state.h)
 //   run/           (0700) folders of studies, the jobs' own
 //   control.sock   (0600) while the node serves: the own people's commands
 #pragma once
@@ -33,6 +33,15 @@ struct CatalogueTable {
   bool operator==(const CatalogueTable&) const = default;
 };
 
+// Empty: the state is a file in the folder.
+struct StatePlace {
+  std::string database;               // libpq's connection string (base/postgres_connect.h)
+  std::filesystem::path credentials;  // the file of its password; empty: it needs none
+  int64_t timeout_seconds = 30;       // of one statement
+
+  bool operator==(const StatePlace&) const = default;
+};
+
 struct NodeConfig {
   std::string name;
   std::string address;                   // "host:port" as other nodes reach this one
@@ -42,6 +51,7 @@ struct NodeConfig {
   std::filesystem::path ledger;  // the privacy ledger of all tables; empty: none is kept
   bool ethics_required = false;  // studies without an ethics reference are not taken here
   RetentionRules retention;
+  StatePlace state;
   Limits limits;
   std::filesystem::path stewards;  // a file of PEM certificates
   std::filesystem::path ended;     // the list of ended approvals; empty: none is kept
@@ -53,8 +63,8 @@ struct NodeConfig {
     return name == other.name && address == other.address && listen == other.listen &&
            inner_hosts == other.inner_hosts && tables == other.tables && ledger == other.ledger &&
            ethics_required == other.ethics_required && retention == other.retention &&
-           stewards == other.stewards && ended == other.ended && parties == other.parties &&
-           signer == other.signer;
+           state == other.state && stewards == other.stewards && ended == other.ended &&
+           parties == other.parties && signer == other.signer;
   }
 };
 

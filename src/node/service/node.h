@@ -118,6 +118,8 @@ class Node {
   std::vector<OverStudy> FindEnded() { return parts_.store.FindEnded(); }
   std::optional<OverStudy> FindEnd(const StudyId& id) { return parts_.store.FindEnd(id); }
 
+  // Throws kStorage if another process may have the state by now.
+  void RequireHeld() { parts_.store.RequireHeld(); }
   void CopyStateTo(const std::filesystem::path& file) { parts_.store.CopyTo(file); }
 
   // Moves what waits for this time. NextWake: when that is due again.

@@ -71,6 +71,8 @@ void NodeLoop::Work() {
 }
 
 void NodeLoop::Round() {
+  // First: who is not the one node any more answers, starts and sends nothing.
+  node_.RequireHeld();
   std::deque<Task> tasks;
   {
     const std::lock_guard lock(mutex_);

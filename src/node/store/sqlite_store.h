@@ -4,14 +4,33 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "base/sqlite.h"
 #include "crypto/random.h"
-#include "node/store/store.h"
+#include "node/store/sql_store.h"
 
 namespace partita::node {
 
-class SqliteStore : public Store {
+class SqliteSql : public Sql {
+ public:
+  explicit SqliteSql(sqlite::Database& database) : database_(database) {}
+
+  std::unique_ptr<SqlRows> Query(const std::string& sql,
+                                 const std::vector<SqlValue>& values) override;
+  std::unique_ptr<SqlRows> Scan(const std::string& sql) override { return Query(sql, {}); }
+  void Begin(Kind kind) override;
+  void Commit() override;
+  void Undo() noexcept override;
+  // Nobody else opens the file while it is open.
+  void RequireHeld() override {}
+
+ private:
+  sqlite::Database& database_;
+  std::optional<sqlite::Transaction> transaction_;
+};
+
+class SqliteStore : public SqlStore {
  public:
   // Makes the file if it is not there, with a new incarnation from `random`. Throws kStorage, or
   // kBadInput for a file of another kind.
@@ -19,30 +38,11 @@ class SqliteStore : public Store {
   ~SqliteStore() override;
 
   void CopyTo(const std::filesystem::path& file) override;
-  // Of a copy that was put back: a new incarnation, nothing to send, studies ended at the next start (Opening::restored),
-  // `entry` in the log, and the day closed with it.
-  void BeginAnew(crypto::RandomSource& random, const AuditRecord& entry);
-
-  Opening Open() override;
-  void Commit(const Change& change) override;
-  std::optional<Study> FindStudy(const StudyId& id) override;
-  OverPage FindOver(int64_t before, size_t limit) override;
-  std::vector<OverStudy> FindEnded() override;
-  std::optional<OverStudy> FindEnd(const StudyId& id) override;
-  bool HasReceived(const Digest& name) override;
-  std::optional<Digest> FindNumber(const std::string& from, const Incarnation& incarnation,
-                                   uint64_t number) override;
-  std::optional<Bytes> FindBody(const Digest& digest) override;
-  uint64_t BytesTaken(const std::string& from, int64_t day) override;
-  AuditPage ReadAudit(const AuditFilter& filter, uint64_t before, size_t limit) override;
-  AuditCheck CheckAudit(uint64_t from, size_t limit) override;
-  std::vector<LogDay> FindLogDays(uint64_t from, size_t limit) override;
-  std::vector<PeerLog> FindPeerLogs() override;
-  std::optional<PeerDay> FindPeerDay(const std::string& party, uint64_t number) override;
-  std::vector<LogFault> FindLogFaults(size_t limit) override;
+  Sql& sql() override { return sql_; }
 
  private:
   sqlite::Database database_;
+  SqliteSql sql_;
 };
 
 }  // namespace partita::node

@@ -2,7 +2,8 @@
 //
 // One transaction per change: a study moves together with the messages that say so, and nothing is
 // sent or started before that is durable. So a node that is killed at any moment goes on from the
-// last change as if nothing had happened since. Reading never changes anything.
+// last change as if nothing had happened since. Reading never changes anything. One process at a time
+// has a store; after kStorage it is not certain what is durable, and only a new store knows.
 #pragma once
 
 #include <filesystem>
@@ -89,6 +90,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  // Throws kStorage unless this store is still the only one that writes, as far as it can be known. What is durable may
+  // leave after it.
+  virtual void RequireHeld() = 0;
   virtual Opening Open() = 0;
   // A copy of all of it as it is now, to a file that is not there yet. Throws kStorage.
   virtual void CopyTo(const std::filesystem::path& file) = 0;

@@ -56,8 +56,8 @@ constexpr char kSpool[] =
 
 #undef PARTITA_DCA_PLACE
 
-void CheckServer(PostgresConnection& connection) {
-  const PostgresRows server = connection.Query(kServer);
+void CheckServer(postgres::Session& connection) {
+  const postgres::Rows server = connection.Query(kServer);
   if (server.Integer(0, 0) < kOldestServer) {
     throw Error(ErrorCode::kBadInput,
                 fmt::format("the upload store's server is too old ({})", server.Integer(0, 0)),
@@ -73,20 +73,21 @@ void CheckServer(PostgresConnection& connection) {
 
 }  // namespace
 
-void MakeTables(PostgresConnection& connection, const crypto::BoxPublicKey& node) {
+void MakeTables(postgres::Session& connection, const crypto::BoxPublicKey& node) {
   if (connection.Query(kTablesThere).Integer(0, 0) != 0) return;
   // "PDCA": one process makes them, the others wait and find them.
-  PostgresTransaction transaction(connection, PostgresTransaction::Kind::kDurable,
-                                  "SELECT pg_advisory_xact_lock(1346651969, -1)");
+  postgres::Transaction transaction(connection, postgres::Transaction::Kind::kDurable,
+                                    "SELECT pg_advisory_xact_lock(1346651969, -1)");
   if (connection.Query(kTablesThere).Integer(0, 0) != 0) return;
   connection.Execute(kTables);
-  connection.Query(kRecord, {PostgresValue::Integer(kSchemaVersion), PostgresValue::Blob(node)});
+  connection.Query(kRecord,
+                   {postgres::Value::Integer(kSchemaVersion), postgres::Value::Blob(node)});
   transaction.Commit();
 }
 
-void CheckTables(PostgresConnection& connection, const crypto::BoxPublicKey& node) {
+void CheckTables(postgres::Session& connection, const crypto::BoxPublicKey& node) {
   CheckServer(connection);
-  const PostgresRows spool = connection.Query(kSpool);
+  const postgres::Rows spool = connection.Query(kSpool);
   if (spool.size() != 1 || spool.Integer(0, 0) != kSchemaVersion) {
     throw Error(ErrorCode::kBadInput,
                 "the database is not an upload store of this version of Partita",

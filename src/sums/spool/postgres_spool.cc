@@ -9,11 +9,12 @@
 
 #include "base/error.h"
 #include "sums/spool/postgres_schema.h"
+#include "sums/spool/spool_session.h"
 
 namespace partita::sums {
 namespace {
 
-using Kind = PostgresTransaction::Kind;
+using Kind = postgres::Transaction::Kind;
 
 // Of this program's advisory locks: "PDCA".
 constexpr int kLockClass = 1346651969;
@@ -67,13 +68,13 @@ constexpr char kOpenChunks[] =
 constexpr char kChunkResult[] =
     "SELECT result FROM partita_dca.chunk WHERE round = $1 AND number = $2";
 
-int32_t OpenRound(PostgresConnection& connection, const StudyHash& study, uint64_t epoch) {
+int32_t OpenRound(postgres::Session& connection, const StudyHash& study, uint64_t epoch) {
   const std::array<uint8_t, 8> epoch_bytes = EpochBytes(epoch);
-  const std::vector<PostgresValue> round = {PostgresValue::Blob(study),
-                                            PostgresValue::Blob(epoch_bytes)};
-  PostgresRows found = connection.Query(kFindRound, round);
+  const std::vector<postgres::Value> round = {postgres::Value::Blob(study),
+                                              postgres::Value::Blob(epoch_bytes)};
+  postgres::Rows found = connection.Query(kFindRound, round);
   if (found.size() == 0) {
-    PostgresTransaction transaction(connection, Kind::kDurable);
+    postgres::Transaction transaction(connection, Kind::kDurable);
     connection.Query(kMakeRound, round);
     found = connection.Query(kFindRound, round);
     transaction.Commit();
@@ -82,14 +83,14 @@ int32_t OpenRound(PostgresConnection& connection, const StudyHash& study, uint64
   return static_cast<int32_t>(found.Integer(0, 0));
 }
 
-std::optional<Bytes> BlobOf(const PostgresRows& rows) {
+std::optional<Bytes> BlobOf(const postgres::Rows& rows) {
   if (rows.size() != 1 || rows.IsNull(0, 0)) return std::nullopt;
   const ByteView blob = rows.Blob(0, 0);
   return Bytes(blob.begin(), blob.end());
 }
 
-bool IsFrozen(PostgresConnection& connection, const PostgresValue& round) {
-  const PostgresRows rows = connection.Query(kFrozen, {round});
+bool IsFrozen(postgres::Session& connection, const postgres::Value& round) {
+  const postgres::Rows rows = connection.Query(kFrozen, {round});
   if (rows.size() != 1) throw Error(ErrorCode::kInternal, "the upload round is gone");
   return rows.Integer(0, 0) != 0;
 }
@@ -114,25 +115,25 @@ std::vector<const StoredShare*> Distinct(std::span<const StoredShare> shares) {
 }
 
 // Inserts those of new clients, unless the round is frozen; returns the clients that are new.
-std::set<ClientId> Insert(PostgresConnection& connection, const PostgresValue& round,
+std::set<ClientId> Insert(postgres::Session& connection, const postgres::Value& round,
                           std::span<const StoredShare* const> shares) {
   const size_t count = shares.size();
-  const PostgresRows rows = connection.Query(
+  const postgres::Rows rows = connection.Query(
       kInsert,
       {round,
-       PostgresValue::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->client); }),
-       PostgresValue::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->upload); }),
-       PostgresValue::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->request); }),
-       PostgresValue::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->share); })});
+       postgres::Value::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->client); }),
+       postgres::Value::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->upload); }),
+       postgres::Value::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->request); }),
+       postgres::Value::BlobArray(count, [&](size_t i) { return ByteView(shares[i]->share); })});
   std::set<ClientId> inserted;
   for (size_t i = 0; i < rows.size(); ++i) inserted.insert(rows.Fixed<16>(i, 0));
   return inserted;
 }
 
-std::map<ClientId, crypto::Digest> Find(PostgresConnection& connection, const PostgresValue& round,
+std::map<ClientId, crypto::Digest> Find(postgres::Session& connection, const postgres::Value& round,
                                         std::span<const StoredShare* const> shares) {
-  const PostgresRows rows = connection.Query(
-      kFind, {round, PostgresValue::BlobArray(
+  const postgres::Rows rows = connection.Query(
+      kFind, {round, postgres::Value::BlobArray(
                          shares.size(), [&](size_t i) { return ByteView(shares[i]->client); })});
   std::map<ClientId, crypto::Digest> found;
   for (size_t i = 0; i < rows.size(); ++i) found[rows.Fixed<16>(i, 0)] = rows.Fixed<32>(i, 1);
@@ -144,7 +145,7 @@ PutResult Compare(const crypto::Digest& stored, const StoredShare& share) {
 }
 
 // What became of shares of distinct clients, one statement's worth.
-void PutSome(PostgresConnection& connection, const PostgresValue& round,
+void PutSome(postgres::Session& connection, const postgres::Value& round,
              std::span<const StoredShare* const> shares,
              std::map<ClientId, std::pair<PutResult, crypto::Digest>>& outcome) {
   const std::set<ClientId> inserted = Insert(connection, round, shares);
@@ -189,7 +190,7 @@ class PostgresSpool::Borrowed {
 
   bool IsUsable() const { return connection_ != nullptr && connection_->usable(); }
   // Connects if there is no connection.
-  PostgresConnection& Use() {
+  postgres::Session& Use() {
     if (!IsUsable()) {
       connection_.reset();
       connection_ = spool_.Connect();
@@ -223,8 +224,8 @@ auto PostgresSpool::Run(const Work& work) {
 }
 
 PostgresSpool::Connection PostgresSpool::Connect() const {
-  auto connection =
-      std::make_unique<PostgresConnection>(settings_.connection, settings_.statement_timeout);
+  Connection connection(
+      new postgres::Session(OpenSpoolSession(settings_.connection, settings_.statement_timeout)));
   CheckTables(*connection, settings_.node);
   return connection;
 }
@@ -235,12 +236,12 @@ PostgresSpool::PostgresSpool(PostgresSettings settings, const StudyHash& study, 
       settings_.reconnect_for.count() < 0) {
     throw Error(ErrorCode::kUsage, "the settings of an upload store make no sense");
   }
-  auto first =
-      std::make_unique<PostgresConnection>(settings_.connection, settings_.statement_timeout);
+  Connection first(
+      new postgres::Session(OpenSpoolSession(settings_.connection, settings_.statement_timeout)));
   MakeTables(*first, settings_.node);
   CheckTables(*first, settings_.node);
   idle_.push_back(std::move(first));
-  round_ = Run([&](PostgresConnection& connection) { return OpenRound(connection, study, epoch); });
+  round_ = Run([&](postgres::Session& connection) { return OpenRound(connection, study, epoch); });
 }
 
 PostgresSpool::~PostgresSpool() = default;
@@ -256,10 +257,10 @@ std::string PostgresSpool::LockAlone() const {
 std::vector<PutResult> PostgresSpool::Put(std::span<const StoredShare> shares) {
   if (shares.empty()) return {};
   const std::vector<const StoredShare*> distinct = Distinct(shares);
-  const PostgresValue round = PostgresValue::Integer(round_);
-  const auto outcome = Run([&](PostgresConnection& connection) {
+  const postgres::Value round = postgres::Value::Integer(round_);
+  const auto outcome = Run([&](postgres::Session& connection) {
     std::map<ClientId, std::pair<PutResult, crypto::Digest>> made;
-    PostgresTransaction transaction(connection, Kind::kDurable, LockShared());
+    postgres::Transaction transaction(connection, Kind::kDurable, LockShared());
     for (size_t begin = 0; begin < distinct.size();) {
       size_t bytes = 0;
       size_t end = begin;
@@ -288,16 +289,16 @@ std::vector<PutResult> PostgresSpool::Put(std::span<const StoredShare> shares) {
 }
 
 void PostgresSpool::Freeze() {
-  Run([&](PostgresConnection& connection) {
-    PostgresTransaction transaction(connection, Kind::kDurable, LockAlone());
-    connection.Query(kFreeze, {PostgresValue::Integer(round_)});
+  Run([&](postgres::Session& connection) {
+    postgres::Transaction transaction(connection, Kind::kDurable, LockAlone());
+    connection.Query(kFreeze, {postgres::Value::Integer(round_)});
     transaction.Commit();
   });
 }
 
 bool PostgresSpool::frozen() {
-  return Run([&](PostgresConnection& connection) {
-    return IsFrozen(connection, PostgresValue::Integer(round_));
+  return Run([&](postgres::Session& connection) {
+    return IsFrozen(connection, postgres::Value::Integer(round_));
   });
 }
 
@@ -305,10 +306,10 @@ AcceptedSet PostgresSpool::Accepted() {
   AcceptedSet set;
   while (true) {
     const ByteView after = set.empty() ? ByteView() : ByteView(set.back().client);
-    const PostgresRows rows = Run([&](PostgresConnection& connection) {
+    const postgres::Rows rows = Run([&](postgres::Session& connection) {
       return connection.Query(kAccepted,
-                              {PostgresValue::Integer(round_), PostgresValue::Blob(after),
-                               PostgresValue::BigInteger(kSetPage)});
+                              {postgres::Value::Integer(round_), postgres::Value::Blob(after),
+                               postgres::Value::BigInteger(kSetPage)});
     });
     for (size_t i = 0; i < rows.size(); ++i) {
       set.push_back({rows.Fixed<16>(i, 0), rows.Fixed<32>(i, 1)});
@@ -327,10 +328,10 @@ std::vector<StoredShare> PostgresSpool::Shares(const std::optional<ClientId>& af
     const size_t wanted = shares.empty() || bytes >= max_bytes
                               ? 1
                               : std::max<size_t>(1, (max_bytes - bytes) / BytesOf(shares.back()));
-    const PostgresRows rows = Run([&](PostgresConnection& connection) {
-      return connection.Query(kShares, {PostgresValue::Integer(round_),
-                                        PostgresValue::Blob(last ? ByteView(*last) : ByteView()),
-                                        PostgresValue::BigInteger(static_cast<int64_t>(wanted))});
+    const postgres::Rows rows = Run([&](postgres::Session& connection) {
+      return connection.Query(kShares, {postgres::Value::Integer(round_),
+                                        postgres::Value::Blob(last ? ByteView(*last) : ByteView()),
+                                        postgres::Value::BigInteger(static_cast<int64_t>(wanted))});
     });
     for (size_t i = 0; i < rows.size(); ++i) {
       const ByteView share = rows.Blob(i, 3);
@@ -344,9 +345,9 @@ std::vector<StoredShare> PostgresSpool::Shares(const std::optional<ClientId>& af
 }
 
 void PostgresSpool::RecordClosing(ByteView closing) {
-  const PostgresValue round = PostgresValue::Integer(round_);
-  Run([&](PostgresConnection& connection) {
-    PostgresTransaction transaction(connection, Kind::kDurable, LockAlone());
+  const postgres::Value round = postgres::Value::Integer(round_);
+  Run([&](postgres::Session& connection) {
+    postgres::Transaction transaction(connection, Kind::kDurable, LockAlone());
     if (!IsFrozen(connection, round)) {
       throw Error(ErrorCode::kRefused, "a round that still takes uploads cannot be closed");
     }
@@ -358,7 +359,7 @@ void PostgresSpool::RecordClosing(ByteView closing) {
     if (earlier) {
       connection.Query(kWriteLog);
     } else {
-      connection.Query(kSetClosing, {round, PostgresValue::Blob(closing)});
+      connection.Query(kSetClosing, {round, postgres::Value::Blob(closing)});
     }
     transaction.Commit();
   });
@@ -367,9 +368,9 @@ void PostgresSpool::RecordClosing(ByteView closing) {
 std::optional<Bytes> PostgresSpool::closing() { return ReadBlob(kClosing); }
 
 Bytes PostgresSpool::RecordPublication(ByteView publication) {
-  const PostgresValue round = PostgresValue::Integer(round_);
-  return Run([&](PostgresConnection& connection) {
-    PostgresTransaction transaction(connection, Kind::kDurable, LockAlone());
+  const postgres::Value round = postgres::Value::Integer(round_);
+  return Run([&](postgres::Session& connection) {
+    postgres::Transaction transaction(connection, Kind::kDurable, LockAlone());
     if (!BlobOf(connection.Query(kClosing, {round}))) {
       throw Error(ErrorCode::kRefused, "a round that is not closed cannot be opened");
     }
@@ -378,7 +379,7 @@ Bytes PostgresSpool::RecordPublication(ByteView publication) {
       transaction.Commit();
       return std::move(*earlier);
     }
-    connection.Query(kSetPublication, {round, PostgresValue::Blob(publication)});
+    connection.Query(kSetPublication, {round, postgres::Value::Blob(publication)});
     transaction.Commit();
     return Bytes(publication.begin(), publication.end());
   });
@@ -387,8 +388,8 @@ Bytes PostgresSpool::RecordPublication(ByteView publication) {
 std::optional<Bytes> PostgresSpool::publication() { return ReadBlob(kPublication); }
 
 std::optional<Bytes> PostgresSpool::ReadBlob(const char* sql) {
-  return Run([&](PostgresConnection& connection) {
-    return BlobOf(connection.Query(sql, {PostgresValue::Integer(round_)}));
+  return Run([&](postgres::Session& connection) {
+    return BlobOf(connection.Query(sql, {postgres::Value::Integer(round_)}));
   });
 }
 
@@ -396,13 +397,13 @@ ChunkPlan PostgresSpool::CutChunks(uint32_t uploads, uint32_t chunk_uploads) {
   if (uploads == 0 || chunk_uploads == 0) {
     throw Error(ErrorCode::kUsage, "a set of uploads that is cut into no chunks");
   }
-  const PostgresValue round = PostgresValue::Integer(round_);
-  const uint32_t recorded = Run([&](PostgresConnection& connection) {
-    PostgresTransaction transaction(connection, Kind::kDurable, LockAlone());
+  const postgres::Value round = postgres::Value::Integer(round_);
+  const uint32_t recorded = Run([&](postgres::Session& connection) {
+    postgres::Transaction transaction(connection, Kind::kDurable, LockAlone());
     if (!BlobOf(connection.Query(kClosing, {round}))) {
       throw Error(ErrorCode::kRefused, "a round that is not closed cannot be summed");
     }
-    const PostgresRows cut = connection.Query(kCut, {round});
+    const postgres::Rows cut = connection.Query(kCut, {round});
     if (!cut.IsNull(0, 0)) {
       if (cut.Integer(0, 0) < 1) {
         throw Error(ErrorCode::kBadInput, "the upload store holds chunks of no size");
@@ -410,8 +411,9 @@ ChunkPlan PostgresSpool::CutChunks(uint32_t uploads, uint32_t chunk_uploads) {
       return static_cast<uint32_t>(cut.Integer(0, 0));
     }
     const uint32_t chunks = (uploads - 1) / chunk_uploads + 1;
-    connection.Query(kSetCut, {round, PostgresValue::Integer(static_cast<int32_t>(chunk_uploads))});
-    connection.Query(kMakeChunks, {round, PostgresValue::Integer(static_cast<int32_t>(chunks))});
+    connection.Query(kSetCut,
+                     {round, postgres::Value::Integer(static_cast<int32_t>(chunk_uploads))});
+    connection.Query(kMakeChunks, {round, postgres::Value::Integer(static_cast<int32_t>(chunks))});
     transaction.Commit();
     return chunk_uploads;
   });
@@ -420,11 +422,11 @@ ChunkPlan PostgresSpool::CutChunks(uint32_t uploads, uint32_t chunk_uploads) {
 
 std::optional<uint32_t> PostgresSpool::TakeChunk(const std::string& worker, int64_t now_ms,
                                                  int64_t until_ms) {
-  return Run([&](PostgresConnection& connection) -> std::optional<uint32_t> {
-    PostgresTransaction transaction(connection, Kind::kForgetful);
-    const PostgresRows taken = connection.Query(
-        kTake, {PostgresValue::Integer(round_), PostgresValue::Text(worker),
-                PostgresValue::BigInteger(now_ms), PostgresValue::BigInteger(until_ms)});
+  return Run([&](postgres::Session& connection) -> std::optional<uint32_t> {
+    postgres::Transaction transaction(connection, Kind::kForgetful);
+    const postgres::Rows taken = connection.Query(
+        kTake, {postgres::Value::Integer(round_), postgres::Value::Text(worker),
+                postgres::Value::BigInteger(now_ms), postgres::Value::BigInteger(until_ms)});
     transaction.Commit();
     if (taken.size() == 0) return std::nullopt;
     return static_cast<uint32_t>(taken.Integer(0, 0));
@@ -432,29 +434,29 @@ std::optional<uint32_t> PostgresSpool::TakeChunk(const std::string& worker, int6
 }
 
 bool PostgresSpool::RecordChunk(uint32_t chunk, ByteView result) {
-  return Run([&](PostgresConnection& connection) {
-    PostgresTransaction transaction(connection, Kind::kForgetful);
-    const PostgresRows recorded =
-        connection.Query(kRecordChunk, {PostgresValue::Integer(round_),
-                                        PostgresValue::Integer(static_cast<int32_t>(chunk)),
-                                        PostgresValue::Blob(result)});
+  return Run([&](postgres::Session& connection) {
+    postgres::Transaction transaction(connection, Kind::kForgetful);
+    const postgres::Rows recorded =
+        connection.Query(kRecordChunk, {postgres::Value::Integer(round_),
+                                        postgres::Value::Integer(static_cast<int32_t>(chunk)),
+                                        postgres::Value::Blob(result)});
     transaction.Commit();
     return recorded.affected() == 1;
   });
 }
 
 uint32_t PostgresSpool::OpenChunks() {
-  return Run([&](PostgresConnection& connection) {
+  return Run([&](postgres::Session& connection) {
     return static_cast<uint32_t>(
-        connection.Query(kOpenChunks, {PostgresValue::Integer(round_)}).Integer(0, 0));
+        connection.Query(kOpenChunks, {postgres::Value::Integer(round_)}).Integer(0, 0));
   });
 }
 
 std::optional<Bytes> PostgresSpool::ChunkResult(uint32_t chunk) {
-  return Run([&](PostgresConnection& connection) {
+  return Run([&](postgres::Session& connection) {
     return BlobOf(connection.Query(
         kChunkResult,
-        {PostgresValue::Integer(round_), PostgresValue::Integer(static_cast<int32_t>(chunk))}));
+        {postgres::Value::Integer(round_), postgres::Value::Integer(static_cast<int32_t>(chunk))}));
   });
 }
 

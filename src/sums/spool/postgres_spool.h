@@ -29,14 +29,14 @@
 #include <string>
 #include <vector>
 
+#include "base/postgres_session.h"
 #include "crypto/box.h"
-#include "sums/spool/postgres.h"
 #include "sums/spool/spool.h"
 
 namespace partita::sums {
 
 struct PostgresSettings {
-  std::string connection;        // PostgresConnection; may hold a password, never printed
+  std::string connection;        // postgres::Session; may hold a password, never printed
   crypto::BoxPublicKey node{};   // of this compute node
   unsigned max_connections = 4;  // of one PostgresSpool; more threads wait for one
   std::chrono::milliseconds statement_timeout = std::chrono::seconds(60);
@@ -73,7 +73,7 @@ class PostgresSpool : public Spool, public ChunkBoard {
   std::optional<Bytes> ChunkResult(uint32_t chunk) override;
 
  private:
-  using Connection = std::unique_ptr<PostgresConnection>;
+  using Connection = std::unique_ptr<postgres::Session>;
   class Borrowed;
 
   // Calls work(connection), again as long as the connection is lost and reconnect_for has not

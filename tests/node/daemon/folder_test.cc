@@ -64,6 +64,32 @@ TEST_F(NodeFolderTest, IsTheOwnersAlone) {
   EXPECT_EQ(CodeOf([&] { InitNodeFolder(folder, "west", "127.0.0.1:7400"); }), ErrorCode::kUsage);
 }
 
+TEST_F(NodeFolderTest, WhereTheStateIs) {
+  EXPECT_EQ(LoadNodeConfig(folder).state, StatePlace());
+  // As the comment of node.toml says it.
+  std::string text = Text();
+  for (const char* line :
+       {"# [state]\n", "# database = ", "# credentials = ", "# timeout_seconds = "}) {
+    ASSERT_NE(text.find(line), std::string::npos) << line;
+    text.erase(text.find(line), 2);
+  }
+  EXPECT_EQ(ParseNodeConfig(text, folder.path()).state,
+            (StatePlace{"postgresql://partita_west@db.example.org/partita_west",
+                        folder.path() / "state.pass", 30}));
+  const auto with = [](const char* lines) {
+    return std::string("\n[state]\n") + lines + "\n[limits]\n";
+  };
+  EXPECT_EQ(ErrorOf("\n[limits]\n", with("database = \"host=a\"")), "none");
+  EXPECT_NE(ErrorOf("\n[limits]\n", with("")).find("'database'"), std::string::npos);
+  EXPECT_NE(ErrorOf("\n[limits]\n", with("database = \"\"")).find("names none"), std::string::npos);
+  EXPECT_NE(ErrorOf("\n[limits]\n", with("database = \"host=a\"\ntimeout_seconds = 0"))
+                .find("not from 1 to 3600"),
+            std::string::npos);
+  EXPECT_NE(
+      ErrorOf("\n[limits]\n", with("database = \"host=a\"\npassword = \"x\"")).find("password"),
+      std::string::npos);
+}
+
 TEST_F(NodeFolderTest, TablesAndTheirLedger) {
   EXPECT_TRUE(LoadNodeConfig(folder).ledger.empty());
   EXPECT_TRUE(LoadNodeConfig(folder).signer.empty());

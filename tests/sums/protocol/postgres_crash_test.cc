@@ -326,7 +326,7 @@ TEST(PostgresCrashTest, ARestoredBackupIsRefused) {
   server.Start({{"restore_command", "false"}, {"hot_standby", "off"}});
   ExpectError(ErrorCode::kRefused, [&] { PostgresSpool(settings, {}, 1); });
   // What the operator's page says to do: abandon what is open, then accept the place.
-  PostgresConnection owner(settings.connection, std::chrono::seconds(60));
+  postgres::Session owner = OpenSpoolSession(settings.connection, std::chrono::seconds(60));
   owner.Execute("UPDATE partita_dca.round SET frozen = true WHERE publication IS NULL");
   owner.Execute(
       "UPDATE partita_dca.spool SET system = (SELECT system_identifier FROM pg_control_system()), "

@@ -184,8 +184,9 @@ PostgresSettings PostgresServer::Settings(const std::string& database) const {
   return settings;
 }
 
-PostgresRows PostgresServer::Administer(const std::string& database, const std::string& sql) const {
-  return PostgresConnection(Connection(database, "postgres"), kPatience).Execute(sql);
+postgres::Rows PostgresServer::Administer(const std::string& database,
+                                          const std::string& sql) const {
+  return OpenSpoolSession(Connection(database, "postgres"), kPatience).Execute(sql);
 }
 
 PostgresServer& SharedServer() {

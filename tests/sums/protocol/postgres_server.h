@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sums/spool/postgres_spool.h"
+#include "sums/spool/spool_session.h"
 
 namespace partita::sums {
 
@@ -45,7 +46,7 @@ class PostgresServer {
   std::string Connection(const std::string& database, const std::string& role = "spool") const;
   PostgresSettings Settings(const std::string& database) const;
   // Statements of the administrator.
-  PostgresRows Administer(const std::string& database, const std::string& sql) const;
+  postgres::Rows Administer(const std::string& database, const std::string& sql) const;
 
  private:
   Options options_;

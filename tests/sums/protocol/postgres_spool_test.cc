@@ -28,7 +28,7 @@ class PostgresSpoolTest : public ::testing::Test {
     return std::make_unique<PostgresSpool>(settings, StudyHash{}, 1);
   }
   std::unique_ptr<PostgresSpool> Open() const { return Open(Settings()); }
-  PostgresRows Administer(const std::string& sql) const {
+  postgres::Rows Administer(const std::string& sql) const {
     return SharedServer().Administer(database_, sql);
   }
   void ExpectRefusal(ErrorCode code) const {
@@ -106,7 +106,7 @@ TEST_F(PostgresSpoolTest, NeedsNoMoreThanTheDocumentedRights) {
   for (const char* sql :
        {"DELETE FROM partita_dca.share", "UPDATE partita_dca.share SET request = ''",
         "DELETE FROM partita_dca.round", "UPDATE partita_dca.spool SET node = ''"}) {
-    PostgresConnection connection(settings.connection, std::chrono::seconds(60));
+    postgres::Session connection = OpenSpoolSession(settings.connection, std::chrono::seconds(60));
     ExpectError(ErrorCode::kBadInput, [&] { connection.Execute(sql); });
   }
   Administer("REVOKE INSERT ON partita_dca.share FROM " + role);
@@ -250,11 +250,12 @@ constexpr char kSomebodyWaits[] =
 // freeze; what it stores is in the frozen set.
 TEST_F(PostgresSpoolTest, AFreezeWaitsForPutsThatAreUnderWay) {
   const auto spool = Open();
-  PostgresConnection other(SharedServer().Connection(database_, "postgres"),
-                           std::chrono::seconds(60));
-  auto insert = std::make_optional<PostgresTransaction>(other, PostgresTransaction::Kind::kDurable);
+  postgres::Session other =
+      OpenSpoolSession(SharedServer().Connection(database_, "postgres"), std::chrono::seconds(60));
+  auto insert =
+      std::make_optional<postgres::Transaction>(other, postgres::Transaction::Kind::kDurable);
   other.Query("INSERT INTO partita_dca.share VALUES (1, $1, '', '', '')",
-              {PostgresValue::Blob(IdOf(1))});
+              {postgres::Value::Blob(IdOf(1))});
   std::atomic<bool> frozen = false;
   AcceptedSet seen;
   std::thread putting([&] { EXPECT_EQ(PutOne(*spool, Share(1, 1)), PutResult::kStored); });
@@ -281,9 +282,9 @@ TEST_F(PostgresSpoolTest, AFreezeWaitsForPutsThatAreUnderWay) {
 // when the transaction began.
 TEST_F(PostgresSpoolTest, APutThatWaitedForAFreezeIsLate) {
   const auto spool = Open();
-  PostgresConnection other(SharedServer().Connection(database_, "postgres"),
-                           std::chrono::seconds(60));
-  PostgresTransaction freeze(other, PostgresTransaction::Kind::kDurable, kAlone);
+  postgres::Session other =
+      OpenSpoolSession(SharedServer().Connection(database_, "postgres"), std::chrono::seconds(60));
+  postgres::Transaction freeze(other, postgres::Transaction::Kind::kDurable, kAlone);
   std::thread putting([&] { EXPECT_EQ(PutOne(*spool, Share(1, 1)), PutResult::kFrozen); });
   while (Administer(kSomebodyWaits).size() == 0) std::this_thread::yield();
   other.Execute("UPDATE partita_dca.round SET frozen = true");

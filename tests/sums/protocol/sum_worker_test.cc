@@ -62,7 +62,7 @@ class SumWorkerTest : public ::testing::TestWithParam<uint16_t> {
   Bytes Sum(Spool& spool, const WorkerSettings& settings) {
     return WordsOf(SumWithWorkers(spool, Round(), agreed_, settings, random_));
   }
-  PostgresRows Administer(const std::string& sql) const {
+  postgres::Rows Administer(const std::string& sql) const {
     return SharedServer().Administer(database_, sql);
   }
 
@@ -130,7 +130,7 @@ TEST_P(SumWorkerTest, TakesOverFromTheDead) {
   EXPECT_EQ(Sum(*Open(), Worker(clock_)), expected_);
   EXPECT_GE(clock_.now_ms, start + 60000);
   EXPECT_LE(clock_.now_ms, start + 60000 + 200);
-  const PostgresRows attempts = Administer(
+  const postgres::Rows attempts = Administer(
       "SELECT 1 FROM partita_dca.chunk WHERE attempts = 2 AND number <= 1 AND worker = 'worker'");
   EXPECT_EQ(attempts.size(), 2U);
   EXPECT_EQ(Administer("SELECT 1 FROM partita_dca.chunk WHERE attempts = 1").size(), 8U);

@@ -1,4 +1,4 @@
-#include "sums/spool/postgres.h"
+#include "base/postgres_session.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -8,16 +8,10 @@
 #include <charconv>
 #include <limits>
 
-#include "base/error.h"
 #include "base/libpq.h"
-#include "base/postgres_connect.h"
 
-namespace partita::sums {
+namespace partita::postgres {
 namespace {
-
-using postgres::FieldOf;
-using postgres::OneLine;
-using postgres::Pq;
 
 // Of the system catalogue (pg_type), fixed for ever.
 constexpr Oid kBlobType = 17;
@@ -37,34 +31,6 @@ bool IsOneOf(std::string_view state, std::initializer_list<std::string_view> pre
                      [&](std::string_view prefix) { return state.starts_with(prefix); });
 }
 
-struct Advice {
-  ErrorCode code;
-  const char* hint;
-};
-
-// By SQLSTATE (PostgreSQL's appendix A).
-Advice AdviceFor(std::string_view state) {
-  if (IsOneOf(state, {"53100"})) {
-    return {ErrorCode::kUnreachable,
-            "The disk of the database server is full. Make room; what was acknowledged is there."};
-  }
-  if (IsOneOf(state, {"42501"})) {
-    return {ErrorCode::kBadInput,
-            "Grant this role what docs/private-sums-operations.md names, or start once as the "
-            "owner of the tables."};
-  }
-  if (IsOneOf(state, {"25006"})) {
-    return {ErrorCode::kUnreachable, "The server is a standby or read-only; use the primary."};
-  }
-  if (IsOneOf(state, {"42P01", "42P06", "42703", "3F000"})) {
-    return {ErrorCode::kBadInput,
-            "The database does not hold the tables of this version of Partita; use the one that "
-            "this compute node made."};
-  }
-  return {ErrorCode::kUnreachable,
-          "Check the database server and start again; what was acknowledged is in the store."};
-}
-
 // The server goes away, or ends one of two transactions that wait for each other.
 bool IsPassing(std::string_view state) {
   return IsOneOf(state, {"08", "57P01", "57P02", "57P03", "25P03", "40001", "40P01"});
@@ -72,32 +38,28 @@ bool IsPassing(std::string_view state) {
 
 }  // namespace
 
-PostgresValue PostgresValue::Integer(int32_t value) {
+Value Value::Integer(int32_t value) {
   Bytes bytes;
   AppendBigEndian(bytes, static_cast<uint32_t>(value), 4);
   return {kIntegerType, std::move(bytes)};
 }
 
-PostgresValue PostgresValue::BigInteger(int64_t value) {
+Value Value::BigInteger(int64_t value) {
   Bytes bytes;
   AppendBigEndian(bytes, static_cast<uint64_t>(value), 8);
   return {kBigIntegerType, std::move(bytes)};
 }
 
-PostgresValue PostgresValue::Text(std::string_view text) {
-  return {kTextType, Bytes(text.begin(), text.end())};
-}
+Value Value::Text(std::string_view text) { return {kTextType, Bytes(text.begin(), text.end())}; }
 
-PostgresValue PostgresValue::Blob(ByteView bytes) {
-  return {kBlobType, Bytes(bytes.begin(), bytes.end())};
-}
+Value Value::Blob(ByteView bytes) { return {kBlobType, Bytes(bytes.begin(), bytes.end())}; }
 
 // One dimension, no nulls, first index 1; each element after its length.
-PostgresValue PostgresValue::BlobArray(std::span<const ByteView> blobs) {
+Value Value::BlobArray(std::span<const ByteView> blobs) {
   size_t size = 20;
   for (const ByteView blob : blobs) size += 4 + blob.size();
   if (size > static_cast<size_t>(std::numeric_limits<int>::max()) / 2) {
-    throw Error(ErrorCode::kInternal, "one statement for the upload store is too large");
+    throw Error(ErrorCode::kInternal, "one statement for the database is too large");
   }
   Bytes bytes;
   bytes.reserve(size);
@@ -113,56 +75,58 @@ PostgresValue PostgresValue::BlobArray(std::span<const ByteView> blobs) {
   return {kBlobArrayType, std::move(bytes)};
 }
 
-PostgresRows::PostgresRows(pg_result* result) : result_(result, Pq().clear) {}
+Rows::Rows(pg_result* result) : result_(result, Pq().clear) {}
 
-size_t PostgresRows::size() const { return static_cast<size_t>(Pq().ntuples(result_.get())); }
+size_t Rows::size() const { return static_cast<size_t>(Pq().ntuples(result_.get())); }
 
-bool PostgresRows::IsNull(size_t row, int column) const {
+bool Rows::IsNull(size_t row, int column) const {
   return Pq().getisnull(result_.get(), static_cast<int>(row), column) != 0;
 }
 
-ByteView PostgresRows::Blob(size_t row, int column) const {
+ByteView Rows::Blob(size_t row, int column) const {
   const auto at = static_cast<int>(row);
   return {reinterpret_cast<const uint8_t*>(Pq().getvalue(result_.get(), at, column)),
           static_cast<size_t>(Pq().getlength(result_.get(), at, column))};
 }
 
-std::string PostgresRows::Text(size_t row, int column) const {
+std::string Rows::Text(size_t row, int column) const {
   const ByteView bytes = Blob(row, column);
   return {bytes.begin(), bytes.end()};
 }
 
-int64_t PostgresRows::Integer(size_t row, int column) const {
+int64_t Rows::Integer(size_t row, int column) const {
   const ByteView bytes = Blob(row, column);
   if (IsNull(row, column) || bytes.empty() || bytes.size() > 8) {
-    throw Error(ErrorCode::kBadInput, "the upload store holds a number of a wrong length");
+    throw Error(ErrorCode::kBadInput, "the database holds a number of a wrong length");
   }
   uint64_t value = (bytes.front() & 0x80) != 0 ? ~uint64_t{0} : 0;
   for (const uint8_t byte : bytes) value = (value << 8) | byte;
   return static_cast<int64_t>(value);
 }
 
-int64_t PostgresRows::affected() const {
+int64_t Rows::affected() const {
   const std::string_view text = Pq().cmdTuples(result_.get());
   int64_t count = 0;
   std::from_chars(text.data(), text.data() + text.size(), count);
   return count;
 }
 
-std::string_view PostgresRows::command() const { return Pq().cmdStatus(result_.get()); }
+std::string_view Rows::command() const { return Pq().cmdStatus(result_.get()); }
 
-void PostgresRows::CopyFixed(size_t row, int column, std::span<uint8_t> out) const {
+void Rows::CopyFixed(size_t row, int column, std::span<uint8_t> out) const {
   const ByteView blob = Blob(row, column);
   if (blob.size() != out.size()) {
-    throw Error(ErrorCode::kBadInput, "the upload store holds a field of a wrong length");
+    throw Error(ErrorCode::kBadInput, "the database holds a field of a wrong length");
   }
   std::copy(blob.begin(), blob.end(), out.begin());
 }
 
-PostgresConnection::PostgresConnection(const std::string& connection,
-                                       std::chrono::milliseconds statement_timeout)
-    : connection_(postgres::Connect(connection, {.what = "the upload store", .writes = true})),
-      statement_timeout_(statement_timeout) {
+Session::Session(const std::string& connection, const Use& use,
+                 std::chrono::milliseconds statement_timeout, Failure failure)
+    : connection_(Connect(connection, use)),
+      what_(use.what),
+      statement_timeout_(statement_timeout),
+      failure_(failure) {
   Pq().setnonblocking(connection_.get(), 1);
   Execute(
       fmt::format("SET search_path = pg_catalog; "
@@ -170,19 +134,19 @@ PostgresConnection::PostgresConnection(const std::string& connection,
                   std::max<int64_t>(1, statement_timeout_.count() / 3)));
 }
 
-PostgresConnection::~PostgresConnection() = default;
+Session::~Session() = default;
 
-PostgresRows PostgresConnection::Execute(const std::string& sql) {
+Rows Session::Execute(const std::string& sql) {
   if (Pq().sendQuery(connection_.get(), sql.c_str()) != 1) FailLost();
   return Await();
 }
 
-PostgresRows PostgresConnection::Query(const char* sql, const std::vector<PostgresValue>& values) {
+Rows Session::Query(const std::string& sql, const std::vector<Value>& values) {
   std::vector<Oid> types;
   std::vector<const char*> addresses;
   std::vector<int> lengths;
   const std::vector<int> formats(values.size(), kBinary);
-  for (const PostgresValue& value : values) {
+  for (const Value& value : values) {
     types.push_back(value.type_);
     // An address even for no bytes: no address is NULL.
     addresses.push_back(value.bytes_.empty() ? ""
@@ -193,7 +157,7 @@ PostgresRows PostgresConnection::Query(const char* sql, const std::vector<Postgr
   auto known = prepared_.find(sql);
   if (known == prepared_.end()) {
     std::string name = fmt::format("s{}", prepared_.size());
-    if (Pq().sendPrepare(connection_.get(), name.c_str(), sql, count, types.data()) != 1)
+    if (Pq().sendPrepare(connection_.get(), name.c_str(), sql.c_str(), count, types.data()) != 1)
       FailLost();
     Await();
     known = prepared_.emplace(sql, std::move(name)).first;
@@ -205,7 +169,7 @@ PostgresRows PostgresConnection::Query(const char* sql, const std::vector<Postgr
   return Await();
 }
 
-PostgresRows PostgresConnection::Await() {
+Rows Session::Await() {
   const Deadline deadline = Deadline::After(statement_timeout_);
   std::unique_ptr<pg_result, void (*)(pg_result*)> last(nullptr, Pq().clear);
   std::unique_ptr<pg_result, void (*)(pg_result*)> failed(nullptr, Pq().clear);
@@ -222,11 +186,11 @@ PostgresRows PostgresConnection::Await() {
   }
   if (failed != nullptr) FailAs(failed.get());
   if (last == nullptr) FailLost();
-  return PostgresRows(last.release());
+  return Rows(last.release());
 }
 
 // Until a result can be taken without waiting.
-void PostgresConnection::WaitFor(const Deadline& deadline) {
+void Session::WaitFor(const Deadline& deadline) {
   while (true) {
     const int unsent = Pq().flush(connection_.get());
     if (unsent < 0 || Pq().consumeInput(connection_.get()) != 1) FailLost();
@@ -239,70 +203,78 @@ void PostgresConnection::WaitFor(const Deadline& deadline) {
   }
 }
 
-void PostgresConnection::FailLost() {
+void Session::FailLost() {
   usable_ = false;
   may_repeat_ = true;
-  throw Error(ErrorCode::kUnreachable,
-              fmt::format("the connection to the upload store was lost: {}",
-                          OneLine(Pq().errorMessage(connection_.get()))),
-              AdviceFor({}).hint);
+  throw failure_({}, fmt::format("the connection to {} was lost: {}", what_,
+                                 OneLine(Pq().errorMessage(connection_.get()))));
 }
 
-void PostgresConnection::FailLate() {
+void Session::FailLate() {
   usable_ = false;
   may_repeat_ = false;
-  throw Error(
-      ErrorCode::kUnreachable,
-      fmt::format("the upload store did not answer within {} ms", statement_timeout_.count()),
-      AdviceFor({}).hint);
+  throw failure_({},
+                 fmt::format("{} did not answer within {} ms", what_, statement_timeout_.count()));
 }
 
-void PostgresConnection::FailAs(const pg_result* result) {
+void Session::FailUndone() { throw failure_({}, what_ + " undid a transaction"); }
+
+void Session::FailAs(const pg_result* result) {
   const std::string state = FieldOf(result, PG_DIAG_SQLSTATE);
   if (Pq().status(connection_.get()) != CONNECTION_OK) usable_ = false;
   may_repeat_ = !usable_ || IsPassing(state);
   const std::string message = FieldOf(result, PG_DIAG_MESSAGE_PRIMARY);
-  const Advice advice = AdviceFor(state);
-  throw Error(advice.code,
-              fmt::format("the upload store refused a statement: {} ({})",
-                          message.empty() ? OneLine(Pq().resultErrorMessage(result)) : message,
-                          state.empty() ? "no code" : state),
-              advice.hint);
+  throw failure_(state,
+                 fmt::format("{} refused a statement: {} ({})", what_,
+                             message.empty() ? OneLine(Pq().resultErrorMessage(result)) : message,
+                             state.empty() ? "no code" : state));
 }
 
-PostgresTransaction::PostgresTransaction(PostgresConnection& connection, Kind kind,
-                                         const std::string& then)
-    : connection_(connection) {
+namespace {
+
+std::string BeginningOf(Transaction::Kind kind) {
+  switch (kind) {
+    case Transaction::Kind::kDurable:
+      return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = on; ";
+    case Transaction::Kind::kForgetful:
+      return "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = "
+             "off; ";
+    case Transaction::Kind::kSerial:
+      return "BEGIN ISOLATION LEVEL SERIALIZABLE READ WRITE; SET LOCAL synchronous_commit = on; ";
+    case Transaction::Kind::kReading:
+      return "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY; ";
+  }
+  throw Error(ErrorCode::kInternal, "a transaction of no kind");
+}
+
+}  // namespace
+
+Transaction::Transaction(Session& session, Kind kind, const std::string& then) : session_(session) {
   try {
-    connection_.Execute(
-        fmt::format("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-                    "SET LOCAL synchronous_commit = {}; {}",
-                    kind == Kind::kDurable ? "on" : "off", then));
+    begun_.emplace(session_.Execute(BeginningOf(kind) + then));
   } catch (...) {
     Undo();
     throw;
   }
 }
 
-PostgresTransaction::~PostgresTransaction() {
+Transaction::~Transaction() {
   if (!done_) Undo();
 }
 
-void PostgresTransaction::Commit() {
+void Transaction::Commit() {
   done_ = true;
   // A transaction in which something failed answers ROLLBACK.
-  if (connection_.Execute("COMMIT").command() != "COMMIT") {
-    throw Error(ErrorCode::kUnreachable, "the upload store undid a transaction");
-  }
+  if (session_.Execute("COMMIT").command() != "COMMIT") session_.FailUndone();
 }
 
-void PostgresTransaction::Undo() noexcept {
-  if (!connection_.usable()) return;
+void Transaction::Undo() noexcept {
+  if (!session_.usable()) return;
   try {
-    connection_.Execute("ROLLBACK");
+    session_.Execute("ROLLBACK");
   } catch (const Error&) {
     // The connection is lost, and the transaction with it.
   }
 }
 
-}  // namespace partita::sums
+}  // namespace partita::postgres

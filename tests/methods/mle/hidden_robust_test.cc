@@ -188,6 +188,14 @@ class HiddenRobustCases : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(HiddenRobustCases, EqualsLavaan) { Check(GetParam(), {}); }
 
+// Of these one for the cut of what opens: a sum that opened whole would take fewer.
+TEST(HiddenRobustTest, RoundsAreAFixedNumber) {
+  const Study study = Deal(LoadRobustCase("growth"), {});
+  const RobustRun run = RunStudy(study, "dealer");
+  ASSERT_EQ(net::Describe(run.outcome.errors), "");
+  EXPECT_EQ(run.outcome.traffic[0].back().rounds, 9U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Mlr, HiddenRobustCases,
                          ::testing::Values("example", "hs", "hs_means", "poldem_eq", "wine_fixed_x",
                                            "wine_fixed_x_means", "growth", "saturated"),

@@ -23,8 +23,8 @@
 
 #include "base/bytes.h"
 #include "crypto/hash.h"
-#include "crypto/random.h"
 #include "crypto/raised_encoding.h"
+#include "crypto/random.h"
 #include "crypto/scalar_ratio.h"
 #include "mpc/functions/switching_network.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/progress.h"
-#include "match/two_party_join_steps.h"
+#include "match/two_party_group.h"
 #include "net/channel.h"
 
 namespace partita::match {

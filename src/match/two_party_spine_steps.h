@@ -1,6 +1,6 @@
 // The steps of two_party_spine.h over any group, so that tests can enumerate what each party sees.
 //
-// A Group is one of two_party_join_steps.h that also has
+// A Group is one of two_party_group.h that also has
 //   Scalar Ratio(const Scalar& a, const Scalar& b)   a / b
 #pragma once
 
@@ -8,8 +8,9 @@
 #include <numeric>
 #include <string>
 
+#include "match/element_tags.h"
 #include "match/level.h"
-#include "match/two_party_join_steps.h"
+#include "match/two_party_group.h"
 #include "match/two_party_spine.h"
 
 namespace partita::match {
@@ -40,14 +41,7 @@ class SpineSteps {
   // Round 2: the next element of the list to compare.
   Encoded<Group> NextListed(const crypto::Digest& salt) {
     const size_t key = sent_order_[own_listed_++];
-    // Padding takes the same work as keys do: the list is sent while it is made.
-    crypto::Digest hashed{};
-    random_.Fill(hashed);
-    if (key < keys_.size()) hashed = keys_[key];
-    ByteWriter message;
-    message.Raw(salt);
-    message.Raw(hashed);
-    const auto point = Group::Hash(message.bytes());
+    const auto point = HashOfPlace<Group>(keys_, key, salt, random_);
     blinded_[key] = Group::Encode(Group::Times(point, blind_));
     return Listed(Group::Encode(Group::Times(point, compare_)));
   }

@@ -7,6 +7,7 @@
 
 #include "tests/cli/process.h"
 #include "tests/cli/study_folder.h"
+#include "tests/run/matching/people_file.h"
 
 namespace partita::testing::match_command_test {
 namespace {
@@ -15,31 +16,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kFile = R"(matching = 1
-name = "cohort"
-keys = [["nid"], ["name", "born"]]
-[[column]]
-name = "nid"
-rule = "digits"
-length = 4
-[[column]]
-name = "name"
-rule = "text"
-[[column]]
-name = "born"
-rule = "date"
-format = "YYYY-MM-DD"
-[[party]]
-name = "clinic"
-rows = 6
-[[party]]
-name = "registry"
-rows = 9
-[[party.column]]
-name = "born"
-header = "geboren"
-format = "DD.MM.YYYY"
-)";
+const std::string kFile = PeopleFile(
+    "",
+    "[[party]]\nname = \"clinic\"\nrows = 6\n[[party]]\nname = \"registry\"\nrows = 9\n"
+    "[[party.column]]\nname = \"born\"\nheader = \"geboren\"\nformat = \"DD.MM.YYYY\"\n");
 
 constexpr const char* kClinic =
     "nid,name,born,weight\n"
@@ -79,8 +59,7 @@ TEST_F(MatchCommandTest, ListsEverythingThatWouldBeLeftOutAndRefuses) {
 }
 
 TEST_F(MatchCommandTest, WhatIsAgreedToBeLeftOutIsWrittenForTheOwner) {
-  StudyFolder::Write(In("m.toml"),
-                     std::string("duplicates = \"leave-out\"\nfaulty = \"leave-out\"\n") + kFile);
+  StudyFolder::Write(In("m.toml"), "duplicates = \"leave-out\"\nfaulty = \"leave-out\"\n" + kFile);
   const ProcessResult accepted =
       Check("clinic", "clinic.csv", {"--left-out", In("left.csv"), "--format", "json"});
   ASSERT_EQ(accepted.exit_code, 0) << accepted.err;

@@ -14,9 +14,11 @@ list(APPEND method_sources
   mle/imputed/imputed_fit.cc
   mle/imputed/imputed_moments.cc
   mle/imputed/shared_imputation.cc
+  mle/likelihood/hidden_robust.cc
   mle/likelihood/likelihood.cc
   mle/likelihood/oracle_weights.cc
   mle/likelihood/robust.cc
+  mle/likelihood/robust_numbers.cc
   mle/moments/disclosure.cc
   mle/moments/own_moments.cc
   mle/moments/pattern_cells.cc

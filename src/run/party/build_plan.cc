@@ -326,6 +326,24 @@ void AddLinker(const Study& study, const std::string& linker, study::Plan& plan)
                     : ""));
 }
 
+// Of a study with a promise nothing opens without noise; an exact number is refused there.
+std::string HiddenCountText(const Study& study, study::MatchCount count) {
+  if (count == study::MatchCount::kExact)
+    return "How many people match follows from the number of positions and the matching file.";
+  if (count == study::MatchCount::kNoisy) {
+    return study.IsPrivate()
+               ? "How many people match was told with noise; what this study opens of it has noise "
+                 "of its own."
+               : "How many people match was told with noise; what this study opens may say it "
+                 "without.";
+  }
+  return study.IsPrivate()
+             ? "How many people match the number of positions does not say; what this study opens "
+               "says it with noise only."
+             : "How many people match the number of positions does not say; what this study opens "
+               "may.";
+}
+
 std::string HiddenClause(const Study& study, const match::SharedBlock& block,
                          const study::RowMatch& match) {
   const auto is_block = [&](const data::RowBlock& rows) { return rows.name == block.name; };
@@ -344,12 +362,7 @@ std::string HiddenClause(const Study& study, const match::SharedBlock& block,
       "these are {}; every holder shares which positions it has with the others as numbers that "
       "nobody can read. {}",
       block.name, *found->count, match.matching, ToHex(match.record).substr(0, 16), known,
-      match.count == study::MatchCount::kExact
-          ? "How many people match follows from the number of positions and the matching file."
-      : match.count == study::MatchCount::kNoisy
-          ? "How many people match was told with noise; what this study opens may say it without."
-          : "How many people match the number of positions does not say; what this study opens "
-            "may.");
+      HiddenCountText(study, match.count));
 }
 
 // The level of every block that is matched.

@@ -1,5 +1,7 @@
 #include "stats/sem/column_frame.h"
 
+#include "stats/sem/linear_form.h"
+
 namespace partita::stats {
 
 using Eigen::Index;
@@ -13,28 +15,31 @@ FeatureFrame ColumnFrameOf(const ScorePoint& point, std::size_t group) {
   return frame;
 }
 
-MatrixXd ColumnScoreMap(const ScorePoint& point, std::size_t group) {
-  const MatrixXd whitened = ScoreMap(point, group);
-  const MatrixXd root = FrameOf(point, group).root;
-  const VectorXd deviations = root.rowwise().norm();
-  const MatrixXd m = root.triangularView<Eigen::Lower>().solve(MatrixXd(deviations.asDiagonal()));
-  const Index p = m.rows();
-  MatrixXd map = MatrixXd::Zero(whitened.rows(), whitened.cols());
-  map.col(0) = whitened.col(0);
-  map.middleCols(1, p) = whitened.middleCols(1, p) * m;
-  // Every score's quadratic part as a symmetric matrix: r' K r = u' M' K M u.
-  for (Index row = 0; row < map.rows(); ++row) {
-    MatrixXd quadratic = MatrixXd::Zero(p, p);
-    for (Index i = 0, at = 1 + p; i < p; ++i) {
-      for (Index j = i; j < p; ++j, ++at) {
-        quadratic(i, j) += whitened(row, at) / 2;
-        quadratic(j, i) += whitened(row, at) / 2;
-      }
+FeatureFrame PublicFrame(const StatisticsScale& scale) {
+  return {scale.centre, MatrixXd(scale.half_width.asDiagonal())};
+}
+
+MatrixXd ChangeOfFrame(const FeatureFrame& to, const FeatureFrame& from) {
+  const auto root = to.root.triangularView<Eigen::Lower>();
+  const VectorXd shift = root.solve(from.mean - to.mean);
+  const MatrixXd turn = root.solve(from.root);
+  const Index p = shift.size();
+  std::vector<LinearForm> forms;
+  for (Index i = 0; i < p; ++i) forms.push_back({shift[i], turn.row(i).transpose()});
+  MatrixXd change = MatrixXd::Zero(NumFeatures(p), NumFeatures(p));
+  change(0, 0) = 1;
+  for (Index i = 0, at = 1 + p; i < p; ++i) {
+    const LinearForm& form = forms[static_cast<std::size_t>(i)];
+    change.row(1 + i) = AsFeatures(form);
+    for (Index j = i; j < p; ++j, ++at) {
+      change.row(at) = Multiply(form, forms[static_cast<std::size_t>(j)]);
     }
-    map.row(row).tail(whitened.cols() - 1 - p) =
-        UpperWeights(m.transpose() * quadratic * m).transpose();
   }
-  return map;
+  return change;
+}
+
+MatrixXd ColumnScoreMap(const ScorePoint& point, std::size_t group) {
+  return ScoreMap(point, group) * ChangeOfFrame(FrameOf(point, group), ColumnFrameOf(point, group));
 }
 
 }  // namespace partita::stats

@@ -11,6 +11,7 @@
 #include "stats/sem/constraints.h"
 #include "stats/sem/fit_measures.h"
 #include "stats/sem/information.h"
+#include "stats/sem/linear_form.h"
 #include "stats/sem/objective.h"
 #include "stats/sem/propagate.h"
 #include "stats/sem/solution.h"
@@ -26,36 +27,6 @@ constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kBlock = 256;  // rows per rank update
 
 Index ToIndex(std::size_t i) { return static_cast<Index>(i); }
-
-// A function constant + linear'r of the whitened row r.
-struct LinearForm {
-  double constant = 0;
-  VectorXd linear;
-};
-
-// A linear form as weights of the features.
-VectorXd AsFeatures(const LinearForm& form) {
-  VectorXd out = VectorXd::Zero(NumFeatures(form.linear.size()));
-  out[0] = form.constant;
-  out.segment(1, form.linear.size()) = form.linear;
-  return out;
-}
-
-// The product of two linear forms as weights of the features.
-VectorXd Multiply(const LinearForm& a, const LinearForm& b) {
-  const Index p = a.linear.size();
-  VectorXd out(NumFeatures(p));
-  out[0] = a.constant * b.constant;
-  out.segment(1, p) = a.constant * b.linear + b.constant * a.linear;
-  Index at = 1 + p;
-  for (Index i = 0; i < p; ++i) {
-    out[at++] = a.linear[i] * b.linear[i];
-    for (Index j = i + 1; j < p; ++j) {
-      out[at++] = a.linear[i] * b.linear[j] + a.linear[j] * b.linear[i];
-    }
-  }
-  return out;
-}
 
 // The centred columns of a group, and what the fixed.x covariates predict of them (zero without
 // covariates), as forms of r.
@@ -186,6 +157,37 @@ void AddRmsea(const std::string& suffix, const RmseaInput& input,
   m["rmsea.ci.lower." + suffix] = rmsea.ci_lower;
   m["rmsea.ci.upper." + suffix] = rmsea.ci_upper;
   m["rmsea.pvalue." + suffix] = rmsea.p_value;
+}
+
+// RobustFit::relative_error. doubt: of the meat per row and the parameters of `bread`; own: what is
+// subtracted from the saturated trace for the model. A factor of 0 degrees of freedom is none.
+double RelativeError(const MatrixXd& bread, const VectorXd& variances, const VectorXd& doubt,
+                     const RobustSums& sums, double own, double n,
+                     const std::map<std::string, double>& measures) {
+  const VectorXd spread = bread.cwiseAbs() * doubt;
+  double worst = 0;
+  for (Index i = 0; i < spread.size(); ++i) {
+    if (variances[i] > 0) worst = std::max(worst, spread[i] * spread[i] / (2 * n * variances[i]));
+  }
+  if (measures.at("df") > 0) {
+    worst = std::max(worst,
+                     (sums.trace_doubt + doubt.dot(spread)) / std::abs(sums.saturated_trace - own));
+  }
+  if (measures.at("baseline.df") > 0) {
+    worst = std::max(worst,
+                     2 * sums.trace_doubt / std::abs(sums.saturated_trace - sums.baseline_trace));
+  }
+  return worst;
+}
+
+void RequireDigits(double relative_error) {
+  if (relative_error <= kMostRobustError) return;
+  throw Error(
+      ErrorCode::kBadInput,
+      "robust standard errors would not be certain to three digits here: the bounds of some "
+      "variables in the dictionary are very wide beside their values, or the variables are "
+      "almost linearly dependent",
+      "write narrower lower and upper bounds, or leave out a variable");
 }
 
 }  // namespace
@@ -376,10 +378,17 @@ RobustFit MakeRobust(const ParameterTable& table, const std::vector<GroupMoments
   const MatrixXd meat = ratio.asDiagonal() * sums.meat * ratio.asDiagonal() / n;
   const MatrixXd covariance = bread.covariance * meat * bread.covariance / n;
 
+  const double own = (bread.covariance * meat).trace();
+
   RobustFit out;
+  if (sums.meat_doubt.size() > 0) {
+    const VectorXd doubt = ratio.cwiseProduct(sums.meat_doubt) / std::sqrt(n);
+    out.relative_error = RelativeError(bread.covariance, covariance.diagonal(), doubt, sums, own, n,
+                                       fit.fit_measures);
+    RequireDigits(out.relative_error);
+  }
   out.vcov = FreeCovariance(table, model, covariance);
   out.estimates = DescribeEstimates(table, model, expressions, x, covariance, confidence_level);
-  const double own = (bread.covariance * meat).trace();
   out.fit_measures =
       ScaledMeasures(fit, static_cast<double>(moments.size()), sums.saturated_trace - own,
                      sums.saturated_trace - sums.baseline_trace);

@@ -105,6 +105,10 @@ struct RobustSums {
   Eigen::MatrixXd meat;        // sum_g c_g A_g Q_g A_g', with respect to the x of PublicModel
   double saturated_trace = 0;  // sum_g c_g / n_g <G_g, Q_g>
   double baseline_trace = 0;
+  // How far off these may be: entry (i, j) of the meat by doubt_i doubt_j, each trace by
+  // trace_doubt. Empty and 0: not at all.
+  Eigen::VectorXd meat_doubt = {};
+  double trace_doubt = 0;
 };
 
 struct RobustFit {
@@ -118,6 +122,9 @@ struct RobustFit {
   // rmsea.ci.lower.robust, rmsea.ci.upper.robust, rmsea.pvalue.robust.
   std::map<std::string, double> fit_measures;
   std::vector<std::string> warnings;
+  // No standard error of a parameter and no scaling factor is farther off, for the doubts of the
+  // sums.
+  double relative_error = 0;
 };
 
 // RobustFit::fit_measures from those of the fit. trace: of U Gamma, df times the scaling factor;
@@ -125,7 +132,10 @@ struct RobustFit {
 std::map<std::string, double> ScaledMeasures(const SemFit& fit, double num_groups, double trace,
                                              double baseline_trace);
 
+inline constexpr double kMostRobustError = 1e-3;
+
 // fit: of the same table and moments, converged. public_model: the one that `sums.meat` refers to.
+// Throws kBadInput where the doubts of the sums leave more than kMostRobustError.
 RobustFit MakeRobust(const ParameterTable& table, const std::vector<GroupMoments>& moments,
                      const SemFit& fit, const RamModel& public_model, const RobustSums& sums,
                      double confidence_level = 0.95);

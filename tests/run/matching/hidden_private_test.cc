@@ -150,11 +150,15 @@ TEST(HiddenPrivatePlanTest, SaysWhomThePromiseIsAbout) {
                     Contains(AllOf(HasSubstr("trust saw in the matching"),
                                    HasSubstr("any two holders together"))),
                     Contains(HasSubstr("told by this noise alone")),
+                    Contains(HasSubstr("what this study opens says it with noise only")),
+                    Not(Contains(HasSubstr("what this study opens may"))),
                     Not(Contains("The number of rows is public.")),
                     Not(Contains(HasSubstr("can find out which of its own rows match")))));
   EXPECT_THAT(plan.exposures.at(0).exposes, Contains(HasSubstr("number of rows with noise")));
   const study::Plan noisy = BuildPlan(*Prepared(StudyText(Any("noisy"), {.analysis = Private()})));
-  EXPECT_THAT(noisy.assumptions, Contains(HasSubstr("adds up with this one")));
+  EXPECT_THAT(noisy.assumptions, AllOf(Contains(HasSubstr("adds up with this one")),
+                                       Contains(HasSubstr("has noise of its own")),
+                                       Not(Contains(HasSubstr("may say it without")))));
 }
 
 TEST(HiddenPrivateRefusalsTest, WhatThePromiseWouldNotBeTrueOf) {

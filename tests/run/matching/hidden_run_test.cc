@@ -169,31 +169,9 @@ TEST(HiddenRunTest, ReplayedAndDoubledMessagesGiveNothing) {
   for (size_t holder = 0; holder < 2; ++holder) group.Past(holder).SetLimit("", 1000);
   group.ApproveAll(1000);
   const std::vector<std::pair<size_t, size_t>> links = {{1, 0}, {1, 2}, {2, 0}};
-  for (const auto& link : links) {
-    const size_t from = link.first, to = link.second;
-    group.SetTimeout(std::chrono::seconds(20));
-    std::vector<Bytes> recorded;
-    const auto record = [&](size_t peer, size_t, const Bytes& frame) {
-      if (peer == to && linked_people::HasContent(frame)) recorded.push_back(frame);
-      return std::vector<Bytes>{frame};
-    };
-    ASSERT_EQ(ErrorsOf(group.Run(linked_people::With(from, record))), "");
-    ASSERT_GE(recorded.size(), 4U);
-    group.SetTimeout(std::chrono::milliseconds(100));  // some wait for what never comes
-    for (size_t number = 0; number + 1 < recorded.size(); ++number) {
-      for (const bool twice : {false, true}) {
-        size_t sent = 0;
-        const OfAll<MatchEnd> ends =
-            group.Run(linked_people::With(from, [&](size_t peer, size_t, const Bytes& frame) {
-              if (peer != to || !linked_people::HasContent(frame)) return std::vector<Bytes>{frame};
-              const size_t at = sent++;
-              if (at != number) return std::vector<Bytes>{frame};
-              return twice ? std::vector<Bytes>{frame, frame} : std::vector<Bytes>{recorded[at]};
-            }));
-        EXPECT_TRUE(ends[to].error) << "from " << from << " to " << to << ", message " << number;
-      }
-    }
-  }
+  for (const auto& [from, to] : links)
+    linked_people::DisorderEverywhere(
+        group, from, to, {linked_people::Disorder::kReplay, linked_people::Disorder::kDouble});
 }
 
 TEST(HiddenRunTest, ThePlanSaysWhatIsHiddenAndFromWhom) {

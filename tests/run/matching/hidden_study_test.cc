@@ -2,6 +2,7 @@
 // join in equal lists, to the last bit; every holder's presence counts; what cannot is refused by name.
 #include <gmock/gmock.h>
 
+#include "methods/mle/report/report.h"
 #include "run/party/build_plan.h"
 #include "run/party/local_data.h"
 #include "run/party/row_sets.h"
@@ -14,6 +15,7 @@ namespace {
 using namespace hidden_lists;  // NOLINT(google-build-using-namespace)
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -21,6 +23,12 @@ using ::testing::Not;
 std::string Sem(const std::string& model, const std::string& more = "") {
   return "method = \"mle\"\nprotocol = \"pooled-moments\"\nfunction = \"sem\"\nmodel = \"" + model +
          "\"\nrelease = [\"estimates\", \"moments\"]\n" + more;
+}
+
+std::string Robust(const std::string& model,
+                   const std::string& release = "\"moments\", \"robust\"") {
+  return "method = \"mle\"\nprotocol = \"pooled-moments\"\nfunction = \"sem\"\nmodel = \"" + model +
+         "\"\nrobust = true\nrelease = [" + release + "]\n";
 }
 
 class HiddenStudyTest : public HiddenLists {
@@ -114,6 +122,54 @@ TEST_F(HiddenStudyTest, AValueOutsideTheJoinDoesNotShow) {
   for (size_t i = 0; i < before.size(); ++i) {
     for (size_t k = 0; k < before[i].values.size(); ++k)
       EXPECT_TRUE(before[i].values[k].values == after[i].values[k].values);
+  }
+}
+
+// Standard errors of the rows that match, of a study that tells nobody but the receiver anything.
+TEST_F(HiddenStudyTest, RobustErrorsAreThoseOfTheInnerJoin) {
+  const auto robust_of = [&](const std::string& text, std::vector<std::string>* opened) {
+    std::vector<double> errors;
+    for (const PartyEnd& end : Run(text)) {
+      EXPECT_FALSE(end.error) << end.party << ": " << (end.error ? end.error->message() : "");
+      if (!end.outcome) continue;
+      for (const Opening& opening : end.outcome->openings) {
+        const bool told = std::any_of(opening.values.begin(), opening.values.end(),
+                                      [](const auto& value) { return !value.values.empty(); });
+        if (told && opened != nullptr) opened->push_back(end.party + " " + opening.release_id);
+      }
+      if (end.party != "analyst") continue;
+      const auto analyses = methods::mle::AnalysesOf(end.outcome->result.get());
+      EXPECT_EQ(analyses.size(), 1U);
+      if (analyses.empty() || !analyses.front().robust) continue;
+      for (const stats::ParameterEstimate& estimate : analyses.front().robust->estimates)
+        errors.push_back(estimate.standard_error);
+      errors.push_back(analyses.front().robust->scaling_factor);
+    }
+    return errors;
+  };
+  const std::string with_estimates =
+      "\"moments\", \"robust\", {what = \"estimates\", to = \"all\"}";
+  Match(kNobody, 12);
+  Write(true);
+  const std::string complete = "site = \"ignore\"\nmissing = \"complete\"\n";
+  const std::vector<double> joined = robust_of(
+      StudyText(kJoined, {.analysis = Robust("y ~ x + 0*z", with_estimates), .design = complete}),
+      nullptr);
+  Write(false);
+  for (const std::string engine : {"dealer", "shamir"}) {
+    SCOPED_TRACE(engine);
+    std::vector<std::string> opened;
+    const std::vector<double> hidden = robust_of(
+        StudyText(rows_, {.analysis = Robust("y ~ x + 0*z"), .design = complete, .engine = engine}),
+        &opened);
+    ASSERT_EQ(hidden.size(), joined.size());
+    ASSERT_GT(hidden.size(), 3U);
+    for (size_t i = 0; i < hidden.size(); ++i)
+      EXPECT_NEAR(hidden[i], joined[i], 1e-6 * std::abs(joined[i])) << i;
+    EXPECT_THAT(opened, Contains(HasSubstr("analyst robust-meat/")));
+    for (const std::string& opening : opened) {
+      EXPECT_THAT(opening, AnyOf(HasSubstr("analyst "), HasSubstr("disclosure")));
+    }
   }
 }
 
@@ -231,6 +287,8 @@ TEST(HiddenRehearsalTest, EqualsTheClearAtThePlannedCost) {
   const std::vector<StudyParts> studies = {
       {.analysis = Sem("y ~ x + z")},
       {.analysis = Sem("y ~ x + z"), .engine = "shamir"},
+      {.analysis = Robust("y ~ x + z")},
+      {.analysis = Robust("y ~ x + 0*z"), .engine = "shamir"},
       {.analysis = Of("likelihood", "\"likelihood\"")},
       {.analysis = Of("sealed", "\"estimates\", \"standard-errors\"")},
       {.analysis = Sem("y ~ x + z"), .design = "site = \"ignore\"\nmissing = \"complete\"\n"}};
@@ -264,6 +322,16 @@ TEST(HiddenPlanTest, SaysWhoKnowsWhat) {
   EXPECT_THAT(nobody.assumptions, Contains(HasSubstr("the number of positions does not say")));
 }
 
+TEST(HiddenPlanTest, RobustErrorsTellNoEstimate) {
+  const study::Plan plan = BuildPlan(*Prepared(StudyText(kAny, {.analysis = Robust("y ~ x + z")})));
+  EXPECT_THAT(plan.assumptions, Contains(AllOf(HasSubstr("no estimate leaves it"),
+                                               HasSubstr("how long its fit took"))));
+  for (const study::PlanExposure& exposure : plan.exposures) EXPECT_EQ(exposure.to, "analyst");
+  for (const study::PlanRelease& release : plan.releases) {
+    EXPECT_EQ(release.to, release.id == "disclosure" ? "all" : "analyst") << release.id;
+  }
+}
+
 // The plan promises no more unknown rows than min_rows: nobody knows how many positions are people.
 TEST(HiddenPlanTest, TheReleaseRuleCountsNoPositions) {
   const auto unknown = [](const std::string& rows) {
@@ -276,12 +344,17 @@ TEST(HiddenPlanTest, TheReleaseRuleCountsNoPositions) {
 
 TEST(HiddenRefusalsTest, WhatCannotTakeHiddenRowsIsRefusedByName) {
   EXPECT_EQ(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x + z")})), "accepted");
-  EXPECT_THAT(
-      Refusal(StudyText(kAny, {.analysis = "method = \"mle\"\nprotocol = \"pooled-moments\"\n"
-                                           "function = \"sem\"\nmodel = \"y ~ x\"\nrobust = true\n"
-                                           "release = [\"moments\", \"robust\", {what = "
-                                           "\"estimates\", to = \"all\"}]\n"})),
-      HasSubstr("asks for robust standard errors"));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Robust("y ~ x", "\"moments\"")})),
+              HasSubstr("which 'release' does not list"));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Robust("y ~ x",
+                                                          "\"moments\", \"robust\", {what = "
+                                                          "\"estimates\", to = \"all\"}")})),
+              HasSubstr("tells estimates to others than the receiver"));
+  EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Robust("y ~ x"),
+                                       .design = "site = \"ignore\"\nmissing = \"complete\"\n"
+                                                 "weights = \"w\"\nweights_type = "
+                                                 "\"frequency\"\n"})),
+              HasSubstr("without site effects and weights only"));
   EXPECT_THAT(Refusal(StudyText(kAny, {.analysis = Sem("y ~ x"),
                                        .design = "site = \"fixed\"\nmissing = \"refuse\"\n"})),
               HasSubstr("site = \"fixed\""));

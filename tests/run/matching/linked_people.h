@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/net/fault_transport.h"
@@ -222,6 +223,45 @@ inline void ChangeByteEverywhere(MatchingGroup& group, size_t from, size_t to, s
     if (size == SIZE_MAX) return;
     SCOPED_TRACE(fmt::format("from {} to {}, message {}", from, to, number));
     if (size > 0) look(ends, size, number);
+  }
+}
+
+// Messages of an earlier run, a message twice, two in the other order.
+enum class Disorder { kReplay, kDouble, kSwap };
+
+// Runs the matching with each of these in one message from `from` to `to`, message after message: who gets
+// it has no result. Its approvals are for as many runs.
+inline void DisorderEverywhere(MatchingGroup& group, size_t from, size_t to,
+                               const std::vector<Disorder>& kinds) {
+  group.SetTimeout(std::chrono::seconds(20));
+  std::vector<Bytes> recorded;
+  const auto record = [&](size_t peer, size_t, const Bytes& frame) {
+    if (peer == to && HasContent(frame)) recorded.push_back(frame);
+    return std::vector<Bytes>{frame};
+  };
+  ASSERT_EQ(ErrorsOf(group.Run(With(from, record))), "");
+  ASSERT_GE(recorded.size(), 4U);
+  group.SetTimeout(std::chrono::milliseconds(100));  // some wait for what never comes
+  for (size_t number = 0; number + 1 < recorded.size(); ++number) {
+    for (const Disorder kind : kinds) {
+      Bytes held;
+      size_t sent = 0;
+      const OfAll<MatchEnd> ends =
+          group.Run(With(from, [&](size_t peer, size_t, const Bytes& frame) {
+            if (peer != to || !HasContent(frame)) return std::vector<Bytes>{frame};
+            const size_t at = sent++;
+            if (at == number && kind == Disorder::kReplay) return std::vector<Bytes>{recorded[at]};
+            if (at == number && kind == Disorder::kDouble) return std::vector<Bytes>{frame, frame};
+            if (at == number && kind == Disorder::kSwap) {
+              held = frame;
+              return std::vector<Bytes>{};
+            }
+            if (!held.empty()) return std::vector<Bytes>{frame, std::exchange(held, {})};
+            return std::vector<Bytes>{frame};
+          }));
+      EXPECT_TRUE(ends[to].error) << "from " << from << " to " << to << ", message " << number
+                                  << ", " << static_cast<int>(kind);
+    }
   }
 }
 

@@ -19,7 +19,6 @@ namespace {
 using linked_people::ErrorsOf;
 using linked_people::ExpectAsPlanned;
 using linked_people::Group;
-using linked_people::HasContent;
 using linked_people::JoinedAt;
 using linked_people::JoinOf;
 using linked_people::People;
@@ -156,42 +155,11 @@ TEST(LinkedRunTest, ReplayedDoubledAndReorderedMessagesGiveNothing) {
   for (size_t holder = 0; holder < 2; ++holder) group.Past(holder).SetLimit("", 1000);
   group.ApproveAll(1000);
   const std::vector<std::pair<size_t, size_t>> links = {{1, 0}, {1, 2}, {2, 0}};
-  for (const auto& link : links) {
-    const size_t from = link.first, to = link.second;
-    group.SetTimeout(std::chrono::seconds(20));
-    std::vector<Bytes> recorded;
-    ASSERT_EQ(ErrorsOf(group.Run(With(from,
-                                      [&](size_t peer, size_t, const Bytes& frame) {
-                                        if (peer == to && HasContent(frame))
-                                          recorded.push_back(frame);
-                                        return std::vector<Bytes>{frame};
-                                      }))),
-              "");
-    ASSERT_GE(recorded.size(), 4U);
-    group.SetTimeout(std::chrono::milliseconds(100));  // some wait for what never comes
-    enum Kind { kReplay, kDouble, kSwap, kKinds };
-    for (size_t number = 0; number + 1 < recorded.size(); ++number) {
-      for (int kind = 0; kind < kKinds; ++kind) {
-        Bytes held;
-        size_t sent = 0;
-        const OfAll<MatchEnd> ends =
-            group.Run(With(from, [&](size_t peer, size_t, const Bytes& frame) {
-              if (peer != to || !HasContent(frame)) return std::vector<Bytes>{frame};
-              const size_t at = sent++;
-              if (at == number && kind == kReplay) return std::vector<Bytes>{recorded[at]};
-              if (at == number && kind == kDouble) return std::vector<Bytes>{frame, frame};
-              if (at == number && kind == kSwap) {
-                held = frame;
-                return std::vector<Bytes>{};
-              }
-              if (!held.empty()) return std::vector<Bytes>{frame, std::exchange(held, {})};
-              return std::vector<Bytes>{frame};
-            }));
-        EXPECT_TRUE(ends[to].error)
-            << "from " << from << " to " << to << ", message " << number << ", " << kind;
-      }
-    }
-  }
+  for (const auto& [from, to] : links)
+    linked_people::DisorderEverywhere(
+        group, from, to,
+        {linked_people::Disorder::kReplay, linked_people::Disorder::kDouble,
+         linked_people::Disorder::kSwap});
 }
 
 // One byte of a message changes on its way: it is noticed, unless it was a pseudonym, which then is

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "methods/mle/likelihood/hidden_robust.h"
+#include "methods/mle/likelihood/robust_numbers.h"
 #include "methods/mle/moments/public_scale.h"
 #include "methods/mle/moments/split_products.h"
 #include "mpc/fixed_point.h"
@@ -106,28 +108,6 @@ std::vector<PartyIndex> Holders(const RobustTask& task) {
 
 Shared OneInput(Engine& engine, PrivateMatrix matrix) { return engine.Input({&matrix, 1}).front(); }
 
-// A row (or column) of real numbers that one party knows; values empty elsewhere.
-PrivateMatrix Private(PartyIndex owner, mpc::Shape shape, int bits, double bound,
-                      const VectorXd& values) {
-  PrivateMatrix matrix{owner, shape, bits, bound, nullptr};
-  if (values.size() == 0) return matrix;
-  std::vector<Int128> integers;
-  for (const double value : values) integers.push_back(mpc::EncodeFixed(value, bits));
-  matrix.read = [integers = std::move(integers), cols = shape.cols](size_t first, size_t count,
-                                                                    Int128* out) {
-    std::copy_n(integers.begin() + static_cast<std::ptrdiff_t>(first * cols), count * cols, out);
-  };
-  return matrix;
-}
-
-VectorXd DecodeOpened(const IntMatrix& opened, int bits) {
-  VectorXd out(static_cast<Index>(opened.values.size()));
-  for (Index i = 0; i < out.size(); ++i) {
-    out[i] = mpc::DecodeFixed(opened.values[static_cast<size_t>(i)], bits);
-  }
-  return out;
-}
-
 // ---------- The estimates
 
 // Parameters in public units, then without a mean structure the means in z.
@@ -155,18 +135,6 @@ stats::ScorePoint DecodePoint(const VectorXd& opened, const Sizes& sizes,
     point.mean.push_back(scale.centre + scale.half_width.cwiseProduct(opened.segment(at, sizes.p)));
   }
   return point;
-}
-
-// Makes scores of order 1: roots of the expected information of one row, groups weighted alike, so
-// that it follows from the opened point alone.
-VectorXd ScoreUnits(const stats::ScorePoint& point, const stats::StatisticsScale& scale) {
-  const VectorXd deviation = scale.half_width / 3;
-  const stats::GroupMoments assumed{1, scale.centre, deviation.cwiseAbs2().asDiagonal()};
-  const std::vector<stats::GroupSample> samples =
-      stats::ScaleMoments(std::vector<stats::GroupMoments>(point.model.groups.size(), assumed),
-                          point.model.variable_unit.head(point.model.num_observed));
-  const MatrixXd information = stats::ExpectedInformation({point.model, samples}, point.x);
-  return information.diagonal().unaryExpr([](double d) { return d > 0 ? std::sqrt(d) : 1.0; });
 }
 
 // The point about which rows are taken, and the scores in it.
@@ -326,15 +294,6 @@ Shared MeatOf(Engine& engine, const Sizes& sizes, const Shared& products,
 
 // ---------- The receiver
 
-MatrixXd FromUpper(const VectorXd& upper, Index n) {
-  MatrixXd out(n, n);
-  Index at = 0;
-  for (Index i = 0; i < n; ++i) {
-    for (Index j = i; j < n; ++j) out(i, j) = out(j, i) = upper[at++];
-  }
-  return out;
-}
-
 struct Receiver {
   const MleAnalysis& analysis;
   const RobustTask& task;
@@ -413,16 +372,21 @@ std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const Robu
   const stats::RamModel model = stats::PublicModel(analysis.table, PublicScale(analysis));
   const Sizes sizes = SizesOf(analysis, task, model);
   const PartyIndex receiver = task.receiver;
-  return {{EstimatesRelease(task),
-           sizes.means ? "the parameter estimates"
-                       : "the parameter estimates, and the means of the variables in every group",
-           "all", "exact", 1, mpc::kEverybody, static_cast<uint64_t>(sizes.estimates())},
-          {MeatRelease(task),
-           std::string("sums over all rows of products of scores") +
-               (task.clustered ? ", by group, and the number of clusters in every group" : ""),
-           receiver_name, "exact", 1, receiver, static_cast<uint64_t>(sizes.sums())},
-          {ScalingRelease(task), "two traces for the scaled test statistic", receiver_name, "exact",
-           1, receiver, static_cast<uint64_t>(kNumTraces)}};
+  std::vector<mpc::Release> releases = {
+      {MeatRelease(task),
+       std::string("sums over all rows of products of scores") +
+           (task.clustered ? ", by group, and the number of clusters in every group" : ""),
+       receiver_name, "exact", 1, receiver, static_cast<uint64_t>(sizes.sums())},
+      {ScalingRelease(task), "two traces for the scaled test statistic", receiver_name, "exact", 1,
+       receiver, static_cast<uint64_t>(kNumTraces)}};
+  if (task.hidden) return releases;
+  releases.insert(
+      releases.begin(),
+      {EstimatesRelease(task),
+       sizes.means ? "the parameter estimates"
+                   : "the parameter estimates, and the means of the variables in every group",
+       "all", "exact", 1, mpc::kEverybody, static_cast<uint64_t>(sizes.estimates())});
+  return releases;
 }
 
 std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAnalysis& analysis,
@@ -430,6 +394,7 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
                                                      const RobustLocal& local,
                                                      const FittedModel* fitted) {
   const std::vector<PartyIndex> holders = Holders(task);
+  if (task.hidden) return HiddenRobustErrors(engine, analysis, task, local, fitted);
   const stats::StatisticsScale scale = PublicScale(analysis);
   const stats::RamModel model = stats::PublicModel(analysis.table, scale);
   const Sizes sizes = SizesOf(analysis, task, model);
@@ -441,8 +406,8 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
     own_point =
         EncodePoint(stats::PointOf(analysis.table, scale, fitted->fit, fitted->moments), scale);
   }
-  const Shared estimates = OneInput(
-      engine, Private(receiver, {1, width(sizes.estimates())}, kEstimateBits, kLargest, own_point));
+  const Shared estimates = OneInput(engine, PrivateNumbers(receiver, {1, width(sizes.estimates())},
+                                                           kEstimateBits, kLargest, own_point));
   const IntMatrix opened =
       engine.Reveal(EstimatesRelease(task), {&estimates, 1}, mpc::kEverybody).front();
 
@@ -456,9 +421,9 @@ std::optional<stats::RobustFit> RobustStandardErrors(Engine& engine, const MleAn
       own = SumOwnRows(holder, task, local, sizes, point, scale, largest);
     }
     inputs.push_back(
-        Private(holder, {1, width(sizes.sums())}, sizes.meat_bits(), largest, own.sums));
-    inputs.push_back(Private(holder, {width(sizes.groups * sizes.products()), 1}, kProductBits,
-                             largest, own.products));
+        PrivateNumbers(holder, {1, width(sizes.sums())}, sizes.meat_bits(), largest, own.sums));
+    inputs.push_back(PrivateNumbers(holder, {width(sizes.groups * sizes.products()), 1},
+                                    kProductBits, largest, own.products));
   }
   std::vector<Shared> meats, products;
   if (!inputs.empty()) {

@@ -51,6 +51,9 @@ namespace partita::methods::mle {
 struct RobustTask {
   std::string name;  // of the analysis; part of the release ids
   bool clustered = false;
+  // Rows of one block of which nobody knows which match: no estimate leaves the receiver
+  // (hidden_robust.h).
+  bool hidden = false;
   mpc::PartyIndex receiver = 0;
   // As for the moments, without fixed effects of blocks. A block with one holder has all variables
   // of the analysis there; with several no clusters, and weights of 0 and 1 only.
@@ -63,7 +66,7 @@ std::string EstimatesRelease(const RobustTask& task);
 std::string MeatRelease(const RobustTask& task);
 std::string ScalingRelease(const RobustTask& task);
 
-// The releases, as the plan declares them. receiver_name: for `to`.
+// The releases, as the plan declares them; of hidden rows without the estimates. receiver_name: for `to`.
 std::vector<mpc::Release> RobustReleases(const MleAnalysis& analysis, const RobustTask& task,
                                          const std::string& receiver_name);
 
@@ -85,7 +88,8 @@ struct FittedModel {
 // the receiver, empty elsewhere. Throws kBadInput for fixed effects, for clusters or weights of a
 // block that several parties hold, and at every computing party where the estimates imply variables
 // of such blocks that are almost linearly dependent; kBadData, to the holder only, for rows so far
-// from the model that their sums do not fit.
+// from the model that their sums do not fit. Of hidden rows none of these: what is wrong shows to
+// the receiver only, after the last message (hidden_robust.h).
 std::optional<stats::RobustFit> RobustStandardErrors(mpc::Engine& engine,
                                                      const MleAnalysis& analysis,
                                                      const RobustTask& task,

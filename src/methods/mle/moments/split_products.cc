@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,14 @@ using mpc::Shared;
 
 constexpr int kResultBits = 124;  // of the largest sum: the smallest ring (engine shamir) has 127
 constexpr size_t kSplitRowsPerRead = 1024;
+
+int SplitRowBits(const RobustTask& task) {
+  size_t rows = 0;
+  for (const RowBlock& block : task.moments.blocks) {
+    if (IsSplit(block)) rows += *block.count;
+  }
+  return static_cast<int>(std::ceil(std::log2(static_cast<double>(rows))));
+}
 
 // Columns of the analysis that a holder has: their numbers there, and among its own columns.
 struct HeldColumns {
@@ -108,7 +117,12 @@ class OwnColumns {
   const std::vector<int32_t>* selector_ = nullptr;
 };
 
-// Reads the columns of `own`, and with `products` those of every two of them after all columns.
+// A holder's columns as they are shared: u, and after all u the products of every two of them.
+struct ColumnReaders {
+  mpc::RowReader columns;   // at f
+  mpc::RowReader features;  // at 2 f
+};
+
 mpc::RowReader EncodeColumns(std::shared_ptr<const OwnColumns> own, int bits, bool products) {
   return [own = std::move(own), bits, products](size_t first, size_t num_rows, Int128* out) {
     const MatrixXd u = own->Read(first, num_rows);
@@ -120,6 +134,77 @@ mpc::RowReader EncodeColumns(std::shared_ptr<const OwnColumns> own, int bits, bo
     }
   };
 }
+
+// About the model's means and deviations. Refused here, before anything is sent, if at all.
+ColumnReaders ReadAboutModel(std::shared_ptr<const OwnColumns> own, int f) {
+  for (size_t first = 0; first < own->num_rows(); first += kSplitRowsPerRead)
+    own->Read(first, std::min(kSplitRowsPerRead, own->num_rows() - first));
+  return {EncodeColumns(own, f, false), EncodeColumns(own, 2 * f, true)};
+}
+
+// Half away from zero.
+Int128 DropBits(Int128 value, int bits) {
+  if (bits == 0) return value;
+  const Int128 half = Int128{1} << (bits - 1);
+  return value < 0 ? -((half - value) >> bits) : (value + half) >> bits;
+}
+
+// Cells by the public bounds, as whole numbers: their products are exact.
+class OwnCells {
+ public:
+  OwnCells(const RobustTask& task, const BlockHolder& holder, const LocalBlock& local, size_t group,
+           int bits)
+      : held_(ColumnsOf(task, holder)),
+        width_(holder.variables.size()),
+        dropped_bits_(task.moments.fraction_bits - bits),
+        local_(&local) {
+    const size_t total = CellsOf(task, group).front();
+    if (holder.Selects(total)) selector_ = &local.selectors[total];
+  }
+
+  // num_rows x columns, row by row.
+  std::vector<Int128> Read(size_t first, size_t num_rows) const {
+    std::vector<Int128> cells(num_rows * width_), out;
+    local_->values(first, num_rows, cells.data());
+    for (size_t r = 0; r < num_rows; ++r) {
+      const bool kept = selector_ == nullptr || (*selector_)[first + r] != 0;
+      for (const size_t position : held_.positions)
+        out.push_back(kept ? DropBits(cells[r * width_ + position], dropped_bits_) : 0);
+    }
+    return out;
+  }
+  size_t columns() const { return held_.positions.size(); }
+
+ private:
+  HeldColumns held_;
+  size_t width_;
+  int dropped_bits_;
+  const LocalBlock* local_;
+  const std::vector<int32_t>* selector_ = nullptr;
+};
+
+ColumnReaders ReadByBounds(const std::shared_ptr<const OwnCells>& own, int f) {
+  const auto columns = [own](size_t first, size_t num_rows, Int128* out) {
+    const std::vector<Int128> u = own->Read(first, num_rows);
+    std::copy(u.begin(), u.end(), out);
+  };
+  const auto features = [own, f](size_t first, size_t num_rows, Int128* out) {
+    const std::vector<Int128> u = own->Read(first, num_rows);
+    const size_t k = own->columns();
+    for (auto row = u.begin(); row != u.end(); row += static_cast<std::ptrdiff_t>(k)) {
+      for (size_t i = 0; i < k; ++i) *out++ = row[static_cast<std::ptrdiff_t>(i)] << f;
+      for (size_t i = 0; i < k; ++i) {
+        for (size_t j = i; j < k; ++j)
+          *out++ = row[static_cast<std::ptrdiff_t>(i)] * row[static_cast<std::ptrdiff_t>(j)];
+      }
+    }
+  };
+  return {columns, features};
+}
+
+// How the columns of this party in a block and group are read.
+using MakeReaders = std::function<ColumnReaders(const BlockHolder& holder, const LocalBlock& local,
+                                                size_t group, int f)>;
 
 // The rows of one split block in one group.
 struct Part {
@@ -135,23 +220,17 @@ struct Part {
 
 class SplitRows {
  public:
-  SplitRows(Engine& engine, const RobustTask& task) : engine_(engine), task_(task) {
-    size_t rows = 0;
-    for (const RowBlock& block : task.moments.blocks) {
-      if (IsSplit(block)) rows += *block.count;
-    }
-    const int row_bits = static_cast<int>(std::ceil(std::log2(static_cast<double>(rows))));
-    f_ = (kResultBits - static_cast<int>(std::log2(kLargestProduct)) - row_bits) / 4;
-  }
+  // largest: of every |u|; f: fraction bits of u.
+  SplitRows(Engine& engine, const RobustTask& task, double largest, int f)
+      : engine_(engine), task_(task), largest_(largest), f_(f) {}
 
   // One round of inputs.
-  void Input(const RobustLocal& local, const stats::StatisticsScale& scale,
-             const std::vector<stats::FeatureFrame>& frames) {
+  void Input(const RobustLocal& local, const MakeReaders& readers) {
     std::vector<PrivateMatrix> inputs;
     for (size_t b = 0; b < task_.moments.blocks.size(); ++b) {
       if (!IsSplit(task_.moments.blocks[b])) continue;
       for (size_t g = 0; g < task_.cells.size(); ++g) {
-        AddColumns(b, g, local, scale, frames, inputs);
+        AddColumns(b, g, local, readers, inputs);
         for (const size_t cell : CellsOf(task_, g)) AddSelectors(b, cell, local, inputs);
       }
     }
@@ -252,8 +331,7 @@ class SplitRows {
   }
 
  private:
-  void AddColumns(size_t b, size_t g, const RobustLocal& local, const stats::StatisticsScale& scale,
-                  const std::vector<stats::FeatureFrame>& frames,
+  void AddColumns(size_t b, size_t g, const RobustLocal& local, const MakeReaders& readers,
                   std::vector<PrivateMatrix>& inputs) {
     const RowBlock& block = task_.moments.blocks[b];
     Part part;
@@ -263,20 +341,13 @@ class SplitRows {
       const HeldColumns held = ColumnsOf(task_, holder);
       const size_t k = held.variables.size();
       if (k == 0) continue;
-      PrivateMatrix columns{holder.party, {*block.count, k}, f_, kLargestDeviation, nullptr};
-      PrivateMatrix features{holder.party,
-                             {*block.count, k + k * (k + 1) / 2},
-                             2 * f_,
-                             kLargestDeviation * kLargestDeviation,
-                             nullptr};
+      PrivateMatrix columns{holder.party, {*block.count, k}, f_, largest_, nullptr};
+      PrivateMatrix features{
+          holder.party, {*block.count, k + k * (k + 1) / 2}, 2 * f_, largest_ * largest_, nullptr};
       if (engine_.self() == holder.party) {
-        const auto own =
-            std::make_shared<const OwnColumns>(task_, holder, local.blocks[b], scale, frames[g], g);
-        // Refused here, before anything is sent, if at all.
-        for (size_t first = 0; first < own->num_rows(); first += kSplitRowsPerRead)
-          own->Read(first, std::min(kSplitRowsPerRead, own->num_rows() - first));
-        columns.read = EncodeColumns(own, f_, false);
-        features.read = EncodeColumns(own, 2 * f_, true);
+        ColumnReaders own = readers(holder, local.blocks[b], g, f_);
+        columns.read = std::move(own.columns);
+        features.read = std::move(own.features);
       }
       inputs.push_back(std::move(columns));
       inputs.push_back(std::move(features));
@@ -375,7 +446,8 @@ class SplitRows {
 
   Engine& engine_;
   const RobustTask& task_;
-  int f_ = 0;
+  double largest_;
+  int f_;
   std::vector<Part> parts_;  // by block, then group
   using BlockCell = std::pair<size_t, size_t>;
   std::map<BlockCell, bool> asked_;
@@ -394,15 +466,45 @@ bool HasSplitBlocks(const RobustTask& task) {
   return std::any_of(task.moments.blocks.begin(), task.moments.blocks.end(), IsSplit);
 }
 
-Shared SplitProducts(Engine& engine, const RobustTask& task, const RobustLocal& local,
-                     const stats::StatisticsScale& scale,
-                     const std::vector<stats::FeatureFrame>& frames, int bits) {
-  SplitRows rows(engine, task);
-  rows.Input(local, scale, frames);
+namespace {
+
+Shared ProductsOf(Engine& engine, const RobustTask& task, const RobustLocal& local, double largest,
+                  int f, const MakeReaders& readers, int bits) {
+  SplitRows rows(engine, task, largest, f);
+  rows.Input(local, readers);
   rows.MultiplySelectors();
   rows.MultiplyColumns();
   rows.Select();
   return rows.Sum(bits);
+}
+
+}  // namespace
+
+Shared SplitProducts(Engine& engine, const RobustTask& task, const RobustLocal& local,
+                     const stats::StatisticsScale& scale,
+                     const std::vector<stats::FeatureFrame>& frames, int bits) {
+  const int f =
+      (kResultBits - static_cast<int>(std::log2(kLargestProduct)) - SplitRowBits(task)) / 4;
+  const auto readers = [&](const BlockHolder& holder, const LocalBlock& block, size_t group,
+                           int f_bits) {
+    return ReadAboutModel(
+        std::make_shared<const OwnColumns>(task, holder, block, scale, frames[group], group),
+        f_bits);
+  };
+  return ProductsOf(engine, task, local, kLargestDeviation, f, readers, bits);
+}
+
+int BoundedCellBits(const RobustTask& task) {
+  return std::min(task.moments.fraction_bits, (kResultBits - SplitRowBits(task)) / 4);
+}
+
+Shared BoundedProducts(Engine& engine, const RobustTask& task, const RobustLocal& local, int bits) {
+  const auto readers = [&](const BlockHolder& holder, const LocalBlock& block, size_t group,
+                           int f_bits) {
+    return ReadByBounds(std::make_shared<const OwnCells>(task, holder, block, group, f_bits),
+                        f_bits);
+  };
+  return ProductsOf(engine, task, local, 1, BoundedCellBits(task), readers, bits);
 }
 
 }  // namespace partita::methods::mle

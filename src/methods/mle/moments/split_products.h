@@ -13,9 +13,13 @@
 // Exactness         u has f bits, t and its own products 2 f, Q 4 f, nothing truncated until the
 //                   end: f = floor((124 - 24 - ceil(log2 rows)) / 4), 22 bits for 300 rows, 20 for
 //                   a million. So products of two holders are within 2^-f of what they are.
+//                   About the public bounds (BoundedProducts) cells are rounded to f bits first,
+//                   f = min(f_in, floor((124 - ceil(log2 rows)) / 4)): 28 for 4096 rows, 26 for a
+//                   million. Products of such whole numbers are exact, and so is Q.
 // Range             |u| < 64, else kBadData, to the holder only. In a sample of up to 4096 rows
 //                   nothing is farther from its mean than that in units of its standard deviation.
-//                   A row that its holder keeps out of a cell counts as zero there.
+//                   A row that its holder keeps out of a cell counts as zero there. About the
+//                   public bounds |u| <= 1 without a check.
 // Revealed          Nothing.
 // Cost              Per block of n rows and group, in elements that are multiplied: n for every
 //                   pair of columns of two holders, n D if the group has selectors, D^2 for Q and
@@ -47,5 +51,11 @@ bool HasSplitBlocks(const RobustTask& task);
 mpc::Shared SplitProducts(mpc::Engine& engine, const RobustTask& task, const RobustLocal& local,
                           const stats::StatisticsScale& scale,
                           const std::vector<stats::FeatureFrame>& frames, int bits);
+
+// The same with u = (y - centre) / half-width by the public bounds of the dictionary, for which
+// nobody is told an estimate. f of the header.
+int BoundedCellBits(const RobustTask& task);
+mpc::Shared BoundedProducts(mpc::Engine& engine, const RobustTask& task, const RobustLocal& local,
+                            int bits);
 
 }  // namespace partita::methods::mle

@@ -16,6 +16,7 @@
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
 #include "mpc/shamir_code.h"
+#include "run/method/hidden_rows.h"
 #include "run/method/plan_privacy.h"
 
 namespace partita::methods::mle {
@@ -230,7 +231,7 @@ std::vector<study::PlanExposure> OtherExposures(const MleStudy& study) {
   for (size_t a = 0; a < study.analyses.size(); ++a) {
     const study::AnalysisSpec& spec = study.file.analyses[a];
     const MleAnalysis& analysis = study.analyses[a].analysis;
-    if (MleOf(spec).robust) {
+    if (MleOf(spec).robust && !run::HasHiddenRows(study)) {
       const std::string id = "estimates/" + spec.name;
       exposures.push_back(OtherExposure(study, a, id, "all", NumReleased(study, id), 0));
     }

@@ -12,6 +12,7 @@
 #include "methods/mle/study/computations.h"
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/private_study.h"
+#include "run/method/hidden_rows.h"
 #include "run/method/sum_columns.h"
 #include "run/party/predict.h"
 
@@ -128,6 +129,18 @@ void AddMissingAssumptions(const MleStudy& study, study::Plan& plan) {
       "protects nobody: every party draws a part of it, and nothing here counts on it.");
 }
 
+void AddHiddenRobustAssumptions(const MleStudy& study, study::Plan& plan) {
+  const bool robust =
+      std::any_of(study.file.analyses.begin(), study.file.analyses.end(),
+                  [](const study::AnalysisSpec& spec) { return MleOf(spec).robust; });
+  if (!robust || !run::HasHiddenRows(study)) return;
+  plan.assumptions.push_back(fmt::format(
+      "Robust standard errors of hidden rows: {} shares the weights of their sums, and no estimate "
+      "leaves it. The others see how long its fit took, but not what it found nor whether it did: "
+      "they get messages of the same sizes, and learn nothing of the sums.",
+      study.parties[study.receiver].name));
+}
+
 void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
   if (study.privacy) {
     for (std::string& sentence : StatementSentences(study))
@@ -165,6 +178,7 @@ void AddReleaseAssumptions(const MleStudy& study, study::Plan& plan) {
       "Whatever the engine, the receiver together with all other holders but one can compute that "
       "holder's exact "
       "contribution to the released moments.");
+  AddHiddenRobustAssumptions(study, plan);
   if (study.file.engine.input_bits.value_or(data::kMostSumBits + 1) > data::kMostSumBits) return;
   plan.assumptions.emplace_back(run::kPushedSumsText);
 }

@@ -19,6 +19,7 @@
 #include "methods/mle/study/pattern_cells.h"
 #include "methods/mle/study/stripes.h"
 #include "methods/mle/study/variables.h"
+#include "run/method/hidden_rows.h"
 #include "run/method/stripes.h"
 #include "run/party/finish.h"
 #include "run/party/outcome.h"
@@ -137,6 +138,44 @@ MleResult FitAnalysis(const MleStudy& study, size_t index, const ProtocolResult&
   }
 }
 
+// At the receiver: fits the analysis. Of hidden rows nobody else may see that it failed; what is wrong
+// is told when the connections are closed, by the same fit (FitAnalyses).
+std::optional<FittedModel> FitBeforeRobust(const MleStudy& study, size_t index, bool hidden,
+                                           ProtocolResult& result, Progress& progress) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  try {
+    result.results[index] = FitAnalysis(study, index, result, progress);
+    return FittedModel{SampleMomentsOf(analysis.analysis, result.moments[index],
+                                       study.computations[analysis.computation].task.fraction_bits),
+                       result.results[index]->fit};
+  } catch (const Error&) {
+    if (!hidden) throw;
+    return std::nullopt;
+  }
+}
+
+// At every process. Of hidden rows a result without robust errors says why; nobody else learns it.
+void AddRobust(mpc::Engine& engine, const MleStudy& study, size_t index, const LocalRows& local,
+               const std::optional<FittedModel>& fitted, ProtocolResult& result) {
+  const PreparedAnalysis& analysis = study.analyses[index];
+  const RobustTask task = RobustTaskOf(study, index);
+  RobustLocal rows;
+  if (engine.self()) rows = {local.blocks[analysis.computation], local.clusters};
+  std::optional<stats::RobustFit> robust;
+  try {
+    robust =
+        RobustStandardErrors(engine, analysis.analysis, task, rows, fitted ? &*fitted : nullptr);
+  } catch (const Error& error) {
+    if (!task.hidden || !fitted || error.code() != ErrorCode::kBadInput) throw;
+    result.results[index]->notes.push_back(
+        fmt::format("Warning: {}: {}. The standard errors shown are not robust.", error.message(),
+                    error.hint()));
+  }
+  if (!robust) return;
+  result.results[index]->robust = *robust;
+  std::erase(result.results[index]->notes, kNormalityNotChecked);
+}
+
 // Fits the analyses with robust standard errors, each followed by its sums of scores.
 void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& local,
                ProtocolResult& result, Progress& progress) {
@@ -144,23 +183,10 @@ void FitRobust(mpc::Engine& engine, const MleStudy& study, const LocalRows& loca
     if (!MleOf(study.file.analyses[a]).robust) continue;
     progress.Phase("robust standard errors of " + study.file.analyses[a].name);
     engine.BeginPhase(RobustPhase(study, a));
-    const PreparedAnalysis& analysis = study.analyses[a];
     std::optional<FittedModel> fitted;
-    if (engine.self() == study.receiver) {
-      result.results[a] = FitAnalysis(study, a, result, progress);
-      fitted =
-          FittedModel{SampleMomentsOf(analysis.analysis, result.moments[a],
-                                      study.computations[analysis.computation].task.fraction_bits),
-                      result.results[a]->fit};
-    }
-    RobustLocal rows;
-    if (engine.self()) rows = {local.blocks[analysis.computation], local.clusters};
-    const std::optional<stats::RobustFit> robust = RobustStandardErrors(
-        engine, analysis.analysis, RobustTaskOf(study, a), rows, fitted ? &*fitted : nullptr);
-    if (robust) {
-      result.results[a]->robust = *robust;
-      std::erase(result.results[a]->notes, kNormalityNotChecked);
-    }
+    if (engine.self() == study.receiver)
+      fitted = FitBeforeRobust(study, a, run::HasHiddenRows(study), result, progress);
+    AddRobust(engine, study, a, local, fitted, result);
   }
 }
 

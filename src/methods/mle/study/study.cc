@@ -268,6 +268,7 @@ RobustTask RobustTaskOf(const MleStudy& study, size_t analysis) {
   RobustTask task;
   task.name = study.file.analyses[analysis].name;
   task.clustered = !study.file.design.cluster.empty();
+  task.hidden = run::HasHiddenRows(study);
   task.receiver = study.receiver;
   task.variables = prepared.variables;
   task.cells = computation.row_sets[prepared.row_set].cells;

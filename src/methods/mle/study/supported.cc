@@ -9,6 +9,7 @@
 #include "methods/mle/published/analyses.h"
 #include "methods/mle/sealed/analyses.h"
 #include "methods/mle/study/supported_missing.h"
+#include "run/method/hidden_rows.h"
 
 namespace partita::methods::mle {
 namespace {
@@ -133,6 +134,14 @@ void RequireReleases(const MleStudy& study, const study::AnalysisSpec& spec) {
     }
   }
   if (!MleOf(spec).robust) return;
+  // No estimate leaves the receiver then (likelihood/hidden_robust.h).
+  if (run::HasHiddenRows(study)) {
+    if (Releases(spec, "robust")) return;
+    Refuse(
+        study, spec.position,
+        "robust standard errors open one more sum to the receiver, which 'release' does not list",
+        "write release = [\"moments\", \"robust\"]");
+  }
   if (!Releases(spec, "robust") ||
       std::none_of(spec.releases.begin(), spec.releases.end(), [](const auto& release) {
         return release.what == "estimates" && release.to == "all";

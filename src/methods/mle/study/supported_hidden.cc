@@ -53,16 +53,6 @@ void RequireHiddenAnalysis(const MleStudy& study, const study::AnalysisSpec& spe
         fmt::format("leave it out (a subset for all may stand in [population]), or {}",
                     kMatchedIdsHint));
   }
-  if (own.robust) {
-    run::Refuse(
-        study, spec.position,
-        fmt::format("analysis '{}' asks for robust standard errors, which take rows at their "
-                    "holders; which of them match is hidden",
-                    spec.name),
-        fmt::format("leave out robust = true, use method 'glm' with protocol = \"sealed\" and "
-                    "errors = \"robust\", or {}",
-                    kMatchedIdsHint));
-  }
   if (published::IsPublished(spec.protocol)) {
     run::Refuse(study, spec.position,
                 fmt::format("protocol '{}' of analysis '{}' sends rows as they stand, and which of "

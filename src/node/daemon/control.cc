@@ -119,7 +119,7 @@ std::string DateText(int64_t day) { return FormatUtc(day * kDaySeconds).substr(0
 // Whether the tables are closed since a restore.
 Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
-  if (!mark || WordFor(*mark, RestoreFilesOf(folder), {steward}) != StewardWord::kNone)
+  if (!mark || WordFor(*mark, RestoreFilesOf(folder), {steward}) != RestoreWord::kNone)
     return {{"mark", ""}, {"time", mark ? FormatUtc(mark->time) : ""}, {"accounts", 0}};
   return {{"mark", ToHex(DigestOf(*mark))},
           {"time", FormatUtc(mark->time)},
@@ -136,7 +136,7 @@ Answered TablesSinceRestore(const NodeFolder& folder, const Digest& steward,
     const size_t spent = SpentBy(*mark, files, {steward}).size();
     const HeadsDesk::Count count = heads.Counted(*mark);
     return {{"time", FormatUtc(mark->time)},
-            {"closed", WordFor(*mark, files, {steward}) == StewardWord::kNone},
+            {"closed", WordFor(*mark, files, {steward}) == RestoreWord::kNone},
             {"accounts", spent},
             {"kept", mark->accounts.size() - spent},
             {"asked", count.asked},

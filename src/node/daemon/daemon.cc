@@ -282,7 +282,7 @@ struct Daemon::Impl {
         });
     log.Write("serving", {{"name", config.name}, {"address", port->address()}});
     if (const auto mark = ReadRestoredMark(options.folder.restored());
-        mark && WordFor(*mark, RestoreFilesOf(options.folder), {steward}) == StewardWord::kNone)
+        mark && WordFor(*mark, RestoreFilesOf(options.folder), {steward}) == RestoreWord::kNone)
       log.Write("tables-closed", {{"restored", FormatUtc(mark->time)}});
     for (const CatalogueTable& table : config.tables) {
       if (!std::filesystem::exists(table.data))

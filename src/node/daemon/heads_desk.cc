@@ -173,7 +173,7 @@ std::map<std::string, Bytes> HeadsDesk::Counting(const RestoredMark& mark) const
 void HeadsDesk::AskAll() {
   const std::optional<RestoredMark> mark = ReadRestoredMark(parts_.folder.restored());
   if (!mark ||
-      WordFor(*mark, RestoreFilesOf(parts_.folder), {parts_.steward}) != StewardWord::kNone)
+      WordFor(*mark, RestoreFilesOf(parts_.folder), {parts_.steward}) != RestoreWord::kNone)
     return;
   const std::map<std::string, Bytes> counting = Counting(*mark);
   for (const std::string& party : Asked()) {

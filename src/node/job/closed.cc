@@ -104,16 +104,16 @@ bool IsReopened(const std::filesystem::path& file, const RestoredMark& mark,
                       stewards);
 }
 
-StewardWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
+RestoreWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
                     const std::vector<Digest>& stewards) {
-  if (IsReopened(files.reopened, mark, stewards)) return StewardWord::kAllSpent;
-  if (ReadKept(files.kept, DigestOf(mark), stewards)) return StewardWord::kSomeKept;
-  return StewardWord::kNone;
+  if (IsReopened(files.reopened, mark, stewards)) return RestoreWord::kAllSpent;
+  if (ReadKept(files.kept, DigestOf(mark), stewards)) return RestoreWord::kSomeKept;
+  return RestoreWord::kNone;
 }
 
 std::set<Digest> SpentBy(const RestoredMark& mark, const RestoreFiles& files,
                          const std::vector<Digest>& stewards) {
-  if (WordFor(mark, files, stewards) != StewardWord::kSomeKept) return mark.accounts;
+  if (WordFor(mark, files, stewards) != RestoreWord::kSomeKept) return mark.accounts;
   std::set<Digest> spent = mark.spent;
   const KeptBudgets kept = ReadKept(files.kept, DigestOf(mark), stewards).value();
   for (const Digest& account : mark.accounts) {
@@ -126,9 +126,9 @@ void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(settings.restored);
   if (!mark) return;
   const std::vector<Digest> stewards = OwnStewards(settings.stewards);
-  const StewardWord word =
+  const RestoreWord word =
       WordFor(*mark, {settings.restored, settings.reopened, settings.kept}, stewards);
-  if (word == StewardWord::kNone) {
+  if (word == RestoreWord::kNone) {
     throw Error(ErrorCode::kRefused,
                 "the tables are closed since this node was restored from a backup",
                 "The steward opens them: partita node reopen.");
@@ -138,7 +138,7 @@ void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
   const std::string account = run::ChosenTable(book, {settings.ledger, table.account});
   const Digest pseudonym = book.StandingOf(account).head.pseudonym;
   if (!mark->accounts.contains(pseudonym)) return;
-  if (word == StewardWord::kSomeKept && !mark->spent.contains(pseudonym)) {
+  if (word == RestoreWord::kSomeKept && !mark->spent.contains(pseudonym)) {
     const auto kept = ReadKept(settings.kept, DigestOf(*mark), stewards);
     const KeptAccount* same = kept ? FindKeptAccount(*kept, pseudonym) : nullptr;
     if (same != nullptr) return SettleKept(book, *same);

@@ -67,12 +67,12 @@ bool IsReopened(const std::filesystem::path& file, const RestoredMark& mark,
 struct RestoreFiles {
   std::filesystem::path restored, reopened, kept;
 };
-enum class StewardWord {
+enum class RestoreWord {
   kNone,      // the tables are closed
   kAllSpent,  // for all accounts of the mark
   kSomeKept,  // for those of the mark that the word does not keep
 };
-StewardWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
+RestoreWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
                     const std::vector<Digest>& stewards);
 // Of the accounts of a mark those that count as spent for good when there is another restore: all that its word does
 // not keep.

@@ -74,6 +74,7 @@ void HeadsDesk::Stop() {
 }
 
 void HeadsDesk::Work() {
+  std::string said;  // the same words once
   while (true) {
     {
       std::unique_lock lock(mutex_);
@@ -83,8 +84,10 @@ void HeadsDesk::Work() {
     try {
       AnswerAll();
       AskAll();
+      said.clear();
     } catch (const Error& error) {
-      parts_.log.Write(error, "heads of ledgers");
+      if (said != error.message()) parts_.log.Write(error, "heads of ledgers");
+      said = error.message();
     }
   }
 }
@@ -205,26 +208,31 @@ bool HeadsDesk::AskOne(const std::string& party, const RestoredMark& mark, bool&
     const net::HttpResponse response = client.Send(request, kAskPatience, kMaxHeadsBytes, progress);
     is_later = response.status == 503;
     if (response.status != 200) return false;
-    const SignedHeads document = DecodeSignedHeads(response.body);
-    PartyList list = parts_.keeper.List();
-    list.owner = parts_.self;
-    if (document.answer.from != party || !IsHeadsAnswer(document, list, digest, parts_.clock())) {
-      parts_.log.Write("heads-refused", {{"party", party}});
-      return false;
-    }
-    Keep(party, response.body);
-    parts_.note({parts_.clock(),
-                 {ActorKind::kParty, party},
-                 AuditAction::kHeadsHeard,
-                 {},
-                 party,
-                 OutcomeOf(document.answer.shown),
-                 {}});
-    return true;
+    return Take(party, mark, response.body);
   } catch (const Error& error) {
     parts_.log.Write(error, "asking " + party + " what it was shown of this site's ledger");
     return false;
   }
+}
+
+bool HeadsDesk::Take(const std::string& party, const RestoredMark& mark, const Bytes& answer) {
+  const SignedHeads document = DecodeSignedHeads(answer);
+  PartyList list = parts_.keeper.List();
+  list.owner = parts_.self;
+  if (document.answer.from != party ||
+      !IsHeadsAnswer(document, list, DigestOf(mark), parts_.clock())) {
+    parts_.log.Write("heads-refused", {{"party", party}});
+    return false;
+  }
+  Keep(party, answer);
+  parts_.note({parts_.clock(),
+               {ActorKind::kParty, party},
+               AuditAction::kHeadsHeard,
+               {},
+               party,
+               OutcomeOf(document.answer.shown),
+               {}});
+  return true;
 }
 
 void HeadsDesk::Keep(const std::string& party, const Bytes& answer) {

@@ -70,6 +70,9 @@ class HeadsDesk {
   // What a party asks. From any thread.
   net::HttpResponse Answer(const std::string& party, ByteView question);
 
+  // What came as the answer of a party. False, and not kept, unless it is its word for this mark and counts now.
+  bool Take(const std::string& party, const RestoredMark& mark, const Bytes& answer);
+
   struct Count {
     size_t asked = 0, answered = 0;  // of those that are asked, how many have whole memories
   };

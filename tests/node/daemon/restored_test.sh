@@ -84,7 +84,7 @@ stand | cmp -s - stand.txt || fail 'another budget is left'
 runs third
 grep -q '"status"' third/result.json || fail 'no private result'
 if stand | cmp -s - stand.txt; then fail 'nothing was charged'; fi
-"$partita" ledger history west/ledger.sqlite --table patients | grep -c ' spent' | grep -qx 3 ||
+"$partita" ledger history west/ledger.sqlite --table patients | grep -cw spent | grep -qx 3 ||
   fail "three studies: $("$partita" ledger history west/ledger.sqlite --table patients)"
 "$partita" ledger verify west/ledger.sqlite >/dev/null || fail "west's ledger does not hold"
 echo 'restored_test: a budget was kept'

@@ -17,7 +17,7 @@ Error NoKept() {
           "Use the same version of Partita for the node and for the signer."};
 }
 
-std::string ReadLine(ByteReader& reader, size_t most) {
+std::string ReadKeptText(ByteReader& reader, size_t most) {
   std::string line = reader.String(most);
   if (!IsPublicLine(line, most)) throw NoKept();
   return line;
@@ -55,13 +55,13 @@ Bytes KeptFields(const KeptBudgets& kept) {
 
 KeptAccount ReadAccount(ByteReader& reader) {
   KeptAccount account;
-  account.table = ReadLine(reader, privacy::ledger::kMaxText);
+  account.table = ReadKeptText(reader, privacy::ledger::kMaxText);
   account.head = privacy::ledger::DecodeHead(reader.Raw(privacy::ledger::kHeadBytes), "a job");
   account.shown = reader.U64();
   const uint32_t charged = ReadCount(reader);
   for (uint32_t i = 0; i < charged; ++i) account.charged.push_back(reader.U64());
-  account.policy = ReadLine(reader, kMaxKeptText);
-  account.lost = ReadLine(reader, kMaxKeptText);
+  account.policy = ReadKeptText(reader, kMaxKeptText);
+  account.lost = ReadKeptText(reader, kMaxKeptText);
   return account;
 }
 
@@ -74,9 +74,9 @@ KeptBudgets ReadKeptFields(ByteReader& reader) {
   const uint32_t parties = ReadCount(reader);
   for (uint32_t i = 0; i < parties; ++i) {
     KeptParty& party = kept.parties.emplace_back();
-    party.name = ReadLine(reader, privacy::ledger::kMaxText);
+    party.name = ReadKeptText(reader, privacy::ledger::kMaxText);
     party.answer = ReadDigest(reader);
-    party.lacks = ReadLine(reader, kMaxKeptText);
+    party.lacks = ReadKeptText(reader, kMaxKeptText);
     if (i > 0 && kept.parties[i - 1].name >= party.name) throw NoKept();
   }
   const uint32_t accounts = ReadCount(reader);

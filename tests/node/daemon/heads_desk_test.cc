@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "crypto/signature.h"
 #include "node/daemon/party_keeper.h"
 #include "run/simulate/temporary_folder.h"
 

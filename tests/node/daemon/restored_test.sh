@@ -48,14 +48,10 @@ stand >stand.txt
 ends west
 mv west west-lost
 
-# The machine is lost with all that is on it: the ledger is that of the backup. South answers once it serves again.
-ends south
+# The machine is lost with all that is on it: the ledger is that of the backup.
 restores
 serve west
-until_true "north's answer" answered 1
-expect_error 'south has not answered' as_steward reopen west
-serve south
-until_true "south's answer" answered 2
+until_true 'both answers' answered 2
 expect_error 'was shown entry' as_steward reopen west
 "$partita" node status --at west | grep -q 'THE TABLES ARE CLOSED' || fail 'the tables are open'
 [ ! -e west/kept ] || fail 'there is a word for budgets'
@@ -64,14 +60,18 @@ for name in north south; do
 done
 [ "$("$partita" node audit --at west | grep -c ' heads-heard ')" = 2 ] || fail "the log of west: $("$partita" node audit --at west)"
 
-# The ledger turns up, from the lost machine's disk.
+# The ledger turns up, from the lost machine's disk. South answers once it serves again.
 ends west
+ends south
 mv west west-older
 mkdir west
 cp west-lost/ledger.sqlite west-lost/ledger.sqlite.seen west/
 restores
 serve west
-until_true 'both answers' answered 2
+until_true "north's answer" answered 1
+expect_error 'the account patients: south has not answered' as_steward reopen west
+serve south
+until_true "south's answer" answered 2
 as_steward reopen west >reopen.out 2>reopen.err || fail "no budget is kept: $(cat reopen.err)"
 grep -q 'account patients: its budget is kept' reopen.err || fail "not shown: $(cat reopen.err)"
 grep -q 'north answered, and its memory is whole' reopen.err || fail "not shown: $(cat reopen.err)"

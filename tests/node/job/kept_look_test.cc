@@ -447,7 +447,8 @@ TEST_F(KeptLookTest, OnlyTheStewardsWordForThisRestoreOpens) {
   const KeptBudgets found = Look(Answers());
   const JobSettings& west = sites_.at("west");
   const Keys& keys = keys_.at("west");
-  for (const crypto::Identity* key : {&keys.node, &keys.jobs, &keys_.at("north").steward}) {
+  const Keys& norths = keys_.at("north");
+  for (const crypto::Identity* key : {&keys.node, &keys.jobs, &norths.steward}) {
     PutBytes(west.kept, Encode(SignKept(found, kKeptDomain, *key)));
     EXPECT_THAT(Closed(), HasSubstr("the tables are closed"));
   }

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 #include "base/files.h"
 #include "crypto/signature.h"

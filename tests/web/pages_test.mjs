@@ -696,10 +696,11 @@ journey("emergency stop and going on", async ({page, loginAs, state, see, visit,
 journey("tables are closed since a restore", async ({page, loginAs, state, visit, see}) => {
   const closed = "The tables of this site are closed.";
   const command = page.getByRole("region", {name: "Command that opens the tables"});
-  state.restored = {time: "2026-11-20T08:30:00Z", closed: true};
+  state.restored = {time: "2026-11-20T08:30:00Z", closed: true, asked: 3, answered: 2};
   await loginAs("steward");
   await shown(page, closed);
   await shown(page, "The node was restored from a backup on 20 Nov 2026.");
+  await shown(page, "2 of 3 answered");
   await see("inbox-closed");
   await page.getByRole("link", {name: "How the steward opens them"}).click();
   await shown(page, "tables closed");
@@ -715,11 +716,11 @@ journey("tables are closed since a restore", async ({page, loginAs, state, visit
   await visit("node");
   await shown(page, "the mark of that cannot be read");
   assert.equal(await command.count(), 0); // there is nothing to sign
-  state.restored = {time: "2026-11-20T08:30:00Z", closed: false};
+  state.restored = {time: "2026-11-20T08:30:00Z", closed: false, asked: 3, answered: 3};
   await visit("tables");
   await heading(page, "Tables");
   await visit("node");
-  await shown(page, "accounts and policies from before do not count any more");
+  await shown(page, "policies from before do not count any more");
   await shown(page, "in service");
   assert.equal(await page.getByText(closed).count(), 0);
 });

@@ -90,8 +90,8 @@ struct RestoreOptions {
 std::string LedgerText(const node::RestoreNews& news) {
   if (!news.has_ledger) return "";
   return fmt::format(
-      "\nThe ledger is {}: what is left of the budgets of its {} accounts counts as spent from now "
-      "on",
+      "\nThe ledger is {}: what is left of the budgets of its {} accounts counts as spent, unless "
+      "other sites were shown nothing newer and the steward signs that",
       news.ledger_restored ? "the copy of the backup" : "the one that was there", news.accounts);
 }
 
@@ -106,7 +106,8 @@ int RestoreNode(const OutputOptions& output, const RestoreOptions& options) {
       fmt::format(
           "node {} is in {} as it was at {}. When it serves, its open studies are withdrawn; "
           "policies from before approve nothing any more; its tables are closed until the "
-          "steward opens them with 'partita node reopen'{}",
+          "steward opens them with 'partita node reopen'. When it serves, it asks the other sites "
+          "what they were shown of its ledger{}",
           news.name, options.folder, FormatUtc(news.made_at), LedgerText(news)));
 }
 
@@ -155,11 +156,13 @@ void AddMoveState(CLI::App* node, Invocation& invocation) {
       ->check(CLI::IsMember({"database", "file"}));
 }
 
-int Reopen(const OutputOptions& output, const NodeOptions& options) {
-  const Json closed = AskNode(options, {{"do", "restored"}});
-  if (closed.at("mark").get<std::string>().empty())
-    throw Error(ErrorCode::kUsage, "the tables of this node are not closed",
-                "nothing is to be done");
+struct ReopenOptions {
+  NodeOptions node;
+  bool all_spent = false;
+};
+
+// The steward's word that all that is left counts as spent.
+int GiveBudgetsUp(const OutputOptions& output, const NodeOptions& options, const Json& closed) {
   PrintNote(
       output,
       PlainLines(fmt::format(
@@ -177,16 +180,50 @@ int Reopen(const OutputOptions& output, const NodeOptions& options) {
                    "policies have to be signed again");
 }
 
+// The steward's word for what other sites answered.
+int KeepBudgets(const OutputOptions& output, const NodeOptions& options, const Json& closed) {
+  SignerAccess signer(options);
+  // The backup has the list of parties of its time, and none for the jobs.
+  signer.Ask({{"do", "publish"}});
+  const Json list = AskNode(options, {{"do", "parties"}}).at("document");
+  const Json newest = signer.Ask({{"do", "parties"}, {"list", list}}).at("document");
+  if (newest != list) AskNode(options, {{"do", "take-list"}, {"document", newest}});
+  Json found = AskNode(options, {{"do", "kept-budgets"}});
+  found["do"] = "kept-budgets";
+  const Json shown = signer.Ask(found);
+  std::string text = fmt::format("The node was restored at {}. By your signature:",
+                                 closed.at("time").get<std::string>());
+  for (const Json& line : shown.at("lines")) text += "\n- " + line.get<std::string>();
+  PrintNote(output, PlainLines(text + "\nWhat counts as spent by it does so for good."));
+  found["do"] = "keep";
+  const Json word = signer.Sign(found);
+  AskNode(options, {{"do", "keep"}, {"document", word.at("document")}});
+  return PrintDone(output,
+                   "the tables are open, with what is left of the budgets that are kept; policies "
+                   "have to be signed again");
+}
+
+int Reopen(const OutputOptions& output, const ReopenOptions& options) {
+  const Json closed = AskNode(options.node, {{"do", "restored"}});
+  if (closed.at("mark").get<std::string>().empty())
+    throw Error(ErrorCode::kUsage, "the tables of this node are not closed",
+                "nothing is to be done");
+  if (options.all_spent || closed.at("accounts").get<size_t>() == 0)
+    return GiveBudgetsUp(output, options.node, closed);
+  return KeepBudgets(output, options.node, closed);
+}
+
 void AddReopen(CLI::App* node, Invocation& invocation) {
-  auto options = std::make_shared<NodeOptions>();
+  auto options = std::make_shared<ReopenOptions>();
   CLI::App* command = AddCommand(
       node, "reopen", "node reopen",
-      "Open the tables of a restored node: the steward signs that all that is left of their "
-      "budgets "
-      "counts as spent",
+      "Open the tables of a restored node: the steward signs which budgets are kept, by what other "
+      "sites were shown of the ledger, or that all that is left of them counts as spent",
       invocation, [&invocation, options] { return Reopen(invocation.output, *options); });
-  AddAt(command, *options);
-  AddStewardKey(command, *options);
+  AddAt(command, options->node);
+  AddStewardKey(command, options->node);
+  command->add_flag("--all-spent", options->all_spent,
+                    "Ask for no budget back: all that is left counts as spent, for good");
 }
 
 }  // namespace

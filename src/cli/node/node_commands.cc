@@ -16,7 +16,9 @@
 #include "crypto/certificate.h"
 #include "node/daemon/daemon.h"
 #include "node/daemon/service_users.h"
+#include "node/job/heads_answer.h"
 #include "node/job/job.h"
+#include "node/job/kept_look.h"
 #include "node/job/table_look.h"
 #include "node/sign/signer_folder.h"
 #include "run/ledger/open_ledger.h"
@@ -247,7 +249,8 @@ void AddServe(CLI::App* node, Invocation& invocation) {
 
 struct JobOptions {
   std::string at = ".";
-  bool tables = false, budgets = false;
+  bool tables = false, budgets = false, kept = false;
+  std::string heads;
 };
 
 int RunNodeJob(const JobOptions& options) {
@@ -268,12 +271,15 @@ int RunNodeJob(const JobOptions& options) {
   settings.ended = config.ended;
   settings.restored = folder.restored();
   settings.reopened = folder.reopened();
+  settings.kept = folder.kept();
   settings.address = config.address;
   if (options.tables || options.budgets) {
     return node::TellOfTables(
         settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces,
         net::Socket(3));
   }
+  if (!options.heads.empty()) return node::TellOfHeads(settings, options.heads, net::Socket(3));
+  if (options.kept) return node::TellOfKept(settings, net::Socket(3));
   return node::RunJob(settings, net::Socket(3), &Interrupted());
 }
 
@@ -287,6 +293,10 @@ void AddJob(CLI::App* node, Invocation& invocation) {
   command->add_flag("--tables", options->tables,
                     "Take no order: say where the tables of node.toml lie");
   command->add_flag("--budgets", options->budgets, "The same, with what the ledger says of them");
+  command->add_option("--heads", options->heads,
+                      "Take no order: say which heads of its ledger this party showed");
+  command->add_flag("--kept", options->kept,
+                    "Take no order but answers of other sites: say which budgets a restore leaves");
 }
 
 // Of the own tables, which the node itself does not look at.
@@ -315,16 +325,19 @@ std::string RestoredText(const Json& status, const std::string& at) {
     return "\nrestored     the mark of the restore cannot be read, so the tables are closed: "
            "restore the node again, into a new folder";
   }
+  const auto kept = restored.at("kept").get<size_t>();
   const std::string spent = fmt::format(
-      "what was left of {} accounts counts as spent; policies from before approve "
+      "what was left of {} accounts counts as spent{}; policies from before approve "
       "nothing",
-      restored.at("accounts").get<size_t>());
+      restored.at("accounts").get<size_t>(),
+      kept == 0 ? "" : fmt::format(", the budgets of {} are kept", kept));
   if (!restored.at("closed").get<bool>()) return fmt::format("\nrestored     {}: {}", time, spent);
   return fmt::format(
       "\nrestored     {}: THE TABLES ARE CLOSED, and no study reads them until the steward signs "
-      "that {}\n"
+      "what of their budgets is left\n"
+      "             other sites are asked what they were shown of the ledger: {} of {} answered\n"
       "             partita node reopen --at {} --steward FOLDER",
-      time, spent, at);
+      time, restored.at("answered").get<size_t>(), restored.at("asked").get<size_t>(), at);
 }
 
 void AddStatus(CLI::App* node, Invocation& invocation) {

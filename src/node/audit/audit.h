@@ -76,6 +76,10 @@ enum class AuditAction : uint8_t {
   kSigned = 28,       // by one person of two, of this site; subject: the steward, or the deputy
   kDeputyNamed = 29,  // by the steward; subject: the deputy; outcome: from when until when
   kDeputyEnded = 30,
+  kBudgetsKept = 31,  // the steward lets tables be used again with what was left of their budgets
+  kHeadsTold =
+      32,  // to a site that was restored; subject: the site; outcome: of how many accounts and journals
+  kHeadsHeard = 33,  // from another site since the own restore; subject: the site
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

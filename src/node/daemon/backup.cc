@@ -32,7 +32,8 @@ constexpr char kLedger[] = "ledger", kLedgerSeen[] = "ledger.seen";
 constexpr char kNodeKey[] = "key.pem", kNodeCertificate[] = "cert.pem";
 constexpr char kJobKey[] = "job/key.pem", kJobCertificate[] = "job/cert.pem";
 constexpr char kSteward[] = "stewards.pem", kConfig[] = "node.toml";
-constexpr char kMark[] = "restored", kWord[] = "reopened", kStateFolder[] = "state/";
+constexpr char kMark[] = "restored", kWord[] = "reopened", kKept[] = "kept";
+constexpr char kStateFolder[] = "state/";
 
 struct NodeBackup {
   std::string owner;
@@ -104,7 +105,8 @@ crypto::Identity OpenedKey(const NodeBackup& backup, const char* certificate, co
 bool IsNameOfBackup(const std::string& name) {
   static constexpr const char* kNames[] = {kState,   kAccounts,        kLedger, kLedgerSeen,
                                            kNodeKey, kNodeCertificate, kJobKey, kJobCertificate,
-                                           kSteward, kConfig,          kMark,   kWord};
+                                           kSteward, kConfig,          kMark,   kWord,
+                                           kKept};
   const std::string folder = kStateFolder;
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
          (name.starts_with(folder) && name != folder + "lock" &&
@@ -207,6 +209,15 @@ void PutIfMissing(const NodeBackup& backup, const char* name, const fs::path& fi
   if (found != backup.files.end() && !fs::exists(file)) PutFile(file, found->second);
 }
 
+// Fingerprints.
+std::vector<Digest> StewardsIn(const NodeBackup& backup) {
+  const auto found = backup.files.find(kSteward);
+  if (found == backup.files.end()) return {};
+  const auto certificate = crypto::ParseCertificate(TextOf(found->second));
+  if (certificate == nullptr) return {};
+  return {crypto::Sha256Of(crypto::EncodeCertificate(*certificate))};
+}
+
 // Closed from here on, whatever else happens.
 RestoredMark WriteMark(const NodeBackup& backup, const NodeFolder& folder, int64_t now,
                        crypto::RandomSource& random) {
@@ -214,11 +225,21 @@ RestoredMark WriteMark(const NodeBackup& backup, const NodeFolder& folder, int64
   mark.owner = backup.owner;
   mark.time = now;
   random.Fill(mark.nonce);
-  // What counted as spent does for good.
-  if (const auto found = backup.files.find(kMark); found != backup.files.end())
-    mark.accounts = DecodeRestoredMark(found->second).accounts;
+  // What counted as spent does for good, and so does what no word kept before.
+  const std::vector<Digest> stewards = StewardsIn(backup);
+  const auto add = [&mark, &stewards](const RestoredMark& before, const RestoreFiles& words) {
+    mark.accounts.insert(before.accounts.begin(), before.accounts.end());
+    mark.spent.merge(SpentBy(before, words, stewards));
+  };
+  if (const auto found = backup.files.find(kMark); found != backup.files.end()) {
+    const run::TemporaryFolder scratch;
+    const RestoreFiles words{{}, scratch.path() / kWord, scratch.path() / kKept};
+    PutIfMissing(backup, kWord, words.reopened);
+    PutIfMissing(backup, kKept, words.kept);
+    add(DecodeRestoredMark(found->second), words);
+  }
   if (const auto before = ReadRestoredMark(folder.restored())) {
-    mark.accounts.insert(before->accounts.begin(), before->accounts.end());
+    add(*before, {folder.restored(), folder.reopened(), folder.kept()});
     mark.time = std::max(mark.time, before->time);
   }
   if (const auto copy = backup.files.find(kLedger); copy != backup.files.end()) {
@@ -252,7 +273,7 @@ Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view 
   files[kState] = state;
   if (fs::exists(config.stewards))
     files[kSteward] = FileBytes(config.stewards, "the steward's certificate");
-  for (const char* name : {kMark, kWord}) {
+  for (const char* name : {kMark, kWord, kKept}) {
     if (fs::exists(folder.path() / name)) files[name] = FileBytes(folder.path() / name, name);
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.state())) {

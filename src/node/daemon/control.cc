@@ -17,6 +17,7 @@
 #include "node/daemon/request_fields.h"
 #include "node/daemon/signer_documents.h"
 #include "node/job/closed.h"
+#include "node/job/kept_budgets.h"
 #include "node/job/statement.h"
 #include "study/approval/delegation.h"
 #include "study/approval/persons.h"
@@ -118,7 +119,7 @@ std::string DateText(int64_t day) { return FormatUtc(day * kDaySeconds).substr(0
 // Whether the tables are closed since a restore.
 Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
-  if (!mark || IsReopened(folder.reopened(), *mark, {steward}))
+  if (!mark || WordFor(*mark, RestoreFilesOf(folder), {steward}) != RestoreWord::kNone)
     return {{"mark", ""}, {"time", mark ? FormatUtc(mark->time) : ""}, {"accounts", 0}};
   return {{"mark", ToHex(DigestOf(*mark))},
           {"time", FormatUtc(mark->time)},
@@ -126,16 +127,30 @@ Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
 }
 
 // Of a status, which answers whatever the mark is like: one that cannot be read closes the tables, too.
-Answered TablesSinceRestore(const NodeFolder& folder, const Digest& steward) {
+Answered TablesSinceRestore(const NodeFolder& folder, const Digest& steward,
+                            const HeadsDesk& heads) {
   try {
     const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
     if (!mark) return nullptr;
+    const RestoreFiles files = RestoreFilesOf(folder);
+    const size_t spent = SpentBy(*mark, files, {steward}).size();
+    const HeadsDesk::Count count = heads.Counted(*mark);
     return {{"time", FormatUtc(mark->time)},
-            {"closed", !IsReopened(folder.reopened(), *mark, {steward})},
-            {"accounts", mark->accounts.size()}};
+            {"closed", WordFor(*mark, files, {steward}) == RestoreWord::kNone},
+            {"accounts", spent},
+            {"kept", mark->accounts.size() - spent},
+            {"asked", count.asked},
+            {"answered", count.answered}};
   } catch (const Error&) {
-    return {{"time", ""}, {"closed", true}, {"accounts", 0}};
+    return {{"time", ""}, {"closed", true}, {"accounts", 0},
+            {"kept", 0},  {"asked", 0},     {"answered", 0}};
   }
+}
+
+Answered AnswersJson(const std::vector<Bytes>& answers) {
+  Answered all = Answered::array();
+  for (const Bytes& answer : answers) all.push_back({{"answer", ToHex(answer)}});
+  return all;
 }
 
 constexpr size_t kMostFaultsShown = 100;
@@ -390,7 +405,7 @@ std::string Control::Answer(const std::string& text) {
               {"steward", ToHex(parts_.steward)},
               {"stopped", stopped},
               {"draining", draining},
-              {"restored", TablesSinceRestore(parts_.folder, parts_.steward)},
+              {"restored", TablesSinceRestore(parts_.folder, parts_.steward, parts_.heads)},
               {"open_studies", open},
               {"runs", runs},
               {"parties", parts_.keeper.List().parties.size()},
@@ -708,6 +723,30 @@ std::string Control::Answer(const std::string& text) {
     Note(actor, AuditAction::kReopened, "",
          fmt::format("the budgets of {} accounts count as spent", mark->accounts.size()));
     parts_.log.Write("reopened");
+  } else if (what == "kept-budgets") {
+    request.End();
+    const HeadsDesk::Found found = parts_.heads.Find();
+    answer = {{"finding", ToHex(found.finding)},
+              {"list", ToHex(parts_.keeper.Document())},
+              {"answers", AnswersJson(found.answers)}};
+  } else if (what == "keep") {
+    const Bytes document = request.Raw("document");
+    request.End();
+    const std::optional<RestoredMark> mark = ReadRestoredMark(parts_.folder.restored());
+    if (!mark)
+      throw Error(ErrorCode::kUsage, "this node was not restored", "There is nothing to open.");
+    const SignedKept word = DecodeSignedKept(document);
+    if (word.kept.mark != DigestOf(*mark) || !IsKeptSignedBy(word, kKeptDomain, {parts_.steward})) {
+      throw Error(ErrorCode::kRefused, "only the site's steward says which budgets are kept",
+                  "Name the folder of the steward's key.");
+    }
+    WriteFileAtomically(parts_.folder.kept().string(),
+                        {reinterpret_cast<const char*>(document.data()), document.size()});
+    const size_t spent = SpentBy(*mark, RestoreFilesOf(parts_.folder), {parts_.steward}).size();
+    Note(actor, AuditAction::kBudgetsKept, "",
+         fmt::format("the budgets of {} accounts are kept, those of {} count as spent",
+                     mark->accounts.size() - spent, spent));
+    parts_.log.Write("budgets-kept");
   } else if (what == "note") {
     const std::string action = request.Text("action");
     const std::string subject = request.Text("subject"), outcome = request.Text("outcome");

@@ -3,7 +3,9 @@
 //
 //   status                               name, address, studies, parties; restored: null, or of the newest restore time,
 //                                        closed (the tables, until the steward opens them), accounts (how many count
-//                                        as spent, before and after that); of a mark that cannot be read time is empty
+//                                        as spent, before and after that), kept (how many do not, by the steward's word),
+//                                        asked, answered (sites, what they were shown of the ledger, and those with a
+//                                        whole memory); of a mark that cannot be read time is empty
 //   invite       name                    line, number
 //   join         line                    number (connects)
 //   pairing      number                  state, name, shown, role, hash, party, reach
@@ -41,6 +43,8 @@
 //   restored     -                        mark: what the steward signs to open the tables (job/closed.h), empty if they are
 //                                         open; time, accounts: how many count as spent then
 //   reopen       certificate, signature
+//   kept-budgets -                       finding: of a job, signed, by what other sites answered (job/kept_look.h); answers, list
+//   keep         document                the steward's word for it (job/kept_budgets.h)
 //   note         action, subject, outcome, [study]  for the audit log: "export", "login" and what follows them in
 //                                        audit/audit.h
 //
@@ -55,6 +59,7 @@
 #include <string>
 
 #include "crypto/random.h"
+#include "node/daemon/heads_desk.h"
 #include "node/daemon/node_folder.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
@@ -80,6 +85,7 @@ class Control {
     std::filesystem::path run;  // folders of studies
     NodeFolder folder;
     TableAsker tables;
+    HeadsDesk& heads;
   };
 
   explicit Control(Parts parts) : parts_(std::move(parts)) {}

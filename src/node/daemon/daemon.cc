@@ -16,6 +16,7 @@
 #include "net/roster.h"
 #include "node/daemon/control.h"
 #include "node/daemon/control_socket.h"
+#include "node/daemon/heads_desk.h"
 #include "node/daemon/job_processes.h"
 #include "node/daemon/node_state.h"
 #include "node/daemon/pairing_desk.h"
@@ -67,8 +68,14 @@ struct Daemon::Impl {
               [this](const Tag& tag) { port->Forget(tag); }, log}),
         node({config.name, *store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
+        heads({config.name, identity, steward, options.folder, options.job_program, keeper,
+               [this](const std::string& party) { return PeerOf(party); },
+               [this](const AuditRecord& record) {
+                 loop.Do([record](Node& moved, int64_t) { moved.Note(record); });
+               },
+               log, NowUtc}),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
-                 options.folder.run(), options.folder, AskTablesOfJob(options.job_program)}),
+                 options.folder.run(), options.folder, AskTablesOfJob(options.job_program), heads}),
         asker({config.name, loop, keeper, log, options.folder.run(),
                config.signer.empty() ? options.signer : config.signer}) {}
 
@@ -110,7 +117,7 @@ struct Daemon::Impl {
       if (!request.fingerprint.empty() && desk.TakesStrangers()) return std::nullopt;
       return net::TextResponse(403, "refused");
     }
-    if (request.target == kIntroductionsPath) {
+    if (request.target == kIntroductionsPath || request.target == kHeadsPath) {
       if (keeper.PartyOf(request.fingerprint, NowUtc())) return std::nullopt;
       return net::TextResponse(403, "refused");
     }
@@ -122,6 +129,10 @@ struct Daemon::Impl {
     if (auto refusal = Screen(request)) return reply(*refusal);
     if (request.target.starts_with(kPairPath)) return reply(desk.Answer(request));
     if (request.target == kIntroductionsPath) return reply(TakeIntroduction(request));
+    if (request.target == kHeadsPath) {
+      const auto party = keeper.PartyOf(request.fingerprint, NowUtc());
+      return reply(party ? heads.Answer(*party, request.body) : net::TextResponse(403, "refused"));
+    }
     loop.Answer(request, reply);
   }
 
@@ -243,6 +254,7 @@ struct Daemon::Impl {
       moved.Note(record);
     });
     errands = std::thread([this] { RunErrands(); });
+    heads.Start();
     socket = std::make_unique<ControlSocket>(
         options.folder.control(),
         [this](const std::string& request, uid_t) { return control.Answer(request); },
@@ -251,7 +263,7 @@ struct Daemon::Impl {
         });
     log.Write("serving", {{"name", config.name}, {"address", port->address()}});
     if (const auto mark = ReadRestoredMark(options.folder.restored());
-        mark && !IsReopened(options.folder.reopened(), *mark, {steward}))
+        mark && WordFor(*mark, RestoreFilesOf(options.folder), {steward}) == RestoreWord::kNone)
       log.Write("tables-closed", {{"restored", FormatUtc(mark->time)}});
     for (const CatalogueTable& table : config.tables) {
       if (!std::filesystem::exists(table.data))
@@ -267,6 +279,7 @@ struct Daemon::Impl {
       errands_changed.notify_all();
     }
     if (errands.joinable()) errands.join();
+    heads.Stop();
     if (server) server->Stop(kStopGrace);
     jobs.Stop();  // what they report goes to the loop
     loop.Stop();
@@ -290,6 +303,7 @@ struct Daemon::Impl {
   JobProcesses jobs;
   Node node;
   NodeLoop loop;
+  HeadsDesk heads;
   Control control;
   PolicyAsker asker;  // the errands' thread only
   std::unique_ptr<ControlSocket> socket;

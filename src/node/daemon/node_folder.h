@@ -6,7 +6,7 @@
 //   stewards.pem   the certificate of the site's steward; its key is elsewhere, never here
 //   ended          the list of ended approvals, which the steward signs and jobs read
 //   parties        the list of parties, likewise
-//   restored       the mark of a restore, and `reopened`, the steward's word for it (job/closed.h)
+//   restored       the mark of a restore, and `reopened` and `kept`, the steward's words for it (job/closed.h)
 //   job/           (0700) the key with which jobs sign what they found, and its certificate
 //   state/         (0700) what the node knows: studies, parties, invitations; studies may be in a database (node_state.h)
 //   run/           (0700) folders of studies, the jobs' own
@@ -80,6 +80,7 @@ class NodeFolder {
   std::filesystem::path job_key() const { return path_ / "job" / "key.pem"; }
   std::filesystem::path restored() const { return path_ / "restored"; }
   std::filesystem::path reopened() const { return path_ / "reopened"; }
+  std::filesystem::path kept() const { return path_ / "kept"; }
   std::filesystem::path state() const { return path_ / "state"; }
   std::filesystem::path run() const { return path_ / "run"; }
   std::filesystem::path control() const { return path_ / "control.sock"; }

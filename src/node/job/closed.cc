@@ -1,9 +1,13 @@
 #include "node/job/closed.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "node/job/documents.h"
+#include "node/job/kept_budgets.h"
+#include "node/job/settle_kept.h"
 #include "run/ledger/open_ledger.h"
 
 namespace partita::node {
@@ -26,12 +30,16 @@ Bytes BytesIn(const std::filesystem::path& file, const char* what) {
 
 Bytes Encode(const RestoredMark& mark) {
   ByteWriter writer;
-  writer.String(kMarkDomain);
+  writer.String(mark.is_first_version ? kFirstMarkDomain : kMarkDomain);
   writer.String(mark.owner);
   writer.U64(static_cast<uint64_t>(mark.time));
   writer.Raw(mark.nonce);
   writer.U32(static_cast<uint32_t>(mark.accounts.size()));
   for (const Digest& account : mark.accounts) writer.Raw(account);
+  if (!mark.is_first_version) {
+    writer.U32(static_cast<uint32_t>(mark.spent.size()));
+    for (const Digest& account : mark.spent) writer.Raw(account);
+  }
   return writer.Take();
 }
 
@@ -39,14 +47,26 @@ RestoredMark DecodeRestoredMark(ByteView bytes) {
   RestoredMark mark;
   try {
     ByteReader reader(bytes);
-    if (reader.String(sizeof(kMarkDomain)) != kMarkDomain) throw NoMark();
+    const std::string domain = reader.String(sizeof(kMarkDomain));
+    mark.is_first_version = domain == kFirstMarkDomain;
+    if (domain != kMarkDomain && !mark.is_first_version) throw NoMark();
     mark.owner = reader.String(crypto::kMaxPartyName);
     mark.time = static_cast<int64_t>(reader.U64());
     mark.nonce = ReadDigest(reader);
     const uint32_t accounts = reader.U32();
     if (accounts > kMaxClosedAccounts || mark.time < 0 || mark.time > kMaxUtc) throw NoMark();
     for (uint32_t i = 0; i < accounts; ++i) mark.accounts.insert(ReadDigest(reader));
+    if (mark.is_first_version) {
+      mark.spent = mark.accounts;
+    } else {
+      const uint32_t spent = reader.U32();
+      if (spent > accounts) throw NoMark();
+      for (uint32_t i = 0; i < spent; ++i) mark.spent.insert(ReadDigest(reader));
+    }
     reader.ExpectEnd();
+    if (!std::includes(mark.accounts.begin(), mark.accounts.end(), mark.spent.begin(),
+                       mark.spent.end()))
+      throw NoMark();
   } catch (const Error&) {
     throw NoMark();
   }
@@ -84,10 +104,31 @@ bool IsReopened(const std::filesystem::path& file, const RestoredMark& mark,
                       stewards);
 }
 
+RestoreWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
+                    const std::vector<Digest>& stewards) {
+  if (IsReopened(files.reopened, mark, stewards)) return RestoreWord::kAllSpent;
+  if (ReadKept(files.kept, DigestOf(mark), stewards)) return RestoreWord::kSomeKept;
+  return RestoreWord::kNone;
+}
+
+std::set<Digest> SpentBy(const RestoredMark& mark, const RestoreFiles& files,
+                         const std::vector<Digest>& stewards) {
+  if (WordFor(mark, files, stewards) != RestoreWord::kSomeKept) return mark.accounts;
+  std::set<Digest> spent = mark.spent;
+  const KeptBudgets kept = ReadKept(files.kept, DigestOf(mark), stewards).value();
+  for (const Digest& account : mark.accounts) {
+    if (FindKeptAccount(kept, account) == nullptr) spent.insert(account);
+  }
+  return spent;
+}
+
 void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(settings.restored);
   if (!mark) return;
-  if (!IsReopened(settings.reopened, *mark, OwnStewards(settings.stewards))) {
+  const std::vector<Digest> stewards = OwnStewards(settings.stewards);
+  const RestoreWord word =
+      WordFor(*mark, {settings.restored, settings.reopened, settings.kept}, stewards);
+  if (word == RestoreWord::kNone) {
     throw Error(ErrorCode::kRefused,
                 "the tables are closed since this node was restored from a backup",
                 "The steward opens them: partita node reopen.");
@@ -95,7 +136,13 @@ void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
   if (settings.ledger.empty()) return;
   privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
   const std::string account = run::ChosenTable(book, {settings.ledger, table.account});
-  if (!mark->accounts.contains(book.StandingOf(account).head.pseudonym)) return;
+  const Digest pseudonym = book.StandingOf(account).head.pseudonym;
+  if (!mark->accounts.contains(pseudonym)) return;
+  if (word == RestoreWord::kSomeKept && !mark->spent.contains(pseudonym)) {
+    const auto kept = ReadKept(settings.kept, DigestOf(*mark), stewards);
+    const KeptAccount* same = kept ? FindKeptAccount(*kept, pseudonym) : nullptr;
+    if (same != nullptr) return SettleKept(book, *same);
+  }
   throw Error(ErrorCode::kRefused,
               "the budget of the account " + account +
                   " counts as spent since this node was restored from a backup",

@@ -68,7 +68,8 @@ class NewestSerial {
   uint64_t serial_ = 0;
 };
 
-// The signer's list; none that is older than one that a job has seen.
+}  // namespace
+
 PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewards) {
   NewestSerial newest(settings.studies / "list-serial", "list of parties");
   const std::string text = ReadFile(settings.parties, kMaxOwnFileBytes, "the list of parties");
@@ -77,6 +78,8 @@ PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewar
   newest.Saw(document.list.serial);
   return document.list;
 }
+
+namespace {
 
 void RequireStands(const EndedList& list, const StudyId& study) {
   if (!IsEnded(list, study)) return;

@@ -14,6 +14,7 @@
 #include "net/roster.h"
 #include "node/job/folder.h"
 #include "node/job/settings.h"
+#include "node/parties/party_list.h"
 #include "node/study/study.h"
 #include "node/study/trust.h"
 #include "run/method/study.h"
@@ -57,6 +58,8 @@ struct Documents {
 // Fingerprints of the own stewards, from a file of PEM certificates. Throws kBadInput if it cannot be read, holds
 // none, or if anybody but root and the own user may write it.
 std::vector<Digest> OwnStewards(const std::filesystem::path& file);
+// The signer's list of parties; none that is older than one that a job has seen. Throws kBadInput, kUntrusted.
+PartyList OwnList(const JobSettings& settings, const std::vector<Digest>& stewards);
 
 // Of a study that is settled and keeps to the house's rules; `study.offers` holds the offer of every party. Throws
 // kRefused or kPeerFault saying what does not fit, kBadInput for a list or file of the own site that cannot be

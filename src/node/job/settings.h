@@ -28,8 +28,9 @@ struct JobSettings {
   std::filesystem::path parties;  // the signer's list: EncodeSignedList
   // The list of ended approvals, which the stewards' signer writes; empty: none is kept.
   std::filesystem::path ended;
-  // The mark of a restore, and the steward's word for it (closed.h); empty: there is none.
-  std::filesystem::path restored, reopened;
+  // The mark of a restore, and the steward's words for it: that all is spent, or which budgets are kept (closed.h);
+  // empty: there is none.
+  std::filesystem::path restored, reopened, kept;
   std::filesystem::path job_certificate, job_key;  // with which `commit` signs (statement.h)
   std::filesystem::path node_certificate;  // PEM, of the own node key, which jobs do not have
   // "host:port" under which the offer says that this node is reached; the host is OnePortOptions::host.

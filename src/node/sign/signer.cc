@@ -17,6 +17,7 @@
 #include "node/parties/introduction.h"
 #include "node/parties/pairing.h"
 #include "node/sign/by_policy.h"
+#include "node/sign/kept_word.h"
 #include "study/approval/approval.h"
 #include "study/approval/persons.h"
 #include "study/file/text.h"
@@ -545,6 +546,17 @@ SignerJson AcceptIntroduced(SignerTask& task, RequestFields& request) {
   return answer;
 }
 
+// What was found of the budgets after a restore, verified.
+KeptBudgets TakeKept(SignerTask& task, RequestFields& request) {
+  const Bytes finding = request.Raw("finding");
+  std::vector<Bytes> answers;
+  for (RequestFields& entry : request.Objects("answers")) {
+    answers.push_back(entry.Raw("answer"));
+    entry.End();
+  }
+  return RequireKept(finding, answers, task.TakeList(), task.folder().JobKey(), task.now());
+}
+
 SignerJson SignatureJson(const crypto::Identity& steward, const Bytes& signature) {
   return {{"certificate", ToHex(crypto::EncodeCertificate(*steward.certificate))},
           {"signature", ToHex(signature)}};
@@ -657,6 +669,16 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     const crypto::Identity steward = task.TakeKey();
     const Signature word = SignFields(steward, kReopenDomain, Bytes(mark.begin(), mark.end()));
     answer = SignatureJson(steward, word.signature);
+  } else if (what == "publish") {
+    request.End();
+    folder.Publish();
+  } else if (what == "kept-budgets") {
+    const KeptBudgets kept = TakeKept(task, request);
+    request.End();
+    answer = {{"lines", KeptLines(kept)}};
+  } else if (what == "keep") {
+    const KeptBudgets kept = TakeKept(task, request);
+    answer = {{"document", ToHex(Encode(SignKept(kept, kKeptDomain, task.TakeKey())))}};
   } else if (what == "go-on") {
     const auto asked = request.Fixed<Digest>("text");
     const crypto::Identity steward = task.TakeKey();

@@ -17,8 +17,11 @@
 //   add       hash, party, list, [passphrase]             document: the list with a party that was paired
 //   accept    name, node_key, steward_key, introductions, list, passphrase       document, introducers
 //   revoke    name, list, passphrase                      document
+//   publish                                 {}: both lists once more, where a restored node's jobs read them
 //   go-on     text, passphrase                            certificate, signature
 //   reopen    mark, passphrase                            certificate, signature (job/closed.h)
+//   kept-budgets  finding, answers, list     lines: what is signed (sign/kept_word.h)
+//   keep      finding, answers, list, passphrase          document: the steward's word for kept budgets
 //   policy-add       text, passphrase       name, until
 //   policy-list                             policies: name, from, until, results, max_results, epsilon, epsilon_in_all,
 //                                           tables, exact (how many files), uses: number, study, epsilon, approved; text

@@ -35,7 +35,10 @@ net::HttpResponse LookAtNode(Site& site, const Call&) {
   WebJson restored = nullptr;
   // How many accounts there are is told to those who may see budgets.
   if (const WebJson& since = said.at("restored"); !since.is_null())
-    restored = {{"time", since.at("time")}, {"closed", since.at("closed")}};
+    restored = {{"time", since.at("time")},
+                {"closed", since.at("closed")},
+                {"asked", since.at("asked")},
+                {"answered", since.at("answered")}};
   return JsonAnswer({{"name", said.at("name")},
                      {"address", said.at("address")},
                      {"version", kVersion},

@@ -172,6 +172,7 @@ void Journal::Replay(ByteView row_bytes, const Digest& hash) {
       accounts_.emplace(account->table, account->pseudonym);
     } else if (const auto* witnessed = std::get_if<Witnessed>(&row.body)) {
       newest_[witnessed->receipt.head.pseudonym] = witnessed->receipt;
+      shown_by_[witnessed->owner].insert(witnessed->receipt.head.pseudonym);
       ++receipts_;
     } else if (const auto* used = std::get_if<Used>(&row.body)) {
       uses_[used->approval].push_back(used->run_id);
@@ -192,6 +193,19 @@ std::optional<Receipt> Journal::LastReceipt(const Pseudonym& pseudonym) const {
   const auto found = newest_.find(pseudonym);
   if (found == newest_.end()) return std::nullopt;
   return found->second;
+}
+
+std::vector<Head> Journal::NewestShownBy(const std::string& owner) const {
+  std::vector<Head> heads;
+  const auto found = shown_by_.find(owner);
+  if (found == shown_by_.end()) return heads;
+  for (const Pseudonym& pseudonym : found->second) heads.push_back(newest_.at(pseudonym).head);
+  return heads;
+}
+
+bool Journal::WasShownBy(const std::string& owner, const Pseudonym& pseudonym) const {
+  const auto found = shown_by_.find(owner);
+  return found != shown_by_.end() && found->second.contains(pseudonym);
 }
 
 const std::vector<Digest>& Journal::RunsOf(const Digest& approval) const {

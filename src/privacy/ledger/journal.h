@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -83,6 +84,10 @@ class Journal {
   const std::map<std::string, Pseudonym>& accounts() const { return accounts_; }
   // The newest head that was shown for a pseudonym.
   std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym) const;
+  // Of every pseudonym that `owner` ever showed the newest head, whoever showed that one: a third party that shows
+  // somebody else's pseudonym hides nothing by it. By pseudonym.
+  std::vector<Head> NewestShownBy(const std::string& owner) const;
+  bool WasShownBy(const std::string& owner, const Pseudonym& pseudonym) const;
   uint64_t receipts() const { return receipts_; }
   // The runs that an approval was used for, in order.
   const std::vector<Digest>& RunsOf(const Digest& approval) const;
@@ -95,6 +100,7 @@ class Journal {
   std::vector<Digest> hashes_;  // by number - 1
   std::map<std::string, Pseudonym> accounts_;
   std::map<Pseudonym, Receipt> newest_;
+  std::map<std::string, std::set<Pseudonym>> shown_by_;
   std::map<Digest, std::vector<Digest>> uses_;
   uint64_t receipts_ = 0;
 };

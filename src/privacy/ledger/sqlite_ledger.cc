@@ -382,8 +382,9 @@ Head SqliteLedger::Refund(const std::string& table, uint64_t reservation,
 bool SqliteLedger::Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp) {
   return impl_->In(sqlite::Transaction::Kind::kWrite, [&] {
     const std::optional<Receipt> last = impl_->journal.LastReceipt(receipt.head.pseudonym);
-    // One that is given again, for the same run, is stored once.
-    if (last != receipt) impl_->AppendRow(stamp, Witnessed{receipt, owner});
+    // One that is given again, for the same run and by the same party, is stored once.
+    if (last != receipt || !impl_->journal.WasShownBy(owner, receipt.head.pseudonym))
+      impl_->AppendRow(stamp, Witnessed{receipt, owner});
     return !last.has_value();
   });
 }
@@ -399,6 +400,15 @@ Head SqliteLedger::JournalHead() {
 std::optional<Receipt> SqliteLedger::LastReceipt(const Pseudonym& pseudonym) {
   return impl_->In(sqlite::Transaction::Kind::kRead,
                    [&] { return impl_->journal.LastReceipt(pseudonym); });
+}
+
+std::vector<Head> SqliteLedger::NewestShownBy(const std::string& owner) {
+  return impl_->In(sqlite::Transaction::Kind::kRead,
+                   [&] { return impl_->journal.NewestShownBy(owner); });
+}
+
+bool SqliteLedger::JournalHolds(const JournalMark& mark) {
+  return impl_->In(sqlite::Transaction::Kind::kRead, [&] { return impl_->journal.Holds(mark); });
 }
 
 std::vector<Digest> SqliteLedger::RunsOf(const Digest& approval) {

@@ -133,6 +133,7 @@ class SqliteLedger {
   // that shows the head. Returns whether this pseudonym was never seen before.
   bool Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp);
   std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym);
+  std::vector<Head> NewestShownBy(const std::string& owner);  // Journal::NewestShownBy
 
   // --- calls of a run that spends nothing ------------------------------------------------------
   // Counts a run against the owner's approval. Throws kRefused if that is used up.
@@ -140,6 +141,8 @@ class SqliteLedger {
   std::vector<Digest> RunsOf(const Digest& approval);
   // What the owner of a ledger without tables shows to its peers.
   Head JournalHead();
+  // Whether it is a place of the journal.
+  bool JournalHolds(const JournalMark& mark);
 
   // --- reading ---------------------------------------------------------------------------------
   std::vector<std::string> Tables();

@@ -11,6 +11,7 @@
 #include "base/utc_time.h"
 #include "crypto/signature.h"
 #include "node/job/closed.h"
+#include "node/job/kept_budgets.h"
 #include "node/store/sqlite_store.h"
 #include "privacy/ledger/seen_heads.h"
 #include "privacy/ledger/sqlite_ledger.h"
@@ -238,6 +239,37 @@ TEST_F(BackupTest, AccountsOfTheLedgerCountAsSpentForGood) {
   EXPECT_THAT(ReadRestoredMark(third.restored())->accounts, SizeIs(2));
 }
 
+// What the steward kept after one restore may be kept after the next one; all else is spent, with a word or without.
+TEST_F(BackupTest, OnlyWhatAWordKeptIsAskedForAfterTheNextRestore) {
+  KeepLedger(west, {"pupils", "teachers"});
+  const crypto::Identity steward = crypto::MakeIdentity({.name = "west"});
+  RegisterSteward(west, *steward.certificate);
+  Restore(Backup(west), again);
+  const RestoredMark first = *ReadRestoredMark(again.restored());
+  EXPECT_THAT(first.accounts, SizeIs(2));
+  EXPECT_THAT(first.spent, IsEmpty());
+  const NodeFolder unopened(scratch_.path() / "unopened"), kept(scratch_.path() / "kept");
+  Restore(Backup(again), unopened);
+  EXPECT_EQ(ReadRestoredMark(unopened.restored())->spent, first.accounts);
+
+  privacy::ledger::SqliteLedger book({.file = again.path() / "ledger.sqlite"});
+  const Digest teachers = book.HeadOf("teachers").pseudonym;
+  KeptBudgets word;
+  word.owner = "west";
+  word.mark = DigestOf(first);
+  word.accounts = {{"pupils", book.HeadOf("pupils"), 1, {}, "", ""},
+                   {"teachers", book.HeadOf("teachers"), 1, {}, "", "south has not answered"}};
+  const Bytes document = Encode(SignKept(word, kKeptDomain, steward));
+  Put(again.kept(), {reinterpret_cast<const char*>(document.data()), document.size()});
+  Restore(Backup(again), kept);
+  EXPECT_EQ(ReadRestoredMark(kept.restored())->spent, std::set<Digest>{teachers});
+  // In the same place.
+  const Bytes backup = Backup(west);
+  fs::remove(again.state() / "node.sqlite");
+  Restore(backup, again);
+  EXPECT_EQ(ReadRestoredMark(again.restored())->spent, std::set<Digest>{teachers});
+}
+
 TEST_F(BackupTest, AnOlderLedgerIsNotPutBesideWhatWasSeen) {
   KeepLedger(west, {"pupils"});
   const Bytes backup = Backup(west);
@@ -251,7 +283,7 @@ TEST_F(BackupTest, AnOlderLedgerIsNotPutBesideWhatWasSeen) {
 }
 
 TEST(RestoredMarkTest, IsReadBackAndNothingElseIs) {
-  RestoredMark mark{"west", kNow, Digest{1}, {Digest{2}, Digest{3}}};
+  RestoredMark mark{"west", kNow, Digest{1}, {Digest{2}, Digest{3}}, {Digest{3}}};
   const Bytes bytes = Encode(mark);
   EXPECT_EQ(DecodeRestoredMark(bytes), mark);
   for (size_t size = 0; size < bytes.size(); ++size)
@@ -260,8 +292,12 @@ TEST(RestoredMarkTest, IsReadBackAndNothingElseIs) {
   longer.push_back(0);
   EXPECT_THROW(DecodeRestoredMark(longer), Error);
   RestoredMark other = mark;
+  other.spent.clear();
+  EXPECT_NE(DigestOf(other), DigestOf(mark));
   other.accounts.erase(Digest{3});
   EXPECT_NE(DigestOf(other), DigestOf(mark));
+  other.spent = {Digest{3}};
+  EXPECT_THROW(DecodeRestoredMark(Encode(other)), Error) << "what is spent is none of the accounts";
 }
 
 }  // namespace

@@ -331,8 +331,10 @@ pid[west]=$!
 until_true 'west again' grep -q '"event":"serving"' west-again.log
 grep -q '"event":"tables-closed"' west-again.log || fail 'the tables are not closed'
 partita node status --at west | grep -q 'THE TABLES ARE CLOSED' || fail 'the state does not say so'
-as_steward 'partita node reopen' >reopened 2>&1 || fail 'the steward does not open the tables'
-if as_steward 'partita node reopen' >/dev/null 2>&1; then fail 'they are opened twice'; fi
+if as_steward 'partita node reopen --at' >refused 2>&1; then fail 'a budget is kept without a word of south'; fi
+grep -q 'no budget can be kept: the account pupils: .* has not answered' refused || fail "refused: $(cat refused)"
+as_steward 'partita node reopen --all-spent' >reopened 2>&1 || fail 'the steward does not open the tables'
+if as_steward 'partita node reopen --all-spent' >/dev/null 2>&1; then fail 'they are opened twice'; fi
 partita node status --at west >west-status
 grep -q 'accounts counts as spent' west-status || fail 'nothing says that budgets are gone'
 if grep -q 'CLOSED' west-status; then fail 'they seem closed'; fi

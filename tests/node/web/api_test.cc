@@ -192,9 +192,16 @@ TEST_F(ApiTest, Node) {
   };
   EXPECT_EQ(look(), nullptr);
   TestJson status = TestJson::parse(host_.node.AsAsk()(R"({"do":"status"})", kNodePatience));
-  status["restored"] = {{"time", "2026-11-20T08:30:00Z"}, {"closed", true}, {"accounts", 7}};
+  status["restored"] = {{"time", "2026-11-20T08:30:00Z"},
+                        {"closed", true},
+                        {"accounts", 7},
+                        {"kept", 0},
+                        {"asked", 3},
+                        {"answered", 1}};
   host_.node.Say("status", status);
-  EXPECT_EQ(look(), (TestJson{{"time", "2026-11-20T08:30:00Z"}, {"closed", true}}))
+  EXPECT_EQ(
+      look(),
+      (TestJson{{"time", "2026-11-20T08:30:00Z"}, {"closed", true}, {"asked", 3}, {"answered", 1}}))
       << "an analyst is not told of accounts";
   Checked("POST", kBase + "/node/stop", operator_.Post(kBase + "/node/stop", TestJson::object()),
           204);

@@ -201,25 +201,40 @@ TEST_F(WebAtDaemonTest, TablesThatARestoreClosedAreTold) {
   EXPECT_EQ(status(), nullptr);
   EXPECT_EQ(page(), nullptr);
 
-  RestoredMark mark{"north", kWebNow, {}, {Digest{1}, Digest{2}}};
+  RestoredMark mark{"north", kWebNow, {}, {Digest{1}, Digest{2}}, {}};
   const std::string time = FormatUtc(kWebNow);
   put(Encode(mark));
-  EXPECT_EQ(status(), (TestJson{{"time", time}, {"closed", true}, {"accounts", 2}}));
-  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", true}}));
+  EXPECT_EQ(status(), (TestJson{{"time", time},
+                                {"closed", true},
+                                {"accounts", 2},
+                                {"kept", 0},
+                                {"asked", 0},
+                                {"answered", 0}}));
+  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", true}, {"asked", 0}, {"answered", 0}}));
   EXPECT_THROW(reopen(mark, crypto::MakeIdentity({.name = "north"})), Error);
   EXPECT_EQ(page().at("closed"), true);
 
   reopen(mark, steward_);
-  EXPECT_EQ(status(), (TestJson{{"time", time}, {"closed", false}, {"accounts", 2}}));
-  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", false}}));
+  EXPECT_EQ(status(), (TestJson{{"time", time},
+                                {"closed", false},
+                                {"accounts", 2},
+                                {"kept", 0},
+                                {"asked", 0},
+                                {"answered", 0}}));
+  EXPECT_EQ(page(), (TestJson{{"time", time}, {"closed", false}, {"asked", 0}, {"answered", 0}}));
 
   mark.nonce[0] = 1;
   put(Encode(mark));
   EXPECT_EQ(page().at("closed"), true) << "the steward signed for another restore";
 
   put({7});
-  EXPECT_EQ(status(), (TestJson{{"time", ""}, {"closed", true}, {"accounts", 0}}));
-  EXPECT_EQ(page(), (TestJson{{"time", ""}, {"closed", true}}));
+  EXPECT_EQ(status(), (TestJson{{"time", ""},
+                                {"closed", true},
+                                {"accounts", 0},
+                                {"kept", 0},
+                                {"asked", 0},
+                                {"answered", 0}}));
+  EXPECT_EQ(page(), (TestJson{{"time", ""}, {"closed", true}, {"asked", 0}, {"answered", 0}}));
 }
 
 // From the pages to the log of the node and back.

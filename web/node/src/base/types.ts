@@ -52,6 +52,8 @@ export interface Node {
   restored: {
     time: string;
     closed: boolean;
+    asked: number;
+    answered: number;
   } | null;
   open_studies: number;
   runs: number;
@@ -371,7 +373,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting" | "signed" | "deputy-named" | "deputy-ended";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting" | "signed" | "deputy-named" | "deputy-ended" | "budgets-kept" | "heads-told" | "heads-heard";
   study: string;
   name: string;
   subject: string;

@@ -39,7 +39,10 @@ const kWords: Record<AuditEntry["action"], string> = {
   "waiting": "a study waits",
   signed: "signed, one of two",
   "deputy-named": "named a deputy",
-  "deputy-ended": "ended a deputy"
+  "deputy-ended": "ended a deputy",
+  "budgets-kept": "opened the tables, budgets are kept",
+  "heads-told": "asked after its restore",
+  "heads-heard": "answered after the restore"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

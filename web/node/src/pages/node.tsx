@@ -125,7 +125,8 @@ export function NodePage({role}: {role: Role}) {
             <>
               <dt>Restored from a backup</dt>
               <dd>
-                <Day at={value.restored.time} />: accounts and policies from before do not count any more
+                <Day at={value.restored.time} />: policies from before do not count any more, nor accounts that the steward
+                did not keep
               </dd>
             </>
           )}

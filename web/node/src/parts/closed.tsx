@@ -21,8 +21,9 @@ export function TablesClosed({node, whole = false}: {node: Node; whole?: boolean
         <>
           <p>
             The node was restored from a backup on <Day at={restored.time} />. Nobody knows what was opened
-            from its tables since that backup was made, so no study reads them until the steward signs that all
-            that was left of their budgets counts as spent.
+            from its tables since that backup was made, so no study reads them until the steward signs what is
+            left of their budgets. Other sites are asked what they were shown of the ledger: {restored.answered} of{" "}
+            {restored.asked} answered.
             {!whole && (
               <>
                 {" "}

@@ -1,0 +1,127 @@
+#include "node/job/heads_answer.h"
+
+#include "base/error.h"
+#include "base/utc_time.h"
+#include "node/job/closed.h"
+#include "node/job/short_answer.h"
+#include "run/ledger/open_ledger.h"
+
+namespace partita::node {
+namespace {
+
+Error NoHeads() {
+  return {ErrorCode::kBadInput, "this does not say which heads of a ledger a site was shown",
+          "Let all sites use the same version of Partita."};
+}
+
+void WriteShown(ByteWriter& writer, const ShownHeads& shown) {
+  writer.U8(static_cast<uint8_t>(shown.memory));
+  writer.U32(static_cast<uint32_t>(shown.heads.size()));
+  for (const privacy::ledger::Head& head : shown.heads)
+    writer.Raw(privacy::ledger::EncodeHead(head));
+}
+
+ShownHeads ReadShown(ByteReader& reader) {
+  ShownHeads shown;
+  const uint8_t memory = reader.U8();
+  if (memory < 1 || memory > static_cast<uint8_t>(HeadsMemory::kNoLedger)) throw NoHeads();
+  shown.memory = static_cast<HeadsMemory>(memory);
+  const uint32_t heads = reader.U32();
+  if (heads > kMostShownHeads || (heads != 0 && shown.memory != HeadsMemory::kWhole))
+    throw NoHeads();
+  for (uint32_t i = 0; i < heads; ++i) {
+    shown.heads.push_back(
+        privacy::ledger::DecodeHead(reader.Raw(privacy::ledger::kHeadBytes), "a site"));
+    if (i > 0 && shown.heads[i - 1].pseudonym >= shown.heads[i].pseudonym) throw NoHeads();
+  }
+  return shown;
+}
+
+Bytes AnswerFields(const HeadsAnswer& answer) {
+  ByteWriter writer;
+  writer.String(answer.from);
+  writer.String(answer.to);
+  writer.Raw(answer.mark);
+  writer.U64(static_cast<uint64_t>(answer.time));
+  WriteShown(writer, answer.shown);
+  return writer.Take();
+}
+
+HeadsAnswer ReadAnswer(ByteReader& reader) {
+  HeadsAnswer answer;
+  answer.from = reader.String(crypto::kMaxPartyName);
+  answer.to = reader.String(crypto::kMaxPartyName);
+  answer.mark = ReadDigest(reader);
+  answer.time = static_cast<int64_t>(reader.U64());
+  if (!crypto::IsPartyName(answer.from) || !crypto::IsPartyName(answer.to) || answer.time < 0 ||
+      answer.time > kMaxUtc)
+    throw NoHeads();
+  answer.shown = ReadShown(reader);
+  return answer;
+}
+
+}  // namespace
+
+Bytes Encode(const ShownHeads& shown) {
+  ByteWriter writer;
+  WriteShown(writer, shown);
+  return writer.Take();
+}
+
+ShownHeads DecodeShownHeads(ByteView bytes) {
+  try {
+    ByteReader reader(bytes);
+    ShownHeads shown = ReadShown(reader);
+    reader.ExpectEnd();
+    return shown;
+  } catch (const Error&) {
+    throw NoHeads();
+  }
+}
+
+SignedHeads SignHeads(const HeadsAnswer& answer, const crypto::Identity& node) {
+  return {answer, SignFields(node, kHeadsDomain, AnswerFields(answer))};
+}
+
+Bytes Encode(const SignedHeads& document) {
+  return WithSignature(AnswerFields(document.answer), document.signature);
+}
+
+SignedHeads DecodeSignedHeads(ByteView bytes) {
+  SignedHeads document;
+  try {
+    document.signature = ReadSigned(
+        bytes, [&](ByteReader& reader) { document.answer = ReadAnswer(reader); }, NoHeads());
+  } catch (const Error&) {
+    throw NoHeads();
+  }
+  return document;
+}
+
+bool IsHeadsAnswer(const SignedHeads& document, const PartyList& list, const Digest& mark,
+                   int64_t now) {
+  const HeadsAnswer& answer = document.answer;
+  const ListedParty* party = FindListed(list, answer.from);
+  if (party == nullptr || answer.to != list.owner || answer.mark != mark) return false;
+  const Digest key = crypto::Sha256Of(document.signature.certificate);
+  return NodeKeyCounts(*party, key, now) &&
+         IsSignedBy(document.signature, {key}, kHeadsDomain, AnswerFields(answer));
+}
+
+ShownHeads HeadsShownBy(const JobSettings& settings, const std::string& owner) {
+  if (settings.ledger.empty()) return {HeadsMemory::kNoLedger, {}};
+  // Also once its tables are open again: what it was shown between its backup and its restore is lost.
+  if (ReadRestoredMark(settings.restored)) return {HeadsMemory::kRestored, {}};
+  ShownHeads shown{HeadsMemory::kWhole, run::OpenLedger(settings.ledger).NewestShownBy(owner)};
+  if (shown.heads.size() > kMostShownHeads) {
+    throw Error(ErrorCode::kRefused, owner + " showed more accounts than one answer tells",
+                "Report this.");
+  }
+  return shown;
+}
+
+int TellOfHeads(const JobSettings& settings, const std::string& owner, const net::Socket& channel) {
+  return TellShortly(channel, [&] { return Encode(HeadsShownBy(settings, owner)); });
+}
+
+}  // namespace partita::node

@@ -1,0 +1,77 @@
+// What a site remembers of another site's ledger, said when that one was restored from a backup.
+//
+// The restored site asks by the digest of its mark (closed.h) and names no account: whoever is asked says the newest
+// head of each account, and of the journal, that the restored site itself ever showed it (run/ledger/run_ledger.h). So
+// no site learns of an account that it was not shown. A job looks, since it alone opens the ledger; the node key signs,
+// by which other sites know this one. It is a site's word about its own memory: a node that lies can leave heads out.
+//
+// Bytes (base/bytes.h): from, to, mark (32), time u64, memory u8, number of heads u32, each as EncodeHead, by pseudonym,
+// rising; then as in node/message/signed_document.h.
+//
+// Revealed to the restored site: what it showed itself, and whether this site keeps a ledger and was restored, too.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "net/socket.h"
+#include "node/job/settings.h"
+#include "node/message/signed_document.h"
+#include "node/parties/party_list.h"
+#include "privacy/ledger/receipts.h"
+
+namespace partita::node {
+
+inline constexpr char kHeadsDomain[] = "partita node heads 1";
+inline constexpr size_t kMostShownHeads = 700;
+inline constexpr size_t kMaxHeadsBytes = 64 << 10;
+
+// What the memory of a site is worth.
+enum class HeadsMemory : uint8_t {
+  kWhole = 1,     // its ledger has every head that it was shown
+  kRestored = 2,  // it was itself restored from a backup, and may have forgotten some
+  kNoLedger = 3,  // it keeps none, and so remembers nothing
+};
+
+struct ShownHeads {
+  HeadsMemory memory = HeadsMemory::kNoLedger;
+  std::vector<privacy::ledger::Head> heads;  // none unless the memory is whole
+
+  bool operator==(const ShownHeads&) const = default;
+};
+
+struct HeadsAnswer {
+  std::string from, to;
+  Digest mark{};  // of the restore that is asked for
+  int64_t time = 0;
+  ShownHeads shown;
+
+  bool operator==(const HeadsAnswer&) const = default;
+};
+
+struct SignedHeads {
+  HeadsAnswer answer;
+  Signature signature;  // of the node key of `from`
+};
+
+Bytes Encode(const ShownHeads& shown);
+// Throws kBadInput for anything but what Encode writes.
+ShownHeads DecodeShownHeads(ByteView bytes);
+
+SignedHeads SignHeads(const HeadsAnswer& answer, const crypto::Identity& node);
+Bytes Encode(const SignedHeads& document);
+// Throws kBadInput for anything but what Encode writes. The signature is not looked at.
+SignedHeads DecodeSignedHeads(ByteView bytes);
+
+// Whether a party of the list gave it to this site, for this mark, under a node key that counts at `now`. A party that
+// was revoked says nothing.
+bool IsHeadsAnswer(const SignedHeads& document, const PartyList& list, const Digest& mark,
+                   int64_t now);
+
+// What the own ledger has of what `owner` showed. Throws as run::OpenLedger.
+ShownHeads HeadsShownBy(const JobSettings& settings, const std::string& owner);
+// A job that is asked for it: writes it to the channel. Returns the exit code, 1 if nobody took it.
+int TellOfHeads(const JobSettings& settings, const std::string& owner, const net::Socket& channel);
+
+}  // namespace partita::node

@@ -248,6 +248,7 @@ void AddServe(CLI::App* node, Invocation& invocation) {
 struct JobOptions {
   std::string at = ".";
   bool tables = false, budgets = false;
+  std::string draft;  // of this table
 };
 
 int RunNodeJob(const JobOptions& options) {
@@ -258,6 +259,7 @@ int RunNodeJob(const JobOptions& options) {
   settings.studies = folder.run();
   for (const node::CatalogueTable& table : config.tables)
     settings.catalogue[table.name] = {table.data, table.account, table.stewards_needed};
+  settings.dictionaries = folder.dictionaries();
   settings.ledger = config.ledger;
   settings.ethics_required = config.ethics_required;
   settings.stewards = config.stewards;
@@ -269,9 +271,12 @@ int RunNodeJob(const JobOptions& options) {
   settings.restored = folder.restored();
   settings.reopened = folder.reopened();
   settings.address = config.address;
+  if (!options.draft.empty()) {
+    return node::TellOfTables(settings, node::TableLook::kDraft, options.draft, net::Socket(3));
+  }
   if (options.tables || options.budgets) {
     return node::TellOfTables(
-        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces,
+        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces, "",
         net::Socket(3));
   }
   return node::RunJob(settings, net::Socket(3), &Interrupted());
@@ -287,6 +292,8 @@ void AddJob(CLI::App* node, Invocation& invocation) {
   command->add_flag("--tables", options->tables,
                     "Take no order: say where the tables of node.toml lie");
   command->add_flag("--budgets", options->budgets, "The same, with what the ledger says of them");
+  command->add_option("--draft", options->draft,
+                      "Take no order: say what the columns of this table are called and look like");
 }
 
 // Of the own tables, which the node itself does not look at.
@@ -327,6 +334,18 @@ std::string RestoredText(const Json& status, const std::string& at) {
       time, spent, at);
 }
 
+// What one of two persons has signed, in lines of their own; empty: nothing.
+std::string HalfSignedText(const Json& status) {
+  std::string text;
+  for (const Json& study : status.at("half_signed")) {
+    const std::vector<std::string> by = study.at("signed");
+    text += fmt::format("\nsigned       {} of {} of study {}: {}", by.size(),
+                        study.at("needed").get<uint64_t>(),
+                        study.at("study").get<std::string>().substr(0, 12), fmt::join(by, ", "));
+  }
+  return text;
+}
+
 void AddStatus(CLI::App* node, Invocation& invocation) {
   auto options = std::make_shared<NodeOptions>();
   CLI::App* command = AddCommand(
@@ -335,13 +354,14 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         const Json status = AskNode(*options, {{"do", "status"}});
         PrintResult(
             invocation.output,
-            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
+            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open{}\n"
                         "tables       {}{}\n"
                         "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
                         "fingerprint  {}",
                         status.at("name").get<std::string>(),
                         status.at("address").get<std::string>(), StateOf(status),
-                        status.at("open_studies").get<int>(), TablesOf(*options),
+                        status.at("open_studies").get<int>(), HalfSignedText(status),
+                        TablesOf(*options),
                         RestoredText(status, options->at), status.at("parties").get<int>(),
                         status.at("waiting_introductions").get<int>(),
                         status.at("open_invitations").get<int>(),
@@ -429,6 +449,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddDeputyCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
   AddNodeTablesCommand(*node, invocation);
+  AddNodeDictionaryCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);
   AddNodeRecordCommands(*node, invocation);
   AddNodeWebCommands(*node, invocation);

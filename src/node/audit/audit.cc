@@ -12,13 +12,15 @@ namespace {
 constexpr uint8_t kAuditVersion = 1;
 constexpr std::array<std::string_view, 5> kActorNames = {"node", "terminal", "account", "party",
                                                          "policy"};
-constexpr std::array<std::string_view, 30> kActionNames = {
+constexpr std::array<std::string_view, 34> kActionNames = {
     "serve",          "proposal",      "approval",     "rejection",       "withdrawal",
     "run-begin",      "run-end",       "study-end",    "invitation",      "pairing",
     "party-listed",   "party-revoked", "stop",         "go-on",           "export",
     "login",          "login-failed",  "account-made", "account-deleted", "password-set",
     "policy-refused", "policy-ended",  "log-fault",    "restored",        "reopened",
-    "deleted",        "waiting",       "signed",       "deputy-named",    "deputy-ended"};
+    "deleted",        "waiting",       "signed",       "deputy-named",    "deputy-ended",
+    // Empty: no action has this number.
+    "",               "",              "",             "dictionary-saved"};
 
 [[noreturn]] void FailEntry(const std::string& what) {
   throw Error(ErrorCode::kBadInput, "an entry of the audit log cannot be read: " + what,
@@ -56,7 +58,7 @@ std::string_view AuditActionName(AuditAction action) {
 
 std::optional<AuditAction> AuditActionNamed(std::string_view name) {
   for (size_t i = 0; i < kActionNames.size(); ++i) {
-    if (kActionNames[i] == name) return static_cast<AuditAction>(i + 1);
+    if (!name.empty() && kActionNames[i] == name) return static_cast<AuditAction>(i + 1);
   }
   return std::nullopt;
 }
@@ -110,7 +112,8 @@ AuditEntry DecodeAuditEntry(ByteView bytes) {
     record.actor.kind = static_cast<ActorKind>(kind);
     record.actor.name = reader.String(kMaxAuditName);
     const uint8_t action = reader.U8();
-    if (action < 1 || action > kActionNames.size()) FailEntry("its action is none that is known");
+    if (action < 1 || action > kActionNames.size() || kActionNames[action - 1].empty())
+      FailEntry("its action is none that is known");
     record.action = static_cast<AuditAction>(action);
     record.study = ReadAuditDigest(reader);
     record.subject = reader.String(kMaxAuditName);

@@ -76,6 +76,7 @@ enum class AuditAction : uint8_t {
   kSigned = 28,       // by one person of two, of this site; subject: the steward, or the deputy
   kDeputyNamed = 29,  // by the steward; subject: the deputy; outcome: from when until when
   kDeputyEnded = 30,
+  kDictionarySaved = 34,  // subject: the table; outcome: what changed
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

@@ -17,7 +17,7 @@
 namespace partita::node {
 namespace {
 
-constexpr std::chrono::seconds kTablePatience{20};
+constexpr std::chrono::seconds kTablePatience{20}, kDraftPatience{60};
 
 [[noreturn]] void FailLook(const std::string& what) {
   throw Error(ErrorCode::kRefused, "the job that looks at the tables " + what,
@@ -61,9 +61,13 @@ class LookingJob {
 }  // namespace
 
 TableAsker AskTablesOfJob(std::vector<std::string> program) {
-  return [program = std::move(program)](TableLook look) {
+  return [program = std::move(program)](TableLook look, const std::string& table) {
     std::vector<std::string> words = program;
-    words.emplace_back(look == TableLook::kBudgets ? "--budgets" : "--tables");
+    const bool is_draft = look == TableLook::kDraft;
+    words.emplace_back(is_draft                       ? "--draft"
+                       : look == TableLook::kBudgets ? "--budgets"
+                                                      : "--tables");
+    if (is_draft) words.push_back(table);
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
       FailLook("cannot be started");
@@ -73,7 +77,8 @@ TableAsker AskTablesOfJob(std::vector<std::string> program) {
     theirs = net::Socket();
     if (pid == 0) FailLook("cannot be started");
     const LookingJob job(pid);
-    std::string text = ReadLook(ours.fd(), Deadline::After(kTablePatience));
+    std::string text = ReadLook(ours.fd(), 
+                                Deadline::After(is_draft ? kDraftPatience : kTablePatience));
     if (text.empty()) FailLook("ended without an answer");
     return text;
   };

@@ -25,6 +25,7 @@ std::string PathOf(const Route& route) {
                                                                       {"{pairing}", kPairingNumber},
                                                                       {"{party}", "south"},
                                                                       {"{policy}", kStudyId},
+                                                                      {"{table}", "pupils"},
                                                                       {"{account}", "nobody"}}) {
     const size_t at = path.find(name);
     if (at != std::string::npos) path.replace(at, name.size(), value);

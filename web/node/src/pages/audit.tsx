@@ -39,7 +39,8 @@ const kWords: Record<AuditEntry["action"], string> = {
   "waiting": "a study waits",
   signed: "signed, one of two",
   "deputy-named": "named a deputy",
-  "deputy-ended": "ended a deputy"
+  "deputy-ended": "ended a deputy",
+  "dictionary-saved": "saved a dictionary"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

@@ -129,15 +129,16 @@ TEST(SiteDictionaryTest, SaysOfEveryVariableWhatIsWrong) {
     EXPECT_FALSE(problems[i].hint.empty());
   }
   EXPECT_THAT(problems[0].message, HasSubstr("'upper' of 'age' must be above 'lower'"));
+  pupils.variables[4].event = "";
+  EXPECT_EQ(ProblemsOf(pupils).back().message, "this variable needs the key 'event'");
   EXPECT_THAT(problems[1].message, HasSubstr("is a level and a missing code"));
   EXPECT_THAT(problems[3].message, HasSubstr("another variable 'age'"));
 }
 
 // Whatever is typed stays within its value.
 TEST(SiteDictionaryTest, TypedTextsWriteNoOtherKey) {
-  for (const std::string text :
-       {"1\npeers = \"visible\"", "\"", "\\", "1 # \"", "\"\"\"", "]", "\r", "inf", "0x10", "007",
-        "1e400", "\xe2\x80\xae", "'''"}) {
+  for (const std::string text : {"1\npeers = \"visible\"", "\"", "\\", "1 # \"", "\"\"\"", "]",
+                                 "\r", "inf", "0x10", "007", "1e400", "\xe2\x80\xae", "'''"}) {
     SiteDictionary one;
     one.variables.resize(1);
     SiteVariable& variable = one.variables[0];
@@ -188,15 +189,15 @@ TEST(SiteDictionaryTest, SaysWhatSavingChanges) {
   after.variables[3].hidden = false;
   after.variables.erase(after.variables.begin() + 4);
   after.variables.push_back({"sex", "factor"});
-  EXPECT_THAT(ChangesBetween(before, after),
-              ElementsAre("'age': hidden from other sites now; upper bound '25' instead of '20'",
-                          "'class': levels in another order",
-                          "'income': visible for other sites now", "'sex': new, visible for other sites",
-                          "'stay': taken out, and no longer hidden"));
+  EXPECT_THAT(
+      ChangesBetween(before, after),
+      ElementsAre("'age': hidden from other sites now; upper bound '25' instead of '20'",
+                  "'class': levels in another order", "'income': visible for other sites now",
+                  "'sex': new, visible for other sites",
+                  "'stay': taken out, and no longer hidden"));
   SiteDictionary turned = before;
   std::swap(turned.variables[0], turned.variables[1]);
-  EXPECT_THAT(ChangesBetween(before, turned),
-              ElementsAre("the variables are in another order"));
+  EXPECT_THAT(ChangesBetween(before, turned), ElementsAre("the variables are in another order"));
 }
 
 TEST(SiteDictionaryTest, SaysWhereAStudyDeparts) {
@@ -214,14 +215,13 @@ TEST(SiteDictionaryTest, SaysWhereAStudyDeparts) {
   more.name = "pid";
   more.type = data::ColumnType::kKey;
   asked.columns.push_back(more);
-  EXPECT_THAT(
-      DifferencesFrom(Pupils(), asked),
-      ElementsAre("'age' is in [5, 120] in the study, [5, 20] in the dictionary",
-                  "'age' has the unit 'months' in the study, 'years' in the dictionary",
-                  "'class' has in the study not the levels 'middle' of the dictionary",
-                  "'class' has the missing codes '?', which the study does not know",
-                  "'born' is numeric in the study, date in the dictionary",
-                  "'hours' is not in the dictionary"));
+  EXPECT_THAT(DifferencesFrom(Pupils(), asked),
+              ElementsAre("'age' is in [5, 120] in the study, [5, 20] in the dictionary",
+                          "'age' has the unit 'months' in the study, 'years' in the dictionary",
+                          "'class' has in the study not the levels 'middle' of the dictionary",
+                          "'class' has the missing codes '?', which the study does not know",
+                          "'born' is numeric in the study, date in the dictionary",
+                          "'hours' is not in the dictionary"));
   asked.columns = {Column("class")};
   asked.columns[0].levels = {"high", "middle", "low"};
   EXPECT_THAT(DifferencesFrom(Pupils(), asked),

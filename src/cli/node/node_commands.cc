@@ -354,18 +354,17 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         const Json status = AskNode(*options, {{"do", "status"}});
         PrintResult(
             invocation.output,
-            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open{}\n"
-                        "tables       {}{}\n"
-                        "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
-                        "fingerprint  {}",
-                        status.at("name").get<std::string>(),
-                        status.at("address").get<std::string>(), StateOf(status),
-                        status.at("open_studies").get<int>(), HalfSignedText(status),
-                        TablesOf(*options),
-                        RestoredText(status, options->at), status.at("parties").get<int>(),
-                        status.at("waiting_introductions").get<int>(),
-                        status.at("open_invitations").get<int>(),
-                        status.at("fingerprint").get<std::string>()),
+            fmt::format(
+                "node         {}\naddress      {}\nstate        {}\nstudies      {} open{}\n"
+                "tables       {}{}\n"
+                "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
+                "fingerprint  {}",
+                status.at("name").get<std::string>(), status.at("address").get<std::string>(),
+                StateOf(status), status.at("open_studies").get<int>(), HalfSignedText(status),
+                TablesOf(*options), RestoredText(status, options->at),
+                status.at("parties").get<int>(), status.at("waiting_introductions").get<int>(),
+                status.at("open_invitations").get<int>(),
+                status.at("fingerprint").get<std::string>()),
             status.dump());
         return kDone;
       });

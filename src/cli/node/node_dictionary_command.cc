@@ -76,8 +76,7 @@ void AddNodeDictionaryCommand(CLI::App& node, Invocation& invocation) {
       &node, "dictionary", "node dictionary",
       "Show or save what this site says of the variables of a table, and which of them others may "
       "ask for",
-      invocation,
-      [&invocation, options] { return ShowDictionary(invocation.output, *options); });
+      invocation, [&invocation, options] { return ShowDictionary(invocation.output, *options); });
   command->add_option("table", options->table, "Its name in node.toml")->required();
   AddAt(command, options->node);
   command->add_option("--set", options->set, "Save this file as the dictionary");

@@ -394,8 +394,9 @@ std::string Control::Answer(const std::string& text) {
       for (const auto& [id, study] : node.open()) {
         const Answered json = StudyJson(study);
         if (json.at("signed_here").empty()) continue;
-        half_signed.push_back(
-            {{"study", ToHex(id)}, {"signed", json.at("signed_here")}, {"needed", study::kMostStewards}});
+        half_signed.push_back({{"study", ToHex(id)},
+                               {"signed", json.at("signed_here")},
+                               {"needed", study::kMostStewards}});
       }
       open = node.open().size();
       runs = node.Runs();
@@ -614,8 +615,7 @@ std::string Control::Answer(const std::string& text) {
     const bool budgets = request.Flag("budgets");
     request.End();
     auto said = ParseShallow<Answered>(
-        parts_.tables(budgets ? TableLook::kBudgets : TableLook::kPlaces, ""),
-        kMostTableLevels);
+        parts_.tables(budgets ? TableLook::kBudgets : TableLook::kPlaces, ""), kMostTableLevels);
     if (!said.is_object() || !said.contains("tables") || !said.at("tables").is_array())
       throw Error(ErrorCode::kInternal, "the job that looks at the tables wrote no list of them",
                   "please report this");

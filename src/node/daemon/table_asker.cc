@@ -64,9 +64,9 @@ TableAsker AskTablesOfJob(std::vector<std::string> program) {
   return [program = std::move(program)](TableLook look, const std::string& table) {
     std::vector<std::string> words = program;
     const bool is_draft = look == TableLook::kDraft;
-    words.emplace_back(is_draft                       ? "--draft"
+    words.emplace_back(is_draft                      ? "--draft"
                        : look == TableLook::kBudgets ? "--budgets"
-                                                      : "--tables");
+                                                     : "--tables");
     if (is_draft) words.push_back(table);
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -77,8 +77,8 @@ TableAsker AskTablesOfJob(std::vector<std::string> program) {
     theirs = net::Socket();
     if (pid == 0) FailLook("cannot be started");
     const LookingJob job(pid);
-    std::string text = ReadLook(ours.fd(), 
-                                Deadline::After(is_draft ? kDraftPatience : kTablePatience));
+    std::string text =
+        ReadLook(ours.fd(), Deadline::After(is_draft ? kDraftPatience : kTablePatience));
     if (text.empty()) FailLook("ended without an answer");
     return text;
   };

@@ -87,9 +87,8 @@ std::string DictionaryDifferences(const JobSettings& settings, const std::string
   if (differences.empty())
     return fmt::format("Its variables are as the dictionary of {} says.\n", table);
   constexpr size_t kRoomForMore = 64;
-  std::string text =
-      fmt::format("The study departs from the dictionary of {} in {} {}:\n", table,
-                  differences.size(), differences.size() == 1 ? "place" : "places");
+  std::string text = fmt::format("The study departs from the dictionary of {} in {} {}:\n", table,
+                                 differences.size(), differences.size() == 1 ? "place" : "places");
   for (size_t i = 0; i < differences.size(); ++i) {
     if (text.size() + differences[i].size() + kRoomForMore > kMaxDictionaryText)
       return text + fmt::format("and {} more\n", differences.size() - i);

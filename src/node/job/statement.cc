@@ -77,8 +77,7 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
   if (!statement.edition.empty() && !IsPublicLine(statement.edition, kMaxEditionText))
     throw StatementFault("names an edition by more than a line");
   if (!IsText(statement.budget)) throw StatementFault("says of its budget what is no text");
-  if (!IsText(statement.dictionary))
-    throw StatementFault("says of its dictionary what is no text");
+  if (!IsText(statement.dictionary)) throw StatementFault("says of its dictionary what is no text");
   return commit;
 }
 

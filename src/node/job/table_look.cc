@@ -121,8 +121,8 @@ std::string LookAtTables(const JobSettings& settings, TableLook look) {
 int TellOfTables(const JobSettings& settings, TableLook look, const std::string& table,
                  const net::Socket& channel) {
   if (look == TableLook::kDraft && !settings.catalogue.contains(table)) return 1;
-  const std::string text = look == TableLook::kDraft ? DraftOfTable(settings, table)
-                                                     : LookAtTables(settings, look);
+  const std::string text =
+      look == TableLook::kDraft ? DraftOfTable(settings, table) : LookAtTables(settings, look);
   for (size_t done = 0; done < text.size();) {
     const ssize_t sent = ::send(channel.fd(), text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (sent > 0) {

@@ -267,9 +267,12 @@ SignerJson StudyJson(const SignerFolder& folder, const Shown& shown, const std::
     parties.push_back({{"name", party.name}, {"known", party.how}});
   SignerJson table;
   if (shown.statement && !shown.statement->table.empty()) {
-    table = {{"name", shown.statement->table},      {"digest", ToHex(shown.statement->commitment)},
-             {"rows", shown.statement->rows},       {"missing_cells", shown.statement->missing},
-             {"edition", shown.statement->edition}, {"budget", shown.statement->budget},
+    table = {{"name", shown.statement->table},
+             {"digest", ToHex(shown.statement->commitment)},
+             {"rows", shown.statement->rows},
+             {"missing_cells", shown.statement->missing},
+             {"edition", shown.statement->edition},
+             {"budget", shown.statement->budget},
              {"dictionary", shown.statement->dictionary}};
   }
   return {{"study", ToHex(shown.documents.study.id)},

@@ -14,8 +14,8 @@ namespace {
 using study::SiteDictionary;
 using study::SiteVariable;
 
-constexpr size_t kMaxWord = 4096;     // of a field, before it is looked at
-constexpr size_t kMaxListed = 2000;   // levels, missing codes
+constexpr size_t kMaxWord = 4096;    // of a field, before it is looked at
+constexpr size_t kMaxListed = 2000;  // levels, missing codes
 
 WebJson VariableJson(const SiteVariable& variable) {
   return {{"name", variable.name},
@@ -106,10 +106,9 @@ net::HttpResponse CheckDictionary(Site& site, const Call& call) {
     problems.push_back(
         {{"variable", problem.variable}, {"message", problem.message}, {"hint", problem.hint}});
   }
-  return JsonAnswer(
-      {{"version", kept.at("version")},
-       {"problems", problems},
-       {"changes", study::ChangesBetween(ReadKept(kept.at("text")), dictionary)}});
+  return JsonAnswer({{"version", kept.at("version")},
+                     {"problems", problems},
+                     {"changes", study::ChangesBetween(ReadKept(kept.at("text")), dictionary)}});
 }
 
 net::HttpResponse SaveDictionary(Site& site, const Call& call) {

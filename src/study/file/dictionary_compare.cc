@@ -50,8 +50,7 @@ void CompareLists(const std::string& what, const std::vector<std::string>& befor
 std::vector<std::string> ChangesOf(const SiteVariable& before, const SiteVariable& after) {
   std::vector<std::string> changes;
   if (before.hidden != after.hidden)
-    changes.push_back(after.hidden ? "hidden from other sites now"
-                                   : "visible for other sites now");
+    changes.push_back(after.hidden ? "hidden from other sites now" : "visible for other sites now");
   CompareTexts("type", before.type, after.type, changes);
   CompareTexts("lower bound", before.lower, after.lower, changes);
   CompareTexts("upper bound", before.upper, after.upper, changes);
@@ -105,9 +104,8 @@ void AddDifferences(const data::ColumnSchema& study, const data::ColumnSchema& o
     differences.push_back(fmt::format("{} has in the study{}", name, StudyLevels(study, own)));
   const std::vector<std::string> codes = Without(own.missing_codes, study.missing_codes);
   if (!codes.empty())
-    differences.push_back(
-        fmt::format("{} has the missing codes {}, which the study does not know", name,
-                    Some(codes)));
+    differences.push_back(fmt::format("{} has the missing codes {}, which the study does not know",
+                                      name, Some(codes)));
   if (study.time_column != own.time_column || study.event_column != own.event_column)
     add("is of the columns", Quote(study.time_column) + " and " + Quote(study.event_column),
         Quote(own.time_column) + " and " + Quote(own.event_column));

@@ -135,11 +135,16 @@ std::string StudyKeysOf(const SiteVariable& variable) {
   return text;
 }
 
-// Of an own text the place says nothing.
+// Whoever typed it has no file: of its place nothing is said.
 std::string WithoutPlace(const std::string& message) {
   const size_t end = message.find(": ");
-  return message.starts_with(kOwnName + ":") && end != std::string::npos ? message.substr(end + 2)
-                                                                         : message;
+  std::string said = message.starts_with(kOwnName + ":") && end != std::string::npos
+                         ? message.substr(end + 2)
+                         : message;
+  const std::string part = "[[variable]]";
+  if (const size_t at = said.find(part); at != std::string::npos)
+    said.replace(at, part.size(), "this variable");
+  return said;
 }
 
 }  // namespace
@@ -168,7 +173,8 @@ SiteDictionary ParseSiteDictionary(const std::string& text, const std::string& f
 
 std::string SiteDictionaryText(const SiteDictionary& dictionary) {
   std::string text =
-      "# What the variables of a table are and can be, by its stewards; peers = \"hidden\": studies "
+      "# What the variables of a table are and can be, by its stewards; peers = \"hidden\": "
+      "studies "
       "that ask for it are\n# refused. The pages write this file anew, without comments.\n";
   for (const SiteVariable& variable : dictionary.variables) {
     text += "\n" + StudyKeysOf(variable);

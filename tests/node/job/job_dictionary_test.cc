@@ -116,8 +116,9 @@ TEST(JobDictionaryTest, StewardsSeeWhereAStudyDeparts) {
   Site& south = world.at("south");
   Site& west = world.at("west");
   Describe(south, NineVariables());
-  Describe(west, Variable("x1") + "[[variable]]\nname = \"x2\"\ntype = \"numeric\"\nlower = 0\n"
-                                  "upper = 20\nunit = \"points\"\n");
+  Describe(west, Variable("x1") +
+                     "[[variable]]\nname = \"x2\"\ntype = \"numeric\"\nlower = 0\n"
+                     "upper = 20\nunit = \"points\"\n");
   world.Check();
   EXPECT_EQ(StatementOf(south).dictionary, "Its variables are as the dictionary of pupils says.\n");
   const std::string departs = StatementOf(west).dictionary;

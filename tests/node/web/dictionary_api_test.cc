@@ -79,7 +79,8 @@ TEST_F(DictionaryApiTest, StewardsAloneWrite) {
 TEST_F(DictionaryApiTest, WhatIsSavedIsTheFile) {
   const TestJson variables = TestJson::array(
       {Variable("hours", {{"description", "lessons a week"}, {"unit", "h"}}),
-       Variable("class", {{"type", "ordered"}, {"lower", ""}, {"upper", ""}, {"levels", {"low", "high"}}}),
+       Variable("class",
+                {{"type", "ordered"}, {"lower", ""}, {"upper", ""}, {"levels", {"low", "high"}}}),
        Variable("income", {{"lower", ""}, {"upper", ""}, {"hidden", true}})});
   const TestJson saved =
       Checked(kTable, steward_.Post(kSave, {{"variables", variables}, {"version", ""}}));
@@ -172,7 +173,8 @@ TEST_F(DictionaryApiTest, ApprovingNamesTheTableThatWasShown) {
   const std::string approve = "/api/v1/studies/" + kStudyId + "/approve";
   const std::string code(25, 'a');
   EXPECT_EQ(steward_.Post(approve, {{"code", code}, {"passphrase", kPassphrase}}).status, 400U);
-  const TestJson body = {{"code", code}, {"table", std::string(64, 'c')}, {"passphrase", kPassphrase}};
+  const TestJson body = {
+      {"code", code}, {"table", std::string(64, 'c')}, {"passphrase", kPassphrase}};
   EXPECT_EQ(steward_.Post(approve, body).status, 200U);
   ASSERT_EQ(host_.signer.Asked("approve").size(), 1U);
   EXPECT_EQ(host_.signer.Asked("approve").at(0).at("table"), std::string(64, 'c'));

@@ -40,9 +40,9 @@ export function SiteVariables({own, table}: {own: SiteDictionary; table: string}
           <thead>
             <tr>
               <th scope="col">Variable</th>
+              <th scope="col">Other sites</th>
               <th scope="col">Type</th>
               <th scope="col">Can be</th>
-              <th scope="col">Other sites</th>
             </tr>
           </thead>
           <tbody>
@@ -51,6 +51,7 @@ export function SiteVariables({own, table}: {own: SiteDictionary; table: string}
                 <th scope="row">
                   <Said text={variable.name} />
                 </th>
+                <td>{variable.hidden ? <Tag tone="warn">hidden</Tag> : "may ask"}</td>
                 <td>{variable.type}</td>
                 <td class="words">
                   <Said text={canBe(variable)} or="not said" />
@@ -60,7 +61,6 @@ export function SiteVariables({own, table}: {own: SiteDictionary; table: string}
                     </p>
                   )}
                 </td>
-                <td>{variable.hidden ? <Tag tone="warn">hidden</Tag> : "may ask"}</td>
               </tr>
             ))}
           </tbody>

@@ -31,15 +31,15 @@ export function VariableFields(props: {variable: SiteVariable; onInput: (change:
       {!hasLevels(type) && (
         <>
           <Field
-            label="Smallest possible"
-            hint={dates ? "2000-01-31, by the study period" : "By the instrument, not by the data."}
+            label="Lower bound"
+            hint={dates ? "2000-01-31: by the study period." : "The least that can be, by the instrument, not by the data."}
             value={variable.lower}
             onInput={(lower) => onInput({lower})}
             maxLength={64}
           />
           <Field
-            label="Largest possible"
-            hint={dates ? "2030-12-31" : "Values outside of both stop a study."}
+            label="Upper bound"
+            hint={dates ? "2030-12-31" : "The most that can be: values outside stop a study."}
             value={variable.upper}
             onInput={(upper) => onInput({upper})}
             maxLength={64}

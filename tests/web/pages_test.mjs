@@ -1417,13 +1417,13 @@ journey(
     await see("hostile-tables-own");
     await visit("tables/stays");
     await heading(page, "Dictionary of stays");
+    await shown(page, "[U+202E]");
     for (const at of [0, 1, 2]) {
-      await page.getByRole("listitem").nth(at).getByRole("button", {name: /^Edit/}).click();
+      await page.locator("ol.variables > li").nth(at).getByRole("button", {name: /^Edit/}).click();
       await see(`hostile-dictionary-${at}`);
     }
     assert.equal(await page.evaluate(() => window.harmed), undefined);
     assert.equal(await page.locator("main img, main script").count(), 0);
-    await shown(page, "[U+202E]");
   },
   {
     tables: [

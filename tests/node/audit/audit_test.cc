@@ -57,8 +57,14 @@ TEST(AuditEntryTest, IsReadBackAndNothingElseIs) {
   EXPECT_TRUE(refuses(longer));
   // Version, time, kind of actor, action, length of a name: by their places.
   const size_t time = 1 + 8 + 32, kind = time + 8, name = kind + 1, action = name + 8 + 4;
-  for (const auto& [place, value] : std::vector<std::pair<size_t, uint8_t>>{
-           {0, 2}, {time + 7, 0x80}, {kind, 0}, {kind, 6}, {action, 0}, {action, 31}, {action, 35}, {name, 65}}) {
+  for (const auto& [place, value] : std::vector<std::pair<size_t, uint8_t>>{{0, 2},
+                                                                            {time + 7, 0x80},
+                                                                            {kind, 0},
+                                                                            {kind, 6},
+                                                                            {action, 0},
+                                                                            {action, 31},
+                                                                            {action, 35},
+                                                                            {name, 65}}) {
     Bytes other = bytes;
     other[place] = value;
     EXPECT_TRUE(refuses(other)) << place << " " << int{value};

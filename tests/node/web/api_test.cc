@@ -670,8 +670,9 @@ TEST(NoSignerTest, DecidesNothing) {
   Browser browser(host);
   ASSERT_EQ(browser.LogIn("anna").status, 200U);
   EXPECT_EQ(browser.Get(kBase + "/session").json().at("signer"), false);
-  const WebAnswer no = browser.Post(kStudyPath + "/approve",
-                                    {{"code", std::string(25, 'a')}, {"table", ""}, {"passphrase", kPassphrase}});
+  const WebAnswer no =
+      browser.Post(kStudyPath + "/approve",
+                   {{"code", std::string(25, 'a')}, {"table", ""}, {"passphrase", kPassphrase}});
   EXPECT_EQ(no.status, 409U);
   EXPECT_THAT(no.json().at("hint").get<std::string>(), HasSubstr("terminal"));
   EXPECT_TRUE(host.node.Asked("decide").empty());

@@ -401,10 +401,8 @@ inline TestJson PairingSaid(const std::string& state) {
 // Two tables, of which one has a budget.
 inline TestJson TablesSaidByNode(bool budgets) {
   const TestJson no_dictionary = {{"text", ""}, {"version", ""}};
-  TestJson pupils = {{"name", "pupils"},
-                     {"source", "CSV file"},
-                     {"present", true},
-                     {"dictionary", no_dictionary}};
+  TestJson pupils = {
+      {"name", "pupils"}, {"source", "CSV file"}, {"present", true}, {"dictionary", no_dictionary}};
   TestJson wards = {{"name", "wards"},
                     {"source", "PostgreSQL database"},
                     {"present", false},

@@ -1338,6 +1338,13 @@ journey(
       variable("ward", {type: "ordered", lower: "", upper: "", levels: ["low", "high"], missing_codes: ["?"]})
     ]);
     await see("dictionary-saved");
+    // Once more, over the version that was just saved.
+    await ward.getByLabel("Description").fill("of the first day");
+    await page.getByText("'ward': changed").waitFor();
+    await button(page, "Save the dictionary").click();
+    await shown(page, "Nothing differs from what is saved.");
+    assert.equal(state.tables[0].own.variables[2].description, "of the first day");
+    assert.equal(await page.getByRole("alert").count(), 0);
     await page.getByRole("link", {name: "Tables", exact: true}).first().click();
     await heading(page, "Tables");
     await page.getByText("Dictionary of this site: 3 variables, 1 hidden").click();

@@ -9,6 +9,34 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "a_dictionary_is_saved_over_another",
+    file: "pages/dictionary.tsx",
+    from: "      version\n    });",
+    to: "      version: table.own?.version ?? \"\"\n    });",
+    journey: "dictionary: a steward writes one, by keyboard"
+  },
+  {
+    name: "a_moved_variable_loses_the_focus",
+    file: "pages/dictionary.tsx",
+    from: "focus.current = `variable-${row.id}-${by < 0 ? \"up\" : \"down\"}`;",
+    to: "focus.current = \"\";",
+    journey: "dictionary: a steward writes one, by keyboard"
+  },
+  {
+    name: "news_take_away_what_is_typed",
+    file: "pages/dictionary.tsx",
+    from: "if (value && kept.current.key !== key)",
+    to: "if (value)",
+    journey: "dictionary: nothing is saved over what another steward saved"
+  },
+  {
+    name: "an_approval_of_any_table",
+    file: "pages/decide.tsx",
+    from: "table: screen.table?.digest ?? \"\",",
+    to: "table: \"\",",
+    journey: "a steward sees where a study departs from the dictionary"
+  },
+  {
     name: "no_edition_is_shown",
     file: "pages/study.tsx",
     from: "{table.edition !== \"\" && (",

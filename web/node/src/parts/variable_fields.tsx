@@ -32,14 +32,14 @@ export function VariableFields(props: {variable: SiteVariable; onInput: (change:
         <>
           <Field
             label="Lower bound"
-            hint={dates ? "2000-01-31: by the study period." : "The least that can be, by the instrument, not by the data."}
+            hint={dates ? "2000-01-31: by the study period." : "By the instrument, not by the data."}
             value={variable.lower}
             onInput={(lower) => onInput({lower})}
             maxLength={64}
           />
           <Field
             label="Upper bound"
-            hint={dates ? "2030-12-31" : "The most that can be: values outside stop a study."}
+            hint={dates ? "2030-12-31" : "Values outside stop a study."}
             value={variable.upper}
             onInput={(upper) => onInput({upper})}
             maxLength={64}
@@ -66,7 +66,7 @@ export function VariableFields(props: {variable: SiteVariable; onInput: (change:
           <div>
             <Select
               label="Contrasts"
-              hint="How it enters a model; the first is what most want."
+              hint="How it enters a model."
               value={variable.contrasts}
               options={type === "ordered" ? ["", "polynomial", "scores", "treatment", "sum"] : ["", "treatment", "sum"]}
               words={{"": type === "ordered" ? "as ordered variables have (polynomial)" : "as factors have (treatment)"}}
@@ -84,7 +84,7 @@ export function VariableFields(props: {variable: SiteVariable; onInput: (change:
       )}
       <Area
         label="Missing codes"
-        hint="One a line: texts that mean “not known”, beside the empty cell."
+        hint="One a line, beside the empty cell."
         value={variable.missing_codes.join("\n")}
         onInput={(text) => onInput({missing_codes: lines(text)})}
       />

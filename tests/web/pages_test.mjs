@@ -1313,9 +1313,19 @@ journey(
     // The focus stays where it was pressed.
     await page.getByRole("button", {name: "Move age down"}).press("Enter");
     await page.getByRole("status").filter({hasText: "age is now number 2 of 3."}).waitFor();
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label")), "Move age down");
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+    assert.equal(await focused(), "Move age down");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({hasText: "age is now number 3 of 3."}).waitFor();
+    assert.equal(await focused(), "Move age down");
+    for (const [way, number] of [["up", 2], ["up", 1], ["down", 2]]) {
+      await page.getByRole("button", {name: `Move age ${way}`}).press("Enter");
+      await page.getByRole("status").filter({hasText: `age is now number ${number} of 3.`}).waitFor();
+      assert.equal(await focused(), `Move age ${way}`);
+    }
     await page.getByRole("button", {name: "Remove ward"}).press("Enter");
-    assert.match(await page.evaluate(() => document.activeElement.textContent), /age/);
+    await page.getByRole("status").filter({hasText: "ward was removed."}).waitFor();
+    assert.match(await page.evaluate(() => document.activeElement.id), /^variable-[0-9]+-edit$/);
     await button(page, "Add a variable").press("Enter");
     const fresh = page.getByRole("group", {name: "Fields of the new variable"});
     await fresh.getByLabel("Name").fill("ward");

@@ -16,17 +16,17 @@ export const kBugs = [
     journey: "dictionary: a steward writes one, by keyboard"
   },
   {
-    name: "a_moved_variable_loses_the_focus",
+    name: "a_removed_variable_takes_the_focus_along",
     file: "pages/dictionary.tsx",
-    from: "focus.current = `variable-${row.id}-${by < 0 ? \"up\" : \"down\"}`;",
-    to: "focus.current = \"\";",
+    from: "focus.current = next ? `variable-${next.id}-edit` : \"add-variable\";",
+    to: "",
     journey: "dictionary: a steward writes one, by keyboard"
   },
   {
     name: "news_take_away_what_is_typed",
     file: "pages/dictionary.tsx",
-    from: "if (value && kept.current.key !== key)",
-    to: "if (value)",
+    from: "<Editor key={key}",
+    to: "<Editor key={`${key} ${table.own?.version}`}",
     journey: "dictionary: nothing is saved over what another steward saved"
   },
   {

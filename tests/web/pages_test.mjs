@@ -686,6 +686,7 @@ journey("emergency stop and going on", async ({page, loginAs, state, see, visit}
   assert.equal(state.stopped, false);
   state.draining = true;
   await visit("parties");
+  await heading(page, "Parties"); // two changes of the fragment at once would leave the page as it is
   await visit("node");
   await shown(page, "No run begins here.");
   await see("node-draining");

@@ -192,9 +192,10 @@ std::vector<DictionaryProblem> ProblemsOf(const SiteDictionary& dictionary) {
   std::set<std::string> names;
   for (size_t i = 0; i < parts.readers.size(); ++i) {
     const std::string& name = dictionary.variables[i].name;
+    const bool is_first = names.insert(name).second;
     try {
       CheckVariable(parts.readers[i]);
-      if (!names.insert(name).second)
+      if (!is_first)
         problems.push_back({i, "there is another variable " + Quote(name), "Rename one of them."});
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kBadInput) throw;

@@ -74,6 +74,7 @@ void AddPolicyCommands(CLI::App& node, Invocation& invocation);
 // audit, tables: below `node`.
 void AddNodeAuditCommand(CLI::App& node, Invocation& invocation);
 void AddNodeRecordCommands(CLI::App& node, Invocation& invocation);
+void AddNodeDictionaryCommand(CLI::App& node, Invocation& invocation);
 void AddNodeTablesCommand(CLI::App& node, Invocation& invocation);
 // sign, and the process that it reads studies in: below `node`.
 void AddNodeSignCommands(CLI::App& node, Invocation& invocation);

@@ -78,6 +78,9 @@ enum class DraftType { kNumeric, kInteger, kFactor, kOrdered, kDate, kKey, kFree
 DraftType GuessType(const ColumnProfile& column);
 std::string_view DraftTypeName(DraftType type);  // "free text"
 
+// Whether a variable of a study file may have this name (docs/study-file.md).
+bool IsVariableName(const std::string& name);
+
 // The draft: TOML with [table] and one [[variable]] for every usable column. Its numeric and date
 // variables have no bounds, so that no study file is valid with it before they are filled in.
 std::string DraftDictionary(const TableProfile& profile);

@@ -63,7 +63,8 @@ bool NamedLikeKey(const std::string& name) {
   });
 }
 
-// The rule for variables of a study file (docs/study-file.md).
+}  // namespace
+
 bool IsVariableName(const std::string& name) {
   const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (name.empty() || (!letter(name[0]) && name[0] != '.')) return false;
@@ -71,6 +72,8 @@ bool IsVariableName(const std::string& name) {
     return letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '_';
   });
 }
+
+namespace {
 
 std::string SuggestedName(const std::string& name) {
   std::string suggested;

@@ -2,7 +2,7 @@
 // tests change. Every request is held to the document, and so is every answer: `faults` has what did not fit.
 import {createServer} from "node:http";
 import {packages} from "./packages.mjs";
-import {account, exactPlan, party, passphrase, screenOf, setupCode, time} from "./samples.mjs";
+import {account, dictionaryOf, exactPlan, party, passphrase, screenOf, setupCode, time, variable} from "./samples.mjs";
 
 const Ajv = packages("ajv/dist/2020");
 
@@ -98,6 +98,7 @@ export function startFake(openapi, assets, changes = {}) {
     state.studies.find((one) => one.study === id) ?? refuse(404, "not-found", "there is no such study at this node", "List the studies.");
   const findPairing = (number) =>
     state.pairings.find((one) => one.number === number) ?? refuse(404, "not-found", "there is no such invitation", "Invite again.");
+  const findTable = (name) => state.tables.find((one) => one.name === name) ?? refuse(404, "not-found", "there is no such table at this node", "");
   const {pick, summary, whole} = shapes(openapi);
 
   function sign(given) {
@@ -260,6 +261,7 @@ export function startFake(openapi, assets, changes = {}) {
     "POST /api/v1/studies/{study}/approve": ({params: [id], body}) => {
       const found = findStudy(id);
       const screen = screenOf(found, state.screens.get(id));
+      if (body.table !== (screen.table?.digest ?? "")) refuse(409, "untrusted", "the table changed since you looked at it", "Look at the study again.");
       if (body.code !== screen.code) refuse(409, "untrusted", "the code that was seen is not the code of this study", "Look at the study again.");
       if (screen.useless && !body.accept_useless) refuse(409, "refused", "the result would be of little use", "Approve all the same, or reject.");
       sign(body.passphrase);
@@ -297,6 +299,19 @@ export function startFake(openapi, assets, changes = {}) {
     "GET /api/v1/studies/{study}/result.json": () => ({schema_version: 1}),
     "GET /api/v1/tables": () => ({tables: state.tables}),
     "GET /api/v1/tables/budgets": () => ({tables: state.budgets}),
+    "POST /api/v1/tables/{table}/dictionary": ({params: [name], body}) => {
+      const found = findTable(name);
+      if ((found.own?.version ?? "") !== body.version)
+        refuse(409, "refused", "the dictionary was saved by somebody else since you opened it", "Open it again, and make your changes there.");
+      found.own = dictionaryOf(body.variables, `${state.news}`.padStart(64, "0"));
+      news();
+      return {dictionary: found.own};
+    },
+    "POST /api/v1/tables/{table}/dictionary/check": ({params: [name], body}) => checkDictionary(findTable(name).own, body.variables),
+    "POST /api/v1/tables/{table}/dictionary/draft": () => ({
+      variables: [["age", "integer"], ["ward", "factor"], ["income", "numeric"]].map(([name, type]) => variable(name, {type, lower: "", upper: "", hidden: true})),
+      left_out: [{name: "pid", why: "another text in every row: it names the row"}]
+    }),
     "GET /api/v1/policies": () => {
       if (!state.signer) refuse(409, "refused", "these pages have no signer", "Decide at the terminal (partita node approve), or start the pages with --sign.");
       return {policies: state.policies};
@@ -398,7 +413,7 @@ export function startFake(openapi, assets, changes = {}) {
       if (!roles.includes("anyone") && request.headers["partita-csrf"] !== session.csrf)
         refuse(403, "not-allowed", "the token of the session is missing", "Load the page again.");
       if (route.path === "/api/v1/studies/check") state.checks.push(body.file);
-      else state.log.push({what: `${request.method} ${url.pathname}`, body});
+      else if (!route.path.endsWith("/check")) state.log.push({what: `${request.method} ${url.pathname}`, body});
     }
     const takesKey = route.operation.parameters?.some((one) => one.$ref?.endsWith("/IdempotencyKey"));
     const key = request.headers["idempotency-key"];
@@ -486,6 +501,23 @@ function shapes(openapi) {
     summary: (study) => pick(study, names("StudySummary")),
     whole: (study) => pick(study, names("Study"))
   };
+}
+
+// As the node says it, of what these tests type.
+function checkDictionary(own, variables) {
+  const problems = [];
+  const changes = [];
+  variables.forEach((one, i) => {
+    const levels = ["factor", "ordered"].includes(one.type);
+    const lacks = levels ? (one.levels.length < 2 ? "levels" : "") : one.lower === "" ? "lower" : one.upper === "" ? "upper" : "";
+    if (lacks && !(one.hidden && one.lower === "" && one.upper === "" && !one.levels.length))
+      problems.push({variable: i, message: `this variable needs the key '${lacks}'`, hint: "write what it can be"});
+    const was = own?.variables.find(({name}) => name === one.name);
+    if (!was) changes.push(`'${one.name}': new, ${one.hidden ? "hidden" : "visible for other sites"}`);
+    else if (was.upper !== one.upper) changes.push(`'${one.name}': upper bound '${one.upper}' instead of '${was.upper}'`);
+    else if (JSON.stringify(was) !== JSON.stringify(one)) changes.push(`'${one.name}': changed`);
+  });
+  return {version: own?.version ?? "", problems, changes};
 }
 
 export function checkOf(file) {

@@ -12,8 +12,8 @@ import {look, openPage, startBrowser} from "./browser.mjs";
 import {checkOf, refusal, startFake} from "./fake_api.mjs";
 import {kBugs, sourceOf} from "./planted_bugs.mjs";
 import {
-  auditEntry, code, digest, hostile, introduction, party, passphrase, password, policy, policyDraft, privatePlan, recordEntry, root, setupCode, study, studyFile,
-  table, tableBudget, time
+  auditEntry, code, dictionaryOf, digest, hostile, introduction, party, passphrase, password, policy, policyDraft, privatePlan, recordEntry, root, setupCode, study, studyFile,
+  table, tableBudget, time, variable, wardVariables
 } from "./samples.mjs";
 
 const folder = process.env.PARTITA_PAGES_FOLDER;
@@ -31,7 +31,7 @@ after(() => browser?.close());
 
 const kMore = new Set([
   "setup", "login-refused", "inbox-steward", "study-decide", "study-refused", "new-wrong", "parties", "pairing-digits",
-  "policies", "tables", "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
+  "policies", "tables", "tables-own", "dictionary-wrong", "accounts", "audit", "audit-fault", "node-stopped", "studies-all", "study-finished"
 ]);
 
 const [part, parts] = (process.env.PARTITA_PAGES_PART ?? "1/1").split("/").map(Number);
@@ -106,6 +106,9 @@ test("types and roles of the pages are those of openapi.json", () => {
     ["read-decisions", "get", "/studies/{study}/for-steward"],
     ["read-policies", "get", "/policies"],
     ["read-budgets", "get", "/tables/budgets"],
+    ["describe", "post", "/tables/{table}/dictionary"],
+    ["describe", "post", "/tables/{table}/dictionary/check"],
+    ["describe", "post", "/tables/{table}/dictionary/draft"],
     ["decide", "post", "/policies/{policy}/end"],
     ["propose", "post", "/studies"],
     ["check", "post", "/studies/check"],
@@ -221,7 +224,7 @@ journey(
     assert.equal(clicks.count(), 2);
     assert.deepEqual(state.log.at(-1), {
       what: `POST /api/v1/studies/${state.studies[0].study}/approve`,
-      body: {code, passphrase}
+      body: {code, table: digest("d"), passphrase}
     });
     assert.equal(await button(page, "Approve").count(), 0);
     await see("study-approved");
@@ -271,7 +274,7 @@ journey(
     await button(page, "Approve").click();
     await shown(page, "This site has approved.");
     assert.deepEqual(state.log.at(-1).body, {
-      code, passphrase, min_cell: 10, valid_until: "2026-12-01T23:59:59Z", accept_useless: true
+      code, table: digest("d"), passphrase, min_cell: 10, valid_until: "2026-12-01T23:59:59Z", accept_useless: true
     });
   },
   {studies: [study("settled", {title: "Private regression", plan: privatePlan})]}
@@ -309,14 +312,14 @@ journey(
     await approval.getByLabel("Passphrase of kim's key").fill(passphrase);
     await button(page, "Approve").click();
     await page.getByRole("status").filter({hasText: "1 of 2 has signed at this site: kim. It waits for another person; 0 of 3 sites have approved."}).waitFor();
-    assert.deepEqual(state.log.at(-1).body, {code, passphrase, deputy: "kim"});
+    assert.deepEqual(state.log.at(-1).body, {code, table: digest("d"), passphrase, deputy: "kim"});
     await shown(page, "1 of 2 has signed: kim. It waits for the steward.");
     assert.equal(await approval.getByRole("radio").count(), 0);
     assert.equal(await page.getByText("Stricter limits").count(), 0);
     await approval.getByLabel("Passphrase of the steward's key").fill(passphrase);
     await button(page, "Approve").click();
     await page.getByRole("status").filter({hasText: "This site has approved. It waits for north and west."}).waitFor();
-    assert.deepEqual(state.log.at(-1).body, {code, passphrase});
+    assert.deepEqual(state.log.at(-1).body, {code, table: digest("d"), passphrase});
     await shown(page, "south (kim and the steward) (1 of 3)");
   },
   {studies: [study("settled")]}
@@ -867,7 +870,7 @@ journey(
     state.screens.set(bad.study, {
       trust: [hostile.markup],
       parties: [{name: hostile.markup, known: hostile.markup}],
-      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null, edition: hostile.markup, budget: hostile.markup}
+      table: {name: hostile.markup, digest: digest("d"), rows: null, missing_cells: null, edition: hostile.markup, budget: hostile.markup, dictionary: hostile.markup}
     });
     const harmless = async () => {
       assert.equal(await page.evaluate(() => window.harmed), undefined);
@@ -1273,6 +1276,209 @@ journey(
       })
     ]
   }
+);
+
+// The row of a variable in the editor.
+const rowOf = (page, name) => page.getByRole("listitem").filter({has: page.getByRole("heading", {level: 3, name: new RegExp(`^${name} `)})});
+
+journey(
+  "dictionary: a steward writes one, by keyboard",
+  async ({page, asked, loginAs, state, see, visit}) => {
+    await loginAs("steward");
+    await visit("tables");
+    await page.getByRole("link", {name: "Write a dictionary of stays"}).click();
+    await heading(page, "Dictionary of stays");
+    await shown(page, "There is none yet.");
+    assert.equal(await button(page, "Save the dictionary").getAttribute("aria-disabled"), "true");
+    await button(page, "Add the columns of the table").click();
+    await page.getByRole("status").filter({hasText: "3 columns were added, hidden from other sites."}).waitFor();
+    await page.getByText("1 column was left out").click();
+    await shown(page, "pid: another text in every row: it names the row");
+    // What was drafted can be saved as it is: nothing of it is offered.
+    await page.getByText("'age': new, hidden").waitFor();
+    await page.getByRole("button", {name: "Edit age"}).press("Enter");
+    const age = page.getByRole("group", {name: "Fields of age"});
+    await age.getByLabel("Other sites may see it and ask for it").press("Space");
+    await rowOf(page, "age").getByText("This variable needs the key 'lower'.").waitFor();
+    await shown(page, "1 variable is not complete: mend, hide or remove it to save.");
+    assert.match(await page.getByRole("group", {name: "Fields of age"}).getAttribute("aria-describedby"), /wrong$/);
+    await see("dictionary-wrong");
+    await age.getByLabel("Lower bound").fill("18");
+    await age.getByLabel("Upper bound").fill("110");
+    await age.getByLabel("Unit").fill("years");
+    await age.getByLabel("Description").fill("at admission");
+    await rowOf(page, "age").getByText("This variable needs the key 'lower'.").waitFor({state: "detached"});
+    // Another type has other fields, and keeps what was typed for the first one.
+    await age.getByLabel("Type").selectOption("factor");
+    assert.equal(await age.getByLabel("Unit").count(), 0);
+    await age.getByLabel("Levels").fill("young\nold");
+    await age.getByLabel("Type").selectOption("integer");
+    assert.equal(await age.getByLabel("Unit").inputValue(), "years");
+    // The focus stays where it was pressed.
+    await page.getByRole("button", {name: "Move age down"}).press("Enter");
+    await page.getByRole("status").filter({hasText: "age is now number 2 of 3."}).waitFor();
+    const focused = () => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+    assert.equal(await focused(), "Move age down");
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").filter({hasText: "age is now number 3 of 3."}).waitFor();
+    assert.equal(await focused(), "Move age down");
+    for (const [way, number] of [["up", 2], ["up", 1], ["down", 2]]) {
+      await page.getByRole("button", {name: `Move age ${way}`}).press("Enter");
+      await page.getByRole("status").filter({hasText: `age is now number ${number} of 3.`}).waitFor();
+      assert.equal(await focused(), `Move age ${way}`);
+    }
+    await page.getByRole("button", {name: "Remove ward"}).press("Enter");
+    await page.getByRole("status").filter({hasText: "ward was removed."}).waitFor();
+    assert.match(await page.evaluate(() => document.activeElement.id), /^variable-[0-9]+-edit$/);
+    await button(page, "Add a variable").press("Enter");
+    const fresh = page.getByRole("group", {name: "Fields of the new variable"});
+    await fresh.getByLabel("Name").fill("ward");
+    const ward = page.getByRole("group", {name: "Fields of ward"});
+    await ward.getByLabel("Type").selectOption("ordered");
+    await ward.getByLabel("Levels").fill("low\n high \n\n");
+    await ward.getByLabel("Missing codes").fill("?");
+    await ward.getByLabel("Other sites may see it and ask for it").check();
+    await page.getByText("'ward': new, visible").waitFor();
+    assert.ok(!asked().some((what) => what.endsWith("/dictionary")));
+    await button(page, "Save the dictionary").press("Enter");
+    await page.getByRole("status").filter({hasText: "Saved."}).waitFor();
+    await shown(page, "Nothing differs from what is saved.");
+    assert.equal(await button(page, "Save the dictionary").getAttribute("aria-disabled"), "true");
+    const {body} = state.log.find(({what}) => what.endsWith("/tables/stays/dictionary"));
+    assert.equal(body.version, "");
+    assert.deepEqual(body.variables, [
+      variable("age", {type: "integer", lower: "18", upper: "110", unit: "years", description: "at admission"}),
+      variable("income", {lower: "", upper: "", hidden: true}),
+      variable("ward", {type: "ordered", lower: "", upper: "", levels: ["low", "high"], missing_codes: ["?"]})
+    ]);
+    await see("dictionary-saved");
+    // Once more, over the version that was just saved.
+    await ward.getByLabel("Description").fill("of the first day");
+    await page.getByText("'ward': changed").waitFor();
+    await button(page, "Save the dictionary").click();
+    await shown(page, "Nothing differs from what is saved.");
+    assert.equal(state.tables[0].own.variables[2].description, "of the first day");
+    assert.equal(await page.getByRole("alert").count(), 0);
+    await page.getByRole("link", {name: "Tables", exact: true}).first().click();
+    await heading(page, "Tables");
+    await page.getByText("Dictionary of this site: 3 variables, 1 hidden").click();
+    await see("tables-own");
+  },
+  {tables: [table("stays", {dictionary: null})], budgets: [tableBudget("stays")]}
+);
+
+journey(
+  "dictionary: nothing is saved over what another steward saved",
+  async ({page, loginAs, fake, state, see, visit}) => {
+    await loginAs("steward");
+    await visit("tables/stays");
+    await heading(page, "Dictionary of stays");
+    await page.getByRole("button", {name: "Edit age"}).click();
+    const age = page.getByRole("group", {name: "Fields of age"});
+    await age.getByLabel("Upper bound").fill("120");
+    await page.getByText("'age': upper bound '120' instead of '110'").waitFor();
+    // Meanwhile: what is typed stays, and is not saved.
+    state.tables[0].own = dictionaryOf([...wardVariables(), variable("days")], digest("2"));
+    fake.news();
+    await button(page, "Save the dictionary").click();
+    await page.getByRole("alert").filter({hasText: "The dictionary was saved by somebody else since you opened it."}).waitFor();
+    assert.equal(await age.getByLabel("Upper bound").inputValue(), "120");
+    assert.equal(state.tables[0].own.variables.length, 4);
+    await see("dictionary-another");
+    await button(page, "Drop my changes …").click();
+    await button(page, "Drop my changes").click();
+    await page.getByRole("heading", {level: 3, name: /^days /}).waitFor();
+    await shown(page, "Nothing differs from what is saved.");
+    await page.getByRole("button", {name: "Edit age"}).click();
+    assert.equal(await age.getByLabel("Upper bound").inputValue(), "110");
+    // A file that was broken by hand is told of, and replaced by what is saved.
+    state.tables[0].own = {...dictionaryOf([], digest("3")), problem: "dictionary:3:1: unknown key 'lowr'"};
+    await visit("tables");
+    await heading(page, "Tables");
+    await shown(page, "The dictionary of this table cannot be read, so no study of it is valid here.");
+    await page.getByRole("link", {name: "Edit the dictionary of stays"}).click();
+    await heading(page, "Dictionary of stays");
+    await shown(page, "What you save here takes its place.");
+  },
+  {tables: [table("stays", {own: dictionaryOf(wardVariables())})], budgets: [tableBudget("stays")]}
+);
+
+journey(
+  "dictionary: by role, and in a study file",
+  async ({page, loginAs, state, see, visit}) => {
+    await loginAs("analyst");
+    await visit("tables");
+    await page.getByText("Dictionary of this site: 3 variables, 1 hidden").click();
+    const rows = await page.getByRole("region", {name: "Dictionary of stays"}).locator("tbody tr").allInnerTexts();
+    assert.deepEqual(rows.map((one) => one.replace(/\s+/g, " ").trim()), [
+      "age may ask integer [18, 110] years at admission", "ward may ask factor medical, surgical, other; missing: ?", "income hidden numeric not said"
+    ]);
+    assert.equal(await page.getByRole("link", {name: /dictionary of stays/}).count(), 0);
+    await visit("tables/stays");
+    await heading(page, "Not for this account");
+    await visit("studies/new");
+    await heading(page, "New study");
+    await page.getByText("Variables of this site's table stays: 2 variables").click();
+    assert.equal(await page.getByRole("button", {name: /income/}).count(), 0);
+    await page.getByLabel("Study file", {exact: true}).fill("partita = 1\n");
+    await page.getByRole("button", {name: "Add ward"}).click();
+    assert.equal(await page.getByLabel("Study file", {exact: true}).inputValue(), 'partita = 1\n\n[[variable]]\nname = "ward"\ntype = "factor"\n');
+    assert.equal(await page.getByRole("button", {name: "In the file: ward"}).getAttribute("aria-disabled"), "true");
+    await see("new-offered");
+  },
+  {tables: [table("stays", {own: dictionaryOf(wardVariables())})]}
+);
+
+journey(
+  "dictionary: words of others are text, and long ones do not break the page",
+  async ({page, loginAs, see, visit}) => {
+    await loginAs("steward");
+    await visit("tables");
+    await page.getByText("Dictionary of this site: 3 variables").click();
+    await see("hostile-tables-own");
+    await visit("tables/stays");
+    await heading(page, "Dictionary of stays");
+    await shown(page, "[U+202E]");
+    for (const at of [0, 1, 2]) {
+      await page.locator("ol.variables > li").nth(at).getByRole("button", {name: /^Edit/}).click();
+      await see(`hostile-dictionary-${at}`);
+    }
+    assert.equal(await page.evaluate(() => window.harmed), undefined);
+    assert.equal(await page.locator("main img, main script").count(), 0);
+  },
+  {
+    tables: [
+      table("stays", {
+        own: dictionaryOf([
+          variable(hostile.long.slice(0, 64), {unit: hostile.markup, description: hostile.long.slice(0, 500), lower: hostile.long.slice(0, 60)}),
+          variable("levels", {type: "factor", lower: "", upper: "", levels: Array.from({length: 500}, (_, i) => `${hostile.long} ${i}`), missing_codes: [hostile.long, hostile.turned]}),
+          variable("turned", {description: hostile.turned, unit: hostile.turned})
+        ])
+      })
+    ],
+    budgets: [tableBudget("stays")]
+  }
+);
+
+journey(
+  "a steward sees where a study departs from the dictionary, and approves no other table",
+  async ({page, loginAs, state, see, visit}) => {
+    const [waits] = state.studies;
+    const [one, other] = [digest("d"), digest("e")];
+    const shownTable = {name: "stays", digest: one, rows: 1840, missing_cells: 12, edition: "", budget: "", dictionary: "The study departs from the dictionary of stays in 1 place:\n'age' is in [0, 120] in the study, [18, 110] in the dictionary\n"};
+    state.screens.set(waits.study, {table: shownTable});
+    await loginAs("steward");
+    await visit(`studies/${waits.study}`);
+    await shown(page, "'age' is in [0, 120] in the study, [18, 110] in the dictionary");
+    await see("study-departs");
+    state.screens.set(waits.study, {table: {...shownTable, digest: other}});
+    await secret(page).fill(passphrase);
+    await button(page, "Approve").click();
+    await page.getByRole("alert").filter({hasText: "The table changed since you looked at it."}).waitFor();
+    assert.equal(state.log.at(-1).body.table, one);
+    assert.equal(waits.state, "settled");
+  },
+  {studies: [study("settled")]}
 );
 
 journey(

@@ -9,6 +9,34 @@ import {root} from "./samples.mjs";
 
 export const kBugs = [
   {
+    name: "a_dictionary_is_saved_over_another",
+    file: "pages/dictionary.tsx",
+    from: "      version\n    });",
+    to: "      version: table.own?.version ?? \"\"\n    });",
+    journey: "dictionary: a steward writes one, by keyboard"
+  },
+  {
+    name: "a_removed_variable_takes_the_focus_along",
+    file: "pages/dictionary.tsx",
+    from: "focus.current = next ? `variable-${next.id}-edit` : \"add-variable\";",
+    to: "",
+    journey: "dictionary: a steward writes one, by keyboard"
+  },
+  {
+    name: "news_take_away_what_is_typed",
+    file: "pages/dictionary.tsx",
+    from: "<Editor key={key}",
+    to: "<Editor key={`${key} ${table.own?.version}`}",
+    journey: "dictionary: nothing is saved over what another steward saved"
+  },
+  {
+    name: "an_approval_of_any_table",
+    file: "pages/decide.tsx",
+    from: "table: screen.table?.digest ?? \"\",",
+    to: "table: \"\",",
+    journey: "a steward sees where a study departs from the dictionary"
+  },
+  {
     name: "no_edition_is_shown",
     file: "pages/study.tsx",
     from: "{table.edition !== \"\" && (",

@@ -69,8 +69,8 @@ test(`${kStudies} studies are all finished`, async () => {
       const {studies} = await api.get("/studies?state=all&limit=100");
       for (const {study, needs_decision} of studies) {
         if (!needs_decision) continue;
-        const {code, can_approve} = await api.get(`/studies/${study}/for-steward`);
-        if (can_approve) await api.post(`/studies/${study}/approve`, {code, passphrase: phrase});
+        const {code, can_approve, table} = await api.get(`/studies/${study}/for-steward`);
+        if (can_approve) await api.post(`/studies/${study}/approve`, {code, table: table?.digest ?? "", passphrase: phrase});
       }
       const over = studies.filter(({is_over}) => is_over);
       for (const one of over) assert.equal(one.state, "finished", `${name}: ${one.name}: ${one.reason}`);

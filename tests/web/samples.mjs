@@ -101,7 +101,7 @@ export const screenOf = (study, changes = {}) => ({
   table:
     study.table === ""
       ? null
-      : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12, edition: "edition of 2026-10-01, 1,840 rows", budget: sampleBudget},
+      : {name: study.table, digest: digest("d"), rows: 1840, missing_cells: 12, edition: "edition of 2026-10-01, 1,840 rows", budget: sampleBudget, dictionary: ""},
   valid_until: study.roster === "" ? "" : study.expires,
   min_cell: 5,
   stewards_needed: 1,
@@ -140,10 +140,44 @@ export const policy = (name, changes = {}) => ({
   ...changes
 });
 
+export const variable = (name, changes = {}) => ({
+  name,
+  type: "numeric",
+  description: "",
+  unit: "",
+  lower: "0",
+  upper: "400",
+  levels: [],
+  missing_codes: [],
+  reference: "",
+  contrasts: "",
+  time: "",
+  event: "",
+  hidden: false,
+  ...changes
+});
+
+// As the node answers with it; a version is what is kept, in so many digits.
+export const dictionaryOf = (variables, version = digest("1")) => ({
+  version,
+  variables,
+  offered: variables
+    .filter((one) => !one.hidden)
+    .map((one) => ({name: one.name, text: `[[variable]]\nname = "${one.name}"\ntype = "${one.type}"\n`})),
+  problem: ""
+});
+
+export const wardVariables = () => [
+  variable("age", {type: "integer", lower: "18", upper: "110", unit: "years", description: "at admission"}),
+  variable("ward", {type: "factor", lower: "", upper: "", levels: ["medical", "surgical", "other"], missing_codes: ["?"]}),
+  variable("income", {lower: "", upper: "", hidden: true})
+];
+
 export const table = (name, changes = {}) => ({
   name,
   source: "CSV file",
   present: true,
+  own: null,
   dictionary: {
     study: digest("f"),
     name: "readmission",

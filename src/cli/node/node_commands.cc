@@ -251,6 +251,7 @@ struct JobOptions {
   std::string at = ".";
   bool tables = false, budgets = false, kept = false;
   std::string heads;
+  std::string draft;  // of this table
 };
 
 int RunNodeJob(const JobOptions& options) {
@@ -261,6 +262,7 @@ int RunNodeJob(const JobOptions& options) {
   settings.studies = folder.run();
   for (const node::CatalogueTable& table : config.tables)
     settings.catalogue[table.name] = {table.data, table.account, table.stewards_needed};
+  settings.dictionaries = folder.dictionaries();
   settings.ledger = config.ledger;
   settings.ethics_required = config.ethics_required;
   settings.stewards = config.stewards;
@@ -273,9 +275,12 @@ int RunNodeJob(const JobOptions& options) {
   settings.reopened = folder.reopened();
   settings.kept = folder.kept();
   settings.address = config.address;
+  if (!options.draft.empty()) {
+    return node::TellOfTables(settings, node::TableLook::kDraft, options.draft, net::Socket(3));
+  }
   if (options.tables || options.budgets) {
     return node::TellOfTables(
-        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces,
+        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces, "",
         net::Socket(3));
   }
   if (!options.heads.empty()) return node::TellOfHeads(settings, options.heads, net::Socket(3));
@@ -297,6 +302,8 @@ void AddJob(CLI::App* node, Invocation& invocation) {
                       "Take no order: say which heads of its ledger this party showed");
   command->add_flag("--kept", options->kept,
                     "Take no order but answers of other sites: say which budgets a restore leaves");
+  command->add_option("--draft", options->draft,
+                      "Take no order: say what the columns of this table are called and look like");
 }
 
 // Of the own tables, which the node itself does not look at.
@@ -340,6 +347,18 @@ std::string RestoredText(const Json& status, const std::string& at) {
       time, restored.at("answered").get<size_t>(), restored.at("asked").get<size_t>(), at);
 }
 
+// What one of two persons has signed, in lines of their own; empty: nothing.
+std::string HalfSignedText(const Json& status) {
+  std::string text;
+  for (const Json& study : status.at("half_signed")) {
+    const std::vector<std::string> by = study.at("signed");
+    text += fmt::format("\nsigned       {} of {} of study {}: {}", by.size(),
+                        study.at("needed").get<uint64_t>(),
+                        study.at("study").get<std::string>().substr(0, 12), fmt::join(by, ", "));
+  }
+  return text;
+}
+
 void AddStatus(CLI::App* node, Invocation& invocation) {
   auto options = std::make_shared<NodeOptions>();
   CLI::App* command = AddCommand(
@@ -348,17 +367,17 @@ void AddStatus(CLI::App* node, Invocation& invocation) {
         const Json status = AskNode(*options, {{"do", "status"}});
         PrintResult(
             invocation.output,
-            fmt::format("node         {}\naddress      {}\nstate        {}\nstudies      {} open\n"
-                        "tables       {}{}\n"
-                        "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
-                        "fingerprint  {}",
-                        status.at("name").get<std::string>(),
-                        status.at("address").get<std::string>(), StateOf(status),
-                        status.at("open_studies").get<int>(), TablesOf(*options),
-                        RestoredText(status, options->at), status.at("parties").get<int>(),
-                        status.at("waiting_introductions").get<int>(),
-                        status.at("open_invitations").get<int>(),
-                        status.at("fingerprint").get<std::string>()),
+            fmt::format(
+                "node         {}\naddress      {}\nstate        {}\nstudies      {} open{}\n"
+                "tables       {}{}\n"
+                "parties      {}, and {} introductions to look at\ninvitations  {} open\n"
+                "fingerprint  {}",
+                status.at("name").get<std::string>(), status.at("address").get<std::string>(),
+                StateOf(status), status.at("open_studies").get<int>(), HalfSignedText(status),
+                TablesOf(*options), RestoredText(status, options->at),
+                status.at("parties").get<int>(), status.at("waiting_introductions").get<int>(),
+                status.at("open_invitations").get<int>(),
+                status.at("fingerprint").get<std::string>()),
             status.dump());
         return kDone;
       });
@@ -442,6 +461,7 @@ void AddNodeCommands(CLI::App& app, Invocation& invocation) {
   AddDeputyCommands(*node, invocation);
   AddNodeStudyCommands(*node, invocation);
   AddNodeTablesCommand(*node, invocation);
+  AddNodeDictionaryCommand(*node, invocation);
   AddNodeAuditCommand(*node, invocation);
   AddNodeRecordCommands(*node, invocation);
   AddNodeWebCommands(*node, invocation);

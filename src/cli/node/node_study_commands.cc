@@ -148,6 +148,12 @@ std::string BudgetOf(const Json& table) {
   return budget.empty() ? "" : budget + "\n";
 }
 
+// Where the study departs from the site's dictionary.
+std::string DictionaryOf(const Json& table) {
+  const std::string text = table.is_null() ? "" : table.at("dictionary").get<std::string>();
+  return text.empty() ? "" : text + "\n";
+}
+
 std::string Joined(const Json& names) {
   return fmt::format("{}", fmt::join(names.get<std::vector<std::string>>(), ", "));
 }
@@ -180,7 +186,7 @@ std::string StewardsPage(const Json& shown) {
                                table.at("rows").get<uint64_t>(),
                                table.at("missing_cells").get<uint64_t>(), EditionOf(table)),
              shown.at("valid_until").get<std::string>(), shown.at("code").get<std::string>(),
-             BudgetOf(table)) +
+             BudgetOf(table) + DictionaryOf(table)) +
          PersonsOf(shown);
 }
 
@@ -218,6 +224,8 @@ int Approve(const OutputOptions& output, const NodeStudyOptions& options) {
           "partita study plan STUDY");
   Json request = ForSigner("approve", options.node, said);
   request["code"] = shown.at("code");
+  const Json& table = shown.at("table");
+  request["table"] = table.is_null() ? Json("") : table.at("digest");
   if (options.min_cell) request["min_cell"] = *options.min_cell;
   if (!options.until.empty()) request["valid_until"] = FormatUtc(UntilOf(options.until));
   if (options.accept_useless) request["accept_useless"] = true;

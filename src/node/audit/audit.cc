@@ -12,14 +12,14 @@ namespace {
 constexpr uint8_t kAuditVersion = 1;
 constexpr std::array<std::string_view, 5> kActorNames = {"node", "terminal", "account", "party",
                                                          "policy"};
-constexpr std::array<std::string_view, 33> kActionNames = {
+constexpr std::array<std::string_view, 34> kActionNames = {
     "serve",          "proposal",      "approval",     "rejection",       "withdrawal",
     "run-begin",      "run-end",       "study-end",    "invitation",      "pairing",
     "party-listed",   "party-revoked", "stop",         "go-on",           "export",
     "login",          "login-failed",  "account-made", "account-deleted", "password-set",
     "policy-refused", "policy-ended",  "log-fault",    "restored",        "reopened",
     "deleted",        "waiting",       "signed",       "deputy-named",    "deputy-ended",
-    "budgets-kept",   "heads-told",    "heads-heard"};
+    "budgets-kept",   "heads-told",    "heads-heard",  "dictionary-saved"};
 
 [[noreturn]] void FailEntry(const std::string& what) {
   throw Error(ErrorCode::kBadInput, "an entry of the audit log cannot be read: " + what,

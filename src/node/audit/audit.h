@@ -80,6 +80,7 @@ enum class AuditAction : uint8_t {
   kHeadsTold =
       32,  // to a site that was restored; subject: the site; outcome: of how many accounts and journals
   kHeadsHeard = 33,  // from another site since the own restore; subject: the site
+  kDictionarySaved = 34,  // subject: the table; outcome: what changed
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"
 std::optional<AuditAction> AuditActionNamed(std::string_view name);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxBackupFiles = 100;
+constexpr size_t kMaxBackupFiles = 1200;  // a dictionary for each table, and few others
 constexpr char kState[] = "state/node.sqlite", kAccounts[] = "web/accounts.sqlite";
 constexpr char kLedger[] = "ledger", kLedgerSeen[] = "ledger.seen";
 constexpr char kNodeKey[] = "key.pem", kNodeCertificate[] = "cert.pem";
@@ -34,6 +34,9 @@ constexpr char kJobKey[] = "job/key.pem", kJobCertificate[] = "job/cert.pem";
 constexpr char kSteward[] = "stewards.pem", kConfig[] = "node.toml";
 constexpr char kMark[] = "restored", kWord[] = "reopened", kKept[] = "kept";
 constexpr char kStateFolder[] = "state/";
+// What is hidden in them stays hidden.
+constexpr char kDictionaryFolder[] = "dictionaries/";
+constexpr std::string_view kDictionaryEnding = ".toml";
 
 struct NodeBackup {
   std::string owner;
@@ -102,15 +105,21 @@ crypto::Identity OpenedKey(const NodeBackup& backup, const char* certificate, co
                                         passphrase);
 }
 
+bool IsDictionary(const std::string& name) {
+  return name.ends_with(kDictionaryEnding) &&
+         crypto::IsPartyName(name.substr(0, name.size() - kDictionaryEnding.size()));
+}
+
 bool IsNameOfBackup(const std::string& name) {
   static constexpr const char* kNames[] = {kState,   kAccounts,        kLedger, kLedgerSeen,
                                            kNodeKey, kNodeCertificate, kJobKey, kJobCertificate,
                                            kSteward, kConfig,          kMark,   kWord,
                                            kKept};
-  const std::string folder = kStateFolder;
+  const std::string folder = kStateFolder, dictionaries = kDictionaryFolder;
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
          (name.starts_with(folder) && name != folder + "lock" &&
-          IsStateList(name.substr(folder.size())));
+          IsStateList(name.substr(folder.size()))) ||
+         (name.starts_with(dictionaries) && IsDictionary(name.substr(dictionaries.size())));
 }
 
 NodeBackup ReadFields(ByteReader& reader) {
@@ -281,6 +290,13 @@ Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view 
     if (entry.is_regular_file() && name != "lock" && IsStateList(name))
       files[kStateFolder + name] = FileBytes(entry.path(), "a list of the node");
   }
+  if (fs::exists(folder.dictionaries())) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.dictionaries())) {
+      const std::string name = entry.path().filename().string();
+      if (entry.is_regular_file() && IsDictionary(name))
+        files[kDictionaryFolder + name] = FileBytes(entry.path(), "the dictionary of a table");
+    }
+  }
   const run::TemporaryFolder scratch;
   const fs::path accounts = folder.path() / kAccounts;
   if (fs::exists(accounts)) files[kAccounts] = DatabaseBytes(accounts, scratch);
@@ -314,6 +330,11 @@ RestoreNews RestoreBackup(ByteView bytes, const NodeFolder& folder, std::string_
   for (const auto& [name, content] : backup.files) {
     if (name.starts_with(kStateFolder) && name != kState && !fs::exists(folder.path() / name))
       PutFile(folder.path() / name, content);
+  }
+  for (const auto& [name, content] : backup.files) {
+    if (!name.starts_with(kDictionaryFolder)) continue;
+    MakePrivateFolder(folder.dictionaries());
+    PutIfMissing(backup, name.c_str(), folder.path() / name);
   }
   if (backup.files.contains(kAccounts)) {
     MakePrivateFolder((folder.path() / kAccounts).parent_path());

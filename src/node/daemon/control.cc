@@ -99,6 +99,10 @@ Answered FaultJson(const std::optional<AuditFault>& fault) {
   return {{"number", fault->number}, {"what", fault->what}};
 }
 
+Answered DictionaryJson(const KeptDictionary& kept) {
+  return {{"text", kept.text}, {"version", kept.version}};
+}
+
 std::string DigestText(const Digest& digest) { return digest == Digest{} ? "" : ToHex(digest); }
 
 Answered AuditJson(const AuditEntry& entry) {
@@ -349,6 +353,13 @@ void Control::OnLoop(const std::function<void(Node& node, int64_t now)>& task) {
   }
 }
 
+void Control::RequireTable(const std::string& name) const {
+  for (const CatalogueTable& table : parts_.config.tables) {
+    if (table.name == name) return;
+  }
+  throw Error(ErrorCode::kUsage, "there is no such table at this node", "partita node tables");
+}
+
 void Control::Note(const Actor& actor, AuditAction action, const std::string& subject,
                    const std::string& outcome, const StudyId& study) {
   AuditRecord record;
@@ -393,7 +404,15 @@ std::string Control::Answer(const std::string& text) {
     request.End();
     size_t open = 0, runs = 0;
     bool stopped = false, draining = false;
+    Answered half_signed = Answered::array();
     OnLoop([&](Node& node, int64_t) {
+      for (const auto& [id, study] : node.open()) {
+        const Answered json = StudyJson(study);
+        if (json.at("signed_here").empty()) continue;
+        half_signed.push_back({{"study", ToHex(id)},
+                               {"signed", json.at("signed_here")},
+                               {"needed", study::kMostStewards}});
+      }
       open = node.open().size();
       runs = node.Runs();
       stopped = node.stopped();
@@ -408,6 +427,7 @@ std::string Control::Answer(const std::string& text) {
               {"restored", TablesSinceRestore(parts_.folder, parts_.steward, parts_.heads)},
               {"open_studies", open},
               {"runs", runs},
+              {"half_signed", half_signed},
               {"parties", parts_.keeper.List().parties.size()},
               {"waiting_introductions", parts_.keeper.Waiting().size()},
               {"open_invitations", OpenInvitations(parts_.own_lines.Load(), now)}};
@@ -610,7 +630,7 @@ std::string Control::Answer(const std::string& text) {
     const bool budgets = request.Flag("budgets");
     request.End();
     auto said = ParseShallow<Answered>(
-        parts_.tables(budgets ? TableLook::kBudgets : TableLook::kPlaces), kMostTableLevels);
+        parts_.tables(budgets ? TableLook::kBudgets : TableLook::kPlaces, ""), kMostTableLevels);
     if (!said.is_object() || !said.contains("tables") || !said.at("tables").is_array())
       throw Error(ErrorCode::kInternal, "the job that looks at the tables wrote no list of them",
                   "please report this");
@@ -621,7 +641,35 @@ std::string Control::Answer(const std::string& text) {
     });
     const Answered studies = StudiesWithTables(std::move(all), parts_.run);
     if (budgets) AddFrozen(said.at("tables"), studies, parts_.run);
+    for (Answered& table : said.at("tables"))
+      table["dictionary"] = DictionaryJson(dictionaries_.Read(table.at("name")));
     answer = {{"tables", said.at("tables")}, {"studies", studies}};
+  } else if (what == "dictionary") {
+    const std::string table = request.Text("table");
+    request.End();
+    RequireTable(table);
+    answer = DictionaryJson(dictionaries_.Read(table));
+  } else if (what == "save-dictionary") {
+    const std::string table = request.Text("table"), file = request.Text("text");
+    const std::string seen = request.Text("version");
+    request.End();
+    RequireTable(table);
+    const SavedDictionary saved = dictionaries_.Save(table, file, seen);
+    Note(actor, AuditAction::kDictionarySaved, table,
+         saved.changes.empty() ? "no variable changed"
+                               : fmt::format("{}", fmt::join(saved.changes, "; ")));
+    answer = {{"version", saved.version}, {"changes", saved.changes}};
+  } else if (what == "draft-dictionary") {
+    const std::string table = request.Text("table");
+    request.End();
+    RequireTable(table);
+    answer = ParseShallow<Answered>(parts_.tables(TableLook::kDraft, table), kMostTableLevels);
+    if (!answer.is_object() || (!answer.contains("variables") && !answer.contains("problem")))
+      throw Error(ErrorCode::kInternal, "the job that looks at the table wrote no draft",
+                  "please report this");
+    if (answer.contains("problem"))
+      throw Error(ErrorCode::kRefused, answer.at("problem").get<std::string>(),
+                  "Whoever operates the node looks at the table's file.");
   } else if (what == "propose") {
     const std::string file = request.Text("file");
     const int64_t days = request.Number("days");

@@ -1,7 +1,8 @@
 // What the own people may ask a node: JSON objects with "do" and the fields of that request, strict; the
 // answers are JSON objects, too. Bytes are hexadecimal digits.
 //
-//   status                               name, address, studies, parties; restored: null, or of the newest restore time,
+//   status                               name, address, studies, parties; half_signed: studies that one of two persons of
+//                                        this site has signed (study, signed: who, needed); restored: null, or of the newest restore time,
 //                                        closed (the tables, until the steward opens them), accounts (how many count
 //                                        as spent, before and after that), kept (how many do not, by the steward's word),
 //                                        asked, answered (sites, what they were shown of the ledger, and those with a
@@ -24,8 +25,11 @@
 //   study        study                   all of one, `kept` of one that is over (ended, result_until, documents_until,
 //                                        result_kept; else null), and `documents`: what the signer takes (sign/signer.h)
 //   tables       budgets                 what a job says of them (job/table_look.h), with budgets the newest table that was
-//                                        frozen of each (`frozen`: study, rows, missing_cells, or null); and `studies`:
+//                                        frozen of each (`frozen`: study, rows, missing_cells, or null); `dictionary` of each: text, version; and `studies`:
 //                                        open ones and the newest that are over, those to which this site brings a table
+//   dictionary   table                   text, version: what the site keeps of it (dictionary_keeper.h)
+//   save-dictionary table, text, version version, changes
+//   draft-dictionary table               variables, left_out: of its columns (job/own_dictionary.h); reads the table
 //   propose      file, days              study
 //   decide       study, decision, document         an approval or rejection signed by the steward
 //   withdraw     study, reason
@@ -59,6 +63,7 @@
 #include <string>
 
 #include "crypto/random.h"
+#include "node/daemon/dictionary_keeper.h"
 #include "node/daemon/heads_desk.h"
 #include "node/daemon/node_folder.h"
 #include "node/daemon/pairing_desk.h"
@@ -88,7 +93,8 @@ class Control {
     HeadsDesk& heads;
   };
 
-  explicit Control(Parts parts) : parts_(std::move(parts)) {}
+  explicit Control(Parts parts)
+      : parts_(std::move(parts)), dictionaries_(parts_.folder.dictionaries()) {}
 
   // From any thread. Throws Error.
   std::string Answer(const std::string& request);
@@ -101,7 +107,11 @@ class Control {
             const std::string& outcome = "", const StudyId& study = {});
   void NoteList(const Actor& actor, const PartyList& before, const PartyList& after);
 
+  // Throws kUsage unless node.toml has such a table.
+  void RequireTable(const std::string& name) const;
+
   Parts parts_;
+  DictionaryKeeper dictionaries_;
   std::mutex mutex_;
   Bytes go_on_;  // what the steward has to sign; used once
 };

@@ -81,6 +81,8 @@ class NodeFolder {
   std::filesystem::path restored() const { return path_ / "restored"; }
   std::filesystem::path reopened() const { return path_ / "reopened"; }
   std::filesystem::path kept() const { return path_ / "kept"; }
+  // NAME.toml of each table that has a dictionary (job/own_dictionary.h).
+  std::filesystem::path dictionaries() const { return path_ / "dictionaries"; }
   std::filesystem::path state() const { return path_ / "state"; }
   std::filesystem::path run() const { return path_ / "run"; }
   std::filesystem::path control() const { return path_ / "control.sock"; }

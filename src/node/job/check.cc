@@ -17,6 +17,7 @@
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
+#include "node/job/own_dictionary.h"
 #include "node/job/own_persons.h"
 #include "node/job/statement.h"
 #include "node/job/table.h"
@@ -66,16 +67,23 @@ bool HasColumns(const Prepared& prepared, const JobTable& table) {
   }
 }
 
-// The one table of the catalogue that has the columns.
-std::string FindTable(const JobSettings& settings, const Prepared& prepared) {
-  std::string found;
-  for (const auto& [name, table] : settings.catalogue) {
+// The one table of the catalogue that has the columns, and hides none of them.
+std::string FindTable(const JobWork& work, const Prepared& prepared) {
+  std::string found, hidden_in;
+  for (const auto& [name, table] : work.settings.catalogue) {
     if (!HasColumns(prepared, table)) continue;
+    if (const std::string hidden = HiddenColumns(work.settings, name, prepared); !hidden.empty()) {
+      hidden_in += fmt::format("the dictionary of {} hides {}; ", name, hidden);
+      continue;
+    }
     if (!found.empty()) throw NotHere("more than one table here has the columns that it asks for");
     found = name;
   }
-  if (found.empty()) throw NotHere("no table here has the columns that it asks for");
-  return found;
+  if (!found.empty()) return found;
+  // The same word for a column that is hidden and one that is not there.
+  if (!hidden_in.empty())
+    work.folder.NoteProblem(hidden_in + "a study that asks for these is told no more than below");
+  throw NotHere("no table here offers the variables that it asks for");
 }
 
 // What the study takes of its table's budget; empty where nothing is charged. Throws kBudget, kRefused.
@@ -159,7 +167,7 @@ Checked CheckedStudy(const JobWork& work) {
   }();
   RequireHouseRules(settings, prepared);
   if (IsHolder(prepared)) {
-    const std::string table = FindTable(settings, prepared);
+    const std::string table = FindTable(work, prepared);
     RequireNotClosed(work, settings.catalogue.at(table));
     RequireBudget(work, prepared, settings.catalogue.at(table));
     work.folder.BindTable(table);
@@ -216,6 +224,7 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
                 "Put it back, or withdraw the study.");
   }
   RequireOpenTable(work.settings, table->second);
+  RequireOffered(work.settings, table->first, prepared);
   FreezeTable(work.folder, prepared, table->second);
   const auto [data, row_sets] = TableOf(work.folder, table->second);
   SilentProgress progress;
@@ -230,6 +239,7 @@ Commitment Commit(const JobWork& work, const Prepared& prepared, const Documents
                       study::RenderSecret({draft.party, draft.commitment, salt}));
   CommitStatement statement = StatementOf(work, local);
   statement.budget = BudgetOrWhyNot(work.settings, prepared, table->second);
+  statement.dictionary = DictionaryDifferences(work.settings, table->first, prepared);
   return {draft, statement};
 }
 

@@ -12,6 +12,7 @@
 #include "node/job/documents.h"
 #include "node/job/door.h"
 #include "node/job/kinds.h"
+#include "node/job/own_dictionary.h"
 #include "node/job/table.h"
 #include "node/port/pass_socket.h"
 #include "node/port/route.h"
@@ -153,6 +154,7 @@ Allowed RequireAllowed(const JobWork& work) {
       throw Error(ErrorCode::kRefused, "the table of this study is not in the catalogue any more");
     allowed.table = table->second;
     RequireOpenTable(work.settings, allowed.table);
+    RequireOffered(work.settings, table->first, allowed.prepared);
     if (prepared.IsPrivate() && work.settings.ledger.empty())
       throw Error(ErrorCode::kRefused, "the study is private, and no ledger is kept here");
   }

@@ -20,8 +20,9 @@ struct JobSettings {
   // A folder STUDY_ID (64 hexadecimal digits) for each study is made in it, mode 0700.
   std::filesystem::path studies;
   std::map<std::string, JobTable> catalogue;  // by the name of the table
-  std::filesystem::path ledger;               // empty: this party keeps none
-  bool ethics_required = false;               // of every study: a reference ([study] of its file)
+  std::filesystem::path dictionaries;  // NAME.toml of each table that has one (own_dictionary.h)
+  std::filesystem::path ledger;        // empty: this party keeps none
+  bool ethics_required = false;        // of every study: a reference ([study] of its file)
   // PEM certificates of the own stewards, one after the other, at least one. Owned by root, or by the
   // user of the job, and written by nobody else.
   std::filesystem::path stewards;

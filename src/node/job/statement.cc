@@ -9,7 +9,7 @@
 namespace partita::node {
 namespace {
 
-constexpr uint8_t kStatementVersion = 3;
+constexpr uint8_t kStatementVersion = 4;
 
 Error StatementFault(const std::string& what) {
   return Error(ErrorCode::kBadInput, "what the job says of the frozen table " + what,
@@ -41,6 +41,7 @@ Bytes StatementFields(const CommitStatement& statement) {
   writer.U64(statement.missing);
   writer.String(statement.edition);
   writer.String(statement.budget);
+  writer.String(statement.dictionary);
   writer.Raw(statement.draft);
   return writer.Take();
 }
@@ -67,6 +68,7 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
     statement.missing = reader.U64();
     statement.edition = reader.String(kMaxEditionText);
     statement.budget = reader.String(kMaxBudgetText);
+    statement.dictionary = reader.String(kMaxDictionaryText);
     statement.draft = ReadDigest(reader);
   };
   commit.signature = ReadSigned(bytes, read_fields, StatementFault("is not whole"));
@@ -75,6 +77,7 @@ SignedCommit DecodeSignedCommit(ByteView bytes) {
   if (!statement.edition.empty() && !IsPublicLine(statement.edition, kMaxEditionText))
     throw StatementFault("names an edition by more than a line");
   if (!IsText(statement.budget)) throw StatementFault("says of its budget what is no text");
+  if (!IsText(statement.dictionary)) throw StatementFault("says of its dictionary what is no text");
   return commit;
 }
 

@@ -21,11 +21,12 @@ inline constexpr char kCommitDomain[] = "partita node commit 1";
 inline constexpr size_t kMaxTableName = 4096;
 inline constexpr size_t kMaxEditionText = 256;
 inline constexpr size_t kMaxBudgetText = 2048;
-inline constexpr size_t kMaxStatementBytes = 8192;
+inline constexpr size_t kMaxDictionaryText = 4096;
+inline constexpr size_t kMaxStatementBytes = 16384;
 
 struct CommitStatement {
   StudyId study{};
-  // As the catalogue names it; empty: this party brings no data, and all of the next five are zero.
+  // As the catalogue names it; empty: this party brings no data, and all of the next six are zero.
   std::string table;
   Digest commitment{};   // to the bytes of the frozen table (data/snapshot.h)
   uint64_t rows = 0;     // that the study reads
@@ -35,6 +36,9 @@ struct CommitStatement {
   // What the study takes of the table's privacy budget, lines for people (run/ledger/price.h); empty: no
   // ledger is kept here, or the study releases nothing of the table.
   std::string budget;
+  // Where the study departs from the site's dictionary of the table, lines for people (own_dictionary.h); empty: there
+  // was no dictionary.
+  std::string dictionary;
   Digest draft{};  // of the exact text of the draft
 
   bool operator==(const CommitStatement&) const = default;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/utc_time.h"
 #include "data/source/open_table.h"
+#include "node/job/own_dictionary.h"
 #include "node/job/table.h"
 #include "privacy/ledger/audit.h"
 #include "privacy/ledger/sqlite_ledger.h"
@@ -117,8 +118,11 @@ std::string LookAtTables(const JobSettings& settings, TableLook look) {
   return LookJson{{"tables", tables}}.dump(-1, ' ', false, LookJson::error_handler_t::replace);
 }
 
-int TellOfTables(const JobSettings& settings, TableLook look, const net::Socket& channel) {
-  const std::string text = LookAtTables(settings, look);
+int TellOfTables(const JobSettings& settings, TableLook look, const std::string& table,
+                 const net::Socket& channel) {
+  if (look == TableLook::kDraft && !settings.catalogue.contains(table)) return 1;
+  const std::string text =
+      look == TableLook::kDraft ? DraftOfTable(settings, table) : LookAtTables(settings, look);
   for (size_t done = 0; done < text.size();) {
     const ssize_t sent = ::send(channel.fd(), text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (sent > 0) {

@@ -12,7 +12,8 @@
 namespace partita::node {
 
 // kPlaces: what everybody of the site may know. kBudgets: with the ledger, for stewards and auditors.
-enum class TableLook { kPlaces, kBudgets };
+// kDraft: of one table, what a dictionary of it could begin with (own_dictionary.h); it alone reads rows.
+enum class TableLook { kPlaces, kBudgets, kDraft };
 
 // {"tables": [...]}, one for each of the catalogue, by name:
 //   name, source   "CSV file", "PostgreSQL database": never a path, a host or a user
@@ -25,7 +26,9 @@ enum class TableLook { kPlaces, kBudgets };
 // Never throws for a table or a ledger that cannot be read: what it could not read is not there.
 std::string LookAtTables(const JobSettings& settings, TableLook look);
 
-// Writes it to the channel, to be read to its end. Returns the exit code: 1 if nobody took it.
-int TellOfTables(const JobSettings& settings, TableLook look, const net::Socket& channel);
+// Writes it, or DraftOfTable of `table`, to the channel, to be read to its end. Returns the exit code: 1 if nobody took
+// it, or there is no such table.
+int TellOfTables(const JobSettings& settings, TableLook look, const std::string& table,
+                 const net::Socket& channel);
 
 }  // namespace partita::node

@@ -268,9 +268,13 @@ SignerJson StudyJson(const SignerFolder& folder, const Shown& shown, const std::
     parties.push_back({{"name", party.name}, {"known", party.how}});
   SignerJson table;
   if (shown.statement && !shown.statement->table.empty()) {
-    table = {{"name", shown.statement->table},      {"digest", ToHex(shown.statement->commitment)},
-             {"rows", shown.statement->rows},       {"missing_cells", shown.statement->missing},
-             {"edition", shown.statement->edition}, {"budget", shown.statement->budget}};
+    table = {{"name", shown.statement->table},
+             {"digest", ToHex(shown.statement->commitment)},
+             {"rows", shown.statement->rows},
+             {"missing_cells", shown.statement->missing},
+             {"edition", shown.statement->edition},
+             {"budget", shown.statement->budget},
+             {"dictionary", shown.statement->dictionary}};
   }
   return {{"study", ToHex(shown.documents.study.id)},
           {"name", read.name},
@@ -323,6 +327,14 @@ void Tighten(RequestFields& request, int64_t now, study::Approval& approval) {
   }
 }
 
+// table: the digest that was shown; empty: the study reads no table here.
+void RequireTableSeen(const Shown& shown, const std::string& table) {
+  const bool has_table = shown.statement && !shown.statement->table.empty();
+  if (table == (has_table ? ToHex(shown.statement->commitment) : "")) return;
+  throw Error(ErrorCode::kUntrusted, "the table changed since you looked at it",
+              "Look at the study again.");
+}
+
 void RequireWaits(const Shown& shown) {
   if (const std::string why = shown.WhyNot(); !why.empty())
     throw Error(ErrorCode::kRefused, "there is nothing to approve: " + why,
@@ -347,6 +359,7 @@ SignerJson ApproveStudy(SignerTask& task, RequestFields& request) {
   if (code != shown.code)
     throw Error(ErrorCode::kUntrusted, "the code that was seen is not the code of this study",
                 "Look at the study again, and compare its code by telephone.");
+  if (request.Has("table")) RequireTableSeen(shown, request.Text("table"));
   if (shown.first && study::WhoSigned(*shown.first).front() == task.PersonNamed()) {
     throw Error(ErrorCode::kRefused,
                 fmt::format("{} has signed already: two persons have to", task.PersonNamed()),

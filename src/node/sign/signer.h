@@ -9,7 +9,7 @@
 //   parties   list                          parties, document
 //   study     documents, list               what a steward is shown; with the draft of a policy for studies like this one
 //                                           (study/approval/policy_draft.h), or why there is none
-//   approve   documents, list, code, passphrase, [deputy], [min_cell], [valid_until], [accept_useless]
+//   approve   documents, list, code, passphrase, [table], [deputy], [min_cell], [valid_until], [accept_useless]
 //                                           document; complete: false if it waits for a second person
 //   reject    study, documents, list, reason, passphrase, [deputy]                              document
 //   withdraw  study, documents, passphrase, [deputy]    {}: on the list of ended approvals (job/ended_list.h)

@@ -54,6 +54,13 @@ net::HttpResponse EndPolicy(Site& site, const Call& call);
 net::HttpResponse ListTables(Site& site, const Call& call);
 net::HttpResponse ShowBudgets(Site& site, const Call& call);
 
+// dictionary_api.cc
+net::HttpResponse CheckDictionary(Site& site, const Call& call);
+net::HttpResponse SaveDictionary(Site& site, const Call& call);
+net::HttpResponse DraftDictionary(Site& site, const Call& call);
+// As pages have it; kept: the node's words, text and version. Null where there is none.
+WebJson SiteDictionaryJson(const WebJson& kept);
+
 // audit_api.cc
 net::HttpResponse ShowAudit(Site& site, const Call& call);
 

@@ -16,6 +16,14 @@ constexpr int kMostLevels = 4;  // of objects and arrays in each other
               "Reload the page, which may be older than the node; programs look at openapi.json.");
 }
 
+const nlohmann::json& ListAt(const nlohmann::json& object, const char* name, size_t most) {
+  const auto found = object.find(name);
+  if (found == object.end()) FailFields(fmt::format("'{}' is missing", name));
+  if (!found->is_array()) FailFields(fmt::format("'{}' is no list", name));
+  if (found->size() > most) FailFields(fmt::format("'{}' has more than {} entries", name, most));
+  return *found;
+}
+
 }  // namespace
 
 Fields::Fields(ByteView body) {
@@ -28,7 +36,12 @@ Fields::Fields(ByteView body) {
   if (!object_->is_object()) FailFields("it is no JSON object");
 }
 
+Fields::Fields(std::unique_ptr<nlohmann::json> object) : object_(std::move(object)) {
+  if (!object_->is_object()) FailFields("it has something else where an object should be");
+}
+
 Fields::~Fields() = default;
+Fields::Fields(Fields&& other) noexcept = default;
 
 std::optional<std::string> Fields::TextIf(const char* name, size_t max_bytes) {
   const auto found = object_->find(name);
@@ -65,6 +78,26 @@ int64_t Fields::Integer(const char* name, int64_t low, int64_t high) {
   const std::optional<int64_t> number = IntegerIf(name, low, high);
   if (!number) FailFields(fmt::format("'{}' is missing", name));
   return *number;
+}
+
+std::vector<std::string> Fields::Texts(const char* name, size_t most, size_t max_bytes) {
+  std::vector<std::string> texts;
+  for (const nlohmann::json& item : ListAt(*object_, name, most)) {
+    if (!item.is_string()) FailFields(fmt::format("'{}' has something else than texts", name));
+    texts.push_back(item.get<std::string>());
+    if (texts.back().size() > max_bytes)
+      FailFields(fmt::format("'{}' has a text of more than {} bytes", name, max_bytes));
+  }
+  taken_ += 1;
+  return texts;
+}
+
+std::vector<Fields> Fields::Objects(const char* name, size_t most) {
+  std::vector<Fields> objects;
+  for (const nlohmann::json& item : ListAt(*object_, name, most))
+    objects.push_back(Fields(std::make_unique<nlohmann::json>(item)));
+  taken_ += 1;
+  return objects;
 }
 
 bool Fields::Flag(const char* name) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -19,16 +20,21 @@ class Fields {
   ~Fields();
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
+  Fields(Fields&& other) noexcept;
 
   std::string Text(const char* name, size_t max_bytes);
   std::optional<std::string> TextIf(const char* name, size_t max_bytes);
   int64_t Integer(const char* name, int64_t low, int64_t high);
   std::optional<int64_t> IntegerIf(const char* name, int64_t low, int64_t high);
+  std::vector<std::string> Texts(const char* name, size_t most, size_t max_bytes);
+  std::vector<Fields> Objects(const char* name, size_t most);
   bool Flag(const char* name);  // false if it is not there
   // Nothing else may be there.
   void End() const;
 
  private:
+  explicit Fields(std::unique_ptr<nlohmann::json> object);
+
   std::unique_ptr<nlohmann::json> object_;
   size_t taken_ = 0;
 };

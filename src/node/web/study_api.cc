@@ -254,7 +254,8 @@ net::HttpResponse ShowSteward(Site& site, const Call& call) {
                      {"rows", table.value("rows", WebJson(nullptr))},
                      {"missing_cells", table.value("missing_cells", WebJson(nullptr))},
                      {"edition", table.value("edition", "")},
-                     {"budget", table.value("budget", "")}};
+                     {"budget", table.value("budget", "")},
+                     {"dictionary", table.value("dictionary", "")}};
   }
   json["valid_until"] = said.at("valid_until");
   json["min_cell"] = said.value("min_cell", WebJson(nullptr));
@@ -270,6 +271,7 @@ net::HttpResponse ApproveStudy(Site& site, const Call& call) {
   const std::string& id = call.parts.at(0);
   Fields fields(call.request.body);
   const std::string code = fields.Text("code", 64);
+  const std::string table = fields.Text("table", 64);
   const std::string passphrase = fields.Text("passphrase", kMaxPassphraseBytes);
   const std::optional<int64_t> min_cell = fields.IntegerIf("min_cell", 1, 1'000'000'000);
   const std::optional<std::string> until = fields.TextIf("valid_until", 32);
@@ -279,6 +281,7 @@ net::HttpResponse ApproveStudy(Site& site, const Call& call) {
   WebJson request = ForSigner(site, "approve", id);
   if (deputy) request["deputy"] = *deputy;
   request["code"] = code;
+  request["table"] = table;
   request["passphrase"] = passphrase;
   if (min_cell) request["min_cell"] = *min_cell;
   if (until) {

@@ -115,6 +115,7 @@ net::HttpResponse ListTables(Site& site, const Call&) {
     tables.push_back({{"name", table.at("name")},
                       {"source", table.at("source")},
                       {"present", table.at("present")},
+                      {"own", SiteDictionaryJson(table.at("dictionary"))},
                       {"dictionary", DictionaryOf(site, table, studies, own)},
                       {"studies", UsesOf(site, table, studies, own)}});
   }

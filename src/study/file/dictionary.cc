@@ -42,7 +42,9 @@ std::string TypeMeantBy(const std::string& word) {
   return found == kMeanings.end() ? "" : found->second;
 }
 
-data::ColumnType ReadType(const TableReader& reader) {
+}  // namespace
+
+data::ColumnType ReadVariableType(const TableReader& reader) {
   const LocatedText type = reader.Text("type", "type = \"numeric\"");
   if (type.value == "key") {
     reader.Fail(type.position, "a key is no variable",
@@ -61,6 +63,8 @@ data::ColumnType ReadType(const TableReader& reader) {
   }
   return ColumnType::kSurvival;
 }
+
+namespace {
 
 void RefuseKeys(const TableReader& reader, const std::vector<std::string>& keys,
                 const std::string& why) {
@@ -196,10 +200,12 @@ void ReadMissingCodes(const TableReader& reader, data::ColumnSchema& column) {
   }
 }
 
+}  // namespace
+
 data::ColumnSchema ReadVariable(const TableReader& reader, const std::string& name) {
   data::ColumnSchema column;
   column.name = name;
-  column.type = ReadType(reader);
+  column.type = ReadVariableType(reader);
   const bool survival = column.type == data::ColumnType::kSurvival;
   if (!survival) RefuseKeys(reader, {"time", "event"}, "only a survival variable has two columns");
   if (data::HasLevels(column.type)) {
@@ -212,6 +218,8 @@ data::ColumnSchema ReadVariable(const TableReader& reader, const std::string& na
   ReadMissingCodes(reader, column);
   return column;
 }
+
+namespace {
 
 // The columns of survival variables belong to nothing else.
 void CheckSurvivalColumns(const std::vector<TableReader>& variables, const data::Schema& schema) {

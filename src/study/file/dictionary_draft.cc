@@ -1,6 +1,9 @@
 #include "study/file/dictionary_draft.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <sstream>
+#include <string_view>
 
 #include "base/files.h"
 #include "study/file/sections.h"
@@ -15,6 +18,16 @@ std::string AsToml(const toml::node& node) {
   return text.str();
 }
 
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Of the dictionary that a site keeps (site_dictionary.h).
+bool IsHiddenHere(const TableReader& reader) {
+  const auto peers = reader.OptionalText("peers");
+  return peers && reader.Choice(*peers, "peers", {"visible", "hidden"}) == "hidden";
+}
+
 DraftVariable ReadDraftVariable(const TableReader& reader, const toml::table& table) {
   DraftVariable variable;
   const LocatedText name = reader.Text("name", "name = \"x1\"");
@@ -25,7 +38,7 @@ DraftVariable ReadDraftVariable(const TableReader& reader, const toml::table& ta
     for (const LocatedText& level : *levels) variable.levels.push_back(level.value);
   }
   for (const auto& [key, value] : table) {
-    if (key.str() != "name" && key.str() != "type" && key.str() != "levels")
+    if (!IsOneOf(key.str(), {"name", "type", "levels", "description", "peers"}))
       variable.values.emplace(key.str(), AsToml(value));
   }
   return variable;
@@ -56,13 +69,17 @@ DictionaryDraft ParseDictionaryDraft(const std::string& text, const std::string&
   draft.key = table.key;
   draft.separator = table.separator;
   draft.decimal = table.decimal;
-  const std::vector<TableReader> variables = root.Tables("variable", kVariableKeys);
+  std::vector<std::string> keys = kVariableKeys;
+  keys.insert(keys.end(), {"description", "peers"});
+  const std::vector<TableReader> variables = root.Tables("variable", keys);
   if (variables.empty()) {
     root.FailMissing("variable", "[[variable]], which partita data describe TABLE --draft writes");
   }
   const toml::array& tables = *tree["variable"].as_array();
-  for (size_t i = 0; i < variables.size(); ++i)
-    draft.variables.push_back(ReadDraftVariable(variables[i], *tables[i].as_table()));
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!IsHiddenHere(variables[i]))
+      draft.variables.push_back(ReadDraftVariable(variables[i], *tables[i].as_table()));
+  }
   return draft;
 }
 

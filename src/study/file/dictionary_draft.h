@@ -1,6 +1,7 @@
 // A dictionary on its way to a study file: [table] and [[variable]] as `partita init` and `partita
-// data describe` draft them, or those of a study file. Bounds may be missing. Of comments, which
-// may tell what is in a table, nothing is kept.
+// data describe` draft them, those of a study file, or what a site's dictionary lets others see
+// (site_dictionary.h). Bounds may be missing. Of comments, which may tell what is in a table,
+// nothing is kept, nor of hidden variables.
 #pragma once
 
 #include <map>

@@ -11,6 +11,10 @@ namespace partita::study {
 // Of a study file, and of a [[variable]].
 extern const std::vector<std::string> kStudyKeys, kVariableKeys;
 
+// A [[variable]], whose name was checked; its type alone.
+data::ColumnSchema ReadVariable(const TableReader& reader, const std::string& name);
+data::ColumnType ReadVariableType(const TableReader& reader);
+
 struct Dictionary {
   data::Schema schema;
   std::vector<Position> positions;  // of each [[variable]]

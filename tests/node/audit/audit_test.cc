@@ -58,16 +58,17 @@ TEST(AuditEntryTest, IsReadBackAndNothingElseIs) {
   // Version, time, kind of actor, action, length of a name: by their places.
   const size_t time = 1 + 8 + 32, kind = time + 8, name = kind + 1, action = name + 8 + 4;
   for (const auto& [place, value] : std::vector<std::pair<size_t, uint8_t>>{
-           {0, 2}, {time + 7, 0x80}, {kind, 0}, {kind, 6}, {action, 0}, {action, 34}, {name, 65}}) {
+           {0, 2}, {time + 7, 0x80}, {kind, 0}, {kind, 6}, {action, 0}, {action, 35}, {name, 65}}) {
     Bytes other = bytes;
     other[place] = value;
     EXPECT_TRUE(refuses(other)) << place << " " << int{value};
   }
-  for (int number = 1; number <= 33; ++number) {
+  for (int number = 1; number <= 34; ++number) {
     const auto named = static_cast<AuditAction>(number);
     EXPECT_EQ(AuditActionNamed(AuditActionName(named)), named);
   }
   EXPECT_EQ(AuditActionNamed("anything"), std::nullopt);
+  EXPECT_EQ(AuditActionNamed(""), std::nullopt);
 }
 
 TEST(AuditEntryTest, LongWordsAreCutBetweenLetters) {

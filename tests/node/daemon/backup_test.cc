@@ -57,6 +57,7 @@ class BackupTest : public ::testing::Test {
     Put(west.run() / "folder", "of a study");
   }
   static void Put(const fs::path& file, const std::string& text) {
+    fs::create_directories(file.parent_path());
     WriteFileAtomically(file.string(), text);
   }
   // With an account each of these tables.
@@ -147,6 +148,21 @@ TEST_F(BackupTest, ANodeIsMadeAgainAndBeginsAnew) {
   const auto mark = ReadRestoredMark(again.restored());
   ASSERT_TRUE(mark.has_value());
   EXPECT_EQ(mark->time, kNow + 100);
+}
+
+// Else a restored node would offer what was hidden.
+TEST_F(BackupTest, DictionariesComeBack) {
+  Put(west.dictionaries() / "pupils.toml", "hidden");
+  Put(west.dictionaries() / "wards-2.toml", "older");
+  Put(west.dictionaries() / "Not a name.toml", "of nobody");
+  Put(west.dictionaries() / "pupils.toml.tmp", "cut");
+  const Bytes backup = Backup(west);
+  Put(again.dictionaries() / "wards-2.toml", "newer");
+  Restore(backup, again);
+  EXPECT_EQ(ReadFile(again.dictionaries() / "pupils.toml", 100, "a file"), "hidden");
+  EXPECT_EQ(ReadFile(again.dictionaries() / "wards-2.toml", 100, "a file"), "newer");
+  EXPECT_FALSE(fs::exists(again.dictionaries() / "Not a name.toml"));
+  EXPECT_FALSE(fs::exists(again.dictionaries() / "pupils.toml.tmp"));
 }
 
 TEST_F(BackupTest, WhatIsNoWholeBackupOfANodeIsRefused) {

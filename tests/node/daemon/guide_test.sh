@@ -193,6 +193,27 @@ guide 'partita node tables' >tables
 grep -q '^  [0-9]* rows, SHA-256' tables || fail "no rows: $(cat tables)"
 grep -q 'school-hours *finished' tables || fail "no use of the table: $(cat tables)"
 
+# What its variables mean, and which others may ask for.
+cat >pupils.toml <<'END'
+[[variable]]
+name = "age"
+type = "numeric"
+lower = 5
+upper = 20
+description = "in years, at the first of September"
+
+[[variable]]
+name = "income"
+type = "numeric"
+peers = "hidden"
+END
+guide 'partita node dictionary pupils --at west --set' >saved || fail 'no dictionary is saved'
+grep -q "'income': new, hidden" saved || fail "it is not said what was saved: $(cat saved)"
+guide 'partita node dictionary pupils --at west --output' >/dev/null || fail 'nothing is written for others'
+grep -q '^name = "age"' pupils-for-others.toml || fail "others do not see age: $(cat pupils-for-others.toml)"
+! grep -q income pupils-for-others.toml || fail 'others see what is hidden'
+partita node audit --at west | grep -q 'dictionary-saved.*pupils' || fail 'the audit log has no dictionary'
+
 # Approved in advance, by all three: nobody is at a terminal, and it runs to the result. South and west compare digits
 # for it, since a policy takes no study with a warning.
 meets "$(sed 's/west/south/g; s/north/west/g' <<<"$invite")" "$(elsewhere south "$join")"
@@ -251,6 +272,7 @@ grep -q "1 of 2 has signed the study 'school-hours': it waits for another, kim" 
 if eval "$approve --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1; then fail 'one person signs twice'; fi
 grep -q 'the steward has signed already' south.plan || fail "twice: $(tail -n 2 south.plan)"
 partita node studies --at south | grep -q 'here 1 of 2 has signed: the steward' || fail 'nobody sees who is waited for'
+partita node status --at south | grep -q '^signed  *1 of 2 of study [0-9a-f]*: the steward' || fail 'the state does not say it'
 until_true "west's approval" sh -c "partita node studies --at north | grep -q ' 2 of 3 approved'"
 command=$(shows 'partita node approve school-hours --at south --deputy')
 eval "$command --yes --passphrase-fd 3" 3< <(kims) >south.plan 2>&1 || fail "the second of two: $(tail -n 2 south.plan)"

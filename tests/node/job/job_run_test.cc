@@ -140,7 +140,7 @@ TEST(JobRunTest, AStudyThatIsNotValidHereIsRefusedInPublicWords) {
   EXPECT_EQ(refusal(other), "this party has no part in it");
   World columns(good);
   WriteFileAtomically(columns.at("south").settings.catalogue["pupils"].data.string(), "a,b\n1,2\n");
-  EXPECT_EQ(refusal(columns), "no table here has the columns that it asks for");
+  EXPECT_EQ(refusal(columns), "no table here offers the variables that it asks for");
   World twice(good);
   twice.at("south").settings.catalogue["other"] = twice.at("south").settings.catalogue["pupils"];
   EXPECT_EQ(refusal(twice), "more than one table here has the columns that it asks for");

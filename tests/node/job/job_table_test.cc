@@ -292,7 +292,8 @@ TEST(JobTableTest, ACheckRunsNoQuery) {
   MoveIntoDatabase(other.at("south"), "SELECT x1, x2 FROM pupils");
   const Said without = World::Do(other.at("south"), JobKind::kCheck, 0);
   ASSERT_NE(without.Last<Checked>(), nullptr);
-  EXPECT_EQ(without.Last<Checked>()->refusal, "no table here has the columns that it asks for");
+  EXPECT_EQ(without.Last<Checked>()->refusal,
+            "no table here offers the variables that it asks for");
 }
 
 TEST(JobTableTest, StewardsSeeWhatAStudyTakesOfTheBudget) {

@@ -249,6 +249,20 @@ TEST_F(SignerTest, OnlyTheStudyThatWasSeenIsSigned) {
   EXPECT_FALSE(std::filesystem::exists(home / "tries"));
 }
 
+// A job may have frozen it anew since it was shown.
+TEST_F(SignerTest, OnlyTheTableThatWasSeenIsSigned) {
+  TestJson request = ApproveRequest();
+  std::string digest = Show().at("table").at("digest");
+  digest[0] = digest[0] == '0' ? '1' : '0';
+  for (const std::string& other : {digest, std::string(), std::string("x")}) {
+    request["table"] = other;
+    EXPECT_THAT(Refusal(request), HasSubstr("untrusted: the table changed since you looked at it"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(home / "tries"));
+  request["table"] = Show().at("table").at("digest");
+  EXPECT_EQ(Refusal(request), "none");
+}
+
 // What the signer says is the code is of what it has, whatever the child says.
 TEST_F(SignerTest, TheCodeIsOfFileRosterAndPlan) {
   const std::string code = Show().at("code");

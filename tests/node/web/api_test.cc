@@ -407,6 +407,7 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
             (std::vector<TestJson>{
                 {{"do", "study"}, {"documents", StudyWhole().at("documents")}, {"list", "d0c0"}}}));
   const TestJson form = {{"code", "abcdefghijklmnopqrstuvwxy"},
+                         {"table", std::string(64, 'c')},
                          {"passphrase", kPassphrase},
                          {"min_cell", 10},
                          {"valid_until", "2027-01-20"}};
@@ -416,6 +417,7 @@ TEST_F(ApiTest, AStewardSeesAndDecides) {
                                     {"documents", StudyWhole().at("documents")},
                                     {"list", "d0c0"},
                                     {"code", "abcdefghijklmnopqrstuvwxy"},
+                                    {"table", std::string(64, 'c')},
                                     {"passphrase", kPassphrase},
                                     {"min_cell", 10},
                                     {"valid_until", "2027-01-20T23:59:59Z"}}}));
@@ -675,8 +677,9 @@ TEST(NoSignerTest, DecidesNothing) {
   Browser browser(host);
   ASSERT_EQ(browser.LogIn("anna").status, 200U);
   EXPECT_EQ(browser.Get(kBase + "/session").json().at("signer"), false);
-  const WebAnswer no = browser.Post(kStudyPath + "/approve",
-                                    {{"code", std::string(25, 'a')}, {"passphrase", kPassphrase}});
+  const WebAnswer no =
+      browser.Post(kStudyPath + "/approve",
+                   {{"code", std::string(25, 'a')}, {"table", ""}, {"passphrase", kPassphrase}});
   EXPECT_EQ(no.status, 409U);
   EXPECT_THAT(no.json().at("hint").get<std::string>(), HasSubstr("terminal"));
   EXPECT_TRUE(host.node.Asked("decide").empty());

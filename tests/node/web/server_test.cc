@@ -25,6 +25,7 @@ std::string PathOf(const Route& route) {
                                                                       {"{pairing}", kPairingNumber},
                                                                       {"{party}", "south"},
                                                                       {"{policy}", kStudyId},
+                                                                      {"{table}", "pupils"},
                                                                       {"{account}", "nobody"}}) {
     const size_t at = path.find(name);
     if (at != std::string::npos) path.replace(at, name.size(), value);
@@ -74,7 +75,7 @@ TEST_F(ServerTest, EveryRouteWantsASession) {
     EXPECT_EQ(stranger.Send(std::string(route.method), PathOf(route), BodyOf(route)).status, 401U);
     stranger.cookies.clear();
   }
-  EXPECT_EQ(looked_at, 35);
+  EXPECT_EQ(looked_at, 38);
 }
 
 TEST_F(ServerTest, EveryRouteWantsItsRole) {
@@ -127,7 +128,7 @@ TEST_F(ServerTest, OtherSitesChangeNothing) {
                              "multipart/form-data", "application/json2"})
       EXPECT_EQ(status({{"Content-Type", type}}), 415U) << where << " " << type;
   }
-  EXPECT_EQ(looked_at, 20);
+  EXPECT_EQ(looked_at, 23);
   for (const char* what : {"decide", "withdraw", "stop", "take-list", "propose", "invite"})
     EXPECT_TRUE(host().node.Asked(what).empty()) << what;
 }

@@ -400,8 +400,13 @@ inline TestJson PairingSaid(const std::string& state) {
 
 // Two tables, of which one has a budget.
 inline TestJson TablesSaidByNode(bool budgets) {
-  TestJson pupils = {{"name", "pupils"}, {"source", "CSV file"}, {"present", true}};
-  TestJson wards = {{"name", "wards"}, {"source", "PostgreSQL database"}, {"present", false}};
+  const TestJson no_dictionary = {{"text", ""}, {"version", ""}};
+  TestJson pupils = {
+      {"name", "pupils"}, {"source", "CSV file"}, {"present", true}, {"dictionary", no_dictionary}};
+  TestJson wards = {{"name", "wards"},
+                    {"source", "PostgreSQL database"},
+                    {"present", false},
+                    {"dictionary", no_dictionary}};
   if (budgets) {
     const TestJson line = {{"against", "outsiders"}, {"neighbours", "replace"}, {"epsilon", "3"},
                            {"delta", "1e-6"},        {"spent", "12.5 %"},       {"reserved", "0 %"},
@@ -441,6 +446,7 @@ inline void WebHost::AnswerAsANode() {
                       {"stopped", false},
                       {"draining", false},
                       {"restored", nullptr},
+                      {"half_signed", TestJson::array()},
                       {"runs", 0},
                       {"open_studies", 1},
                       {"parties", 1},
@@ -509,7 +515,8 @@ inline void WebHost::AnswerAsANode() {
                          {"rows", 156},
                          {"missing_cells", 0},
                          {"edition", ""},
-                         {"budget", "Study 'pupils' fits the policy of table pupils.\n"}}},
+                         {"budget", "Study 'pupils' fits the policy of table pupils.\n"},
+                         {"dictionary", "Its variables are as the dictionary of pupils says.\n"}}},
                        {"valid_until", "2027-01-29T08:00:00Z"},
                        {"stewards_needed", 2},
                        {"signed_by", TestJson::array({"kim"})},

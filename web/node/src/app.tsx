@@ -9,6 +9,7 @@ import {Frame} from "./parts/frame";
 import {Head, Site} from "./parts/page";
 import {AccountsPage} from "./pages/accounts";
 import {AuditPage} from "./pages/audit";
+import {DictionaryPage} from "./pages/dictionary";
 import {countOf, Inbox, loadWaits} from "./pages/inbox";
 import {Login} from "./pages/login";
 import {NewStudy} from "./pages/new_study";
@@ -71,6 +72,8 @@ function Page({place, session}: {place: Place; session: Session}) {
       return <StudyPage key={place.study} id={place.study} session={session} />;
     case "tables":
       return <TablesPage role={role} />;
+    case "dictionary":
+      return may(role, "describe") ? <DictionaryPage key={place.table} name={place.table} /> : <Refused />;
     case "policies":
       return may(role, "read-policies") ? <PoliciesPage role={role} /> : <Refused />;
     case "parties":

@@ -6,6 +6,7 @@ export type Act =
   | "read-decisions"
   | "read-policies"
   | "read-budgets"
+  | "describe" // write dictionaries of tables
   | "propose"
   | "check"
   | "withdraw"
@@ -19,7 +20,7 @@ export type Act =
 
 const kMay: Record<Role, readonly Act[]> = {
   steward: [
-    "decide", "read-decisions", "read-policies", "read-budgets", "check", "withdraw", "read-results", "pair",
+    "decide", "read-decisions", "read-policies", "read-budgets", "describe", "check", "withdraw", "read-results", "pair",
     "read-pairings", "stop", "manage-accounts", "read-accounts", "read-audit"
   ],
   analyst: ["propose", "check", "withdraw", "read-results"],

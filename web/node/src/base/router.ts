@@ -7,6 +7,7 @@ export type Place =
   | {page: "new-study"}
   | {page: "study"; study: string}
   | {page: "tables"}
+  | {page: "dictionary"; table: string}
   | {page: "policies"}
   | {page: "parties"}
   | {page: "pairing"; number: string}
@@ -37,6 +38,7 @@ export function placeOf(fragment: string): Place {
   }
   if (first === "studies" && second === "new") return {page: "new-study"};
   if (first === "studies" && /^[0-9a-f]{64}$/.test(second)) return {page: "study", study: second};
+  if (first === "tables" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(second)) return {page: "dictionary", table: second};
   if (first === "audit" && /^[0-9a-f]{64}$/.test(second)) return {page: "audit", study: second};
   if (first === "pairings" && /^[0-9a-f]{32}$/.test(second)) return {page: "pairing", number: second};
   return {page: "nowhere"};

@@ -200,6 +200,7 @@ export interface StewardScreen {
     rows: number | null;
     missing_cells: number | null;
     edition: string;
+    dictionary: string;
     budget: string;
   } | null;
   valid_until: string;
@@ -247,10 +248,59 @@ export interface Variable {
   levels: string[];
 }
 
+export interface SiteVariable {
+  name: string;
+  type: string;
+  description: string;
+  unit: string;
+  lower: string;
+  upper: string;
+  levels: string[];
+  missing_codes: string[];
+  reference: string;
+  contrasts: string;
+  time: string;
+  event: string;
+  hidden: boolean;
+}
+
+export interface SiteDictionary {
+  version: string;
+  variables: SiteVariable[];
+  offered: Array<{
+    name: string;
+    text: string;
+  }>;
+  problem: string;
+}
+
+export interface SavedDictionary {
+  dictionary: SiteDictionary;
+}
+
+export interface DictionaryCheck {
+  version: string;
+  problems: Array<{
+    variable: number;
+    message: string;
+    hint: string;
+  }>;
+  changes: string[];
+}
+
+export interface DictionaryDraft {
+  variables: SiteVariable[];
+  left_out: Array<{
+    name: string;
+    why: string;
+  }>;
+}
+
 export interface Table {
   name: string;
   source: string;
   present: boolean;
+  own: SiteDictionary | null;
   dictionary: {
     study: string;
     name: string;
@@ -373,7 +423,7 @@ export interface AuditEntry {
   time: string;
   kind: "node" | "terminal" | "account" | "party" | "policy";
   actor: string;
-  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting" | "signed" | "deputy-named" | "deputy-ended" | "budgets-kept" | "heads-told" | "heads-heard";
+  action: "serve" | "proposal" | "approval" | "rejection" | "withdrawal" | "run-begin" | "run-end" | "study-end" | "invitation" | "pairing" | "party-listed" | "party-revoked" | "stop" | "go-on" | "export" | "login" | "login-failed" | "account-made" | "account-deleted" | "password-set" | "policy-refused" | "policy-ended" | "log-fault" | "restored" | "reopened" | "deleted" | "waiting" | "signed" | "deputy-named" | "deputy-ended" | "budgets-kept" | "heads-told" | "heads-heard" | "dictionary-saved";
   study: string;
   name: string;
   subject: string;

@@ -42,7 +42,8 @@ const kWords: Record<AuditEntry["action"], string> = {
   "deputy-ended": "ended a deputy",
   "budgets-kept": "opened the tables, budgets are kept",
   "heads-told": "asked after its restore",
-  "heads-heard": "answered after the restore"
+  "heads-heard": "answered after the restore",
+  "dictionary-saved": "saved a dictionary"
 };
 
 const kKinds: Record<AuditEntry["kind"], string> = {

@@ -45,6 +45,7 @@ function Approve({study, screen, onDone}: Props) {
     try {
       const body = {
         code: screen.code,
+        table: screen.table?.digest ?? "",
         passphrase,
         ...asDeputy(who),
         ...(minCell.trim() === "" ? {} : {min_cell: Number(minCell)}),

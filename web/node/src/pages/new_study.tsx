@@ -1,10 +1,10 @@
 // A study file, checked while it is typed; its plan; then it is proposed to all its parties.
 import {useContext, useEffect, useRef, useState} from "preact/hooks";
-import {call, post, Problem} from "../base/api";
-import {LogIn, useAction, useOnceKey} from "../base/live";
+import {call, get, post, Problem} from "../base/api";
+import {LogIn, useAction, useLoaded, useOnceKey} from "../base/live";
 import {go} from "../base/router";
-import {sentence} from "../base/text";
-import type {Check} from "../base/types";
+import {count, plain, sentence} from "../base/text";
+import type {Check, Tables} from "../base/types";
 import {Area, Field, Form, ProblemBox, Submit} from "../parts/form";
 import {Head} from "../parts/page";
 import {PlanView} from "../parts/plan";
@@ -97,6 +97,43 @@ function Verdict({checked, again}: {checked: Checked; again: () => void}) {
   }
 }
 
+// What the dictionaries of this site let others see, to be put into the file.
+function OwnVariables({file, add}: {file: string; add: (text: string) => void}) {
+  const {value} = useLoaded("own-variables", (cause) => get<Tables>("/tables", cause));
+  const tables = (value?.tables ?? []).filter((table) => table.own?.offered.length);
+  if (!tables.length) return null;
+  return (
+    <>
+      {tables.map((table) => {
+        const offered = table.own?.offered ?? [];
+        return (
+          <details key={table.name}>
+            <summary>{`Variables of this site's table ${plain(table.name)}: ${count(offered.length, "variable", "variables")}`}</summary>
+            <ul class="offered">
+              {offered.map(({name, text}) => {
+                const there = file.includes(`name = "${name}"`);
+                return (
+                  <li key={name}>
+                    <button
+                      type="button"
+                      class="plain"
+                      aria-disabled={there ? "true" : undefined}
+                      onClick={() => !there && add(text)}
+                    >
+                      {there ? "In the file: " : "Add "}
+                      <bdi>{plain(name)}</bdi>
+                    </button>
+                  </li>
+                );
+              })}
+            </ul>
+          </details>
+        );
+      })}
+    </>
+  );
+}
+
 export function NewStudy({own, propose}: {own: string; propose: boolean}) {
   const [file, setFile] = useState("");
   const [days, setDays] = useState("14");
@@ -138,6 +175,7 @@ export function NewStudy({own, propose}: {own: string; propose: boolean}) {
         maxLength={1_048_576}
         invalid={checked.kind === "checked" && !checked.check.valid}
       />
+      <OwnVariables file={file} add={(text) => setFile(file.trim() === "" ? text : `${file.trimEnd()}\n\n${text}`)} />
       <div aria-live="polite">
         <Verdict checked={checked} again={again} />
       </div>

@@ -173,6 +173,18 @@ function OwnTable({screen, own}: {screen: StewardScreen; own: string}) {
             <dd>
               <Fingerprint value={table.digest} />
             </dd>
+            {table.dictionary !== "" && (
+              <>
+                <dt>Dictionary</dt>
+                <dd>
+                  {table.dictionary.trim().split("\n").map((line) => (
+                    <div key={line}>
+                      <Said text={line.trim()} />
+                    </div>
+                  ))}
+                </dd>
+              </>
+            )}
             <dt>Privacy budget</dt>
             <dd>
               {table.budget === ""

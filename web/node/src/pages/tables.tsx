@@ -7,6 +7,7 @@ import {count, plain, sentence, short} from "../base/text";
 import type {Budget, Node, Role, Table, TableBudget, TableBudgets, Tables, Variable} from "../base/types";
 import {TablesClosed} from "../parts/closed";
 import {Head, Waiting} from "../parts/page";
+import {SiteVariables} from "../parts/site_variables";
 import {Day, Said, StateTag, Tag} from "../parts/words";
 
 interface Seen {
@@ -151,7 +152,9 @@ function meaning(variable: Variable): string {
 function Dictionary({table}: {table: Table}) {
   const {dictionary} = table;
   if (!dictionary || !dictionary.variables.length)
-    return <p class="faint">What its variables mean shows once this site has approved a study of it.</p>;
+    return table.own ? null : (
+      <p class="faint">What its variables mean shows once this site has a dictionary of it, or has approved a study.</p>
+    );
   return (
     <details>
       <summary>{count(dictionary.variables.length, "variable", "variables")}</summary>
@@ -231,7 +234,7 @@ function Uses({table}: {table: Table}) {
   );
 }
 
-function TableCard({table, budget}: {table: Table; budget: TableBudget | null}) {
+function TableCard({table, budget, edits}: {table: Table; budget: TableBudget | null; edits: boolean}) {
   const name = plain(table.name);
   return (
     <li class="card">
@@ -270,8 +273,16 @@ function TableCard({table, budget}: {table: Table; budget: TableBudget | null}) 
         )}
       </dl>
       {budget && <BudgetOf of={budget} table={name} />}
+      {table.own && <SiteVariables own={table.own} table={name} />}
       <Dictionary table={table} />
       <Uses table={table} />
+      {edits && (
+        <p class="buttons">
+          <a class="button" href={`#/tables/${table.name}`}>
+            {table.own ? "Edit the dictionary" : "Write a dictionary"} <span class="unseen">of {name}</span>
+          </a>
+        </p>
+      )}
     </li>
   );
 }
@@ -299,6 +310,7 @@ export function TablesPage({role}: {role: Role}) {
               <TableCard
                 key={table.name}
                 table={table}
+                edits={may(role, "describe")}
                 budget={value.budgets?.find((one) => one.name === table.name) ?? null}
               />
             ))}

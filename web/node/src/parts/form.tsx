@@ -91,6 +91,40 @@ export function Area(props: {
   );
 }
 
+export function Select(props: {
+  label: string;
+  value: string;
+  options: readonly string[];
+  words?: Record<string, string>;
+  onInput: (value: string) => void;
+  hint?: ComponentChildren;
+}) {
+  const id = useId();
+  const {label, value, options, words, onInput, hint} = props;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      <select
+        id={id}
+        value={value}
+        onChange={(event) => onInput(event.currentTarget.value)}
+        aria-describedby={describedBy(hint !== undefined && `${id}-hint`)}
+      >
+        {(options.includes(value) ? options : [...options, value]).map((option) => (
+          <option key={option} value={option}>
+            {words?.[option] ?? option}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
 export function Choice<T extends string>(props: {
   legend: string;
   name: string;

@@ -20,7 +20,7 @@ interface Link {
 const kPlaces: Link[] = [
   {page: "inbox", under: [], href: "#/", label: "Inbox"},
   {page: "studies", under: ["study", "new-study"], href: "#/studies", label: "Studies"},
-  {page: "tables", under: [], href: "#/tables", label: "Tables"},
+  {page: "tables", under: ["dictionary"], href: "#/tables", label: "Tables"},
   {page: "policies", under: [], href: "#/policies", label: "Policies", needs: "read-policies"},
   {page: "parties", under: ["pairing"], href: "#/parties", label: "Parties"},
   {page: "audit", under: [], href: "#/audit", label: "Audit", needs: "read-audit"},

@@ -253,9 +253,8 @@ Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view 
   files[kState] = state;
   if (fs::exists(config.stewards))
     files[kSteward] = FileBytes(config.stewards, "the steward's certificate");
-  for (const char* name : {kMark, kWord}) {
-    if (fs::exists(folder.path() / name)) files[name] = FileBytes(folder.path() / name, name);
-  }
+  if (fs::exists(folder.restored())) files[kMark] = FileBytes(folder.restored(), kMark);
+  if (fs::exists(folder.reopened())) files[kWord] = FileBytes(folder.reopened(), kWord);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.state())) {
     const std::string name = entry.path().filename().string();
     if (entry.is_regular_file() && name != "lock" && IsStateList(name))

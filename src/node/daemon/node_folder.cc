@@ -62,7 +62,7 @@ parties = {parties}
 # results_days = 365
 # documents_years = 10
 
-[limits]
+{services}[limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
 longest_run_hours = 24
@@ -81,6 +81,15 @@ std::string FileText(const fs::path& file) { return file.string(); }
 std::string SignerLine(const fs::path& signer) {
   if (signer.empty()) return "# signer = \"/run/partita/sign.sock\"";
   return "signer = " + study::TomlText(signer.string());
+}
+
+std::string ServicesPart(const std::optional<ServiceNames>& services) {
+  if (!services) return "";
+  return fmt::format(
+      "# The users of this site's processes, and the socket by which the node starts jobs.\n"
+      "[services]\nnode = {}\npages = {}\njobs = {}\njob_socket = {}\n\n",
+      study::TomlText(services->node), study::TomlText(services->pages),
+      study::TomlText(services->jobs), study::TomlText(services->job_socket.string()));
 }
 
 void CheckConfigAddress(const study::TableReader& reader, const study::LocatedText& text,
@@ -123,6 +132,21 @@ void ReadRetention(const study::TableReader& root, RetentionRules& rules) {
       Within(*reader, "documents_years", rules.documents_years, kMostDocumentsYears);
 }
 
+void ReadServices(const study::TableReader& root, NodeConfig& config) {
+  const auto reader = root.OptionalTable("services", {"node", "pages", "jobs", "job_socket"});
+  if (!reader) return;
+  const auto text = [&](const char* key, const char* example) {
+    return reader->Text(key, fmt::format("{} = \"{}\"", key, example)).value;
+  };
+  const study::LocatedText socket =
+      reader->Text("job_socket", "job_socket = \"/run/partita-job.sock\"");
+  if (!fs::path(socket.value).is_absolute())
+    reader->Fail(socket.position, "'job_socket' is no absolute path",
+                 "job_socket = \"/run/partita-job.sock\"");
+  config.services = ServiceNames{text("node", "partita-node"), text("pages", "partita-web"),
+                                 text("jobs", "partita-job"), socket.value};
+}
+
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
   for (const study::TableReader& reader :
        root.Tables("table", {"name", "data", "account", "stewards_needed"})) {
@@ -159,7 +183,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const study::TableReader root(
       file, tree, "node.toml",
       {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "ended", "parties",
-       "ledger", "signer", "ethics_required", "retention", "limits", "table"});
+       "ledger", "signer", "ethics_required", "retention", "services", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -190,6 +214,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   if (const auto signer = root.OptionalText("signer")) config.signer = folder / signer->value;
   config.ethics_required = root.OptionalBool("ethics_required").value_or(false);
   ReadRetention(root, config.retention);
+  ReadServices(root, config);
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;
@@ -235,7 +260,8 @@ void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std
                   fmt::arg("inner", inner ? fmt::format("\"{}\"", host) : ""),
                   fmt::arg("ended", study::TomlText(places.ended.string())),
                   fmt::arg("parties", study::TomlText(places.parties.string())),
-                  fmt::arg("signer", SignerLine(places.signer))),
+                  fmt::arg("signer", SignerLine(places.signer)),
+                  fmt::arg("services", ServicesPart(places.services))),
       0600, "the node's file");
 }
 

@@ -1,0 +1,87 @@
+#include "node/daemon/job_errands.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "node/daemon/request_fields.h"
+#include "node/job/wire.h"
+
+namespace partita::node {
+namespace {
+
+constexpr std::chrono::seconds kTablePatience{20}, kTidyPatience{300};
+constexpr size_t kMaxTidyBytes = 4096;
+constexpr int kMostTidyLevels = 2;
+
+// Waited for here; its answer is all that it is for.
+class JobOfErrand {
+ public:
+  explicit JobOfErrand(StartedJob job) : job_(std::move(job)) {}
+  JobOfErrand(const JobOfErrand&) = delete;
+  JobOfErrand& operator=(const JobOfErrand&) = delete;
+  ~JobOfErrand() {
+    if (job_.child == 0) return;
+    ::kill(job_.child, SIGKILL);
+    int status = 0;
+    while (::waitpid(job_.child, &status, 0) < 0 && errno == EINTR) continue;
+  }
+
+  std::string Answer(const JobErrand& errand, size_t max_bytes,
+                     std::chrono::milliseconds patience) {
+    SendErrand(job_.channel, errand);
+    return ReceiveText(job_.channel, max_bytes, patience, job_.sends);
+  }
+
+ private:
+  StartedJob job_;
+};
+
+std::string AskJob(const JobStarter& start, const JobErrand& errand, const std::string& who,
+                   size_t max_bytes, std::chrono::milliseconds patience) {
+  const auto fail = [&who](const std::string& what) {
+    return Error(ErrorCode::kRefused, who + " " + what, "Try again, and see the node's log.");
+  };
+  try {
+    JobOfErrand job(start());
+    std::string text = job.Answer(errand, max_bytes, patience);
+    if (!text.empty()) return text;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kTimeout) throw;
+    if (error.code() == ErrorCode::kUnreachable) throw fail("cannot be started");
+    throw fail("is not answered by: " + error.message());
+  }
+  throw fail("ended without an answer");
+}
+
+}  // namespace
+
+TableAsker AskTablesOfJob(JobStarter start) {
+  return [start = std::move(start)](TableLook look) {
+    const ErrandKind kind =
+        look == TableLook::kBudgets ? ErrandKind::kBudgets : ErrandKind::kPlaces;
+    return AskJob(start, {kind, {}}, "the job that looks at the tables", kMaxTableLookBytes,
+                  kTablePatience);
+  };
+}
+
+size_t TidyByJob(const JobStarter& start, const std::vector<OverStudy>& studies) {
+  const std::string text =
+      AskJob(start, {ErrandKind::kTidy, studies}, "the job that deletes what is kept no longer",
+             kMaxTidyBytes, kTidyPatience);
+  RequestFields said(ParseShallow<nlohmann::json>(text, kMostTidyLevels), "job");
+  const int64_t deleted = said.Number("deleted");
+  const std::string problem = said.Text("problem");
+  said.End();
+  if (!problem.empty()) {
+    throw Error(ErrorCode::kStorage, problem,
+                "Let the jobs' user write in the node's folder `run`.");
+  }
+  return static_cast<size_t>(deleted);
+}
+
+}  // namespace partita::node

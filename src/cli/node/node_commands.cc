@@ -68,9 +68,9 @@ std::string SetUpCodeText(const std::string& folder) {
 // Of services of systemd: node, pages, jobs and signer are users of their own, and speak by sockets. All is written
 // by root and given to them at the end.
 std::string InitServices(const InitNodeOptions& options) {
-  const node::ServiceUsers users{node::FindUnixUser(options.node_user),
-                                 node::FindUnixUser(options.web_user),
-                                 node::FindUnixUser(options.job_user)};
+  const node::ServiceNames names{options.node_user, options.web_user, options.job_user,
+                                 fs::absolute(options.job_socket)};
+  const node::ServiceUsers users = node::FindServiceUsers(names);
   const node::UnixUser sign = node::FindUnixUser(options.sign_user);
   const std::set<uid_t> all = {users.node.user, users.pages.user, users.jobs.user, sign.user};
   if (all.size() != 4 || all.contains(0)) {
@@ -83,9 +83,7 @@ std::string InitServices(const InitNodeOptions& options) {
     node::RequireOwnPlace(folder);
   const std::string passphrase = AskPassphrase(options.steward, true);
   InitNodeFolder(node::NodeFolder(options.folder), options.name, options.address,
-                 {lists / "ended", lists / "parties", options.socket,
-                  node::ServiceNames{options.node_user, options.web_user, options.job_user,
-                                     fs::absolute(options.job_socket)}});
+                 {lists / "ended", lists / "parties", options.socket, names});
   fs::create_directory(lists);
   fs::permissions(lists, fs::perms(0755));
   node::SignerConfig signer;

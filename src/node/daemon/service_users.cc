@@ -48,20 +48,28 @@ UnixUser FindUnixUser(const std::string& name) {
   return {entry->pw_uid, entry->pw_gid};
 }
 
+ServiceUsers FindServiceUsers(const ServiceNames& names) {
+  return {FindUnixUser(names.node), FindUnixUser(names.pages), FindUnixUser(names.jobs)};
+}
+
+bool IsRootsPlace(const fs::path& folder) {
+  const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
+  struct stat status {};
+  return ::stat(parent.c_str(), &status) == 0 && status.st_uid == 0 &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 void RequireOwnPlace(const fs::path& folder) {
   if (::geteuid() != 0) {
     throw Error(ErrorCode::kUsage, "only root can give folders to other users",
                 "run it with sudo, or leave --services out: then all is yours");
   }
-  const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
-  struct stat status {};
-  const bool own = ::stat(parent.c_str(), &status) == 0 && status.st_uid == 0 &&
-                   (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!own) {
+  if (!IsRootsPlace(folder)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} is not root's alone: somebody else could put another folder into "
                             "the place of {}",
-                            parent.string(), folder.string()),
+                            fs::absolute(folder).lexically_normal().parent_path().string(),
+                            folder.string()),
                 "take /var/lib/partita/node and /var/lib/partita/steward");
   }
   if (fs::exists(fs::symlink_status(folder))) {

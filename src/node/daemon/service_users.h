@@ -18,6 +18,8 @@ struct UnixUser {
 // By name, or by number (then the group's, too). Throws kUsage if there is none of that name.
 UnixUser FindUnixUser(const std::string& name);
 
+// Whether nobody but root can put something else into the place of the folder.
+bool IsRootsPlace(const std::filesystem::path& folder);
 // Before root writes what is given to another user: throws kUsage unless root calls, nothing is at `folder`,
 // and only root can put something else into its place while it is written.
 void RequireOwnPlace(const std::filesystem::path& folder);
@@ -28,6 +30,8 @@ void GiveFolder(const std::filesystem::path& folder, const UnixUser& user);
 struct ServiceUsers {
   UnixUser node, pages, jobs;
 };
+// Throws kUsage as FindUnixUser.
+ServiceUsers FindServiceUsers(const ServiceNames& names);
 
 // The folder of a new node, for its services. Root's stay the folder itself, node.toml and certificates, which the groups
 // of node and jobs may read and nobody but root changes: by them jobs know whose approval counts and where tables are.

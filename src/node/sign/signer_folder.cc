@@ -48,7 +48,7 @@ parties = {parties}
 {socket}
 {users}
 
-# Those of them who may ask about policies and nothing else: the node's user, where the pages have one of their own.
+# Those of them whom it answers about policies only: the node's user, where the pages have one of their own.
 {only}
 
 # Tables for which two persons have to sign, whatever the node says: see `stewards_needed` of node.toml.

@@ -97,7 +97,7 @@ ends() {
     [ "$(charged $name)" = 1 ] || fail "$study stands $(charged $name) times in the ledger of $name"
   done
   "$partita" node audit --at south --study "$study" >audit.txt
-  [ "$(grep -c ' run-begin ' audit.txt)" = "$2" ] || fail "not $2 attempts: $(cat audit.txt)"
+  [ "$(grep -c ' run-end ' audit.txt)" = "$2" ] || fail "not $2 attempts: $(cat audit.txt)"
   local marks=$(($2 + 1))
   [ "$1" = finished ] || marks=$((marks + 1))
   until_true "$study is closed for good at south" grep -qx discarded stop/south/renamed

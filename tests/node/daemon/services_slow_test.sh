@@ -139,6 +139,15 @@ answer_to $node_user | grep -q '"pupils"' || fail 'a job does not serve its node
 for other in $web_user $job_user 64903; do [ -z "$(answer_to $other)" ] || fail "a job serves user $other"; done
 chmod 660 job.sock
 
+# As root a restored node is given to its users again, where nobody else could have prepared the folder.
+"$partita" node backup north.backup --at north --passphrase-fd 3 3< <(phrase) >/dev/null
+"$partita" node restore north.backup restored --passphrase-fd 3 3< <(phrase) | grep -q 'belong to the users' || fail 'not given'
+for file in . control run state web job/key.pem node.toml; do
+  [ "$(stat -c '%U:%G %a' restored/$file)" = "$(stat -c '%U:%G %a' north/$file)" ] || fail "restored $file: $(stat -c '%U:%G %a' restored/$file)"
+done
+"$partita" node restore north.backup open/restored --passphrase-fd 3 3< <(phrase) | grep -q 'not given to them' || fail 'given'
+rm -r restored open/restored
+
 # Two sites of the usual kind.
 for name in west south; do
   port[$name]=$(free_port)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -83,11 +84,19 @@ bool IsStateList(const std::string& name) {
                                       [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
 }
 
+// Root reads keys of other users, those of services, which are nobody's to load (crypto/certificate.h): by a copy.
+crypto::Identity KeyOfNode(const fs::path& certificate, const fs::path& key) {
+  if (::geteuid() != 0) return crypto::LoadIdentity(certificate, key);
+  const run::TemporaryFolder scratch;
+  PutFile(scratch.path() / "cert.pem", FileBytes(certificate, "a certificate"));
+  PutFile(scratch.path() / "key.pem", FileBytes(key, "a key"));
+  return crypto::LoadIdentity(scratch.path() / "cert.pem", scratch.path() / "key.pem");
+}
+
 Bytes ClosedKey(const fs::path& certificate, const fs::path& key, std::string_view passphrase) {
   const run::TemporaryFolder scratch;
-  crypto::SavePassphraseIdentity(crypto::LoadIdentity(certificate, key),
-                                 scratch.path() / "cert.pem", scratch.path() / "key.pem",
-                                 passphrase);
+  crypto::SavePassphraseIdentity(KeyOfNode(certificate, key), scratch.path() / "cert.pem",
+                                 scratch.path() / "key.pem", passphrase);
   return FileBytes(scratch.path() / "key.pem", "a key");
 }
 
@@ -240,7 +249,7 @@ RestoredMark WriteMark(const NodeBackup& backup, const NodeFolder& folder, int64
 Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view passphrase,
                  int64_t now) {
   const NodeConfig config = LoadNodeConfig(folder);
-  const crypto::Identity identity = crypto::LoadIdentity(folder.certificate(), folder.key());
+  const crypto::Identity identity = KeyOfNode(folder.certificate(), folder.key());
   NodeBackup backup;
   backup.owner = config.name;
   backup.time = now;

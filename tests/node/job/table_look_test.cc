@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "crypto/random.h"
+#include "node/job/wire.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/party/row_sets.h"
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -84,13 +85,30 @@ bool IsStateList(const std::string& name) {
                                       [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
 }
 
-// Root reads keys of other users, those of services, which are nobody's to load (crypto/certificate.h): by a copy.
+// Root, for as long as this lives, as the user of a file; another user, or root's own file: nothing changes.
+class AsOwner {
+ public:
+  explicit AsOwner(const fs::path& file) : group_(::getegid()) {
+    struct stat status {};
+    if (::geteuid() != 0 || ::stat(file.c_str(), &status) != 0 || status.st_uid == 0) return;
+    changed_ = ::setegid(status.st_gid) == 0 && ::seteuid(status.st_uid) == 0;
+  }
+  AsOwner(const AsOwner&) = delete;
+  AsOwner& operator=(const AsOwner&) = delete;
+  ~AsOwner() {
+    // What was root a moment ago may be it again.
+    if (changed_ && (::seteuid(0) != 0 || ::setegid(group_) != 0)) std::abort();
+  }
+
+ private:
+  gid_t group_;
+  bool changed_ = false;
+};
+
+// A key is loaded by its owner only (crypto/certificate.h), and of services each is another user's.
 crypto::Identity KeyOfNode(const fs::path& certificate, const fs::path& key) {
-  if (::geteuid() != 0) return crypto::LoadIdentity(certificate, key);
-  const run::TemporaryFolder scratch;
-  PutFile(scratch.path() / "cert.pem", FileBytes(certificate, "a certificate"));
-  PutFile(scratch.path() / "key.pem", FileBytes(key, "a key"));
-  return crypto::LoadIdentity(scratch.path() / "cert.pem", scratch.path() / "key.pem");
+  const AsOwner owner(key);
+  return crypto::LoadIdentity(certificate, key);
 }
 
 Bytes ClosedKey(const fs::path& certificate, const fs::path& key, std::string_view passphrase) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "node/daemon/request_fields.h"
@@ -46,14 +47,21 @@ std::string AskJob(const JobStarter& start, const JobErrand& errand, const std::
   const auto fail = [&who](const std::string& what) {
     return Error(ErrorCode::kRefused, who + " " + what, "Try again, and see the node's log.");
   };
+  StartedJob started;
   try {
-    JobOfErrand job(start());
+    started = start();
+  } catch (const Error& error) {
+    throw fail("cannot be started: " + error.message());
+  }
+  JobOfErrand job(std::move(started));
+  try {
     std::string text = job.Answer(errand, max_bytes, patience);
     if (!text.empty()) return text;
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kTimeout) throw;
-    if (error.code() == ErrorCode::kUnreachable) throw fail("cannot be started");
-    throw fail("is not answered by: " + error.message());
+    // One that is gone takes no errand, either.
+    if (error.code() != ErrorCode::kUnreachable)
+      throw fail("answers what is not taken: " + error.message());
   }
   throw fail("ended without an answer");
 }

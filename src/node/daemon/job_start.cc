@@ -25,7 +25,7 @@ net::Socket ConnectToJobs(const std::filesystem::path& socket) {
   if (fits && connection.valid() &&
       ::connect(connection.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
     return connection;
-  throw Error(ErrorCode::kUnreachable, "no job starts at " + path,
+  throw Error(ErrorCode::kUnreachable, "no job starts at the socket of jobs",
               "systemctl enable --now partita-job.socket; its path is `job_socket` of node.toml.");
 }
 
@@ -49,10 +49,12 @@ JobStarter JobsAtSocket(std::filesystem::path socket, uid_t jobs) {
     job.channel = ConnectToJobs(socket);
     const uid_t listens = UserAt(job.channel.fd());
     if (listens != 0 && listens != jobs) {
-      throw Error(ErrorCode::kUntrusted,
-                  fmt::format("the user {} listens at {}, who is neither root nor the jobs' user",
-                              listens, socket.string()),
-                  "Stop that process, and start partita-job.socket.");
+      throw Error(
+          ErrorCode::kUntrusted,
+          fmt::format("the user {} listens at the socket of jobs, who is neither root nor the "
+                      "jobs' user",
+                      listens),
+          "Stop that process, and start partita-job.socket.");
     }
     const int on = 1;
     if (::setsockopt(job.channel.fd(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)

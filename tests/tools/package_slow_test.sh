@@ -23,12 +23,16 @@ files=$out
 
 # The services: users and units, nothing that runs by itself.
 expect 0 apt-get install -y --no-install-recommends systemd "$(ls "$source_dir"/build/partita-node_*.deb)"
-expect 0 systemd-analyze verify --man=no /lib/systemd/system/partita-{node,sign,web}.service
+expect 0 systemd-analyze verify --man=no /lib/systemd/system/partita-{node,sign,web}.service /lib/systemd/system/partita-job.socket \
+  /lib/systemd/system/partita-job@.service
 echo 'several words of a steward' >phrase
 expect 0 partita node init /var/lib/partita/node --name north --address localhost:7400 --services \
   --steward /var/lib/partita/steward --passphrase-fd 3 3<phrase
-expect 0 stat -c %U /var/lib/partita/node/key.pem /var/lib/partita/steward/steward.key
-expect_output partita-sign
+expect 0 stat -c %U /var/lib/partita/node/key.pem /var/lib/partita/node/job/key.pem /var/lib/partita/node/web \
+  /var/lib/partita/steward/steward.key
+for user in partita-node partita-job partita-web partita-sign; do expect_output $user; done
+expect 0 id -nG partita-job
+expect_output partita-node
 expect 0 apt-get remove -y partita-node partita
 [ -f /var/lib/partita/steward/steward.key ] || fail 'the steward lost the key with the package'
 rm -rf /var/lib/partita

@@ -1,5 +1,6 @@
 // partita node backup | restore | move-state | reopen
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "cli/node/node_terminal.h"
 #include "node/daemon/backup.h"
 #include "node/daemon/node_state.h"
+#include "node/daemon/service_users.h"
 
 namespace partita::cli {
 namespace {
@@ -95,20 +97,38 @@ std::string LedgerText(const node::RestoreNews& news) {
       news.ledger_restored ? "the copy of the backup" : "the one that was there", news.accounts);
 }
 
+// Of a node of services, in lines of their own: a new folder is given to its users. What was there may be another
+// user's already, who could lead root elsewhere.
+std::string GiveRestored(const node::NodeFolder& folder, bool is_new) {
+  const node::NodeConfig config = LoadNodeConfig(folder);
+  if (!config.services) return "";
+  if (!is_new || ::geteuid() != 0 || !node::IsRootsPlace(folder.path())) {
+    return "\nIts services have users of their own, and its parts are not given to them: restore "
+           "it as "
+           "root into a folder that is not there yet, below one that is root's, and move there "
+           "what "
+           "was left of `run` and the ledger";
+  }
+  node::GiveNodeFolder(folder, node::FindServiceUsers(*config.services));
+  return "\nIts parts belong to the users of its services";
+}
+
 int RestoreNode(const OutputOptions& output, const RestoreOptions& options) {
   const Bytes backup = FileOf(options.file, "the backup of a node");
   const std::string passphrase = AskPassphrase(options.node, false, "the backup");
   crypto::SystemRandom random;
-  const node::RestoreNews news =
-      node::RestoreBackup(backup, node::NodeFolder(options.folder), passphrase, NowUtc(), random);
+  const node::NodeFolder folder(options.folder);
+  const bool is_new = !fs::exists(fs::symlink_status(options.folder));
+  const node::RestoreNews news = node::RestoreBackup(backup, folder, passphrase, NowUtc(), random);
   return PrintDone(
       output,
       fmt::format(
           "node {} is in {} as it was at {}. When it serves, its open studies are withdrawn; "
           "policies from before approve nothing any more; its tables are closed until the "
           "steward opens them with 'partita node reopen'. When it serves, it asks the other sites "
-          "what they were shown of its ledger{}",
-          news.name, options.folder, FormatUtc(news.made_at), LedgerText(news)));
+          "what they were shown of its ledger{}{}",
+          news.name, options.folder, FormatUtc(news.made_at), LedgerText(news),
+          GiveRestored(folder, is_new)));
 }
 
 void AddRestore(CLI::App* node, Invocation& invocation) {

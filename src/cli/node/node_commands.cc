@@ -7,6 +7,7 @@
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 #include "cli/commands.h"
@@ -16,10 +17,7 @@
 #include "crypto/certificate.h"
 #include "node/daemon/daemon.h"
 #include "node/daemon/service_users.h"
-#include "node/job/heads_answer.h"
 #include "node/job/job.h"
-#include "node/job/kept_look.h"
-#include "node/job/table_look.h"
 #include "node/sign/signer_folder.h"
 #include "run/ledger/open_ledger.h"
 
@@ -57,8 +55,9 @@ struct InitNodeOptions {
   std::string folder, name, address;
   NodeOptions steward;
   bool setup_code = false, services = false;
-  std::string node_user = "partita-node", sign_user = "partita-sign";  // of services
-  std::string socket = "/run/partita/sign.sock";
+  std::string node_user = "partita-node", web_user = "partita-web", job_user = "partita-job",
+              sign_user = "partita-sign";  // of services
+  std::string socket = "/run/partita/sign.sock", job_socket = "/run/partita-job.sock";
 };
 
 std::string SetUpCodeText(const std::string& folder) {
@@ -66,28 +65,39 @@ std::string SetUpCodeText(const std::string& folder) {
          MakeSetUpCode(fs::path(folder) / "web").text;
 }
 
-// Of services of systemd: node and signer are users of their own, and speak by a socket. All is written
+// Of services of systemd: node, pages, jobs and signer are users of their own, and speak by sockets. All is written
 // by root and given to them at the end.
 std::string InitServices(const InitNodeOptions& options) {
-  const node::UnixUser node = node::FindUnixUser(options.node_user);
+  const node::ServiceNames names{options.node_user, options.web_user, options.job_user,
+                                 fs::absolute(options.job_socket)};
+  const node::ServiceUsers users = node::FindServiceUsers(names);
   const node::UnixUser sign = node::FindUnixUser(options.sign_user);
+  const std::set<uid_t> all = {users.node.user, users.pages.user, users.jobs.user, sign.user};
+  if (all.size() != 4 || all.contains(0)) {
+    throw Error(ErrorCode::kUsage, "node, pages, jobs and signer are not four users beside root",
+                "leave --services out for a node whose processes are all yours");
+  }
   const fs::path steward = fs::absolute(options.steward.steward);
   const fs::path lists = steward.parent_path() / "lists";
   for (const fs::path& folder : {fs::path(options.folder), steward, lists})
     node::RequireOwnPlace(folder);
   const std::string passphrase = AskPassphrase(options.steward, true);
   InitNodeFolder(node::NodeFolder(options.folder), options.name, options.address,
-                 {lists / "ended", lists / "parties", options.socket});
+                 {lists / "ended", lists / "parties", options.socket, names});
   fs::create_directory(lists);
   fs::permissions(lists, fs::perms(0755));
-  MakeSteward(options.steward, passphrase, {"", {}, {}, options.socket, {node.user}});
+  node::SignerConfig signer;
+  signer.socket = options.socket;
+  signer.users = {users.node.user, users.pages.user};
+  signer.only_policies = {users.node.user};
+  MakeSteward(options.steward, passphrase, signer);
   std::string text = fmt::format(
       "node {} is in {}, its steward's signer in {}: look at node.toml, then start them:\n"
-      "  systemctl enable --now partita-sign partita-node partita-web\n"
+      "  systemctl enable --now partita-sign partita-job.socket partita-node partita-web\n"
       "As root say --at {} and, as its steward, --sign {}",
       options.name, options.folder, steward.string(), options.folder, options.socket);
   if (options.setup_code) text += SetUpCodeText(options.folder);
-  node::GiveFolder(options.folder, node);
+  node::GiveNodeFolder(node::NodeFolder(options.folder), users);
   node::GiveFolder(steward, sign);
   node::GiveFolder(lists, sign);
   return text;
@@ -134,15 +144,18 @@ void AddNodeInit(CLI::App* node, Invocation& invocation) {
       "this machine");
   CLI::Option* services =
       command->add_flag("--services", options->services,
-                        "As root: for the services of systemd, where node and signer are users of "
-                        "their own");
+                        "As root: for the services of systemd, where node, pages, jobs and signer "
+                        "are users of their own");
   services->needs(steward);
   const auto add = [&](const char* name, std::string& value, const char* help) {
     command->add_option(name, value, help)->needs(services)->capture_default_str();
   };
-  add("--node-user", options->node_user, "Who runs node, pages and jobs");
+  add("--node-user", options->node_user, "Who runs the node");
+  add("--web-user", options->web_user, "Who runs the pages");
+  add("--job-user", options->job_user, "Who runs jobs");
   add("--sign-user", options->sign_user, "Who runs the steward's signer");
   add("--socket", options->socket, "Where the signer listens");
+  add("--job-socket", options->job_socket, "Where a connection starts a job");
 }
 
 void AddSteward(CLI::App* node, Invocation& invocation) {
@@ -185,10 +198,11 @@ void StartCompanions(const ServeNodeOptions& options, Companions& companions) {
   companions.Start("the server of the pages", std::move(words));
 }
 
-// Before studies come, not when the first one is private.
+// Before studies come, not when the first one is private. Of services the node does not read it; its jobs say what is
+// wrong, in `partita node tables` and the pages.
 void RequireLedger(const node::NodeFolder& folder) {
   const node::NodeConfig config = LoadNodeConfig(folder);
-  if (config.ledger.empty()) return;
+  if (config.ledger.empty() || config.services) return;
   privacy::ledger::SqliteLedger book = run::OpenLedger(config.ledger);
   for (const node::CatalogueTable& table : config.tables) {
     const bool is_clear =
@@ -247,15 +261,8 @@ void AddServe(CLI::App* node, Invocation& invocation) {
                       "the pages and for --sign of other commands");
 }
 
-struct JobOptions {
-  std::string at = ".";
-  bool tables = false, budgets = false, kept = false;
-  std::string heads;
-  std::string draft;  // of this table
-};
-
-int RunNodeJob(const JobOptions& options) {
-  const node::NodeFolder folder(options.at);
+int RunNodeJob(const std::string& at) {
+  const node::NodeFolder folder(at);
   const node::NodeConfig config = LoadNodeConfig(folder);
   node::JobSettings settings;
   settings.self = config.name;
@@ -275,35 +282,22 @@ int RunNodeJob(const JobOptions& options) {
   settings.reopened = folder.reopened();
   settings.kept = folder.kept();
   settings.address = config.address;
-  if (!options.draft.empty()) {
-    return node::TellOfTables(settings, node::TableLook::kDraft, options.draft, net::Socket(3));
+  settings.shown_to_node = config.services.has_value();
+  if (config.services) {
+    settings.orders_from = node::FindUnixUser(config.services->node).user;
+    // What is not shown to the node on purpose is not.
+    ::umask(0077);
   }
-  if (options.tables || options.budgets) {
-    return node::TellOfTables(
-        settings, options.budgets ? node::TableLook::kBudgets : node::TableLook::kPlaces, "",
-        net::Socket(3));
-  }
-  if (!options.heads.empty()) return node::TellOfHeads(settings, options.heads, net::Socket(3));
-  if (options.kept) return node::TellOfKept(settings, net::Socket(3));
   return node::RunJob(settings, net::Socket(3), &Interrupted());
 }
 
 void AddJob(CLI::App* node, Invocation& invocation) {
-  auto options = std::make_shared<JobOptions>();
+  auto at = std::make_shared<std::string>(".");
   CLI::App* command =
       AddCommand(node, "job", "node job",
                  "One job of a node that serves, which starts it: its orders come by descriptor 3",
-                 invocation, [options] { return RunNodeJob(*options); });
-  command->add_option("--at", options->at, "The folder of the node")->capture_default_str();
-  command->add_flag("--tables", options->tables,
-                    "Take no order: say where the tables of node.toml lie");
-  command->add_flag("--budgets", options->budgets, "The same, with what the ledger says of them");
-  command->add_option("--heads", options->heads,
-                      "Take no order: say which heads of its ledger this party showed");
-  command->add_flag("--kept", options->kept,
-                    "Take no order but answers of other sites: say which budgets a restore leaves");
-  command->add_option("--draft", options->draft,
-                      "Take no order: say what the columns of this table are called and look like");
+                 invocation, [at] { return RunNodeJob(*at); });
+  command->add_option("--at", *at, "The folder of the node")->capture_default_str();
 }
 
 // Of the own tables, which the node itself does not look at.

@@ -38,7 +38,8 @@ int ServeSigner(const std::string& path) {
   const node::Log log([](const std::string& line) { std::cerr << line << std::endl; });
   // What an earlier process could not finish.
   folder.Publish();
-  node::Signer signer({folder, node::ReadInChild(StudyReaderProgram()), NowUtc});
+  node::Signer signer(
+      {folder, node::ReadInChild(StudyReaderProgram()), NowUtc, config.only_policies});
   const node::ControlSocket socket(
       config.socket,
       [&signer](const std::string& request, uid_t user) { return signer.Answer(request, user); },

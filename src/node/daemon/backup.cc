@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -88,11 +90,36 @@ bool IsStateList(const std::string& name) {
                                       [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
 }
 
+// Root, for as long as this lives, as the user of a file; another user, or root's own file: nothing changes.
+class AsOwner {
+ public:
+  explicit AsOwner(const fs::path& file) : group_(::getegid()) {
+    struct stat status {};
+    if (::geteuid() != 0 || ::stat(file.c_str(), &status) != 0 || status.st_uid == 0) return;
+    changed_ = ::setegid(status.st_gid) == 0 && ::seteuid(status.st_uid) == 0;
+  }
+  AsOwner(const AsOwner&) = delete;
+  AsOwner& operator=(const AsOwner&) = delete;
+  ~AsOwner() {
+    // What was root a moment ago may be it again.
+    if (changed_ && (::seteuid(0) != 0 || ::setegid(group_) != 0)) std::abort();
+  }
+
+ private:
+  gid_t group_;
+  bool changed_ = false;
+};
+
+// A key is loaded by its owner only (crypto/certificate.h), and of services each is another user's.
+crypto::Identity KeyOfNode(const fs::path& certificate, const fs::path& key) {
+  const AsOwner owner(key);
+  return crypto::LoadIdentity(certificate, key);
+}
+
 Bytes ClosedKey(const fs::path& certificate, const fs::path& key, std::string_view passphrase) {
   const run::TemporaryFolder scratch;
-  crypto::SavePassphraseIdentity(crypto::LoadIdentity(certificate, key),
-                                 scratch.path() / "cert.pem", scratch.path() / "key.pem",
-                                 passphrase);
+  crypto::SavePassphraseIdentity(KeyOfNode(certificate, key), scratch.path() / "cert.pem",
+                                 scratch.path() / "key.pem", passphrase);
   return FileBytes(scratch.path() / "key.pem", "a key");
 }
 
@@ -269,7 +296,7 @@ RestoredMark WriteMark(const NodeBackup& backup, const NodeFolder& folder, int64
 Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view passphrase,
                  int64_t now) {
   const NodeConfig config = LoadNodeConfig(folder);
-  const crypto::Identity identity = crypto::LoadIdentity(folder.certificate(), folder.key());
+  const crypto::Identity identity = KeyOfNode(folder.certificate(), folder.key());
   NodeBackup backup;
   backup.owner = config.name;
   backup.time = now;
@@ -282,9 +309,9 @@ Bytes MakeBackup(const NodeFolder& folder, const Bytes& state, std::string_view 
   files[kState] = state;
   if (fs::exists(config.stewards))
     files[kSteward] = FileBytes(config.stewards, "the steward's certificate");
-  for (const char* name : {kMark, kWord, kKept}) {
-    if (fs::exists(folder.path() / name)) files[name] = FileBytes(folder.path() / name, name);
-  }
+  if (fs::exists(folder.restored())) files[kMark] = FileBytes(folder.restored(), kMark);
+  if (fs::exists(folder.reopened())) files[kWord] = FileBytes(folder.reopened(), kWord);
+  if (fs::exists(folder.kept())) files[kKept] = FileBytes(folder.kept(), kKept);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.state())) {
     const std::string name = entry.path().filename().string();
     if (entry.is_regular_file() && name != "lock" && IsStateList(name))

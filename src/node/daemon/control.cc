@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hex.h"
+#include "base/public_file.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
 #include "node/daemon/kept_json.h"
@@ -392,12 +393,13 @@ void Control::NoteList(const Actor& actor, const PartyList& before, const PartyL
   }
 }
 
-std::string Control::Answer(const std::string& text) {
+std::string Control::Answer(const std::string& text, Asker asker) {
   RequestFields request(text, "node");
   const std::string& what = request.what();
   const int64_t now = NowUtc();
   // Whoever asks says so: the pages for their accounts, a command at the terminal does not.
   const std::string account = request.Has("account") ? request.Text("account") : "";
+  RequireMayAsk(asker, what, account, what == "note" ? request.Peek("action") : "");
   const Actor actor{account.empty() ? ActorKind::kTerminal : ActorKind::kAccount, account};
   Answered answer = Answered::object();
   if (what == "status") {
@@ -766,8 +768,9 @@ std::string Control::Answer(const std::string& text) {
                   "only the site's steward opens the tables of a restored node",
                   "Name the folder of the steward's key.");
     }
-    WriteFileAtomically(parts_.folder.reopened().string(),
-                        {reinterpret_cast<const char*>(document.data()), document.size()});
+    // For jobs of another user, too; it is signed, and says nothing that is secret.
+    WritePublicFile(parts_.folder.reopened().string(),
+                    {reinterpret_cast<const char*>(document.data()), document.size()}, 0644);
     Note(actor, AuditAction::kReopened, "",
          fmt::format("the budgets of {} accounts count as spent", mark->accounts.size()));
     parts_.log.Write("reopened");
@@ -788,8 +791,8 @@ std::string Control::Answer(const std::string& text) {
       throw Error(ErrorCode::kRefused, "only the site's steward says which budgets are kept",
                   "Name the folder of the steward's key.");
     }
-    WriteFileAtomically(parts_.folder.kept().string(),
-                        {reinterpret_cast<const char*>(document.data()), document.size()});
+    WritePublicFile(parts_.folder.kept().string(),
+                    {reinterpret_cast<const char*>(document.data()), document.size()}, 0644);
     const size_t spent = SpentBy(*mark, RestoreFilesOf(parts_.folder), {parts_.steward}).size();
     Note(actor, AuditAction::kBudgetsKept, "",
          fmt::format("the budgets of {} accounts are kept, those of {} count as spent",

@@ -52,7 +52,8 @@
 //   note         action, subject, outcome, [study]  for the audit log: "export", "login" and what follows them in
 //                                        audit/audit.h
 //
-// Each takes `account`, of the pages, for whom it is asked: for the audit log.
+// Each takes `account`, of the pages, for whom it is asked: for the audit log. Which of them the pages may ask, where
+// they have a user of their own: control_rights.h.
 //
 // Errors are of the one type; kUsage for a request that is none.
 #pragma once
@@ -63,12 +64,13 @@
 #include <string>
 
 #include "crypto/random.h"
+#include "node/daemon/control_rights.h"
 #include "node/daemon/dictionary_keeper.h"
 #include "node/daemon/heads_desk.h"
+#include "node/daemon/job_errands.h"
 #include "node/daemon/node_folder.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
-#include "node/daemon/table_asker.h"
 #include "node/service/node_loop.h"
 
 namespace partita::node {
@@ -97,7 +99,7 @@ class Control {
       : parts_(std::move(parts)), dictionaries_(parts_.folder.dictionaries()) {}
 
   // From any thread. Throws Error.
-  std::string Answer(const std::string& request);
+  std::string Answer(const std::string& request, Asker asker = Asker::kOwn);
 
  private:
   // Does it on the loop's thread, and waits.

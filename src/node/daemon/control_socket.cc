@@ -116,6 +116,12 @@ ErrorCode CodeNamed(const std::string& name) {
 // Nesting of what may be asked and answered; copies of such values are recursive.
 constexpr int kMostControlLevels = 40;
 
+// Whether what is made in the folder has its group.
+bool HasGroup(const fs::path& folder) {
+  struct stat status {};
+  return ::stat(folder.c_str(), &status) == 0 && (status.st_mode & S_ISGID) != 0;
+}
+
 // Whose secrets are asked for must be served by the owner of the socket's folder, or root, and nobody else
 // may put a socket there.
 void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
@@ -132,14 +138,6 @@ void RequireServer(int fd, const fs::path& path, const ControlServer& server) {
 }
 
 }  // namespace
-
-uid_t UserAt(int descriptor) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return static_cast<uid_t>(-1);
-  return peer.uid;
-}
 
 bool MayControl(uid_t user, uid_t owner, const std::vector<uid_t>& users) {
   return user == owner || user == 0 || std::find(users.begin(), users.end(), user) != users.end();
@@ -168,7 +166,7 @@ struct ControlSocket::Impl {
     listener = net::Socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ::unlink(path.c_str());
     // The mask, so that nobody else can connect for a moment.
-    const mode_t mask = ::umask(users.empty() ? 0177 : 0111);
+    const mode_t mask = ::umask(users.empty() ? 0177 : HasGroup(path.parent_path()) ? 0117 : 0111);
     const int bound =
         ::bind(listener.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     ::umask(mask);

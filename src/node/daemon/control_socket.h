@@ -1,6 +1,6 @@
 // The door of a node, and of its steward's signer, for the own people: a Unix socket (mode 0600). Who connects
-// must be the user who runs the process (SO_PEERCRED), or root, or one of the users that it is told of (then
-// the mode is 0666); anybody else is closed without an answer.
+// must be the user who runs the process (SO_PEERCRED), or root, or one of the users that it is told of; anybody else is
+// closed without an answer. With such users the mode is 0660 where the folder hands its group on (setgid), else 0666.
 //
 // One request a connection: length u32 (little-endian), so many bytes of JSON; the answer likewise. 5 s for
 // the length to come, 30 s for the rest, 8 MiB each way. 16 at a time: of these each other user than the own
@@ -17,13 +17,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "node/port/peer_user.h"
 
 namespace partita::node {
 
 inline constexpr size_t kMaxControlBytes = size_t{8} << 20;
-
-// The user at the other end, by the kernel (SO_PEERCRED).
-uid_t UserAt(int descriptor);
 
 class ControlSocket {
  public:

@@ -17,12 +17,13 @@
 #include "node/daemon/control.h"
 #include "node/daemon/control_socket.h"
 #include "node/daemon/heads_desk.h"
+#include "node/daemon/job_errands.h"
 #include "node/daemon/job_processes.h"
 #include "node/daemon/node_state.h"
 #include "node/daemon/pairing_desk.h"
 #include "node/daemon/party_keeper.h"
 #include "node/daemon/policy_asker.h"
-#include "node/daemon/tidy_folders.h"
+#include "node/daemon/service_users.h"
 #include "node/job/closed.h"
 #include "node/parties/introduction.h"
 #include "node/port/one_port.h"
@@ -46,6 +47,17 @@ net::HttpsLimits ServerLimits() {
   return limits;
 }
 
+JobStarter StarterOf(const NodeConfig& config, const std::vector<std::string>& program) {
+  if (!config.services) return JobsAsChildren(program);
+  return JobsAtSocket(config.services->job_socket, FindUnixUser(config.services->jobs).user);
+}
+
+// Beside the own user and root, who may ask at the control socket.
+std::vector<uid_t> OthersWhoAsk(const NodeConfig& config) {
+  if (!config.services) return {};
+  return {FindUnixUser(config.services->pages).user};
+}
+
 }  // namespace
 
 struct Daemon::Impl {
@@ -63,19 +75,20 @@ struct Daemon::Impl {
               log, NowUtc}),
         store(OpenState(options.folder, config, random)),
         trust({config.name, identity, steward, [this] { return keeper.List(); }, NowUtc}),
-        jobs({options.job_program, [this](const JobReport& report) { Take(report); },
+        start_job(StarterOf(config, options.job_program)),
+        jobs({start_job, [this](const JobReport& report) { Take(report); },
               [this](const Tag& tag, net::Socket end) { port->Expect(tag, std::move(end)); },
               [this](const Tag& tag) { port->Forget(tag); }, log}),
         node({config.name, *store, trust, random, jobs, config.limits}),
         loop(node, LoopOptions()),
-        heads({config.name, identity, steward, options.folder, options.job_program, keeper,
+        heads({config.name, identity, steward, options.folder, start_job, keeper,
                [this](const std::string& party) { return PeerOf(party); },
                [this](const AuditRecord& record) {
                  loop.Do([record](Node& moved, int64_t) { moved.Note(record); });
                },
                log, NowUtc}),
         control({config, identity, steward, loop, keeper, desk, own_lines, random, log,
-                 options.folder.run(), options.folder, AskTablesOfJob(options.job_program), heads}),
+                 options.folder.run(), options.folder, AskTablesOfJob(start_job), heads}),
         asker({config.name, loop, keeper, log, options.folder.run(),
                config.signer.empty() ? options.signer : config.signer}) {}
 
@@ -187,28 +200,42 @@ struct Daemon::Impl {
     }
   }
 
-  // At the start and then once a day, on the loop's thread: what is kept no longer of studies that are over. Files that
-  // cannot be deleted are tried again the next time.
+  // At the start and then once a day: what is kept no longer of studies that are over is marked on the loop's thread, and
+  // its files deleted by a job, in the next round of errands. Files that cannot be deleted are tried again the next time.
   void Tidy() {
+    TidyDue();
     const int64_t clock = NowUtc();
     const bool was_set_back = tidied_at > clock;
     if (tidied_at != 0 && !was_set_back && clock < tidied_at + kTidyEverySeconds) return;
     tidied_at = clock;
     loop.Do([this](Node& kept, int64_t now) {
-      size_t marked = 0, deleted = 0;
-      while (const size_t more = kept.Tidy(config.retention, now)) marked += more;
-      for (const OverStudy& study : kept.FindEnded()) {
-        try {
-          deleted += DeleteWhatIsNotKept(options.folder.run(), study);
-        } catch (const Error& error) {
-          log.Write(error, "deleting what is kept no longer");
-        }
-      }
-      if (marked != 0 || deleted != 0) {
-        log.Write("tidied", {{"studies", static_cast<int64_t>(marked)},
-                             {"files", static_cast<int64_t>(deleted)}});
-      }
+      Due due;
+      while (const size_t more = kept.Tidy(config.retention, now)) due.marked += more;
+      due.studies = kept.FindEnded();
+      std::erase_if(due.studies, [](const OverStudy& study) { return study.kept == Kept::kAll; });
+      const std::lock_guard guard(errands_mutex);
+      to_delete = std::move(due);
     });
+  }
+
+  void TidyDue() {
+    Due due;
+    {
+      const std::lock_guard guard(errands_mutex);
+      if (!to_delete) return;
+      due = *std::move(to_delete);
+      to_delete.reset();
+    }
+    size_t deleted = 0;
+    try {
+      if (!due.studies.empty()) deleted = TidyByJob(start_job, due.studies);
+    } catch (const Error& error) {
+      log.Write(error, "deleting what is kept no longer");
+    }
+    if (due.marked != 0 || deleted != 0) {
+      log.Write("tidied", {{"studies", static_cast<int64_t>(due.marked)},
+                           {"files", static_cast<int64_t>(deleted)}});
+    }
   }
 
   void RunErrands() {
@@ -255,18 +282,24 @@ struct Daemon::Impl {
     });
     errands = std::thread([this] { RunErrands(); });
     heads.Start();
+    const std::vector<uid_t> others = OthersWhoAsk(config);
     socket = std::make_unique<ControlSocket>(
         options.folder.control(),
-        [this](const std::string& request, uid_t) { return control.Answer(request); },
+        [this](const std::string& request, uid_t user) {
+          const bool is_own = MayControl(user, ::geteuid());
+          return control.Answer(request, is_own ? Asker::kOwn : Asker::kPages);
+        },
         [this](uid_t user) {
           log.Write("control-refused", {{"user", int64_t{user}}});
-        });
+        },
+        others);
     log.Write("serving", {{"name", config.name}, {"address", port->address()}});
     if (const auto mark = ReadRestoredMark(options.folder.restored());
         mark && WordFor(*mark, RestoreFilesOf(options.folder), {steward}) == RestoreWord::kNone)
       log.Write("tables-closed", {{"restored", FormatUtc(mark->time)}});
+    // Of services they are for jobs alone to see.
     for (const CatalogueTable& table : config.tables) {
-      if (!std::filesystem::exists(table.data))
+      if (!config.services && !std::filesystem::exists(table.data))
         log.Write("table-missing", {{"table", table.name}, {"data", table.data}});
     }
   }
@@ -300,6 +333,7 @@ struct Daemon::Impl {
   KeyTrust trust;
   std::unique_ptr<net::HttpsServer> server;
   std::unique_ptr<OnePort> port;  // before jobs, which tell it
+  JobStarter start_job;
   JobProcesses jobs;
   Node node;
   NodeLoop loop;
@@ -309,6 +343,12 @@ struct Daemon::Impl {
   std::unique_ptr<ControlSocket> socket;
   std::set<std::pair<std::string, Bytes>> told;  // the errands' thread only
   int64_t tidied_at = 0;                         // the same
+  // Studies whose files a job is to look at; how many of them are newly marked.
+  struct Due {
+    std::vector<OverStudy> studies;
+    size_t marked = 0;
+  };
+  std::optional<Due> to_delete;  // under errands_mutex
   std::mutex errands_mutex;
   std::condition_variable errands_changed;
   bool stopping = false;

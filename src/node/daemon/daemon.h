@@ -1,4 +1,4 @@
-// The node as a process: one port, the store, the loop that moves studies, jobs as child processes,
+// The node as a process: one port, the store, the loop that moves studies, jobs that it starts,
 // pairings, the control socket.
 //
 // Keys here: the node key alone. What a steward signs comes over the control socket as signed bytes.
@@ -18,7 +18,8 @@ namespace partita::node {
 struct DaemonOptions {
   NodeFolder folder;
   LogSink log;
-  // Program and arguments of a job; its channel is descriptor 3.
+  // Program and arguments of a job; its channel is descriptor 3. Not used where node.toml has `[services]`: then jobs
+  // start at its socket.
   std::vector<std::string> job_program;
   // The socket of the steward's signer, to be asked for policies, if node.toml names none; empty: nobody is asked.
   std::filesystem::path signer = {};

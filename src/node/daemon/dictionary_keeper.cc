@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/hex.h"
+#include "base/public_file.h"
 #include "crypto/hash.h"
 #include "node/job/own_dictionary.h"
 #include "study/file/dictionary_compare.h"
@@ -44,7 +45,8 @@ SavedDictionary DictionaryKeeper::Save(const std::string& table, const std::stri
                 "Open it again, and make your changes there.");
   }
   if (fs::create_directories(folder_)) fs::permissions(folder_, fs::perms::owner_all);
-  WriteFileAtomically(DictionaryFile(folder_, table).string(), text);
+  // Of services the folder's group is the jobs', who read it.
+  WritePublicFile(DictionaryFile(folder_, table).string(), text, 0640);
   return {ToHex(crypto::Sha256Of(AsBytes(text))), ChangesFrom(before.text, dictionary)};
 }
 

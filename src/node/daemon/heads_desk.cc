@@ -6,9 +6,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "node/daemon/short_job.h"
+#include "node/daemon/job_errands.h"
 #include "node/job/kept_look.h"
-#include "node/job/short_answer.h"
 
 namespace partita::node {
 namespace {
@@ -21,16 +20,6 @@ constexpr uint32_t kMostTries = 10;  // 2^10 s is above the longest wait
 constexpr int64_t kLongestTurn = 600;
 
 fs::path FileOfAnswers(const NodeFolder& folder) { return folder.state() / "heads"; }
-
-ShortJob JobFor(const std::vector<std::string>& program, const std::vector<std::string>& words) {
-  ShortJob job;
-  job.program = program;
-  job.program.insert(job.program.end(), words.begin(), words.end());
-  job.what = "looks into the ledger after a restore";
-  job.hint = "Look at the node's log, and try again.";
-  job.most_bytes = kMaxKeptBytes;
-  return job;
-}
 
 std::string OutcomeOf(const ShownHeads& shown) {
   switch (shown.memory) {
@@ -126,7 +115,7 @@ void HeadsDesk::AnswerAll() {
     std::optional<Bytes> answer;
     try {
       const ShownHeads shown = DecodeShownHeads(
-          ShortAnswerIn(AskShortJob(JobFor(parts_.job_program, {"--heads", party}))));
+          AskLedgerOfJob(parts_.start_job, {ErrandKind::kHeads, {}, party, {}}, kMaxKeptBytes));
       answer =
           Encode(SignHeads({parts_.self, party, mark, parts_.clock(), shown}, parts_.identity));
       if (told_.emplace(party, mark).second) {
@@ -261,8 +250,8 @@ HeadsDesk::Found HeadsDesk::Find() const {
     throw Error(ErrorCode::kUsage, "this node was not restored", "There is nothing to open.");
   Found found;
   for (const auto& entry : Counting(*mark)) found.answers.push_back(entry.second);
-  found.finding = ShortAnswerIn(
-      AskShortJob(JobFor(parts_.job_program, {"--kept"}), EncodeAnswers(found.answers)));
+  found.finding = AskLedgerOfJob(
+      parts_.start_job, {ErrandKind::kKept, {}, {}, EncodeAnswers(found.answers)}, kMaxKeptBytes);
   return found;
 }
 

@@ -25,6 +25,7 @@
 #include "net/https.h"
 #include "net/https_client.h"
 #include "node/audit/audit.h"
+#include "node/daemon/job_start.h"
 #include "node/daemon/log.h"
 #include "node/daemon/node_folder.h"
 #include "node/daemon/party_keeper.h"
@@ -49,7 +50,7 @@ class HeadsDesk {
     const crypto::Identity& identity;
     Digest steward{};  // fingerprint of the own one
     NodeFolder folder;
-    std::vector<std::string> job_program;
+    JobStarter start_job;
     PartyKeeper& keeper;
     // Where a party is; none: it cannot be reached now.
     std::function<std::optional<net::HttpsPeer>(const std::string& party)> peer;

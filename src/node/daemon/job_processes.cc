@@ -1,26 +1,22 @@
 #include "node/daemon/job_processes.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "base/error.h"
-#include "node/daemon/spawn_job.h"
 #include "node/port/pass_socket.h"
 
 namespace partita::node {
 
 struct JobProcesses::Child {
-  pid_t pid = 0;
+  StartedJob job;  // without a channel if none started
   StudyId study{};
   JobRequest request;
-  net::Socket channel;
   std::atomic<bool> ended{false};
   std::thread thread;
 };
@@ -32,7 +28,7 @@ void JobProcesses::Stop() {
     stopping_ = true;
     children.swap(children_);
   }
-  for (const auto& child : children) ::shutdown(child->channel.fd(), SHUT_RDWR);
+  for (const auto& child : children) ::shutdown(child->job.channel.fd(), SHUT_RDWR);
   for (const auto& child : children) child->thread.join();
 }
 
@@ -50,21 +46,22 @@ void JobProcesses::Start(const JobRequest& request, const Study& study) {
     // The job that runs is told; the one that is asked to stop waits for it at the lock of the folder.
     const bool runs =
         child->request.kind == JobKind::kRun || child->request.kind == JobKind::kAttach;
-    if (request.kind == JobKind::kStop && runs) ::kill(child->pid, SIGTERM);
+    if (request.kind == JobKind::kStop && runs) SendStop(child->job.channel);
     if (child->request == request) is_there = true;
   }
   if (is_there) return;
-  auto [ours, theirs] = MakeJobChannel();
   auto child = std::make_shared<Child>();
   child->study = study.id;
   child->request = request;
-  child->channel = std::move(ours);
-  child->pid = SpawnJob(options_.program, theirs.fd());
-  theirs = net::Socket();
+  try {
+    child->job = options_.start();
+  } catch (const Error& error) {
+    options_.log.Write(error, "job " + JobKindName(request.kind));
+  }
   options_.log.Write("job", {{"kind", JobKindName(request.kind)},
                              {"study", ToHex(study.id)},
                              {"attempt", int64_t{request.attempt}},
-                             {"pid", int64_t{child->pid}}});
+                             {"pid", int64_t{child->job.child}}});
   child->thread = std::thread([this, child, order = JobOrder{request, study}]() mutable {
     Listen(child, std::move(order));
     child->ended = true;
@@ -82,10 +79,12 @@ void JobProcesses::Listen(const std::shared_ptr<Child>& child, JobOrder order) {
       options_.expect(order.study.tag, std::move(port));
       arrivals = std::move(job);
     }
-    if (child->pid == 0) throw Error(ErrorCode::kInternal, "the system starts no process");
-    SendOrder(child->channel, order, arrivals);
+    if (!child->job.channel.valid())
+      throw Error(ErrorCode::kUnreachable, "no job was started", "See the line before.");
+    SendOrder(child->job.channel, order, arrivals);
     arrivals = net::Socket();
-    while (const std::optional<JobReport> report = ReceiveReport(child->channel)) {
+    while (const std::optional<JobReport> report =
+               ReceiveReport(child->job.channel, child->job.sends)) {
       if (report->study != order.study.id) break;
       last = IsLastWord(report->event);
       options_.report(*report);
@@ -100,15 +99,15 @@ void JobProcesses::Listen(const std::shared_ptr<Child>& child, JobOrder order) {
     // The job goes on, and so does its study.
     if (stopping_) return;
   }
-  if (child->pid != 0) {
-    int status = 0;
-    while (::waitpid(child->pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (!last)
-      options_.log.Write("job-gone", {{"kind", JobKindName(order.request.kind)},
-                                      {"study", ToHex(order.study.id)},
-                                      {"status", int64_t{status}}});
+  int status = 0;
+  if (child->job.child != 0) {
+    while (::waitpid(child->job.child, &status, 0) < 0 && errno == EINTR) continue;
   }
-  if (!last) ReportGone(order);
+  if (last) return;
+  options_.log.Write("job-gone", {{"kind", JobKindName(order.request.kind)},
+                                  {"study", ToHex(order.study.id)},
+                                  {"status", int64_t{status}}});
+  ReportGone(order);
 }
 
 void JobProcesses::ReportGone(const JobOrder& order) {

@@ -1,8 +1,9 @@
-// Jobs as child processes of the daemon: one a request, with its channel as descriptor 3 (job/wire.h).
+// The jobs that the daemon has started, one a request: children of its own, or of another user behind a socket
+// (job_start.h). All that passes is on the one channel of each (job/wire.h); no job is sent a signal.
 //
-// A job outlives its daemon: it is the leader of a session of its own and goes on when its channel is
-// closed. A daemon that starts again asks anew by kAttach and kStatus, which read the folder of the study. A
-// job that ends without a last word is reported as JobGone. kStop goes to the job that runs as SIGTERM.
+// A job outlives its daemon: it goes on when its channel is closed. A daemon that starts again asks anew by kAttach and
+// kStatus, which read the folder of the study. A job that ends without a last word is reported as JobGone. kStop is said
+// to the job that runs over its channel, and starts one that waits for it at the lock of the folder.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "net/socket.h"
+#include "node/daemon/job_start.h"
 #include "node/daemon/log.h"
 #include "node/job/wire.h"
 #include "node/service/node.h"
@@ -22,7 +24,7 @@ namespace partita::node {
 class JobProcesses : public Jobs {
  public:
   struct Options {
-    std::vector<std::string> program;  // and its arguments
+    JobStarter start;
     // Told on threads of the jobs.
     std::function<void(const JobReport&)> report;
     // The other end of the pair by which connections of a run come, until the run ends.

@@ -69,7 +69,7 @@ parties = {parties}
 # credentials = "state.pass"   # the password, in a file that only its owner reads
 # timeout_seconds = 30         # of one statement
 
-[limits]
+{services}[limits]
 jobs = 1                 # runs at a time
 memory_gib = 4           # of all of them
 longest_run_hours = 24
@@ -88,6 +88,15 @@ std::string FileText(const fs::path& file) { return file.string(); }
 std::string SignerLine(const fs::path& signer) {
   if (signer.empty()) return "# signer = \"/run/partita/sign.sock\"";
   return "signer = " + study::TomlText(signer.string());
+}
+
+std::string ServicesPart(const std::optional<ServiceNames>& services) {
+  if (!services) return "";
+  return fmt::format(
+      "# The users of this site's processes, and the socket by which the node starts jobs.\n"
+      "[services]\nnode = {}\npages = {}\njobs = {}\njob_socket = {}\n\n",
+      study::TomlText(services->node), study::TomlText(services->pages),
+      study::TomlText(services->jobs), study::TomlText(services->job_socket.string()));
 }
 
 void CheckConfigAddress(const study::TableReader& reader, const study::LocatedText& text,
@@ -143,6 +152,21 @@ void ReadState(const study::TableReader& root, const fs::path& folder, StatePlac
   state.timeout_seconds = Within(*reader, "timeout_seconds", state.timeout_seconds, 3600);
 }
 
+void ReadServices(const study::TableReader& root, NodeConfig& config) {
+  const auto reader = root.OptionalTable("services", {"node", "pages", "jobs", "job_socket"});
+  if (!reader) return;
+  const auto text = [&](const char* key, const char* example) {
+    return reader->Text(key, fmt::format("{} = \"{}\"", key, example)).value;
+  };
+  const study::LocatedText socket =
+      reader->Text("job_socket", "job_socket = \"/run/partita-job.sock\"");
+  if (!fs::path(socket.value).is_absolute())
+    reader->Fail(socket.position, "'job_socket' is no absolute path",
+                 "job_socket = \"/run/partita-job.sock\"");
+  config.services = ServiceNames{text("node", "partita-node"), text("pages", "partita-web"),
+                                 text("jobs", "partita-job"), socket.value};
+}
+
 void ReadCatalogue(const study::TableReader& root, const fs::path& folder, NodeConfig& config) {
   for (const study::TableReader& reader :
        root.Tables("table", {"name", "data", "account", "stewards_needed"})) {
@@ -179,7 +203,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   const study::TableReader root(
       file, tree, "node.toml",
       {"partita_node", "name", "address", "listen", "inner_hosts", "stewards", "ended", "parties",
-       "ledger", "signer", "ethics_required", "retention", "state", "limits", "table"});
+       "ledger", "signer", "ethics_required", "retention", "state", "services", "limits", "table"});
   study::CheckFormat(root, "partita_node", kConfigFormat);
   NodeConfig config;
   const study::LocatedText name = root.Text("name", "name = \"west\"");
@@ -211,6 +235,7 @@ NodeConfig ParseNodeConfig(const std::string& text, const fs::path& folder) {
   config.ethics_required = root.OptionalBool("ethics_required").value_or(false);
   ReadRetention(root, config.retention);
   ReadState(root, folder, config.state);
+  ReadServices(root, config);
   ReadLimits(root, config.limits);
   ReadCatalogue(root, folder, config);
   return config;
@@ -256,7 +281,8 @@ void InitNodeFolder(const NodeFolder& folder, const std::string& name, const std
                   fmt::arg("inner", inner ? fmt::format("\"{}\"", host) : ""),
                   fmt::arg("ended", study::TomlText(places.ended.string())),
                   fmt::arg("parties", study::TomlText(places.parties.string())),
-                  fmt::arg("signer", SignerLine(places.signer))),
+                  fmt::arg("signer", SignerLine(places.signer)),
+                  fmt::arg("services", ServicesPart(places.services))),
       0600, "the node's file");
 }
 

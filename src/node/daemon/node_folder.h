@@ -11,10 +11,15 @@
 //   state/         (0700) what the node knows: studies, parties, invitations; studies may be in a database (node_state.h)
 //   run/           (0700) folders of studies, the jobs' own
 //   control.sock   (0600) while the node serves: the own people's commands
+//
+// Of services, whose processes are users of their own (service_users.h), root has the folder and what it decides, and
+// each user its part: partita-node key.pem, state/, dictionaries/ and control/, with control.sock, `reopened` and `kept` in it; partita-job
+// job/ and run/; partita-web web/.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +47,14 @@ struct StatePlace {
   bool operator==(const StatePlace&) const = default;
 };
 
+// `[services]`: the processes of the site are users of their own, by name or number (service_users.h).
+struct ServiceNames {
+  std::string node, pages, jobs;
+  std::filesystem::path job_socket;  // where a connection starts a job
+
+  bool operator==(const ServiceNames&) const = default;
+};
+
 struct NodeConfig {
   std::string name;
   std::string address;                   // "host:port" as other nodes reach this one
@@ -58,13 +71,15 @@ struct NodeConfig {
   std::filesystem::path parties;   // the list of parties that jobs go by
   std::filesystem::path
       signer;  // socket of the steward's signer, to be asked for policies; empty: none
+  std::optional<ServiceNames>
+      services;  // none: all processes are of one user, and jobs children of the node
 
   bool operator==(const NodeConfig& other) const {
     return name == other.name && address == other.address && listen == other.listen &&
            inner_hosts == other.inner_hosts && tables == other.tables && ledger == other.ledger &&
            ethics_required == other.ethics_required && retention == other.retention &&
            state == other.state && stewards == other.stewards && ended == other.ended &&
-           parties == other.parties && signer == other.signer;
+           parties == other.parties && signer == other.signer && services == other.services;
   }
 };
 
@@ -79,15 +94,23 @@ class NodeFolder {
   std::filesystem::path job_certificate() const { return path_ / "job" / "cert.pem"; }
   std::filesystem::path job_key() const { return path_ / "job" / "key.pem"; }
   std::filesystem::path restored() const { return path_ / "restored"; }
-  std::filesystem::path reopened() const { return path_ / "reopened"; }
-  std::filesystem::path kept() const { return path_ / "kept"; }
+  std::filesystem::path reopened() const { return spoken() / "reopened"; }
+  std::filesystem::path kept() const { return spoken() / "kept"; }
   // NAME.toml of each table that has a dictionary (job/own_dictionary.h).
   std::filesystem::path dictionaries() const { return path_ / "dictionaries"; }
   std::filesystem::path state() const { return path_ / "state"; }
   std::filesystem::path run() const { return path_ / "run"; }
-  std::filesystem::path control() const { return path_ / "control.sock"; }
+  std::filesystem::path control() const { return spoken() / "control.sock"; }
+  std::filesystem::path web() const { return path_ / "web"; }
 
  private:
+  // What the node writes and others read or ask.
+  std::filesystem::path spoken() const {
+    std::error_code none;
+    const std::filesystem::path own = path_ / "control";
+    return std::filesystem::is_directory(own, none) ? own : path_;
+  }
+
   std::filesystem::path path_;
 };
 
@@ -100,6 +123,7 @@ NodeConfig LoadNodeConfig(const NodeFolder& folder);
 struct NodePlaces {
   std::filesystem::path ended = "ended", parties = "parties";
   std::filesystem::path signer;  // empty: `partita node serve --sign` says it
+  std::optional<ServiceNames> services;
 };
 
 // Makes the folder with a node key of two years, and a key of its jobs. Throws kUsage if a node is there, or for a name or an

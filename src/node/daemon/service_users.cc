@@ -20,6 +20,12 @@ void Give(const fs::path& path, const UnixUser& user) {
               "look at the disk, take the folder away, and make it again");
 }
 
+void SetMode(const fs::path& path, mode_t mode) {
+  if (::chmod(path.c_str(), mode) == 0) return;
+  throw Error(ErrorCode::kStorage, fmt::format("cannot set who may use {}", path.string()),
+              "look at the disk, take the folder away, and make it again");
+}
+
 }  // namespace
 
 UnixUser FindUnixUser(const std::string& name) {
@@ -42,26 +48,62 @@ UnixUser FindUnixUser(const std::string& name) {
   return {entry->pw_uid, entry->pw_gid};
 }
 
+ServiceUsers FindServiceUsers(const ServiceNames& names) {
+  return {FindUnixUser(names.node), FindUnixUser(names.pages), FindUnixUser(names.jobs)};
+}
+
+bool IsRootsPlace(const fs::path& folder) {
+  const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
+  struct stat status {};
+  return ::stat(parent.c_str(), &status) == 0 && status.st_uid == 0 &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 void RequireOwnPlace(const fs::path& folder) {
   if (::geteuid() != 0) {
     throw Error(ErrorCode::kUsage, "only root can give folders to other users",
                 "run it with sudo, or leave --services out: then all is yours");
   }
-  const fs::path parent = fs::absolute(folder).lexically_normal().parent_path();
-  struct stat status {};
-  const bool own = ::stat(parent.c_str(), &status) == 0 && status.st_uid == 0 &&
-                   (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  if (!own) {
+  if (!IsRootsPlace(folder)) {
     throw Error(ErrorCode::kUsage,
                 fmt::format("{} is not root's alone: somebody else could put another folder into "
                             "the place of {}",
-                            parent.string(), folder.string()),
+                            fs::absolute(folder).lexically_normal().parent_path().string(),
+                            folder.string()),
                 "take /var/lib/partita/node and /var/lib/partita/steward");
   }
   if (fs::exists(fs::symlink_status(folder))) {
     throw Error(ErrorCode::kUsage, fmt::format("{} is there already", folder.string()),
                 "take a folder that is not there yet");
   }
+}
+
+void GiveNodeFolder(const NodeFolder& folder, const ServiceUsers& users) {
+  constexpr uid_t kRoot = 0;
+  constexpr mode_t kHandsGroupOn = S_ISGID;
+  const fs::path control = folder.path() / "control";
+  fs::create_directory(control);
+  fs::create_directory(folder.web());
+  fs::create_directory(folder.dictionaries());
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+    if (!entry.is_regular_file()) continue;
+    Give(entry.path(), {kRoot, users.node.group});
+    SetMode(entry.path(), 0640);
+  }
+  Give(folder.path(), {kRoot, kRoot});
+  SetMode(folder.path(), 0755);
+  Give(folder.key(), users.node);
+  SetMode(folder.key(), 0600);
+  GiveFolder(folder.state(), users.node);
+  GiveFolder(folder.job_key().parent_path(), users.jobs);
+  GiveFolder(folder.web(), users.pages);
+  SetMode(folder.web(), 0700);
+  Give(control, {users.node.user, users.pages.group});
+  SetMode(control, kHandsGroupOn | 0711);
+  GiveFolder(folder.dictionaries(), {users.node.user, users.jobs.group});
+  SetMode(folder.dictionaries(), kHandsGroupOn | 0750);
+  Give(folder.run(), {users.jobs.user, users.node.group});
+  SetMode(folder.run(), kHandsGroupOn | 0750);
 }
 
 void GiveFolder(const fs::path& folder, const UnixUser& user) {

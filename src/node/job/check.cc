@@ -251,9 +251,9 @@ void KeepDraft(const JobWork& work, const Commitment& made) {
   statement.draft = crypto::Sha256Of(AsBytes(draft));
   const Bytes commit = Encode(SignCommit(
       statement, crypto::LoadIdentity(work.settings.job_certificate, work.settings.job_key)));
-  WriteFileAtomically(work.folder.File(kDraftFile).string(), draft);
-  WriteFileAtomically(work.folder.File(kStatementFile).string(),
-                      {reinterpret_cast<const char*>(commit.data()), commit.size()});
+  work.folder.Show(work.folder.File(kDraftFile), draft);
+  work.folder.Show(work.folder.File(kStatementFile),
+                   {reinterpret_cast<const char*>(commit.data()), commit.size()});
 }
 
 // What an earlier job kept for the same agreement; none, too, where it was killed in between.

@@ -73,7 +73,17 @@ struct RunDoor::Impl {
   std::vector<net::Socket> attached, waiting;  // `waiting`: for the end
   std::thread thread;
 
-  explicit Impl(std::atomic<bool>& stop_flag) : stop(stop_flag) {}
+  const net::Socket& daemon;
+  bool hears = true;  // the daemon may still say something
+
+  Impl(std::atomic<bool>& stop_flag, const net::Socket& channel)
+      : stop(stop_flag), daemon(channel) {}
+
+  void HearDaemon() {
+    const DaemonWord word = ReadDaemonWord(daemon);
+    if (word == DaemonWord::kStop) stop = true;
+    hears = word != DaemonWord::kNoMore;
+  }
 
   void Welcome() {
     net::Socket visitor(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC));
@@ -92,16 +102,20 @@ struct RunDoor::Impl {
 
   void Serve() {
     while (true) {
-      pollfd fds[2] = {{wake.second.fd(), POLLIN, 0}, {listener.fd(), POLLIN, 0}};
-      if (::poll(fds, 2, -1) < 0 && errno != EINTR) return;
+      // A negative descriptor is left out.
+      pollfd fds[3] = {{wake.second.fd(), POLLIN, 0},
+                       {listener.fd(), POLLIN, 0},
+                       {hears ? daemon.fd() : -1, POLLIN, 0}};
+      if (::poll(fds, 3, -1) < 0 && errno != EINTR) return;
       if (fds[0].revents != 0) return;
+      if (fds[2].revents != 0) HearDaemon();
       if ((fds[1].revents & POLLIN) != 0) Welcome();
     }
   }
 };
 
-RunDoor::RunDoor(const StudyFolder& folder, std::atomic<bool>& stop)
-    : impl_(std::make_unique<Impl>(stop)) {
+RunDoor::RunDoor(const StudyFolder& folder, std::atomic<bool>& stop, const net::Socket& daemon)
+    : impl_(std::make_unique<Impl>(stop, daemon)) {
   impl_->file = folder.File(kDoorName);
   std::error_code ignored;
   std::filesystem::remove(impl_->file, ignored);  // of a run that was killed: the lock is ours

@@ -2,7 +2,8 @@
 // the folder's mode keeps to the same user.
 //
 // Who connects sends one byte: kDoorStop, and waits for the end of the connection, which comes when the run
-// has ended and its last word is durable; or kDoorAttach, and gets reports (wire.h) from then on.
+// has ended and its last word is durable; or kDoorAttach, and gets reports (wire.h) from then on. The daemon that ordered
+// the run has no need of it: it says `stop` over the connection of the order.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@ inline constexpr uint8_t kDoorStop = 1, kDoorAttach = 2;
 // At the run.
 class RunDoor {
  public:
-  // folder: locked. stop: set when somebody asks for it; borrowed.
-  RunDoor(const StudyFolder& folder, std::atomic<bool>& stop);
+  // folder: locked. stop: set when somebody asks for it, here or by the daemon's channel; both are borrowed.
+  RunDoor(const StudyFolder& folder, std::atomic<bool>& stop, const net::Socket& daemon);
   // Closes all connections.
   ~RunDoor();
   RunDoor(const RunDoor&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/public_file.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
 #include "crypto/state_file.h"
@@ -35,12 +36,17 @@ const crypto::StateKind& EndedKind() {
   return kind;
 }
 
-// Whether it was not there.
-bool MakeFolder(const fs::path& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) return true;
-  if (errno == EEXIST) return false;
+// Whether it was not there. shown: its group may list it; by the mask, because a later change of the mode would take the
+// group from what is made in it.
+bool MakeFolder(const fs::path& path, bool shown) {
+  const mode_t mask = shown ? ::umask(0027) : mode_t{};
+  const int made = ::mkdir(path.c_str(), shown ? 0750 : 0700);
+  const int error = errno;
+  if (shown) ::umask(mask);
+  if (made == 0) return true;
+  if (error == EEXIST) return false;
   throw Error(ErrorCode::kUsage,
-              "cannot make the folder " + path.string() + ": " + std::strerror(errno),
+              "cannot make the folder " + path.string() + ": " + std::strerror(error),
               "Check that the job's user may write to the folder of studies.");
 }
 
@@ -62,8 +68,12 @@ void SyncFolder(const fs::path& path) {
 }  // namespace
 
 StudyFolder::StudyFolder(const JobSettings& settings, const StudyId& study)
-    : path_(settings.studies / ToHex(study)), self_(settings.self), study_(study) {
-  if (MakeFolder(path_)) SyncFolder(settings.studies);
+    : path_(settings.studies / ToHex(study)),
+      self_(settings.self),
+      shown_(settings.shown_to_node),
+      study_(study) {
+  if (MakeFolder(path_, shown_)) SyncFolder(settings.studies);
+  if (shown_) MakeFolder(path_ / "result", true);  // while there is one thread
 }
 
 bool StudyFolder::TryLock() {
@@ -195,18 +205,26 @@ void StudyFolder::BindTable(const std::string& name) {
     throw Error(ErrorCode::kRefused, "the study is bound to another table of the catalogue",
                 "Withdraw the study and propose it anew.");
   }
-  WriteFileAtomically(File("table").string(), name);
+  Show(File("table"), name);
   SyncFolder(path_);
 }
 
 std::string StudyFolder::Result(const std::string& name) const {
-  MakeFolder(path_ / "result");
+  MakeFolder(path_ / "result", false);
   return path_ / "result" / name;
+}
+
+void StudyFolder::Show(const fs::path& file, std::string_view content) const {
+  if (shown_) {
+    WritePublicFile(file.string(), content, 0640);
+  } else {
+    WriteFileAtomically(file.string(), content);
+  }
 }
 
 void StudyFolder::NoteProblem(const std::string& text) const noexcept {
   try {
-    WriteFileAtomically(File("problem.txt").string(), text + "\n");
+    Show(File("problem.txt"), text + "\n");
   } catch (const std::exception&) {
     // What is signed does not depend on it.
   }

@@ -1,4 +1,5 @@
-// What jobs keep of one study, each file written whole and durable before anything that relies on it:
+// What jobs keep of one study, each file written whole and durable before anything that relies on it. Where the node is
+// another user, it may list the folder and read what is marked +; all else is the jobs' alone (mode 0600).
 //
 //   lock                   held by the one job that works here
 //   control                the door of a run (door.h)
@@ -6,15 +7,15 @@
 //                          this party does anything without which nobody can open anything of it
 //   ended                  what was signed of that attempt
 //   run.cert.pem run.key.pem   the run key
-//   table                  the name of the table that is bound
+//   table              +   the name of the table that is bound
 //   rows.frozen rows.frozen.sums   its rows, of a database, or what it adds up to (table.h)
 //   rows.frozen.edition    of which edition they are
-//   draft.json statement   of `commit`: the approval to be signed, and what the job key signed about it
+//   draft.json statement + of `commit`: the approval to be signed, and what the job key signed about it
 //   approval.json approval.secret.json approval.uses   run/approval/approval_files.h
 //   state/                 what an interrupted run goes on from
 //   discarded              there once the end of the study has begun to delete key and salt
-//   result/                result.json, report.html and the method's files, at who gets a result
-//   problem.txt            what went wrong, for the own people
+//   result/            +   result.json, report.html and the method's files, at who gets a result
+//   problem.txt        +   what went wrong, for the own people
 //
 // Damaged files throw kBadInput: then nothing here can be signed, and a job is as one without a
 // folder.
@@ -24,6 +25,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "crypto/certificate.h"
 #include "net/socket.h"
@@ -42,13 +44,16 @@ struct AttemptRecord {
 
 class StudyFolder {
  public:
-  // Makes it, for its owner alone. Throws kUsage.
+  // Makes it, for its owner alone, or as JobSettings::shown_to_node says. To be made before the process has other
+  // threads: it sets the mask of new files for a moment. Throws kUsage.
   StudyFolder(const JobSettings& settings, const StudyId& study);
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path File(const std::string& name) const { return path_ / name; }
   // Makes the folder of results.
   std::string Result(const std::string& name) const;
+  // Writes a file of the folder that the node may read. Errors as WriteFileAtomically.
+  void Show(const std::filesystem::path& file, std::string_view content) const;
 
   // Everything below but reading needs the lock. It is given back with this object, or by the kernel.
   bool TryLock();
@@ -89,6 +94,7 @@ class StudyFolder {
  private:
   std::filesystem::path path_;
   std::string self_;
+  bool shown_ = false;
   StudyId study_{};
   net::Socket lock_;
 };

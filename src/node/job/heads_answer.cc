@@ -120,8 +120,4 @@ ShownHeads HeadsShownBy(const JobSettings& settings, const std::string& owner) {
   return shown;
 }
 
-int TellOfHeads(const JobSettings& settings, const std::string& owner, const net::Socket& channel) {
-  return TellShortly(channel, [&] { return Encode(HeadsShownBy(settings, owner)); });
-}
-
 }  // namespace partita::node

@@ -71,7 +71,5 @@ bool IsHeadsAnswer(const SignedHeads& document, const PartyList& list, const Dig
 
 // What the own ledger has of what `owner` showed. Throws as run::OpenLedger.
 ShownHeads HeadsShownBy(const JobSettings& settings, const std::string& owner);
-// A job that is asked for it: writes it to the channel. Returns the exit code, 1 if nobody took it.
-int TellOfHeads(const JobSettings& settings, const std::string& owner, const net::Socket& channel);
 
 }  // namespace partita::node

@@ -1,12 +1,16 @@
 #include "node/job/job.h"
 
+#include <unistd.h>
+
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "node/job/errand.h"
 #include "node/job/kinds.h"
 #include "node/job/wire.h"
+#include "node/port/peer_user.h"
 
 namespace partita::node {
 namespace {
@@ -55,12 +59,15 @@ std::optional<Event> WithoutFolder(const JobRequest& request) {
 
 int RunJob(const JobSettings& settings, net::Socket channel, const std::atomic<bool>* stop) {
   static const std::atomic<bool> kNever = false;
+  // Whoever may order could have this site's tables read under documents that it chose.
+  if (UserAt(channel.fd()) != settings.orders_from.value_or(::geteuid())) return 3;
   std::optional<ReceivedOrder> received;
   try {
     received = ReceiveOrder(channel);
   } catch (const std::exception&) {
     return 2;
   }
+  if (received->errand) return SendText(channel, DoErrand(settings, *received->errand)) ? 0 : 1;
   const JobOrder& order = received->order;
   std::optional<JobReport> last;
   std::optional<StudyFolder> folder;

@@ -12,9 +12,10 @@
 
 namespace partita::node {
 
-// channel: the job's end (wire.h). stop: set on SIGTERM; a run tells its peers and ends as cancelled.
-// Borrowed; null: nobody sets it. Returns the exit code: 0 after a last word, whatever it says; 1 if the
-// daemon could not be told, 2 for an order that cannot be read.
+// channel: the job's end (wire.h); whoever is at its other end (SO_PEERCRED) has to be the node's user. stop: set on
+// SIGTERM; a run tells its peers and ends as cancelled. Borrowed; null: nobody sets it. An errand is answered without a
+// study's folder. Returns the exit code: 0 after a last word, whatever it says; 1 if the daemon could not be told, 2 for
+// an order that cannot be read, 3 for one of another user, which is not read.
 int RunJob(const JobSettings& settings, net::Socket channel,
            const std::atomic<bool>* stop = nullptr);
 

@@ -221,20 +221,18 @@ std::vector<Bytes> DecodeAnswers(ByteView bytes) {
   return answers;
 }
 
-int TellOfKept(const JobSettings& settings, const net::Socket& channel) {
-  return TellShortly(channel, [&] {
-    const std::vector<Bytes> answers = DecodeAnswers(ReadToEnd(channel, kMaxAllAnswers));
-    const std::optional<RestoredMark> mark = ReadRestoredMark(settings.restored);
-    if (!mark || settings.ledger.empty()) {
-      throw Error(ErrorCode::kRefused, "there are no budgets of before a restore here",
-                  "There is nothing to keep.");
-    }
-    privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
-    const PartyList list = OwnList(settings, OwnStewards(settings.stewards));
-    const KeptBudgets found = LookForKept(book, *mark, list, answers, NowUtc());
-    return Encode(SignKept(found, kFoundDomain,
-                           crypto::LoadIdentity(settings.job_certificate, settings.job_key)));
-  });
+Bytes FindKept(const JobSettings& settings, ByteView answers) {
+  const std::vector<Bytes> decoded = DecodeAnswers(answers);
+  const std::optional<RestoredMark> mark = ReadRestoredMark(settings.restored);
+  if (!mark || settings.ledger.empty()) {
+    throw Error(ErrorCode::kRefused, "there are no budgets of before a restore here",
+                "There is nothing to keep.");
+  }
+  privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
+  const PartyList list = OwnList(settings, OwnStewards(settings.stewards));
+  const KeptBudgets found = LookForKept(book, *mark, list, decoded, NowUtc());
+  return Encode(SignKept(found, kFoundDomain,
+                         crypto::LoadIdentity(settings.job_certificate, settings.job_key)));
 }
 
 }  // namespace partita::node

@@ -35,8 +35,8 @@ Bytes EncodeAnswers(const std::vector<Bytes>& answers);
 // Throws kBadInput.
 std::vector<Bytes> DecodeAnswers(ByteView bytes);
 
-// A job that is asked for it: reads answers from the channel and writes what it found, signed with its key (SignedKept,
-// kFoundDomain). Returns the exit code, 1 if nobody took it.
-int TellOfKept(const JobSettings& settings, const net::Socket& channel);
+// A job that is asked for it: what it found by these answers (EncodeAnswers), signed with its key (SignedKept,
+// kFoundDomain). Throws kRefused where there is nothing to keep, kBadInput, as run::OpenLedger.
+Bytes FindKept(const JobSettings& settings, ByteView answers);
 
 }  // namespace partita::node

@@ -168,10 +168,10 @@ Digest KeepResult(const StudyFolder& folder, const run::PartyOutcome& outcome) {
   if (outcome.result == nullptr) return {};
   const report::RunFacts facts = run::FactsOf(outcome);
   const std::string json = outcome.result->Json(outcome.plan, facts);
-  WriteFileAtomically(folder.Result("report.html"), outcome.result->Html(outcome.plan, facts));
+  folder.Show(folder.Result("report.html"), outcome.result->Html(outcome.plan, facts));
   for (const study::DocumentFile& file : outcome.result->Files())
-    WriteFileAtomically(folder.Result(file.name), file.contents);
-  WriteFileAtomically(folder.Result("result.json"), json);
+    folder.Show(folder.Result(file.name), file.contents);
+  folder.Show(folder.Result("result.json"), json);
   return crypto::Sha256Of(AsBytes(json));
 }
 
@@ -217,7 +217,7 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
     room.emplace(work.folder.Result("result.json"), kReportBytes + study.FileBytes());
     input.write = [&](const study::DocumentFile& file) {
       try {
-        WriteFileAtomically(work.folder.Result(file.name), file.contents);
+        work.folder.Show(work.folder.Result(file.name), file.contents);
       } catch (const Error& error) {
         work.folder.NoteProblem(error.message());
       }
@@ -298,7 +298,8 @@ JobReport RunAttempt(JobWork& work) {
   if (!StudyFolder::CanBegin(work.attempt()) || work.folder.Attempt().attempt >= work.attempt())
     return work.Report(JobEnded{WordOn(work)});
   std::atomic<bool> stop = false;
-  RunDoor door(work.folder, stop);  // first: who attaches to an attempt that has begun finds it
+  RunDoor door(work.folder, stop,
+               work.channel);  // first: who attaches to an attempt that has begun finds it
   work.folder.BeginAttempt(work.attempt());
   work.folder.ForgetProblem();
   const Ended ended = work.folder.Conclude(Attempted(work, door, stop));

@@ -2,9 +2,12 @@
 // comes from a study, a peer or the daemon's state.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace partita::node {
@@ -36,6 +39,11 @@ struct JobSettings {
   std::filesystem::path node_certificate;  // PEM, of the own node key, which jobs do not have
   // "host:port" under which the offer says that this node is reached; the host is OnePortOptions::host.
   std::string address;
+  // The node's user, from whom orders are taken; none: it is the own one.
+  std::optional<uid_t> orders_from;
+  // The node is another user, and reads what StudyFolder shows: by the group of `studies`, whose folder hands it on
+  // (setgid). Everything else is the jobs' alone.
+  bool shown_to_node = false;
   std::chrono::milliseconds connect_timeout{60'000};  // for the other parties of a run to come up
 };
 

@@ -1,9 +1,6 @@
 #include "node/job/table_look.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -116,22 +113,6 @@ std::string LookAtTables(const JobSettings& settings, TableLook look) {
     if (look == TableLook::kBudgets) AddBudget(settings, name, table, json);
   }
   return LookJson{{"tables", tables}}.dump(-1, ' ', false, LookJson::error_handler_t::replace);
-}
-
-int TellOfTables(const JobSettings& settings, TableLook look, const std::string& table,
-                 const net::Socket& channel) {
-  if (look == TableLook::kDraft && !settings.catalogue.contains(table)) return 1;
-  const std::string text =
-      look == TableLook::kDraft ? DraftOfTable(settings, table) : LookAtTables(settings, look);
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t sent = ::send(channel.fd(), text.data() + done, text.size() - done, MSG_NOSIGNAL);
-    if (sent > 0) {
-      done += static_cast<size_t>(sent);
-    } else if (errno != EINTR) {
-      return 1;
-    }
-  }
-  return 0;
 }
 
 }  // namespace partita::node

@@ -1,12 +1,11 @@
 // What the own people may know of the tables of node.toml: where they lie, whether they are there, and what the ledger
 // says of them. No row of a table is read, and none of a database asked for.
 //
-// A job does it: it alone has tables and ledger. The daemon asks for it on behalf of the pages (daemon/table_asker.h).
+// A job does it: it alone has tables and ledger. The daemon asks for it on behalf of the pages (daemon/job_errands.h).
 #pragma once
 
 #include <string>
 
-#include "net/socket.h"
 #include "node/job/settings.h"
 
 namespace partita::node {
@@ -25,10 +24,5 @@ enum class TableLook { kPlaces, kBudgets, kDraft };
 //                  the newest 500 lines, the oldest first
 // Never throws for a table or a ledger that cannot be read: what it could not read is not there.
 std::string LookAtTables(const JobSettings& settings, TableLook look);
-
-// Writes it, or DraftOfTable of `table`, to the channel, to be read to its end. Returns the exit code: 1 if nobody took
-// it, or there is no such table.
-int TellOfTables(const JobSettings& settings, TableLook look, const std::string& table,
-                 const net::Socket& channel);
 
 }  // namespace partita::node

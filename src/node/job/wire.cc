@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint8_t kWireVersion = 1;
 constexpr size_t kMaxNames = kMaxParties;
+constexpr size_t kMaxErrandName = 256;  // of a table or a party
 constexpr size_t kLengthBytes = 4;
 
 // Numbers on the wire, of the daemon and the jobs of one installation.
@@ -35,6 +36,13 @@ enum class ReportKind : uint8_t {
   kGone = 6,
   kDiscarded = 7,
 };
+
+constexpr uint8_t kStopWord = 255;
+
+bool IsErrand(uint8_t kind) {
+  return kind >= static_cast<uint8_t>(ErrandKind::kPlaces) &&
+         kind <= static_cast<uint8_t>(ErrandKind::kKept);
+}
 
 [[noreturn]] void WireFault(const std::string& what) {
   throw Error(ErrorCode::kPeerFault, "what passes between the node and a job " + what,
@@ -162,13 +170,9 @@ bool WaitFor(const net::Socket& channel, short events, SteadyClock::time_point u
   }
 }
 
-// All of it, with a descriptor on the first byte if there is one. False if the other end is gone or
+// All of it, as it is, with a descriptor on the first byte if there is one. False if the other end is gone or
 // takes nothing for kOrderWait.
-bool SendFrame(const net::Socket& channel, const Bytes& body, const net::Socket* passed) {
-  ByteWriter writer;
-  writer.U32(static_cast<uint32_t>(body.size()));
-  writer.Raw(body);
-  const Bytes frame = writer.Take();
+bool SendAll(const net::Socket& channel, ByteView frame, const net::Socket* passed) {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   size_t done = 0;
   while (done < frame.size()) {
@@ -198,10 +202,31 @@ bool SendFrame(const net::Socket& channel, const Bytes& body, const net::Socket*
   return true;
 }
 
-// Up to so many bytes; descriptors that come with them go to `passed`, or are closed if it is null.
+bool SendFrame(const net::Socket& channel, const Bytes& body, const net::Socket* passed) {
+  ByteWriter writer;
+  writer.U32(static_cast<uint32_t>(body.size()));
+  writer.Raw(body);
+  return SendAll(channel, writer.bytes(), passed);
+}
+
+// What comes with some bytes: the user who sent them, if the channel has SO_PASSCRED, and descriptors, the first of
+// which is wanted or none.
+struct Beside {
+  net::Socket* passed = nullptr;
+  std::optional<uid_t> sends;  // who has to have sent them
+};
+
+void RequireSender(const Beside& beside, const std::optional<uid_t>& sender) {
+  if (!beside.sends || sender == beside.sends) return;
+  throw Error(ErrorCode::kUntrusted, "a report of a job comes from another user than the jobs'",
+              "Look at who listens at `job_socket` of node.toml.");
+}
+
+// Up to so many bytes; descriptors that come with them go to `beside.passed`, or are closed if it is null.
 // 0 at the end.
-size_t ReceiveSome(const net::Socket& channel, std::span<uint8_t> into, net::Socket* passed) {
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
+size_t ReceiveSome(const net::Socket& channel, std::span<uint8_t> into, const Beside& beside) {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int)) + CMSG_SPACE(sizeof(ucred))>
+      control{};
   while (true) {
     iovec part{into.data(), into.size()};
     msghdr message{};
@@ -216,27 +241,35 @@ size_t ReceiveSome(const net::Socket& channel, std::span<uint8_t> into, net::Soc
       continue;
     }
     if (got <= 0) return 0;
+    std::optional<uid_t> sender;
     for (cmsghdr* rights = CMSG_FIRSTHDR(&message); rights != nullptr;
          rights = CMSG_NXTHDR(&message, rights)) {
+      if (rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_CREDENTIALS) {
+        ucred who{};
+        std::memcpy(&who, CMSG_DATA(rights), sizeof who);
+        sender = who.uid;
+      }
       if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;
       const size_t count = (rights->cmsg_len - CMSG_LEN(0)) / sizeof(int);
       for (size_t i = 0; i < count; ++i) {
         int fd = -1;
         std::memcpy(&fd, CMSG_DATA(rights) + i * sizeof(int), sizeof fd);
         net::Socket taken(fd);
-        if (passed != nullptr && !passed->valid()) *passed = std::move(taken);
+        if (beside.passed != nullptr && !beside.passed->valid()) *beside.passed = std::move(taken);
       }
     }
+    RequireSender(beside, sender);
     return static_cast<size_t>(got);
   }
 }
 
 // Fills `into`; false at the end of the channel before its first byte. A frame that breaks off is a
 // fault. Descriptors count with the first bytes only.
-bool ReceiveAll(const net::Socket& channel, std::span<uint8_t> into, net::Socket* passed) {
+bool ReceiveAll(const net::Socket& channel, std::span<uint8_t> into, const Beside& beside) {
   size_t done = 0;
   while (done < into.size()) {
-    const size_t got = ReceiveSome(channel, into.subspan(done), done == 0 ? passed : nullptr);
+    const size_t got = ReceiveSome(channel, into.subspan(done),
+                                   {done == 0 ? beside.passed : nullptr, beside.sends});
     if (got == 0 && done == 0) return false;
     if (got == 0) WireFault("broke off");
     done += got;
@@ -245,14 +278,14 @@ bool ReceiveAll(const net::Socket& channel, std::span<uint8_t> into, net::Socket
 }
 
 std::optional<Bytes> ReceiveFrame(const net::Socket& channel, size_t max_bytes,
-                                  net::Socket* passed) {
+                                  const Beside& beside) {
   std::array<uint8_t, kLengthBytes> head{};
-  if (!ReceiveAll(channel, head, passed)) return std::nullopt;
+  if (!ReceiveAll(channel, head, beside)) return std::nullopt;
   ByteReader reader(head);
   const uint32_t size = reader.U32();
   if (size == 0 || size > max_bytes) WireFault("is empty or too long");
   Bytes body(size);
-  if (!ReceiveAll(channel, body, nullptr)) WireFault("broke off");
+  if (!ReceiveAll(channel, body, {nullptr, beside.sends})) WireFault("broke off");
   return body;
 }
 
@@ -284,6 +317,48 @@ JobOrder DecodeJobOrder(ByteView bytes) {
   }
   if (EncodeStudy(order.study) != study) WireFault("has a study that is not as it is written");
   return order;
+}
+
+Bytes Encode(const JobErrand& errand) {
+  ByteWriter writer;
+  writer.U8(kWireVersion);
+  writer.U8(static_cast<uint8_t>(errand.kind));
+  writer.U32(static_cast<uint32_t>(errand.studies.size()));
+  for (const OverStudy& study : errand.studies) {
+    writer.Raw(study.id);
+    writer.U8(static_cast<uint8_t>(study.kept));
+  }
+  writer.String(errand.name);
+  writer.Blob(errand.answers);
+  return writer.Take();
+}
+
+JobErrand DecodeJobErrand(ByteView bytes) {
+  ByteReader reader(bytes);
+  RequireVersion(reader);
+  JobErrand errand;
+  const uint8_t kind = reader.U8();
+  if (!IsErrand(kind)) WireFault("asks for an unknown errand");
+  errand.kind = static_cast<ErrandKind>(kind);
+  const uint32_t count = reader.U32();
+  for (uint32_t i = 0; i < count; ++i) {
+    OverStudy study;
+    study.id = ReadDigest(reader);
+    const uint8_t kept = reader.U8();
+    if (kept > static_cast<uint8_t>(Kept::kNumber)) WireFault("keeps what no study has");
+    study.kept = static_cast<Kept>(kept);
+    errand.studies.push_back(study);
+  }
+  errand.name = ReadLine(reader, kMaxErrandName);
+  errand.answers = reader.Blob(kMaxOrderBytes);
+  if (!errand.studies.empty() && errand.kind != ErrandKind::kTidy)
+    WireFault("names studies where none belong");
+  const bool has_name = errand.kind == ErrandKind::kDraft || errand.kind == ErrandKind::kHeads;
+  if (errand.name.empty() == has_name) WireFault("names what none belongs to, or nobody");
+  if (!errand.answers.empty() && errand.kind != ErrandKind::kKept)
+    WireFault("brings answers where none belong");
+  reader.ExpectEnd();
+  return errand;
 }
 
 Bytes Encode(const JobReport& report) {
@@ -334,14 +409,26 @@ void SendOrder(const net::Socket& channel, const JobOrder& order, const net::Soc
               "Look into the log of the job service.");
 }
 
+void SendErrand(const net::Socket& channel, const JobErrand& errand) {
+  if (SendFrame(channel, Encode(errand), nullptr)) return;
+  throw Error(ErrorCode::kUnreachable, "the job does not take its order",
+              "Look into the log of the job service.");
+}
+
 ReceivedOrder ReceiveOrder(const net::Socket& channel) {
   ReceivedOrder received;
-  const std::optional<Bytes> frame = ReceiveFrame(channel, kMaxOrderBytes, &received.arrivals);
+  const std::optional<Bytes> frame =
+      ReceiveFrame(channel, kMaxOrderBytes, {&received.arrivals, std::nullopt});
   if (!frame) {
     throw Error(ErrorCode::kUnreachable, "no order came",
                 "Jobs are started by the node; see its log.");
   }
-  received.order = DecodeJobOrder(*frame);
+  if (frame->size() > 1 && IsErrand((*frame)[1])) {
+    received.errand = DecodeJobErrand(*frame);
+  } else {
+    received.order = DecodeJobOrder(*frame);
+  }
+  if (received.errand && received.arrivals.valid()) WireFault("brings a socket with an errand");
   if (received.arrivals.valid() && received.order.request.kind != JobKind::kRun)
     WireFault("brings a socket with an order that is not of a run");
   return received;
@@ -351,13 +438,52 @@ bool SendReport(const net::Socket& channel, const JobReport& report) {
   return SendFrame(channel, Encode(report), nullptr);
 }
 
-std::optional<JobReport> ReceiveReport(const net::Socket& channel) {
+std::optional<JobReport> ReceiveReport(const net::Socket& channel, std::optional<uid_t> sends) {
   pollfd waiting{channel.fd(), POLLIN, 0};  // a job may be silent for long
   while (::poll(&waiting, 1, -1) < 0 && errno == EINTR) {
   }
-  const std::optional<Bytes> frame = ReceiveFrame(channel, kMaxReportBytes, nullptr);
+  const std::optional<Bytes> frame = ReceiveFrame(channel, kMaxReportBytes, {nullptr, sends});
   if (!frame) return std::nullopt;
   return DecodeJobReport(*frame);
+}
+
+bool SendStop(const net::Socket& channel) {
+  const std::array<uint8_t, 2> word = {kWireVersion, kStopWord};
+  ssize_t sent = 0;
+  do {
+    sent = ::send(channel.fd(), word.data(), word.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(word.size());
+}
+
+DaemonWord ReadDaemonWord(const net::Socket& channel) {
+  std::array<uint8_t, 2> word{};
+  ssize_t got = 0;
+  do {
+    got = ::recv(channel.fd(), word.data(), word.size(), MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return DaemonWord::kNone;
+  const bool stops = got == 2 && word[0] == kWireVersion && word[1] == kStopWord;
+  return stops ? DaemonWord::kStop : DaemonWord::kNoMore;
+}
+
+bool SendText(const net::Socket& channel, const std::string& text) {
+  return SendAll(channel, AsBytes(text), nullptr);
+}
+
+std::string ReceiveText(const net::Socket& channel, size_t max_bytes,
+                        std::chrono::milliseconds patience, std::optional<uid_t> sends) {
+  const SteadyClock::time_point until = SteadyClock::now() + patience;
+  std::string text;
+  std::vector<uint8_t> piece(1 << 16);
+  while (true) {
+    if (!WaitFor(channel, POLLIN, until))
+      throw Error(ErrorCode::kTimeout, "a job takes too long", "Try again.");
+    const size_t got = ReceiveSome(channel, piece, {nullptr, sends});
+    if (got == 0) return text;
+    text.append(piece.begin(), piece.begin() + static_cast<ptrdiff_t>(got));
+    if (text.size() > max_bytes) WireFault("is too long");
+  }
 }
 
 }  // namespace partita::node

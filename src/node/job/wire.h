@@ -11,6 +11,14 @@
 //           statement (blob). Any number of JobUp and JobProgress, then one last word: Checked,
 //           Committed, JobEnded, JobGone or Discarded. A channel that ends without one is a job that is gone: the daemon says JobGone.
 //
+//   stop    version u8 (1), 255 u8, without a length. From the daemon, at any time after the order of a run: it ends as it does when its
+//           folder's door is asked to stop (door.h). The end of the channel is no stop: a job outlives its daemon.
+//   errand  version u8 (1), kind u8 (ErrandKind), count u32, studies (32 bytes, kept u8), name, answers (blob). In the place of an order; the
+//           answer is a text up to the end of the channel (errand.h).
+//
+// Who may say what: a job takes its order only from JobSettings::orders_from, by SO_PEERCRED; a daemon whose jobs are
+// of another user looks at the sender that the kernel names with every piece of a report (daemon/job_start.h).
+//
 // Reading is strict: kPeerFault for anything but the bytes that writing gives. A job that cannot reach
 // its daemon any more goes on: what it found lies in the folder of the study, signed.
 //
@@ -21,12 +29,16 @@
 // of the jobs (statement.h), so the signer sees a change of either.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "net/socket.h"
+#include "node/study/retention.h"
 #include "node/study/step.h"
 
 namespace partita::node {
@@ -42,6 +54,23 @@ struct JobOrder {
   Study study;
 };
 
+// Numbers on the wire; none is a JobKind's.
+enum class ErrandKind : uint8_t {
+  kPlaces = 64,
+  kBudgets = 65,
+  kTidy = 66,
+  kDraft = 67,
+  kHeads = 68,
+  kKept = 69,
+};
+
+struct JobErrand {
+  ErrandKind kind = ErrandKind::kPlaces;
+  std::vector<OverStudy> studies = {};  // of kTidy; when they ended is not said
+  std::string name = {};                // of kDraft the table, of kHeads the party
+  Bytes answers = {};                   // of kKept, EncodeAnswers (kept_look.h)
+};
+
 struct JobReport {
   StudyId study{};
   Event event = JobGone{};  // one with which jobs report
@@ -54,6 +83,8 @@ struct JobReport {
 // Throws kInternal for a kind or event that is not of a job.
 Bytes Encode(const JobOrder& order);
 JobOrder DecodeJobOrder(ByteView bytes);
+Bytes Encode(const JobErrand& errand);
+JobErrand DecodeJobErrand(ByteView bytes);
 Bytes Encode(const JobReport& report);
 JobReport DecodeJobReport(ByteView bytes);
 // Whether nothing follows a report of this event.
@@ -65,16 +96,33 @@ std::pair<net::Socket, net::Socket> MakeJobChannel();
 // arrivals: the job's end of the pair of a run; invalid for other kinds. Waits while the job reads.
 // Throws kUnreachable if the job is gone or takes nothing for kOrderWait.
 void SendOrder(const net::Socket& channel, const JobOrder& order, const net::Socket& arrivals);
+void SendErrand(const net::Socket& channel, const JobErrand& errand);
 struct ReceivedOrder {
   JobOrder order;
-  net::Socket arrivals;  // invalid if none came
+  net::Socket arrivals;             // invalid if none came
+  std::optional<JobErrand> errand;  // then there is no order
 };
 // Throws kUnreachable if none comes in time, kPeerFault.
 ReceivedOrder ReceiveOrder(const net::Socket& channel);
 
 // False if the daemon is gone, or takes nothing for kOrderWait.
 bool SendReport(const net::Socket& channel, const JobReport& report);
-// Waits for the next; none at the end of the channel. Throws kPeerFault.
-std::optional<JobReport> ReceiveReport(const net::Socket& channel);
+// Waits for the next; none at the end of the channel. Throws kPeerFault, kUntrusted if another user than `sends` sent a
+// piece of it (the channel has SO_PASSCRED then).
+std::optional<JobReport> ReceiveReport(const net::Socket& channel,
+                                       std::optional<uid_t> sends = std::nullopt);
+
+// The daemon asks a run to stop. False if the job is gone. Never waits.
+bool SendStop(const net::Socket& channel);
+// What the daemon says to a run, where something can be read: to stop; nothing yet; or nothing any more, because the
+// channel has ended or says something else.
+enum class DaemonWord { kStop, kNone, kNoMore };
+DaemonWord ReadDaemonWord(const net::Socket& channel);
+
+// The answer to an errand. False if the daemon is gone, or takes nothing for kOrderWait.
+bool SendText(const net::Socket& channel, const std::string& text);
+// Up to the end of the channel. Throws kTimeout, kPeerFault for more than max_bytes, kUntrusted as above.
+std::string ReceiveText(const net::Socket& channel, size_t max_bytes,
+                        std::chrono::milliseconds patience, std::optional<uid_t> sends);
 
 }  // namespace partita::node

@@ -112,7 +112,7 @@ class Node {
   uint64_t Fitting(const LogReceipt& receipt);
 
   // Studies that are over: marks what is kept no longer by the rules, at most 100 of them, with entries in the audit
-  // log; how many. The files are the caller's, who deletes those of all that FindEnded says (daemon/tidy_folders.h).
+  // log; how many. The files are the caller's, who deletes those of all that FindEnded says (job/tidy_folders.h).
   // None for a day after a start whose clock is kAwayDays beyond the last day on which the node served.
   size_t Tidy(const RetentionRules& rules, int64_t now);
   std::vector<OverStudy> FindEnded() { return parts_.store.FindEnded(); }

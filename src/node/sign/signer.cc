@@ -456,6 +456,16 @@ SignerJson PoliciesJson(const SignerFolder& folder, int64_t now) {
   return {{"policies", policies}};
 }
 
+void RequireMayAskSigner(Caller caller, const std::vector<uid_t>& only_policies,
+                         const std::string& what) {
+  const bool is_bounded = caller && std::find(only_policies.begin(), only_policies.end(),
+                                              *caller) != only_policies.end();
+  if (!is_bounded || what == "policy-list" || what == "policy-approve") return;
+  throw Error(ErrorCode::kRefused,
+              fmt::format("this user may ask the signer about policies, not for '{}'", what),
+              "Who else may ask stands in signer.toml (users).");
+}
+
 int64_t TimeField(RequestFields& request, const char* field) {
   const auto time = ParseUtc(request.Text(field));
   if (time) return *time;
@@ -590,6 +600,7 @@ bool Signer::Forget() {
 
 std::string Signer::Answer(const std::string& text, Caller caller) {
   RequestFields request(text, "signer");
+  RequireMayAskSigner(caller, parts_.only_policies, request.what());
   std::unique_lock lock(mutex_);
   SignerTask task(parts_, caller, request, lock, reading_);
   const SignerFolder& folder = parts_.folder;

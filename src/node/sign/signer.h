@@ -53,7 +53,8 @@
 //
 // `policy-approve` takes no passphrase: it signs by the key of a policy what fits it (by_policy.h). Own jobs hold the
 // approval against the policy by themselves (job/own_policy.h): this process is not what bounds a key that was stolen.
-// Whoever may ask the signer may ask that.
+// Whoever may ask the signer may ask that, and `policy-list`; users of `only_policies` of signer.toml nothing else: that
+// of the node, where the pages have another, needs no more, and cannot try passphrases.
 //
 // Errors are of the one type: kUsage, kUntrusted (documents that do not fit together), kRefused (passphrase,
 // a study that was taken back), and what ReadForSteward throws.
@@ -63,6 +64,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "crypto/random.h"
 #include "node/sign/signer_folder.h"
@@ -73,7 +75,8 @@ namespace partita::node {
 struct SignerParts {
   SignerFolder folder;
   StudyReader reader = ReadForSteward;
-  std::function<int64_t()> now;  // seconds of base/utc_time.h
+  std::function<int64_t()> now;           // seconds of base/utc_time.h
+  std::vector<uid_t> only_policies = {};  // as of SignerConfig
 };
 
 class Signer {

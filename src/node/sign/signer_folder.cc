@@ -48,6 +48,9 @@ parties = {parties}
 {socket}
 {users}
 
+# Those of them whom it answers about policies only: the node's user, where the pages have one of their own.
+{only}
+
 # Tables for which two persons have to sign, whatever the node says: see `stewards_needed` of node.toml.
 # four_eyes = ["pupils"]
 )";
@@ -62,11 +65,11 @@ std::string SocketLine(const fs::path& socket) {
   return "socket = " + study::TomlText(fs::absolute(socket).string());
 }
 
-std::string UsersLine(const std::vector<uid_t>& users) {
-  if (users.empty()) return "# users = [\"partita-node\"]";
+std::string UsersLine(const std::string& key, const std::vector<uid_t>& users) {
+  if (users.empty()) return fmt::format("# {} = [\"partita-node\"]", key);
   std::vector<std::string> names;
   for (const uid_t user : users) names.push_back(UserText(user));
-  return "users = " + study::TomlTexts(names);
+  return fmt::format("{} = {}", key, study::TomlTexts(names));
 }
 
 void WriteBytes(const fs::path& file, const Bytes& bytes) {
@@ -203,9 +206,9 @@ SignerConfig SignerFolder::Config() const {
   const std::string name = file.string();
   const toml::table tree =
       study::ParseToml(ReadFile(file, kMaxSignerFile, "the signer's file"), name);
-  const study::TableReader root(
-      name, tree, "signer.toml",
-      {"partita_signer", "site", "ended", "parties", "socket", "users", "four_eyes"});
+  const study::TableReader root(name, tree, "signer.toml",
+                                {"partita_signer", "site", "ended", "parties", "socket", "users",
+                                 "only_policies", "four_eyes"});
   study::CheckFormat(root, "partita_signer", kSignerFormat);
   SignerConfig config;
   const study::LocatedText site = root.Text("site", "site = \"west\"");
@@ -221,6 +224,10 @@ SignerConfig SignerFolder::Config() const {
   if (const auto socket = root.OptionalText("socket")) config.socket = path_ / socket->value;
   if (const auto users = root.OptionalTexts("users")) {
     for (const study::LocatedText& user : *users) config.users.push_back(UserNamed(root, user));
+  }
+  if (const auto users = root.OptionalTexts("only_policies")) {
+    for (const study::LocatedText& user : *users)
+      config.only_policies.push_back(UserNamed(root, user));
   }
   if (const auto tables = root.OptionalTexts("four_eyes")) {
     for (const study::LocatedText& table : *tables) config.four_eyes.push_back(table.value);
@@ -252,7 +259,9 @@ crypto::Identity SignerFolder::Make(const fs::path& path, const SignerConfig& co
   const std::string text = fmt::format(
       fmt::runtime(kSignerText), fmt::arg("site", config.site),
       fmt::arg("ended", PlaceText(config.ended)), fmt::arg("parties", PlaceText(config.parties)),
-      fmt::arg("socket", SocketLine(config.socket)), fmt::arg("users", UsersLine(config.users)));
+      fmt::arg("socket", SocketLine(config.socket)),
+      fmt::arg("users", UsersLine("users", config.users)),
+      fmt::arg("only", UsersLine("only_policies", config.only_policies)));
   fs::create_directories(path);
   if (::chmod(path.c_str(), 0700) != 0) {
     throw Error(ErrorCode::kUsage, fmt::format("cannot close the folder {}", path.string()),

@@ -51,8 +51,9 @@ struct SignerConfig {
   std::string site;
   // Where jobs read the lists; empty: published nowhere.
   std::filesystem::path ended, parties;
-  std::filesystem::path socket;  // FOLDER/sign.sock unless it says another
-  std::vector<uid_t> users;      // who may ask, beside the own user and root
+  std::filesystem::path socket;           // FOLDER/sign.sock unless it says another
+  std::vector<uid_t> users;               // who may ask, beside the own user and root
+  std::vector<uid_t> only_policies = {};  // those of them who may ask about policies alone
   // Tables for which two persons have to sign, whatever the node says (`stewards_needed` of node.toml).
   std::vector<std::string> four_eyes = {};
 };

@@ -1,8 +1,11 @@
 // A study of four sites through their jobs, from check to result, and how it is stopped and attacked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "methods/prepare_study.h"
@@ -407,6 +410,71 @@ TEST(JobRunTest, ARunIsStoppedBeforeItsPeersAreThere) {
   const Ended second = EndOf(World::Do(south, JobKind::kRun, 2, &stop));
   EXPECT_EQ(second.outcome, Outcome::kCancelled);
   EXPECT_FALSE(second.may_have_opened);
+}
+
+// What a daemon says over the connection by which it gave the order: no signal, and no other job.
+TEST(JobRunTest, ARunIsStoppedOverItsConnection) {
+  World world;
+  world.Check();
+  world.Approve();
+  world.Schedule(5);
+  Site& south = world.at("south");
+  auto [daemon, job] = MakeJobChannel();
+  std::thread thread(
+      [&, end = std::move(job)]() mutable { RunJob(south.settings, std::move(end), nullptr); });
+  auto [port_end, job_end] = MakeSocketPair();
+  south.port->port().Expect(south.study.tag, std::move(port_end));
+  SendOrder(daemon, {{JobKind::kRun, 1}, south.study}, job_end);
+  const auto up = ReceiveReport(daemon);
+  ASSERT_TRUE(up.has_value());
+  EXPECT_NE(std::get_if<JobUp>(&up->event), nullptr) << World::Problem(south);
+  EXPECT_TRUE(SendStop(daemon));
+  thread.join();
+  std::optional<JobReport> last;
+  while (auto report = ReceiveReport(daemon)) last = report;
+  ASSERT_TRUE(last.has_value());
+  const Ended stopped = std::get<JobEnded>(last->event).ended;
+  EXPECT_EQ(stopped.outcome, Outcome::kCancelled);
+  EXPECT_FALSE(stopped.may_have_opened);
+  EXPECT_TRUE(world.Signed(south, stopped));
+}
+
+// Whoever may order could have tables read under documents of its own: nothing of the order is looked at.
+TEST(JobRunTest, AnOrderOfAnotherUserIsNotRead) {
+  World world;
+  Site& south = world.at("south");
+  south.settings.orders_from = ::geteuid() + 1;
+  auto [daemon, job] = MakeJobChannel();
+  SendOrder(daemon, {{JobKind::kCheck, 0}, south.study}, net::Socket());
+  EXPECT_EQ(RunJob(south.settings, std::move(job)), 3);
+  EXPECT_FALSE(ReceiveReport(daemon).has_value());
+  EXPECT_FALSE(std::filesystem::exists(World::FolderOf(south)));
+}
+
+// Where the node is another user: what its group may read of a study, and that it may read nothing else.
+TEST(JobRunTest, TheNodeIsShownWhatItNeedsAndNothingElse) {
+  World world;
+  Site& south = world.at("south");
+  south.settings.shown_to_node = true;
+  const mode_t mask = ::umask(0077);  // as of the service
+  ASSERT_EQ(::chmod(south.settings.studies.c_str(), S_ISGID | 0750), 0);
+  world.Check();
+  world.Approve();
+  world.Schedule(5);
+  std::map<std::string, unsigned> modes;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(World::FolderOf(south))) {
+    struct stat status {};
+    ASSERT_EQ(::lstat(entry.path().c_str(), &status), 0);
+    if ((status.st_mode & 0077) != 0)
+      modes[entry.path().filename().string()] = status.st_mode & 07777;
+  }
+  const std::map<std::string, unsigned> shown = {
+      {"draft.json", 0640}, {"statement", 0640}, {"table", 0640}, {"result", S_ISGID | 0750}};
+  ::umask(mask);
+  EXPECT_EQ(modes, shown);
+  struct stat status {};
+  ASSERT_EQ(::stat(World::FolderOf(south).c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, unsigned{S_ISGID | 0750});
 }
 
 // Asked for before it has begun, it does not begin.

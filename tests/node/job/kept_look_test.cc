@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -12,6 +11,7 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "crypto/signature.h"
+#include "node/job/errand.h"
 #include "node/job/settle_kept.h"
 #include "node/job/short_answer.h"
 #include "node/job/wire.h"
@@ -560,26 +560,21 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_THAT(lines, HasSubstr("No site beside these"));
 }
 
-// As the daemon starts it.
+// As the daemon asks for it.
 TEST_F(KeptLookTest, AJobTellsWhatItFoundAndSignsIt) {
   Study({"north", "south"});
   Restore();
   PutBytes(sites_.at("west").parties,
            EncodeSignedList(SignPartyList(list_, keys_.at("west").steward)));
-  auto [daemon, job] = MakeJobChannel();
-  ASSERT_TRUE(WriteAll(daemon, EncodeAnswers(Answers())));
-  ::shutdown(daemon.fd(), SHUT_WR);
-  EXPECT_EQ(TellOfKept(sites_.at("west"), job), 0);
-  job = net::Socket();
-  const SignedKept found = DecodeSignedKept(ShortAnswerIn(ReadToEnd(daemon, kMaxKeptBytes)));
+  const std::string told =
+      DoErrand(sites_.at("west"), {ErrandKind::kKept, {}, {}, EncodeAnswers(Answers())});
+  const SignedKept found = DecodeSignedKept(ShortAnswerIn(AsBytes(told)));
   EXPECT_TRUE(IsKeptSignedBy(found, kFoundDomain, {PrintOf(keys_.at("west").jobs)}));
   EXPECT_EQ(found.kept.accounts.at(0).lost, "");
   EXPECT_EQ(Encode(DecodeSignedKept(Encode(found))), Encode(found));
 
-  auto [asker, other] = MakeJobChannel();
-  EXPECT_EQ(TellOfHeads(sites_.at("north"), "west", other), 0);
-  other = net::Socket();
-  const ShownHeads shown = DecodeShownHeads(ShortAnswerIn(ReadToEnd(asker, kMaxHeadsBytes)));
+  const std::string heads = DoErrand(sites_.at("north"), {ErrandKind::kHeads, {}, "west", {}});
+  const ShownHeads shown = DecodeShownHeads(ShortAnswerIn(AsBytes(heads)));
   EXPECT_EQ(shown, HeadsShownBy(sites_.at("north"), "west"));
   ASSERT_EQ(shown.heads.size(), 1U);
   // Nothing of what others showed.

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/utc_time.h"
 #include "crypto/random.h"
+#include "node/job/wire.h"
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/party/row_sets.h"
 
@@ -175,7 +176,7 @@ TEST_F(TableLookTest, IsToldByTheChannel) {
   net::Socket reads(ends[0]);
   {
     const net::Socket channel(ends[1]);
-    EXPECT_EQ(TellOfTables(settings_, TableLook::kPlaces, "", channel), 0);
+    EXPECT_TRUE(SendText(channel, LookAtTables(settings_, TableLook::kPlaces)));
   }
   std::string text(4096, '\0');
   const ssize_t got = ::recv(reads.fd(), text.data(), text.size(), MSG_WAITALL);
@@ -185,7 +186,7 @@ TEST_F(TableLookTest, IsToldByTheChannel) {
   reads = net::Socket(ends[0]);
   const net::Socket channel(ends[1]);
   reads = net::Socket();
-  EXPECT_EQ(TellOfTables(settings_, TableLook::kPlaces, "", channel), 1);
+  EXPECT_FALSE(SendText(channel, LookAtTables(settings_, TableLook::kPlaces)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <thread>
 
 #include "node/port/pass_socket.h"
 #include "node/study/codec.h"
@@ -135,6 +136,110 @@ TEST(JobWireTest, AnOrderBringsTheSocketOfItsRun) {
   auto [other_end, passed] = MakeSocketPair();
   SendOrder(daemon, Order(JobKind::kCheck), passed);
   EXPECT_EQ(CodeOf([end = &job] { ReceiveOrder(*end); }), ErrorCode::kPeerFault);
+}
+
+TEST(JobWireTest, AnErrandComesInThePlaceOfAnOrder) {
+  OverStudy study;
+  study.id.fill(6);
+  study.kept = Kept::kNumber;
+  auto [daemon, job] = MakeJobChannel();
+  for (const JobErrand& errand :
+       {JobErrand{ErrandKind::kPlaces}, JobErrand{ErrandKind::kBudgets},
+        JobErrand{ErrandKind::kTidy, {study, study}}, JobErrand{ErrandKind::kDraft, {}, "stays"},
+        JobErrand{ErrandKind::kHeads, {}, "west"},
+        JobErrand{ErrandKind::kKept, {}, {}, Bytes(9, 7)}}) {
+    SendErrand(daemon, errand);
+    const ReceivedOrder received = ReceiveOrder(job);
+    ASSERT_TRUE(received.errand.has_value());
+    EXPECT_EQ(received.errand->kind, errand.kind);
+    EXPECT_EQ(received.errand->studies, errand.studies);
+    EXPECT_EQ(received.errand->name, errand.name);
+    EXPECT_EQ(received.errand->answers, errand.answers);
+  }
+  const Bytes tidy = Encode(JobErrand{ErrandKind::kTidy, {study}});
+  for (size_t size = 0; size < tidy.size(); ++size) {
+    const Bytes cut(tidy.begin(), tidy.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(CodeOf([&] { DecodeJobErrand(cut); }), ErrorCode::kPeerFault) << size;
+  }
+  Bytes changed = tidy;
+  changed[changed.size() - 17] = 3;  // no such Kept; after it come the name and answers of none
+  EXPECT_EQ(CodeOf([&] { DecodeJobErrand(changed); }), ErrorCode::kPeerFault);
+  EXPECT_EQ(CodeOf([&] { Encode(JobErrand{ErrandKind::kPlaces, {study}}); }), std::nullopt);
+  EXPECT_EQ(CodeOf([&] {
+              DecodeJobErrand(Encode(JobErrand{ErrandKind::kPlaces, {study}}));
+            }),
+            ErrorCode::kPeerFault);
+  // Whose name or answers are missing, or belong to another kind.
+  for (const JobErrand& errand :
+       {JobErrand{ErrandKind::kDraft}, JobErrand{ErrandKind::kHeads},
+        JobErrand{ErrandKind::kPlaces, {}, "stays"}, JobErrand{ErrandKind::kTidy, {}, "west"},
+        JobErrand{ErrandKind::kHeads, {}, "two\nlines"},
+        JobErrand{ErrandKind::kHeads, {}, "west", Bytes(9, 7)}}) {
+    EXPECT_EQ(CodeOf([&] { DecodeJobErrand(Encode(errand)); }), ErrorCode::kPeerFault);
+  }
+  EXPECT_EQ(CodeOf([&] { DecodeJobErrand(Encode(Order(JobKind::kRun))); }), ErrorCode::kPeerFault);
+}
+
+TEST(JobWireTest, AStopIsHeardAndTheEndOfTheChannelIsNone) {
+  auto [daemon, job] = MakeJobChannel();
+  EXPECT_EQ(ReadDaemonWord(job), DaemonWord::kNone);
+  EXPECT_TRUE(SendStop(daemon));
+  EXPECT_TRUE(SendStop(daemon));
+  EXPECT_EQ(ReadDaemonWord(job), DaemonWord::kStop);
+  EXPECT_EQ(ReadDaemonWord(job), DaemonWord::kStop);
+  EXPECT_EQ(ReadDaemonWord(job), DaemonWord::kNone);
+  daemon = net::Socket();
+  EXPECT_EQ(ReadDaemonWord(job), DaemonWord::kNoMore);
+  auto [other, hears] = MakeJobChannel();
+  ASSERT_EQ(::send(other.fd(), "no", 2, 0), 2);
+  EXPECT_EQ(ReadDaemonWord(hears), DaemonWord::kNoMore);
+  other = net::Socket();
+  hears = net::Socket();
+  EXPECT_FALSE(SendStop(daemon));
+}
+
+// The kernel says with each piece who sent it.
+TEST(JobWireTest, ReportsOfAnotherUserAreNotTaken) {
+  const auto channel = [] {
+    auto ends = MakeJobChannel();
+    const int on = 1;
+    EXPECT_EQ(::setsockopt(ends.first.fd(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on), 0);
+    return ends;
+  };
+  const uid_t own = ::getuid();
+  auto [daemon, job] = channel();
+  for (const JobReport& report : Reports()) {
+    EXPECT_TRUE(SendReport(job, report));
+    EXPECT_EQ(Encode(*ReceiveReport(daemon, own)), Encode(report));
+  }
+  EXPECT_TRUE(SendReport(job, Reports().front()));
+  EXPECT_EQ(CodeOf([end = &daemon, own] { ReceiveReport(*end, own + 1); }), ErrorCode::kUntrusted);
+  auto [asks, answers] = channel();
+  EXPECT_TRUE(SendText(answers, "a text"));
+  EXPECT_EQ(
+      CodeOf([end = &asks, own] { ReceiveText(*end, 100, std::chrono::seconds(20), own + 1); }),
+      ErrorCode::kUntrusted);
+  // Of a channel on which the kernel does not say it, nothing is taken either.
+  auto [silent, sender] = MakeJobChannel();
+  EXPECT_TRUE(SendReport(sender, Reports().front()));
+  EXPECT_EQ(CodeOf([end = &silent, own] { ReceiveReport(*end, own); }), ErrorCode::kUntrusted);
+}
+
+TEST(JobWireTest, ATextIsReadToItsEndAndNoFurtherThanAllowed) {
+  auto [daemon, job] = MakeJobChannel();
+  const std::string text(100'000, 'x');
+  std::thread tells([&text, end = std::move(job)] { EXPECT_TRUE(SendText(end, text)); });
+  EXPECT_EQ(ReceiveText(daemon, 1 << 20, std::chrono::seconds(20), std::nullopt), text);
+  tells.join();
+  auto [bounded, loud] = MakeJobChannel();
+  EXPECT_TRUE(SendText(loud, "too much"));
+  EXPECT_EQ(
+      CodeOf([end = &bounded] { ReceiveText(*end, 7, std::chrono::seconds(20), std::nullopt); }),
+      ErrorCode::kPeerFault);
+  EXPECT_EQ(CodeOf([end = &bounded] {
+              ReceiveText(*end, 7, std::chrono::milliseconds(1), std::nullopt);
+            }),
+            ErrorCode::kTimeout);
 }
 
 // A list that says it has as many parties as bytes follow: refused where the bytes end, not after memory

@@ -343,11 +343,11 @@ TEST_F(WebAtDaemonTest, TablesAreAJobsWord) {
   const std::string id =
       analyst_.Post(kApi + "/studies", {{"file", StudyText()}, {"days", 14}}).json().at("study");
   daemon_.reset();
-  // It gets one word more than the jobs of studies, which it serves badly.
+  // An errand: the length of the frame, version, kind (job/wire.h). Jobs of studies it serves badly.
   const std::string script =
-      "test $# = 1 || exit 1; "
+      "kind=$(dd bs=10 count=1 <&3 2>/dev/null | od -An -tu1 -j5 -N1 | tr -d ' '); "
       "places='\"name\": \"pupils\", \"source\": \"CSV file\", \"present\": true'; "
-      "more=; test $1 = --tables || more=', \"exact_served\": false, \"problem\": \"\", "
+      "more=; test $kind = 64 || more=', \"exact_served\": false, \"problem\": \"\", "
       "\"budget\": null'; echo \"{\\\"tables\\\": [{$places$more}]}\" >&3";
   Serve({"/bin/sh", "-c", script, "job"});
   const fs::path folder = folder_.run() / id;

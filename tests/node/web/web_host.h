@@ -19,6 +19,7 @@
 #include "base/progress.h"
 #include "crypto/random.h"
 #include "net/https_client.h"
+#include "node/daemon/control_rights.h"
 #include "node/parties/introduction.h"
 #include "node/parties/party_list.h"
 #include "node/web/server.h"
@@ -142,6 +143,16 @@ class AskDouble {
   std::vector<TestJson> asked_;
 };
 
+// The pages ask no more than a node lets them where they have a user of their own.
+inline Ask AsPages(Ask ask) {
+  return [ask = std::move(ask)](const std::string& text, std::chrono::milliseconds patience) {
+    const TestJson request = TestJson::parse(text);
+    RequireMayAsk(Asker::kPages, request.at("do"), request.value("account", ""),
+                  request.value("action", ""));
+    return ask(text, patience);
+  };
+}
+
 struct WebAnswer {
   unsigned status = 0;
   std::string body, type;
@@ -167,7 +178,7 @@ class WebHost {
     options.tls = WebTls();
     options.hosts = {"node.north.example"};
     options.accounts = folder_ / "accounts.sqlite";
-    options.node = node.AsAsk();
+    options.node = AsPages(node.AsAsk());
     if (has_signer) options.signer = signer.AsAsk();
     options.reader = [this](const std::string& text, FileDepth depth) {
       ++files_read;

@@ -1,5 +1,5 @@
 // Files of studies whose time is over: what goes, what stays, and that it is deleted again after a kill.
-#include "node/daemon/tidy_folders.h"
+#include "node/job/tidy_folders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

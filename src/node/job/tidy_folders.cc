@@ -1,4 +1,4 @@
-#include "node/daemon/tidy_folders.h"
+#include "node/job/tidy_folders.h"
 
 #include <algorithm>
 #include <array>
@@ -49,7 +49,7 @@ size_t DeleteWhatIsNotKept(const fs::path& run, const OverStudy& study) {
     throw Error(ErrorCode::kStorage,
                 "what is kept no longer of study " + ToHex(study.id).substr(0, 12) +
                     " cannot be deleted: " + error.code().message(),
-                "Let the node's user write in its folder `run`.");
+                "Let the jobs' user write in the node's folder `run`.");
   }
   return deleted;
 }

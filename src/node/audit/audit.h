@@ -79,7 +79,7 @@ enum class AuditAction : uint8_t {
   kBudgetsKept = 31,  // the steward lets tables be used again with what was left of their budgets
   kHeadsTold =
       32,  // to a site that was restored; subject: the site; outcome: of how many accounts and journals
-  kHeadsHeard = 33,  // from another site since the own restore; subject: the site
+  kHeadsHeard = 33,       // from another site since the own restore; subject: the site
   kDictionarySaved = 34,  // subject: the table; outcome: what changed
 };
 std::string_view AuditActionName(AuditAction action);  // "run-begin"

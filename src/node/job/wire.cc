@@ -354,7 +354,7 @@ JobErrand DecodeJobErrand(ByteView bytes) {
   if (!errand.studies.empty() && errand.kind != ErrandKind::kTidy)
     WireFault("names studies where none belong");
   const bool has_name = errand.kind == ErrandKind::kDraft || errand.kind == ErrandKind::kHeads;
-  if (errand.name.empty() == has_name) WireFault("names what none belongs to, or nobody");
+  if (errand.name.empty() == has_name) WireFault("has a name where none belongs, or lacks one");
   if (!errand.answers.empty() && errand.kind != ErrandKind::kKept)
     WireFault("brings answers where none belong");
   reader.ExpectEnd();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <exception>
 
 #include "base/error.h"
 #include "methods/mle/likelihood/robust_numbers.h"
@@ -201,18 +202,18 @@ std::optional<stats::RobustFit> HiddenRobustErrors(Engine& engine, const MleAnal
   const stats::RamModel model = stats::PublicModel(analysis.table, scale);
   const HiddenSizes sizes(model);
   std::optional<ReceiverWeights> weights;
-  std::optional<Error> wrong;  // told after the last message
+  std::exception_ptr wrong;  // told after the last message
   if (fitted != nullptr) {
     try {
       weights = WeightsOf(analysis, scale, *fitted);
-    } catch (const Error& error) {
-      wrong = error;
+    } catch (const Error&) {
+      wrong = std::current_exception();
     }
   }
   const std::vector<Shared> shared = InputWeights(engine, task, sizes, weights);
   const Shared products = BoundedProducts(engine, task, local, sizes.bits);
   const OpenedSums opened = SumScores(engine, task, sizes, shared, products);
-  if (wrong) throw *wrong;
+  if (wrong) std::rethrow_exception(wrong);
   if (!weights) return std::nullopt;
   return Finish(analysis, task, sizes, *weights, *fitted, model, opened);
 }

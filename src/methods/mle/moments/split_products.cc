@@ -136,7 +136,7 @@ mpc::RowReader EncodeColumns(std::shared_ptr<const OwnColumns> own, int bits, bo
 }
 
 // About the model's means and deviations. Refused here, before anything is sent, if at all.
-ColumnReaders ReadAboutModel(std::shared_ptr<const OwnColumns> own, int f) {
+ColumnReaders ReadAboutModel(const std::shared_ptr<const OwnColumns>& own, int f) {
   for (size_t first = 0; first < own->num_rows(); first += kSplitRowsPerRead)
     own->Read(first, std::min(kSplitRowsPerRead, own->num_rows() - first));
   return {EncodeColumns(own, f, false), EncodeColumns(own, 2 * f, true)};

@@ -63,25 +63,40 @@ Memories TakeAnswers(const RestoredMark& mark, const PartyList& list,
   return memories;
 }
 
-std::set<Digest> PseudonymsOf(privacy::ledger::SqliteLedger& book) {
-  std::set<Digest> pseudonyms;
+// Names by pseudonym.
+std::map<Digest, std::string> AccountsOf(privacy::ledger::SqliteLedger& book) {
+  std::map<Digest, std::string> accounts;
   for (const std::string& table : book.Tables())
-    pseudonyms.insert(book.StandingOf(table).head.pseudonym);
-  return pseudonyms;
+    accounts[book.StandingOf(table).head.pseudonym] = table;
+  return accounts;
 }
 
-// Of all that a site was shown what this file has no account for, or a newer place of its journal.
+bool HoldsEntry(const std::vector<Entry>& entries, const Head& head) {
+  return head.sequence >= 1 && head.sequence <= entries.size() &&
+         entries[head.sequence - 1].hash == head.hash;
+}
+
+// Of all that a site was shown what this file does not hold: an account, an entry of one, or a place of its journal.
+// Also of accounts that the mark does not close: they lie in the same file, so one that is old tells that all are.
 std::string MissingFrom(privacy::ledger::SqliteLedger& book, const RestoredMark& mark,
                         const Memories& memories) {
-  const std::set<Digest> accounts = PseudonymsOf(book);
+  const std::map<Digest, std::string> accounts = AccountsOf(book);
   const Digest journal = book.JournalHead().pseudonym;
   for (const auto& [name, answer] : memories.answers) {
     for (const Head& head : answer.shown.heads) {
-      if (accounts.contains(head.pseudonym) || mark.spent.contains(head.pseudonym)) continue;
-      if (head.pseudonym != journal)
+      if (mark.spent.contains(head.pseudonym)) continue;
+      if (head.pseudonym == journal) {
+        if (!book.JournalHolds({head.sequence, head.hash}))
+          return name + " was shown a newer journal than that of this copy of the ledger";
+        continue;
+      }
+      const auto account = accounts.find(head.pseudonym);
+      if (account == accounts.end())
         return name + " was shown an account that this copy of the ledger does not have";
-      if (!book.JournalHolds({head.sequence, head.hash}))
-        return name + " was shown a newer journal than that of this copy of the ledger";
+      if (!HoldsEntry(book.Entries(account->second), head)) {
+        return fmt::format("{} was shown entry {} of the account {}, which this copy does not have",
+                           name, head.sequence, account->second);
+      }
     }
   }
   return "";

@@ -62,6 +62,7 @@ class KeptLookTest : public ::testing::Test {
   PartyList list_;
   RestoredMark mark_;
   uint8_t runs_ = 0;
+  int64_t opened_at_ = kNow - 1000;  // accounts
 
   void SetUp() override {
     for (const auto& [name, keys] : keys_) {
@@ -105,7 +106,7 @@ class KeptLookTest : public ::testing::Test {
     policy.outside = {privacy::Adjacency::kReplace, "1", "1e-6", "0"};
     policy.exact = ledger::ExactRule::kCounted;
     policy.max_exact = exact;
-    Book("west").OpenAccount(policy, random_, {"operator", kNow});
+    Book("west").OpenAccount(policy, random_, {"operator", opened_at_});
   }
   // As run/ledger/run_ledger.h has it: reserve, show, sign, spend. Returns the reservation.
   uint64_t Study(const std::vector<std::string>& peers, End end = End::kSpent,
@@ -170,10 +171,16 @@ class KeptLookTest : public ::testing::Test {
   void SignKeptBudgets(const KeptBudgets& kept) {
     PutBytes(sites_.at("west").kept, Encode(SignKept(kept, kKeptDomain, keys_.at("west").steward)));
   }
+  void PutReopened() {
+    const Digest digest = DigestOf(mark_);
+    PutBytes(sites_.at("west").reopened,
+             EncodeReopened(digest, SignFields(keys_.at("west").steward, kReopenDomain,
+                                               Bytes(digest.begin(), digest.end()))));
+  }
   // Why a table of the account is not read; empty: it is.
-  std::string Closed() {
+  std::string Closed(const std::string& table = kTable) {
     try {
-      RequireOpenTable(sites_.at("west"), {"data.csv", kTable});
+      RequireOpenTable(sites_.at("west"), {"data.csv", table});
     } catch (const Error& error) {
       return error.message();
     }
@@ -200,10 +207,7 @@ TEST_F(KeptLookTest, AWholeCopyKeepsWhatIsLeft) {
   EXPECT_EQ(Closed(), "");
   EXPECT_EQ(SpentExact(), 2U);
   // The steward's word that all is spent counts more.
-  const Digest digest = DigestOf(mark_);
-  PutBytes(sites_.at("west").reopened,
-           EncodeReopened(digest, SignFields(keys_.at("west").steward, kReopenDomain,
-                                             Bytes(digest.begin(), digest.end()))));
+  PutReopened();
   EXPECT_THAT(Closed(), HasSubstr("counts as spent"));
 }
 
@@ -371,6 +375,41 @@ TEST_F(KeptLookTest, ACopyThatLacksAnAccountOrAPlaceOfItsJournalIsOld) {
   Book("north").Witness({journal, Digest{61}, Digest{1}}, "west", stamp);
   EXPECT_EQ(Lost(Answers()),
             "north was shown a newer journal than that of this copy of the ledger");
+}
+
+// The backup had one account. After the restore a copy is put in its place that has this one whole, and another, which the
+// mark does not know, as it was before its last study.
+TEST_F(KeptLookTest, AnAccountThatTheMarkDoesNotKnowIsComparedAndStaysClosed) {
+  Study({"north", "south"});
+  const std::string backup = CopyOfLedger();
+  OpenAccount("cohort");
+  Study({"north"}, End::kSpent, "cohort");
+  const std::string older = CopyOfLedger();
+  const uint64_t last = Study({"north"}, End::kSpent, "cohort");
+  const std::string newest = CopyOfLedger();
+  PutBack(backup);
+  Restore();
+  PutBack(older);
+  EXPECT_EQ(Lost(Answers()), "north was shown entry " + std::to_string(last) +
+                                 " of the account cohort, which this copy does not have");
+  // Grown beyond that number by itself.
+  runs_ = 100;
+  Study({}, End::kSpent, "cohort");
+  EXPECT_THAT(Lost(Answers()), HasSubstr("of the account cohort, which this copy does not have"));
+
+  PutBack(newest);
+  EXPECT_EQ(Lost(Answers()), "");
+  SignKeptBudgets(Look(Answers()));
+  EXPECT_EQ(Closed(), "");
+  EXPECT_THAT(Closed("cohort"), HasSubstr("was not in its ledger then"));
+  // Nor after the word that all is spent, with any copy of it.
+  PutReopened();
+  PutBack(older);
+  EXPECT_THAT(Closed("cohort"), HasSubstr("was not in its ledger then"));
+  // One that was opened since is its steward's decision.
+  opened_at_ = kNow;
+  OpenAccount("cohort-2");
+  EXPECT_EQ(Closed("cohort-2"), "");
 }
 
 TEST_F(KeptLookTest, AnAccountThatNobodyEverSawIsNotKept) {

@@ -74,7 +74,7 @@ class HeadsDeskTest : public ::testing::Test {
                            west_,
                            PrintOf(steward_),
                            folder_,
-                           {"/bin/sh", "-c", script, "job"},
+                           JobsAsChildren({"/bin/sh", "-c", script, "job"}),
                            *keeper_,
                            [](const std::string&) { return std::nullopt; },
                            [this](const AuditRecord& record) {

@@ -25,7 +25,8 @@ constexpr char kSilent[] = "has not answered";
 struct Memories {
   std::map<std::string, HeadsAnswer> answers;  // those that count
   std::map<std::string, KeptParty> parties;    // all that are asked or signed an entry
-  std::set<std::string> listed;                // of whom every account needs a word
+  // Of whom every account needs a word: who is on the list, and who signed an entry of any account of the copy.
+  std::set<std::string> needed;
   std::string missing;  // what the whole copy lacks of what a site was shown; empty: nothing
 };
 
@@ -46,7 +47,7 @@ Memories TakeAnswers(const RestoredMark& mark, const PartyList& list,
   Memories memories;
   for (const ListedParty& party : list.parties) {
     if (party.revoked_at != 0) continue;
-    memories.listed.insert(party.name);
+    memories.needed.insert(party.name);
     memories.parties[party.name] = {party.name, {}, kSilent};
   }
   for (const Bytes& bytes : answers) {
@@ -174,7 +175,7 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
   account.head = standing.head;
   account.policy = PolicyOf(standing);
   std::map<std::string, uint64_t> needed = SignersOf(entries);
-  for (const std::string& name : memories.listed) needed.try_emplace(name, 0);
+  for (const std::string& name : memories.needed) needed.try_emplace(name, 0);
   for (const auto& [name, signed_up_to] : needed) {
     if (account.lost.empty())
       account.lost = WhyNot(name, signed_up_to, entries, pseudonym, memories);
@@ -195,6 +196,12 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
 KeptBudgets LookForKept(privacy::ledger::SqliteLedger& book, const RestoredMark& mark,
                         const PartyList& list, const std::vector<Bytes>& answers, int64_t now) {
   Memories memories = TakeAnswers(mark, list, answers, now);
+  for (const std::string& table : book.Tables()) {
+    for (const auto& signer : SignersOf(book.Entries(table))) {
+      memories.needed.insert(signer.first);
+      memories.parties.try_emplace(signer.first, KeptParty{signer.first, {}, kSilent});
+    }
+  }
   memories.missing = MissingFrom(book, mark, memories);
   KeptBudgets found;
   found.owner = mark.owner;
@@ -203,8 +210,6 @@ KeptBudgets LookForKept(privacy::ledger::SqliteLedger& book, const RestoredMark&
   for (const std::string& table : book.Tables()) {
     const Digest pseudonym = book.StandingOf(table).head.pseudonym;
     if (!mark.accounts.contains(pseudonym) || mark.spent.contains(pseudonym)) continue;
-    for (const auto& signer : SignersOf(book.Entries(table)))
-      memories.parties.try_emplace(signer.first, KeptParty{signer.first, {}, kSilent});
     found.accounts.push_back(LookAtAccount(book, table, memories));
   }
   std::sort(found.accounts.begin(), found.accounts.end(),

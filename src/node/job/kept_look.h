@@ -3,9 +3,9 @@
 // A run shows the head of an account to all parties after it reserved and before anything is spent
 // (run/ledger/run_ledger.h). So a copy that has the newest head that anybody was shown has every reservation of a run
 // in which another site with a ledger took part. The budget of an account is kept only if
-//   - every party of the signed list that is not revoked, and every site that signed an entry of the account, has answered
-//     for this mark, with a whole memory and by a key that counts now;
-//   - each signer of an entry remembers that entry or a newer one: who does not has forgotten;
+//   - every party of the signed list that is not revoked, and every site that signed an entry of any account of the copy
+//     (it may have seen this one, too), has answered for this mark, with a whole memory and by a key that counts now;
+//   - each signer of an entry of the account remembers that entry or a newer one: who does not has forgotten;
 //   - some site was shown the account, and the copy has exactly each entry that any was shown;
 //   - the copy has every account, and every place of its journal, that any site was shown.
 // What comes after the newest shown entry no other site vouches for: a reservation that was open there, or was made

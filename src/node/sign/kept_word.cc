@@ -119,8 +119,8 @@ std::vector<std::string> KeptLines(const KeptBudgets& kept) {
     }
   }
   lines.push_back(
-      "No site beside these ever saw a study that was charged to these accounts, and in every such "
-      "study another site kept a ledger");
+      "No site beside those whose memory is whole ever saw a study that was charged to these "
+      "accounts, and in every such study another site kept a ledger");
   return lines;
 }
 

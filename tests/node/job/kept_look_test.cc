@@ -246,6 +246,23 @@ TEST_F(KeptLookTest, WithoutAWordOfEachNothingIsKept) {
   EXPECT_EQ(Lost({Signed("north"), Signed("south")}), "south has not answered");
 }
 
+// South signed entries of one account only, and is revoked: it may have been shown the other one, too, after this copy.
+TEST_F(KeptLookTest, WhoSignedAnEntryOfAnotherAccountIsNeeded) {
+  OpenAccount("cohort");
+  Study({"north"});
+  Study({"north", "south"}, End::kSpent, "cohort");
+  Restore();
+  EXPECT_EQ(Lost(Answers()), "");
+  list_.parties[1].revoked_at = kNow;
+  const KeptBudgets found = Look({Signed("north")});
+  ASSERT_EQ(found.accounts.size(), 2U);
+  for (const KeptAccount& account : found.accounts)
+    EXPECT_EQ(account.lost, "south has not answered") << account.table;
+  // Also one of an account that counts as spent since an earlier restore.
+  mark_.spent.insert(Book("west").HeadOf("cohort").pseudonym);
+  EXPECT_EQ(Lost({Signed("north")}), "south has not answered");
+}
+
 TEST_F(KeptLookTest, AnAnswerThatDoesNotCountIsNone) {
   Study({"north", "south"});
   Restore();
@@ -596,7 +613,7 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   const std::string lines = ::testing::PrintToString(KeptLines(found));
   EXPECT_THAT(lines, HasSubstr("north answered, and its memory is whole"));
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
-  EXPECT_THAT(lines, HasSubstr("No site beside these"));
+  EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
 }
 
 // As the daemon asks for it.

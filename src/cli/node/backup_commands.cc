@@ -210,6 +210,7 @@ int KeepBudgets(const OutputOptions& output, const NodeOptions& options, const J
   if (newest != list) AskNode(options, {{"do", "take-list"}, {"document", newest}});
   Json found = AskNode(options, {{"do", "kept-budgets"}});
   found["do"] = "kept-budgets";
+  found["mark"] = closed.at("mark");
   const Json shown = signer.Ask(found);
   std::string text = fmt::format("The node was restored at {}. By your signature:",
                                  closed.at("time").get<std::string>());

@@ -126,7 +126,7 @@ Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
   if (!mark || WordFor(*mark, RestoreFilesOf(folder), {steward}) != RestoreWord::kNone)
     return {{"mark", ""}, {"time", mark ? FormatUtc(mark->time) : ""}, {"accounts", 0}};
-  return {{"mark", ToHex(DigestOf(*mark))},
+  return {{"mark", ToHex(Encode(*mark))},
           {"time", FormatUtc(mark->time)},
           {"accounts", mark->accounts.size()}};
 }

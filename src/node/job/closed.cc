@@ -114,12 +114,7 @@ RestoreWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
 std::set<Digest> SpentBy(const RestoredMark& mark, const RestoreFiles& files,
                          const std::vector<Digest>& stewards) {
   if (WordFor(mark, files, stewards) != RestoreWord::kSomeKept) return mark.accounts;
-  std::set<Digest> spent = mark.spent;
-  const KeptBudgets kept = ReadKept(files.kept, DigestOf(mark), stewards).value();
-  for (const Digest& account : mark.accounts) {
-    if (FindKeptAccount(kept, account) == nullptr) spent.insert(account);
-  }
-  return spent;
+  return GivenUpBy(ReadKept(files.kept, DigestOf(mark), stewards).value(), mark);
 }
 
 void RequireOpenTable(const JobSettings& settings, const JobTable& table) {

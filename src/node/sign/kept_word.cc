@@ -69,12 +69,18 @@ void RequireNewest(const KeptAccount& account, const std::map<std::string, Heads
 
 }  // namespace
 
-KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers, const PartyList& list,
-                        const Digest& job, int64_t now) {
+KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers,
+                        const RestoredMark& mark, const PartyList& list, const Digest& job,
+                        const std::set<Digest>& given_up, int64_t now) {
   const SignedKept document = DecodeSignedKept(finding);
-  const KeptBudgets& kept = document.kept;
+  KeptBudgets kept = document.kept;
   if (!IsKeptSignedBy(document, kFoundDomain, {job}) || kept.owner != list.owner)
     DoNotSign("what was found of the budgets is not signed by the key of this site's jobs");
+  if (kept.mark != DigestOf(mark)) DoNotSign("what was found of the budgets is of another restore");
+  for (KeptAccount& account : kept.accounts) {
+    if (account.lost.empty() && given_up.contains(account.head.pseudonym))
+      account.lost = "the steward gave it up after an earlier restore";
+  }
   const bool keeps = std::any_of(kept.accounts.begin(), kept.accounts.end(),
                                  [](const KeptAccount& account) { return account.lost.empty(); });
   if (!keeps) {

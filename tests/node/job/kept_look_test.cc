@@ -16,6 +16,7 @@
 #include "node/job/short_answer.h"
 #include "node/job/wire.h"
 #include "node/sign/kept_word.h"
+#include "node/sign/signer_folder.h"
 #include "privacy/ledger/seen_heads.h"
 #include "run/simulate/temporary_folder.h"
 
@@ -567,7 +568,8 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   const auto sign = [&](const KeptBudgets& kept, const std::vector<Bytes>& with,
                         const PartyList& list, const crypto::Identity& key) {
     try {
-      RequireKept(Encode(SignKept(kept, kFoundDomain, key)), with, list, PrintOf(keys.jobs), kNow);
+      RequireKept(Encode(SignKept(kept, kFoundDomain, key)), with, mark_, list, PrintOf(keys.jobs),
+                  {}, kNow);
     } catch (const Error& error) {
       return std::string(ErrorCodeName(error.code()));
     }
@@ -606,6 +608,10 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   PartyList revoked = list_;
   revoked.parties[1].revoked_at = kNow;
   EXPECT_EQ(sign(found, answers, revoked, keys.jobs), untrusted);
+  const RestoredMark before = mark_;
+  mark_.nonce = Digest{77};
+  EXPECT_EQ(sign(found, answers, list_, keys.jobs), untrusted) << "the mark of another restore";
+  mark_ = before;
   // Nothing to sign.
   EXPECT_EQ(sign(Look({answers[0]}), {answers[0]}, list_, keys.jobs),
             ErrorCodeName(ErrorCode::kRefused));
@@ -614,6 +620,39 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_THAT(lines, HasSubstr("north answered, and its memory is whole"));
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
   EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
+}
+
+// A restore from a backup that is older than an earlier restore finds no mark of that one in a new folder.
+TEST_F(KeptLookTest, WhatWasGivenUpOnceNoLaterRestoreKeeps) {
+  Study({"north", "south"});
+  OpenAccount("cohort");
+  Study({"north"}, End::kSpent, "cohort");
+  Restore();
+  const auto signs = [&](const std::set<Digest>& given_up) {
+    return RequireKept(Encode(SignKept(Look(Answers()), kFoundDomain, keys_.at("west").jobs)),
+                       Answers(), mark_, list_, PrintOf(keys_.at("west").jobs), given_up, kNow);
+  };
+  const Digest cohort = Book("west").HeadOf("cohort").pseudonym,
+               patients = Book("west").HeadOf(kTable).pseudonym;
+  EXPECT_THAT(GivenUpBy(signs({}), mark_), IsEmpty());
+  const KeptBudgets kept = signs({cohort});
+  EXPECT_THAT(GivenUpBy(kept, mark_), ElementsAre(cohort));
+  EXPECT_THAT(::testing::PrintToString(KeptLines(kept)),
+              HasSubstr("account cohort: its budget counts as spent: the steward gave it up after "
+                        "an earlier restore"));
+  SignKeptBudgets(kept);
+  EXPECT_EQ(Closed(), "");
+  EXPECT_THAT(Closed("cohort"), HasSubstr("counts as spent"));
+  EXPECT_THROW(signs({cohort, patients}), Error) << "none is left";
+
+  // As the signer keeps them.
+  const SignerFolder folder(scratch_.path());
+  EXPECT_THAT(folder.GivenUp(), IsEmpty());
+  folder.GiveUp({patients});
+  folder.GiveUp({cohort});
+  EXPECT_EQ(SignerFolder(scratch_.path()).GivenUp(), (std::set<Digest>{cohort, patients}));
+  PutBytes(folder.File("given-up"), Bytes(3, 1));
+  EXPECT_THROW(folder.GivenUp(), Error) << "a damaged list is none to sign by";
 }
 
 // As the daemon asks for it.

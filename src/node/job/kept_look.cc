@@ -120,6 +120,13 @@ std::map<std::string, uint64_t> SignersOf(const std::vector<Entry>& entries) {
   return signers;
 }
 
+bool HasPrivateSum(const std::vector<Entry>& entries) {
+  return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+    const auto* reserved = std::get_if<privacy::ledger::Reserved>(&entry.body);
+    return reserved != nullptr && privacy::ledger::IsPrivateSum(*reserved);
+  });
+}
+
 // Why a site's word does not hold for an account whose entries it signed up to `signed_up_to`; empty: it does.
 std::string WhyNot(const std::string& name, uint64_t signed_up_to,
                    const std::vector<Entry>& entries, const Digest& pseudonym,
@@ -176,6 +183,8 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
   account.policy = PolicyOf(standing);
   std::map<std::string, uint64_t> needed = SignersOf(entries);
   for (const std::string& name : memories.needed) needed.try_emplace(name, 0);
+  if (HasPrivateSum(entries))
+    account.lost = "private sums were charged to it, and those are shown to no other site";
   for (const auto& [name, signed_up_to] : needed) {
     if (account.lost.empty())
       account.lost = WhyNot(name, signed_up_to, entries, pseudonym, memories);

@@ -7,12 +7,13 @@
 //     (it may have seen this one, too), has answered for this mark, with a whole memory and by a key that counts now;
 //   - each signer of an entry of the account remembers that entry or a newer one: who does not has forgotten;
 //   - some site was shown the account, and the copy has exactly each entry that any was shown;
+//   - no private sum was ever charged to it: those show no head to anybody (sums/service/round_charge.h);
 //   - the copy has every account, and every place of its journal, that any site was shown.
 // What comes after the newest shown entry no other site vouches for: a reservation that was open there, or was made
 // later, counts as spent whatever the copy says of a refund, since the refund may be of the copy alone.
 //
-// Not seen: runs in which no other site kept a ledger, and sites that no list and no entry names. The steward signs that
-// there were none (sign/kept_word.h).
+// Not seen: runs in which no other site kept a ledger, private sums after the copy was made, and sites that no list and no
+// entry names. The steward signs that there were none (sign/kept_word.h).
 #pragma once
 
 #include <vector>

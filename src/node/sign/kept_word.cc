@@ -126,7 +126,10 @@ std::vector<std::string> KeptLines(const KeptBudgets& kept) {
   }
   lines.push_back(
       "No site beside those whose memory is whole ever saw a study that was charged to these "
-      "accounts, and in every such study another site kept a ledger");
+      "accounts");
+  lines.push_back(
+      "Every charge of these accounts was of a study that showed it to another site's node with a "
+      "ledger, and none was of a private sum");
   return lines;
 }
 

@@ -437,6 +437,30 @@ TEST_F(KeptLookTest, AnAccountThatNobodyEverSawIsNotKept) {
   EXPECT_THAT(Lost(Answers()), HasSubstr("no other site was ever shown it"));
 }
 
+// A private sum is charged to the same ledger, and shows its head to nobody.
+TEST_F(KeptLookTest, AnAccountOfPrivateSumsIsNotKept) {
+  Study({"north", "south"});
+  ledger::ReservationRequest request;
+  request.table = kTable;
+  request.run_id = Digest{90};
+  request.agreement_hash = Digest{2};
+  request.study = "sums";
+  privacy::Adversary outside;
+  outside.kind = privacy::AdversaryKind::kOutsideAnalyst;
+  request.charges = {{std::string(ledger::kPrivateSumRelease) + "00", outside,
+                      privacy::Adjacency::kReplace, ledger::PureDp{0.25}, 1}};
+  ledger::SqliteLedger book = Book("west");
+  const ledger::Stamp stamp{"node west", kNow};
+  const ledger::Reservation made = book.Reserve(request, stamp);
+  EXPECT_TRUE(ledger::IsPrivateSum(
+      std::get<ledger::Reserved>(book.Entries(kTable).at(made.number - 1).body)));
+  book.Refund(kTable, made.number, ledger::NothingSent("it broke off"), stamp);
+  Study({"north", "south"});
+  Restore();
+  EXPECT_EQ(Lost(Answers()),
+            "private sums were charged to it, and those are shown to no other site");
+}
+
 TEST_F(KeptLookTest, WhatWasOpenWhenItWasShownCountsAsSpent) {
   const uint64_t refunded_before = Study({"north", "south"}, End::kRefunded);
   const uint64_t open = Study({"north", "south"}, End::kOpen);
@@ -620,6 +644,7 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_THAT(lines, HasSubstr("north answered, and its memory is whole"));
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
   EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
+  EXPECT_THAT(lines, HasSubstr("none was of a private sum"));
 }
 
 // A restore from a backup that is older than an earlier restore finds no mark of that one in a new folder.

@@ -27,6 +27,8 @@ std::string OutcomeOf(const ShownHeads& shown) {
       return fmt::format("{} heads of its ledger", shown.heads.size());
     case HeadsMemory::kRestored:
       return "nothing that counts: was itself restored";
+    case HeadsMemory::kTakenOver:
+      return "nothing that counts: the ledger was taken over from an earlier version";
     case HeadsMemory::kNoLedger:
       break;
   }

@@ -18,6 +18,7 @@ namespace {
 
 using privacy::ledger::Entry;
 using privacy::ledger::Head;
+using privacy::ledger::ShownHead;
 
 constexpr char kSilent[] = "has not answered";
 
@@ -38,6 +39,8 @@ std::string LacksOf(HeadsMemory memory) {
       return "was itself restored from a backup, and may have forgotten";
     case HeadsMemory::kNoLedger:
       return "keeps no ledger, and so remembers nothing";
+    case HeadsMemory::kTakenOver:
+      return "has a ledger of an earlier version, of which it may have lost what it was shown";
   }
   return kSilent;
 }
@@ -84,10 +87,10 @@ std::string MissingFrom(privacy::ledger::SqliteLedger& book, const RestoredMark&
   const std::map<Digest, std::string> accounts = AccountsOf(book);
   const Digest journal = book.JournalHead().pseudonym;
   for (const auto& [name, answer] : memories.answers) {
-    for (const Head& head : answer.shown.heads) {
+    for (const auto& [head, is_overtaken] : answer.shown.heads) {
       if (mark.spent.contains(head.pseudonym)) continue;
       if (head.pseudonym == journal) {
-        if (!book.JournalHolds({head.sequence, head.hash}))
+        if (is_overtaken || !book.JournalHolds({head.sequence, head.hash}))
           return name + " was shown a newer journal than that of this copy of the ledger";
         continue;
       }
@@ -98,14 +101,16 @@ std::string MissingFrom(privacy::ledger::SqliteLedger& book, const RestoredMark&
         return fmt::format("{} was shown entry {} of the account {}, which this copy does not have",
                            name, head.sequence, account->second);
       }
+      if (is_overtaken)
+        return name + " was shown more of the account " + account->second + " by another site";
     }
   }
   return "";
 }
 
-const Head* FindShown(const HeadsAnswer& answer, const Digest& pseudonym) {
-  for (const Head& head : answer.shown.heads) {
-    if (head.pseudonym == pseudonym) return &head;
+const ShownHead* FindShown(const HeadsAnswer& answer, const Digest& pseudonym) {
+  for (const ShownHead& shown : answer.shown.heads) {
+    if (shown.head.pseudonym == pseudonym) return &shown;
   }
   return nullptr;
 }
@@ -127,15 +132,17 @@ bool HasPrivateSum(const std::vector<Entry>& entries) {
   });
 }
 
-// Why a site's word does not hold for an account whose entries it signed up to `signed_up_to`; empty: it does.
-std::string WhyNot(const std::string& name, uint64_t signed_up_to,
+// Why a site's word does not hold for an account whose entries it signed up to `signed_up_to`; empty: it does. A ledger
+// that began after the newest entry that any site was shown may be in the place of one that was lost.
+std::string WhyNot(const std::string& name, uint64_t signed_up_to, uint64_t newest_shown,
                    const std::vector<Entry>& entries, const Digest& pseudonym,
                    const Memories& memories) {
   const auto party = memories.parties.find(name);
   if (party == memories.parties.end() || !party->second.lacks.empty())
     return name + " " + (party == memories.parties.end() ? kSilent : party->second.lacks);
-  const Head* shown = FindShown(memories.answers.at(name), pseudonym);
-  const uint64_t number = shown == nullptr ? 0 : shown->sequence;
+  const HeadsAnswer& answer = memories.answers.at(name);
+  const ShownHead* shown = FindShown(answer, pseudonym);
+  const uint64_t number = shown == nullptr ? 0 : shown->head.sequence;
   if (number < signed_up_to) {
     return fmt::format("{} signed entry {} of it and does not remember it", name, signed_up_to);
   }
@@ -143,8 +150,15 @@ std::string WhyNot(const std::string& name, uint64_t signed_up_to,
     return fmt::format("{} was shown entry {} of it, and this copy ends with entry {}", name,
                        number, entries.size());
   }
-  if (number != 0 && entries[number - 1].hash != shown->hash)
+  if (number != 0 && entries[number - 1].hash != shown->head.hash)
     return fmt::format("{} was shown another entry {} of it", name, number);
+  if (shown != nullptr && shown->is_overtaken)
+    return name + " was shown a newer entry of it by another site";
+  if (newest_shown != 0 && newest_shown <= entries.size() &&
+      answer.shown.since > entries[newest_shown - 1].stamp.at) {
+    return fmt::format("{} began its ledger after entry {} of it, the newest that a site was shown",
+                       name, newest_shown);
+  }
   return "";
 }
 
@@ -181,17 +195,17 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
   account.table = table;
   account.head = standing.head;
   account.policy = PolicyOf(standing);
+  for (const auto& entry : memories.answers) {
+    if (const ShownHead* shown = FindShown(entry.second, pseudonym))
+      account.shown = std::max(account.shown, shown->head.sequence);
+  }
   std::map<std::string, uint64_t> needed = SignersOf(entries);
   for (const std::string& name : memories.needed) needed.try_emplace(name, 0);
   if (HasPrivateSum(entries))
     account.lost = "private sums were charged to it, and those are shown to no other site";
   for (const auto& [name, signed_up_to] : needed) {
     if (account.lost.empty())
-      account.lost = WhyNot(name, signed_up_to, entries, pseudonym, memories);
-  }
-  for (const auto& entry : memories.answers) {
-    if (const Head* head = FindShown(entry.second, pseudonym))
-      account.shown = std::max(account.shown, head->sequence);
+      account.lost = WhyNot(name, signed_up_to, account.shown, entries, pseudonym, memories);
   }
   if (account.lost.empty()) account.lost = memories.missing;
   if (account.lost.empty() && account.shown == 0)

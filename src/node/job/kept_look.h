@@ -6,7 +6,9 @@
 //   - every party of the signed list that is not revoked, and every site that signed an entry of any account of the copy
 //     (it may have seen this one, too), has answered for this mark, with a whole memory and by a key that counts now;
 //   - each signer of an entry of the account remembers that entry or a newer one: who does not has forgotten;
-//   - some site was shown the account, and the copy has exactly each entry that any was shown;
+//   - each one's journal began no later than the newest entry of the account that a site was shown, by the clocks of both:
+//     a later one may be in the place of one that was lost;
+//   - some site was shown the account, none was shown a newer head of it by another party, and the copy has exactly each entry that any was shown;
 //   - no private sum was ever charged to it: those show no head to anybody (sums/service/round_charge.h);
 //   - the copy has every account, and every place of its journal, that any site was shown.
 // What comes after the newest shown entry no other site vouches for: a reservation that was open there, or was made

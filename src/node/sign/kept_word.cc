@@ -59,8 +59,11 @@ void RequireAnswered(const KeptBudgets& kept, const PartyList& list,
 void RequireNewest(const KeptAccount& account, const std::map<std::string, HeadsAnswer>& answers) {
   uint64_t newest = 0;
   for (const auto& entry : answers) {
-    for (const privacy::ledger::Head& head : entry.second.shown.heads) {
-      if (head.pseudonym == account.head.pseudonym) newest = std::max(newest, head.sequence);
+    for (const auto& [head, is_overtaken] : entry.second.shown.heads) {
+      if (head.pseudonym != account.head.pseudonym) continue;
+      newest = std::max(newest, head.sequence);
+      if (is_overtaken)
+        DoNotSign("another site showed a newer entry of the account " + account.table);
     }
   }
   if (newest != account.shown || newest == 0 || newest > account.head.sequence)
@@ -128,8 +131,9 @@ std::vector<std::string> KeptLines(const KeptBudgets& kept) {
       "No site beside those whose memory is whole ever saw a study that was charged to these "
       "accounts");
   lines.push_back(
-      "Every charge of these accounts was of a study that showed it to another site's node with a "
-      "ledger, and none was of a private sum");
+      fmt::format("Every charge of these accounts was of a study that showed it, under the name {}, "
+                  "to the ledger of another site's node, and none was of a private sum",
+                  kept.owner));
   return lines;
 }
 

@@ -151,8 +151,10 @@ TEST_F(HeadsDeskTest, OnlyAnAnswerThatCountsIsKept) {
 
 TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   // The words are those of job/heads_answer.h; what is told is that it has a ledger and was shown nothing.
-  const auto desk =
-      Desk(R"(test "$1 $2" = "--heads north" && printf '\001\001\000\000\000\000' >&3)");
+  // It is asked by an errand: the length of the frame, version, kind, no studies, a name, no answers (job/wire.h).
+  const auto desk = Desk(
+      R"(test $(dd bs=1 count=23 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
+      R"(printf '\001\001\005\000\000\000\000\000\000\000\000\000\000\000' >&3)");
   EXPECT_EQ(desk->Answer("north", Bytes(31, 7)).status, 403U);
   EXPECT_EQ(desk->Answer("north", Question(7)).status, 503U) << "a request does not wait";
   desk->Start();
@@ -161,7 +163,7 @@ TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   const SignedHeads document = DecodeSignedHeads(response.body);
   EXPECT_EQ(document.answer,
             (HeadsAnswer{
-                "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}}}));
+                "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}, 5}}));
   EXPECT_EQ(Bytes(document.answer.mark.begin(), document.answer.mark.end()), Question(7));
   PartyList of_north;
   of_north.owner = "north";

@@ -29,7 +29,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int64_t kNow = 1'790'000'000;
+// Ledgers are made by the clock of the machine, and before anything that is charged to them.
+const int64_t kNow = NowUtc() + 600;
 constexpr char kTable[] = "patients";
 
 Digest PrintOf(const crypto::Identity& identity) {
@@ -346,6 +347,27 @@ TEST_F(KeptLookTest, WhoeverForgotCountsAsNone) {
   EXPECT_EQ(Lost(Answers()), "north signed entry 2 of it and does not remember it");
 }
 
+// Made anew after one was lost, as far as anybody can tell, or of an old version.
+TEST_F(KeptLookTest, AJournalThatBeganAfterWhatWasShownIsNoMemory) {
+  Study({"north"});
+  Restore();
+  EXPECT_EQ(Lost(Answers()), "");
+  const auto lost_with = [&](const ShownHeads& shown) {
+    HeadsAnswer answer = AnswerOf("south");
+    answer.shown = shown;
+    return Lost({Signed("north"), Encode(SignHeads(answer, keys_.at("south").node))});
+  };
+  EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow}), "");
+  EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow + 1}),
+            "south began its ledger after entry 2 of it, the newest that a site was shown");
+  EXPECT_EQ(lost_with({HeadsMemory::kTakenOver, {}}),
+            "south has a ledger of an earlier version, of which it may have lost what it was shown");
+  const ShownHeads now = HeadsShownBy(sites_.at("south"), "west");
+  EXPECT_GT(now.since, 0);
+  EXPECT_LE(now.since, NowUtc());
+  EXPECT_EQ(DecodeShownHeads(Encode(now)), now);
+}
+
 // A third party in the runs of both, which shows to north as its own what west showed.
 TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   Study({"north", "south"});
@@ -354,7 +376,15 @@ TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   head.sequence += 20;
   Book("north").Witness({head, Digest{50}, Digest{1}}, "east", stamp);
   Restore();
-  EXPECT_THAT(Lost(Answers()), HasSubstr("north was shown entry"));
+  EXPECT_EQ(Lost(Answers()), "north was shown a newer entry of it by another site");
+  // Nor does west read the other's head, or east, by asking, west's newest one.
+  EXPECT_EQ(Book("north").NewestShownBy("west"),
+            (std::vector<ledger::ShownHead>{{Book("west").HeadOf(kTable), true}}) ) << "its own";
+  head.sequence += 1;
+  Book("north").Witness({head, Digest{52}, Digest{1}}, "west", stamp);
+  EXPECT_EQ(Book("north").NewestShownBy("west"), (std::vector<ledger::ShownHead>{{head, false}}));
+  head.sequence -= 1;
+  EXPECT_EQ(Book("north").NewestShownBy("east"), (std::vector<ledger::ShownHead>{{head, true}}));
 
   // The first to show exactly that head, in the same run.
   OpenAccount("cohort");
@@ -363,9 +393,9 @@ TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   Book("south").Witness(receipt, "east", stamp);
   Book("south").Witness(receipt, "west", stamp);
   Book("south").Witness(receipt, "west", stamp);
-  const std::vector<ledger::Head> shown = Book("south").NewestShownBy("west");
+  const std::vector<ledger::ShownHead> shown = Book("south").NewestShownBy("west");
   EXPECT_EQ(shown.size(), 2U);
-  EXPECT_NE(std::find(shown.begin(), shown.end(), own), shown.end());
+  EXPECT_NE(std::find(shown.begin(), shown.end(), ledger::ShownHead{own, false}), shown.end());
   EXPECT_EQ(Book("south").Summary().receipts, 3U) << "the last one is stored once";
 }
 
@@ -605,7 +635,7 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_EQ(sign(found, {answers[0]}, list_, keys.jobs), untrusted) << "an answer is left out";
   EXPECT_EQ(sign(found, {}, list_, keys.jobs), untrusted);
   HeadsAnswer other = AnswerOf("south");
-  other.shown.heads[0].sequence += 4;
+  other.shown.heads[0].head.sequence += 4;
   const Bytes newer = Encode(SignHeads(other, keys_.at("south").node));
   EXPECT_EQ(sign(found, {answers[0], newer}, list_, keys.jobs), untrusted) << "another answer";
   KeptBudgets with_newer = found;

@@ -107,11 +107,16 @@ SignedHeads DecodeSignedHeads(ByteView bytes) {
   return document;
 }
 
+bool IsFresh(int64_t time, int64_t now) {
+  return time > now - kHeadsCountFor && time <= now + kHeadsClocksDiffer;
+}
+
 bool IsHeadsAnswer(const SignedHeads& document, const PartyList& list, const Digest& mark,
                    int64_t now) {
   const HeadsAnswer& answer = document.answer;
   const ListedParty* party = FindListed(list, answer.from);
   if (party == nullptr || answer.to != list.owner || answer.mark != mark) return false;
+  if (!IsFresh(answer.time, now)) return false;
   const Digest key = crypto::Sha256Of(document.signature.certificate);
   return NodeKeyCounts(*party, key, now) &&
          IsSignedBy(document.signature, {key}, kHeadsDomain, AnswerFields(answer));

@@ -26,6 +26,9 @@
 namespace partita::node {
 
 inline constexpr char kHeadsDomain[] = "partita node heads 2";
+// That what a site remembered, or a job found by it, counts: what is shown after it is in no older answer.
+inline constexpr int64_t kHeadsCountFor = 86'400;
+inline constexpr int64_t kHeadsClocksDiffer = 3'600;
 inline constexpr size_t kMostShownHeads = 700;
 inline constexpr size_t kMaxHeadsBytes = 64 << 10;
 
@@ -68,8 +71,11 @@ Bytes Encode(const SignedHeads& document);
 // Throws kBadInput for anything but what Encode writes. The signature is not looked at.
 SignedHeads DecodeSignedHeads(ByteView bytes);
 
-// Whether a party of the list gave it to this site, for this mark, under a node key that counts at `now`. A party that
-// was revoked says nothing.
+// Whether what was said at `time`, by a clock that may be an hour ahead, counts at `now`.
+bool IsFresh(int64_t time, int64_t now);
+
+// Whether a party of the list gave it to this site, for this mark, under a node key that counts at `now`, and not more
+// than a day before. A party that was revoked says nothing.
 bool IsHeadsAnswer(const SignedHeads& document, const PartyList& list, const Digest& mark,
                    int64_t now);
 

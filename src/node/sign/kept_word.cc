@@ -80,6 +80,11 @@ KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers,
   if (!IsKeptSignedBy(document, kFoundDomain, {job}) || kept.owner != list.owner)
     DoNotSign("what was found of the budgets is not signed by the key of this site's jobs");
   if (kept.mark != DigestOf(mark)) DoNotSign("what was found of the budgets is of another restore");
+  if (!IsFresh(kept.time, now)) {
+    throw Error(ErrorCode::kRefused,
+                "what was found of the budgets is of " + FormatUtc(kept.time) + ", and not of today",
+                "Set the clocks of the node and of this machine, and try again.");
+  }
   for (KeptAccount& account : kept.accounts) {
     if (account.lost.empty() && given_up.contains(account.head.pseudonym))
       account.lost = "the steward gave it up after an earlier restore";
@@ -103,11 +108,16 @@ KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers,
   return kept;
 }
 
-std::vector<std::string> KeptLines(const KeptBudgets& kept) {
-  std::vector<std::string> lines;
+std::vector<std::string> KeptLines(const KeptBudgets& kept, const std::vector<Bytes>& answers) {
+  std::map<Digest, int64_t> times;
+  for (const Bytes& bytes : answers)
+    times[crypto::Sha256Of(bytes)] = DecodeSignedHeads(bytes).answer.time;
+  std::vector<std::string> lines{"found at " + FormatUtc(kept.time)};
   for (const KeptParty& party : kept.parties) {
-    lines.push_back(party.lacks.empty() ? party.name + " answered, and its memory is whole"
-                                        : party.name + " " + party.lacks);
+    std::string line = party.name + " ";
+    if (const auto time = times.find(party.answer); time != times.end())
+      line += "answered at " + FormatUtc(time->second) + ", and ";
+    lines.push_back(line + (party.lacks.empty() ? "its memory is whole" : party.lacks));
   }
   for (const KeptAccount& account : kept.accounts) {
     if (!account.lost.empty()) {

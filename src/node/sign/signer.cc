@@ -580,15 +580,20 @@ RestoredMark TakeMark(const SignerTask& task, RequestFields& request) {
 }
 
 // What was found of the budgets after the restore of this mark, verified.
-KeptBudgets TakeKept(SignerTask& task, RequestFields& request, const RestoredMark& mark) {
+struct TakenKept {
+  KeptBudgets kept;
+  std::vector<Bytes> answers;
+};
+TakenKept TakeKept(SignerTask& task, RequestFields& request, const RestoredMark& mark) {
   const Bytes finding = request.Raw("finding");
   std::vector<Bytes> answers;
   for (RequestFields& entry : request.Objects("answers")) {
     answers.push_back(entry.Raw("answer"));
     entry.End();
   }
-  return RequireKept(finding, answers, mark, task.TakeList(), task.folder().JobKey(),
-                     task.folder().GivenUp(), task.now());
+  KeptBudgets kept = RequireKept(finding, answers, mark, task.TakeList(), task.folder().JobKey(),
+                                 task.folder().GivenUp(), task.now());
+  return {std::move(kept), std::move(answers)};
 }
 
 SignerJson SignatureJson(const crypto::Identity& steward, const Bytes& signature) {
@@ -710,12 +715,12 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     request.End();
     folder.Publish();
   } else if (what == "kept-budgets") {
-    const KeptBudgets kept = TakeKept(task, request, TakeMark(task, request));
+    const TakenKept taken = TakeKept(task, request, TakeMark(task, request));
     request.End();
-    answer = {{"lines", KeptLines(kept)}};
+    answer = {{"lines", KeptLines(taken.kept, taken.answers)}};
   } else if (what == "keep") {
     const RestoredMark mark = TakeMark(task, request);
-    const KeptBudgets kept = TakeKept(task, request, mark);
+    const KeptBudgets kept = TakeKept(task, request, mark).kept;
     const crypto::Identity steward = task.TakeKey();
     folder.GiveUp(GivenUpBy(kept, mark));
     answer = {{"document", ToHex(Encode(SignKept(kept, kKeptDomain, steward)))}};

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -55,6 +56,7 @@ class HeadsDeskTest : public ::testing::Test {
   }};
   std::mutex mutex_;
   std::vector<AuditRecord> noted_;
+  std::atomic<int64_t> now_ = kNow;
 
   void SetUp() override {
     fs::create_directories(folder_.state());
@@ -82,7 +84,7 @@ class HeadsDeskTest : public ::testing::Test {
                              noted_.push_back(record);
                            },
                            log_,
-                           [] { return kNow; }};
+                           [this] { return now_.load(); }};
     return std::make_unique<HeadsDesk>(std::move(parts));
   }
   RestoredMark Mark(uint8_t nonce) {
@@ -141,6 +143,13 @@ TEST_F(HeadsDeskTest, OnlyAnAnswerThatCountsIsKept) {
   // A site that forgot has answered, and counts as none.
   HeadsAnswer forgot{"south", "west", DigestOf(mark), kNow, {HeadsMemory::kRestored, {}}};
   EXPECT_TRUE(desk->Take("south", mark, Encode(SignHeads(forgot, south_))));
+  EXPECT_EQ(answered(), 1U);
+
+  // A day later it is asked again.
+  now_ = kNow + kHeadsCountFor;
+  EXPECT_EQ(answered(), 0U);
+  EXPECT_FALSE(desk->Take("north", mark, bytes)) << "as it was";
+  now_ = kNow;
   EXPECT_EQ(answered(), 1U);
 
   // After a start the same, and with a file that is damaged nothing.

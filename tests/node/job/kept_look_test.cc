@@ -248,6 +248,39 @@ TEST_F(KeptLookTest, WithoutAWordOfEachNothingIsKept) {
   EXPECT_EQ(Lost({Signed("north"), Signed("south")}), "south has not answered");
 }
 
+TEST_F(KeptLookTest, WhatIsOlderThanADayCountsForNobody) {
+  Study({"north", "south"});
+  Restore();
+  const Bytes souths = Signed("south");
+  HeadsAnswer answer = AnswerOf("north");
+  const auto north_at = [&](int64_t time) {
+    answer.time = time;
+    return Encode(SignHeads(answer, keys_.at("north").node));
+  };
+  EXPECT_EQ(Lost({north_at(kNow - kHeadsCountFor + 1), souths}), "");
+  EXPECT_EQ(Lost({north_at(kNow - kHeadsCountFor), souths}), "north has not answered");
+  EXPECT_EQ(Lost({north_at(kNow + kHeadsClocksDiffer), souths}), "");
+  EXPECT_EQ(Lost({north_at(kNow + kHeadsClocksDiffer + 1), souths}), "north has not answered");
+
+  // At the signer, by its clock: the finding, and each answer.
+  const std::vector<Bytes> old{north_at(kNow - kHeadsCountFor + 10), souths};
+  const auto sign = [&](KeptBudgets kept, int64_t found_at, int64_t now) {
+    kept.time = found_at;
+    try {
+      RequireKept(Encode(SignKept(kept, kFoundDomain, keys_.at("west").jobs)), old, mark_, list_,
+                  PrintOf(keys_.at("west").jobs), {}, now);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  const KeptBudgets found = Look(old);
+  EXPECT_EQ(sign(found, kNow, kNow), "");
+  EXPECT_THAT(sign(found, kNow - kHeadsCountFor, kNow), HasSubstr("and not of today"));
+  EXPECT_THAT(sign(found, kNow + kHeadsClocksDiffer + 1, kNow), HasSubstr("and not of today"));
+  EXPECT_THAT(sign(found, kNow, kNow + 10), HasSubstr("north has not said what it was shown"));
+}
+
 // South signed entries of one account only, and is revoked: it may have been shown the other one, too, after this copy.
 TEST_F(KeptLookTest, WhoSignedAnEntryOfAnotherAccountIsNeeded) {
   OpenAccount("cohort");
@@ -670,8 +703,12 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_EQ(sign(Look({answers[0]}), {answers[0]}, list_, keys.jobs),
             ErrorCodeName(ErrorCode::kRefused));
 
-  const std::string lines = ::testing::PrintToString(KeptLines(found));
-  EXPECT_THAT(lines, HasSubstr("north answered, and its memory is whole"));
+  const std::string lines = ::testing::PrintToString(KeptLines(found, answers));
+  EXPECT_THAT(lines, HasSubstr("found at " + FormatUtc(kNow)));
+  EXPECT_THAT(lines, HasSubstr("north answered at " + FormatUtc(kNow) + ", and its memory is whole"));
+  EXPECT_EQ(::testing::PrintToString(KeptLines(Look({answers[0]}), {answers[0]}))
+                .find("south answered"),
+            std::string::npos);
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
   EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
   EXPECT_THAT(lines, HasSubstr("none was of a private sum"));
@@ -692,7 +729,7 @@ TEST_F(KeptLookTest, WhatWasGivenUpOnceNoLaterRestoreKeeps) {
   EXPECT_THAT(GivenUpBy(signs({}), mark_), IsEmpty());
   const KeptBudgets kept = signs({cohort});
   EXPECT_THAT(GivenUpBy(kept, mark_), ElementsAre(cohort));
-  EXPECT_THAT(::testing::PrintToString(KeptLines(kept)),
+  EXPECT_THAT(::testing::PrintToString(KeptLines(kept, Answers())),
               HasSubstr("account cohort: its budget counts as spent: the steward gave it up after "
                         "an earlier restore"));
   SignKeptBudgets(kept);

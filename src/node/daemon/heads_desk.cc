@@ -18,6 +18,7 @@ constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr std::chrono::milliseconds kAskPatience{5'000};
 constexpr uint32_t kMostTries = 10;  // 2^10 s is above the longest wait
 constexpr int64_t kLongestTurn = 600;
+constexpr uint32_t kFreeLaters = 3;
 
 fs::path FileOfAnswers(const NodeFolder& folder) { return folder.state() / "heads"; }
 
@@ -36,6 +37,13 @@ std::string OutcomeOf(const ShownHeads& shown) {
 }
 
 }  // namespace
+
+std::chrono::seconds WaitAfter(AskTurn& turn, bool is_later) {
+  turn.laters = is_later ? turn.laters + 1 : 0;
+  const bool is_looking = is_later && turn.laters <= kFreeLaters;
+  turn.tries = is_looking ? 0 : std::min(turn.tries + 1, kMostTries);
+  return std::chrono::seconds(std::min(int64_t{1} << turn.tries, kLongestTurn));
+}
 
 HeadsDesk::HeadsDesk(Parts parts) : parts_(std::move(parts)) {
   const fs::path file = FileOfAnswers(parts_.folder);
@@ -171,17 +179,18 @@ void HeadsDesk::AskAll() {
     return;
   const std::map<std::string, Bytes> counting = Counting(*mark);
   for (const std::string& party : Asked()) {
-    Turn& turn = turns_[party];
+    AskTurn& turn = turns_[party];
     if (counting.contains(party) || SteadyClock::now() < turn.next) continue;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
     }
     bool is_later = false;
-    if (AskOne(party, *mark, is_later)) continue;
-    turn.tries = is_later ? 0 : std::min(turn.tries + 1, kMostTries);
-    const int64_t wait = std::min(int64_t{1} << turn.tries, kLongestTurn);
-    turn.next = SteadyClock::now() + std::chrono::seconds(wait);
+    if (AskOne(party, *mark, is_later)) {
+      turn = {};
+    } else {
+      turn.next = SteadyClock::now() + WaitAfter(turn, is_later);
+    }
   }
 }
 

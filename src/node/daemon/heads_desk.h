@@ -43,6 +43,15 @@ inline RestoreFiles RestoreFilesOf(const NodeFolder& folder) {
   return {folder.restored(), folder.reopened(), folder.kept()};
 }
 
+// When a party is asked next.
+struct AskTurn {
+  SteadyClock::time_point next;
+  uint32_t tries = 0, laters = 0;  // in a row: that failed; that were told to come later
+};
+// After it was asked in vain: 1 s after each of the first three times that it was told to come later, since a job looks
+// then; else 2 s to 10 min, twice the last one.
+std::chrono::seconds WaitAfter(AskTurn& turn, bool is_later);
+
 class HeadsDesk {
  public:
   struct Parts {
@@ -92,10 +101,6 @@ class HeadsDesk {
     std::optional<Bytes> answer;
     SteadyClock::time_point answered_at;
   };
-  struct Turn {
-    SteadyClock::time_point next;
-    uint32_t tries = 0;
-  };
 
   void Work();
   void AnswerAll();
@@ -113,7 +118,7 @@ class HeadsDesk {
   bool stopping_ = false;
   std::map<std::string, Question> questions_;      // by party
   std::map<std::string, Bytes> answers_;           // by party, the newest
-  std::map<std::string, Turn> turns_;              // the thread's only
+  std::map<std::string, AskTurn> turns_;           // the thread's only
   std::set<std::pair<std::string, Digest>> told_;  // the thread's only: for the audit log
   std::thread thread_;
 };

@@ -20,6 +20,7 @@ namespace partita::node::heads_desk_test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -184,6 +185,18 @@ TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   desk->Stop();
   EXPECT_THAT(noted_, SizeIs(2));
   EXPECT_EQ(noted_.at(0).action, AuditAction::kHeadsTold);
+}
+
+// A site whose job fails each time says "later" for ever.
+TEST(HeadsTurnTest, WhoeverSaysLaterForEverIsAskedLessOften) {
+  AskTurn turn;
+  std::vector<int64_t> waits;
+  for (int i = 0; i < 14; ++i) waits.push_back(WaitAfter(turn, true).count());
+  EXPECT_THAT(waits, ElementsAre(1, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600));
+  turn = {};
+  EXPECT_EQ(WaitAfter(turn, false).count(), 2);
+  EXPECT_EQ(WaitAfter(turn, false).count(), 4);
+  EXPECT_EQ(WaitAfter(turn, true).count(), 1) << "it was reached, and looks";
 }
 
 TEST_F(HeadsDeskTest, AJobThatFailsTellsNothing) {

@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kAskPatience{5'000};
 constexpr uint32_t kMostTries = 10;  // 2^10 s is above the longest wait
 constexpr int64_t kLongestTurn = 600;
 constexpr uint32_t kFreeLaters = 3;
+constexpr int64_t kTellEvery = 3'600;  // in the audit log, of a party: it may name any marks
 
 fs::path FileOfAnswers(const NodeFolder& folder) { return folder.state() / "heads"; }
 
@@ -128,8 +129,11 @@ void HeadsDesk::AnswerAll() {
           AskLedgerOfJob(parts_.start_job, {ErrandKind::kHeads, {}, party, {}}, kMaxKeptBytes));
       answer =
           Encode(SignHeads({parts_.self, party, mark, parts_.clock(), shown}, parts_.identity));
-      if (told_.emplace(party, mark).second) {
-        parts_.note({parts_.clock(),
+      const int64_t now = parts_.clock();
+      const auto told = told_.find(party);
+      if (told == told_.end() || now < told->second || now >= told->second + kTellEvery) {
+        told_[party] = now;
+        parts_.note({now,
                      {ActorKind::kParty, party},
                      AuditAction::kHeadsTold,
                      {},

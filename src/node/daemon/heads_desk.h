@@ -15,7 +15,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -119,7 +118,7 @@ class HeadsDesk {
   std::map<std::string, Question> questions_;      // by party
   std::map<std::string, Bytes> answers_;           // by party, the newest
   std::map<std::string, AskTurn> turns_;           // the thread's only
-  std::set<std::pair<std::string, Digest>> told_;  // the thread's only: for the audit log
+  std::map<std::string, int64_t> told_;     // the thread's only: by party, when the audit log was
   std::thread thread_;
 };
 

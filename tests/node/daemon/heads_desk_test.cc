@@ -179,11 +179,16 @@ TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   of_north.owner = "north";
   of_north.parties = {Party("west", west_, steward_)};
   EXPECT_TRUE(IsHeadsAnswer(document, of_north, document.answer.mark, kNow));
-  // Each question is looked at anew, and told in the log once for a restore.
-  EXPECT_EQ(Insist(*desk, Question(7)).status, 200U);
-  EXPECT_EQ(Insist(*desk, Question(8)).status, 200U);
+  // Each question is looked at anew, and told in the log once in an hour, whatever mark is named.
+  for (uint8_t mark = 7; mark < 12; ++mark)
+    EXPECT_EQ(Insist(*desk, Question(mark)).status, 200U);
+  now_ = kNow + 3'599;
+  EXPECT_EQ(Insist(*desk, Question(12)).status, 200U);
+  now_ = kNow + 3'600;
+  EXPECT_EQ(Insist(*desk, Question(13)).status, 200U);
   desk->Stop();
   EXPECT_THAT(noted_, SizeIs(2));
+  EXPECT_EQ(noted_.at(1).time, kNow + 3'600);
   EXPECT_EQ(noted_.at(0).action, AuditAction::kHeadsTold);
 }
 

@@ -88,6 +88,13 @@ void HeadsDesk::Work() {
     } catch (const Error& error) {
       if (said != error.message()) parts_.log.Write(error, "heads of ledgers");
       said = error.message();
+    } catch (const std::exception& error) {
+      // As of a file that cannot be looked at: the node serves on.
+      if (said != error.what()) {
+        parts_.log.Write(Error(ErrorCode::kStorage, error.what(), "Look at the node's folder."),
+                         "heads of ledgers");
+      }
+      said = error.what();
     }
   }
 }
@@ -123,6 +130,10 @@ void HeadsDesk::AnswerAll() {
     }
   }
   for (const auto& [party, mark] : waiting) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
     std::optional<Bytes> answer;
     try {
       const ShownHeads shown = DecodeShownHeads(

@@ -224,5 +224,20 @@ TEST_F(HeadsDeskTest, AJobThatFailsTellsNothing) {
   }
 }
 
+// A file that cannot even be looked for.
+TEST_F(HeadsDeskTest, AFaultOfTheFolderEndsNoNode) {
+  fs::create_symlink(folder_.restored(), folder_.restored());
+  const auto desk = Desk();
+  desk->Start();
+  const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+  const auto has_said = [this] {
+    const std::lock_guard lock(mutex_);
+    return !lines_.empty();
+  };
+  while (!has_said() && !deadline.passed()) std::this_thread::yield();
+  EXPECT_TRUE(has_said());
+  desk->Stop();
+}
+
 }  // namespace
 }  // namespace partita::node::heads_desk_test

@@ -115,10 +115,10 @@ class HeadsDesk {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::map<std::string, Question> questions_;      // by party
-  std::map<std::string, Bytes> answers_;           // by party, the newest
-  std::map<std::string, AskTurn> turns_;           // the thread's only
-  std::map<std::string, int64_t> told_;     // the thread's only: by party, when the audit log was
+  std::map<std::string, Question> questions_;  // by party
+  std::map<std::string, Bytes> answers_;       // by party, the newest
+  std::map<std::string, AskTurn> turns_;       // the thread's only
+  std::map<std::string, int64_t> told_;  // the thread's only: by party, when the audit log was
   std::thread thread_;
 };
 

@@ -34,9 +34,9 @@ inline constexpr size_t kMaxHeadsBytes = 64 << 10;
 
 // What the memory of a site is worth.
 enum class HeadsMemory : uint8_t {
-  kWhole = 1,     // its ledger has every head that it was shown
-  kRestored = 2,  // it was itself restored from a backup, and may have forgotten some
-  kNoLedger = 3,  // it keeps none, and so remembers nothing
+  kWhole = 1,      // its ledger has every head that it was shown
+  kRestored = 2,   // it was itself restored from a backup, and may have forgotten some
+  kNoLedger = 3,   // it keeps none, and so remembers nothing
   kTakenOver = 4,  // its ledger was of a version in which what was shown was in no chain
 };
 

@@ -81,9 +81,10 @@ KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers,
     DoNotSign("what was found of the budgets is not signed by the key of this site's jobs");
   if (kept.mark != DigestOf(mark)) DoNotSign("what was found of the budgets is of another restore");
   if (!IsFresh(kept.time, now)) {
-    throw Error(ErrorCode::kRefused,
-                "what was found of the budgets is of " + FormatUtc(kept.time) + ", and not of today",
-                "Set the clocks of the node and of this machine, and try again.");
+    throw Error(
+        ErrorCode::kRefused,
+        "what was found of the budgets is of " + FormatUtc(kept.time) + ", and not of today",
+        "Set the clocks of the node and of this machine, and try again.");
   }
   for (KeptAccount& account : kept.accounts) {
     if (account.lost.empty() && given_up.contains(account.head.pseudonym))
@@ -140,10 +141,10 @@ std::vector<std::string> KeptLines(const KeptBudgets& kept, const std::vector<By
   lines.push_back(
       "No site beside those whose memory is whole ever saw a study that was charged to these "
       "accounts");
-  lines.push_back(
-      fmt::format("Every charge of these accounts was of a study that showed it, under the name {}, "
-                  "to the ledger of another site's node, and none was of a private sum",
-                  kept.owner));
+  lines.push_back(fmt::format(
+      "Every charge of these accounts was of a study that showed it, under the name {}, "
+      "to the ledger of another site's node, and none was of a private sum",
+      kept.owner));
   return lines;
 }
 

@@ -373,9 +373,9 @@ AdversaryClass ClassOf(const Adversary& adversary) {
 }
 
 bool IsPrivateSum(const Reserved& reserved) {
-  return std::any_of(
-      reserved.charges.begin(), reserved.charges.end(),
-      [](const Charge& charge) { return charge.release.starts_with(kPrivateSumRelease); });
+  return std::any_of(reserved.charges.begin(), reserved.charges.end(), [](const Charge& charge) {
+    return charge.release.starts_with(kPrivateSumRelease);
+  });
 }
 
 Cost CostAgainst(const std::vector<Charge>& charges, AdversaryClass adversary_class,

@@ -162,26 +162,26 @@ TEST_F(HeadsDeskTest, OnlyAnAnswerThatCountsIsKept) {
 TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   // The words are those of job/heads_answer.h; what is told is that it has a ledger and was shown nothing.
   // It is asked by an errand: the length of the frame, version, kind, no studies, a name, no answers (job/wire.h).
-  const auto desk = Desk(
-      R"(test $(dd bs=1 count=23 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
-      R"(printf '\001\001\005\000\000\000\000\000\000\000\000\000\000\000' >&3)");
+  const auto desk =
+      Desk(R"(test $(dd bs=1 count=23 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
+           R"(printf '\001\001\005\000\000\000\000\000\000\000\000\000\000\000' >&3)");
   EXPECT_EQ(desk->Answer("north", Bytes(31, 7)).status, 403U);
   EXPECT_EQ(desk->Answer("north", Question(7)).status, 503U) << "a request does not wait";
   desk->Start();
   const net::HttpResponse response = Insist(*desk, Question(7));
   ASSERT_EQ(response.status, 200U);
   const SignedHeads document = DecodeSignedHeads(response.body);
-  EXPECT_EQ(document.answer,
-            (HeadsAnswer{
-                "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}, 5}}));
+  EXPECT_EQ(
+      document.answer,
+      (HeadsAnswer{
+          "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}, 5}}));
   EXPECT_EQ(Bytes(document.answer.mark.begin(), document.answer.mark.end()), Question(7));
   PartyList of_north;
   of_north.owner = "north";
   of_north.parties = {Party("west", west_, steward_)};
   EXPECT_TRUE(IsHeadsAnswer(document, of_north, document.answer.mark, kNow));
   // Each question is looked at anew, and told in the log once in an hour, whatever mark is named.
-  for (uint8_t mark = 7; mark < 12; ++mark)
-    EXPECT_EQ(Insist(*desk, Question(mark)).status, 200U);
+  for (uint8_t mark = 7; mark < 12; ++mark) EXPECT_EQ(Insist(*desk, Question(mark)).status, 200U);
   now_ = kNow + 3'599;
   EXPECT_EQ(Insist(*desk, Question(12)).status, 200U);
   now_ = kNow + 3'600;

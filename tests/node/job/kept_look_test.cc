@@ -393,8 +393,9 @@ TEST_F(KeptLookTest, AJournalThatBeganAfterWhatWasShownIsNoMemory) {
   EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow}), "");
   EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow + 1}),
             "south began its ledger after entry 2 of it, the newest that a site was shown");
-  EXPECT_EQ(lost_with({HeadsMemory::kTakenOver, {}}),
-            "south has a ledger of an earlier version, of which it may have lost what it was shown");
+  EXPECT_EQ(
+      lost_with({HeadsMemory::kTakenOver, {}}),
+      "south has a ledger of an earlier version, of which it may have lost what it was shown");
   const ShownHeads now = HeadsShownBy(sites_.at("south"), "west");
   EXPECT_GT(now.since, 0);
   EXPECT_LE(now.since, NowUtc());
@@ -412,7 +413,8 @@ TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   EXPECT_EQ(Lost(Answers()), "north was shown a newer entry of it by another site");
   // Nor does west read the other's head, or east, by asking, west's newest one.
   EXPECT_EQ(Book("north").NewestShownBy("west"),
-            (std::vector<ledger::ShownHead>{{Book("west").HeadOf(kTable), true}}) ) << "its own";
+            (std::vector<ledger::ShownHead>{{Book("west").HeadOf(kTable), true}}))
+      << "its own";
   head.sequence += 1;
   Book("north").Witness({head, Digest{52}, Digest{1}}, "west", stamp);
   EXPECT_EQ(Book("north").NewestShownBy("west"), (std::vector<ledger::ShownHead>{{head, false}}));
@@ -705,10 +707,11 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
 
   const std::string lines = ::testing::PrintToString(KeptLines(found, answers));
   EXPECT_THAT(lines, HasSubstr("found at " + FormatUtc(kNow)));
-  EXPECT_THAT(lines, HasSubstr("north answered at " + FormatUtc(kNow) + ", and its memory is whole"));
-  EXPECT_EQ(::testing::PrintToString(KeptLines(Look({answers[0]}), {answers[0]}))
-                .find("south answered"),
-            std::string::npos);
+  EXPECT_THAT(lines,
+              HasSubstr("north answered at " + FormatUtc(kNow) + ", and its memory is whole"));
+  EXPECT_EQ(
+      ::testing::PrintToString(KeptLines(Look({answers[0]}), {answers[0]})).find("south answered"),
+      std::string::npos);
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
   EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
   EXPECT_THAT(lines, HasSubstr("none was of a private sum"));

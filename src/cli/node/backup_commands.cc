@@ -210,6 +210,7 @@ int KeepBudgets(const OutputOptions& output, const NodeOptions& options, const J
   if (newest != list) AskNode(options, {{"do", "take-list"}, {"document", newest}});
   Json found = AskNode(options, {{"do", "kept-budgets"}});
   found["do"] = "kept-budgets";
+  found["mark"] = closed.at("mark");
   const Json shown = signer.Ask(found);
   std::string text = fmt::format("The node was restored at {}. By your signature:",
                                  closed.at("time").get<std::string>());
@@ -228,6 +229,11 @@ int Reopen(const OutputOptions& output, const ReopenOptions& options) {
   if (closed.at("mark").get<std::string>().empty())
     throw Error(ErrorCode::kUsage, "the tables of this node are not closed",
                 "nothing is to be done");
+  if (!closed.at("closed").get<bool>() && !options.all_spent) {
+    throw Error(ErrorCode::kUsage, "the tables of this node are not closed",
+                "to give up the budgets that the steward's word keeps: partita node reopen "
+                "--all-spent");
+  }
   if (options.all_spent || closed.at("accounts").get<size_t>() == 0)
     return GiveBudgetsUp(output, options.node, closed);
   return KeepBudgets(output, options.node, closed);

@@ -124,11 +124,18 @@ std::string DateText(int64_t day) { return FormatUtc(day * kDaySeconds).substr(0
 // Whether the tables are closed since a restore.
 Answered RestoredJson(const NodeFolder& folder, const Digest& steward) {
   const std::optional<RestoredMark> mark = ReadRestoredMark(folder.restored());
-  if (!mark || WordFor(*mark, RestoreFilesOf(folder), {steward}) != RestoreWord::kNone)
-    return {{"mark", ""}, {"time", mark ? FormatUtc(mark->time) : ""}, {"accounts", 0}};
-  return {{"mark", ToHex(DigestOf(*mark))},
+  const RestoreWord word =
+      mark ? WordFor(*mark, RestoreFilesOf(folder), {steward}) : RestoreWord::kAllSpent;
+  if (word == RestoreWord::kAllSpent) {
+    return {{"mark", ""},
+            {"time", mark ? FormatUtc(mark->time) : ""},
+            {"accounts", 0},
+            {"closed", false}};
+  }
+  return {{"mark", ToHex(Encode(*mark))},
           {"time", FormatUtc(mark->time)},
-          {"accounts", mark->accounts.size()}};
+          {"accounts", mark->accounts.size()},
+          {"closed", word == RestoreWord::kNone}};
 }
 
 // Of a status, which answers whatever the mark is like: one that cannot be read closes the tables, too.

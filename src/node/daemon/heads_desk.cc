@@ -18,6 +18,8 @@ constexpr auto kLookEvery = std::chrono::milliseconds(500);
 constexpr std::chrono::milliseconds kAskPatience{5'000};
 constexpr uint32_t kMostTries = 10;  // 2^10 s is above the longest wait
 constexpr int64_t kLongestTurn = 600;
+constexpr uint32_t kFreeLaters = 3;
+constexpr int64_t kTellEvery = 3'600;  // in the audit log, of a party: it may name any marks
 
 fs::path FileOfAnswers(const NodeFolder& folder) { return folder.state() / "heads"; }
 
@@ -27,6 +29,8 @@ std::string OutcomeOf(const ShownHeads& shown) {
       return fmt::format("{} heads of its ledger", shown.heads.size());
     case HeadsMemory::kRestored:
       return "nothing that counts: was itself restored";
+    case HeadsMemory::kTakenOver:
+      return "nothing that counts: the ledger was taken over from an earlier version";
     case HeadsMemory::kNoLedger:
       break;
   }
@@ -34,6 +38,13 @@ std::string OutcomeOf(const ShownHeads& shown) {
 }
 
 }  // namespace
+
+std::chrono::seconds WaitAfter(AskTurn& turn, bool is_later) {
+  turn.laters = is_later ? turn.laters + 1 : 0;
+  const bool is_looking = is_later && turn.laters <= kFreeLaters;
+  turn.tries = is_looking ? 0 : std::min(turn.tries + 1, kMostTries);
+  return std::chrono::seconds(std::min(int64_t{1} << turn.tries, kLongestTurn));
+}
 
 HeadsDesk::HeadsDesk(Parts parts) : parts_(std::move(parts)) {
   const fs::path file = FileOfAnswers(parts_.folder);
@@ -77,6 +88,13 @@ void HeadsDesk::Work() {
     } catch (const Error& error) {
       if (said != error.message()) parts_.log.Write(error, "heads of ledgers");
       said = error.message();
+    } catch (const std::exception& error) {
+      // As of a file that cannot be looked at: the node serves on.
+      if (said != error.what()) {
+        parts_.log.Write(Error(ErrorCode::kStorage, error.what(), "Look at the node's folder."),
+                         "heads of ledgers");
+      }
+      said = error.what();
     }
   }
 }
@@ -112,14 +130,21 @@ void HeadsDesk::AnswerAll() {
     }
   }
   for (const auto& [party, mark] : waiting) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+    }
     std::optional<Bytes> answer;
     try {
       const ShownHeads shown = DecodeShownHeads(
           AskLedgerOfJob(parts_.start_job, {ErrandKind::kHeads, {}, party, {}}, kMaxKeptBytes));
       answer =
           Encode(SignHeads({parts_.self, party, mark, parts_.clock(), shown}, parts_.identity));
-      if (told_.emplace(party, mark).second) {
-        parts_.note({parts_.clock(),
+      const int64_t now = parts_.clock();
+      const auto told = told_.find(party);
+      if (told == told_.end() || now < told->second || now >= told->second + kTellEvery) {
+        told_[party] = now;
+        parts_.note({now,
                      {ActorKind::kParty, party},
                      AuditAction::kHeadsTold,
                      {},
@@ -169,17 +194,18 @@ void HeadsDesk::AskAll() {
     return;
   const std::map<std::string, Bytes> counting = Counting(*mark);
   for (const std::string& party : Asked()) {
-    Turn& turn = turns_[party];
+    AskTurn& turn = turns_[party];
     if (counting.contains(party) || SteadyClock::now() < turn.next) continue;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
     }
     bool is_later = false;
-    if (AskOne(party, *mark, is_later)) continue;
-    turn.tries = is_later ? 0 : std::min(turn.tries + 1, kMostTries);
-    const int64_t wait = std::min(int64_t{1} << turn.tries, kLongestTurn);
-    turn.next = SteadyClock::now() + std::chrono::seconds(wait);
+    if (AskOne(party, *mark, is_later)) {
+      turn = {};
+    } else {
+      turn.next = SteadyClock::now() + WaitAfter(turn, is_later);
+    }
   }
 }
 

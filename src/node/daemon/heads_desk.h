@@ -15,7 +15,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -42,6 +41,15 @@ inline constexpr std::chrono::seconds kHeadsWait{60};
 inline RestoreFiles RestoreFilesOf(const NodeFolder& folder) {
   return {folder.restored(), folder.reopened(), folder.kept()};
 }
+
+// When a party is asked next.
+struct AskTurn {
+  SteadyClock::time_point next;
+  uint32_t tries = 0, laters = 0;  // in a row: that failed; that were told to come later
+};
+// After it was asked in vain: 1 s after each of the first three times that it was told to come later, since a job looks
+// then; else 2 s to 10 min, twice the last one.
+std::chrono::seconds WaitAfter(AskTurn& turn, bool is_later);
 
 class HeadsDesk {
  public:
@@ -92,10 +100,6 @@ class HeadsDesk {
     std::optional<Bytes> answer;
     SteadyClock::time_point answered_at;
   };
-  struct Turn {
-    SteadyClock::time_point next;
-    uint32_t tries = 0;
-  };
 
   void Work();
   void AnswerAll();
@@ -111,10 +115,10 @@ class HeadsDesk {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;
-  std::map<std::string, Question> questions_;      // by party
-  std::map<std::string, Bytes> answers_;           // by party, the newest
-  std::map<std::string, Turn> turns_;              // the thread's only
-  std::set<std::pair<std::string, Digest>> told_;  // the thread's only: for the audit log
+  std::map<std::string, Question> questions_;  // by party
+  std::map<std::string, Bytes> answers_;       // by party, the newest
+  std::map<std::string, AskTurn> turns_;       // the thread's only
+  std::map<std::string, int64_t> told_;  // the thread's only: by party, when the audit log was
   std::thread thread_;
 };
 

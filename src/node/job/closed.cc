@@ -114,12 +114,7 @@ RestoreWord WordFor(const RestoredMark& mark, const RestoreFiles& files,
 std::set<Digest> SpentBy(const RestoredMark& mark, const RestoreFiles& files,
                          const std::vector<Digest>& stewards) {
   if (WordFor(mark, files, stewards) != RestoreWord::kSomeKept) return mark.accounts;
-  std::set<Digest> spent = mark.spent;
-  const KeptBudgets kept = ReadKept(files.kept, DigestOf(mark), stewards).value();
-  for (const Digest& account : mark.accounts) {
-    if (FindKeptAccount(kept, account) == nullptr) spent.insert(account);
-  }
-  return spent;
+  return GivenUpBy(ReadKept(files.kept, DigestOf(mark), stewards).value(), mark);
 }
 
 void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
@@ -137,7 +132,15 @@ void RequireOpenTable(const JobSettings& settings, const JobTable& table) {
   privacy::ledger::SqliteLedger book = run::OpenLedger(settings.ledger);
   const std::string account = run::ChosenTable(book, {settings.ledger, table.account});
   const Digest pseudonym = book.StandingOf(account).head.pseudonym;
-  if (!mark->accounts.contains(pseudonym)) return;
+  if (!mark->accounts.contains(pseudonym)) {
+    // One of before the restore that was in no ledger then: nobody was asked for it.
+    if (book.Entries(account).front().stamp.at >= mark->time) return;
+    throw Error(ErrorCode::kRefused,
+                "the account " + account +
+                    " is older than the restore of this node, and was not in its ledger then",
+                "Restore the node again with this ledger in its place, or open a new account: "
+                "partita ledger open --table NAME, and account = \"NAME\" in node.toml.");
+  }
   if (word == RestoreWord::kSomeKept && !mark->spent.contains(pseudonym)) {
     const auto kept = ReadKept(settings.kept, DigestOf(*mark), stewards);
     const KeptAccount* same = kept ? FindKeptAccount(*kept, pseudonym) : nullptr;

@@ -9,6 +9,8 @@
 //   - an account that the ledger had then and that is not kept is never charged again: a ledger that was put back gives
 //     nothing back, whichever copy it is, and whoever puts it there. What a table may still tell is for the steward to
 //     decide, in a new account;
+//   - nor is one that was opened before the mark and is not in it: a copy that was put in its place later has it, and no
+//     word was asked for it;
 //   - no policy from before the restore approves anything.
 // Jobs read the files at each piece of work; neither the node nor a peer can write the steward's. Of the two words the
 // one that all is spent counts if it is there, whatever else is.

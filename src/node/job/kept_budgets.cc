@@ -128,6 +128,14 @@ std::optional<KeptBudgets> ReadKept(const std::filesystem::path& file, const Dig
   return std::nullopt;
 }
 
+std::set<Digest> GivenUpBy(const KeptBudgets& kept, const RestoredMark& mark) {
+  std::set<Digest> given_up = mark.spent;
+  for (const Digest& account : mark.accounts) {
+    if (FindKeptAccount(kept, account) == nullptr) given_up.insert(account);
+  }
+  return given_up;
+}
+
 const KeptAccount* FindKeptAccount(const KeptBudgets& kept, const Digest& pseudonym) {
   for (const KeptAccount& account : kept.accounts) {
     if (account.head.pseudonym == pseudonym && account.lost.empty()) return &account;

@@ -12,9 +12,11 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "node/job/closed.h"
 #include "node/message/signed_document.h"
 #include "privacy/ledger/receipts.h"
 
@@ -73,6 +75,8 @@ bool IsKeptSignedBy(const SignedKept& document, std::string_view domain,
 // The steward's word for this mark, if the file has one that one of these keys signed.
 std::optional<KeptBudgets> ReadKept(const std::filesystem::path& file, const Digest& mark,
                                     const std::vector<Digest>& stewards);
+// Of the accounts of the mark those that the word does not keep: they count as spent for good.
+std::set<Digest> GivenUpBy(const KeptBudgets& kept, const RestoredMark& mark);
 // Null if there is no such account whose budget is kept.
 const KeptAccount* FindKeptAccount(const KeptBudgets& kept, const Digest& pseudonym);
 

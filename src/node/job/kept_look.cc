@@ -18,6 +18,7 @@ namespace {
 
 using privacy::ledger::Entry;
 using privacy::ledger::Head;
+using privacy::ledger::ShownHead;
 
 constexpr char kSilent[] = "has not answered";
 
@@ -25,7 +26,8 @@ constexpr char kSilent[] = "has not answered";
 struct Memories {
   std::map<std::string, HeadsAnswer> answers;  // those that count
   std::map<std::string, KeptParty> parties;    // all that are asked or signed an entry
-  std::set<std::string> listed;                // of whom every account needs a word
+  // Of whom every account needs a word: who is on the list, and who signed an entry of any account of the copy.
+  std::set<std::string> needed;
   std::string missing;  // what the whole copy lacks of what a site was shown; empty: nothing
 };
 
@@ -37,6 +39,8 @@ std::string LacksOf(HeadsMemory memory) {
       return "was itself restored from a backup, and may have forgotten";
     case HeadsMemory::kNoLedger:
       return "keeps no ledger, and so remembers nothing";
+    case HeadsMemory::kTakenOver:
+      return "has a ledger of an earlier version, of which it may have lost what it was shown";
   }
   return kSilent;
 }
@@ -46,7 +50,7 @@ Memories TakeAnswers(const RestoredMark& mark, const PartyList& list,
   Memories memories;
   for (const ListedParty& party : list.parties) {
     if (party.revoked_at != 0) continue;
-    memories.listed.insert(party.name);
+    memories.needed.insert(party.name);
     memories.parties[party.name] = {party.name, {}, kSilent};
   }
   for (const Bytes& bytes : answers) {
@@ -63,33 +67,50 @@ Memories TakeAnswers(const RestoredMark& mark, const PartyList& list,
   return memories;
 }
 
-std::set<Digest> PseudonymsOf(privacy::ledger::SqliteLedger& book) {
-  std::set<Digest> pseudonyms;
+// Names by pseudonym.
+std::map<Digest, std::string> AccountsOf(privacy::ledger::SqliteLedger& book) {
+  std::map<Digest, std::string> accounts;
   for (const std::string& table : book.Tables())
-    pseudonyms.insert(book.StandingOf(table).head.pseudonym);
-  return pseudonyms;
+    accounts[book.StandingOf(table).head.pseudonym] = table;
+  return accounts;
 }
 
-// Of all that a site was shown what this file has no account for, or a newer place of its journal.
+bool HoldsEntry(const std::vector<Entry>& entries, const Head& head) {
+  return head.sequence >= 1 && head.sequence <= entries.size() &&
+         entries[head.sequence - 1].hash == head.hash;
+}
+
+// Of all that a site was shown what this file does not hold: an account, an entry of one, or a place of its journal.
+// Also of accounts that the mark does not close: they lie in the same file, so one that is old tells that all are.
 std::string MissingFrom(privacy::ledger::SqliteLedger& book, const RestoredMark& mark,
                         const Memories& memories) {
-  const std::set<Digest> accounts = PseudonymsOf(book);
+  const std::map<Digest, std::string> accounts = AccountsOf(book);
   const Digest journal = book.JournalHead().pseudonym;
   for (const auto& [name, answer] : memories.answers) {
-    for (const Head& head : answer.shown.heads) {
-      if (accounts.contains(head.pseudonym) || mark.spent.contains(head.pseudonym)) continue;
-      if (head.pseudonym != journal)
+    for (const auto& [head, is_overtaken] : answer.shown.heads) {
+      if (mark.spent.contains(head.pseudonym)) continue;
+      if (head.pseudonym == journal) {
+        if (is_overtaken || !book.JournalHolds({head.sequence, head.hash}))
+          return name + " was shown a newer journal than that of this copy of the ledger";
+        continue;
+      }
+      const auto account = accounts.find(head.pseudonym);
+      if (account == accounts.end())
         return name + " was shown an account that this copy of the ledger does not have";
-      if (!book.JournalHolds({head.sequence, head.hash}))
-        return name + " was shown a newer journal than that of this copy of the ledger";
+      if (!HoldsEntry(book.Entries(account->second), head)) {
+        return fmt::format("{} was shown entry {} of the account {}, which this copy does not have",
+                           name, head.sequence, account->second);
+      }
+      if (is_overtaken)
+        return name + " was shown more of the account " + account->second + " by another site";
     }
   }
   return "";
 }
 
-const Head* FindShown(const HeadsAnswer& answer, const Digest& pseudonym) {
-  for (const Head& head : answer.shown.heads) {
-    if (head.pseudonym == pseudonym) return &head;
+const ShownHead* FindShown(const HeadsAnswer& answer, const Digest& pseudonym) {
+  for (const ShownHead& shown : answer.shown.heads) {
+    if (shown.head.pseudonym == pseudonym) return &shown;
   }
   return nullptr;
 }
@@ -104,15 +125,24 @@ std::map<std::string, uint64_t> SignersOf(const std::vector<Entry>& entries) {
   return signers;
 }
 
-// Why a site's word does not hold for an account whose entries it signed up to `signed_up_to`; empty: it does.
-std::string WhyNot(const std::string& name, uint64_t signed_up_to,
+bool HasPrivateSum(const std::vector<Entry>& entries) {
+  return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) {
+    const auto* reserved = std::get_if<privacy::ledger::Reserved>(&entry.body);
+    return reserved != nullptr && privacy::ledger::IsPrivateSum(*reserved);
+  });
+}
+
+// Why a site's word does not hold for an account whose entries it signed up to `signed_up_to`; empty: it does. A ledger
+// that began after the newest entry that any site was shown may be in the place of one that was lost.
+std::string WhyNot(const std::string& name, uint64_t signed_up_to, uint64_t newest_shown,
                    const std::vector<Entry>& entries, const Digest& pseudonym,
                    const Memories& memories) {
   const auto party = memories.parties.find(name);
   if (party == memories.parties.end() || !party->second.lacks.empty())
     return name + " " + (party == memories.parties.end() ? kSilent : party->second.lacks);
-  const Head* shown = FindShown(memories.answers.at(name), pseudonym);
-  const uint64_t number = shown == nullptr ? 0 : shown->sequence;
+  const HeadsAnswer& answer = memories.answers.at(name);
+  const ShownHead* shown = FindShown(answer, pseudonym);
+  const uint64_t number = shown == nullptr ? 0 : shown->head.sequence;
   if (number < signed_up_to) {
     return fmt::format("{} signed entry {} of it and does not remember it", name, signed_up_to);
   }
@@ -120,8 +150,15 @@ std::string WhyNot(const std::string& name, uint64_t signed_up_to,
     return fmt::format("{} was shown entry {} of it, and this copy ends with entry {}", name,
                        number, entries.size());
   }
-  if (number != 0 && entries[number - 1].hash != shown->hash)
+  if (number != 0 && entries[number - 1].hash != shown->head.hash)
     return fmt::format("{} was shown another entry {} of it", name, number);
+  if (shown != nullptr && shown->is_overtaken)
+    return name + " was shown a newer entry of it by another site";
+  if (newest_shown != 0 && newest_shown <= entries.size() &&
+      answer.shown.since > entries[newest_shown - 1].stamp.at) {
+    return fmt::format("{} began its ledger after entry {} of it, the newest that a site was shown",
+                       name, newest_shown);
+  }
   return "";
 }
 
@@ -158,15 +195,17 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
   account.table = table;
   account.head = standing.head;
   account.policy = PolicyOf(standing);
+  for (const auto& entry : memories.answers) {
+    if (const ShownHead* shown = FindShown(entry.second, pseudonym))
+      account.shown = std::max(account.shown, shown->head.sequence);
+  }
   std::map<std::string, uint64_t> needed = SignersOf(entries);
-  for (const std::string& name : memories.listed) needed.try_emplace(name, 0);
+  for (const std::string& name : memories.needed) needed.try_emplace(name, 0);
+  if (HasPrivateSum(entries))
+    account.lost = "private sums were charged to it, and those are shown to no other site";
   for (const auto& [name, signed_up_to] : needed) {
     if (account.lost.empty())
-      account.lost = WhyNot(name, signed_up_to, entries, pseudonym, memories);
-  }
-  for (const auto& entry : memories.answers) {
-    if (const Head* head = FindShown(entry.second, pseudonym))
-      account.shown = std::max(account.shown, head->sequence);
+      account.lost = WhyNot(name, signed_up_to, account.shown, entries, pseudonym, memories);
   }
   if (account.lost.empty()) account.lost = memories.missing;
   if (account.lost.empty() && account.shown == 0)
@@ -180,6 +219,12 @@ KeptAccount LookAtAccount(privacy::ledger::SqliteLedger& book, const std::string
 KeptBudgets LookForKept(privacy::ledger::SqliteLedger& book, const RestoredMark& mark,
                         const PartyList& list, const std::vector<Bytes>& answers, int64_t now) {
   Memories memories = TakeAnswers(mark, list, answers, now);
+  for (const std::string& table : book.Tables()) {
+    for (const auto& signer : SignersOf(book.Entries(table))) {
+      memories.needed.insert(signer.first);
+      memories.parties.try_emplace(signer.first, KeptParty{signer.first, {}, kSilent});
+    }
+  }
   memories.missing = MissingFrom(book, mark, memories);
   KeptBudgets found;
   found.owner = mark.owner;
@@ -188,8 +233,6 @@ KeptBudgets LookForKept(privacy::ledger::SqliteLedger& book, const RestoredMark&
   for (const std::string& table : book.Tables()) {
     const Digest pseudonym = book.StandingOf(table).head.pseudonym;
     if (!mark.accounts.contains(pseudonym) || mark.spent.contains(pseudonym)) continue;
-    for (const auto& signer : SignersOf(book.Entries(table)))
-      memories.parties.try_emplace(signer.first, KeptParty{signer.first, {}, kSilent});
     found.accounts.push_back(LookAtAccount(book, table, memories));
   }
   std::sort(found.accounts.begin(), found.accounts.end(),

@@ -59,8 +59,11 @@ void RequireAnswered(const KeptBudgets& kept, const PartyList& list,
 void RequireNewest(const KeptAccount& account, const std::map<std::string, HeadsAnswer>& answers) {
   uint64_t newest = 0;
   for (const auto& entry : answers) {
-    for (const privacy::ledger::Head& head : entry.second.shown.heads) {
-      if (head.pseudonym == account.head.pseudonym) newest = std::max(newest, head.sequence);
+    for (const auto& [head, is_overtaken] : entry.second.shown.heads) {
+      if (head.pseudonym != account.head.pseudonym) continue;
+      newest = std::max(newest, head.sequence);
+      if (is_overtaken)
+        DoNotSign("another site showed a newer entry of the account " + account.table);
     }
   }
   if (newest != account.shown || newest == 0 || newest > account.head.sequence)
@@ -69,12 +72,24 @@ void RequireNewest(const KeptAccount& account, const std::map<std::string, Heads
 
 }  // namespace
 
-KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers, const PartyList& list,
-                        const Digest& job, int64_t now) {
+KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers,
+                        const RestoredMark& mark, const PartyList& list, const Digest& job,
+                        const std::set<Digest>& given_up, int64_t now) {
   const SignedKept document = DecodeSignedKept(finding);
-  const KeptBudgets& kept = document.kept;
+  KeptBudgets kept = document.kept;
   if (!IsKeptSignedBy(document, kFoundDomain, {job}) || kept.owner != list.owner)
     DoNotSign("what was found of the budgets is not signed by the key of this site's jobs");
+  if (kept.mark != DigestOf(mark)) DoNotSign("what was found of the budgets is of another restore");
+  if (!IsFresh(kept.time, now)) {
+    throw Error(
+        ErrorCode::kRefused,
+        "what was found of the budgets is of " + FormatUtc(kept.time) + ", and not of today",
+        "Set the clocks of the node and of this machine, and try again.");
+  }
+  for (KeptAccount& account : kept.accounts) {
+    if (account.lost.empty() && given_up.contains(account.head.pseudonym))
+      account.lost = "the steward gave it up after an earlier restore";
+  }
   const bool keeps = std::any_of(kept.accounts.begin(), kept.accounts.end(),
                                  [](const KeptAccount& account) { return account.lost.empty(); });
   if (!keeps) {
@@ -94,11 +109,16 @@ KeptBudgets RequireKept(ByteView finding, const std::vector<Bytes>& answers, con
   return kept;
 }
 
-std::vector<std::string> KeptLines(const KeptBudgets& kept) {
-  std::vector<std::string> lines;
+std::vector<std::string> KeptLines(const KeptBudgets& kept, const std::vector<Bytes>& answers) {
+  std::map<Digest, int64_t> times;
+  for (const Bytes& bytes : answers)
+    times[crypto::Sha256Of(bytes)] = DecodeSignedHeads(bytes).answer.time;
+  std::vector<std::string> lines{"found at " + FormatUtc(kept.time)};
   for (const KeptParty& party : kept.parties) {
-    lines.push_back(party.lacks.empty() ? party.name + " answered, and its memory is whole"
-                                        : party.name + " " + party.lacks);
+    std::string line = party.name + " ";
+    if (const auto time = times.find(party.answer); time != times.end())
+      line += "answered at " + FormatUtc(time->second) + ", and ";
+    lines.push_back(line + (party.lacks.empty() ? "its memory is whole" : party.lacks));
   }
   for (const KeptAccount& account : kept.accounts) {
     if (!account.lost.empty()) {
@@ -119,8 +139,12 @@ std::vector<std::string> KeptLines(const KeptBudgets& kept) {
     }
   }
   lines.push_back(
-      "No site beside these ever saw a study that was charged to these accounts, and in every such "
-      "study another site kept a ledger");
+      "No site beside those whose memory is whole ever saw a study that was charged to these "
+      "accounts");
+  lines.push_back(fmt::format(
+      "Every charge of these accounts was of a study that showed it, under the name {}, "
+      "to the ledger of another site's node, and none was of a private sum",
+      kept.owner));
   return lines;
 }
 

@@ -569,15 +569,31 @@ SignerJson AcceptIntroduced(SignerTask& task, RequestFields& request) {
   return answer;
 }
 
-// What was found of the budgets after a restore, verified.
-KeptBudgets TakeKept(SignerTask& task, RequestFields& request) {
+// The own site's, of which the node gives the steward all: a word of the signer's binds the digest.
+RestoredMark TakeMark(const SignerTask& task, RequestFields& request) {
+  RestoredMark mark = DecodeRestoredMark(request.Raw("mark"));
+  if (mark.owner != task.site()) {
+    throw Error(ErrorCode::kUntrusted, "the mark of the restore is another site's",
+                "Name the folder of this site's steward.");
+  }
+  return mark;
+}
+
+// What was found of the budgets after the restore of this mark, verified.
+struct TakenKept {
+  KeptBudgets kept;
+  std::vector<Bytes> answers;
+};
+TakenKept TakeKept(SignerTask& task, RequestFields& request, const RestoredMark& mark) {
   const Bytes finding = request.Raw("finding");
   std::vector<Bytes> answers;
   for (RequestFields& entry : request.Objects("answers")) {
     answers.push_back(entry.Raw("answer"));
     entry.End();
   }
-  return RequireKept(finding, answers, task.TakeList(), task.folder().JobKey(), task.now());
+  KeptBudgets kept = RequireKept(finding, answers, mark, task.TakeList(), task.folder().JobKey(),
+                                 task.folder().GivenUp(), task.now());
+  return {std::move(kept), std::move(answers)};
 }
 
 SignerJson SignatureJson(const crypto::Identity& steward, const Bytes& signature) {
@@ -689,20 +705,25 @@ std::string Signer::Answer(const std::string& text, Caller caller) {
     const crypto::Identity steward = task.TakeKey();
     folder.EndDeputy(name, steward, task.now());
   } else if (what == "reopen") {
-    const auto mark = request.Fixed<Digest>("mark");
+    const RestoredMark mark = TakeMark(task, request);
     const crypto::Identity steward = task.TakeKey();
-    const Signature word = SignFields(steward, kReopenDomain, Bytes(mark.begin(), mark.end()));
+    const Digest digest = DigestOf(mark);
+    folder.GiveUp(mark.accounts);
+    const Signature word = SignFields(steward, kReopenDomain, Bytes(digest.begin(), digest.end()));
     answer = SignatureJson(steward, word.signature);
   } else if (what == "publish") {
     request.End();
     folder.Publish();
   } else if (what == "kept-budgets") {
-    const KeptBudgets kept = TakeKept(task, request);
+    const TakenKept taken = TakeKept(task, request, TakeMark(task, request));
     request.End();
-    answer = {{"lines", KeptLines(kept)}};
+    answer = {{"lines", KeptLines(taken.kept, taken.answers)}};
   } else if (what == "keep") {
-    const KeptBudgets kept = TakeKept(task, request);
-    answer = {{"document", ToHex(Encode(SignKept(kept, kKeptDomain, task.TakeKey())))}};
+    const RestoredMark mark = TakeMark(task, request);
+    const KeptBudgets kept = TakeKept(task, request, mark).kept;
+    const crypto::Identity steward = task.TakeKey();
+    folder.GiveUp(GivenUpBy(kept, mark));
+    answer = {{"document", ToHex(Encode(SignKept(kept, kKeptDomain, steward)))}};
   } else if (what == "go-on") {
     const auto asked = request.Fixed<Digest>("text");
     const crypto::Identity steward = task.TakeKey();

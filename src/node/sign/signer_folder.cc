@@ -17,6 +17,7 @@
 #include "data/utf8.h"
 #include "node/job/policy_study.h"
 #include "node/job/policy_uses.h"
+#include "node/message/signed_document.h"
 #include "run/party/locked_file.h"
 #include "study/approval/delegation.h"
 #include "study/file/sections.h"
@@ -503,6 +504,32 @@ void SignerFolder::KeepEnded(const EndedList& list, int64_t time,
   mark.U64(static_cast<uint64_t>(time));
   WriteBytes(File("ended.mark"), mark.bytes());
   PublishBytes(Config().ended, document);
+}
+
+std::set<Digest> SignerFolder::GivenUp() const {
+  std::set<Digest> accounts;
+  if (!fs::exists(File("given-up"))) return accounts;
+  const Bytes bytes = ReadBytes(File("given-up"), "the list of accounts that were given up");
+  try {
+    ByteReader reader(bytes);
+    const uint32_t count = reader.U32();
+    for (uint32_t i = 0; i < count; ++i) accounts.insert(ReadDigest(reader));
+    reader.ExpectEnd();
+  } catch (const Error&) {
+    throw Error(ErrorCode::kBadInput, "the list of accounts that were given up is damaged",
+                "Bring back the file 'given-up' of the steward's folder.");
+  }
+  return accounts;
+}
+
+void SignerFolder::GiveUp(const std::set<Digest>& accounts) const {
+  const run::LockedFile lock(File("given-up"), "the list of accounts that were given up");
+  std::set<Digest> all = GivenUp();
+  all.insert(accounts.begin(), accounts.end());
+  ByteWriter writer;
+  writer.U32(static_cast<uint32_t>(all.size()));
+  for (const Digest& account : all) writer.Raw(account);
+  WriteBytes(File("given-up"), writer.bytes());
 }
 
 void SignerFolder::Publish() const {

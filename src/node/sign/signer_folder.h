@@ -12,6 +12,8 @@
 //   deputy-NAME.pem .key      of a deputy (study/approval/persons.h): its key, under a passphrase of its own. It counts for
 //                             nothing before the steward named it on the list of ended approvals
 //   ended-NAME                what the deputy took back: a list of its own, which its key signs
+//   given-up                  pseudonyms of accounts whose budgets the steward gave up after a restore (job/closed.h): no
+//                             later restore keeps them, whichever backup it is of
 //   tries tries.UID           wrong passphrases since the last right one, and when the last was tried: at the own
 //                             terminal, and of each user who asks the signer's socket; tries-NAME... of a deputy
 //
@@ -25,6 +27,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -131,6 +134,11 @@ class SignerFolder {
   // What the deputy took back stays taken back, by the steward. The key is deleted. Throws kRefused for a name that is
   // not there.
   void EndDeputy(const std::string& name, const crypto::Identity& steward, int64_t now) const;
+
+  // Accounts whose budgets were given up after a restore. Throws kBadInput for a file that is damaged.
+  std::set<Digest> GivenUp() const;
+  // These, too, for good. Durable on return.
+  void GiveUp(const std::set<Digest>& accounts) const;
 
   // Policies are published on the same list (job/ended_list.h), for the jobs. A new one has a key of its own, which
   // lies here in the clear, and the steward's delegation to it; one that is ended loses its key. Durable on return.

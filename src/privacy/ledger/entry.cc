@@ -372,6 +372,12 @@ AdversaryClass ClassOf(const Adversary& adversary) {
   return outside ? AdversaryClass::kOutside : AdversaryClass::kInsider;
 }
 
+bool IsPrivateSum(const Reserved& reserved) {
+  return std::any_of(reserved.charges.begin(), reserved.charges.end(), [](const Charge& charge) {
+    return charge.release.starts_with(kPrivateSumRelease);
+  });
+}
+
 Cost CostAgainst(const std::vector<Charge>& charges, AdversaryClass adversary_class,
                  uint64_t order) {
   using Key = std::tuple<AdversaryKind, std::string, uint32_t>;

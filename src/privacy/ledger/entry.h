@@ -121,6 +121,11 @@ struct Entry {
 
 AdversaryClass ClassOf(const Adversary& adversary);
 
+// A release of this name is a private sum's (sums/service/round_charge.h). It is charged to an account without showing its
+// head to anybody.
+inline constexpr char kPrivateSumRelease[] = "private-sum, closings ";
+bool IsPrivateSum(const Reserved& reserved);
+
 // The cost against a class: summed over releases, and for insiders the largest among them.
 Cost CostAgainst(const std::vector<Charge>& charges, AdversaryClass adversary_class,
                  uint64_t order);

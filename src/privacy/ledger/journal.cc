@@ -165,6 +165,7 @@ void Journal::Replay(ByteView row_bytes, const Digest& hash) {
     const JournalRow row = DecodeJournalRow(row_bytes);
     if (row.number != head_.sequence + 1) ThrowBrokenJournal();
     Check(row.body);
+    if (since_ == 0) since_ = row.stamp.at;
     if (const auto* began = std::get_if<Began>(&row.body)) {
       head_.pseudonym = began->pseudonym;
       taken_over_ = began->taken_over;
@@ -172,7 +173,7 @@ void Journal::Replay(ByteView row_bytes, const Digest& hash) {
       accounts_.emplace(account->table, account->pseudonym);
     } else if (const auto* witnessed = std::get_if<Witnessed>(&row.body)) {
       newest_[witnessed->receipt.head.pseudonym] = witnessed->receipt;
-      shown_by_[witnessed->owner].insert(witnessed->receipt.head.pseudonym);
+      shown_by_[witnessed->owner][witnessed->receipt.head.pseudonym] = witnessed->receipt.head;
       ++receipts_;
     } else if (const auto* used = std::get_if<Used>(&row.body)) {
       uses_[used->approval].push_back(used->run_id);
@@ -195,17 +196,20 @@ std::optional<Receipt> Journal::LastReceipt(const Pseudonym& pseudonym) const {
   return found->second;
 }
 
-std::vector<Head> Journal::NewestShownBy(const std::string& owner) const {
-  std::vector<Head> heads;
+std::vector<ShownHead> Journal::NewestShownBy(const std::string& owner) const {
+  std::vector<ShownHead> heads;
   const auto found = shown_by_.find(owner);
   if (found == shown_by_.end()) return heads;
-  for (const Pseudonym& pseudonym : found->second) heads.push_back(newest_.at(pseudonym).head);
+  for (const auto& [pseudonym, head] : found->second)
+    heads.push_back({head, newest_.at(pseudonym).head != head});
   return heads;
 }
 
-bool Journal::WasShownBy(const std::string& owner, const Pseudonym& pseudonym) const {
+bool Journal::IsNewestShownBy(const std::string& owner, const Head& head) const {
   const auto found = shown_by_.find(owner);
-  return found != shown_by_.end() && found->second.contains(pseudonym);
+  if (found == shown_by_.end()) return false;
+  const auto newest = found->second.find(head.pseudonym);
+  return newest != found->second.end() && newest->second == head;
 }
 
 const std::vector<Digest>& Journal::RunsOf(const Digest& approval) const {

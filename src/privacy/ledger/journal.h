@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -44,6 +43,14 @@ struct Used {
   Digest approval{};  // study::ApprovalDigest
   uint64_t runs = 1;  // that it is for
   Digest run_id{};
+};
+
+// The newest head that a party showed of a pseudonym.
+struct ShownHead {
+  Head head;
+  bool is_overtaken = false;  // another party showed a newer one
+
+  bool operator==(const ShownHead&) const = default;
 };
 
 using JournalBody = std::variant<Began, AccountMade, Witnessed, Used>;
@@ -84,10 +91,13 @@ class Journal {
   const std::map<std::string, Pseudonym>& accounts() const { return accounts_; }
   // The newest head that was shown for a pseudonym.
   std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym) const;
-  // Of every pseudonym that `owner` ever showed the newest head, whoever showed that one: a third party that shows
-  // somebody else's pseudonym hides nothing by it. By pseudonym.
-  std::vector<Head> NewestShownBy(const std::string& owner) const;
-  bool WasShownBy(const std::string& owner, const Pseudonym& pseudonym) const;
+  // Of every pseudonym that `owner` ever showed the newest head that it showed itself, and whether that is the newest: a
+  // third party that shows somebody else's pseudonym hides nothing by it, and reads no head of the other's. By pseudonym.
+  std::vector<ShownHead> NewestShownBy(const std::string& owner) const;
+  // Whether this is the newest head that `owner` showed of its pseudonym.
+  bool IsNewestShownBy(const std::string& owner, const Head& head) const;
+  // Of the first row that has a time: its rows tell of nothing before. 0: there is none.
+  int64_t since() const { return since_; }
   uint64_t receipts() const { return receipts_; }
   // The runs that an approval was used for, in order.
   const std::vector<Digest>& RunsOf(const Digest& approval) const;
@@ -97,10 +107,11 @@ class Journal {
 
   Head head_;
   bool taken_over_ = false;
+  int64_t since_ = 0;
   std::vector<Digest> hashes_;  // by number - 1
   std::map<std::string, Pseudonym> accounts_;
   std::map<Pseudonym, Receipt> newest_;
-  std::map<std::string, std::set<Pseudonym>> shown_by_;
+  std::map<std::string, std::map<Pseudonym, Head>> shown_by_;
   std::map<Digest, std::vector<Digest>> uses_;
   uint64_t receipts_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/utc_time.h"
 #include "privacy/ledger/seen_heads.h"
 
 namespace partita::privacy::ledger {
@@ -121,7 +122,7 @@ void FillEmptyFile(const std::filesystem::path& file, const LedgerOptions& optio
   Configure(database);
   sqlite::Transaction transaction(database, sqlite::Transaction::Kind::kWrite);
   for (const char* table : kTables) database.Execute(table);
-  InsertJournalRow(database, Journal().Next({}, NewJournal(false)));
+  InsertJournalRow(database, Journal().Next({"", NowUtc()}, NewJournal(false)));
   database.Execute(VersionPragma().c_str());
   transaction.Commit();
 }

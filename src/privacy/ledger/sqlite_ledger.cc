@@ -383,7 +383,7 @@ bool SqliteLedger::Witness(const Receipt& receipt, const std::string& owner, con
   return impl_->In(sqlite::Transaction::Kind::kWrite, [&] {
     const std::optional<Receipt> last = impl_->journal.LastReceipt(receipt.head.pseudonym);
     // One that is given again, for the same run and by the same party, is stored once.
-    if (last != receipt || !impl_->journal.WasShownBy(owner, receipt.head.pseudonym))
+    if (last != receipt || !impl_->journal.IsNewestShownBy(owner, receipt.head))
       impl_->AppendRow(stamp, Witnessed{receipt, owner});
     return !last.has_value();
   });
@@ -402,7 +402,7 @@ std::optional<Receipt> SqliteLedger::LastReceipt(const Pseudonym& pseudonym) {
                    [&] { return impl_->journal.LastReceipt(pseudonym); });
 }
 
-std::vector<Head> SqliteLedger::NewestShownBy(const std::string& owner) {
+std::vector<ShownHead> SqliteLedger::NewestShownBy(const std::string& owner) {
   return impl_->In(sqlite::Transaction::Kind::kRead,
                    [&] { return impl_->journal.NewestShownBy(owner); });
 }
@@ -420,7 +420,7 @@ JournalSummary SqliteLedger::Summary() {
   return impl_->In(sqlite::Transaction::Kind::kRead, [&] {
     const Journal& journal = impl_->journal;
     return JournalSummary{journal.head().sequence, journal.receipts(), journal.taken_over(),
-                          impl_->IsSeen()};
+                          journal.since(), impl_->IsSeen()};
   });
 }
 

@@ -81,6 +81,7 @@ struct JournalSummary {
   uint64_t rows = 0;
   uint64_t receipts = 0;    // given to other parties
   bool taken_over = false;  // Began::taken_over
+  int64_t since = 0;        // Journal::since
   // Whether this host would miss the newest of what is there (seen_heads.h).
   bool seen = false;
 };
@@ -133,7 +134,7 @@ class SqliteLedger {
   // that shows the head. Returns whether this pseudonym was never seen before.
   bool Witness(const Receipt& receipt, const std::string& owner, const Stamp& stamp);
   std::optional<Receipt> LastReceipt(const Pseudonym& pseudonym);
-  std::vector<Head> NewestShownBy(const std::string& owner);  // Journal::NewestShownBy
+  std::vector<ShownHead> NewestShownBy(const std::string& owner);  // Journal::NewestShownBy
 
   // --- calls of a run that spends nothing ------------------------------------------------------
   // Counts a run against the owner's approval. Throws kRefused if that is used up.

@@ -32,7 +32,7 @@ crypto::Digest RunIdOf(const CollectionFile& collection) {
 
 // What the entry says is released.
 std::string ReleaseOf(const Agreement& agreement) {
-  return "private-sum, closings " + ToHex(agreement.hash);
+  return privacy::ledger::kPrivateSumRelease + ToHex(agreement.hash);
 }
 
 // What `accepted` uploads carry against somebody outside, or against all compute nodes but one.

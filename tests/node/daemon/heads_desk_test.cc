@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@ namespace partita::node::heads_desk_test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -55,6 +57,7 @@ class HeadsDeskTest : public ::testing::Test {
   }};
   std::mutex mutex_;
   std::vector<AuditRecord> noted_;
+  std::atomic<int64_t> now_ = kNow;
 
   void SetUp() override {
     fs::create_directories(folder_.state());
@@ -82,7 +85,7 @@ class HeadsDeskTest : public ::testing::Test {
                              noted_.push_back(record);
                            },
                            log_,
-                           [] { return kNow; }};
+                           [this] { return now_.load(); }};
     return std::make_unique<HeadsDesk>(std::move(parts));
   }
   RestoredMark Mark(uint8_t nonce) {
@@ -143,6 +146,13 @@ TEST_F(HeadsDeskTest, OnlyAnAnswerThatCountsIsKept) {
   EXPECT_TRUE(desk->Take("south", mark, Encode(SignHeads(forgot, south_))));
   EXPECT_EQ(answered(), 1U);
 
+  // A day later it is asked again.
+  now_ = kNow + kHeadsCountFor;
+  EXPECT_EQ(answered(), 0U);
+  EXPECT_FALSE(desk->Take("north", mark, bytes)) << "as it was";
+  now_ = kNow;
+  EXPECT_EQ(answered(), 1U);
+
   // After a start the same, and with a file that is damaged nothing.
   EXPECT_EQ(Desk()->Counted(mark).answered, 1U);
   WriteFileAtomically((folder_.state() / "heads").string(), "x");
@@ -151,28 +161,47 @@ TEST_F(HeadsDeskTest, OnlyAnAnswerThatCountsIsKept) {
 
 TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   // The words are those of job/heads_answer.h; what is told is that it has a ledger and was shown nothing.
+  // It is asked by an errand: the length of the frame, version, kind, no studies, a name, no answers (job/wire.h).
   const auto desk =
-      Desk(R"(test "$1 $2" = "--heads north" && printf '\001\001\000\000\000\000' >&3)");
+      Desk(R"(test $(dd bs=1 count=23 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
+           R"(printf '\001\001\005\000\000\000\000\000\000\000\000\000\000\000' >&3)");
   EXPECT_EQ(desk->Answer("north", Bytes(31, 7)).status, 403U);
   EXPECT_EQ(desk->Answer("north", Question(7)).status, 503U) << "a request does not wait";
   desk->Start();
   const net::HttpResponse response = Insist(*desk, Question(7));
   ASSERT_EQ(response.status, 200U);
   const SignedHeads document = DecodeSignedHeads(response.body);
-  EXPECT_EQ(document.answer,
-            (HeadsAnswer{
-                "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}}}));
+  EXPECT_EQ(
+      document.answer,
+      (HeadsAnswer{
+          "west", "north", Digest(document.answer.mark), kNow, {HeadsMemory::kWhole, {}, 5}}));
   EXPECT_EQ(Bytes(document.answer.mark.begin(), document.answer.mark.end()), Question(7));
   PartyList of_north;
   of_north.owner = "north";
   of_north.parties = {Party("west", west_, steward_)};
   EXPECT_TRUE(IsHeadsAnswer(document, of_north, document.answer.mark, kNow));
-  // Each question is looked at anew, and told in the log once for a restore.
-  EXPECT_EQ(Insist(*desk, Question(7)).status, 200U);
-  EXPECT_EQ(Insist(*desk, Question(8)).status, 200U);
+  // Each question is looked at anew, and told in the log once in an hour, whatever mark is named.
+  for (uint8_t mark = 7; mark < 12; ++mark) EXPECT_EQ(Insist(*desk, Question(mark)).status, 200U);
+  now_ = kNow + 3'599;
+  EXPECT_EQ(Insist(*desk, Question(12)).status, 200U);
+  now_ = kNow + 3'600;
+  EXPECT_EQ(Insist(*desk, Question(13)).status, 200U);
   desk->Stop();
   EXPECT_THAT(noted_, SizeIs(2));
+  EXPECT_EQ(noted_.at(1).time, kNow + 3'600);
   EXPECT_EQ(noted_.at(0).action, AuditAction::kHeadsTold);
+}
+
+// A site whose job fails each time says "later" for ever.
+TEST(HeadsTurnTest, WhoeverSaysLaterForEverIsAskedLessOften) {
+  AskTurn turn;
+  std::vector<int64_t> waits;
+  for (int i = 0; i < 14; ++i) waits.push_back(WaitAfter(turn, true).count());
+  EXPECT_THAT(waits, ElementsAre(1, 1, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600));
+  turn = {};
+  EXPECT_EQ(WaitAfter(turn, false).count(), 2);
+  EXPECT_EQ(WaitAfter(turn, false).count(), 4);
+  EXPECT_EQ(WaitAfter(turn, true).count(), 1) << "it was reached, and looks";
 }
 
 TEST_F(HeadsDeskTest, AJobThatFailsTellsNothing) {
@@ -193,6 +222,21 @@ TEST_F(HeadsDeskTest, AJobThatFailsTellsNothing) {
     desk->Stop();
     EXPECT_THAT(noted_, IsEmpty()) << script;
   }
+}
+
+// A file that cannot even be looked for.
+TEST_F(HeadsDeskTest, AFaultOfTheFolderEndsNoNode) {
+  fs::create_symlink(folder_.restored(), folder_.restored());
+  const auto desk = Desk();
+  desk->Start();
+  const Deadline deadline = Deadline::After(std::chrono::seconds(60));
+  const auto has_said = [this] {
+    const std::lock_guard lock(mutex_);
+    return !lines_.empty();
+  };
+  while (!has_said() && !deadline.passed()) std::this_thread::yield();
+  EXPECT_TRUE(has_said());
+  desk->Stop();
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "node/job/short_answer.h"
 #include "node/job/wire.h"
 #include "node/sign/kept_word.h"
+#include "node/sign/signer_folder.h"
 #include "privacy/ledger/seen_heads.h"
 #include "run/simulate/temporary_folder.h"
 
@@ -28,7 +29,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr int64_t kNow = 1'790'000'000;
+// Ledgers are made by the clock of the machine, and before anything that is charged to them.
+const int64_t kNow = NowUtc() + 600;
 constexpr char kTable[] = "patients";
 
 Digest PrintOf(const crypto::Identity& identity) {
@@ -62,6 +64,7 @@ class KeptLookTest : public ::testing::Test {
   PartyList list_;
   RestoredMark mark_;
   uint8_t runs_ = 0;
+  int64_t opened_at_ = kNow - 1000;  // accounts
 
   void SetUp() override {
     for (const auto& [name, keys] : keys_) {
@@ -105,7 +108,7 @@ class KeptLookTest : public ::testing::Test {
     policy.outside = {privacy::Adjacency::kReplace, "1", "1e-6", "0"};
     policy.exact = ledger::ExactRule::kCounted;
     policy.max_exact = exact;
-    Book("west").OpenAccount(policy, random_, {"operator", kNow});
+    Book("west").OpenAccount(policy, random_, {"operator", opened_at_});
   }
   // As run/ledger/run_ledger.h has it: reserve, show, sign, spend. Returns the reservation.
   uint64_t Study(const std::vector<std::string>& peers, End end = End::kSpent,
@@ -170,10 +173,16 @@ class KeptLookTest : public ::testing::Test {
   void SignKeptBudgets(const KeptBudgets& kept) {
     PutBytes(sites_.at("west").kept, Encode(SignKept(kept, kKeptDomain, keys_.at("west").steward)));
   }
+  void PutReopened() {
+    const Digest digest = DigestOf(mark_);
+    PutBytes(sites_.at("west").reopened,
+             EncodeReopened(digest, SignFields(keys_.at("west").steward, kReopenDomain,
+                                               Bytes(digest.begin(), digest.end()))));
+  }
   // Why a table of the account is not read; empty: it is.
-  std::string Closed() {
+  std::string Closed(const std::string& table = kTable) {
     try {
-      RequireOpenTable(sites_.at("west"), {"data.csv", kTable});
+      RequireOpenTable(sites_.at("west"), {"data.csv", table});
     } catch (const Error& error) {
       return error.message();
     }
@@ -200,10 +209,7 @@ TEST_F(KeptLookTest, AWholeCopyKeepsWhatIsLeft) {
   EXPECT_EQ(Closed(), "");
   EXPECT_EQ(SpentExact(), 2U);
   // The steward's word that all is spent counts more.
-  const Digest digest = DigestOf(mark_);
-  PutBytes(sites_.at("west").reopened,
-           EncodeReopened(digest, SignFields(keys_.at("west").steward, kReopenDomain,
-                                             Bytes(digest.begin(), digest.end()))));
+  PutReopened();
   EXPECT_THAT(Closed(), HasSubstr("counts as spent"));
 }
 
@@ -240,6 +246,56 @@ TEST_F(KeptLookTest, WithoutAWordOfEachNothingIsKept) {
   EXPECT_EQ(Lost({Signed("north"), Signed("south")}), "");
   list_.parties[2].revoked_at = kNow;
   EXPECT_EQ(Lost({Signed("north"), Signed("south")}), "south has not answered");
+}
+
+TEST_F(KeptLookTest, WhatIsOlderThanADayCountsForNobody) {
+  Study({"north", "south"});
+  Restore();
+  const Bytes souths = Signed("south");
+  HeadsAnswer answer = AnswerOf("north");
+  const auto north_at = [&](int64_t time) {
+    answer.time = time;
+    return Encode(SignHeads(answer, keys_.at("north").node));
+  };
+  EXPECT_EQ(Lost({north_at(kNow - kHeadsCountFor + 1), souths}), "");
+  EXPECT_EQ(Lost({north_at(kNow - kHeadsCountFor), souths}), "north has not answered");
+  EXPECT_EQ(Lost({north_at(kNow + kHeadsClocksDiffer), souths}), "");
+  EXPECT_EQ(Lost({north_at(kNow + kHeadsClocksDiffer + 1), souths}), "north has not answered");
+
+  // At the signer, by its clock: the finding, and each answer.
+  const std::vector<Bytes> old{north_at(kNow - kHeadsCountFor + 10), souths};
+  const auto sign = [&](KeptBudgets kept, int64_t found_at, int64_t now) {
+    kept.time = found_at;
+    try {
+      RequireKept(Encode(SignKept(kept, kFoundDomain, keys_.at("west").jobs)), old, mark_, list_,
+                  PrintOf(keys_.at("west").jobs), {}, now);
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return std::string();
+  };
+  const KeptBudgets found = Look(old);
+  EXPECT_EQ(sign(found, kNow, kNow), "");
+  EXPECT_THAT(sign(found, kNow - kHeadsCountFor, kNow), HasSubstr("and not of today"));
+  EXPECT_THAT(sign(found, kNow + kHeadsClocksDiffer + 1, kNow), HasSubstr("and not of today"));
+  EXPECT_THAT(sign(found, kNow, kNow + 10), HasSubstr("north has not said what it was shown"));
+}
+
+// South signed entries of one account only, and is revoked: it may have been shown the other one, too, after this copy.
+TEST_F(KeptLookTest, WhoSignedAnEntryOfAnotherAccountIsNeeded) {
+  OpenAccount("cohort");
+  Study({"north"});
+  Study({"north", "south"}, End::kSpent, "cohort");
+  Restore();
+  EXPECT_EQ(Lost(Answers()), "");
+  list_.parties[1].revoked_at = kNow;
+  const KeptBudgets found = Look({Signed("north")});
+  ASSERT_EQ(found.accounts.size(), 2U);
+  for (const KeptAccount& account : found.accounts)
+    EXPECT_EQ(account.lost, "south has not answered") << account.table;
+  // Also one of an account that counts as spent since an earlier restore.
+  mark_.spent.insert(Book("west").HeadOf("cohort").pseudonym);
+  EXPECT_EQ(Lost({Signed("north")}), "south has not answered");
 }
 
 TEST_F(KeptLookTest, AnAnswerThatDoesNotCountIsNone) {
@@ -324,6 +380,28 @@ TEST_F(KeptLookTest, WhoeverForgotCountsAsNone) {
   EXPECT_EQ(Lost(Answers()), "north signed entry 2 of it and does not remember it");
 }
 
+// Made anew after one was lost, as far as anybody can tell, or of an old version.
+TEST_F(KeptLookTest, AJournalThatBeganAfterWhatWasShownIsNoMemory) {
+  Study({"north"});
+  Restore();
+  EXPECT_EQ(Lost(Answers()), "");
+  const auto lost_with = [&](const ShownHeads& shown) {
+    HeadsAnswer answer = AnswerOf("south");
+    answer.shown = shown;
+    return Lost({Signed("north"), Encode(SignHeads(answer, keys_.at("south").node))});
+  };
+  EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow}), "");
+  EXPECT_EQ(lost_with({HeadsMemory::kWhole, {}, kNow + 1}),
+            "south began its ledger after entry 2 of it, the newest that a site was shown");
+  EXPECT_EQ(
+      lost_with({HeadsMemory::kTakenOver, {}}),
+      "south has a ledger of an earlier version, of which it may have lost what it was shown");
+  const ShownHeads now = HeadsShownBy(sites_.at("south"), "west");
+  EXPECT_GT(now.since, 0);
+  EXPECT_LE(now.since, NowUtc());
+  EXPECT_EQ(DecodeShownHeads(Encode(now)), now);
+}
+
 // A third party in the runs of both, which shows to north as its own what west showed.
 TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   Study({"north", "south"});
@@ -332,7 +410,17 @@ TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   head.sequence += 20;
   Book("north").Witness({head, Digest{50}, Digest{1}}, "east", stamp);
   Restore();
-  EXPECT_THAT(Lost(Answers()), HasSubstr("north was shown entry"));
+  EXPECT_EQ(Lost(Answers()), "north was shown a newer entry of it by another site");
+  // Nor does west read the other's head, or east, by asking, west's newest one.
+  const std::vector<ledger::ShownHead> of_west = Book("north").NewestShownBy("west");
+  ASSERT_EQ(of_west.size(), 1U);
+  EXPECT_EQ(of_west[0].head.sequence, 2U) << "its own";
+  EXPECT_TRUE(of_west[0].is_overtaken);
+  head.sequence += 1;
+  Book("north").Witness({head, Digest{52}, Digest{1}}, "west", stamp);
+  EXPECT_EQ(Book("north").NewestShownBy("west"), (std::vector<ledger::ShownHead>{{head, false}}));
+  head.sequence -= 1;
+  EXPECT_EQ(Book("north").NewestShownBy("east"), (std::vector<ledger::ShownHead>{{head, true}}));
 
   // The first to show exactly that head, in the same run.
   OpenAccount("cohort");
@@ -341,9 +429,9 @@ TEST_F(KeptLookTest, AnotherPartyHidesNothing) {
   Book("south").Witness(receipt, "east", stamp);
   Book("south").Witness(receipt, "west", stamp);
   Book("south").Witness(receipt, "west", stamp);
-  const std::vector<ledger::Head> shown = Book("south").NewestShownBy("west");
+  const std::vector<ledger::ShownHead> shown = Book("south").NewestShownBy("west");
   EXPECT_EQ(shown.size(), 2U);
-  EXPECT_NE(std::find(shown.begin(), shown.end(), own), shown.end());
+  EXPECT_NE(std::find(shown.begin(), shown.end(), ledger::ShownHead{own, false}), shown.end());
   EXPECT_EQ(Book("south").Summary().receipts, 3U) << "the last one is stored once";
 }
 
@@ -373,11 +461,70 @@ TEST_F(KeptLookTest, ACopyThatLacksAnAccountOrAPlaceOfItsJournalIsOld) {
             "north was shown a newer journal than that of this copy of the ledger");
 }
 
+// The backup had one account. After the restore a copy is put in its place that has this one whole, and another, which the
+// mark does not know, as it was before its last study.
+TEST_F(KeptLookTest, AnAccountThatTheMarkDoesNotKnowIsComparedAndStaysClosed) {
+  Study({"north", "south"});
+  const std::string backup = CopyOfLedger();
+  OpenAccount("cohort");
+  Study({"north"}, End::kSpent, "cohort");
+  const std::string older = CopyOfLedger();
+  const uint64_t last = Study({"north"}, End::kSpent, "cohort");
+  const std::string newest = CopyOfLedger();
+  PutBack(backup);
+  Restore();
+  PutBack(older);
+  EXPECT_EQ(Lost(Answers()), "north was shown entry " + std::to_string(last) +
+                                 " of the account cohort, which this copy does not have");
+  // Grown beyond that number by itself.
+  runs_ = 100;
+  Study({}, End::kSpent, "cohort");
+  EXPECT_THAT(Lost(Answers()), HasSubstr("of the account cohort, which this copy does not have"));
+
+  PutBack(newest);
+  EXPECT_EQ(Lost(Answers()), "");
+  SignKeptBudgets(Look(Answers()));
+  EXPECT_EQ(Closed(), "");
+  EXPECT_THAT(Closed("cohort"), HasSubstr("was not in its ledger then"));
+  // Nor after the word that all is spent, with any copy of it.
+  PutReopened();
+  PutBack(older);
+  EXPECT_THAT(Closed("cohort"), HasSubstr("was not in its ledger then"));
+  // One that was opened since is its steward's decision.
+  opened_at_ = kNow;
+  OpenAccount("cohort-2");
+  EXPECT_EQ(Closed("cohort-2"), "");
+}
+
 TEST_F(KeptLookTest, AnAccountThatNobodyEverSawIsNotKept) {
   Restore();
   EXPECT_THAT(Lost(Answers()), HasSubstr("no other site was ever shown it"));
   Study({});
   EXPECT_THAT(Lost(Answers()), HasSubstr("no other site was ever shown it"));
+}
+
+// A private sum is charged to the same ledger, and shows its head to nobody.
+TEST_F(KeptLookTest, AnAccountOfPrivateSumsIsNotKept) {
+  Study({"north", "south"});
+  ledger::ReservationRequest request;
+  request.table = kTable;
+  request.run_id = Digest{90};
+  request.agreement_hash = Digest{2};
+  request.study = "sums";
+  privacy::Adversary outside;
+  outside.kind = privacy::AdversaryKind::kOutsideAnalyst;
+  request.charges = {{std::string(ledger::kPrivateSumRelease) + "00", outside,
+                      privacy::Adjacency::kReplace, ledger::PureDp{0.25}, 1}};
+  ledger::SqliteLedger book = Book("west");
+  const ledger::Stamp stamp{"node west", kNow};
+  const ledger::Reservation made = book.Reserve(request, stamp);
+  EXPECT_TRUE(ledger::IsPrivateSum(
+      std::get<ledger::Reserved>(book.Entries(kTable).at(made.number - 1).body)));
+  book.Refund(kTable, made.number, ledger::NothingSent("it broke off"), stamp);
+  Study({"north", "south"});
+  Restore();
+  EXPECT_EQ(Lost(Answers()),
+            "private sums were charged to it, and those are shown to no other site");
 }
 
 TEST_F(KeptLookTest, WhatWasOpenWhenItWasShownCountsAsSpent) {
@@ -511,7 +658,8 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   const auto sign = [&](const KeptBudgets& kept, const std::vector<Bytes>& with,
                         const PartyList& list, const crypto::Identity& key) {
     try {
-      RequireKept(Encode(SignKept(kept, kFoundDomain, key)), with, list, PrintOf(keys.jobs), kNow);
+      RequireKept(Encode(SignKept(kept, kFoundDomain, key)), with, mark_, list, PrintOf(keys.jobs),
+                  {}, kNow);
     } catch (const Error& error) {
       return std::string(ErrorCodeName(error.code()));
     }
@@ -523,7 +671,7 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   EXPECT_EQ(sign(found, {answers[0]}, list_, keys.jobs), untrusted) << "an answer is left out";
   EXPECT_EQ(sign(found, {}, list_, keys.jobs), untrusted);
   HeadsAnswer other = AnswerOf("south");
-  other.shown.heads[0].sequence += 4;
+  other.shown.heads[0].head.sequence += 4;
   const Bytes newer = Encode(SignHeads(other, keys_.at("south").node));
   EXPECT_EQ(sign(found, {answers[0], newer}, list_, keys.jobs), untrusted) << "another answer";
   KeptBudgets with_newer = found;
@@ -550,14 +698,57 @@ TEST_F(KeptLookTest, TheSignerBelievesNeitherTheDaemonNorItsList) {
   PartyList revoked = list_;
   revoked.parties[1].revoked_at = kNow;
   EXPECT_EQ(sign(found, answers, revoked, keys.jobs), untrusted);
+  const RestoredMark before = mark_;
+  mark_.nonce = Digest{77};
+  EXPECT_EQ(sign(found, answers, list_, keys.jobs), untrusted) << "the mark of another restore";
+  mark_ = before;
   // Nothing to sign.
   EXPECT_EQ(sign(Look({answers[0]}), {answers[0]}, list_, keys.jobs),
             ErrorCodeName(ErrorCode::kRefused));
 
-  const std::string lines = ::testing::PrintToString(KeptLines(found));
-  EXPECT_THAT(lines, HasSubstr("north answered, and its memory is whole"));
+  const std::string lines = ::testing::PrintToString(KeptLines(found, answers));
+  EXPECT_THAT(lines, HasSubstr("found at " + FormatUtc(kNow)));
+  EXPECT_THAT(lines,
+              HasSubstr("north answered at " + FormatUtc(kNow) + ", and its memory is whole"));
+  EXPECT_EQ(
+      ::testing::PrintToString(KeptLines(Look({answers[0]}), {answers[0]})).find("south answered"),
+      std::string::npos);
   EXPECT_THAT(lines, HasSubstr("this policy holds: against outsiders epsilon 1"));
-  EXPECT_THAT(lines, HasSubstr("No site beside these"));
+  EXPECT_THAT(lines, HasSubstr("No site beside those whose memory is whole"));
+  EXPECT_THAT(lines, HasSubstr("none was of a private sum"));
+}
+
+// A restore from a backup that is older than an earlier restore finds no mark of that one in a new folder.
+TEST_F(KeptLookTest, WhatWasGivenUpOnceNoLaterRestoreKeeps) {
+  Study({"north", "south"});
+  OpenAccount("cohort");
+  Study({"north"}, End::kSpent, "cohort");
+  Restore();
+  const auto signs = [&](const std::set<Digest>& given_up) {
+    return RequireKept(Encode(SignKept(Look(Answers()), kFoundDomain, keys_.at("west").jobs)),
+                       Answers(), mark_, list_, PrintOf(keys_.at("west").jobs), given_up, kNow);
+  };
+  const Digest cohort = Book("west").HeadOf("cohort").pseudonym,
+               patients = Book("west").HeadOf(kTable).pseudonym;
+  EXPECT_THAT(GivenUpBy(signs({}), mark_), IsEmpty());
+  const KeptBudgets kept = signs({cohort});
+  EXPECT_THAT(GivenUpBy(kept, mark_), ElementsAre(cohort));
+  EXPECT_THAT(::testing::PrintToString(KeptLines(kept, Answers())),
+              HasSubstr("account cohort: its budget counts as spent: the steward gave it up after "
+                        "an earlier restore"));
+  SignKeptBudgets(kept);
+  EXPECT_EQ(Closed(), "");
+  EXPECT_THAT(Closed("cohort"), HasSubstr("counts as spent"));
+  EXPECT_THROW(signs({cohort, patients}), Error) << "none is left";
+
+  // As the signer keeps them.
+  const SignerFolder folder(scratch_.path());
+  EXPECT_THAT(folder.GivenUp(), IsEmpty());
+  folder.GiveUp({patients});
+  folder.GiveUp({cohort});
+  EXPECT_EQ(SignerFolder(scratch_.path()).GivenUp(), (std::set<Digest>{cohort, patients}));
+  PutBytes(folder.File("given-up"), Bytes(3, 1));
+  EXPECT_THROW(folder.GivenUp(), Error) << "a damaged list is none to sign by";
 }
 
 // As the daemon asks for it.

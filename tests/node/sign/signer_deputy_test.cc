@@ -1,6 +1,7 @@
 // Deputies and second signatures at the signer, and at the own job that does not believe it.
 #include <filesystem>
 
+#include "node/job/closed.h"
 #include "node/job/documents.h"
 #include "node/job/folder.h"
 #include "node/job/own_persons.h"
@@ -129,13 +130,14 @@ TEST_F(DeputyScene, TheRestIsTheStewardsAlone) {
   const std::string digest = ToHex(PrintOf(south.node));
   const std::vector<TestJson> others = {
       {{"do", "revoke"}, {"name", "north"}, {"list", ToHex(list)}},
-      {{"do", "reopen"}, {"mark", digest}},
+      {{"do", "reopen"}, {"mark", ToHex(Encode(RestoredMark{"south", now, {}, {}, {}}))}},
       {{"do", "go-on"}, {"text", digest}},
       {{"do", "policy-end"}, {"name", "x"}},
       {{"do", "deputy-end"}, {"name", "kim"}},
       {{"do", "pairing"}, {"name", "east"}, {"role", 1}, {"hash", digest}, {"address", "a:1"}}};
   for (const TestJson& request : others)
     ExpectRefused(Refusal(As(request, "kim")), "this is for the steward alone");
+  EXPECT_TRUE(SignerFolder(home).GivenUp().empty());
   // Nor does the passphrase of a deputy open the steward's key.
   TestJson request = others[1];
   request["passphrase"] = Words("kim");

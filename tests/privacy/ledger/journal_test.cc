@@ -48,6 +48,35 @@ TEST(JournalTest, KnowsWhatItsRowsSay) {
   EXPECT_FALSE(journal.Holds({0, {}}));
 }
 
+TEST(JournalTest, TellsAPartyOnlyWhatItShowedItself) {
+  Example example;
+  const auto of = [&](const std::string& party) { return example.journal.NewestShownBy(party); };
+  const Head old = Shown(1, 9, 2).head, newer = Shown(1, 12, 3).head;
+  EXPECT_EQ(of("south"), (std::vector<ShownHead>{{old, false}}));
+  EXPECT_TRUE(of("east").empty());
+  example.Add(Witnessed{Shown(1, 9, 2), "east"});
+  EXPECT_EQ(of("south"), (std::vector<ShownHead>{{old, false}})) << "the same head";
+  example.Add(Witnessed{Shown(1, 12, 3), "south"});
+  EXPECT_EQ(of("south"), (std::vector<ShownHead>{{newer, false}}));
+  EXPECT_EQ(of("east"), (std::vector<ShownHead>{{old, true}})) << "nothing of the newer one";
+  EXPECT_TRUE(example.journal.IsNewestShownBy("south", newer));
+  EXPECT_FALSE(example.journal.IsNewestShownBy("east", newer));
+  EXPECT_FALSE(example.journal.IsNewestShownBy("west", newer));
+}
+
+TEST(JournalTest, KnowsSinceWhenItTells) {
+  Journal journal;
+  EXPECT_EQ(journal.since(), 0);
+  int64_t at = 0;  // of rows from before the first one had a time
+  for (JournalBody body : std::vector<JournalBody>{Began{{7}, false}, AccountMade{"visits", {8}},
+                                                   AccountMade{"wards", {9}}}) {
+    const JournalRow row = journal.Next({"operator", at}, std::move(body));
+    journal.Replay(EncodeJournalRow(row), row.hash);
+    EXPECT_EQ(journal.since(), at == 0 ? 0 : 100);
+    at += 100;
+  }
+}
+
 TEST(JournalTest, RowsReadBackExactly) {
   for (const JournalRow& row : Example().rows) {
     const Bytes bytes = EncodeJournalRow(row);

@@ -249,17 +249,19 @@ Bytes EncodeAnswers(const std::vector<Bytes>& answers) {
 }
 
 std::vector<Bytes> DecodeAnswers(ByteView bytes) {
-  const Error not_whole(ErrorCode::kBadInput, "the answers of other sites are damaged",
-                        "They are asked again when the node starts anew without them.");
+  const auto not_whole = [] {
+    return Error(ErrorCode::kBadInput, "the answers of other sites are damaged",
+                 "They are asked again when the node starts anew without them.");
+  };
   std::vector<Bytes> answers;
   try {
     ByteReader reader(bytes);
     const uint32_t count = reader.U32();
-    if (count > kMaxListedParties) throw not_whole;
+    if (count > kMaxListedParties) throw not_whole();
     for (uint32_t i = 0; i < count; ++i) answers.push_back(reader.Blob(kMaxHeadsBytes));
     reader.ExpectEnd();
   } catch (const Error&) {
-    throw not_whole;
+    throw not_whole();
   }
   return answers;
 }

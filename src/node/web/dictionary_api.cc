@@ -76,7 +76,7 @@ SiteDictionary ReadKept(const std::string& text) {
 
 WebJson SiteDictionaryJson(const WebJson& kept) {
   const std::string text = kept.at("text");
-  if (kept.at("version") == "") return nullptr;
+  if (kept.at("version").get<std::string>().empty()) return nullptr;
   WebJson json = {{"version", kept.at("version")},
                   {"variables", WebJson::array()},
                   {"offered", WebJson::array()},

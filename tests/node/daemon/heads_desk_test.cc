@@ -163,7 +163,7 @@ TEST_F(HeadsDeskTest, AJobAnswersForTheSiteThatAsks) {
   // The words are those of job/heads_answer.h; what is told is that it has a ledger and was shown nothing.
   // It is asked by an errand: the length of the frame, version, kind, no studies, a name, no answers (job/wire.h).
   const auto desk =
-      Desk(R"(test $(dd bs=1 count=23 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
+      Desk(R"(test $(dd bs=1 count=31 <&3 2>/dev/null | tr -dc 'A-Za-z') = Dnorth && )"
            R"(printf '\001\001\005\000\000\000\000\000\000\000\000\000\000\000' >&3)");
   EXPECT_EQ(desk->Answer("north", Bytes(31, 7)).status, 403U);
   EXPECT_EQ(desk->Answer("north", Question(7)).status, 503U) << "a request does not wait";

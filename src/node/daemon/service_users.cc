@@ -102,6 +102,8 @@ void GiveNodeFolder(const NodeFolder& folder, const ServiceUsers& users) {
   SetMode(control, kHandsGroupOn | 0711);
   GiveFolder(folder.dictionaries(), {users.node.user, users.jobs.group});
   SetMode(folder.dictionaries(), kHandsGroupOn | 0750);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.dictionaries()))
+    SetMode(entry.path(), 0640);
   Give(folder.run(), {users.jobs.user, users.node.group});
   SetMode(folder.run(), kHandsGroupOn | 0750);
 }

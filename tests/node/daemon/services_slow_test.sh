@@ -59,6 +59,7 @@ diff owners.out - <<OWNERS || fail 'the parts of the folder are not their users'
 . root:root 755
 ./cert.pem root:$node_user 640
 ./control $node_user:$web_user 2711
+./dictionaries $node_user:$job_user 2750
 ./job $job_user:$job_user 700
 ./job/cert.pem $job_user:$job_user 644
 ./job/key.pem $job_user:$job_user 600
@@ -107,6 +108,12 @@ refused $node_user cat north/job/ledger.sqlite
 refused $node_user cat tables/pupils.csv
 refused $node_user touch north/run/here
 refused $node_user "$partita" node approve none --at "$work/north" --sign "$work/run/sign.sock" --passphrase-fd 3 3< <(phrase)
+# A dictionary that is saved is the node's, and jobs read it.
+printf '[[variable]]\nname = "age"\ntype = "integer"\nlower = 5\nupper = 20\n' >pupils.toml
+"$partita" node dictionary pupils --set pupils.toml --at north >/dev/null || fail 'no dictionary was saved'
+[ "$(stat -c '%u:%g %a' north/dictionaries/pupils.toml)" = "$node_user:$job_user 640" ] || fail 'the dictionary is not for jobs'
+(as_job cat north/dictionaries/pupils.toml) | grep -q age || fail 'jobs do not read the dictionary'
+for other in $web_user $sign_user; do refused $other cat north/dictionaries/pupils.toml; done
 refused $sign_user cat north/key.pem
 refused $sign_user "$partita" node status --at "$work/north"
 refused 64903 "$partita" node policy list --sign "$work/run/sign.sock"
@@ -132,7 +139,7 @@ chmod 666 job.sock
 answer_to() {  # USER: what a job says to its errand, to look at the tables
   (as "$1" perl -MIO::Socket::UNIX -e '
     my $job = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => shift) or die;
-    print $job pack "VCCV", 6, 1, 64, 0;
+    print $job pack "VCCVQ<Q<", 22, 1, 64, 0, 0, 0;
     print <$job>' "$work/job.sock")
 }
 answer_to $node_user | grep -q '"pupils"' || fail 'a job does not serve its node'
@@ -142,7 +149,7 @@ chmod 660 job.sock
 # As root a restored node is given to its users again, where nobody else could have prepared the folder.
 "$partita" node backup north.backup --at north --passphrase-fd 3 3< <(phrase) >/dev/null
 "$partita" node restore north.backup restored --passphrase-fd 3 3< <(phrase) | grep -q 'belong to the users' || fail 'not given'
-for file in . control run state web job/key.pem node.toml; do
+for file in . control run state web dictionaries dictionaries/pupils.toml job/key.pem node.toml; do
   [ "$(stat -c '%U:%G %a' restored/$file)" = "$(stat -c '%U:%G %a' north/$file)" ] || fail "restored $file: $(stat -c '%U:%G %a' restored/$file)"
 done
 "$partita" node restore north.backup open/restored --passphrase-fd 3 3< <(phrase) | grep -q 'not given to them' || fail 'given'

@@ -3,6 +3,12 @@
 # database of CONNECTION: one study from proposal to result, with the connection lost in the middle, a backup, and the
 # state moved to a file in the end. database_nodes_test.cc starts the server. Prints what differs and exits with 1.
 set -euo pipefail
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 partita=$2/bin/partita
 connection=$3 administrator=$4
 example=$1/examples/three_factor/horizontal
@@ -64,6 +70,6 @@ expect_error 'node.toml names a database' "$partita" node serve south
 sed -i '/^\[state\]/,/^database/d' south/node.toml
 ask 'DROP SCHEMA partita_node CASCADE' 2>/dev/null
 serve south
-"$partita" study list --all --at south | grep -q 'three-factor-rows *finished' || fail 'the file forgot the study'
+"$partita" study list --all --at south | says 'three-factor-rows *finished' || fail 'the file forgot the study'
 "$partita" node audit --at south --verify >/dev/null || fail 'the log was not moved as it is'
-"$partita" node parties --at south | grep -q north || fail 'south forgot its parties'
+"$partita" node parties --at south | says north || fail 'south forgot its parties'

@@ -4,6 +4,12 @@
 # host names, ports and paths are put in, passphrases come by a descriptor, digits by a pipe, and --yes is said
 # where a terminal would be asked.
 set -euo pipefail
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 page=$1/docs/node-guide.md
 PATH=$2/bin:$PATH
 work=$(mktemp -d)
@@ -100,8 +106,8 @@ for name in north west south; do
   until_true "node $name" partita node status --at $name
   until_true "the signer of $name" test -S $name-steward/sign.sock
 done
-guide 'partita node status' | grep -q '^state  *serving' || fail 'west does not serve'
-guide 'partita node setup-code' | grep -q 'Set-up' || fail 'no other code'
+guide 'partita node status' | says '^state  *serving' || fail 'west does not serve'
+guide 'partita node setup-code' | says 'Set-up' || fail 'no other code'
 
 # Meet another site.
 meets() {  # INVITE JOIN: by two terminals and a telephone
@@ -128,7 +134,7 @@ join=$(shows 'partita node join')
 meets "$invite" "$join"
 meets "${invite/west/south}" "$(elsewhere south "$join")"
 until_true 'the introduction' sh -c 'partita node parties --at south | grep -q "accept west"'
-guide 'partita node parties --at south' | grep -q 'accept west' || fail 'west was not introduced'
+guide 'partita node parties --at south' | says 'accept west' || fail 'west was not introduced'
 accept=$(shows 'partita node accept west')
 eval "$accept --yes --passphrase-fd 3" 3< <(phrase) >/dev/null 2>&1 || fail 'south does not accept west'
 until_true 'the other introduction' sh -c 'partita node parties --at west | grep -q "accept south"'
@@ -143,14 +149,14 @@ cp north-pupils.csv pupils.csv
 guide 'partita data describe' >/dev/null 2>&1 || fail 'no draft of the dictionary'
 guide 'partita study new' >/dev/null 2>&1 || fail 'no study file'
 propose=$(shows 'partita study run')
-waits() { partita node studies --at "$1" | grep -q settled; }
+waits() { partita node studies --at "$1" | says settled; }
 proposed() {  # starts it, until it waits at all sites
   eval "$propose --yes" >run.out 2>run.err &
   running=$!
   for name in north west south; do until_true "the study at $name" waits $name; done
 }
 proposed
-guide 'partita node studies' | grep -q school-hours || fail 'south sees no study'
+guide 'partita node studies' | says school-hours || fail 'south sees no study'
 approve=$(shows 'partita node approve school-hours --at south --steward')
 for name in north west; do
   eval "$(elsewhere $name "$approve") --yes --passphrase-fd 3" 3< <(phrase) >$name.plan 2>&1 || fail "$name: $(tail -n 2 $name.plan)"
@@ -165,15 +171,15 @@ grep -q '"status"' results/result.json || fail 'no result'
 rm -r results
 guide 'partita study follow' >/dev/null 2>&1 || fail 'it is not found again'
 [ -s results/report.html ] || fail 'no report'
-guide 'partita study list' | grep -q 'school-hours *finished' || fail 'it is not listed'
+guide 'partita study list' | says 'school-hours *finished' || fail 'it is not listed'
 guide 'partita node audit --at south' >log
 grep -q ' party-listed .* north' log || fail 'no party in the log'
 guide 'partita node audit --at south --study' >log
 grep -q ' run-end ' log || fail 'no run of the study in the log'
 if grep -q ' party-listed ' log; then fail 'the log of a study has what is about none'; fi
-guide 'partita node audit --at south --actor' | grep -q ' north ' || fail 'nothing of north in the log'
-guide 'partita node audit --at south --sites' | grep -q 'this log has [0-9]* days*' || fail 'no day of the log is closed'
-guide 'partita node audit --at south --verify' | grep -q '"head"' || fail 'the log has no digest'
+guide 'partita node audit --at south --actor' | says ' north ' || fail 'nothing of north in the log'
+guide 'partita node audit --at south --sites' | says 'this log has [0-9]* days*' || fail 'no day of the log is closed'
+guide 'partita node audit --at south --verify' | says '"head"' || fail 'the log has no digest'
 
 # What is kept, and the record of processing.
 grep -q '^Ethics reference: EK 2026/117' west.plan || fail "west's steward sees no ethics reference"
@@ -186,7 +192,7 @@ for said in 'ethics reference: EK 2026/117' 'results go to: north' 'categories: 
 done
 guide 'partita node record --at south --from' >/dev/null || fail 'no record of some days'
 grep -q '^[0-9a-f]*,school-hours,.*,EK 2026/117,' record.csv || fail "the record as CSV: $(cat record.csv)"
-guide 'partita node record --at south --format' | grep -q '"may_have_opened": *true' || fail 'no record as JSON'
+guide 'partita node record --at south --format' | says '"may_have_opened": *true' || fail 'no record as JSON'
 
 grep -q 'fits the policy of table pupils' west.plan || fail "west's steward sees no budget"
 guide 'partita node tables' >tables
@@ -212,7 +218,7 @@ grep -q "'income': new, hidden" saved || fail "it is not said what was saved: $(
 guide 'partita node dictionary pupils --at west --output' >/dev/null || fail 'nothing is written for others'
 grep -q '^name = "age"' pupils-for-others.toml || fail "others do not see age: $(cat pupils-for-others.toml)"
 ! grep -q income pupils-for-others.toml || fail 'others see what is hidden'
-partita node audit --at west | grep -q 'dictionary-saved.*pupils' || fail 'the audit log has no dictionary'
+partita node audit --at west | says 'dictionary-saved.*pupils' || fail 'the audit log has no dictionary'
 
 # Approved in advance, by all three: nobody is at a terminal, and it runs to the result. South and west compare digits
 # for it, since a policy takes no study with a warning.
@@ -240,12 +246,12 @@ eval "timeout 60 ${propose/--output results/--output again} --yes" >run.out 2>ru
 for name in north west south; do
   grep -q "by a policy of the steward of $name" run.err || fail "north is not told of the policy of $name: $(cat run.err)"
 done
-guide 'partita node audit --at north' | grep -q ' policy hours-again  *approval ' || fail 'no policy in the log'
-guide 'partita node policy list' | grep -q 'hours-again: 1 of 3 studies signed, epsilon 0, until' || fail 'not counted'
+guide 'partita node audit --at north' | says ' policy hours-again  *approval ' || fail 'no policy in the log'
+guide 'partita node policy list' | says 'hours-again: 1 of 3 studies signed, epsilon 0, until' || fail 'not counted'
 for name in north west south; do
   eval "$(at_site $name "$(shows 'partita node policy end')") --passphrase-fd 3" 3< <(phrase) >/dev/null 2>&1 || fail "the policy of $name does not end"
 done
-partita node policy list --steward south-steward | grep -q 'there is no policy' || fail 'it goes on'
+partita node policy list --steward south-steward | says 'there is no policy' || fail 'it goes on'
 
 # A deputy at south, and two persons for its table.
 kims() { echo 'words that kim alone knows'; }
@@ -254,7 +260,7 @@ eval "$command --passphrase-fd 3" 3< <(kims) >kim || fail 'kim has no key'
 command=$(shows 'partita node deputy add' | sed "s/2027-12-20/$(date -u -d yesterday +%F)/; s/2028-01-10/$(date -u -d 'next month' +%F)/")
 eval "$command --yes --passphrase-fd 3" 3< <(phrase) >out 2>err || fail "kim is not named: $(cat err)"
 grep -q "$(grep -o '[0-9a-f]\{64\}' kim)" out || fail "the steward is shown another key: $(cat out)"
-guide 'partita node deputy list' | grep -q '^kim  *signs, from' || fail 'kim is not listed'
+guide 'partita node deputy list' | says '^kim  *signs, from' || fail 'kim is not listed'
 kill "${pid[south]}"
 wait "${pid[south]}" || fail 'south did not end well'
 sed -n 's/^    \(stewards_needed = .*\)/\1/p' "$page" >>south/node.toml
@@ -271,8 +277,8 @@ eval "$approve --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1 || fail "t
 grep -q "1 of 2 has signed the study 'school-hours': it waits for another, kim" south.plan || fail "one is enough: $(tail -n 2 south.plan)"
 if eval "$approve --yes --passphrase-fd 3" 3< <(phrase) >south.plan 2>&1; then fail 'one person signs twice'; fi
 grep -q 'the steward has signed already' south.plan || fail "twice: $(tail -n 2 south.plan)"
-partita node studies --at south | grep -q 'here 1 of 2 has signed: the steward' || fail 'nobody sees who is waited for'
-partita node status --at south | grep -q '^signed  *1 of 2 of study [0-9a-f]*: the steward' || fail 'the state does not say it'
+partita node studies --at south | says 'here 1 of 2 has signed: the steward' || fail 'nobody sees who is waited for'
+partita node status --at south | says '^signed  *1 of 2 of study [0-9a-f]*: the steward' || fail 'the state does not say it'
 until_true "west's approval" sh -c "partita node studies --at north | grep -q ' 2 of 3 approved'"
 command=$(shows 'partita node approve school-hours --at south --deputy')
 eval "$command --yes --passphrase-fd 3" 3< <(kims) >south.plan 2>&1 || fail "the second of two: $(tail -n 2 south.plan)"
@@ -287,7 +293,7 @@ done
 if partita node go-on --at south --steward south-steward --deputy kim --passphrase-fd 3 3< <(kims) 2>err; then fail 'a deputy lets the node go on'; fi
 grep -q 'this is for the steward alone' err || fail "a deputy goes on: $(cat err)"
 as_steward 'partita node deputy end' >/dev/null 2>&1 || fail 'kim does not end'
-partita node deputy list --steward south-steward | grep -q 'the steward has no deputy' || fail 'kim goes on'
+partita node deputy list --steward south-steward | says 'the steward has no deputy' || fail 'kim goes on'
 
 # Rejected, withdrawn by south with and without the key, withdrawn by north.
 ends() {  # WORDS: the analyst is told so
@@ -309,7 +315,7 @@ guide 'partita study withdraw' >/dev/null || fail 'north does not withdraw'
 ends withdrawn
 
 # Before a restart.
-guide 'partita node drain --at west' | grep -q 'nothing runs here' || fail 'west does not drain'
+guide 'partita node drain --at west' | says 'nothing runs here' || fail 'west does not drain'
 guide 'partita node drain --end --at west' >/dev/null || fail 'it drains for ever'
 
 # A backup, of a node that serves.
@@ -319,10 +325,10 @@ if as_steward 'partita node backup' >/dev/null 2>&1; then fail 'a backup was rep
 
 # Stop everything.
 guide 'partita node stop' >/dev/null
-partita node status --at south | grep -q 'stopped: nothing starts' || fail 'not stopped'
+partita node status --at south | says 'stopped: nothing starts' || fail 'not stopped'
 as_steward 'partita node go-on' >/dev/null || fail 'it does not go on'
 as_steward 'partita node revoke' >/dev/null 2>&1 || fail 'no revocation'
-partita node parties --at south | grep -q 'west .*revoked on' || fail 'west is not revoked'
+partita node parties --at south | says 'west .*revoked on' || fail 'west is not revoked'
 
 # Signer and pages as processes of their own.
 kill "${pid[west]}" "${pid[south]}"
@@ -352,7 +358,7 @@ eval "exec partita node serve west" 2>west-again.log &
 pid[west]=$!
 until_true 'west again' grep -q '"event":"serving"' west-again.log
 grep -q '"event":"tables-closed"' west-again.log || fail 'the tables are not closed'
-partita node status --at west | grep -q 'THE TABLES ARE CLOSED' || fail 'the state does not say so'
+partita node status --at west | says 'THE TABLES ARE CLOSED' || fail 'the state does not say so'
 if as_steward 'partita node reopen --at' >refused 2>&1; then fail 'a budget is kept without a word of south'; fi
 grep -q 'no budget can be kept: the account pupils: .* has not answered' refused || fail "refused: $(cat refused)"
 as_steward 'partita node reopen --all-spent' >reopened 2>&1 || fail 'the steward does not open the tables'

@@ -3,6 +3,12 @@
 # by digits, another by introduction, one study from proposal to result with a node killed in the
 # middle, and what strangers and mistakes get. Prints what differs and exits with 1.
 set -euo pipefail
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 partita=$2/bin/partita
 example=$1/examples/three_factor/horizontal
 private=$1/examples/private_regression
@@ -74,7 +80,7 @@ until_true 'the introduction of south' sh -c "'$partita' node parties --at west 
 until_true 'the introduction of west' sh -c "'$partita' node parties --at south | grep -q 'accept west'"
 as_steward accept west south --yes >/dev/null 2>&1
 as_steward accept south west --yes >/dev/null 2>&1
-"$partita" node parties --at west | grep -q 'south .*introduced by north' || fail 'south is not listed'
+"$partita" node parties --at west | says 'south .*introduced by north' || fail 'south is not listed'
 
 # Strangers at the port: bytes that are no hello, silence.
 exec 7<>"/dev/tcp/127.0.0.1/${port[north]}"
@@ -92,7 +98,7 @@ counted "$partita" study run study.toml --at north --output results --yes >run.o
 running=$!
 commands=$((commands + 1))  # of the subshell
 [ $((commands - before)) = 1 ] || fail 'the analyst needs more than one command'
-waits() { "$partita" node studies --at "$1" | grep -q settled; }
+waits() { "$partita" node studies --at "$1" | says settled; }
 for name in north west south; do until_true "the study at $name" waits $name; done
 as_steward approve north three-factor-rows --yes >plan.txt
 grep -q '^code  ' plan.txt || fail 'no code to compare'
@@ -128,9 +134,9 @@ expect_error 'results/result.json exists' "$partita" study run study.toml --at n
 # It is found by its name afterwards, too, at its receiver and at others.
 "$partita" study follow three-factor-rows --at north --output again >/dev/null 2>&1 || fail 'not found again'
 cmp -s results/result.json again/result.json || fail 'another result the second time'
-"$partita" study follow three-factor-rows --at west | grep -q 'went to others' || fail 'west has a result'
-"$partita" study list --at west | grep -q 'no open studies' || fail 'west lists what is over'
-"$partita" study list --all --at west | grep -q 'three-factor-rows *finished' || fail 'west forgot it'
+"$partita" study follow three-factor-rows --at west | says 'went to others' || fail 'west has a result'
+"$partita" study list --at west | says 'no open studies' || fail 'west lists what is over'
+"$partita" study list --all --at west | says 'three-factor-rows *finished' || fail 'west forgot it'
 
 # The log of each node tells it, and follows itself.
 for name in north west south; do
@@ -143,8 +149,8 @@ done
 grep -q ' terminal  *proposal ' north-audit.txt || fail "who proposed: $(cat north-audit.txt)"
 grep -q ' party north  *proposal ' south-audit.txt || fail "who proposed: $(cat south-audit.txt)"
 [ "$(grep -c ' export .* result.json: to a folder' north-audit.txt)" = 2 ] || fail "exports: $(cat north-audit.txt)"
-"$partita" node audit --at north | grep -q ' party-listed .* west: digits were compared' || fail 'no pairing in the log'
-"$partita" node audit --at west | grep -q ' party-listed .* south: introduced by north' || fail 'no introduction in the log'
+"$partita" node audit --at north | says ' party-listed .* west: digits were compared' || fail 'no pairing in the log'
+"$partita" node audit --at west | says ' party-listed .* south: introduced by north' || fail 'no introduction in the log'
 "$partita" node audit --at north --format json --limit 3 >audit.json
 grep -q '"verified": false' audit.json || fail "no JSON: $(cat audit.json)"
 
@@ -174,9 +180,9 @@ done
 wait "$running" || fail "the private study failed: $(tail -n 3 private.err)"
 grep -q '"status"' private/result.json || fail 'no private result'
 "$partita" node tables --at south >tables.txt
-sed -n '/^patients /,$p' tables.txt | grep -q 'private-regression *finished' || fail "not used: $(cat tables.txt)"
+sed -n '/^patients /,$p' tables.txt | says 'private-regression *finished' || fail "not used: $(cat tables.txt)"
 "$partita" ledger verify south/ledger.sqlite >/dev/null || fail "south's ledger does not hold"
-"$partita" ledger history south/ledger.sqlite --table patients | grep -q 'spent' || fail 'nothing is charged'
+"$partita" ledger history south/ledger.sqlite --table patients | says 'spent' || fail 'nothing is charged'
 # By a policy of north, which compared digits with all others, it need not wait for north's steward, while there is epsilon left of the policy.
 {
   cat <<'POLICY'
@@ -282,15 +288,15 @@ grep -q 'an error in our table' fourth.err || fail "not withdrawn: $(tail -n 2 f
 
 # Emergency stop: the steward lets it go on, nobody else.
 "$partita" node stop --at north >/dev/null
-"$partita" node status --at north | grep -q 'stopped: nothing starts' || fail 'not stopped'
+"$partita" node status --at north | says 'stopped: nothing starts' || fail 'not stopped'
 expect_error "only the site's steward" "$partita" node go-on --at north --steward west-steward \
   --passphrase-fd 3 3< <(phrase)
 as_steward go-on north >/dev/null
-"$partita" node status --at north | grep -q 'state        serving' || fail 'it does not go on'
+"$partita" node status --at north | says 'state        serving' || fail 'it does not go on'
 
 # Drained, it begins no run and says so to those who ask; the study waits, and runs when it begins again.
-"$partita" node drain --at west | grep -q 'nothing runs here' || fail 'west does not drain'
-"$partita" node status --at west | grep -q 'draining: no run begins, 0 go on' || fail 'west is not draining'
+"$partita" node drain --at west | says 'nothing runs here' || fail 'west does not drain'
+"$partita" node status --at west | says 'draining: no run begins, 0 go on' || fail 'west is not draining'
 sed 's/^name = "three-factor-rows"/name = "fifth"/' study.toml >fifth.toml
 "$partita" study run fifth.toml --at north --yes >fifth.out 2>fifth.err &
 running=$!
@@ -299,36 +305,36 @@ for name in north west south; do
   until_true "$name's approval" approves $name fifth
 done
 until_true 'the agreement' sh -c "'$partita' study list --at west | grep -q 'fifth *agreed'"
-"$partita" node audit --at west --limit 5 | grep -q 'drains: no run begins here' || fail 'no word of it in the log'
+"$partita" node audit --at west --limit 5 | says 'drains: no run begins here' || fail 'no word of it in the log'
 [ "$("$partita" node audit --at west --study fifth | grep -c ' run-begin ')" = 0 ] || fail 'it runs all the same'
 "$partita" study withdraw fifth --at north --reason 'west drains' >/dev/null
 if wait "$running"; then fail 'a withdrawn study ended well'; fi
-"$partita" node drain --end --at west | grep -q 'runs begin here again' || fail 'it drains for ever'
+"$partita" node drain --end --at west | says 'runs begin here again' || fail 'it drains for ever'
 
 cp west/parties older-parties
 as_steward revoke west north >/dev/null
-"$partita" node audit --at west --actor terminal --limit 1 | grep -q ' party-revoked .* north' || fail 'no revocation in the log'
+"$partita" node audit --at west --actor terminal --limit 1 | says ' party-revoked .* north' || fail 'no revocation in the log'
 [ "$(stat -c %a west/parties)" = 644 ] || fail 'jobs of another user cannot read the list of parties'
 cmp -s west/parties west-steward/parties || fail 'the jobs do not have the list of parties'
 # Whoever puts the list of before back is undone when the steward's folder is used.
 cp older-parties west/parties
 as_steward go-on west >/dev/null 2>&1 || true
 cmp -s west/parties west-steward/parties || fail 'the older list of parties stays'
-"$partita" node parties --at west | grep -q 'north .*revoked on' || fail 'north is not revoked'
-"$partita" node parties --at west | grep -q south && fail 'south came from north alone'
+"$partita" node parties --at west | says 'north .*revoked on' || fail 'north is not revoked'
+"$partita" node parties --at west | says south && fail 'south came from north alone'
 
 # A table that is not there hides no other one, and no study used it.
 printf '\n[[table]]\nname = "gone"\ndata = "%s/gone.csv"\n' "$work" >>west/node.toml
 "$partita" node tables --at west >tables.txt
 [ "$(grep -c ' rows, SHA-256 ' tables.txt)" = 2 ] || fail "tables: $(cat tables.txt)"
-sed -n '/^gone /,$p' tables.txt | grep -q 'cannot be read' || fail "a table of nothing: $(cat tables.txt)"
-sed -n '/^gone /,$p' tables.txt | grep -q 'no study uses it' || fail "used: $(cat tables.txt)"
+sed -n '/^gone /,$p' tables.txt | says 'cannot be read' || fail "a table of nothing: $(cat tables.txt)"
+sed -n '/^gone /,$p' tables.txt | says 'no study uses it' || fail "used: $(cat tables.txt)"
 
 # An orderly end.
 kill -TERM "${pid[north]}"
 wait "${pid[north]}" || fail 'north did not end well'
 unset 'pid[north]'
-tail -n 1 north.log | grep -q '"event":"stopped"' || fail 'no last line in the log'
+tail -n 1 north.log | says '"event":"stopped"' || fail 'no last line in the log'
 grep -v '^{"time":"[0-9T:Z-]*","event":"' north.log && fail 'a line of the log is none'
 grep -rq 'several words' north west south ./*.log && fail 'the passphrase was written down'
 exit 0

@@ -3,6 +3,12 @@
 # its last study it keeps no budget; with its newest ledger it keeps what is left, by what the other two were shown, and
 # runs a private study with it. Prints what differs and exits with 1.
 set -euo pipefail
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 partita=$2/bin/partita
 private=$1/examples/private_regression
 source "$(dirname "$0")/nodes.sh"
@@ -39,7 +45,7 @@ runs() {  # STUDY: from proposal to result
 stand() { "$partita" ledger show west/ledger.sqlite --table patients; }
 ends() { kill "${pid[$1]}" && { wait "${pid[$1]}" || fail "$1 did not end well"; }; }
 restores() { "$partita" node restore west.backup west --passphrase-fd 3 3< <(phrase) >restore.out; }
-answered() { "$partita" node status --at west | grep -q "asked what they were shown of the ledger: $1 of 2 answered"; }
+answered() { "$partita" node status --at west | says "asked what they were shown of the ledger: $1 of 2 answered"; }
 
 runs first
 "$partita" node backup west.backup --at west --passphrase-fd 3 3< <(phrase) >/dev/null
@@ -53,10 +59,10 @@ restores
 serve west
 until_true 'both answers' answered 2
 expect_error 'was shown entry' as_steward reopen west
-"$partita" node status --at west | grep -q 'THE TABLES ARE CLOSED' || fail 'the tables are open'
+"$partita" node status --at west | says 'THE TABLES ARE CLOSED' || fail 'the tables are open'
 [ ! -e west/kept ] || fail 'there is a word for budgets'
 for name in north south; do
-  "$partita" node audit --at $name | grep -q ' party west  *heads-told .*1 heads of its ledger' || fail "the log of $name: $("$partita" node audit --at $name)"
+  "$partita" node audit --at $name | says ' party west  *heads-told .*1 heads of its ledger' || fail "the log of $name: $("$partita" node audit --at $name)"
 done
 [ "$("$partita" node audit --at west | grep -c ' heads-heard ')" = 2 ] || fail "the log of west: $("$partita" node audit --at west)"
 
@@ -77,21 +83,21 @@ grep -q 'account patients: its budget is kept' reopen.err || fail "not shown: $(
 grep -q 'north answered at 20.*, and its memory is whole' reopen.err || fail "not shown: $(cat reopen.err)"
 grep -q 'this policy holds: against outsiders epsilon 12' reopen.err || fail "not shown: $(cat reopen.err)"
 expect_error 'are not closed' as_steward reopen west
-"$partita" node status --at west | grep -q 'the budgets of 1 are kept' || fail "$("$partita" node status --at west)"
-"$partita" node audit --at west | grep -q ' budgets-kept ' || fail 'the log says nothing of the steward'
+"$partita" node status --at west | says 'the budgets of 1 are kept' || fail "$("$partita" node status --at west)"
+"$partita" node audit --at west | says ' budgets-kept ' || fail 'the log says nothing of the steward'
 stand | cmp -s - stand.txt || fail 'another budget is left'
 
 runs third
 grep -q '"status"' third/result.json || fail 'no private result'
 if stand | cmp -s - stand.txt; then fail 'nothing was charged'; fi
-"$partita" ledger history west/ledger.sqlite --table patients | grep -cw spent | grep -qx 3 ||
+"$partita" ledger history west/ledger.sqlite --table patients | grep -cw spent | says -x 3 ||
   fail "three studies: $("$partita" ledger history west/ledger.sqlite --table patients)"
 "$partita" ledger verify west/ledger.sqlite >/dev/null || fail "west's ledger does not hold"
 
 # What was kept can be given up later, once.
 expect_error 'node reopen --all-spent' as_steward reopen west
 as_steward reopen west --all-spent >reopen.out 2>reopen.err || fail "not given up: $(cat reopen.err)"
-"$partita" node status --at west | grep -q 'the budgets of 1 are kept' && fail 'a budget is kept'
+"$partita" node status --at west | says 'the budgets of 1 are kept' && fail 'a budget is kept'
 expect_error 'are not closed' as_steward reopen west --all-spent
 
 # Nor does a restore from the same backup into a new folder ask for it again: the signer remembers.

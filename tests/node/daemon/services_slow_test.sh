@@ -4,6 +4,12 @@
 # of units that systemd takes. From an invitation to a result with sites of the usual kind, and what each of the four users
 # can read, write and ask. Needs root, for it starts programs as other users.
 set -euo pipefail
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 partita=$2/bin/partita
 example=$1/examples/three_factor/horizontal
 source "$(dirname "$0")/nodes.sh"
@@ -112,7 +118,7 @@ refused $node_user "$partita" node approve none --at "$work/north" --sign "$work
 printf '[[variable]]\nname = "age"\ntype = "integer"\nlower = 5\nupper = 20\n' >pupils.toml
 "$partita" node dictionary pupils --set pupils.toml --at north >/dev/null || fail 'no dictionary was saved'
 [ "$(stat -c '%u:%g %a' north/dictionaries/pupils.toml)" = "$node_user:$job_user 640" ] || fail 'the dictionary is not for jobs'
-(as_job cat north/dictionaries/pupils.toml) | grep -q age || fail 'jobs do not read the dictionary'
+(as_job cat north/dictionaries/pupils.toml) | says age || fail 'jobs do not read the dictionary'
 for other in $web_user $sign_user; do refused $other cat north/dictionaries/pupils.toml; done
 refused $sign_user cat north/key.pem
 refused $sign_user "$partita" node status --at "$work/north"
@@ -131,7 +137,7 @@ asks "the pages may not ask the node for 'drain'" $web_user "${pages_ask[@]}" dr
 asks "the pages ask the node for 'stop' and do not say for whom" $web_user "${pages_ask[@]}" stop --at "$work/north/control/control.sock"
 (as_job "$partita" study list --at "$work/north") >out 2>err && fail 'jobs could ask the node'
 printf 'GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nConnection: close\r\n\r\n' "${port[web]}" |
-  openssl s_client -quiet -connect "127.0.0.1:${port[web]}" 2>/dev/null | grep -q '^HTTP/1.1 200' ||
+  openssl s_client -quiet -connect "127.0.0.1:${port[web]}" 2>/dev/null | says '^HTTP/1.1 200' ||
   fail 'the node does not answer its pages'
 # Another user starts no job: the socket is closed to it, and a job that somebody else orders does not read the order.
 refused $web_user perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => shift) or die' "$work/job.sock"
@@ -142,17 +148,17 @@ answer_to() {  # USER: what a job says to its errand, to look at the tables
     print $job pack "VCCVQ<Q<", 22, 1, 64, 0, 0, 0;
     print <$job>' "$work/job.sock")
 }
-answer_to $node_user | grep -q '"pupils"' || fail 'a job does not serve its node'
+answer_to $node_user | says '"pupils"' || fail 'a job does not serve its node'
 for other in $web_user $job_user 64903; do [ -z "$(answer_to $other)" ] || fail "a job serves user $other"; done
 chmod 660 job.sock
 
 # As root a restored node is given to its users again, where nobody else could have prepared the folder.
 "$partita" node backup north.backup --at north --passphrase-fd 3 3< <(phrase) >/dev/null
-"$partita" node restore north.backup restored --passphrase-fd 3 3< <(phrase) | grep -q 'belong to the users' || fail 'not given'
+"$partita" node restore north.backup restored --passphrase-fd 3 3< <(phrase) | says 'belong to the users' || fail 'not given'
 for file in . control run state web dictionaries dictionaries/pupils.toml job/key.pem node.toml; do
   [ "$(stat -c '%U:%G %a' restored/$file)" = "$(stat -c '%U:%G %a' north/$file)" ] || fail "restored $file: $(stat -c '%U:%G %a' restored/$file)"
 done
-"$partita" node restore north.backup open/restored --passphrase-fd 3 3< <(phrase) | grep -q 'not given to them' || fail 'given'
+"$partita" node restore north.backup open/restored --passphrase-fd 3 3< <(phrase) | says 'not given to them' || fail 'given'
 rm -r restored open/restored
 
 # Two sites of the usual kind.
@@ -208,7 +214,7 @@ ask_for_tables() {
     local $/;
     print <$node>' "$work/north/control/control.sock"
 }
-ask_for_tables | grep -q '"pupils"' || fail 'no job looks at the tables'
+ask_for_tables | says '"pupils"' || fail 'no job looks at the tables'
 kill "${pid[jobs]}"
 perl -MSocket -MPOSIX -e '
   my ($path, $user, $heard) = @ARGV;

@@ -20,7 +20,7 @@ class SqliteStoreTest : public ::testing::Test {
  protected:
   fs::path File() const { return place_.File(); }
 
-  const SqlitePlace place_;
+  const SqlitePlace place_{};
   CountedRandom random_{1};
 };
 

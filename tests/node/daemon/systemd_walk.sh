@@ -107,7 +107,7 @@ writes /tmp
 opens unix
 LEFT
 
-# Each connection is a job, and its end is the job's.
+# Each connection is a job; one on which no order comes ends with it.
 jobs_now() { systemctl list-units --no-legend --plain 'partita-job@*' | cut -d' ' -f1; }
 no_jobs() { [ -z "$(jobs_now)" ]; }
 one_job() { [ "$(jobs_now | wc -l)" = 1 ]; }
@@ -168,8 +168,10 @@ until_true 'node north' partita node status --at north
 partita study follow restarted --at north --output restarted >restarted.out 2>&1 || fail "the study failed: $(tail -n 3 restarted.out)"
 [ -s restarted/result.json ] || fail 'no result'
 until_true 'the end of the jobs' no_jobs
+journalctl --sync
+[ "$(journalctl -u "$job" -o cat | grep -c 'Deactivated successfully')" = 1 ] || fail "a job that outlived its node: $(journalctl -u "$job")"
 
-# An emergency stop ends the job by its connection.
+# An emergency stop ends the job by a word on its connection.
 runs stopped
 number=$(process "$(jobs_now)")
 partita node stop --at north >/dev/null

@@ -43,21 +43,50 @@ process() { systemctl show --property MainPID --value "$1"; }
 shows() {  # FIELD PID VALUE: of /proc/PID/status
   [ "$(sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status" | cut -f1)" = "$3" ] || fail "$1 of $(cat "/proc/$2/comm") is not $3"
 }
-confined() {  # PID USER UNIT: whatever the rights of files are, the unit's InaccessiblePaths= are hidden, and the rest is not its to write
+confined() {  # PID USER
   shows Uid "$1" "$(id -u "$2")"
   shows NoNewPrivs "$1" 1
   shows Seccomp "$1" 2
   for set in CapInh CapPrm CapEff CapBnd CapAmb; do shows $set "$1" 0000000000000000; done
-  for hidden in $(sed -n 's/^InaccessiblePaths=//p' "/lib/systemd/system/$3" | sed 's/-//1; s/ -/ /g'); do
-    [ -e "$hidden" ] || fail "$3 hides $hidden, which is not there"
-    [ "$(nsenter -t "$1" -m stat -c %a "$hidden")" = 0 ] || fail "$3 does not hide $hidden"
-  done
-  if nsenter -t "$1" -m touch $home/node/node.toml /usr/bin/partita 2>/dev/null; then fail "$3 leaves $home or /usr to be written"; fi
+  [ "$(nsenter -t "$1" -m ls -A /home /root /tmp | tr -d '\n')" = /home:/root:/tmp: ] || fail "$2 sees homes or /tmp of others"
 }
-confined "$(process partita-node)" partita-node partita-node.service
-confined "$(process partita-web)" partita-web partita-web.service
-confined "$(process partita-sign)" partita-sign partita-sign.service
-[ "$(sed -n '3,$s/:.*//p' "/proc/$(process partita-sign)/net/dev" | tr -d ' ')" = lo ] || fail 'the signer has a network'
+mounts() {  # PID: prints what is hidden, and where it may be written, for whomever: root looks, where the process is
+  nsenter -t "$1" -m sh -c "cd $home"' && for it in node/key.pem node node/control node/dictionaries node/job node/run \
+      node/state node/web steward lists . /etc /srv/tables /usr/bin /sys/fs/cgroup; do
+    if [ "$(stat -c %a "$it")" = 0 ]; then
+      echo "hides $it"
+    elif [ -d "$it" ] && touch "$it/probe"; then
+      rm "$it/probe"
+      echo "writes $it"
+    fi
+  done' 2>/dev/null
+}
+left() { diff <(mounts "$1") - || fail "mounts of $2"; }  # PID USER
+confined "$(process partita-node)" partita-node
+left "$(process partita-node)" partita-node <<LEFT
+writes node/control
+writes node/dictionaries
+hides node/job
+writes node/state
+hides node/web
+hides steward
+LEFT
+confined "$(process partita-web)" partita-web
+left "$(process partita-web)" partita-web <<LEFT
+hides node/key.pem
+hides node/job
+hides node/run
+hides node/state
+writes node/web
+hides steward
+LEFT
+confined "$(process partita-sign)" partita-sign
+left "$(process partita-sign)" partita-sign <<LEFT
+hides node
+writes steward
+writes lists
+LEFT
+[ "$(readlink "/proc/$(process partita-sign)/ns/net")" != "$(readlink /proc/1/ns/net)" ] || fail 'the signer has a network'
 probe() {  # UNIT: prints what it can
   local name=probe-${1%%[@.]*}
   sed "s#^ExecStart=.*#ExecStart=/usr/bin/perl $daemon/systemd_probe.pl ${port[north]}\nType=oneshot\nStandardOutput=file:$work/$name\nStandardError=journal#
@@ -117,7 +146,15 @@ setpriv --reuid=partita-node --regid=partita-node --init-groups perl -MIO::Socke
   sysread $job, my $rest, 1' &
 pid[caller]=$!
 until_true 'a job' one_job
-confined "$(process "$(jobs_now)")" partita-job partita-job@.service
+confined "$(process "$(jobs_now)")" partita-job
+left "$(process "$(jobs_now)")" partita-job <<LEFT
+hides node/key.pem
+writes node/job
+writes node/run
+hides node/state
+hides node/web
+hides steward
+LEFT
 kill "${pid[caller]}"
 until_true 'the end of a job that nobody hears' no_jobs
 for other in partita-web partita-sign partita-job; do
@@ -157,7 +194,7 @@ runs() {  # NAME
 runs restarted
 job=$(jobs_now)
 number=$(process "$job")
-confined "$number" partita-job partita-job@.service
+confined "$number" partita-job
 node=$(process partita-node)
 kill "$running"
 systemctl restart partita-node

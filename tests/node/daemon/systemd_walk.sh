@@ -52,7 +52,7 @@ confined() {  # PID USER
 }
 mounts() {  # PID: prints what is hidden, and where it may be written, for whomever: root looks, where the process is
   nsenter -t "$1" -m sh -c "cd $home"' && for it in node/key.pem node node/control node/dictionaries node/job node/run \
-      node/state node/web steward lists . /etc /srv/tables /usr/bin /sys/fs/cgroup; do
+      node/state node/web steward lists . /etc /srv/tables /usr/bin /run /run/partita /sys/fs/cgroup; do
     if [ "$(stat -c %a "$it")" = 0 ]; then
       echo "hides $it"
     elif [ -d "$it" ] && touch "$it/probe"; then
@@ -85,6 +85,7 @@ left "$(process partita-sign)" partita-sign <<LEFT
 hides node
 writes steward
 writes lists
+writes /run/partita
 LEFT
 [ "$(readlink "/proc/$(process partita-sign)/ns/net")" != "$(readlink /proc/1/ns/net)" ] || fail 'the signer has a network'
 probe() {  # UNIT: prints what it can

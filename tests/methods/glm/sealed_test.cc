@@ -20,6 +20,7 @@
 #include "stats/glm/fit.h"
 #include "stats/glm/guarded.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/wald.h"
 #include "tests/methods/glm/sealed_tables.h"
 #include "tests/mpc/harness.h"
 #include "tests/thorough.h"
@@ -77,36 +78,58 @@ Ran RunSealed(const GlmStudy& study, const testing::SealedRows& rows) {
   return ran;
 }
 
+// The maximum of the pooled rows.
+struct Twin {
+  Eigen::VectorXd point;
+  Eigen::MatrixXd covariance;
+  double deviance = 0, null_deviance = 0;
+};
+
+Twin TwinOf(const Task& task, const stats::glm::Rows& rows) {
+  const Spec& spec = task.spec;
+  const stats::glm::Limits& limits = task.units.limits;
+  const Eigen::VectorXd ridge = RidgeOf(spec, rows.count());
+  const stats::glm::Maximum maximum = Maximise(spec.law, rows, limits, ridge);
+  EXPECT_TRUE(maximum.converged);
+  stats::glm::PointSums sums = SumsAt(spec.law, rows, maximum.point, limits);
+  AddRidge(sums, maximum.point, ridge);
+  const Eigen::Index p = ridge.size();
+  Twin twin{maximum.point, {}, sums.deviance};
+  if (spec.robust()) {
+    twin.covariance = stats::glm::SandwichCovariance(
+        sums.information, MeatAt(spec.law, rows, maximum.point, limits).meat);
+  } else {
+    const double freedom = rows.count() - static_cast<double>(p);
+    const double dispersion = HasDispersion(spec.law) ? sums.pearson / freedom : 1;
+    twin.covariance = dispersion * sums.information.ldlt().solve(Eigen::MatrixXd::Identity(p, p));
+  }
+  stats::glm::Rows ones = rows;
+  ones.x = Eigen::MatrixXd::Ones(rows.y.size(), 1);
+  twin.null_deviance = FitRows(spec.law, ones, limits, spec.intercept).null_deviance;
+  return twin;
+}
+
 void ExpectTwin(const SealedCase& made) {
   SCOPED_TRACE(made.text.substr(made.text.find("[[analysis]]")));
   const GlmStudy study = testing::SealedStudyOf(made);
   const testing::SealedRows rows = testing::SealedRowsOf(study, made);
   const Ran ran = RunSealed(study, rows);
   const Spec& spec = study.task.spec;
-  const stats::glm::Limits limits = study.task.units.limits;
-  const stats::glm::Fit twin = stats::glm::FitRows(spec.law, rows.pooled, limits, spec.intercept);
+  const Twin twin = TwinOf(study.task, rows.pooled);
   ASSERT_TRUE(ran.fitted.model.has_value());
   const FittedModel& told = *ran.fitted.model;
   EXPECT_TRUE(ran.collinear.columns.empty());
   ASSERT_TRUE(told.converged);
   EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.y.size()));
   EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(rows.pooled.y.sum()) : 0);
-  const stats::glm::PointSums sums =
-      stats::glm::SumsAt(spec.law, rows.pooled, twin.maximum.point, limits);
-  const stats::glm::Meat meat =
-      stats::glm::MeatAt(spec.law, rows.pooled, twin.maximum.point, limits);
-  const Eigen::VectorXd errors = spec.robust()
-                                     ? stats::glm::SandwichErrors(sums.information, meat.meat)
-                                     : twin.standard_errors;
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);
-    const double error = errors[j], step = told.steps[j];
+    const double error = std::sqrt(twin.covariance(j, j)), step = told.steps[j];
     const double exponent = std::log2(step), wanted = std::log2(error) - study.task.grid_bits;
     EXPECT_LE(exponent, wanted + 0.01);
     EXPECT_GT(exponent, wanted - 1.01);
     // 1e-4 of a standard error before it is rounded.
-    EXPECT_NEAR(ran.fitted.points.back()[j], twin.maximum.point[j],
-                kRounding * step + 1e-4 * error);
+    EXPECT_NEAR(ran.fitted.points.back()[j], twin.point[j], kRounding * step + 1e-4 * error);
     EXPECT_NEAR(told.standard_errors[j], error, kRounding * step + 1e-4 * error);
     EXPECT_EQ(std::remainder(ran.fitted.points.back()[j], step), 0);
   }
@@ -121,6 +144,15 @@ void ExpectTwin(const SealedCase& made) {
   if (fit.null_deviance) {
     EXPECT_NEAR(*fit.null_deviance, twin.null_deviance * unit,
                 gaussian ? twin.null_deviance * unit * total / n : total);
+  }
+  ASSERT_EQ(told.statistics.size(), spec.terms.size());
+  for (size_t t = 0; t < spec.terms.size(); ++t) {
+    const double statistic =
+        stats::glm::WaldStatistic(twin.point, twin.covariance, spec.terms[t].columns).value();
+    // A point 1e-4 standard errors off in any direction, before it is rounded.
+    EXPECT_NEAR(told.statistics[t], statistic,
+                std::ldexp(kRounding, -study.task.grid_bits) + 2e-4 * (1 + statistic))
+        << spec.terms[t].name;
   }
 }
 
@@ -196,6 +228,57 @@ TEST(SealedTest, RobustErrorsOnEveryEngine) {
             gaussian("replicated"),
             {Robust(SealedText("poisson", "visits ~ smoker", "columns", "ot")), 43, 120}}))
     ExpectTwin(made);
+}
+
+// ---- a ridge
+
+std::string Ridge(const std::string& text, double ridge) {
+  return text + fmt::format("penalty = {{ridge = {}}}\n", ridge);
+}
+
+TEST(SealedTest, RidgesOfEverySplit) {
+  using testing::SealedText;
+  ExpectTwin(
+      {Ridge(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"), 0.01), 51});
+  ExpectTwin(
+      {Ridge(SealedText("gaussian", "score ~ age * dose + stage", "both", "dealer", "complete"),
+             0.05),
+       52});
+  for (const SealedCase& made : Cases<SealedCase>(
+           {{Ridge(SealedText("poisson", "visits ~ age + stage + offset(log(years))", "columns",
+                              "dealer", "complete"),
+                   0.1),
+             53},
+            {Ridge(SealedText("gaussian", "score ~ age + dose - 1", "rows"), 1e-6), 54}},
+           {{Ridge(SealedText("binomial", "event ~ age + dose - 1", "rows"), 10), 55},
+            {Ridge(Robust(SealedText("binomial", "event ~ dose + stage", "both"), "HC1"), 0.02),
+             56},
+            {Ridge(Robust(SealedText("gaussian", "score ~ age + stage", "columns")), 0.2), 57},
+            {Ridge(SealedText("modified-poisson", "event ~ dose + stage", "columns"), 0.02), 58}}))
+    ExpectTwin(made);
+}
+
+TEST(SealedTest, RidgesOnEveryEngine) {
+  using testing::SealedText;
+  const auto made = [](const char* engine, const char* split, size_t rows) {
+    return SealedCase{Ridge(SealedText("binomial", "event ~ dose + stage", split, engine), 0.02),
+                      61, rows};
+  };
+  ExpectTwin(made("replicated", "columns", 240));
+  ExpectTwin(made("shamir", "both", 160));
+  ExpectTwin(made("ot", "columns", 120));
+}
+
+// Where there is no maximum without it; and of columns that follow from others.
+TEST(SealedTest, ARidgeHasAMaximum) {
+  SealedCase separated{
+      Ridge(testing::SealedText("binomial", "event ~ age + smoker + stage", "columns"), 0.01), 15};
+  separated.separated = true;
+  ExpectTwin(separated);
+  SealedCase collinear{
+      Ridge(testing::SealedText("gaussian", "score ~ age + dose + smoker", "columns"), 0.01), 16};
+  collinear.dose_is_age = true;
+  ExpectTwin(collinear);
 }
 
 // Squares of rows that are farther from the model than the sandwich's bounds take are 0, and these count

@@ -24,7 +24,7 @@ using Kind = mpc::Product::Kind;
 using stats::glm::Family;
 
 constexpr int kSealedInformationBits = 64, kSealedScoreBits = 54, kSealedPearsonBits = 52;
-constexpr int kStartBits = 40;
+constexpr int kStartBits = 40, kRidgeBits = 44;
 constexpr double kLeastShare = 0x1p-40;
 
 // Place of each column of the model among `order`.
@@ -57,6 +57,7 @@ SealedSums::SealedSums(Engine& engine, const Task& task, const SealedLayout& lay
   outcome_ = Joined(&SharedBlock::outcome);
   if (gaussian()) MakeGaussian();
   if (task.spec.law.family == Family::kPoisson) MakePoisson();
+  if (task.spec.ridge > 0) MakeRidge();
 }
 
 Shared SealedSums::Zero(mpc::Shape shape, int fraction_bits) {
@@ -227,8 +228,40 @@ Shared SealedSums::Start() {
   return WithBound(engine_.Concatenate(parts, true), mpc::kMostCoordinate / 2);
 }
 
+void SealedSums::MakeRidge() {
+  const size_t p = task_.num_columns();
+  const double most = std::ldexp(task_.spec.ridge, -task_.units.weight_bits);
+  Shared each =
+      PerRow(mpc::TimesConstant(engine_, totals_.rows, task_.spec.ridge, kRidgeBits), most);
+  mpc::CutRound cut(engine_);
+  cut.Add(each, kSealedInformationBits, most);
+  cut.Run();
+  const std::vector<Shared> rows = {each, Zero({1, 1}, kSealedInformationBits)};
+  const Shared both = engine_.Concatenate(rows, true);
+  std::vector<size_t> of_columns(p, 0), of_entries(p * p, 1);
+  if (task_.spec.intercept) of_columns[0] = 1;
+  for (size_t i = 0; i < p; ++i) of_entries[i * (p + 1)] = of_columns[i];
+  ridge_diagonal_ = WithBound(engine_.SelectRows(both, of_columns), most);
+  ridge_ = WithBound(mpc::Reshape(engine_.SelectRows(both, of_entries), {p, p}), most);
+}
+
+void SealedSums::AddRidge(const Shared& point, SharedSums& sums) {
+  sums.information = WithBound(engine_.Add(sums.information, ridge_), 1);
+  const double most = ridge_diagonal_.bound * mpc::kMostCoordinate;
+  Shared drawn;
+  mpc::ProductRound product(engine_);
+  product.AddCut(ridge_diagonal_, point, most, kSealedScoreBits, drawn);
+  product.Run();
+  sums.score = WithBound(engine_.Subtract(sums.score, drawn), sums.score.bound + most);
+}
+
 SharedSums SealedSums::At(const Shared& point, bool last) {
-  if (gaussian()) return GaussianAt(point, last);
+  SharedSums sums = gaussian() ? GaussianAt(point, last) : LikelihoodAt(point, last);
+  if (task_.spec.ridge > 0) AddRidge(point, sums);
+  return sums;
+}
+
+SharedSums SealedSums::LikelihoodAt(const Shared& point, bool last) {
   const RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
   SharedSums sums;
   sums.information =
@@ -280,7 +313,10 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
   squares.Add(Kind::kGram, both, point, 2 * p * p * mpc::kMostCoordinate * mpc::kMostCoordinate,
               twice);
   squares.Run();
-  Shared whole = PerRow(squares_, 1);
+  // Of a row, in units of the outcome: not divided by the largest weight, as J and U are.
+  twice = WithBound(mpc::TimesPowerOfTwo(twice, task_.units.weight_bits),
+                    std::ldexp(twice.bound, task_.units.weight_bits));
+  Shared whole = WithBound(mpc::TimesPowerOfTwo(squares_, -task_.units.row_bits), 1);
   mpc::CutRound cut(engine_);
   cut.Add(whole, kSealedPearsonBits, 1);
   cut.Add(twice, kSealedPearsonBits, twice.bound);

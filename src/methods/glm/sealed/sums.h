@@ -4,6 +4,8 @@
 //           I = (w o X)' X in the blocks of their operands, above the diagonal only. Gaussian: X' X,
 //           X' y and y' y once, and at a point U = X' y - (X' X) b and the residual sum of squares
 //           y' y - b' (X' y + U).
+// Ridge     n L joins the diagonal of I, and n L b leaves U, of every coefficient but the intercept; n is on
+//           shares. Squares and deviances are of the data alone.
 // Robust    errors: the meat (r^2 o X)' X at the end, of the squares of row_values.h; gaussian models have
 //           a linear predictor there for it.
 // Fit       As fit_numbers.h wants it. Rows that do not take part have eta = 0 and y = 0, and add a
@@ -50,6 +52,9 @@ class SealedSums {
   std::vector<mpc::Shared> ByBlock(const mpc::Shared& values);
   mpc::Shared PerRow(const mpc::Shared& sum, double bound);
 
+  void MakeRidge();
+  void AddRidge(const mpc::Shared& point, SharedSums& sums);
+  SharedSums LikelihoodAt(const mpc::Shared& point, bool last);
   void MakeGaussian();
   SharedSums GaussianAt(const mpc::Shared& point, bool last);
   void MakePoisson();
@@ -63,6 +68,8 @@ class SealedSums {
   const SharedTotals totals_;
   size_t rows_ = 0;
   mpc::Shared outcome_;
+  // Of a ridge what it adds to J, p x p, and its diagonal.
+  mpc::Shared ridge_, ridge_diagonal_;
   // Of gaussian models: J, X' y and y' y, divided; the sum of y and y' y as they are.
   mpc::Shared moments_, products_, squares_, sum_;
   // Of poisson models: X' y divided; sums of y, y log y - y - log y!, y log y, y o and e^o.

@@ -78,9 +78,13 @@ SplitTable ByColumns(const nlohmann::json& wanted, const std::string& engine, si
       "accept = \"table of covariates\"\n[engine]\nname = \"{}\"\n[[analysis]]\nmethod = \"glm\"\n"
       "protocol = \"sealed\"\nrelease = [\"estimates\"]\nfamily = \"{}\"\nformula = \"{}\"\n",
       engine, wanted["family"].get<std::string>(), wanted["formula"].get<std::string>());
-  for (const char* key : {"errors"}) {
-    if (const std::string name = wanted.value(key, ""); !name.empty() && name != "model")
-      split.text += fmt::format("{} = \"{}\"\n", key, name);
+  if (wanted.contains("errors"))
+    split.text += fmt::format("errors = \"{}\"\n", wanted["errors"].get<std::string>());
+  for (const char* key : {"weights_type", "weights"}) {
+    if (!wanted.contains(key) || wanted[key].is_null()) continue;
+    split.text =
+        Edited(split.text, "[design]\n",
+               fmt::format("[design]\n{} = \"{}\"\n", key, wanted[key].get<std::string>()));
   }
   if (wanted.contains("ridge"))
     split.text += fmt::format("penalty = {{ridge = {}}}\n", wanted["ridge"].get<double>());
@@ -88,8 +92,26 @@ SplitTable ByColumns(const nlohmann::json& wanted, const std::string& engine, si
 }
 
 // Half a step of the grid, the guard bits, and 1e-4 standard errors before it.
+constexpr double kHalf = 0.5 + 0x1p-9, kExact = 1e-4;
+
+// Of a point 1e-4 standard errors off in any direction, before it is rounded.
+void ExpectTests(const nlohmann::json& tests, const nlohmann::json& wanted) {
+  ASSERT_EQ(tests.size(), wanted["tests"].size());
+  for (size_t t = 0; t < tests.size(); ++t) {
+    const nlohmann::json &test = tests[t], &of_r = wanted["tests"][t];
+    // F where there is a dispersion, and with sampling weights.
+    const nlohmann::json& freedom = wanted[wanted.contains("df") ? "df" : "dispersion"];
+    const double columns = of_r["columns"], times = freedom.is_null() ? 1 : columns;
+    const double chi_square = of_r["statistic"].get<double>() * times;
+    EXPECT_EQ(test["columns"], of_r["columns"]);
+    EXPECT_NEAR(test["statistic"].get<double>() * times, chi_square,
+                std::ldexp(kHalf, -6) + 2 * kExact * (1 + chi_square))
+        << of_r["term"];
+    EXPECT_NEAR(test["p_value"], of_r["p_value"].get<double>(), 0x1p-6);
+  }
+}
+
 void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
-  constexpr double kHalf = 0.5 + 0x1p-9, kExact = 1e-4;
   EXPECT_EQ(result["converged"], true);
   EXPECT_EQ(result["level"], "sealed");
   EXPECT_TRUE(result["path"].empty());
@@ -103,33 +125,26 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
                 kHalf * step + kExact * error);
     EXPECT_NEAR(row["standard_error"], error, kHalf * step + kExact * error);
   }
+  ExpectTests(result["tests"], wanted);
   const nlohmann::json& fit = result["fit"];
-  if (wanted.contains("df_residual")) EXPECT_EQ(fit["df_residual"], wanted["df_residual"]);
+  if (wanted["deviance"].is_null()) {
+    EXPECT_TRUE(fit.is_null());
+    return;
+  }
   // On the scale of log-likelihoods.
   const bool gaussian = wanted["family"] == "gaussian";
   const double total = std::ldexp(kHalf, -6) + 2 * kExact;
   const double unit =
       gaussian ? wanted["deviance"].get<double>() / result["rows"].get<double>() : 1;
   EXPECT_NEAR(fit["deviance"], wanted["deviance"].get<double>(), unit * total);
-  // A point 1e-4 standard errors off in any direction, before it is rounded.
-  ASSERT_EQ(result["tests"].size(), wanted["tests"].size());
-  for (size_t t = 0; t < wanted["tests"].size(); ++t) {
-    const nlohmann::json &test = result["tests"][t], &of_r = wanted["tests"][t];
-    const double statistic = of_r["statistic"],
-                 times = gaussian ? of_r["columns"].get<double>() : 1;
-    EXPECT_EQ(test["columns"], of_r["columns"]);
-    EXPECT_NEAR(test["statistic"], statistic,
-                (std::ldexp(kHalf, -6) + 2 * kExact * (1 + times * statistic)) / times)
-        << of_r["term"];
-    EXPECT_NEAR(test["p_value"], of_r["p_value"].get<double>(), 0x1p-6);
-  }
-  if (wanted.value("ridge", nlohmann::json()) != nullptr) {
-    EXPECT_EQ(result["ridge"], wanted["ridge"]);
-    EXPECT_TRUE(fit["aic"].is_null());
-    return;
-  }
-  EXPECT_NEAR(fit["log_likelihood"], wanted["log_likelihood"].get<double>(), 2 * total);
-  EXPECT_NEAR(fit["aic"], wanted["aic"].get<double>(), 4 * total);
+  const auto expect = [&](const char* key, double times) {
+    if (!wanted.contains(key)) return;
+    ASSERT_EQ(fit[key].is_null(), wanted[key].is_null()) << key;
+    if (!fit[key].is_null()) EXPECT_NEAR(fit[key], wanted[key].get<double>(), times * total) << key;
+  };
+  expect("df_residual", 0);
+  expect("log_likelihood", 2);
+  expect("aic", 4);
 }
 
 nlohmann::json Reference(const std::string& name, const std::string& file_name = "families") {
@@ -175,6 +190,36 @@ TEST(SealedStudyTest, RidgesAsR) {
        {"logistic", "logistic_strong", "logistic_robust", "counts", "gaussian", "plain"})
     ExpectColumnsOfR(name, "dealer", 2, "ridge");
   ExpectColumnsOfR("logistic", "replicated", 3, "ridge");
+}
+
+TEST(SealedStudyTest, WeightsAsR) {
+  for (const char* name : {"frequency", "frequency_rates", "frequency_robust", "sampling",
+                           "sampling_gaussian", "sampling_factor", "precision", "precision_robust"})
+    ExpectColumnsOfR(name, "dealer", 2, "errors");
+  ExpectColumnsOfR("frequency", "replicated", 3, "errors");
+}
+
+// Rows that lack a variable at either holder, and weights at the one without the outcome.
+TEST(SealedStudyTest, TheLinkedExampleAsR) {
+  const auto read = [](const std::string& name) {
+    std::ifstream file(SourcePath("examples/linked_outcomes/" + name));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string text = read("study.toml");
+  const std::vector<std::string> tables = {read("clinic/data.csv"), read("office/data.csv")};
+  const auto expect = [&](const char* name, const std::string& study) {
+    SCOPED_TRACE(name);
+    const auto outcomes = Outcomes(RunStudy(study, tables));
+    ASSERT_EQ(outcomes.size(), 3u);
+    ExpectPlannedTraffic(outcomes);
+    const nlohmann::json wanted = Reference(name, "linked"), result = ResultOf(outcomes.front());
+    EXPECT_EQ(result["rows"], wanted["rows"]);
+    ExpectR(result, wanted);
+  };
+  expect("model", text);
+  expect("ridge", Edited(text, "release = [", "penalty = {ridge = 0.01}\nrelease = ["));
+  expect("sampling", Edited(Edited(text, "smoker * income", "smoker"), "[design]\n",
+                            "[design]\nweights = \"income\"\nweights_type = \"sampling\"\n"));
 }
 
 TEST(SealedStudyTest, RowsSplitAsR) {
@@ -233,7 +278,10 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   ExpectRefused(
       Edited(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"cluster\"\n"),
              "[design]\n", "[design]\ncluster = \"stage\"\n"),
-      "neither clusters");
+      "no errors of clusters");
+  ExpectRefused(Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300),
+                       "site = \"ignore\"", "site = \"fixed\""),
+                "no effects of sites");
   ExpectRefused(edited("count = 2000", "count = 300000"), "262144 rows at most");
   ExpectRefused(WithRows(SealedText("binomial", "event ~ age", "columns", "ot"), 2001),
                 "2000 rows at most with engine 'ot'");

@@ -57,7 +57,10 @@ Ran RunSealed(const GlmStudy& study, const testing::SealedRows& rows) {
     const std::vector<SharedBlock> blocks = ShareBlocks(engine, task, study.layout, own);
     const std::vector<mpc::Shared> by_group =
         CountsByGroup(engine, task, study.layout, blocks, own, counts);
-    CheckCounts(engine, task, by_group, {}, 1, 1);
+    std::vector<mpc::Shared> room;
+    if (ComparesWeights(task.spec)) room = RoomOfWeights(engine, task, study.layout, blocks);
+    const std::optional<CountAnswers> answers = CheckCounts(engine, task, by_group, room, 1, 1);
+    if (answers) EXPECT_EQ(answers->weights, !rows.large_weight);
     const SharedTotals totals = TotalsFrom(engine, task, by_group);
     SealedSums sums(engine, task, study.layout, blocks, totals);
     SealedFitter fitter(engine, task, sums, totals);
@@ -109,6 +112,19 @@ Twin TwinOf(const Task& task, const stats::glm::Rows& rows) {
   return twin;
 }
 
+void ExpectStatistics(const Task& task, const FittedModel& told, const Twin& twin) {
+  const std::vector<data::ModelTerm>& terms = task.spec.terms;
+  ASSERT_EQ(told.statistics.size(), terms.size());
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const double statistic =
+        stats::glm::WaldStatistic(twin.point, twin.covariance, terms[t].columns).value();
+    // A point 1e-4 standard errors off in any direction, before it is rounded.
+    EXPECT_NEAR(told.statistics[t], statistic,
+                std::ldexp(kRounding, -task.grid_bits) + 2e-4 * (1 + statistic))
+        << terms[t].name;
+  }
+}
+
 void ExpectTwin(const SealedCase& made) {
   SCOPED_TRACE(made.text.substr(made.text.find("[[analysis]]")));
   const GlmStudy study = testing::SealedStudyOf(made);
@@ -120,8 +136,10 @@ void ExpectTwin(const SealedCase& made) {
   const FittedModel& told = *ran.fitted.model;
   EXPECT_TRUE(ran.collinear.columns.empty());
   ASSERT_TRUE(told.converged);
-  EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.y.size()));
-  EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(rows.pooled.y.sum()) : 0);
+  EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.count()));
+  const double events =
+      rows.pooled.copies ? rows.pooled.weights.dot(rows.pooled.y) : rows.pooled.y.sum();
+  EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(events) : 0);
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);
     const double error = std::sqrt(twin.covariance(j, j)), step = told.steps[j];
@@ -133,26 +151,23 @@ void ExpectTwin(const SealedCase& made) {
     EXPECT_NEAR(told.standard_errors[j], error, kRounding * step + 1e-4 * error);
     EXPECT_EQ(std::remainder(ran.fitted.points.back()[j], step), 0);
   }
+  ExpectStatistics(study.task, told, twin);
+  if (NumTotals(spec) == 0) {
+    EXPECT_TRUE(told.totals.empty());
+    return;
+  }
   const ModelFit fit = FitOf(study.task, told.rows, told.events, told.totals);
   const bool gaussian = spec.law.family == Family::kGaussian;
-  const double unit = gaussian ? spec.outcome.scale * spec.outcome.scale : 1;
+  const double unit = gaussian ? spec.outcome.scale * spec.outcome.scale * spec.weight_unit() : 1;
   const double total = std::ldexp(kRounding, -study.task.grid_bits) + 2e-4;
   const auto n = static_cast<double>(told.rows);
   EXPECT_NEAR(fit.deviance, twin.deviance * unit,
               gaussian ? twin.deviance * unit * total / n : total);
-  ASSERT_TRUE(fit.null_deviance || (spec.law.binary && !spec.offsets.empty()));
+  ASSERT_TRUE(fit.null_deviance || (spec.law.binary && !spec.offsets.empty()) ||
+              spec.weights_kind == study::WeightsKind::kPrecision);
   if (fit.null_deviance) {
     EXPECT_NEAR(*fit.null_deviance, twin.null_deviance * unit,
                 gaussian ? twin.null_deviance * unit * total / n : total);
-  }
-  ASSERT_EQ(told.statistics.size(), spec.terms.size());
-  for (size_t t = 0; t < spec.terms.size(); ++t) {
-    const double statistic =
-        stats::glm::WaldStatistic(twin.point, twin.covariance, spec.terms[t].columns).value();
-    // A point 1e-4 standard errors off in any direction, before it is rounded.
-    EXPECT_NEAR(told.statistics[t], statistic,
-                std::ldexp(kRounding, -study.task.grid_bits) + 2e-4 * (1 + statistic))
-        << spec.terms[t].name;
   }
 }
 
@@ -279,6 +294,87 @@ TEST(SealedTest, ARidgeHasAMaximum) {
       Ridge(testing::SealedText("gaussian", "score ~ age + dose + smoker", "columns"), 0.01), 16};
   collinear.dose_is_age = true;
   ExpectTwin(collinear);
+}
+
+// ---- weights
+
+TEST(SealedTest, FrequenciesOfEverySplit) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const std::string& text, bool at_second, uint64_t seed) {
+    return SealedCase{WithWeights(text, "frequency", at_second), seed};
+  };
+  ExpectTwin(
+      made(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"), false, 71));
+  ExpectTwin(made(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))",
+                             "columns", "dealer", "complete"),
+                  true, 72));
+  ExpectTwin(
+      made(SealedText("gaussian", "score ~ age + dose", "both", "dealer", "complete"), true, 73));
+  for (const SealedCase& each : Cases<SealedCase>(
+           {made(SealedText("binomial", "event ~ age + stage", "rows"), false, 74),
+            made(Robust(SealedText("gaussian", "score ~ age + stage", "columns"), "HC1"), false,
+                 75),
+            made(Ridge(SealedText("poisson", "visits ~ dose + smoker - 1", "both"), 0.02), false,
+                 76)},
+           {made(Robust(SealedText("binomial", "event ~ dose + smoker - 1", "both", "dealer",
+                                   "complete")),
+                 true, 77),
+            made(SealedText("modified-poisson", "event ~ dose + smoker", "columns"), true, 78),
+            made(SealedText("gaussian", "score ~ age + dose - 1", "rows"), false, 79)}))
+    ExpectTwin(each);
+}
+
+TEST(SealedTest, SamplingWeightsAndPrecisions) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const std::string& text, const char* kind, bool at_second, uint64_t seed) {
+    return SealedCase{WithWeights(text, kind, at_second), seed};
+  };
+  ExpectTwin(made(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"),
+                  "sampling", false, 81));
+  ExpectTwin(made(SealedText("gaussian", "score ~ age + stage", "columns", "dealer", "complete"),
+                  "precision", true, 82));
+  for (const SealedCase& each : Cases<SealedCase>(
+           {made(SealedText("poisson", "visits ~ age + dose", "both", "dealer", "complete"),
+                 "sampling", true, 83),
+            made(Robust(SealedText("gaussian", "score ~ dose + smoker - 1", "rows")), "precision",
+                 false, 84)},
+           {made(SealedText("gaussian", "score ~ dose + smoker", "both"), "sampling", false, 85),
+            made(SealedText("modified-poisson", "event ~ dose + smoker", "columns"), "sampling",
+                 true, 86),
+            made(SealedText("poisson", "visits ~ dose + offset(log(years))", "rows"), "sampling",
+                 false, 87)}))
+    ExpectTwin(each);
+}
+
+TEST(SealedTest, WeightsOnEveryEngine) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const char* family, const char* formula, const char* engine,
+                       const char* split, const char* kind, size_t rows) {
+    return SealedCase{WithWeights(SealedText(family, formula, split, engine), kind, true), 91,
+                      rows};
+  };
+  ExpectTwin(made("binomial", "event ~ dose + smoker", "replicated", "columns", "frequency", 240));
+  ExpectTwin(made("poisson", "visits ~ dose", "shamir", "both", "sampling", 160));
+  for (const SealedCase& each :
+       Cases<SealedCase>({made("gaussian", "score ~ dose", "ot", "columns", "precision", 120)},
+                         {made("binomial", "event ~ smoker", "ot", "columns", "frequency", 120),
+                          made("gaussian", "score ~ dose", "shamir", "both", "frequency", 160)}))
+    ExpectTwin(each);
+}
+
+// One person's weight above a tenth of all is found on shares, in whichever group it is.
+TEST(SealedTest, ALargeWeightIsFound) {
+  for (const char* split : {"columns", "both"}) {
+    SealedCase made{testing::WithWeights(testing::SealedText("binomial", "event ~ dose", split),
+                                         "sampling", true),
+                    92, 60};
+    made.one_weighs = true;
+    const GlmStudy study = testing::SealedStudyOf(made);
+    RunSealed(study, testing::SealedRowsOf(study, made));
+  }
 }
 
 // Squares of rows that are farther from the model than the sandwich's bounds take are 0, and these count

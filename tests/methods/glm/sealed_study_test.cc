@@ -218,7 +218,7 @@ TEST(SealedStudyTest, TheLinkedExampleAsR) {
   };
   expect("model", text);
   expect("ridge", Edited(text, "release = [", "penalty = {ridge = 0.01}\nrelease = ["));
-  expect("sampling", Edited(Edited(text, "smoker * income", "smoker"), "[design]\n",
+  expect("sampling", Edited(text, "[design]\n",
                             "[design]\nweights = \"income\"\nweights_type = \"sampling\"\n"));
 }
 

@@ -7,9 +7,8 @@ read <- function(party) read.csv(file.path("examples/linked_outcomes", party, "d
 persons <- merge(read("clinic"), read("office"), by = "id")
 persons <- persons[complete.cases(persons), ]
 formula <- readmitted ~ age + sex + smoker * income + education
-plain <- readmitted ~ age + sex + smoker + education
 scale <- c(age = 100, income = 150, "smoker:income" = 150)
-cases <- list(model = list(formula), ridge = list(formula, ridge = 0.01), sampling = list(plain, weights = "income"))
+cases <- list(model = list(formula), ridge = list(formula, ridge = 0.01), sampling = list(formula, weights = "income"))
 
 number <- function(x) if (is.null(x) || is.na(x)) "null" else sprintf("%.15g", x)
 listed <- function(x) paste0("[", paste(sapply(x, number), collapse = ", "), "]")

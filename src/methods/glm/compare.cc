@@ -165,15 +165,18 @@ class Comparison {
   }
 
   void CompareStatistics() {
-    const VectorXd& estimates = opened_.points.back();
+    // At level sealed they are of estimates that were not rounded.
+    const VectorXd& estimates = task_.spec.sealed ? at_ : opened_.points.back();
     const MatrixXd covariance = CovarianceAt(SumsAt(estimates));
     for (size_t t = 0; t < task_.spec.terms.size(); ++t) {
       const data::ModelTerm& term = task_.spec.terms[t];
       const double plain =
           stats::glm::WaldStatistic(estimates, covariance, term.columns).value_or(kNoStatistic);
-      AddOnGrid(
-          term.name + ", Wald statistic", model_.statistics[t], plain,
-          task_.spec.aggregates ? kDigits * (1 + plain) : std::ldexp(kRounding, -task_.grid_bits));
+      const double on_grid = std::ldexp(kRounding, -task_.grid_bits);
+      AddOnGrid(term.name + ", Wald statistic", model_.statistics[t], plain,
+                task_.spec.aggregates ? kDigits * (1 + plain)
+                : task_.spec.sealed   ? on_grid + 2 * kSealedError * (1 + plain)
+                                      : on_grid);
     }
   }
 

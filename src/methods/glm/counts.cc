@@ -19,7 +19,6 @@ using mpc::Shared;
 using mpc::SharedBits;
 
 constexpr uint64_t kFreedom = 10, kRowsPerColumn = 3;
-constexpr double kLeastTimesLargest = 10;  // the sum of the weights
 
 size_t TableCells(const Task& task) {
   return std::accumulate(task.table_sizes.begin(), task.table_sizes.end(), size_t{0});
@@ -45,29 +44,13 @@ SharedBits CellBits(Engine& engine, const Task& task, const std::vector<Shared>&
   return mpc::NoSmallCells(engine, tables, min_cell, none_passes);
 }
 
-// 1 x 1: whether the sum of the weights is ten times each holder's largest, also without each other
-// holder's.
-SharedBits NoLargeWeight(Engine& engine, const Task& task, const std::vector<Shared>& weights) {
-  const size_t holders = weights.size();
-  const double most = (kLeastTimesLargest + 2) * static_cast<double>(task.max_rows());
-  const auto entry = [&](size_t h, size_t row) { return engine.Slice(weights[h], row, 0, {1, 1}); };
-  Shared sum = entry(0, 0);
-  for (size_t h = 1; h < holders; ++h) sum = engine.Add(sum, entry(h, 0));
-  std::vector<Shared> more;
-  for (size_t h = 0; h < holders; ++h) {
-    const Shared times = mpc::TimesConstant(engine, entry(h, 1), kLeastTimesLargest, 0);
-    const Shared all = engine.Subtract(sum, times);
-    more.push_back(mpc::WithBound(all, most));
-    for (size_t left_out = 0; left_out < holders; ++left_out) {
-      if (left_out == h) continue;
-      more.push_back(mpc::WithBound(engine.Subtract(all, entry(left_out, 0)), most));
-    }
-  }
-  const std::vector<Shared> column = {engine.Concatenate(more, true)};
+// 1 x 1: whether none is negative.
+SharedBits NoLargeWeight(Engine& engine, const std::vector<Shared>& room) {
+  const std::vector<Shared> column = {engine.Concatenate(room, true)};
   const std::vector<SharedBits> small = {mpc::IsNegative(engine, column).front()};
   const Shared failures = engine.SumRows(engine.ToRing(small).front());
   const std::vector<Shared> none = {
-      mpc::PlusConstant(engine, failures, -1, static_cast<double>(more.size()) + 1)};
+      mpc::PlusConstant(engine, failures, -1, static_cast<double>(column.front().shape.rows) + 1)};
   return mpc::IsNegative(engine, none).front();
 }
 
@@ -95,6 +78,30 @@ SharedBits AtLeast(Engine& engine, const Task& task, const Shared& count, uint64
 
 }  // namespace
 
+std::vector<Shared> RoomOfWeights(Engine& engine, const Task& task,
+                                  const std::vector<Shared>& weights) {
+  const size_t holders = weights.size();
+  const double most = MostRoomOfWeights(task);
+  const auto entry = [&](size_t h, size_t row) { return engine.Slice(weights[h], row, 0, {1, 1}); };
+  Shared sum = entry(0, 0);
+  for (size_t h = 1; h < holders; ++h) sum = engine.Add(sum, entry(h, 0));
+  std::vector<Shared> room;
+  for (size_t h = 0; h < holders; ++h) {
+    const Shared times = mpc::TimesConstant(engine, entry(h, 1), kLeastTimesLargest, 0);
+    const Shared all = engine.Subtract(sum, times);
+    room.push_back(mpc::WithBound(all, most));
+    for (size_t left_out = 0; left_out < holders; ++left_out) {
+      if (left_out == h) continue;
+      room.push_back(mpc::WithBound(engine.Subtract(all, entry(left_out, 0)), most));
+    }
+  }
+  return room;
+}
+
+double MostRoomOfWeights(const Task& task) {
+  return (kLeastTimesLargest + 2) * static_cast<double>(task.max_rows());
+}
+
 bool ComparesWeights(const Spec& spec) { return !spec.weights.empty() && !spec.copies(); }
 
 uint64_t NumChecks(const Task& task) {
@@ -119,7 +126,7 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     bits.push_back(CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false));
     bits.push_back(AtLeast(engine, task, totals.clusters, task.num_columns() + 1));
   }
-  if (ComparesWeights(task.spec)) bits.push_back(NoLargeWeight(engine, task, weights));
+  if (ComparesWeights(task.spec)) bits.push_back(NoLargeWeight(engine, weights));
   bits.push_back(AtLeast(engine, task, totals.rows, LeastRows(task, min_rows)));
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, bits, mpc::kEverybody);

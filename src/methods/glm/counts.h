@@ -37,14 +37,19 @@ struct CountAnswers {
   std::vector<bool> tables;
   bool outcome = true, clusters = true, weights = true, rows = true;
 };
+inline constexpr double kLeastTimesLargest = 10;  // the sum of the weights
+double MostRoomOfWeights(const Task& task);       // a bound
 // Whether weights are compared with their sum: not of frequencies, which are numbers of rows.
 bool ComparesWeights(const Spec& spec);
 
-inline constexpr char kWeightsRule[] =
-    "no weight is above a tenth of their sum, also without each holder's own rows";
 std::string ClustersRule(const Task& task, uint64_t min_cell);
 
-// by_holder: ShareCounts; weights: ShareWeights, where they are compared. Empty where engine.self()
+// How much room there is to a tenth of the sum: 10 times a weight taken from it, negative where the weight
+// is too large. weights: ShareWeights; local.
+std::vector<mpc::Shared> RoomOfWeights(mpc::Engine& engine, const Task& task,
+                                       const std::vector<mpc::Shared>& weights);
+
+// by_holder: ShareCounts; weights: RoomOfWeights, where they are compared. Empty where engine.self()
 // is empty.
 std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,
                                         const std::vector<mpc::Shared>& by_holder,

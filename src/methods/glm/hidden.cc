@@ -25,6 +25,12 @@ void RequireSupportedHidden(const GlmStudy& study) {
                        analysis.name),
            "release them to the receiver only");
   }
+  if (!study.task.spec.weights.empty()) {
+    Refuse(study, analysis.position,
+           "which rows match is hidden, and with weights one row could decide whether there are "
+           "enough, which all holders are told",
+           "leave the weights out, or match by a list that the holders may know");
+  }
   run::RequireNoSubset(study, analysis);
   run::RequireHiddenAlone(study);
   run::RequireOutsideReceiver(study);

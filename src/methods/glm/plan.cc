@@ -186,7 +186,8 @@ void GlmStudy::Describe(study::Plan& plan) const {
   }
   if (spec.clustered())
     plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
-  if (ComparesWeights(spec)) plan.checks.push_back({name, spec.weights, kWeightsRule, 0, false});
+  if (ComparesWeights(spec))
+    plan.checks.push_back({name, spec.weights, WeightsRule(*this), 0, false});
   if (!spec.cuts.empty()) {
     plan.checks.push_back(
         {name, "risk groups",

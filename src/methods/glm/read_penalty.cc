@@ -113,10 +113,6 @@ void ReadPenalty(const TableReader& reader, const study::StudyFile& study, Spec&
     reader.Fail(ridge.position, fmt::format("family {} has no ridge", FamilyName(spec.law)),
                 "leave the penalty out, or join levels where outcomes separate");
   }
-  if (spec.sealed) {
-    reader.Fail(ridge.position, "level sealed has no ridge",
-                "take protocol = \"iterates\", or leave the penalty out");
-  }
   spec.ridge = ridge.value;
 }
 

@@ -188,8 +188,6 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
     analysis.protocol = reader.Choice(*protocol, "protocol", {kIterates, kAggregates, kSealed});
   section->spec.aggregates = analysis.protocol == kAggregates;
   section->spec.sealed = analysis.protocol == kSealed;
-  // Whose covariances open nowhere, and whose estimates are on shares.
-  if (section->spec.sealed) section->spec.terms.clear();
   ReadErrors(reader, study, section->spec);
   RequirePlainFit(reader, study, section->spec);
   ReadPenalty(reader, study, section->spec);

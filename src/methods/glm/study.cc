@@ -29,7 +29,8 @@ using run::Refuse;
 constexpr uint64_t kMostRows = uint64_t{1} << 28;  // sums of that many fit (fit_numbers.h)
 
 std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
-  std::vector<run::RowHolder> holders = RowHoldersOf(study, kMostRows);
+  std::vector<run::RowHolder> holders =
+      study.task.spec.sealed ? study.layout.Holders() : RowHoldersOf(study, kMostRows);
   if (!study.task.spec.copies()) return holders;
   const auto most = static_cast<uint64_t>(study.task.spec.most_weight);
   uint64_t total = 0;
@@ -131,7 +132,7 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
                       answers.clusters, false});
   }
   if (ComparesWeights(spec))
-    checks.push_back({name, spec.weights, kWeightsRule, answers.weights, false});
+    checks.push_back({name, spec.weights, WeightsRule(study), answers.weights, false});
   return checks;
 }
 
@@ -219,7 +220,7 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
     RequireSealed(study);
     study.layout = LayoutOf(study);
   }
-  study.task.holders = spec.sealed ? study.layout.Holders() : HoldersOf(study);
+  study.task.holders = HoldersOf(study);
   if (TakesMoments(study) && study.file.engine.input_bits)
     study.task.input_bits =
         std::min(*study.file.engine.input_bits, data::MomentFractionBits(study.task.max_rows()));
@@ -247,6 +248,10 @@ std::string BesideOwnText(const GlmStudy& study) {
   return ", also without the rows that the same holders have";
 }
 
+std::string WeightsRule(const GlmStudy& study) {
+  return "no weight is above a tenth of their sum" + BesideOwnText(study);
+}
+
 run::MethodName GlmStudy::Method() const {
   return {kMethodName, kMethodVersion, task.spec.level()};
 }
@@ -262,8 +267,12 @@ std::vector<size_t> RowsTaken(const GlmStudy& study, const data::Table& table, r
   std::vector<size_t> taken =
       TakeRows(study, table, study.used, rows, counts, study.task.spec.sealed);
   const Spec& spec = study.task.spec;
-  if (spec.weights.empty()) return taken;
-  const std::vector<double>& weights = table.Get(spec.weights).numbers;
+  // Of split columns one party knows them.
+  const auto column =
+      std::find_if(table.columns.begin(), table.columns.end(),
+                   [&](const data::Column& one) { return one.schema.name == spec.weights; });
+  if (spec.weights.empty() || column == table.columns.end()) return taken;
+  const std::vector<double>& weights = column->numbers;
   const auto weightless = [&](size_t row) { return weights[row] == 0; };
   for (const size_t row : taken) rows.taken[row] = weightless(row) ? 0 : 1;
   counts.not_in_population += std::erase_if(taken, weightless);
@@ -318,7 +327,9 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
       task.spec.sealed ? CountsByGroup(engine, task, layout, blocks, rows.blocks, rows.own.counts)
                        : ShareCounts(engine, task, rows.own);
   std::vector<mpc::Shared> weights;
-  if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, rows.own);
+  if (ComparesWeights(task.spec))
+    weights = task.spec.sealed ? RoomOfWeights(engine, task, layout, blocks)
+                               : RoomOfWeights(engine, task, ShareWeights(engine, task, rows.own));
   engine.AgreeToOpen();
   phase("disclosure");
   mpc::Shared failures;  // of hidden rows

@@ -73,6 +73,9 @@ GlmStudy PrepareGlmStudy(study::StudyFile file);
 // What else counts are checked without: ", also without each holder's own rows", or of split columns.
 std::string BesideOwnText(const GlmStudy& study);
 
+// Of weights that are compared with their sum.
+std::string WeightsRule(const GlmStudy& study);
+
 // Who is told the fit: the receiver, or "all".
 const std::string& ToldName(const GlmStudy& study);
 

@@ -83,6 +83,8 @@ upper = 1
 [design]
 site = "ignore"
 missing = "complete"               # a row that lacks a variable of the model at a holder is left out
+# weights = "x4"                   # of one holder, with weights_type = "frequency", "sampling" or
+                                   # "precision"
 
 # Fewer rows open nothing, and neither does a count from 1 to min_cell - 1 of rows of a level with
 # one outcome. The more rows are promised, the more may the estimates tell.
@@ -104,6 +106,8 @@ protocol = "sealed"                # nothing opens but the result
 family = "binomial"                # or "gaussian", "poisson"
 formula = "x6 ~ x1 + x2 + x4 * x5"
 release = ["estimates"]
+# errors = "robust"                # whatever the variance is
+# penalty = {ridge = 0.01}         # draws estimates towards 0; also where outcomes separate
 # steps = 12                       # tried by Newton's method, else 10
 # confidence = 0.9                 # of the intervals, else 0.95
 )toml";

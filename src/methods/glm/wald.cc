@@ -110,26 +110,49 @@ void Keep(Engine& engine, const Shared& value, double limit, int fraction_bits, 
   kept.bound = limit;
 }
 
-// tau of all terms' columns. scale: e.
-void SetRatios(Engine& engine, const Task& task, const mpc::SolvedStep& before,
-               const std::vector<size_t>& columns, const Shared& scale,
-               const Eigen::VectorXd& estimates, TermGuesses& guesses) {
-  const int unit_bits = task.units.row_bits + task.units.weight_bits;
-  const double rest = unit_bits % 2 == 0 ? 1 : std::numbers::sqrt2;
+int UnitBits(const Task& task) { return task.units.row_bits + task.units.weight_bits; }
+
+// What is left of 2^(unit_bits/2) beside a whole power of two.
+double RestOfUnit(const Task& task) { return UnitBits(task) % 2 == 0 ? 1 : std::numbers::sqrt2; }
+
+Shared AsPoints(const Shared& estimates) {
+  return WithBound(estimates, std::numbers::sqrt2 * mpc::kMostCoordinate);
+}
+
+// b times the rest, of the columns of all terms.
+Shared PointsOf(Engine& engine, const Task& task, const std::vector<size_t>& columns,
+                const Eigen::VectorXd& estimates) {
   mpc::IntMatrix matrix{{columns.size(), 1}, {}};
   for (const size_t c : columns) {
-    matrix.values.push_back(
-        mpc::EncodeFixed(rest * estimates[static_cast<Eigen::Index>(c)], kEstimateBits));
+    matrix.values.push_back(mpc::EncodeFixed(
+        RestOfUnit(task) * estimates[static_cast<Eigen::Index>(c)], kEstimateBits));
   }
-  const Shared points = WithBound(engine.Public({std::move(matrix), kEstimateBits}),
-                                  std::numbers::sqrt2 * mpc::kMostCoordinate);
+  return AsPoints(engine.Public({std::move(matrix), kEstimateBits}));
+}
+
+Shared PointsOf(Engine& engine, const Task& task, const std::vector<size_t>& columns,
+                const Shared& estimates) {
+  Shared points = WithBound(engine.SelectRows(estimates, columns), mpc::kMostCoordinate);
+  const double rest = RestOfUnit(task);
+  if (rest == 1) return AsPoints(mpc::Lift(engine, points, kEstimateBits));
+  points = mpc::TimesConstant(engine, points, rest, kEstimateBits);
+  mpc::CutRound cut(engine);
+  cut.Add(points, kEstimateBits, rest * mpc::kMostCoordinate);
+  cut.Run();
+  return AsPoints(points);
+}
+
+// tau of all terms' columns. scale: e; points: of these columns.
+void SetRatios(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+               const std::vector<size_t>& columns, const Shared& scale, const Shared& points,
+               TermGuesses& guesses) {
   const Shared unscale =
       engine.SelectRows(mpc::PowerOfSize(engine, before.sizes, 0.5, kUnscaleBits), columns);
   Shared quotients, ratios;
   mpc::ProductRound divide(engine), times(engine);
   divide.AddCut(scale, WithBound(unscale, kMostUnscale), kMostQuotient, kQuotientBits, quotients);
   divide.Run();
-  const int shift = unit_bits / 2;
+  const int shift = UnitBits(task) / 2;
   times.AddCut(quotients, points, kMostQuotient * points.bound, kWideRatioBits + shift, ratios);
   times.Run();
   ratios = WithBound(mpc::TimesPowerOfTwo(ratios, shift), std::ldexp(ratios.bound, shift));
@@ -185,10 +208,9 @@ Ratios OverDispersion(Engine& engine, const TermGuesses& guesses, const Shared& 
   return result;
 }
 
-}  // namespace
-
-TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& before,
-                       const Eigen::VectorXd& estimates) {
+template <typename Estimates>
+TermGuesses Guesses(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                    const Estimates& estimates) {
   const Blocks blocks = BlocksOf(engine, task, before.covariance);
   std::vector<Shared> diagonals;
   for (const Shared& covariance : blocks.covariances)
@@ -201,8 +223,10 @@ TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& 
   TermGuesses guesses;
   guesses.scales.resize(terms);
   guesses.inverses.resize(terms);
-  std::vector<mpc::Task> tasks = {
-      [&](Engine& e) { SetRatios(e, task, before, blocks.columns, scale, estimates, guesses); }};
+  std::vector<mpc::Task> tasks = {[&](Engine& e) {
+    const Shared points = PointsOf(e, task, blocks.columns, estimates);
+    SetRatios(e, task, before, blocks.columns, scale, points, guesses);
+  }};
   for (size_t t = 0; t < terms; ++t) {
     tasks.emplace_back([&, t](Engine& e) {
       const Shared of_term = RowsOf(e, scale, blocks.first[t], blocks.covariances[t].shape.rows);
@@ -215,6 +239,18 @@ TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& 
   }
   mpc::Together(engine, tasks);
   return guesses;
+}
+
+}  // namespace
+
+TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                       const Eigen::VectorXd& estimates) {
+  return Guesses(engine, task, before, estimates);
+}
+
+TermGuesses GuessTerms(Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                       const Shared& estimates) {
+  return Guesses(engine, task, before, estimates);
 }
 
 namespace {

@@ -14,6 +14,8 @@
 //           residuals below 2^-12 of their bound: the statistic is kNoStatistic.
 // Error     tau: 2^-28 relative and 2^-30 absolute; K: 2^-47, and that of V times e_i e_j: 2^-41, of
 //           robust errors 2^-42 sum_k |X_kj| (sandwich.h); K^-1 as there.
+// Sealed    estimates are on shares and not yet rounded; then there is no point before: GuessTerms is of the
+//           last one, and its inverse the first of WaldStatistics.
 // Rounds    (of `dealer`; elsewhere what together.h adds) GuessTerms: mpc::SizesOf, a product without a cut, a product, InvertInformation and CorrectedInverse; or tau: three
 //           products and a comparison. WaldStatistics: a product, InvertInformation, then its check without the
 //           way back to the ring, or two products and a comparison; IsZero; ToRing, two products. With a
@@ -42,6 +44,10 @@ struct TermGuesses {
 // before: at the point before; estimates: as they opened. Of a spec with terms.
 TermGuesses GuessTerms(mpc::Engine& engine, const Task& task, const mpc::SolvedStep& before,
                        const Eigen::VectorXd& estimates);
+// estimates: on shares, p x 1 at mpc::kStepBits, at most mpc::kMostCoordinate. A cut more where the unit's
+// bits are odd.
+TermGuesses GuessTerms(mpc::Engine& engine, const Task& task, const mpc::SolvedStep& before,
+                       const mpc::Shared& estimates);
 
 // A row for each of spec.terms, at kStatisticBits; at most kMostStatistic + 1. solved: at the
 // estimates.

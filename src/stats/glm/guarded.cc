@@ -21,10 +21,17 @@ Eigen::VectorXd StartOf(const Law& law, const Rows& rows, bool intercept) {
 }  // namespace
 
 Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
-                   const Guard& guard) {
+                   const Guard& guard, const Eigen::VectorXd& ridge) {
   Guarded fit;
   Eigen::VectorXd best = StartOf(law, rows, intercept);
-  PointSums at_best = SumsAt(law, rows, best, limits);
+  const auto sums_at = [&](const Eigen::VectorXd& point) {
+    PointSums sums = SumsAt(law, rows, point, limits);
+    if (ridge.size() == 0) return sums;
+    AddRidge(sums, point, ridge);
+    sums.deviance += ridge.dot(point.cwiseAbs2());
+    return sums;
+  };
+  PointSums at_best = sums_at(best);
   const auto step = [](const PointSums& sums) -> Eigen::VectorXd {
     return sums.information.ldlt().solve(sums.score);
   };
@@ -32,7 +39,7 @@ Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool 
   double fraction = 1;
   for (int trial = 0; trial < guard.trials; ++trial) {
     const Eigen::VectorXd tried = best + fraction * direction;
-    const PointSums sums = SumsAt(law, rows, tried, limits);
+    const PointSums sums = sums_at(tried);
     const bool beyond = tried.cwiseAbs().maxCoeff() > guard.most;
     if (beyond || sums.score.dot(direction) < -guard.slack) {
       fraction /= 2;
@@ -46,7 +53,7 @@ Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool 
     fraction = 1;
   }
   fit.point = best + fraction * direction;
-  const PointSums last = SumsAt(law, rows, fit.point, limits);
+  const PointSums last = sums_at(fit.point);
   const Eigen::VectorXd final_step = step(last);
   fit.decrement = last.score.dot(final_step);
   fit.converged = fit.decrement < guard.decrement && last.outside == 0;

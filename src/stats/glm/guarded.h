@@ -21,7 +21,8 @@ struct Guard {
   int trials = 10;
   double slack = 0x1p-4, decrement = 0x1p-28, most = 1024;
 };
+// ridge: p, or none: the log-likelihood is less half the sum of ridge_j b_j^2.
 Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
-                   const Guard& guard);
+                   const Guard& guard, const Eigen::VectorXd& ridge = {});
 
 }  // namespace partita::stats::glm

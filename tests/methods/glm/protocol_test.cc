@@ -524,7 +524,8 @@ CountAnswers Check(const PlainModel& model, const std::vector<OwnData>& parts, u
     const OwnData& own = self ? parts[*self] : none;
     const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
     std::vector<mpc::Shared> weights;
-    if (ComparesWeights(task.spec)) weights = ShareWeights(engine, task, own);
+    if (ComparesWeights(task.spec))
+      weights = RoomOfWeights(engine, task, ShareWeights(engine, task, own));
     const auto checked = CheckCounts(engine, task, counts, weights, min_rows, min_cell);
     EXPECT_EQ(checked.has_value(), self.has_value());
     if (self == size_t{0}) answers = *checked;

@@ -56,6 +56,9 @@ TEST(GlmSealedCommandTest, TheExampleMakesARegression) {
   EXPECT_NEAR(regression["fit"]["null_deviance"], 1481.64, 0.01);
   EXPECT_NEAR(regression["fit"]["deviance"], 1394.07, 0.02);
   EXPECT_NEAR(regression["fit"]["aic"], 1410.07, 0.02);
+  ASSERT_EQ(regression["tests"].size(), 1u);
+  EXPECT_EQ(regression["tests"][0]["term"], "education");
+  EXPECT_NEAR(regression["tests"][0]["statistic"], 3.19638, 0.009);
 }
 
 // The commented file of columns at two holders is accepted as it stands.

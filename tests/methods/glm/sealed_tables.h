@@ -61,6 +61,24 @@ inline std::string SealedText(const std::string& family, const std::string& form
                     missing, engine, family, formula);
 }
 
+// Such a study with weights of a kind, at the first or the second holder where columns are split.
+// Frequencies are 0 to 4; others 0.2 to 3.2, sampling weights sometimes 0.
+inline std::string WithWeights(std::string text, const std::string& kind, bool at_second) {
+  const auto edit = [&](const std::string& from, const std::string& to) {
+    const size_t at = text.find(from);
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+  };
+  const bool frequency = kind == "frequency";
+  edit(at_second ? "\"visits\"]" : "\"score\"]",
+       at_second ? "\"visits\", \"weight\"]" : "\"score\", \"weight\"]");
+  edit("[design]\n",
+       fmt::format("[[variable]]\nname = \"weight\"\ntype = \"{}\"\nlower = {}\nupper = {}\n"
+                   "[design]\nweights = \"weight\"\nweights_type = \"{}\"\n",
+                   frequency ? "integer" : "numeric", kind == "precision" ? 0.1 : 0,
+                   frequency ? 4 : 5, kind));
+  return text;
+}
+
 struct SealedCase {
   std::string text;
   uint64_t seed = 1;
@@ -70,6 +88,7 @@ struct SealedCase {
   // Beside it the dose is little for smokers and 0 for others, so that its coefficient is large.
   bool little_dose = false;
   bool score_is_exact = false;  // a linear function of age and smoking
+  bool one_weighs = false;      // the first row 5, others 0.2 or nothing
 };
 
 inline GlmStudy SealedStudyOf(const SealedCase& made) {
@@ -111,6 +130,15 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     add(6, made.separated && smoker == 1 ? 1 : event);
     const double rate = made.many_visits ? (smoker == 1 ? 50 : 0.2) : std::exp(eta) * years;
     add(7, std::poisson_distribution<int>(rate)(random));
+    if (table.columns.size() < 9) continue;
+    const study::WeightsKind kind = study.file.design.weights_kind;
+    const bool none = kind == study::WeightsKind::kSampling && uniform(random) < 0.1;
+    const bool copies = kind == study::WeightsKind::kFrequency;
+    if (made.one_weighs) {
+      add(8, r == 0 ? 5 : none ? 0 : 0.2);
+      continue;
+    }
+    add(8, none ? 0 : copies ? static_cast<double>(random() % 5) : 0.2 + 3 * uniform(random));
   }
   return table;
 }
@@ -120,6 +148,7 @@ struct SealedRows {
   std::vector<std::vector<OwnBlock>> blocks;
   std::vector<std::vector<Int128>> counts;
   stats::glm::Rows pooled;
+  bool large_weight = false;
 };
 
 inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
@@ -163,6 +192,7 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
     }
   }
   rows.pooled = stats::glm::Pooled(pooled);
+  rows.large_weight = made.one_weighs;
   return rows;
 }
 

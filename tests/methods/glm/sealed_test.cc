@@ -20,6 +20,7 @@
 #include "stats/glm/fit.h"
 #include "stats/glm/guarded.h"
 #include "stats/glm/robust.h"
+#include "stats/glm/wald.h"
 #include "tests/methods/glm/sealed_tables.h"
 #include "tests/mpc/harness.h"
 #include "tests/thorough.h"
@@ -56,7 +57,10 @@ Ran RunSealed(const GlmStudy& study, const testing::SealedRows& rows) {
     const std::vector<SharedBlock> blocks = ShareBlocks(engine, task, study.layout, own);
     const std::vector<mpc::Shared> by_group =
         CountsByGroup(engine, task, study.layout, blocks, own, counts);
-    CheckCounts(engine, task, by_group, {}, 1, 1);
+    std::vector<mpc::Shared> room;
+    if (ComparesWeights(task.spec)) room = RoomOfWeights(engine, task, study.layout, blocks);
+    const std::optional<CountAnswers> answers = CheckCounts(engine, task, by_group, room, 1, 1);
+    if (answers) EXPECT_EQ(answers->weights, !rows.large_weight);
     const SharedTotals totals = TotalsFrom(engine, task, by_group);
     SealedSums sums(engine, task, study.layout, blocks, totals);
     SealedFitter fitter(engine, task, sums, totals);
@@ -77,47 +81,90 @@ Ran RunSealed(const GlmStudy& study, const testing::SealedRows& rows) {
   return ran;
 }
 
+// The maximum of the pooled rows.
+struct Twin {
+  Eigen::VectorXd point;
+  Eigen::MatrixXd covariance;
+  double deviance = 0, null_deviance = 0;
+};
+
+Twin TwinOf(const Task& task, const stats::glm::Rows& rows) {
+  const Spec& spec = task.spec;
+  const stats::glm::Limits& limits = task.units.limits;
+  const Eigen::VectorXd ridge = RidgeOf(spec, rows.count());
+  const stats::glm::Maximum maximum = Maximise(spec.law, rows, limits, ridge);
+  EXPECT_TRUE(maximum.converged);
+  stats::glm::PointSums sums = SumsAt(spec.law, rows, maximum.point, limits);
+  AddRidge(sums, maximum.point, ridge);
+  const Eigen::Index p = ridge.size();
+  Twin twin{maximum.point, {}, sums.deviance};
+  if (spec.robust()) {
+    twin.covariance = stats::glm::SandwichCovariance(
+        sums.information, MeatAt(spec.law, rows, maximum.point, limits).meat);
+  } else {
+    const double freedom = rows.count() - static_cast<double>(p);
+    const double dispersion = HasDispersion(spec.law) ? sums.pearson / freedom : 1;
+    twin.covariance = dispersion * sums.information.ldlt().solve(Eigen::MatrixXd::Identity(p, p));
+  }
+  stats::glm::Rows ones = rows;
+  ones.x = Eigen::MatrixXd::Ones(rows.y.size(), 1);
+  twin.null_deviance = FitRows(spec.law, ones, limits, spec.intercept).null_deviance;
+  return twin;
+}
+
+void ExpectStatistics(const Task& task, const FittedModel& told, const Twin& twin) {
+  const std::vector<data::ModelTerm>& terms = task.spec.terms;
+  ASSERT_EQ(told.statistics.size(), terms.size());
+  for (size_t t = 0; t < terms.size(); ++t) {
+    const double statistic =
+        stats::glm::WaldStatistic(twin.point, twin.covariance, terms[t].columns).value();
+    // A point 1e-4 standard errors off in any direction, before it is rounded.
+    EXPECT_NEAR(told.statistics[t], statistic,
+                std::ldexp(kRounding, -task.grid_bits) + 2e-4 * (1 + statistic))
+        << terms[t].name;
+  }
+}
+
 void ExpectTwin(const SealedCase& made) {
   SCOPED_TRACE(made.text.substr(made.text.find("[[analysis]]")));
   const GlmStudy study = testing::SealedStudyOf(made);
   const testing::SealedRows rows = testing::SealedRowsOf(study, made);
   const Ran ran = RunSealed(study, rows);
   const Spec& spec = study.task.spec;
-  const stats::glm::Limits limits = study.task.units.limits;
-  const stats::glm::Fit twin = stats::glm::FitRows(spec.law, rows.pooled, limits, spec.intercept);
+  const Twin twin = TwinOf(study.task, rows.pooled);
   ASSERT_TRUE(ran.fitted.model.has_value());
   const FittedModel& told = *ran.fitted.model;
   EXPECT_TRUE(ran.collinear.columns.empty());
   ASSERT_TRUE(told.converged);
-  EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.y.size()));
-  EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(rows.pooled.y.sum()) : 0);
-  const stats::glm::PointSums sums =
-      stats::glm::SumsAt(spec.law, rows.pooled, twin.maximum.point, limits);
-  const stats::glm::Meat meat =
-      stats::glm::MeatAt(spec.law, rows.pooled, twin.maximum.point, limits);
-  const Eigen::VectorXd errors = spec.robust()
-                                     ? stats::glm::SandwichErrors(sums.information, meat.meat)
-                                     : twin.standard_errors;
+  EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.count()));
+  const double events =
+      rows.pooled.copies ? rows.pooled.weights.dot(rows.pooled.y) : rows.pooled.y.sum();
+  EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(events) : 0);
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);
-    const double error = errors[j], step = told.steps[j];
+    const double error = std::sqrt(twin.covariance(j, j)), step = told.steps[j];
     const double exponent = std::log2(step), wanted = std::log2(error) - study.task.grid_bits;
     EXPECT_LE(exponent, wanted + 0.01);
     EXPECT_GT(exponent, wanted - 1.01);
     // 1e-4 of a standard error before it is rounded.
-    EXPECT_NEAR(ran.fitted.points.back()[j], twin.maximum.point[j],
-                kRounding * step + 1e-4 * error);
+    EXPECT_NEAR(ran.fitted.points.back()[j], twin.point[j], kRounding * step + 1e-4 * error);
     EXPECT_NEAR(told.standard_errors[j], error, kRounding * step + 1e-4 * error);
     EXPECT_EQ(std::remainder(ran.fitted.points.back()[j], step), 0);
   }
+  ExpectStatistics(study.task, told, twin);
+  if (NumTotals(spec) == 0) {
+    EXPECT_TRUE(told.totals.empty());
+    return;
+  }
   const ModelFit fit = FitOf(study.task, told.rows, told.events, told.totals);
   const bool gaussian = spec.law.family == Family::kGaussian;
-  const double unit = gaussian ? spec.outcome.scale * spec.outcome.scale : 1;
+  const double unit = gaussian ? spec.outcome.scale * spec.outcome.scale * spec.weight_unit() : 1;
   const double total = std::ldexp(kRounding, -study.task.grid_bits) + 2e-4;
   const auto n = static_cast<double>(told.rows);
   EXPECT_NEAR(fit.deviance, twin.deviance * unit,
               gaussian ? twin.deviance * unit * total / n : total);
-  ASSERT_TRUE(fit.null_deviance || (spec.law.binary && !spec.offsets.empty()));
+  ASSERT_TRUE(fit.null_deviance || (spec.law.binary && !spec.offsets.empty()) ||
+              spec.weights_kind == study::WeightsKind::kPrecision);
   if (fit.null_deviance) {
     EXPECT_NEAR(*fit.null_deviance, twin.null_deviance * unit,
                 gaussian ? twin.null_deviance * unit * total / n : total);
@@ -196,6 +243,138 @@ TEST(SealedTest, RobustErrorsOnEveryEngine) {
             gaussian("replicated"),
             {Robust(SealedText("poisson", "visits ~ smoker", "columns", "ot")), 43, 120}}))
     ExpectTwin(made);
+}
+
+// ---- a ridge
+
+std::string Ridge(const std::string& text, double ridge) {
+  return text + fmt::format("penalty = {{ridge = {}}}\n", ridge);
+}
+
+TEST(SealedTest, RidgesOfEverySplit) {
+  using testing::SealedText;
+  ExpectTwin(
+      {Ridge(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"), 0.01), 51});
+  ExpectTwin(
+      {Ridge(SealedText("gaussian", "score ~ age * dose + stage", "both", "dealer", "complete"),
+             0.05),
+       52});
+  for (const SealedCase& made : Cases<SealedCase>(
+           {{Ridge(SealedText("poisson", "visits ~ age + stage + offset(log(years))", "columns",
+                              "dealer", "complete"),
+                   0.1),
+             53},
+            {Ridge(SealedText("gaussian", "score ~ age + dose - 1", "rows"), 1e-6), 54}},
+           {{Ridge(SealedText("binomial", "event ~ age + dose - 1", "rows"), 10), 55},
+            {Ridge(Robust(SealedText("binomial", "event ~ dose + stage", "both"), "HC1"), 0.02),
+             56},
+            {Ridge(Robust(SealedText("gaussian", "score ~ age + stage", "columns")), 0.2), 57},
+            {Ridge(SealedText("modified-poisson", "event ~ dose + stage", "columns"), 0.02), 58}}))
+    ExpectTwin(made);
+}
+
+TEST(SealedTest, RidgesOnEveryEngine) {
+  using testing::SealedText;
+  const auto made = [](const char* engine, const char* split, size_t rows) {
+    return SealedCase{Ridge(SealedText("binomial", "event ~ dose + stage", split, engine), 0.02),
+                      61, rows};
+  };
+  ExpectTwin(made("replicated", "columns", 240));
+  ExpectTwin(made("shamir", "both", 160));
+  ExpectTwin(made("ot", "columns", 120));
+}
+
+// Where there is no maximum without it; and of columns that follow from others.
+TEST(SealedTest, ARidgeHasAMaximum) {
+  SealedCase separated{
+      Ridge(testing::SealedText("binomial", "event ~ age + smoker + stage", "columns"), 0.01), 15};
+  separated.separated = true;
+  ExpectTwin(separated);
+  SealedCase collinear{
+      Ridge(testing::SealedText("gaussian", "score ~ age + dose + smoker", "columns"), 0.01), 16};
+  collinear.dose_is_age = true;
+  ExpectTwin(collinear);
+}
+
+// ---- weights
+
+TEST(SealedTest, FrequenciesOfEverySplit) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const std::string& text, bool at_second, uint64_t seed) {
+    return SealedCase{WithWeights(text, "frequency", at_second), seed};
+  };
+  ExpectTwin(
+      made(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"), false, 71));
+  ExpectTwin(made(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))",
+                             "columns", "dealer", "complete"),
+                  true, 72));
+  ExpectTwin(
+      made(SealedText("gaussian", "score ~ age + dose", "both", "dealer", "complete"), true, 73));
+  for (const SealedCase& each : Cases<SealedCase>(
+           {made(SealedText("binomial", "event ~ age + stage", "rows"), false, 74),
+            made(Robust(SealedText("gaussian", "score ~ age + stage", "columns"), "HC1"), false,
+                 75),
+            made(Ridge(SealedText("poisson", "visits ~ dose + smoker - 1", "both"), 0.02), false,
+                 76)},
+           {made(Robust(SealedText("binomial", "event ~ dose + smoker - 1", "both", "dealer",
+                                   "complete")),
+                 true, 77),
+            made(SealedText("modified-poisson", "event ~ dose + smoker", "columns"), true, 78),
+            made(SealedText("gaussian", "score ~ age + dose - 1", "rows"), false, 79)}))
+    ExpectTwin(each);
+}
+
+TEST(SealedTest, SamplingWeightsAndPrecisions) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const std::string& text, const char* kind, bool at_second, uint64_t seed) {
+    return SealedCase{WithWeights(text, kind, at_second), seed};
+  };
+  ExpectTwin(made(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"),
+                  "sampling", false, 81));
+  ExpectTwin(made(SealedText("gaussian", "score ~ age + stage", "columns", "dealer", "complete"),
+                  "precision", true, 82));
+  for (const SealedCase& each : Cases<SealedCase>(
+           {made(SealedText("poisson", "visits ~ age + dose", "both", "dealer", "complete"),
+                 "sampling", true, 83),
+            made(Robust(SealedText("gaussian", "score ~ dose + smoker - 1", "rows")), "precision",
+                 false, 84)},
+           {made(SealedText("gaussian", "score ~ dose + smoker", "both"), "sampling", false, 85),
+            made(SealedText("modified-poisson", "event ~ dose + smoker", "columns"), "sampling",
+                 true, 86),
+            made(SealedText("poisson", "visits ~ dose + offset(log(years))", "rows"), "sampling",
+                 false, 87)}))
+    ExpectTwin(each);
+}
+
+TEST(SealedTest, WeightsOnEveryEngine) {
+  using testing::SealedText;
+  using testing::WithWeights;
+  const auto made = [](const char* family, const char* formula, const char* engine,
+                       const char* split, const char* kind, size_t rows) {
+    return SealedCase{WithWeights(SealedText(family, formula, split, engine), kind, true), 91,
+                      rows};
+  };
+  ExpectTwin(made("binomial", "event ~ dose + smoker", "replicated", "columns", "frequency", 240));
+  ExpectTwin(made("poisson", "visits ~ dose", "shamir", "both", "sampling", 160));
+  for (const SealedCase& each :
+       Cases<SealedCase>({made("gaussian", "score ~ dose", "ot", "columns", "precision", 120)},
+                         {made("binomial", "event ~ smoker", "ot", "columns", "frequency", 120),
+                          made("gaussian", "score ~ dose", "shamir", "both", "frequency", 160)}))
+    ExpectTwin(each);
+}
+
+// One person's weight above a tenth of all is found on shares, in whichever group it is.
+TEST(SealedTest, ALargeWeightIsFound) {
+  for (const char* split : {"columns", "both"}) {
+    SealedCase made{testing::WithWeights(testing::SealedText("binomial", "event ~ dose", split),
+                                         "sampling", true),
+                    92, 60};
+    made.one_weighs = true;
+    const GlmStudy study = testing::SealedStudyOf(made);
+    RunSealed(study, testing::SealedRowsOf(study, made));
+  }
 }
 
 // Squares of rows that are farther from the model than the sandwich's bounds take are 0, and these count

@@ -156,8 +156,6 @@ TEST(GlmSection, EveryMistakeHasItsPlaceAndARemedy) {
        {release, "penalty = {ridge = 0}\n" + release, "55:20", "the ridge is 0",
         "take 1e-06 to 10"},
        {release, "penalty = {ridge = 11}\n" + release, "55:20", "the ridge is 11", "for each row"},
-       {release, "protocol = \"sealed\"\npenalty = {ridge = 1}\n" + release, "56:20", "no ridge",
-        "iterates"},
        {release, "penalty = {lasso = [1]}\n" + release, "55:20", "level iterates has no lasso",
         "aggregates"},
        {release, "protocol = \"aggregates\"\npenalty = {lasso = [1, 2]}\n" + release,

@@ -258,6 +258,7 @@ TEST(HiddenGlmRehearsalTest, EqualsTheClearAtThePlannedCost) {
        {StudyText(kAny, Parts(Glm("gaussian", "y ~ x + z"))),
         StudyText(kAny, Parts(Glm("poisson", "w ~ x + sex"))),
         StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y"), "shamir")),
+        StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y", "penalty = {ridge = 0.02}\n"))),
         TwoHolders(StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y"), "replicated")))}) {
     SCOPED_TRACE(text);
     SilentProgress progress;
@@ -295,6 +296,9 @@ TEST(HiddenGlmRefusalsTest, WhatWouldTellIsRefusedByName) {
   EXPECT_THAT(Refusal(StudyText(kAny, Parts(Glm("gaussian", "y ~ x",
                                                 "subset = [{variable = \"x\", at_least = 0}]\n")))),
               HasSubstr("has a subset of its own"));
+  StudyParts weighted = Parts(Glm("gaussian", "y ~ x"));
+  weighted.design += "weights = \"w\"\nweights_type = \"frequency\"\n";
+  EXPECT_THAT(Refusal(StudyText(kAny, weighted)), HasSubstr("with weights one row could decide"));
   std::string reads = StudyText(kAny, Parts(Glm("gaussian", "y ~ x")));
   reads.erase(reads.find(Party("analyst", "\"receiver\"", "")),
               Party("analyst", "\"receiver\"", "").size());

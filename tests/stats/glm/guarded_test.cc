@@ -59,7 +59,7 @@ Rows RandomRows(std::mt19937_64& random, Family family) {
   return rows;
 }
 
-void ExpectDescent(Family family, int trials, uint64_t seed) {
+void ExpectDescent(Family family, int trials, uint64_t seed, double of_row = 0) {
   std::mt19937_64 random(seed);
   const Law law = LawOf(family);
   constexpr int kTables = 400;
@@ -70,17 +70,21 @@ void ExpectDescent(Family family, int trials, uint64_t seed) {
     const double most = rows.y.maxCoeff(), sum = rows.y.sum();
     if (sum < 8 || (law.binary && sum > static_cast<double>(rows.y.size()) - 8)) continue;
     const Limits limits = LimitsOf(law, 0, most);
-    const Maximum maximum = Maximise(law, rows, limits);
+    Eigen::VectorXd ridge =
+        Eigen::VectorXd::Constant(rows.x.cols(), of_row * static_cast<double>(rows.y.size()));
+    ridge[0] = 0;
+    const Maximum maximum = Maximise(law, rows, limits, ridge);
     if (!maximum.converged) continue;
     ++there;
-    const Guarded guarded = FitGuarded(law, rows, limits, true, {.trials = trials});
+    const Guarded guarded = FitGuarded(law, rows, limits, true, {.trials = trials}, ridge);
     // What is taken loses less than the slack, whatever the data.
     EXPECT_LE(guarded.most_rise, 0x1p-4);
     if (!guarded.converged) {
       ++missed;
       continue;
     }
-    const PointSums sums = SumsAt(law, rows, maximum.point, limits);
+    PointSums sums = SumsAt(law, rows, maximum.point, limits);
+    AddRidge(sums, maximum.point, ridge);
     const Eigen::MatrixXd inverse =
         sums.information.ldlt().solve(Eigen::MatrixXd::Identity(rows.x.cols(), rows.x.cols()));
     for (Index j = 0; j < rows.x.cols(); ++j)
@@ -93,6 +97,10 @@ void ExpectDescent(Family family, int trials, uint64_t seed) {
 
 TEST(GuardedTest, LogisticDescends) { ExpectDescent(Family::kBinomial, 10, 1); }
 TEST(GuardedTest, PoissonDescends) { ExpectDescent(Family::kPoisson, 14, 2); }
+TEST(GuardedTest, RidgesDescend) {
+  ExpectDescent(Family::kBinomial, 10, 3, 0.01);
+  ExpectDescent(Family::kPoisson, 14, 4, 0.01);
+}
 
 // Complete separation, and a level without events: there is no maximum, and none is reported.
 TEST(GuardedTest, SeparationDoesNotConverge) {

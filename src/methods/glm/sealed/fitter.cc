@@ -4,6 +4,7 @@
 
 #include "methods/glm/solve.h"
 #include "methods/glm/told.h"
+#include "methods/glm/wald.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/inverse.h"
@@ -201,7 +202,11 @@ Fitted SealedFitter::Finish() {
     keep.Run();
   }
   const auto opens_if = [&](Engine&) -> const Shared& { return converged; };
-  auto told = TellFit(engine_, task_, counts, {opens_if, estimates, solved.variances, totals, {}});
+  const auto statistics = [&](Engine& e) {
+    return WaldStatistics(e, task_, solved, GuessTerms(e, task_, solved, estimates));
+  };
+  auto told =
+      TellFit(engine_, task_, counts, {opens_if, estimates, solved.variances, totals, statistics});
   if (!told) return fitted;
   fitted.points = {told->estimates};
   fitted.estimate_steps = told->model.steps;

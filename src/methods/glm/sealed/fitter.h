@@ -4,12 +4,13 @@
 //                  (counts.h), and whether columns are collinear; to the receiver, or to all where
 //                  the study says so, whether the fit converged, the numbers of rows and, of an
 //                  outcome of 0 or 1, of ones; and if it converged estimates and standard errors on
-//                  one grid of the release rule, and the totals of fit_numbers.h on an absolute
-//                  one, else zeros.
+//                  one grid of the release rule, and the totals of fit_numbers.h and tests of terms
+//                  (wald.h) on an absolute one, else zeros.
 // Method           Newton's method with a guard. b is the best point so far, d the step from there by
 //                  I^-1 U, and b + t d is tried, t = 1 first. What is tried is taken if there
 //                  U' d >= -e for e = 2^-4, else t is halved. The log-likelihood is concave in every
-//                  model of this level (beyond the cap of row_values.h, too), so that what is taken
+//                  model of this level (beyond the cap of row_values.h, too, with weights, and less a
+//                  ridge), so that what is taken
 //                  has lost less than t e of it, whatever the data; and t no smaller than half of the
 //                  best one gains at least half of what any t would. Near the maximum every full
 //                  step passes. A point with a coordinate beyond mpc::kMostCoordinate is not taken
@@ -33,8 +34,10 @@
 // Steps            Fixed: spec.steps trials and a last step. Messages are the same however it ends.
 // Revealed         Releases `disclosure`, `independence` (not of hidden rows), `fit`, as above and nothing
 //                  else.
+// Tests            of terms are of estimates before they are rounded and of the last point's covariance.
 // Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
-//                  depth and comparisons of a number, TellFit.
+//                  depth and comparisons of a number, TellFit; wald.h where there are terms of several
+//                  columns.
 #pragma once
 
 #include <optional>

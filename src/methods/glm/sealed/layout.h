@@ -6,6 +6,7 @@
 // Rows      A row takes part unless a holder leaves it out: by conditions of the study, or because
 //           it lacks a variable. A part `selects` where its own columns may do so, and in a block
 //           of hidden matches always, also without a column: it may have no row at a position.
+// Weights   One party of a block holds them; a row with weight 0 is one that it leaves out.
 // Groups    Blocks of the same holders count together in the checks: a party that knows columns of
 //           a block may know some of its counts, and subtract them.
 #pragma once
@@ -20,7 +21,7 @@ namespace partita::methods::glm {
 
 struct SealedPart {
   mpc::PartyIndex party = 0;
-  bool selects = false, outcome = false, offset = false;
+  bool selects = false, outcome = false, offset = false, weights = false;
   std::vector<size_t> columns;  // of the model, increasing; the intercept is the first part's
   std::vector<size_t> factors;  // of the block's crossed columns
   std::vector<size_t> tables;   // of counts; of a split block

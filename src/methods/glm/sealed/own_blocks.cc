@@ -37,6 +37,10 @@ class BlockColumns {
     SetCells(own);
     if (part_.outcome) own.outcome = Outcomes();
     if (part_.offset) own.offset = Offsets();
+    if (part_.weights) {
+      const std::vector<double>& weights = table_.Get(spec_.weights).numbers;
+      own.weights = OfRows([&](size_t row) { return weights[row] / spec_.weight_unit(); });
+    }
     return own;
   }
 

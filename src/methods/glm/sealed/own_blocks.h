@@ -12,10 +12,10 @@ namespace partita::methods::glm {
 
 // Rows that the holder leaves out are 0 in everything. Columns and factors are in [-1, 1].
 struct OwnBlock {
-  Eigen::MatrixXd columns, factors;  // n x as SealedPart says
-  Eigen::MatrixXd cells;             // n x cells of its tables: 0 or 1
-  Eigen::VectorXd selector;          // n: 0 or 1
-  Eigen::VectorXd outcome, offset;   // n, where it has them
+  Eigen::MatrixXd columns, factors;          // n x as SealedPart says
+  Eigen::MatrixXd cells;                     // n x cells of its tables: 0 or 1
+  Eigen::VectorXd selector;                  // n: 0 or 1
+  Eigen::VectorXd outcome, offset, weights;  // n, where it has them; weights as of own_rows.h
 };
 
 // By block of the layout; empty where the party holds nothing. `taken`: by row of the holder's

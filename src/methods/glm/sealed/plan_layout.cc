@@ -67,10 +67,17 @@ class BlockHolders {
     const bool lacks = study_.file.design.missing != study::MissingPolicy::kRefuse &&
                        std::any_of(study_.used.begin(), study_.used.end(),
                                    [&](const std::string& name) { return Holds(part, name); });
-    return lacks || any(study_.file.population.subset) || any(study_.Analysis().subset);
+    return lacks || HoldsZeroWeights(part) || any(study_.file.population.subset) ||
+           any(study_.Analysis().subset);
   }
 
  private:
+  bool HoldsZeroWeights(size_t part) const {
+    const std::string& weights = study_.task.spec.weights;
+    return !weights.empty() && Holds(part, weights) &&
+           study_.file.dictionary.Find(weights)->lower == 0;
+  }
+
   const GlmStudy& study_;
   std::vector<std::set<std::string>> held_;
 };
@@ -114,6 +121,7 @@ SealedBlock BlockOf(const GlmStudy& study, const data::Segment& segment,
     part.selects = study.partition.blocks[segment.block].hidden || holders.Selects(p);
     part.outcome = holders.PartOf(spec.outcome.name) == p;
     part.offset = !spec.offsets.empty() && holders.PartOf(spec.offsets.front()) == p;
+    part.weights = !spec.weights.empty() && holders.Holds(p, spec.weights);
   }
   PlaceColumns(study, holders, block);
   if (block.split()) PlaceTables(study, holders, layout, block);
@@ -138,10 +146,17 @@ void RequireModel(const GlmStudy& study) {
            "take family gaussian, binomial (link logit), poisson or modified-poisson, or, of rows "
            "that are not split by columns, protocol = \"iterates\"");
   }
-  if (spec.clustered() || !spec.weights.empty() || spec.sites > 0) {
-    Refuse(study, position, "level sealed has neither clusters, weights nor effects of sites",
-           "leave them out, or, of rows that are not split by columns, take protocol = "
-           "\"iterates\"");
+  if (spec.clustered()) {
+    Refuse(
+        study, position, "level sealed has no errors of clusters",
+        "take errors = \"robust\" without a cluster in [design], or, of rows that are not split by "
+        "columns, protocol = \"iterates\"");
+  }
+  if (spec.sites > 0) {
+    Refuse(
+        study, position, "level sealed has no effects of sites",
+        "write site = \"ignore\", with a factor of the sites in the formula if one holder has it, "
+        "or, of rows that are not split by columns, take protocol = \"iterates\"");
   }
   const bool needs_fit = spec.law.family == Family::kGaussian ||
                          (spec.law.family == Family::kBinomial && !spec.intercept);

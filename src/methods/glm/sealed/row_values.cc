@@ -95,8 +95,7 @@ RowValues BinomialValues(Engine& engine, const Task& task, const Shared& predict
   // 1 - mu - y + 2 y mu.
   const Shared probability = engine.Subtract(engine.Add(other, engine.Scale(happened, 2)), lifted);
   const std::vector<mpc::PositiveValue> positive = {{WithBound(probability, 1), kLeastProbability}};
-  const Shared logs = mpc::Log(engine, positive, kLogLikelihoodBits).front();
-  values.logs = WithBound(engine.SumRows(logs), logs.bound * NumRows(logs));
+  values.logs = mpc::Log(engine, positive, kLogLikelihoodBits).front();
   return values;
 }
 

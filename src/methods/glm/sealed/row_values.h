@@ -39,7 +39,7 @@ struct RowValues {
   mpc::Shared residual;  // n x 1: y - mu, kMeanBits
   mpc::Shared outside;   // 1 x 1; only at the end
   mpc::Shared squares;   // n x 1, SquareBits: of residuals; only at the end, of robust errors
-  mpc::Shared logs;      // 1 x 1: sum of log-likelihoods, of binomial outcomes, at the end
+  mpc::Shared logs;      // n x 1: log-likelihoods of binomial outcomes, at the end
 };
 // predictor: n x 1 at kStepBits; outcome: n x 1 without fraction bits.
 RowValues ValuesAt(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "methods/glm/counts.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/scoring_path.h"
 
@@ -26,6 +27,10 @@ double MostOutcome(const Spec& spec) {
 double MostOffset(const Spec& spec) {
   return std::max({1.0, std::abs(spec.offset_lower), std::abs(spec.offset_upper)});
 }
+
+// Of a weight as it is shared.
+double MostWeight(const Spec& spec) { return spec.most_weight / spec.weight_unit(); }
+double MostCopies(const Spec& spec) { return spec.copies() ? spec.most_weight : 1; }
 
 // A holder's matrix; values: null elsewhere.
 PrivateMatrix MatrixOf(mpc::PartyIndex owner, mpc::Shape shape, int fraction_bits, double bound,
@@ -78,6 +83,11 @@ class BlockMaker {
             part, 1, 0, 1, [](const OwnBlock& own) { return own.selector; }, selectors_[p], inputs);
       if (part.outcome) AddOutcome(part, inputs);
       if (part.offset) AddOffset(part, inputs);
+      if (part.weights) {
+        Add(
+            part, 1, task_.spec.copies() ? 0 : kSealedWeightBits, MostWeight(task_.spec),
+            [](const OwnBlock& own) { return own.weights; }, made_.weights, inputs);
+      }
       for (size_t f = 0; f < part.factors.size(); ++f) {
         const size_t crossed = part.factors[f];
         const int bits = block_.crossed[crossed].zero_one ? 0 : kColumnBits;
@@ -127,6 +137,7 @@ class BlockMaker {
       if (part.outcome && made_.constants.payload != nullptr) Mask(p, made_.constants, round);
       if (part.offset) Mask(p, made_.offset, round);
       if (part.offset && made_.rates.payload != nullptr) Mask(p, made_.rates, round);
+      if (part.weights) Mask(p, made_.weights, round);
       AddColumns(p, round);
     }
     crossed_.resize(block_.crossed.size());
@@ -134,6 +145,15 @@ class BlockMaker {
       crossed_[c] = factors_[c].front();
       if (LeftOutByOthers(OwnersOf(c))) round.Add(made_.ones, crossed_[c], 1, crossed_[c]);
     }
+  }
+
+  // What a row adds once, one round.
+  void AddWeighted(mpc::ProductRound& round) {
+    made_.weighted_outcome = made_.outcome;
+    if (made_.weights.payload == nullptr) return;
+    Weight(made_.weighted_outcome, round);
+    if (made_.constants.payload != nullptr) Weight(made_.constants, round);
+    if (made_.rates.payload != nullptr) Weight(made_.rates, round);
   }
 
   SharedBlock Make() {
@@ -223,6 +243,15 @@ class BlockMaker {
     if (LeftOutByOthers({part})) round.Add(made_.ones, value, value.bound, value);
   }
 
+  void Weight(Shared& value, mpc::ProductRound& round) {
+    const double most = value.bound * MostWeight(task_.spec);
+    if (task_.spec.copies() || value.fraction_bits == 0) {
+      round.Add(made_.weights, value, most, value);
+    } else {
+      round.AddCut(made_.weights, value, most, value.fraction_bits, value);
+    }
+  }
+
   void AddColumns(size_t p, mpc::ProductRound& round) {
     const SealedPart& part = block_.parts[p];
     if (part.columns.empty()) return;
@@ -279,6 +308,8 @@ std::vector<SharedBlock> ShareBlocks(Engine& engine, const Task& task, const Sea
   }
   for (BlockMaker& maker : makers) maker.AddMasks(round);
   round.Run();
+  for (BlockMaker& maker : makers) maker.AddWeighted(round);
+  round.Run();
   std::vector<SharedBlock> blocks;
   for (BlockMaker& maker : makers) blocks.push_back(maker.Make());
   return blocks;
@@ -286,12 +317,20 @@ std::vector<SharedBlock> ShareBlocks(Engine& engine, const Task& task, const Sea
 
 namespace {
 
-// Rows that take part, by outcome where that is 0 or 1: n x 1 or n x 2.
+// Rows that take part, copies counted.
+const Shared& CountsOfRows(const Task& task, const SharedBlock& block) {
+  return task.spec.copies() ? block.weights : block.ones;
+}
+
+// The same, by outcome where that is 0 or 1: n x 1 or n x 2.
 Shared ByOutcome(Engine& engine, const Task& task, const SharedBlock& block) {
-  if (task.classes == 1) return block.ones;
-  const std::vector<Shared> columns = {WithBound(engine.Subtract(block.ones, block.outcome), 1),
-                                       block.outcome};
-  return WithBound(engine.Concatenate(columns, false), 1);
+  const Shared& rows = CountsOfRows(task, block);
+  if (task.classes == 1) return rows;
+  const double most = MostCopies(task.spec);
+  const Shared& events = task.spec.copies() ? block.weighted_outcome : block.outcome;
+  const std::vector<Shared> columns = {WithBound(engine.Subtract(rows, events), most),
+                                       WithBound(events, most)};
+  return WithBound(engine.Concatenate(columns, false), most);
 }
 
 Shared Flat(const Shared& matrix) {
@@ -307,7 +346,7 @@ class SplitCounts {
 
   void AddProducts(mpc::ProductRound& round) {
     rows_ = ByOutcome(engine_, task_, shared_);
-    const auto n = static_cast<double>(block_.rows);
+    const double n = MostRows();
     counts_.resize(block_.parts.size());
     for (size_t p = 0; p < block_.parts.size(); ++p) {
       size_t cells = 0;
@@ -342,11 +381,13 @@ class SplitCounts {
         pieces[static_cast<size_t>(found - tables.begin())] = Flat(crossed_[c]);
     }
     if (task_.classes > 1) pieces.push_back(Flat(engine_.SumRows(rows_)));
-    pieces.push_back(engine_.SumRows(shared_.ones));
-    return WithBound(engine_.Concatenate(pieces, true), static_cast<double>(block_.rows));
+    pieces.push_back(engine_.SumRows(CountsOfRows(task_, shared_)));
+    return WithBound(engine_.Concatenate(pieces, true), MostRows());
   }
 
  private:
+  double MostRows() const { return MostCopies(task_.spec) * static_cast<double>(block_.rows); }
+
   Engine& engine_;
   const Task& task_;
   const SealedLayout& layout_;
@@ -358,6 +399,34 @@ class SplitCounts {
 };
 
 }  // namespace
+
+std::vector<Shared> RoomOfWeights(Engine& engine, const Task& task, const SealedLayout& layout,
+                                  const std::vector<SharedBlock>& blocks) {
+  std::vector<Shared> sums;
+  for (const SharedBlock& block : blocks)
+    sums.push_back(WithBound(engine.SumRows(block.weights), static_cast<double>(block.rows)));
+  const double most = MostRoomOfWeights(task);
+  std::vector<Shared> room;
+  const size_t groups = layout.groups.size();
+  // Without no group, then without each.
+  for (size_t without = 0; without <= (groups > 1 ? groups : 0); ++without) {
+    Shared sum;
+    std::vector<size_t> kept;
+    for (size_t g = 0; g < groups; ++g) {
+      if (g + 1 == without) continue;
+      for (const size_t b : layout.groups[g]) {
+        sum = sum.payload == nullptr ? sums[b] : engine.Add(sum, sums[b]);
+        kept.push_back(b);
+      }
+    }
+    for (const size_t b : kept) {
+      const Shared times = mpc::TimesConstant(engine, blocks[b].weights, kLeastTimesLargest, 0);
+      const Shared all = engine.SelectRows(sum, std::vector<size_t>(blocks[b].rows, 0));
+      room.push_back(WithBound(engine.Subtract(all, times), most));
+    }
+  }
+  return room;
+}
 
 std::vector<Shared> CountsByGroup(Engine& engine, const Task& task, const SealedLayout& layout,
                                   const std::vector<SharedBlock>& blocks,
@@ -376,7 +445,6 @@ std::vector<Shared> CountsByGroup(Engine& engine, const Task& task, const Sealed
   }
   for (SplitCounts& one : split) one.AddProducts(round);
   round.Run();
-  const std::vector<run::RowHolder> holders = layout.Holders();
   size_t next = 0;
   std::vector<Shared> of_block(layout.blocks.size());
   for (size_t b = 0; b < layout.blocks.size(); ++b) {
@@ -390,7 +458,8 @@ std::vector<Shared> CountsByGroup(Engine& engine, const Task& task, const Sealed
         by_group[g] = engine.Add(by_group[g], of_block[group[i]]);
       continue;
     }
-    inputs.push_back(run::SumsOfHolder(engine, holders[g], {NumCounts(task), 1}, 0, 1, counts));
+    inputs.push_back(
+        run::SumsOfHolder(engine, task.holders[g], {NumCounts(task), 1}, 0, 1, counts));
     places.push_back(&by_group[g]);
   }
   if (inputs.empty()) return by_group;

@@ -7,9 +7,12 @@
 //           row that does not take part is 0 in every column, the intercept's included, so that it
 //           adds nothing to score and information.
 // Precision Columns at 32 bits after the point, products of 0/1 columns exact; outcomes of gaussian
-//           models at 40.
+//           models at 40. Frequencies are whole numbers, other weights have 30.
+// Weights   Where another holder may leave rows out they are 0 there. What a row adds once, its outcome and
+//           the constants of its likelihood, is multiplied by its weight here; what it adds at every point
+//           there (sums.h).
 // Rounds    One input; a product for every selecting holder of a block but the first, or factor of a
-//           crossed column but the first; one product where rows are left out.
+//           crossed column but the first; one product where rows are left out, one where there are weights.
 // Revealed  Nothing.
 #pragma once
 
@@ -22,6 +25,7 @@
 
 namespace partita::methods::glm {
 
+inline constexpr int kSealedWeightBits = 30;  // but of frequencies
 inline constexpr int kColumnBits = 32, kOutcomeBits = 40, kConstantBits = 36;
 
 // Columns of one block that are in one operand.
@@ -38,6 +42,8 @@ struct SharedBlock {
   // Of poisson models: y log y - y - log y! and y log y of each row, n x 2; e^offset, n x 1. They
   // stand at kConstantBits.
   mpc::Shared constants, rates;
+  // Weights, n x 1, and the outcome times them, as it is without (one number of both without weights).
+  mpc::Shared weights, weighted_outcome;
   // Of a split block: 1 where a row takes part, n x 1; its products of 0/1 columns, by crossed column,
   // n x 1 without fraction bits (empty: not of such).
   mpc::Shared ones;
@@ -47,6 +53,11 @@ struct SharedBlock {
 // own: OwnBlocksOf at a holder, by block; else empty. It must outlive what is made of it.
 std::vector<SharedBlock> ShareBlocks(mpc::Engine& engine, const Task& task,
                                      const SealedLayout& layout, const std::vector<OwnBlock>& own);
+
+// counts.h, of every row: over all of them, and without those of each group where there are several.
+std::vector<mpc::Shared> RoomOfWeights(mpc::Engine& engine, const Task& task,
+                                       const SealedLayout& layout,
+                                       const std::vector<SharedBlock>& blocks);
 
 // The counts that are checked, by group (counts.h). own, blocks: as above; counts: of a party with
 // whole rows those of own_rows.h. One input and a round of products.

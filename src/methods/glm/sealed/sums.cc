@@ -24,7 +24,7 @@ using Kind = mpc::Product::Kind;
 using stats::glm::Family;
 
 constexpr int kSealedInformationBits = 64, kSealedScoreBits = 54, kSealedPearsonBits = 52;
-constexpr int kStartBits = 40;
+constexpr int kStartBits = 40, kRidgeBits = 44;
 constexpr double kLeastShare = 0x1p-40;
 
 // Place of each column of the model among `order`.
@@ -54,9 +54,14 @@ SealedSums::SealedSums(Engine& engine, const Task& task, const SealedLayout& lay
                        const std::vector<SharedBlock>& blocks, SharedTotals totals)
     : engine_(engine), task_(task), blocks_(blocks), totals_(std::move(totals)) {
   rows_ = layout.rows();
+  if (task.spec.copies()) most_copies_ = task.spec.most_weight;
+  most_rows_ = most_copies_ * static_cast<double>(rows_);
   outcome_ = Joined(&SharedBlock::outcome);
+  weighted_outcome_ = Joined(&SharedBlock::weighted_outcome);
+  if (!task.spec.weights.empty()) weights_ = Joined(&SharedBlock::weights);
   if (gaussian()) MakeGaussian();
   if (task.spec.law.family == Family::kPoisson) MakePoisson();
+  if (task.spec.ridge > 0) MakeRidge();
 }
 
 Shared SealedSums::Zero(mpc::Shape shape, int fraction_bits) {
@@ -72,6 +77,20 @@ Shared SealedSums::Joined(Shared SharedBlock::*column) {
     bound = std::max(bound, columns.back().bound);
   }
   return WithBound(engine_.Concatenate(columns, true), bound);
+}
+
+void SealedSums::Weight(std::vector<Shared*> values) {
+  if (!weighted()) return;
+  mpc::ProductRound round(engine_);
+  for (Shared* value : values) {
+    const double most = value->bound * most_copies_;
+    if (task_.spec.copies()) {
+      round.Add(weights_, *value, most, *value);
+    } else {
+      round.AddCut(weights_, *value, most, value->fraction_bits, *value);
+    }
+  }
+  round.Run();
 }
 
 std::vector<Shared> SealedSums::ByBlock(const Shared& values) {
@@ -136,7 +155,7 @@ Shared SealedSums::Score(const std::vector<Shared>& values, int fraction_bits) {
     by_block.push_back(engine_.SelectRows(joined, PlacesOf(OrderOf(blocks_[b]))));
   }
   Shared score = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)),
-                        std::ldexp(most, -task_.units.weight_bits));
+                        std::ldexp(most / most_copies_, -task_.units.weight_bits));
   mpc::CutRound cut(engine_);
   cut.Add(score, fraction_bits, score.bound);
   cut.Run();
@@ -153,7 +172,7 @@ Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted
     for (size_t i = 0; i < parts.size(); ++i) {
       for (size_t j = i; j < parts.size(); ++j) {
         round.Add(Kind::kGram, weighted[b][i], parts[j].operand,
-                  most * static_cast<double>(blocks_[b].rows), products[b][i][j]);
+                  most * most_copies_ * static_cast<double>(blocks_[b].rows), products[b][i][j]);
       }
     }
   }
@@ -170,7 +189,7 @@ Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted
     by_block.push_back(engine_.SelectRows(engine_.Transpose(ordered), places));
   }
   const double bound = std::ldexp(most, -task_.units.weight_bits);
-  Shared information = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)), bound);
+  Shared information = PerRow(AddedUp(engine_, by_block, most * most_rows_), bound);
   mpc::CutRound cut(engine_);
   cut.Add(information, fraction_bits, bound);
   cut.Run();
@@ -193,9 +212,13 @@ Shared SealedSums::Weighted(const Shared& weights, double most, int fraction_bit
   return Information(operands, most, fraction_bits);
 }
 
-// At most kMostMeat J in every direction (row_values.h), and J at most 1.
+// At most kMostMeat J in every direction (row_values.h), and J at most 1: so it is with frequencies, and
+// with other weights, which are at most 1 each.
 Shared SealedSums::Meat(const Shared& squares) {
-  return WithBound(Weighted(squares, MostSquare(task_), mpc::kMeatBits), mpc::kMostMeat);
+  Shared weighted = squares;
+  Weight({&weighted});
+  if (!task_.spec.copies()) Weight({&weighted});
+  return WithBound(Weighted(weighted, MostSquare(task_), mpc::kMeatBits), mpc::kMostMeat);
 }
 
 Shared SealedSums::LeftOut() {
@@ -213,8 +236,7 @@ Shared SealedSums::Start() {
   };
   std::vector<mpc::PositiveValue> values;
   if (spec.law.family == Family::kBinomial) {
-    const Shared others =
-        WithBound(engine_.Subtract(totals_.rows, totals_.events), static_cast<double>(rows_));
+    const Shared others = WithBound(engine_.Subtract(totals_.rows, totals_.events), most_rows_);
     values = {{per_row(totals_.events), kLeastShare}, {per_row(others), kLeastShare}};
   } else {
     values = {{per_row(sum_), kLeastShare}, {per_row(sum_rate_), kLeastShare}};
@@ -227,9 +249,42 @@ Shared SealedSums::Start() {
   return WithBound(engine_.Concatenate(parts, true), mpc::kMostCoordinate / 2);
 }
 
+void SealedSums::MakeRidge() {
+  const size_t p = task_.num_columns();
+  const double most = std::ldexp(task_.spec.ridge, -task_.units.weight_bits);
+  Shared each =
+      PerRow(mpc::TimesConstant(engine_, totals_.rows, task_.spec.ridge, kRidgeBits), most);
+  mpc::CutRound cut(engine_);
+  cut.Add(each, kSealedInformationBits, most);
+  cut.Run();
+  const std::vector<Shared> rows = {each, Zero({1, 1}, kSealedInformationBits)};
+  const Shared both = engine_.Concatenate(rows, true);
+  std::vector<size_t> of_columns(p, 0), of_entries(p * p, 1);
+  if (task_.spec.intercept) of_columns[0] = 1;
+  for (size_t i = 0; i < p; ++i) of_entries[i * (p + 1)] = of_columns[i];
+  ridge_diagonal_ = WithBound(engine_.SelectRows(both, of_columns), most);
+  ridge_ = WithBound(mpc::Reshape(engine_.SelectRows(both, of_entries), {p, p}), most);
+}
+
+void SealedSums::AddRidge(const Shared& point, SharedSums& sums) {
+  sums.information = WithBound(engine_.Add(sums.information, ridge_), 1);
+  const double most = ridge_diagonal_.bound * mpc::kMostCoordinate;
+  Shared drawn;
+  mpc::ProductRound product(engine_);
+  product.AddCut(ridge_diagonal_, point, most, kSealedScoreBits, drawn);
+  product.Run();
+  sums.score = WithBound(engine_.Subtract(sums.score, drawn), sums.score.bound + most);
+}
+
 SharedSums SealedSums::At(const Shared& point, bool last) {
-  if (gaussian()) return GaussianAt(point, last);
-  const RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
+  SharedSums sums = gaussian() ? GaussianAt(point, last) : LikelihoodAt(point, last);
+  if (task_.spec.ridge > 0) AddRidge(point, sums);
+  return sums;
+}
+
+SharedSums SealedSums::LikelihoodAt(const Shared& point, bool last) {
+  RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
+  Weight({&values.weight, &values.residual});
   SharedSums sums;
   sums.information =
       Weighted(values.weight, std::ldexp(1.0, task_.units.weight_bits), kSealedInformationBits);
@@ -237,6 +292,7 @@ SharedSums SealedSums::At(const Shared& point, bool last) {
   if (!last) return sums;
   sums.outside = values.outside;
   if (task_.spec.robust()) sums.meat = Meat(values.squares);
+  if (NumTotals(task_.spec) == 0) return sums;
   sums.fit = task_.spec.law.family == Family::kBinomial ? BinomialFit(values.logs)
                                                         : PoissonFit(point, values.mean);
   return sums;
@@ -250,15 +306,16 @@ void SealedSums::MakeGaussian() {
   std::vector<Shared> squares(blocks_.size());
   for (size_t b = 0; b < blocks_.size(); ++b) {
     for (const ColumnPart& part : blocks_[b].parts) columns[b].push_back(part.operand);
-    round.Add(Kind::kGram, blocks_[b].outcome, blocks_[b].outcome,
-              static_cast<double>(blocks_[b].rows), squares[b]);
+    round.Add(Kind::kGram, blocks_[b].weighted_outcome, blocks_[b].outcome,
+              most_copies_ * static_cast<double>(blocks_[b].rows), squares[b]);
   }
   round.Run();
-  const auto most = static_cast<double>(rows_);
-  squares_ = AddedUp(engine_, squares, most);
-  sum_ = WithBound(engine_.SumRows(outcome_), most);
-  moments_ = Information(columns, std::ldexp(1.0, task_.units.weight_bits), kSealedInformationBits);
-  products_ = Score(ByBlock(outcome_), kSealedScoreBits);
+  squares_ = AddedUp(engine_, squares, most_rows_);
+  sum_ = WithBound(engine_.SumRows(weighted_outcome_), most_rows_);
+  const double most = std::ldexp(1.0, task_.units.weight_bits);
+  moments_ = weighted() ? Weighted(weights_, most, kSealedInformationBits)
+                        : Information(columns, most, kSealedInformationBits);
+  products_ = Score(ByBlock(weighted_outcome_), kSealedScoreBits);
 }
 
 SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
@@ -280,7 +337,10 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
   squares.Add(Kind::kGram, both, point, 2 * p * p * mpc::kMostCoordinate * mpc::kMostCoordinate,
               twice);
   squares.Run();
-  Shared whole = PerRow(squares_, 1);
+  // Of a row, in units of the outcome: not divided by the largest weight, as J and U are.
+  twice = WithBound(mpc::TimesPowerOfTwo(twice, task_.units.weight_bits),
+                    std::ldexp(twice.bound, task_.units.weight_bits));
+  Shared whole = WithBound(mpc::TimesPowerOfTwo(squares_, -task_.units.row_bits), 1);
   mpc::CutRound cut(engine_);
   cut.Add(whole, kSealedPearsonBits, 1);
   cut.Add(twice, kSealedPearsonBits, twice.bound);
@@ -318,9 +378,15 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
 Shared SealedSums::BinomialFit(const Shared& logs) {
   // A row that is left out has a probability of 1/2.
   const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
-  const auto n = static_cast<double>(rows_);
-  const Shared halves = mpc::TimesConstant(engine_, LeftOut(), std::numbers::ln2, kStartBits);
-  const Shared kept = WithBound(engine_.Add(logs, halves), logs.bound + n);
+  Shared kept;
+  if (weighted()) {
+    mpc::ProductRound product(engine_);
+    product.Add(Kind::kGram, weights_, logs, logs.bound * most_rows_, kept);
+    product.Run();
+  } else {
+    const Shared halves = mpc::TimesConstant(engine_, LeftOut(), std::numbers::ln2, kStartBits);
+    kept = WithBound(engine_.Add(engine_.SumRows(logs), halves), (logs.bound + 1) * most_rows_);
+  }
   std::vector<Shared> numbers = {mpc::TimesConstant(engine_, kept, -2, 0)};
   if (!task_.spec.intercept) {
     numbers.push_back(mpc::TimesConstant(engine_, totals_.rows, 2 * std::numbers::ln2, kStartBits));
@@ -334,22 +400,25 @@ Shared SealedSums::BinomialFit(const Shared& logs) {
 // ---- poisson
 
 void SealedSums::MakePoisson() {
-  products_ = Score(ByBlock(outcome_), kSealedInformationBits);
+  products_ = Score(ByBlock(weighted_outcome_), kSealedInformationBits);
   const Shared constants = Joined(&SharedBlock::constants);
   const Shared sums = engine_.SumRows(constants);
   const double most = constants.bound * static_cast<double>(rows_);
   sum_constant_ = WithBound(engine_.Slice(sums, 0, 0, {1, 1}), most);
   sum_log_ = WithBound(engine_.Slice(sums, 0, 1, {1, 1}), most);
-  sum_ = WithBound(engine_.SumRows(outcome_), outcome_.bound * static_cast<double>(rows_));
+  sum_ = WithBound(engine_.SumRows(weighted_outcome_),
+                   weighted_outcome_.bound * static_cast<double>(rows_));
   if (task_.spec.offsets.empty()) {
-    sum_rate_ = mpc::Lift(engine_, totals_.rows, kConstantBits);
+    const Shared rows =
+        weighted() ? WithBound(engine_.SumRows(weights_), most_rows_) : totals_.rows;
+    sum_rate_ = mpc::Lift(engine_, rows, kConstantBits);
     return;
   }
   const Shared rates = Joined(&SharedBlock::rates), offset = Joined(&SharedBlock::offset);
   sum_rate_ = WithBound(engine_.SumRows(rates), rates.bound * static_cast<double>(rows_));
   mpc::ProductRound round(engine_);
-  round.Add(Kind::kGram, outcome_, offset,
-            outcome_.bound * offset.bound * static_cast<double>(rows_), sum_offset_);
+  round.Add(Kind::kGram, weighted_outcome_, offset,
+            weighted_outcome_.bound * offset.bound * static_cast<double>(rows_), sum_offset_);
   round.Run();
 }
 
@@ -363,7 +432,12 @@ Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
   round.Run();
   const int unit = task_.units.row_bits + task_.units.weight_bits;
   fitted = WithBound(mpc::TimesPowerOfTwo(fitted, unit), std::ldexp(fitted.bound, unit));
-  const Shared means = WithBound(engine_.SumRows(mean), mean.bound * static_cast<double>(rows_));
+  Shared means = WithBound(engine_.SumRows(mean), mean.bound * static_cast<double>(rows_));
+  if (weighted()) {
+    mpc::ProductRound product(engine_);
+    product.Add(Kind::kGram, weights_, mean, mean.bound * most_rows_, means);
+    product.Run();
+  }
   std::vector<Shared> terms = {fitted, sum_log_, means, sum_constant_, sum_rate_};
   if (sum_offset_.payload != nullptr) terms.push_back(sum_offset_);
   mpc::CutRound cut(engine_);
@@ -380,7 +454,7 @@ Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
   Shared logs = terms[1];  // sum of y log y - y o
   if (sum_offset_.payload != nullptr) logs = subtract(logs, terms[5]);
   // A row that is left out has a mean of 1.
-  const Shared kept = subtract(terms[2], lifted(LeftOut()));
+  const Shared kept = weighted() ? terms[2] : subtract(terms[2], lifted(LeftOut()));
   const Shared half = add(subtract(subtract(logs, terms[0]), outcomes), kept);
   std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), most)};
   if (HasConstant(task_.spec.law)) numbers.push_back(terms[3]);

@@ -4,12 +4,17 @@
 //           I = (w o X)' X in the blocks of their operands, above the diagonal only. Gaussian: X' X,
 //           X' y and y' y once, and at a point U = X' y - (X' X) b and the residual sum of squares
 //           y' y - b' (X' y + U).
+// Ridge     n L joins the diagonal of I, and n L b leaves U, of every coefficient but the intercept; n is on
+//           shares. Squares and deviances are of the data alone.
+// Weights   are on shares: residuals, working weights and, of robust errors, squares are multiplied by them
+//           at every point, squares by frequencies once and by other weights twice.
 // Robust    errors: the meat (r^2 o X)' X at the end, of the squares of row_values.h; gaussian models have
 //           a linear predictor there for it.
 // Fit       As fit_numbers.h wants it. Rows that do not take part have eta = 0 and y = 0, and add a
-//           known number each, which is taken away.
+//           known number each, which is taken away; with weights they have weight 0.
 // Precision J 2^-64, U 2^-54 beside what row values err by.
-// Rounds    eta, row values, two products and a cut. Any number of blocks.
+// Rounds    eta, row values, a product where there are weights, two products and a cut. Any number of
+//           blocks.
 // Revealed  Nothing.
 #pragma once
 
@@ -47,9 +52,15 @@ class SealedSums {
   // (w o X)' X of a number w for each row.
   mpc::Shared Weighted(const mpc::Shared& weights, double most, int fraction_bits);
   mpc::Shared Meat(const mpc::Shared& squares);
+  // Of each row, where there are weights: into its place.
+  void Weight(std::vector<mpc::Shared*> values);
+  bool weighted() const { return weights_.payload != nullptr; }
   std::vector<mpc::Shared> ByBlock(const mpc::Shared& values);
   mpc::Shared PerRow(const mpc::Shared& sum, double bound);
 
+  void MakeRidge();
+  void AddRidge(const mpc::Shared& point, SharedSums& sums);
+  SharedSums LikelihoodAt(const mpc::Shared& point, bool last);
   void MakeGaussian();
   SharedSums GaussianAt(const mpc::Shared& point, bool last);
   void MakePoisson();
@@ -62,7 +73,11 @@ class SealedSums {
   const std::vector<SharedBlock>& blocks_;
   const SharedTotals totals_;
   size_t rows_ = 0;
-  mpc::Shared outcome_;
+  // Rows that one row may stand for at most; with other weights 1.
+  double most_copies_ = 1, most_rows_ = 1;
+  mpc::Shared outcome_, weighted_outcome_, weights_;  // weights_: empty: none
+  // Of a ridge what it adds to J, p x p, and its diagonal.
+  mpc::Shared ridge_, ridge_diagonal_;
   // Of gaussian models: J, X' y and y' y, divided; the sum of y and y' y as they are.
   mpc::Shared moments_, products_, squares_, sum_;
   // Of poisson models: X' y divided; sums of y, y log y - y - log y!, y log y, y o and e^o.

@@ -143,7 +143,7 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), s
   if (grepl("offset(", object$formula, fixed = TRUE)) {
     not_released("predict() does not know the offset of the formula", "compute it from coef()")
   }
-  columns <- design_matrix(object$coefficients$term, newdata, reference)
+  columns <- design_matrix(object$coefficients$term, newdata, reference, object$body$factors)
   eta <- as.vector(columns %*% object$coefficients$estimate)
   link <- object$body$link
   fit <- if (type == "link") eta else inverse_links[[link]](eta)

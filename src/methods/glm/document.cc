@@ -310,7 +310,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   const Spec& spec = task.spec;
   study::Document document;
   document.title = title;
-  document.json = RegressionJson(task, regression);
+  document.json = RegressionJson(task, factors, regression);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
     document.sections.push_back(NotConverged(task, regression));

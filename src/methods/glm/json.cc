@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/factor_coding.h"
 #include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
@@ -52,7 +53,8 @@ Json VcovJson(const Regression& regression) {
 
 }  // namespace
 
-std::string RegressionJson(const Task& task, const Regression& regression) {
+std::string RegressionJson(const Task& task, const data::Schema& factors,
+                           const Regression& regression) {
   const Spec& spec = task.spec;
   const auto number = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -93,6 +95,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
     json["theta"] = {{"estimate", regression.theta->estimate},
                      {"standard_error", regression.theta->standard_error}};
   }
+  json["factors"] = data::FactorCodingsJson(spec, factors);
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));

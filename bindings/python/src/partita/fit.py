@@ -196,9 +196,9 @@ class CoefficientFit(Fit):
 
     def predict(self, rows: Any, *, reference: design.Reference | None = None) -> list[float]:
         """The linear predictor in rows of the caller's own: a DataFrame, columns by name, or a list of mappings.
-        reference: by variable the level that the others are compared with, as the study file has it; without it levels
-        that have no column of their own raise NotReleasedError."""
-        return design.linear_predictor(self.params, rows, reference)
+        reference: by variable the level that the others are compared with; the result says it, and another one raises
+        ValueError."""
+        return design.linear_predictor(self.params, rows, reference, self.body.get("factors"))
 
     def to_table(self) -> Table:
         columns = ["term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high"]

@@ -157,9 +157,7 @@ class GLMFit(RatioFit):
                                  (self.nobs, restricted.nobs))
 
     def predict(self, rows: Any, which: str = "mean", *, reference: Reference | None = None) -> list[float]:
-        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear". reference: by variable the level that
-        the others are compared with, as the study file has it; without it levels that have no column of their own raise
-        NotReleasedError."""
+        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear". reference: as of CoefficientFit."""
         if which not in ("mean", "linear"):
             raise ValueError('which is "mean" or "linear"')
         if self.family in ("ordinal", "multinomial"):
@@ -182,7 +180,7 @@ class GLMFit(RatioFit):
         inverse, slope = _INVERSE_LINKS[self.link], _INVERSE_LINK_SLOPES[self.link]
         quantile = self._quantile(alpha)
         table: list[list[Cell]] = []
-        for at, x in zip(eta, rows_of(names, rows, reference), strict=True):
+        for at, x in zip(eta, rows_of(names, rows, reference, self.body.get("factors")), strict=True):
             variance = sum(a * b * v for a, row in zip(x, values, strict=True) for b, v in zip(x, row, strict=True))
             error = math.sqrt(variance)
             table.append([inverse(at), slope(at) * error, inverse(at - quantile * error), inverse(at + quantile * error)])

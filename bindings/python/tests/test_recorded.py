@@ -149,6 +149,42 @@ class Regressions(unittest.TestCase):
         by_hand = math.sqrt(both[0] + 100 * both[1] + 2500 * both[2])
         self.assertAlmostEqual(error, chance * (1 - chance) * by_hand, delta=1e-9)
 
+    def test_a_covariance_that_opened_rounded(self) -> None:
+        # R of the pooled rows: tests/references/glm/covariance.R. Estimates are within 2^-7 standard errors.
+        fit: pt.GLMFit = result("glm-covariance").fit
+        table = fit.cov_params()
+        for at, (term, error) in enumerate(fit.bse.items()):
+            self.assertAlmostEqual(as_float(table.rows[at][at + 1]), error ** 2, delta=1e-12 * error ** 2)
+        rows = {"age": [70, 40], "sex": ["female", "male"], "smoker": [1, 0], "ward": ["surgery", "medicine"],
+                "days": [5, 12], "earlier_stays": [2, 0]}
+        chances = fit.get_prediction(rows).rows
+        for row, wanted in zip(chances, (0.0503839847445545, 0.0319452865727741), strict=True):
+            self.assertAlmostEqual(as_float(row[1]), wanted, delta=0.02 * wanted)
+        equal = [[0, 0, 0, 0, 1, -1, 0, 0, 0], [0, 0, 1, -1, 0, 0, 0, 0, 0]]
+        test = fit.wald_test(equal)
+        self.assertAlmostEqual(test.statistic, 33.6381909879822, delta=1)
+        self.assertEqual((test.df_num, test.df_denom), (2, None))
+        # Of a term the statistic that opened, which is on a grid of 2^-6.
+        opened = {row[0]: as_float(row[2]) for row in fit.wald_test_terms().rows}
+        of_ward = fit.wald_test(["ward.surgery", "ward.cardiology"]).statistic
+        self.assertAlmostEqual(of_ward, opened["ward"], delta=0.01 * opened["ward"])
+        smoker = fit.wald_test(["smoker"])
+        self.assertAlmostEqual(smoker.p_value, fit.pvalues["smoker"], delta=1e-9)
+        self.assertEqual(fit.wald_test(["smoker"], fit.params["smoker"]).statistic, 0)
+        with self.assertRaisesRegex(ValueError, "no coefficient 'nobody'"):
+            fit.wald_test(["nobody"])
+        with self.assertRaisesRegex(ValueError, "2 numbers"):
+            fit.wald_test([[1, 2]])
+        with self.assertRaisesRegex(ValueError, "no hypothesis"):
+            fit.wald_test([])
+        with self.assertRaisesRegex(pt.NotReleasedError, "follows from the others"):
+            fit.wald_test([equal[0], equal[0]])
+        # Of a variance that rounding may be all of there is none.
+        raw = json.loads(json.dumps(fit.raw))
+        raw["result"]["vcov"]["steps"] = [1.0] * 9
+        coarse: pt.GLMFit = pt.Result(raw).fit
+        self.assertTrue(all(math.isnan(as_float(row[1])) for row in coarse.get_prediction(rows).rows))
+
     def test_intercepts_of_the_institutions_are_at_none_of_them(self) -> None:
         raw = json.loads(json.dumps(self.fit.raw))
         raw["result"]["sites"] = 3
@@ -225,6 +261,7 @@ class Regressions(unittest.TestCase):
         with self.assertRaises(pt.NotReleasedError) as caught:
             self.fit.cov_params()
         self.assertIn("nested model", caught.exception.hint)
+        self.assertIn("covariance = true", caught.exception.hint)
         with self.assertRaises(pt.NotReleasedError):
             self.fit.resid()
 

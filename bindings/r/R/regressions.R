@@ -149,7 +149,7 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), s
   fit <- if (type == "link") eta else inverse_links[[link]](eta)
   if (!se.fit) return(fit)
   slope <- if (type == "link") 1 else inverse_link_slopes[[link]](eta)
-  list(fit = fit, se.fit = abs(slope) * sqrt(rowSums((columns %*% vcov(object)) * columns)))
+  list(fit = fit, se.fit = abs(slope) * combination_errors(object, columns))
 }
 
 # ------------------------------------------------------------------------------------------------ Cox

@@ -2,6 +2,7 @@
 `partita`. The manual is docs/python.md of its documentation."""
 
 from .analyses import CFA, GLM, SEM, Analysis, Classify, Cox, Describe, Growth, Meta, Regression, SurvivalCurves
+from .covariance import WaldTest
 from .errors import (BadDataError, BadInputError, BudgetError, CancelledError, InternalError, NotConvergedWarning,
                      NotReleasedError, PartitaError, PeerFaultError, PeerLostError, ProgramError, RefusedError,
                      StorageError, TimedOutError, UnreachableError, UntrustedError, UsageError)
@@ -28,6 +29,6 @@ __all__ = [
     "Node", "NodeStudy", "NotConvergedWarning", "NotReleasedError", "Page", "PartitaError", "PeerFaultError", "PeerLostError", "Plan",
     "PrivateClassifier", "ProgramError", "Progress", "RefusedError", "Regression", "Rehearsal", "Result", "Run",
     "SEMFit", "StorageError", "Study", "SumsRegressionFit", "SurvivalCurves", "SyntheticFit", "Table", "TimedOutError",
-    "UnreachableError", "UntrustedError", "UsageError", "Variable", "fit_private_sums", "program", "program_version",
-    "read_result",
+    "UnreachableError", "UntrustedError", "UsageError", "Variable", "WaldTest", "fit_private_sums", "program",
+    "program_version", "read_result",
 ]

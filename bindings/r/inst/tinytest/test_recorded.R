@@ -103,6 +103,34 @@ expect_error(coded("factor(k).2", reference = c(k = 2)), "not the reference", cl
 # Columns that no factor has are no levels, whatever they are called.
 expect_error(coded("g.x"), "cannot be made", class = "partita_usage")
 
+# A covariance matrix that opened rounded: what R computes of the pooled rows (tests/references/glm/covariance.R), to what
+# the grid allows, estimates being within 2^-7 standard errors.
+expect_error(vcov(fit), "covariance = TRUE", class = "partita_not_released")
+asked <- read_result(partita_recorded("glm-covariance"))
+expect_equal(sqrt(diag(vcov(asked))), setNames(asked$coefficients$std.error, asked$coefficients$term), tolerance = 1e-12)
+expect_equal(vcov(asked), t(vcov(asked)), tolerance = 1e-14)
+rows <- data.frame(age = c(70, 40), sex = c("female", "male"), smoker = c(1, 0), ward = c("surgery", "medicine"),
+                   days = c(5, 12), earlier_stays = c(2, 0))
+expect_equal(predict(asked, rows, se.fit = TRUE)$se.fit, c(0.23183637113446, 0.197066426839644), tolerance = 0.02)
+expect_equal(predict(asked, rows, "response", se.fit = TRUE)$se.fit, c(0.0503839847445545, 0.0319452865727741), tolerance = 0.02)
+equal <- rbind(c(0, 0, 0, 0, 1, -1, 0, 0, 0), c(0, 0, 1, -1, 0, 0, 0, 0, 0))
+test <- wald_test(asked, equal)
+expect_equal(test$Chisq, 33.6381909879822, tolerance = 0.03)
+expect_equal(test$Df, 2)
+# Of a term the statistic that opened, which is on a grid of 2^-6.
+expect_equal(wald_test(asked, c("ward.surgery", "ward.cardiology"))$Chisq, anova(asked)["ward", "Chisq"], tolerance = 0.01)
+expect_equal(wald_test(asked, "smoker")$`Pr(>Chisq)`, tidy(asked)$p.value[4], tolerance = 1e-9)
+expect_equal(wald_test(asked, "smoker", rhs = coef(asked)[["smoker"]])$Chisq, 0)
+expect_error(wald_test(asked, "nobody"), "there are: \\(Intercept\\), age", class = "partita_usage")
+expect_error(wald_test(asked, c(1, 2)), "9 columns", class = "partita_usage")
+expect_error(wald_test(asked, equal[c(1, 1), ]), "follows from the others", class = "partita_not_released")
+expect_error(wald_test(fit, "smoker"), class = "partita_not_released")
+# Of a variance that rounding may be all of there is none.
+coarse <- asked
+coarse$body$vcov$steps <- as.list(rep(1, 9))
+expect_warning(errors <- predict(coarse, rows, se.fit = TRUE)$se.fit, "opened rounded")
+expect_identical(errors, c(NA_real_, NA_real_))
+
 # Numbers are numbers.
 for (wrong in list(factor("1", levels = c("0", "1")), "1", as.difftime(1, units = "days"))) {
   other <- row

@@ -202,11 +202,12 @@ endfunction()
 # partita_script_test(NAME file_test.sh LABELS unit [TIMEOUT seconds]): a shell script that exits 0
 # if all is well. Called with the source and the build folder; works in a temporary folder.
 function(partita_script_test name script)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGUMENTS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  add_test(NAME ${name} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}
+    ${ARG_ARGUMENTS})
   partita_label_test(${name} "${ARG_LABELS}" ${ARG_TIMEOUT})
 endfunction()
 

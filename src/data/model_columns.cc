@@ -332,6 +332,52 @@ std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
   return values;
 }
 
+namespace {
+
+// A factor, a 0/1 variable or a product of 0/1 columns.
+struct Margin {
+  std::string name;
+  size_t cells = 2;
+  bool product = false;
+  std::vector<size_t> of_rows = {};  // the cell of each row
+};
+
+std::vector<Margin> MarginsOf(const ModelColumns& model) {
+  std::vector<Margin> margins;
+  for (const std::string& name : model.factors) margins.push_back({name});
+  for (const std::string& name : model.binaries) margins.push_back({name});
+  for (const size_t c : model.products) margins.push_back({model.columns[c].name, 2, true});
+  return margins;
+}
+
+void FindCells(const ModelColumns& model, const Table& table, std::span<const size_t> rows,
+               std::vector<Margin>& margins) {
+  for (size_t m = 0; m < margins.size(); ++m) {
+    std::vector<size_t>& cells = margins[m].of_rows;
+    if (m < model.factors.size()) {
+      const std::vector<int32_t>& codes = table.Get(margins[m].name).codes;
+      for (const size_t row : rows) cells.push_back(static_cast<size_t>(codes[row]));
+    } else if (!margins[m].product) {
+      const std::vector<double>& numbers = table.Get(margins[m].name).numbers;
+      for (const size_t row : rows) cells.push_back(numbers[row] > 0 ? 1 : 0);
+    } else {
+      const size_t c = model.products[m - model.factors.size() - model.binaries.size()];
+      for (const double value : ColumnValues(model.columns[c], table, rows))
+        cells.push_back(value > 0 ? 1 : 0);
+    }
+  }
+}
+
+// Calls back with each two.
+template <typename Each>
+void ForPairs(const std::vector<Margin>& margins, Each each) {
+  for (size_t j = 1; j < margins.size(); ++j) {
+    for (size_t i = 0; i < j; ++i) each(margins[i], margins[j]);
+  }
+}
+
+}  // namespace
+
 ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_t num_classes)
     : classes(num_classes) {
   const auto add = [&](const std::string& name, size_t cells) {
@@ -339,9 +385,14 @@ ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_
     sizes.push_back(cells * classes);
     num_cells += sizes.back();
   };
-  for (const std::string& name : model.factors) add(name, factors.Find(name)->levels.size());
-  for (const std::string& name : model.binaries) add(name, 2);
-  for (const size_t c : model.products) add(model.columns[c].name, 1);
+  std::vector<Margin> margins = MarginsOf(model);
+  for (size_t m = 0; m < model.factors.size(); ++m)
+    margins[m].cells = factors.Find(margins[m].name)->levels.size();
+  for (const Margin& margin : margins) add(margin.name, margin.product ? 1 : margin.cells);
+  if (!model.pairs) return;
+  ForPairs(margins, [&](const Margin& a, const Margin& b) {
+    add(a.name + " with " + b.name, a.cells * b.cells);
+  });
 }
 
 std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
@@ -353,23 +404,26 @@ std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& cou
     const size_t row_class = classes.empty() ? 0 : classes[i];
     cells[first + cell * counts.classes + row_class] += copies.empty() ? 1 : copies[i];
   };
-  for (const std::string& name : model.factors) {
-    const std::vector<int32_t>& codes = table.Get(name).codes;
-    for (size_t i = 0; i < rows.size(); ++i) add(static_cast<size_t>(codes[rows[i]]), i);
-    first += counts.sizes[next++];
-  }
-  for (const std::string& name : model.binaries) {
-    const std::vector<double>& numbers = table.Get(name).numbers;
-    for (size_t i = 0; i < rows.size(); ++i) add(numbers[rows[i]] > 0 ? 1 : 0, i);
-    first += counts.sizes[next++];
-  }
-  for (const size_t c : model.products) {
-    const std::vector<double> values = ColumnValues(model.columns[c], table, rows);
+  const auto end_table = [&] { first += counts.sizes[next++]; };
+  std::vector<Margin> margins = MarginsOf(model);
+  FindCells(model, table, rows, margins);
+  for (const Margin& margin : margins) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (values[i] > 0) add(0, i);
+      if (!margin.product) {
+        add(margin.of_rows[i], i);
+      } else if (margin.of_rows[i] > 0) {
+        add(0, i);
+      }
     }
-    first += counts.sizes[next++];
+    end_table();
   }
+  if (!model.pairs) return cells;
+  for (size_t m = 0; m < margins.size(); ++m)
+    margins[m].cells = margins[m].product ? 2 : counts.sizes[m] / counts.classes;
+  ForPairs(margins, [&](const Margin& a, const Margin& b) {
+    for (size_t i = 0; i < rows.size(); ++i) add(a.of_rows[i] * b.cells + b.of_rows[i], i);
+    end_table();
+  });
   return cells;
 }
 

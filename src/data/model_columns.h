@@ -44,6 +44,7 @@ struct ModelColumns {
   std::vector<std::string> factors;   // with levels
   std::vector<std::string> binaries;  // 0/1 design columns of integers
   std::vector<size_t> products;       // columns that are products of 0/1 columns
+  bool pairs = false;                 // also each two of these together
 
   std::vector<DerivedVariable> made;     // by functions of the formula
   std::vector<DesignColumn> covariates;  // that the columns and offsets are made of
@@ -113,7 +114,8 @@ std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
                                  std::span<const size_t> rows);
 
 // Tables one below the other, of which a cell may also be nobody: by level of each factor, of each
-// 0/1 variable, and where a product of 0/1 columns is 1; with two classes of the outcome by class, too.
+// 0/1 variable, and where a product of 0/1 columns is 1; where pairs are counted, by each two of these (of a
+// product also where it is 0); with two classes of the outcome by class, too.
 struct ModelCounts {
   ModelCounts(const ModelColumns& model, const Schema& factors, size_t classes);
   size_t classes = 1;

@@ -15,6 +15,14 @@ class Laws(unittest.TestCase):
         for value, df, wanted in ((2000.0, 1800, 0.0006225977842750469), (1900.0, 1801, 0.0514125718888427397)):
             self.assertAlmostEqual(laws.chi_square_tail(value, df) / wanted, 1, delta=1e-11)
 
+    def test_f_tails_are_those_of_r(self) -> None:
+        # pf(x, df1, df2, lower.tail = FALSE)
+        for value, top, bottom, wanted in ((2.5, 1, 10, 0.1449276054040804), (2.5, 2, 57, 0.09104796344442825),
+                                           (3.25, 3, 57, 0.02827400194952711), (1.75, 4, 1299, 0.1365992910754442),
+                                           (2.25, 5, 30, 0.07495839344636109), (0.5, 7, 3, 0.7973063575133492),
+                                           (0.0, 2, 9, 1.0)):
+            self.assertAlmostEqual(laws.f_tail(value, top, bottom), wanted, delta=1e-12)
+
     def test_students_quantiles_are_those_of_r(self) -> None:
         # qt(p, df)
         for probability, df, wanted in ((0.975, 1, 12.7062047361747), (0.975, 7, 2.3646242515927844),

@@ -12,7 +12,7 @@ from typing import Any
 
 import partita as pt
 
-from partita.design import linear_predictor
+from partita.design import linear_predictor, rows_of
 
 from .recorded import FOLDER, result
 
@@ -135,8 +135,7 @@ class Regressions(unittest.TestCase):
             self.assertAlmostEqual(as_float(table.rows[at][at + 1]), error ** 2, delta=1e-6 * error ** 2)
         # Of the reference of everything at the age of 0 a prediction is the intercept's.
         row = {"age": 0, "sex": "female", "smoker": 0, "ward": "medicine", "days": 1, "earlier_stays": 0}
-        levels = {"sex": "female", "ward": "medicine"}
-        mean, spread, lower, upper = map(as_float, fit.get_prediction([row], reference=levels).rows[0])
+        mean, spread, lower, upper = map(as_float, fit.get_prediction([row]).rows[0])
         eta, error_of_eta = fit.params["(Intercept)"], fit.bse["(Intercept)"]
         logistic = [1 / (1 + math.exp(-(eta + by * 1.959963984540054 * error_of_eta))) for by in (0, -1, 1)]
         for value, wanted in zip((mean, lower, upper), logistic, strict=True):
@@ -146,9 +145,45 @@ class Regressions(unittest.TestCase):
         names = list(fit.params)
         age = names.index("age")
         both = [as_float(table.rows[0][1]), as_float(table.rows[0][age + 1]), as_float(table.rows[age][age + 1])]
-        chance, error = map(as_float, fit.get_prediction([{**row, "age": 50}], reference=levels).rows[0][:2])
+        chance, error = map(as_float, fit.get_prediction([{**row, "age": 50}]).rows[0][:2])
         by_hand = math.sqrt(both[0] + 100 * both[1] + 2500 * both[2])
         self.assertAlmostEqual(error, chance * (1 - chance) * by_hand, delta=1e-9)
+
+    def test_a_covariance_that_opened_rounded(self) -> None:
+        # R of the pooled rows: tests/references/glm/covariance.R. Estimates are within 2^-7 standard errors.
+        fit: pt.GLMFit = result("glm-covariance").fit
+        table = fit.cov_params()
+        for at, (term, error) in enumerate(fit.bse.items()):
+            self.assertAlmostEqual(as_float(table.rows[at][at + 1]), error ** 2, delta=1e-12 * error ** 2)
+        rows = {"age": [70, 40], "sex": ["female", "male"], "smoker": [1, 0], "ward": ["surgery", "medicine"],
+                "days": [5, 12], "earlier_stays": [2, 0]}
+        chances = fit.get_prediction(rows).rows
+        for row, wanted in zip(chances, (0.0503839847445545, 0.0319452865727741), strict=True):
+            self.assertAlmostEqual(as_float(row[1]), wanted, delta=0.02 * wanted)
+        equal = [[0, 0, 0, 0, 1, -1, 0, 0, 0], [0, 0, 1, -1, 0, 0, 0, 0, 0]]
+        test = fit.wald_test(equal)
+        self.assertAlmostEqual(test.statistic, 33.6381909879822, delta=1)
+        self.assertEqual((test.df_num, test.df_denom), (2, None))
+        # Of a term the statistic that opened, which is on a grid of 2^-6.
+        opened = {row[0]: as_float(row[2]) for row in fit.wald_test_terms().rows}
+        of_ward = fit.wald_test(["ward.surgery", "ward.cardiology"]).statistic
+        self.assertAlmostEqual(of_ward, opened["ward"], delta=0.01 * opened["ward"])
+        smoker = fit.wald_test(["smoker"])
+        self.assertAlmostEqual(smoker.p_value, fit.pvalues["smoker"], delta=1e-9)
+        self.assertEqual(fit.wald_test(["smoker"], fit.params["smoker"]).statistic, 0)
+        with self.assertRaisesRegex(ValueError, "no coefficient 'nobody'"):
+            fit.wald_test(["nobody"])
+        with self.assertRaisesRegex(ValueError, "2 numbers"):
+            fit.wald_test([[1, 2]])
+        with self.assertRaisesRegex(ValueError, "no hypothesis"):
+            fit.wald_test([])
+        with self.assertRaisesRegex(pt.NotReleasedError, "follows from the others"):
+            fit.wald_test([equal[0], equal[0]])
+        # Of a variance that rounding may be all of there is none.
+        raw = json.loads(json.dumps(fit.raw))
+        raw["result"]["vcov"]["steps"] = [1.0] * 9
+        coarse: pt.GLMFit = pt.Result(raw).fit
+        self.assertTrue(all(math.isnan(as_float(row[1])) for row in coarse.get_prediction(rows).rows))
 
     def test_intercepts_of_the_institutions_are_at_none_of_them(self) -> None:
         raw = json.loads(json.dumps(self.fit.raw))
@@ -158,16 +193,17 @@ class Regressions(unittest.TestCase):
         with self.assertRaisesRegex(pt.NotReleasedError, "no intercept"):
             pt.Result(raw).fit.predict([row])
 
-    def test_levels_without_a_column_need_the_reference(self) -> None:
+    def test_levels_are_coded_as_the_result_says(self) -> None:
         row = {"age": 70, "sex": "female", "smoker": 1, "ward": "surgery", "days": 5, "earlier_stays": 2}
         p = self.fit.params
         male = self.fit.predict([{**row, "sex": "male"}], which="linear")[0]
-        with self.assertRaisesRegex(pt.NotReleasedError, "reference"):
-            self.fit.predict([row])
-        female = self.fit.predict([row], which="linear", reference={"sex": "female"})[0]
+        female = self.fit.predict([row], which="linear")[0]
+        self.assertEqual(self.fit.predict([row], which="linear", reference={"sex": "female"})[0], female)
         self.assertAlmostEqual(male - female, p["sex.male"] + p["sex.male:smoker"], delta=1e-12)
-        with self.assertRaisesRegex(ValueError, "no column for 'Male'"):
-            self.fit.predict([{**row, "sex": "Male"}], reference={"sex": "female"})
+        with self.assertRaisesRegex(ValueError, "no level 'Male'; there are: female, male"):
+            self.fit.predict([{**row, "sex": "Male"}])
+        with self.assertRaisesRegex(ValueError, "no factor"):
+            self.fit.predict([row], reference={"smoker": 0})
         with self.assertRaisesRegex(ValueError, "not the reference"):
             self.fit.predict([row], reference={"sex": "male"})
         with self.assertRaisesRegex(ValueError, "names no columns"):
@@ -175,6 +211,25 @@ class Regressions(unittest.TestCase):
         for missing in (None, math.nan):
             both = self.fit.predict([{**row, "sex": "male"}, {**row, "sex": missing}])
             self.assertEqual([math.isnan(value) for value in both], [False, True])
+
+    def test_other_contrasts_than_treatment(self) -> None:
+        codings: list[dict[str, Any]] = [
+            {"name": "g", "variable": "g", "contrasts": "sum", "levels": ["a", "b", "c"], "reference": None,
+             "columns": [{"name": "g.a", "values": [1, 0, -1]}, {"name": "g.b", "values": [0, 1, -1]}]},
+            {"name": "stage", "variable": "stage", "contrasts": "scores", "levels": ["0", "1", "2"], "reference": None,
+             "columns": [{"name": "stage", "values": [1, 2, 3]}]},
+            {"name": "factor(k)", "variable": "k", "contrasts": "treatment", "levels": ["1", "2"], "reference": "1",
+             "columns": [{"name": "factor(k).2", "values": [0, 1]}]}]
+        rows = {"g": ["a", "c"], "stage": [0, 2], "k": [2, 1]}
+        self.assertEqual(rows_of(["g.a", "g.b"], rows, None, codings), [[1, 0], [-1, -1]])
+        self.assertEqual(rows_of(["stage", "stage:factor(k).2"], rows, None, codings), [[1, 1], [3, 0]])
+        wrongs: list[tuple[dict[str, Any], str]] = [({"g": "a"}, "its contrasts are sum"), ({"k": 2}, "not the reference")]
+        for reference, text in wrongs:
+            with self.assertRaisesRegex(ValueError, text):
+                rows_of(["g.a"], rows, reference, codings)
+        # Columns that no factor has are no levels, whatever they are called.
+        with self.assertRaisesRegex(ValueError, "cannot be made"):
+            rows_of(["g.x"], rows, None, codings)
 
     def test_columns_of_levels(self) -> None:
         def of(terms: list[str], rows: object, **reference: object) -> list[float]:
@@ -206,6 +261,7 @@ class Regressions(unittest.TestCase):
         with self.assertRaises(pt.NotReleasedError) as caught:
             self.fit.cov_params()
         self.assertIn("nested model", caught.exception.hint)
+        self.assertIn("covariance = true", caught.exception.hint)
         with self.assertRaises(pt.NotReleasedError):
             self.fit.resid()
 

@@ -127,7 +127,7 @@ class Studies(unittest.TestCase):
         self.assertEqual(fit.nobs, 900)
         # The score of the pooled rows is 0 at their estimates; these are within a step of their grids, each of
         # which moves the score by the information times that.
-        chances = fit.predict(rows(), reference={"sex": "female"})
+        chances = fit.predict(rows())
         for column in self.columns():
             score = sum(x * (row["event"] - p) for x, row, p in zip(column, rows(), chances))
             slack = sum(p * (1 - p) * x * sum(of.step * z for of, z in zip(fit.coefficients, other))

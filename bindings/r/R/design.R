@@ -1,6 +1,7 @@
-# Columns of a model, by the names of its terms, of rows that the caller has. A result says no more of levels than
-# the names of their columns: neither the contrasts nor the reference. A level with a column of its own is 1 there and
-# 0 in the others, by treatment contrasts and by sums; any other level needs the reference from the caller.
+# Columns of a model, by the names of its terms, of rows that the caller has. Results of glm, Cox's and mixed models say
+# how the levels of each factor became columns. Others say no more of levels than the names of their columns: there a
+# level with a column of its own is 1 there and 0 in the others, by treatment contrasts and by sums, and any other level
+# needs the reference from the caller.
 
 reference_hint <- function(column) {
   paste0("name the reference of the study file: predict(fit, rows, reference = c(", column, " = \"...\")), ",
@@ -72,8 +73,51 @@ level_column <- function(part, column, suffixes, rows, reference, made_by_factor
   as.numeric(level_part(values) == part)
 }
 
-# `names`: of all columns of the model.
-one_column <- function(name, rows, names = name, reference = character()) {
+# Of `factors` the one that the column is of, or NULL.
+coding_of <- function(name, factors) {
+  Find(function(coding) any(vapply(coding$columns, function(column) column$name == name, NA)), factors)
+}
+
+# The column `name` of a factor.
+coded_column <- function(name, coding, rows) {
+  values <- level_texts(coding$variable, rows)
+  levels <- unlist(coding$levels)
+  unknown <- setdiff(values[!is.na(values)], levels)
+  if (length(unknown)) {
+    refuse("usage", paste0(coding$variable, " has no level ", paste(unknown, collapse = ", "), "; there are: ",
+                           paste(levels, collapse = ", ")),
+           "write levels exactly as in the study file")
+  }
+  column <- Find(function(column) column$name == name, coding$columns)
+  unlist(column$values)[match(values, levels)]
+}
+
+# A reference that the caller names is the one of the study, or refused.
+check_references <- function(reference, factors) {
+  for (variable in names(reference)) {
+    coding <- Find(function(coding) coding$variable == variable, factors)
+    if (is.null(coding)) {
+      refuse("usage", paste0("reference names ", variable, ", which is no factor of this model"),
+             "leave reference out: the result says how its factors are coded")
+    }
+    if (is.null(coding$reference)) {
+      refuse("usage", paste0(variable, " has no reference: its contrasts are ", coding$contrasts),
+             "leave reference out: the result says how its factors are coded")
+    }
+    if (coding$reference != reference[[variable]]) {
+      refuse("usage", paste0(reference[[variable]], " is not the reference of ", variable, ": that is ", coding$reference),
+             "leave reference out: the result says how its factors are coded")
+    }
+  }
+}
+
+# `names`: of all columns of the model. factors: how these are coded, or NULL where the result does not say.
+one_column <- function(name, rows, names = name, reference = character(), factors = NULL) {
+  coding <- coding_of(name, factors)
+  # Scores have the name of their variable.
+  if (!is.null(coding) && coding$variable %in% names(rows) && (name == coding$variable || !name %in% names(rows))) {
+    return(coded_column(name, coding, rows))
+  }
   if (name %in% names(rows)) return(number_column(name, rows))
   found <- regmatches(name, regexec("^(log|log1p|sqrt)\\(([A-Za-z0-9._]+)\\)$", name))[[1]]
   if (length(found) && found[3] %in% names(rows)) {
@@ -86,7 +130,7 @@ one_column <- function(name, rows, names = name, reference = character()) {
     return(number_column(found[2], rows) * number_column(found[3], rows))
   }
   # The column of a level: "sex.male", "factor(k).3".
-  for (column in names(rows)[order(-nchar(names(rows)))]) {
+  for (column in if (is.null(factors)) names(rows)[order(-nchar(names(rows)))]) {
     for (before in c(paste0(column, "."), paste0("factor(", column, ")."))) {
       if (!startsWith(name, before)) next
       suffixes <- substring(names[startsWith(names, before)], nchar(before) + 1)
@@ -101,32 +145,33 @@ one_column <- function(name, rows, names = name, reference = character()) {
 
 factors_of <- function(term) strsplit(term, ":", fixed = TRUE)[[1]]
 
-model_column <- function(term, rows, names, reference) {
+model_column <- function(term, rows, names, reference, factors) {
   if (term %in% c("(Intercept)", "(intercept)")) return(rep(1, nrow(rows)))
-  if (term %in% names(rows)) return(number_column(term, rows))
-  Reduce(`*`, lapply(factors_of(term), one_column, rows, names, reference))
+  if (term %in% names(rows) && is.null(coding_of(term, factors))) return(number_column(term, rows))
+  Reduce(`*`, lapply(factors_of(term), one_column, rows, names, reference, factors))
 }
 
-# reference: NULL, or by variable the level that the others are compared with.
-linear_predictor <- function(terms, estimates, rows, reference = NULL) {
-  as.vector(design_matrix(terms, rows, reference) %*% estimates)
+# reference: NULL, or by variable the level that the others are compared with. factors: as of one_column.
+linear_predictor <- function(terms, estimates, rows, reference = NULL, factors = NULL) {
+  as.vector(design_matrix(terms, rows, reference, factors) %*% estimates)
 }
 
 # A column for each term, a row for each row.
-design_matrix <- function(terms, rows, reference = NULL) {
+design_matrix <- function(terms, rows, reference = NULL, factors = NULL) {
   if (!is.data.frame(rows)) refuse("usage", "these rows are no data frame", "give it data.frame(...)")
   reference <- vapply(as.list(reference), as.character, "")
   strange <- setdiff(names(reference), names(rows))
   if (length(reference) && (is.null(names(reference)) || length(strange))) {
     refuse("usage", "reference names no columns of these rows", "for example reference = c(sex = \"female\")")
   }
+  if (!is.null(factors)) check_references(reference, factors)
   names <- unique(unlist(lapply(terms, factors_of)))
-  columns <- vapply(terms, model_column, numeric(nrow(rows)), rows, names, reference)
+  columns <- vapply(terms, model_column, numeric(nrow(rows)), rows, names, reference, factors)
   matrix(columns, nrow(rows), length(terms))
 }
 
 predict.partita_coefs <- function(object, newdata, reference = NULL, ...) {
   if (missing(newdata)) no_rows_back()
   if (object$method == "meta") no_such(object, "predictions")
-  linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference)
+  linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference, object$body$factors)
 }

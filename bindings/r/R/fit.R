@@ -99,7 +99,8 @@ coef.partita_fit <- function(object, ...) {
 vcov.partita_fit <- function(object, ...) {
   not_released("the covariance matrix of the estimates did not open, only standard errors did",
                paste("a test of several coefficients is a test of a term, or of a nested model, which the study file",
-                     "asks for; methods mle, and glm at level aggregates, have the whole matrix"))
+                     "asks for; method glm opens the matrix with covariance = TRUE, and methods mle, and glm at level",
+                     "aggregates, have it"))
 }
 
 nobs.partita_fit <- function(object, ...) {

@@ -45,6 +45,13 @@ progress_of <- function(line) {
             c(list(message = read$phase, call = NULL), read[c("phase", "done", "total", "seconds")]))
 }
 
+# A remark of a command without progress of its own.
+note_of <- function(line, began) {
+  structure(class = c("partita_progress", "condition"),
+            list(message = line, call = NULL, phase = line, done = 0, total = 0,
+                 seconds = as.numeric(difftime(Sys.time(), began, units = "secs"))))
+}
+
 draw_progress <- function(at) {
   share <- if (at$total > 0) sprintf(", %d %%", as.integer(100 * at$done / at$total)) else ""
   cat("\r\033[K", at$phase, share, sep = "", file = stderr())
@@ -60,8 +67,10 @@ show_progress <- function(at, draw) {
 
 # folder: where what it prints is kept until it is read; NULL: in pipes, which must be read while it runs, or
 # the program waits for room in them.
-start_program <- function(arguments, progress, folder = NULL) {
-  arguments <- c(arguments, "--format", "json", if (is.null(progress)) "--quiet" else c("--progress", "jsonl"))
+# notes: the command has no progress of its own, and each of its remarks is one.
+start_program <- function(arguments, progress, folder = NULL, notes = FALSE) {
+  arguments <- c(arguments, "--format", "json",
+                 if (!notes) if (is.null(progress)) "--quiet" else c("--progress", "jsonl"))
   of <- function(name) if (is.null(folder)) "|" else file.path(folder, name)
   processx::process$new(partita_program(), arguments, stdout = of("output"), stderr = of("errors"),
                         encoding = "UTF-8", cleanup = TRUE)
@@ -109,7 +118,9 @@ collect_output <- function(process, state, progress, until = Inf) {
       at <- progress_of(line)
       if (is.null(at)) {
         state$remarks <- c(state$remarks, line)
-      } else {
+        if (!is.null(state$began)) at <- note_of(line, state$began)
+      }
+      if (!is.null(at)) {
         state$at <- at
         show_progress(at, isTRUE(progress))
       }

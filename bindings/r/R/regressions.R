@@ -143,13 +143,13 @@ predict.partita_glm <- function(object, newdata, type = c("link", "response"), s
   if (grepl("offset(", object$formula, fixed = TRUE)) {
     not_released("predict() does not know the offset of the formula", "compute it from coef()")
   }
-  columns <- design_matrix(object$coefficients$term, newdata, reference)
+  columns <- design_matrix(object$coefficients$term, newdata, reference, object$body$factors)
   eta <- as.vector(columns %*% object$coefficients$estimate)
   link <- object$body$link
   fit <- if (type == "link") eta else inverse_links[[link]](eta)
   if (!se.fit) return(fit)
   slope <- if (type == "link") 1 else inverse_link_slopes[[link]](eta)
-  list(fit = fit, se.fit = abs(slope) * sqrt(rowSums((columns %*% vcov(object)) * columns)))
+  list(fit = fit, se.fit = abs(slope) * combination_errors(object, columns))
 }
 
 # ------------------------------------------------------------------------------------------------ Cox

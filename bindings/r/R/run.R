@@ -211,8 +211,8 @@ partita_wait <- function(handle, progress = interactive()) {
   })
   collect_output(handle$process, handle$state, progress)
   done <- TRUE
-  results_of(read_output(paste(handle$state$out, collapse = ""), handle$process$get_exit_status(),
-                         handle$state$remarks))
+  data <- read_output(paste(handle$state$out, collapse = ""), handle$process$get_exit_status(), handle$state$remarks)
+  if (is.null(handle$read)) results_of(data) else handle$read(data)
 }
 
 partita_cancel <- function(handle) {

@@ -315,7 +315,7 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   const Spec& spec = task.spec;
   study::Document document;
   document.title = title;
-  document.json = RegressionJson(task, regression);
+  document.json = RegressionJson(task, factors, regression);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;
     document.sections.push_back(NotConverged(task, regression));
@@ -345,6 +345,14 @@ study::Document RegressionDocument(const std::string& title, const Task& task,
   if (spec.aggregates) {
     coefficients.paragraphs.emplace_back(
         "Estimates and standard errors have all their digits, and tell more than rounded ones.");
+  } else if (spec.covariance) {
+    coefficients.paragraphs.push_back(
+        fmt::format("Estimates are rounded to grids of at most 2^-{} of the standard error, "
+                    "covariances to steps of "
+                    "the products of two such grids; standard errors, tests, intervals and ratios "
+                    "are computed from "
+                    "the rounded numbers. The covariance matrix is in the result's JSON (vcov).",
+                    task.grid_bits));
   } else {
     coefficients.paragraphs.push_back(
         fmt::format("Estimates and standard errors are rounded to grids of at most 2^-{} of the "

@@ -7,6 +7,7 @@
 #include "methods/glm/risk.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/study.h"
+#include "mpc/functions/covariance_grid.h"
 #include "privacy/release_rule.h"
 #include "run/method/covariate_table.h"
 #include "stats/glm/firth.h"
@@ -35,9 +36,11 @@ double OpenedBitsOf(const Task& task) {
     bits += privacy::NumberBits(NumFirstSums(task) + points * NumSums(task), 0);
   } else {
     const size_t estimates = task.spec.sealed ? task.num_columns() : 0;
-    bits += privacy::NumberBits(
-        estimates + task.num_columns() + NumTotals(task.spec) + task.spec.terms.size(),
-        task.grid_bits);
+    const size_t errors = task.spec.covariance ? 0 : task.num_columns();
+    bits += privacy::NumberBits(estimates + errors + NumTotals(task.spec) + task.spec.terms.size(),
+                                task.grid_bits);
+    if (task.spec.covariance)
+      bits += privacy::NumberBits(NumErrors(task), mpc::CovarianceNumberBits(task.grid_bits));
   }
   if (NumRiskNumbers(task.spec) > 0) {
     // Rows, events and expected events of groups, and the area with its error.

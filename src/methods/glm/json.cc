@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "data/factor_coding.h"
 #include "methods/glm/read_errors.h"
 
 namespace partita::methods::glm {
@@ -40,19 +41,23 @@ Json CoefficientJson(const Spec& spec, const Coefficient& row) {
   return json;
 }
 
-// As result.json of method mle has it.
+// As result.json of method mle has it, and of what grid the numbers are.
 Json VcovJson(const Regression& regression) {
   if (regression.covariance.size() == 0) return nullptr;
   Json names = Json::array(), values = Json::array();
   for (const Coefficient& row : regression.coefficients) names.push_back(row.term);
   for (const auto row : regression.covariance.rowwise())
     values.push_back(std::vector<double>(row.begin(), row.end()));
-  return {{"names", std::move(names)}, {"values", std::move(values)}};
+  Json json = {{"names", std::move(names)}, {"values", std::move(values)}, {"steps", nullptr}};
+  const Eigen::VectorXd& steps = regression.covariance_steps;
+  if (steps.size() > 0) json["steps"] = std::vector<double>(steps.begin(), steps.end());
+  return json;
 }
 
 }  // namespace
 
-std::string RegressionJson(const Task& task, const Regression& regression) {
+std::string RegressionJson(const Task& task, const data::Schema& factors,
+                           const Regression& regression) {
   const Spec& spec = task.spec;
   const auto number = [](const std::optional<double>& value) {
     return value ? Json(*value) : Json(nullptr);
@@ -93,6 +98,7 @@ std::string RegressionJson(const Task& task, const Regression& regression) {
     json["theta"] = {{"estimate", regression.theta->estimate},
                      {"standard_error", regression.theta->standard_error}};
   }
+  json["factors"] = data::FactorCodingsJson(spec, factors);
   json["coefficients"] = Json::array();
   for (const Coefficient& row : regression.coefficients)
     json["coefficients"].push_back(CoefficientJson(spec, row));

@@ -7,6 +7,8 @@
 
 namespace partita::methods::glm {
 
-std::string RegressionJson(const Task& task, const Regression& regression);
+// factors: of the study (data::FactorsOf).
+std::string RegressionJson(const Task& task, const data::Schema& factors,
+                           const Regression& regression);
 
 }  // namespace partita::methods::glm

@@ -102,6 +102,7 @@ Task SmallerTask(const Task& task) {
   spec.products.clear();
   spec.dropped.clear();
   spec.cuts.clear();
+  spec.covariance = spec.pairs = false;
   SetParameters(spec);
   smaller.prefix = kSmaller;
   return smaller;

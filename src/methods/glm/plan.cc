@@ -46,6 +46,16 @@ std::string FitText(const Task& task) {
       "standard errors on a grid of 2^-{} of themselves",
       spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
       spec.parameters.size(), task.grid_bits);
+  if (spec.covariance) {
+    errors = fmt::format(
+        "whether the fit converged, the number of rows{}{}, and if it converged the covariance "
+        "matrix "
+        "of {} coefficients, {} numbers in steps of the products of two standard errors' grids "
+        "(2^-{} "
+        "of a standard error), with the exponents of the grids",
+        spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
+        spec.parameters.size(), NumErrors(task), task.grid_bits);
+  }
   if (spec.sealed) {
     errors = fmt::format(
         "whether the fit converged, the number of rows{}, and if it converged {} coefficients and "
@@ -242,6 +252,17 @@ void GlmStudy::Describe(study::Plan& plan) const {
                     "half-width of its own, are rounded to 2^-{} before sums are formed.",
                     task.input_bits));
     if (task.input_bits <= data::kMostSumBits) plan.assumptions.emplace_back(run::kPushedSumsText);
+  }
+  if (spec.covariance) {
+    plan.assumptions.push_back(
+        fmt::format("Whoever is told the covariance matrix ({}) has the information of all rows at "
+                    "the estimates, "
+                    "rounded: about how many rows have each two levels of factors and 0/1 "
+                    "variables, and second "
+                    "moments of numbers. Each such count is checked as those of single levels are; "
+                    "counts of three "
+                    "and more are not, but where the formula has their product.",
+                    ToldName(*this)));
   }
   if (smaller) {
     std::string names;

@@ -9,6 +9,7 @@
 #include "methods/glm/told.h"
 #include "methods/glm/wald.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/covariance_grid.h"
 #include "mpc/together.h"
 
 namespace partita::methods::glm {
@@ -30,9 +31,13 @@ std::vector<double> Values(const Eigen::VectorXd& vector) {
 
 uint64_t NumIterate(const Task& task) { return 2 * task.num_columns(); }
 
+uint64_t NumErrors(const Task& task) {
+  return task.spec.covariance ? mpc::NumCovariances(task.num_columns()) : task.num_columns();
+}
+
 uint64_t NumFit(const Task& task) {
-  return 2 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0) +
-         2 * task.num_columns() + NumTotals(task.spec) + task.spec.terms.size() +
+  return 2 + (task.spec.law.binary ? 1 : 0) + (task.spec.clustered() ? 1 : 0) + task.num_columns() +
+         NumErrors(task) + NumTotals(task.spec) + task.spec.terms.size() +
          NumRiskNumbers(task.spec);
 }
 
@@ -46,7 +51,8 @@ void Fitter::Solve(Engine& engine, const SharedSums& sums, std::optional<int> po
   const bool first = failures_.payload == nullptr, changed = task_.spec.firth && !first;
   std::optional<mpc::NextPoint> next;
   if (point && !changed) next = {Values(at_), task_.GridBitsOf(*point)};
-  solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_, next);
+  solved_ = SolveSums(engine, task_, sums, totals_.rows, first ? nullptr : &solved_, next,
+                      task_.spec.covariance && !point);
   if (changed) AddFirth(engine, task_, sums.third, solved_);
   failures_ = first ? solved_.failures
                     : WithBound(engine.Add(failures_, solved_.failures),
@@ -90,8 +96,9 @@ Fitted Fitter::Finish() {
   const auto statistics = [&](Engine& e) { return WaldStatistics(e, task_, solved_, guesses); };
   Shared risk;
   if (!task_.spec.cuts.empty()) risk = RiskNumbers(engine_, task_, own_, at_, min_cell_);
-  if (auto told = TellFit(engine_, task_, totals_,
-                          {converged, {}, solved_.variances, totals, statistics, risk}))
+  if (auto told = TellFit(
+          engine_, task_, totals_,
+          {converged, {}, solved_.variances, totals, statistics, risk, solved_.covariances}))
     fitted_.model = std::move(told->model);
   return std::move(fitted_);
 }

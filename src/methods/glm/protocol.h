@@ -6,7 +6,9 @@
 //                  of the release rule. To the receiver, or to all where the study says so, whether
 //                  the fit converged, the numbers of rows and, of an outcome of 0 or 1, of ones,
 //                  of clusters where errors are of these; and if it converged standard errors on their own grid and the totals of
-//                  fit_numbers.h and tests of terms (wald.h) on an absolute one, else zeros.
+//                  fit_numbers.h and tests of terms (wald.h) on an absolute one, else zeros. Where the study
+//                  asks for the covariance matrix of the estimates, it opens in the place of standard errors,
+//                  in steps of the products of two grids (mpc/functions/covariance_grid.h).
 // Checks           counts.h. Collinear: a variance inflation above 10^6 by the columns before it.
 // Method           b_0 is the mean of the holders' own maxima weighted by their information
 //                  (stats/glm/sums.h). At every point, which is public, each holder computes score
@@ -41,6 +43,7 @@ inline constexpr char kIndependenceRelease[] = "independence", kIteratesRelease[
                       kEstimatesRelease[] = "estimates", kFitRelease[] = "fit";
 
 uint64_t NumIterate(const Task& task);  // numbers of each opening of a point
+uint64_t NumErrors(const Task& task);   // standard errors, or covariances
 uint64_t NumFit(const Task& task);
 
 // In the place of a Wald statistic that there is not.
@@ -65,7 +68,10 @@ struct FittedModel {
   uint64_t rows = 0, events = 0, clusters = 0;
   // Of scaled columns, before small samples are allowed for (result.h); steps of their grids.
   Eigen::VectorXd standard_errors, steps;
-  Eigen::MatrixXd covariance;  // of level aggregates, but of a lasso; else empty: it does not open
+  // Of level aggregates, but of a lasso; and where the study asks for it, rounded to multiples of
+  // covariance_steps[i] * covariance_steps[j]. Else empty.
+  Eigen::MatrixXd covariance;
+  Eigen::VectorXd covariance_steps;
   std::vector<double> totals;
   // Wald statistics of spec.terms, before small samples are allowed for; negative: there is none.
   std::vector<double> statistics;

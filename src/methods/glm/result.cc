@@ -155,6 +155,8 @@ Regression RegressionOf(const Task& task, const Fitted& fitted) {
     for (Eigen::Index i = 0; i < k; ++i) units[i] = factor * UnitOf(spec, static_cast<size_t>(i));
     regression.covariance =
         units.asDiagonal() * model.covariance.topLeftCorner(k, k) * units.asDiagonal();
+    if (model.covariance_steps.size() > 0)
+      regression.covariance_steps = units.cwiseProduct(model.covariance_steps.head(k));
   }
   for (size_t t = 0; t < spec.terms.size(); ++t) {
     regression.tests.push_back(TestOf(spec.terms[t], model.statistics[t], factor, regression.df));

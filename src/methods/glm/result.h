@@ -46,9 +46,11 @@ struct Regression {
   // Degrees of freedom of Student's law; none: the normal law.
   std::optional<double> df;
   std::vector<Coefficient> coefficients;  // none where it did not converge
-  // Of these, with allowance for small samples, at level aggregates: it follows from the sums that
-  // open there. Else empty.
+  // Of these, with allowance for small samples: at level aggregates, where it follows from the sums that
+  // open, and where the study asks for it, rounded to multiples of covariance_steps[i] *
+  // covariance_steps[j] (at level aggregates there are none). Else empty.
   Eigen::MatrixXd covariance;
+  Eigen::VectorXd covariance_steps;
   // Of a negative binomial law.
   struct Theta {
     double estimate = 0, standard_error = 0;

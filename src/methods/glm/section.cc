@@ -18,6 +18,7 @@ using study::LocatedText;
 using study::StudyFile;
 using study::TableReader;
 
+constexpr char kCovariance[] = "covariance";
 constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
 constexpr int kStepsOfLasso = 5;       // of each penalty
@@ -172,6 +173,23 @@ void ReadRiskGroups(const TableReader& reader, const StudyFile& study, Spec& spe
   }
 }
 
+// The information at the estimates follows from the covariance matrix: of 0/1 columns how many rows have each
+// two of them, so that pairs are counted, too.
+void ReadCovariance(const TableReader& reader, Spec& spec) {
+  spec.covariance = reader.OptionalBool(kCovariance).value_or(false);
+  if (!spec.covariance) return;
+  const study::Position position = reader.PositionOf(kCovariance);
+  if (spec.aggregates) {
+    reader.Fail(position, "at level aggregates the covariance matrix is there anyway",
+                "leave covariance out: it follows from the sums, and result.json has it");
+  }
+  if (spec.sealed) {
+    reader.Fail(position, "level sealed opens standard errors and no covariance matrix",
+                "take protocol = \"iterates\", or leave covariance out");
+  }
+  spec.pairs = true;
+}
+
 std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const StudyFile& study,
                                               study::AnalysisSpec& analysis) {
   if (reader.Has("privacy")) {
@@ -195,6 +213,7 @@ std::shared_ptr<const study::Section> ReadGlm(const TableReader& reader, const S
   ReadConfidence(reader, section->spec);
   ReadNested(reader, study, section->spec);
   ReadRiskGroups(reader, study, section->spec);
+  ReadCovariance(reader, section->spec);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   section->spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
@@ -207,6 +226,7 @@ study::SectionUses GlmSection::Uses() const {
   uses.functions.emplace_back(FamilyName(spec.law));
   // But at level sealed the points on the way open to all, whoever is told the rest.
   if (!spec.sealed) uses.releases.push_back({"iterates", "all", {}});
+  if (spec.covariance) uses.releases.push_back({kCovariance, spec.told_to_all ? "all" : "", {}});
   if (spec.aggregates) uses.releases.push_back({"sums", spec.told_to_all ? "all" : "", {}});
   return uses;
 }
@@ -218,7 +238,7 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 study::SectionReader GlmReader() {
   return {kMethodName,
           {"family", "link", "formula", "errors", "penalty", "protocol", "steps", "confidence",
-           "nested", "risk_groups", "subset", "release", "privacy"},
+           "nested", "risk_groups", kCovariance, "subset", "release", "privacy"},
           ReadGlm};
 }
 

@@ -35,8 +35,9 @@ Shared Dispersion(Engine& engine, const Task& task, const SharedSums& sums, cons
 
 mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& sums,
                           const Shared& rows, const mpc::SolvedStep* last,
-                          std::optional<mpc::NextPoint> next) {
+                          std::optional<mpc::NextPoint> next, bool covariances) {
   mpc::ScoringSums scoring{sums.information, sums.score};
+  scoring.covariances = covariances;
   scoring.next = std::move(next);
   scoring.unit_bits = task.units.row_bits + task.units.weight_bits;
   if (task.spec.robust()) scoring.meat = sums.meat;

@@ -62,6 +62,7 @@ struct Spec : data::ModelColumns {
   bool aggregates = false, sealed = false;  // the level; else iterates
   int steps = 3;                            // after the first point, of all penalties of a lasso
   double confidence = 0.95;
+  bool covariance = false;   // of the estimates opens, in the place of standard errors
   bool told_to_all = false;  // estimates open to all anyway; their errors and the fit then, too
 
   size_t num_coefficients() const { return parameters.size() + sites; }

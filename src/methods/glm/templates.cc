@@ -34,6 +34,7 @@ family = "binomial"                # or "gaussian", "poisson", "negative-binomia
 formula = "relapse ~ age + sex + log1p(dose)"
 release = ["estimates"]
 # errors = "robust"                # whatever the variance is; "cluster" with one in [design]
+# covariance = true                # the covariance matrix opens, which tells more; checks pairs of levels
 # penalty = {firth = true}         # of small samples, and where outcomes separate; or {ridge = 0.01}
 # protocol = "aggregates"          # sums open to the receiver: faster, tells the table of covariates
 # protocol = "sealed"              # nothing opens but the result; with the numbers of rows in [[rows]]

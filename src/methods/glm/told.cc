@@ -5,6 +5,7 @@
 
 #include "methods/glm/risk.h"
 #include "methods/glm/wald.h"
+#include "mpc/functions/covariance_grid.h"
 #include "mpc/functions/scoring_path.h"
 
 namespace partita::methods::glm {
@@ -27,6 +28,14 @@ double MostNumber(const Task& task, const FitToTell& fit) {
   return std::max({NumTotals(task.spec) > 0 ? fit.totals.bound : 0.0,
                    task.spec.terms.empty() ? 0.0 : kMostStatistic + 1,
                    task.spec.cuts.empty() ? 0.0 : fit.risk.bound});
+}
+
+// by_rows: p x p.
+void TakeCovariances(const std::vector<double>& by_rows, FittedModel& model) {
+  const Eigen::Index p = model.steps.size();
+  model.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), p, p);
+  model.covariance_steps = model.steps;
+  model.standard_errors = model.covariance.diagonal().cwiseSqrt();
 }
 
 }  // namespace
@@ -52,13 +61,15 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   if (num_numbers > 0) numbers = [&](mpc::Engine& e) { return NumbersOf(e, task, fit); };
   const mpc::ErrorsOnGrid told =
       mpc::OnErrorGrid(engine, fit.variances, nullptr, MostNumber(task, fit), task.grid_bits,
-                       fit.converged, estimates ? &fit.estimates : nullptr, numbers);
+                       fit.converged, estimates ? &fit.estimates : nullptr, numbers,
+                       task.spec.covariance ? &fit.covariances : nullptr);
 
   std::vector<mpc::Shared> opened = {told.opens, totals.rows};
   if (task.spec.law.binary) opened.push_back(totals.events);
   if (task.spec.clustered()) opened.push_back(totals.clusters);
   const size_t next = opened.size();
-  opened.insert(opened.end(), {told.reached, told.errors});
+  opened.insert(opened.end(),
+                {told.reached, task.spec.covariance ? told.covariances : told.errors});
   if (estimates) opened.push_back(told.estimates);
   if (num_numbers > 0) opened.push_back(told.totals);
   const std::vector<mpc::IntMatrix> values =
@@ -75,7 +86,11 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   if (task.spec.clustered()) model.clusters = count(next - 1);
   const std::vector<double> steps = mpc::GridSteps(told.range, values[next]);
   model.steps = AsVector(steps);
-  model.standard_errors = AsVector(mpc::InGridSteps(values[next + 1], steps));
+  if (task.spec.covariance) {
+    TakeCovariances(mpc::InSquaredSteps(values[next + 1], steps), model);
+  } else {
+    model.standard_errors = AsVector(mpc::InGridSteps(values[next + 1], steps));
+  }
   if (estimates) made.estimates = AsVector(mpc::InGridSteps(values[next + 2], steps));
   for (size_t i = 0; i < num_numbers; ++i) {
     const double number =

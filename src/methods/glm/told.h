@@ -20,7 +20,8 @@ struct FitToTell {
   FitTotals totals;       // at the last point; of a spec with totals
   // A row for each of spec.terms (wald.h), made beside the rest; of a spec with such terms.
   std::function<mpc::Shared(mpc::Engine&)> statistics = {};
-  mpc::Shared risk = {};  // risk.h; empty: there are no groups
+  mpc::Shared risk = {};         // risk.h; empty: there are no groups
+  mpc::Shared covariances = {};  // p x p, of SolveStep, of a spec with a covariance; else empty
 };
 
 // Release `fit`. Where it is not learned nothing. estimates: as they opened, if they do.

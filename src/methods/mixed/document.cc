@@ -6,6 +6,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "data/factor_coding.h"
+
 namespace partita::methods::mixed {
 namespace {
 
@@ -178,7 +180,7 @@ study::DocumentSection PathSection(const Spec& spec, const Regression& regressio
           {PathTable(spec, regression)}};
 }
 
-std::string JsonOf(const Spec& spec, const Regression& regression) {
+std::string JsonOf(const Spec& spec, const data::Schema& factors, const Regression& regression) {
   Json json = {{"formula", spec.formula},
                {"family", std::string(stats::glm::FamilyName(spec.law))},
                {"criterion", CriterionName(spec)},
@@ -190,6 +192,7 @@ std::string JsonOf(const Spec& spec, const Regression& regression) {
                {"singular", nullptr},
                {"rows", regression.rows},
                {"groups", regression.groups},
+               {"factors", data::FactorCodingsJson(spec, factors)},
                {"coefficients", Json::array()},
                {"between", nullptr},
                {"within", nullptr},
@@ -243,7 +246,7 @@ study::Document MixedDocument(const std::string& title, const Task& task,
   const Spec& spec = task.spec;
   study::Document document;
   document.title = title;
-  document.json = JsonOf(spec, regression);
+  document.json = JsonOf(spec, factors, regression);
   const std::string model = HeadingOf(spec);
   if (!regression.converged) {
     document.ending = study::Ending::kNotConverged;

@@ -2,6 +2,7 @@
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/covariance_grid.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/together.h"
 
@@ -54,7 +55,8 @@ Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<dou
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
                          double total_bound, int grid_bits,
                          const std::function<Shared(Engine&)>& opens_if, const Shared* estimates,
-                         const std::function<Shared(Engine&)>& make_totals) {
+                         const std::function<Shared(Engine&)>& make_totals,
+                         const Shared* covariances) {
   GridMarks marks;
   Shared opens, made;
   std::vector<Shared> rounded;
@@ -63,18 +65,22 @@ ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* 
       [&](Engine& e) {
         Shared errors;
         std::vector<Task> parts = {
-            [&](Engine& of_marks) { marks = MarkErrorGrids(of_marks, variances, grid_bits); },
-            [&](Engine& of_root) {
-              const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
-              const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
-              errors = WithBound(Root(of_root, squared, kStepBits).front(), kMostStandardError);
-            }};
+            [&](Engine& of_marks) { marks = MarkErrorGrids(of_marks, variances, grid_bits); }};
+        if (covariances == nullptr) {
+          parts.emplace_back([&](Engine& of_root) {
+            const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
+            const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
+            errors = WithBound(Root(of_root, squared, kStepBits).front(), kMostStandardError);
+          });
+        }
         if (make_totals) {
           parts.emplace_back([&](Engine& of_totals) { made = make_totals(of_totals); });
           totals = &made;
         }
         Together(e, parts);
-        std::vector<GridNumbers> on_grids = {{errors, kMostStandardError, marks}};
+        std::vector<GridNumbers> on_grids = {
+            covariances == nullptr ? GridNumbers{errors, kMostStandardError, marks}
+                                   : CovariancesOfRows(e, *covariances, marks, grid_bits)};
         if (estimates != nullptr) on_grids.push_back({*estimates, kMostCoordinate, marks});
         rounded = RoundToGrids(e, on_grids, totals, total_bound, grid_bits);
       }};
@@ -85,7 +91,12 @@ ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* 
   told.range = marks.range;
   ProductRound masked(engine);
   masked.Add(marks.reached, of_columns, marks.reached.bound, told.reached);
-  masked.Add(rounded[0], of_columns, rounded[0].bound, told.errors);
+  if (covariances == nullptr) {
+    masked.Add(rounded[0], of_columns, rounded[0].bound, told.errors);
+  } else {
+    masked.Add(rounded[0], TimesOver(engine, opens, rounded[0].shape.rows), rounded[0].bound,
+               told.covariances);
+  }
   if (estimates != nullptr) masked.Add(rounded[1], of_columns, rounded[1].bound, told.estimates);
   if (totals != nullptr) {
     masked.Add(rounded.back(), TimesOver(engine, opens, totals->shape.rows), rounded.back().bound,

@@ -118,18 +118,28 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
   const auto p = static_cast<double>(weighted.shape.rows);
   const Shared &d = solved.scale, &x = solved.inverse;
   // Of the model the diagonal of X, else of the sandwich.
-  Shared diagonal_of_inverse = DiagonalOf(engine, x);
+  Shared diagonal_of_inverse = DiagonalOf(engine, x), all_of_inverse = x;
   solved.covariance = x;
   if (sums.meat.payload != nullptr) {
     const Sandwich sandwich = SandwichOf(engine, sums.meat, d, x);
     diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInflation, solved.failures);
-    solved.covariance = sandwich.product;
+    solved.covariance = all_of_inverse = sandwich.product;
+    if (sums.covariances) {
+      CutRound cut(engine);
+      cut.Add(all_of_inverse, kSandwichBits, kMostSandwich);
+      cut.Run();
+    }
   }
-  Shared direction, row_variances;
+  Shared direction, row_variances, row_covariances;
   ProductRound solve(engine);
   solve.AddCut(Kind::kMatrix, x, weighted, p * kMostInflation * kMostWeighted, kStepBits,
                direction);
   solve.AddCut(diagonal_of_inverse, d, kMostInflation * kMostRoot, kRowVarianceBits, row_variances);
+  // Where nothing failed entries are at most what those of the diagonal are.
+  if (sums.covariances) {
+    solve.AddCut(WithBound(all_of_inverse, kMostInflation), d, kMostInflation * kMostRoot,
+                 kRowVarianceBits, row_covariances);
+  }
   solve.Run();
   // d^2 diag(X) in the unit of SE^2 / 2.
   const int exponent = -sums.unit_bits - 1;
@@ -138,7 +148,15 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
   scale_back.AddCut(direction, d, direction.bound * kMostRoot, kStepBits, solved.step);
   scale_back.AddCut(row_variances, d, row_variances.bound * kMostRoot,
                     std::max(0, kVarianceBits + exponent), squares);
+  if (sums.covariances) {
+    scale_back.AddCut(engine.Transpose(row_covariances), d, row_variances.bound * kMostRoot,
+                      std::max(0, kCovarianceBits - sums.unit_bits), solved.covariances);
+  }
   scale_back.Run();
+  if (sums.covariances) {
+    solved.covariances =
+        WithBound(TimesPowerOfTwo(solved.covariances, -sums.unit_bits), 2 * kMostPlainVariance);
+  }
   Shared variances =
       WithBound(TimesPowerOfTwo(squares, exponent), std::ldexp(squares.bound, exponent));
   if (sums.dispersion) {
@@ -147,6 +165,10 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
     ProductRound times(engine);
     times.AddCut(variances, dispersion, kMostPlainVariance * dispersion.bound, kVarianceBits,
                  product);
+    if (sums.covariances) {
+      times.AddCut(solved.covariances, dispersion, 2 * kMostPlainVariance * dispersion.bound,
+                   kCovarianceBits, solved.covariances);
+    }
     times.Run();
     variances = product;
   }

@@ -13,10 +13,12 @@
 //           since the last point (information_inverse.h); |d u| above 32; a diagonal of the sandwich
 //           above 2^20; v above 2^10, that is a standard error above 45 of a column in [-1, 1]. What
 //           fails is 0 from there on.
-// Error     X: information_inverse.h; the step 2^-38 and v 2^-40 absolute beside that.
+// Error     X: information_inverse.h; the step 2^-38 and v 2^-40 absolute beside that. Covariances: X, or the
+//           sandwich, to 2^-33 beside what it is, and 2^-53 absolute.
 // Cost      Two products, the inverse, its correction and beside its check three products and a
 //           comparison with its way back to the ring, a product; with a dispersion or robust errors
-//           a comparison and a product more, and what sandwich.h takes. Next: a comparison and a
+//           a comparison and a product more, and what sandwich.h takes. Covariances: beside the products of the
+//           variances as many of p^2 numbers, of robust errors a cut before. Next: a comparison and a
 //           product, MarkErrorGrids, beside these, and a product. First: InformationSizes, and the
 //           order of columns beside.
 // Timing    constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
@@ -36,7 +38,7 @@ namespace partita::mpc {
 inline constexpr double kMostVariance = 0x1p10;
 // Of J, and of pivots of K, a variance inflation of 10^6: where it is looked at in the clear.
 inline constexpr double kLeastInformation = 0x1p-28, kSmallestPivot = 0x1p-20;
-inline constexpr int kStepBits = 40;
+inline constexpr int kStepBits = 40, kCovarianceBits = 54;
 // Of coordinates of a point: columns are in [-1, 1].
 inline constexpr double kMostCoordinate = 1024;
 
@@ -57,6 +59,7 @@ struct ScoringSums {
   int unit_bits = 0;
   // Where the step is not changed any more: its point and grids are made beside the checks.
   std::optional<NextPoint> next = {};
+  bool covariances = false;  // of the estimates, for covariance_grid.h
 };
 
 struct SolvedStep {
@@ -67,9 +70,10 @@ struct SolvedStep {
   // p x p: X, of robust errors X N X (sandwich.h); the covariance of the estimates but for d on both
   // sides and a factor. Of columns of X that are not true anything.
   Shared covariance;
-  Shared is_true;         // p x 1, 0 or 1
-  Shared dispersion;      // 1 x 1; empty without
-  SizeClasses sizes;      // of diag(J) at the first point, which d is of
+  Shared is_true;      // p x 1, 0 or 1
+  Shared covariances;  // p x p, in the units of the variances: SE^2 on its diagonal; empty without
+  Shared dispersion;   // 1 x 1; empty without
+  SizeClasses sizes;   // of diag(J) at the first point, which d is of
   Shared scale, inverse;  // d and X, for the next point
   // Of ScoringSums::next: from + step, 0 where beyond kMostCoordinate, and how often that is; the
   // grids, none of columns that failed. Empty without.

@@ -144,6 +144,30 @@ void ExpectStatistics(const PlainModel& model, const stats::glm::Rows& all, cons
   }
 }
 
+// Of the points that opened, so that only their own rounding is left; and standard errors are its roots.
+void ExpectCovariance(const PlainModel& model, const stats::glm::Rows& all, const Fitted& fitted) {
+  const FittedModel& told = *fitted.model;
+  if (!model.spec.covariance) {
+    EXPECT_EQ(told.covariance.size(), 0);
+    return;
+  }
+  const Eigen::MatrixXd plain = CovarianceAt(model.spec, all, fitted.points.back());
+  ASSERT_EQ(told.covariance.rows(), plain.rows());
+  // A sandwich is known to 2^-39, and within wide bounds it is 2^-22 itself.
+  const double digits = model.spec.robust() ? 0x1p-17 : 1e-6;
+  EXPECT_EQ(told.covariance_steps, told.steps);
+  for (Eigen::Index i = 0; i < plain.rows(); ++i) {
+    EXPECT_EQ(told.standard_errors[i], std::sqrt(told.covariance(i, i)));
+    for (Eigen::Index j = 0; j < plain.cols(); ++j) {
+      const double step = told.steps[i] * told.steps[j];
+      EXPECT_NEAR(told.covariance(i, j), plain(i, j),
+                  kRounding * step + digits * std::sqrt(plain(i, i) * plain(j, j)))
+          << i << " " << j;
+      EXPECT_EQ(std::remainder(told.covariance(i, j), step), 0);
+    }
+  }
+}
+
 // A step of the grid is 2^floor(log2(g SE)), within the precision that release_grid.h states.
 void ExpectStep(double step, double error, double within) {
   const double exponent = std::log2(step), wanted = std::log2(error) - kGridBits;
@@ -190,6 +214,7 @@ void ExpectTwin(const PlainModel& model, const std::vector<OwnData>& parts, cons
     ExpectStep(told.steps[j], error, 0.01);
   }
   ExpectStatistics(model, all, ran.fitted);
+  ExpectCovariance(model, all, ran.fitted);
   if (NumTotals(spec) == 0) {
     EXPECT_TRUE(told.totals.empty());
     return;
@@ -356,6 +381,34 @@ TEST(GlmProtocol, RobustErrors) {
   ExpectModel(robust("gamma", "cost ~ age + smoker"), 44, {300, 200}, {});
 }
 
+PlainModel WithCovariance(PlainModel model) {
+  model.spec.covariance = model.spec.pairs = true;
+  return model;
+}
+
+// In the place of standard errors: of the model with and without a dispersion, of sandwiches, on every
+// engine, for any bound of the rows.
+TEST(GlmProtocol, Covariances) {
+  ExpectModel(WithCovariance(Clinic("binomial", "event ~ age + dose * smoker + stage")), 70,
+              {260, 190}, {});
+  ExpectModel(WithCovariance(Clinic("gaussian", "score ~ age + stage")), 71, {160, 150, 170},
+              {.kind = "replicated"});
+  ExpectModel(WithCovariance(Clinic("gamma", "cost ~ age + smoker")), 72, {150, 140, 160},
+              {.kind = "shamir", .max_rows = uint64_t{1} << 26, .to_all = true});
+  ExpectModel(WithCovariance(Clinic("binomial", "event ~ smoker")), 73, {120, 130},
+              {.kind = "ot", .steps = 2});
+  ExpectModel(
+      WithCovariance(WithErrors(Clinic("poisson", "visits ~ age + stage"), Errors::kRobust)), 74,
+      {260, 190}, {.max_rows = uint64_t{1} << 20});
+  ExpectModel(
+      WithCovariance(WithErrors(Clinic("gaussian", "score ~ stage + smoker"), Errors::kCluster)),
+      75, {260, 190}, {});
+  ExpectModel(WithCovariance(
+                  WithErrors(Clinic("gaussian", "wide ~ stage * smoker + dose"), Errors::kRobust)),
+              76, {260, 190}, {});
+  ExpectModel(WithCovariance(Clinic("quasi-poisson", "visits ~ age + smoker")), 77, {200, 190}, {});
+}
+
 // Of terms of several columns: factors, their products, of the model and of sandwiches, on every
 // engine.
 TEST(GlmProtocol, TestsTerms) {
@@ -459,6 +512,7 @@ void ExpectNotConverged(const Ran& ran) {
   const FittedModel& told = ran.fitted.model.value();
   EXPECT_FALSE(told.converged);
   EXPECT_EQ(told.standard_errors.norm(), 0);
+  EXPECT_EQ(told.covariance.norm(), 0);
   EXPECT_EQ(told.steps.norm(), 0);
   for (const double total : told.totals) EXPECT_EQ(total, 0);
   for (const double statistic : told.statistics) EXPECT_EQ(statistic, 0);
@@ -467,17 +521,20 @@ void ExpectNotConverged(const Ran& ran) {
 // Nobody of stage three has an event: its coefficient runs away, a unit a step.
 TEST(GlmProtocol, SeparationDoesNotConverge) {
   const PlainModel model = Clinic("binomial", "event ~ age + stage");
+  const PlainModel of_covariance = WithCovariance(model);
   std::mt19937_64 random(23);
-  std::vector<OwnData> parts;
+  std::vector<OwnData> parts, parts_of_covariance;
   for (int h = 0; h < 2; ++h) {
     data::Table table = ClinicTable(random, 200);
     for (size_t r = 0; r < 200; ++r) {
       if (table.columns[3].codes[r] == 2) table.columns[5].numbers[r] = 0;
     }
     parts.push_back(testing::DataOf(model, table, ClinicDictionary()));
+    parts_of_covariance.push_back(testing::DataOf(of_covariance, table, ClinicDictionary()));
   }
   for (const int steps : Cases<int>({3, 12}, {25})) {
     SCOPED_TRACE(steps);
+    ExpectNotConverged(RunFit(of_covariance, parts_of_covariance, {.steps = steps}));
     const Ran ran = RunFit(model, parts, {.steps = steps});
     ExpectNotConverged(ran);
     EXPECT_EQ(ran.fitted.model->rows, 400u);

@@ -1,8 +1,8 @@
 """Columns of a model, by the names of its terms, of rows that the caller has.
 
-A result says no more of levels than the names of their columns: neither the contrasts nor the reference. A level with
-a column of its own is 1 there and 0 in the others, by treatment contrasts and by sums; any other level needs the
-reference from the caller.
+Results of glm, Cox's and mixed models say how the levels of each factor became columns. Others say no more of levels than
+the names of their columns: there a level with a column of its own is 1 there and 0 in the others, by treatment contrasts
+and by sums, and any other level needs the reference from the caller.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from .cells import cell_number, cell_text, is_missing
 from .errors import NotReleasedError
+from .program import Json
 
 Columns = Mapping[str, Sequence[Any]]
 # By variable the level that the others are compared with.
@@ -117,21 +118,70 @@ class _Levels:
         return [math.nan if text is None else float(_level_part(text) == part) for text in texts]
 
 
-class Design:
-    """Of rows of the caller's own, for a model whose columns have the names of `terms`."""
+@dataclass(frozen=True)
+class _Coding:
+    """How the levels of a factor became columns, as the result says it (docs/schemas/result-parts.json)."""
 
-    def __init__(self, terms: Iterable[str], columns: Columns, reference: Reference | None = None) -> None:
+    variable: str
+    contrasts: str
+    levels: Sequence[str]
+    reference: str | None
+    columns: Mapping[str, Sequence[float]]
+
+    @staticmethod
+    def of(read: Json) -> _Coding:
+        return _Coding(read["variable"], read["contrasts"], read["levels"], read["reference"],
+                       {column["name"]: column["values"] for column in read["columns"]})
+
+    def check_reference(self, reference: str) -> None:
+        hint = "leave reference out: the result says how its factors are coded"
+        if self.reference is None:
+            raise ValueError(f"{self.variable} has no reference: its contrasts are {self.contrasts}; {hint}")
+        if self.reference != reference:
+            raise ValueError(f"{reference!r} is not the reference of {self.variable}: that is {self.reference!r}; {hint}")
+
+    def column(self, name: str, cells: Sequence[Any]) -> list[float]:
+        """Not a number where a level is missing."""
+        by_level = dict(zip(self.levels, self.columns[name], strict=True))
+        texts = [None if is_missing(cell) else cell_text(cell) for cell in cells]
+        unknown = list(dict.fromkeys(text for text in texts if text is not None and text not in by_level))
+        if unknown:
+            raise ValueError(f"{self.variable} has no level {', '.join(map(repr, unknown))}; there are: "
+                             f"{', '.join(self.levels)}")
+        return [math.nan if text is None else float(by_level[text]) for text in texts]
+
+
+class Design:
+    """Of rows of the caller's own, for a model whose columns have the names of `terms`. factors: how they are coded, as
+    the result says it, or None where it does not."""
+
+    def __init__(self, terms: Iterable[str], columns: Columns, reference: Reference | None = None,
+                 factors: Sequence[Json] | None = None) -> None:
         self._names = list(dict.fromkeys(name for term in terms for name in _factors(term)))
         self._columns = columns
         self._reference = {name: cell_text(level) for name, level in (reference or {}).items()}
         strange = [name for name in self._reference if name not in columns]
         if strange:
             raise ValueError(f"reference names no columns of these rows: {', '.join(strange)}")
+        self._levels_by_name = factors is None
+        codings = [_Coding.of(factor) for factor in factors or ()]
+        self._codings = {name: coding for coding in codings for name in coding.columns}
+        if factors is not None:
+            by_variable = {coding.variable: coding for coding in codings}
+            for name, level in self._reference.items():
+                if name not in by_variable:
+                    raise ValueError(f"reference names {name}, which is no factor of this model")
+                by_variable[name].check_reference(level)
 
     def _numbers(self, name: str) -> list[float]:
         return [cell_number(value, name) for value in self._columns[name]]
 
     def _one(self, name: str) -> list[float]:
+        coding = self._codings.get(name)
+        # Scores have the name of their variable.
+        if coding is not None and coding.variable in self._columns and (
+                name == coding.variable or name not in self._columns):
+            return coding.column(name, self._columns[coding.variable])
         if name in self._columns:
             return self._numbers(name)
         for pattern in (_CALL, _POWER, _PRODUCT):
@@ -145,7 +195,7 @@ class Design:
             if pattern is _PRODUCT and found[1] in self._columns and found[2] in self._columns:
                 return [a * b for a, b in zip(self._numbers(found[1]), self._numbers(found[2]), strict=True)]
         # The column of a level: "sex.male", "factor(k).3".
-        for column in sorted(self._columns, key=len, reverse=True):
+        for column in sorted(self._columns, key=len, reverse=True) if self._levels_by_name else ():
             for before in (f"{column}.", f"factor({column})."):
                 if name.startswith(before):
                     parts = [other[len(before):] for other in self._names if other.startswith(before)]
@@ -160,7 +210,7 @@ class Design:
         not know."""
         if term in ("(Intercept)", "(intercept)"):
             return [1.0] * length_of(self._columns)
-        if term in self._columns:
+        if term in self._columns and term not in self._codings:
             return self._numbers(term)
         values = [1.0] * length_of(self._columns)
         for name in _factors(term):
@@ -168,15 +218,18 @@ class Design:
         return values
 
 
-def rows_of(terms: Iterable[str], rows: Any, reference: Reference | None = None) -> list[list[float]]:
+def rows_of(terms: Iterable[str], rows: Any, reference: Reference | None = None,
+            factors: Sequence[Json] | None = None) -> list[list[float]]:
     """The values of all terms in every row."""
     columns = columns_of(rows)
     terms = list(terms)
-    design = Design(terms, columns, reference)
+    design = Design(terms, columns, reference, factors)
     values = [design.column_of(term) for term in terms]
     return [[value[row] for value in values] for row in range(length_of(columns))]
 
 
-def linear_predictor(params: Mapping[str, float], rows: Any, reference: Reference | None = None) -> list[float]:
+def linear_predictor(params: Mapping[str, float], rows: Any, reference: Reference | None = None,
+                     factors: Sequence[Json] | None = None) -> list[float]:
     estimates = list(params.values())
-    return [sum(a * b for a, b in zip(estimates, row, strict=True)) for row in rows_of(params, rows, reference)]
+    return [sum(a * b for a, b in zip(estimates, row, strict=True))
+            for row in rows_of(params, rows, reference, factors)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from . import design, laws
+from .covariance import Covariance, WaldTest, wald
 from .errors import NotReleasedError
 from .program import Json
 from .table import Cell, Page, Table, facts
@@ -173,17 +174,40 @@ class CoefficientFit(Fit):
 
     def cov_params(self) -> Table:
         """Of the estimates; first column: the term. Raises NotReleasedError where its diagonal opened only."""
-        names, values = self._covariance()
-        return Table(["", *names], [[name, *row] for name, row in zip(names, values)])
+        covariance = self._covariance()
+        return Table(["", *covariance.names], [[name, *row] for name, row in zip(covariance.names, covariance.values)])
 
-    def _covariance(self) -> tuple[list[str], list[list[float]]]:
+    def wald_test(self, hypotheses: Sequence[str] | Sequence[Sequence[float]], value: float = 0) -> WaldTest:
+        """That all of these are `value`: names of coefficients, or rows of numbers, one for each coefficient, which make
+        combinations of them. Raises NotReleasedError where cov_params() does."""
+        covariance = self._covariance()
+        rows: list[list[float]] = []
+        for hypothesis in hypotheses:
+            if isinstance(hypothesis, str):
+                if hypothesis not in covariance.names:
+                    raise ValueError(f"there is no coefficient {hypothesis!r}; there are: {', '.join(covariance.names)}")
+                rows.append([float(name == hypothesis) for name in covariance.names])
+            else:
+                rows.append([float(number) for number in hypothesis])
+                if len(rows[-1]) != len(covariance.names):
+                    raise ValueError(f"a row has {len(rows[-1])} numbers, and there are {len(covariance.names)} "
+                                     f"coefficients")
+        if not rows:
+            raise ValueError("there is no hypothesis")
+        estimates = [self.params[name] for name in covariance.names]
+        values = [sum(a * b for a, b in zip(row, estimates)) - value for row in rows]
+        return wald(covariance, rows, values, self.df_t)
+
+    def _covariance(self) -> Covariance:
         vcov = self.body.get("vcov")
         if vcov is None:
             raise NotReleasedError(
                 "the covariance matrix of the estimates did not open, only standard errors did",
                 "a test of several coefficients is a test of a term, or of a nested model, which the study file asks "
-                "for; methods mle, and glm at level aggregates, have the whole matrix")
-        return [str(name) for name in vcov["names"]], [[number(value) for value in row] for row in vcov["values"]]
+                "for; method glm opens the matrix with covariance = true, and methods mle, and glm at level aggregates, "
+                "have it")
+        return Covariance([str(name) for name in vcov["names"]],
+                          [[number(value) for value in row] for row in vcov["values"]], vcov.get("steps"))
 
     def resid(self) -> list[float]:
         """Raises NotReleasedError: no rows come back."""
@@ -196,9 +220,9 @@ class CoefficientFit(Fit):
 
     def predict(self, rows: Any, *, reference: design.Reference | None = None) -> list[float]:
         """The linear predictor in rows of the caller's own: a DataFrame, columns by name, or a list of mappings.
-        reference: by variable the level that the others are compared with, as the study file has it; without it levels
-        that have no column of their own raise NotReleasedError."""
-        return design.linear_predictor(self.params, rows, reference)
+        reference: by variable the level that the others are compared with; the result says it, and another one raises
+        ValueError."""
+        return design.linear_predictor(self.params, rows, reference, self.body.get("factors"))
 
     def to_table(self) -> Table:
         columns = ["term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high"]

@@ -41,6 +41,23 @@ def student_inside(value: float, df: int) -> float:
     return 2 / math.pi * (theta + sine * total) if df % 2 == 1 else sine * total
 
 
+def f_tail(value: float, df_num: int, df_denom: float) -> float:
+    """P(X >= value) of an F law: by I_y(a + 1, b) = I_y(a, b) - y^a (1 - y)^b / (a B(a, b)) (26.5.16) from a of 1/2 or
+    1 on. df_denom is a whole number where df_num is odd."""
+    if value <= 0:
+        return 1.0
+    b = df_denom / 2
+    ratio = df_num * value / df_denom
+    log_y, log_rest = math.log(ratio / (1 + ratio)), -math.log1p(ratio)
+    a = 0.5 if df_num % 2 == 1 else 1.0
+    tail = math.exp(b * log_rest) if a == 1 else 1 - student_inside(math.sqrt(ratio * df_denom), int(df_denom))
+    while a < df_num / 2:
+        log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+        tail += math.exp(a * log_y + b * log_rest - log_beta) / a
+        a += 1
+    return min(1.0, tail)
+
+
 def student_quantile(probability: float, df: int) -> float:
     """Of a probability from 0.5 up, by halving; of many degrees of freedom by two terms of the expansion about the
     normal quantile (26.7.5), as the sums above get long."""

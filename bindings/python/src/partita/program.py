@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -69,12 +70,15 @@ def _progress_of(line: str) -> Progress | None:
 
 
 class Child:
-    """A running command. Its standard error is read by a thread: progress, and remarks for people."""
+    """A running command. Its standard error is read by a thread: progress, and remarks for people. notes: the command
+    has no progress of its own, and each of its remarks is one."""
 
     def __init__(self, arguments: Sequence[str], progress: ProgressHandler | None = None,
-                 folder: str | None = None) -> None:
+                 folder: str | None = None, *, notes: bool = False) -> None:
         command = [program(), *arguments, "--format", "json"]
-        command += ["--quiet"] if progress is None else ["--progress", "jsonl"]
+        if not notes:
+            command += ["--quiet"] if progress is None else ["--progress", "jsonl"]
+        self._began = time.monotonic() if notes else None
         self._handler = progress
         self._failure: BaseException | None = None
         self._remarks: list[str] = []
@@ -100,7 +104,9 @@ class Child:
             at = _progress_of(line)
             if at is None:
                 self._remarks.append(line.rstrip("\n"))
-                continue
+                if self._began is None:
+                    continue
+                at = Progress(self._remarks[-1], 0, 0, time.monotonic() - self._began)
             self.last_progress = at
             if self._handler is None or self._failure is not None:
                 continue

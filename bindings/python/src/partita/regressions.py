@@ -157,9 +157,7 @@ class GLMFit(RatioFit):
                                  (self.nobs, restricted.nobs))
 
     def predict(self, rows: Any, which: str = "mean", *, reference: Reference | None = None) -> list[float]:
-        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear". reference: by variable the level that
-        the others are compared with, as the study file has it; without it levels that have no column of their own raise
-        NotReleasedError."""
+        """Of rows of the caller's own: "mean" (probabilities, rates) or "linear". reference: as of CoefficientFit."""
         if which not in ("mean", "linear"):
             raise ValueError('which is "mean" or "linear"')
         if self.family in ("ordinal", "multinomial"):
@@ -174,17 +172,17 @@ class GLMFit(RatioFit):
 
     def get_prediction(self, rows: Any, alpha: float = 0.05, *, reference: Reference | None = None) -> Table:
         """Of rows of the caller's own, as statsmodels' summary_frame(): mean, mean_se (delta method), mean_ci_lower and
-        mean_ci_upper (of the linear predictor's interval). Raises NotReleasedError where cov_params() does."""
+        mean_ci_upper (of the linear predictor's interval); not a number where the matrix opened rounded and rounding
+        may be all of a variance. Raises NotReleasedError where cov_params() does."""
         if not 0 < alpha < 1:
             raise ValueError("alpha is between 0 and 1")
         eta = self.predict(rows, "linear", reference=reference)
-        names, values = self._covariance()
+        covariance = self._covariance()
         inverse, slope = _INVERSE_LINKS[self.link], _INVERSE_LINK_SLOPES[self.link]
         quantile = self._quantile(alpha)
         table: list[list[Cell]] = []
-        for at, x in zip(eta, rows_of(names, rows, reference), strict=True):
-            variance = sum(a * b * v for a, row in zip(x, values, strict=True) for b, v in zip(x, row, strict=True))
-            error = math.sqrt(variance)
+        for at, x in zip(eta, rows_of(covariance.names, rows, reference, self.body.get("factors")), strict=True):
+            error = covariance.error(x)
             table.append([inverse(at), slope(at) * error, inverse(at - quantile * error), inverse(at + quantile * error)])
         return Table(["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"], table)
 

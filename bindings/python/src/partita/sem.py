@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import design, laws
+from .covariance import Covariance
 from .errors import NotReleasedError
 from .fit import Coefficient, CoefficientFit, number
 from .program import Json
@@ -74,9 +75,9 @@ class SEMFit(CoefficientFit):
     def bic(self) -> float:
         return self._measure("bic")
 
-    def _covariance(self) -> tuple[list[str], list[list[float]]]:
+    def _covariance(self) -> Covariance:
         names = [str(text) for text in self.body["vcov"]["names"]]
-        return names, self.body["robust"]["vcov"] if self.robust else self.body["vcov"]["values"]
+        return Covariance(names, self.body["robust"]["vcov"] if self.robust else self.body["vcov"]["values"], None)
 
     def parameter_estimates(self, standardized: bool = False) -> Table:
         """lavaan's parameterEstimates(): lhs op rhs, group where there are several, label where there is one, est se

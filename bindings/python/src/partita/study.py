@@ -6,7 +6,7 @@ import json
 import sys
 import tempfile
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date
@@ -90,7 +90,7 @@ def draw_progress(at: Progress) -> None:
     sys.stderr.flush()
 
 
-def _handler(progress: ProgressHandler | bool | None) -> ProgressHandler | None:
+def progress_handler(progress: ProgressHandler | bool | None) -> ProgressHandler | None:
     """None: draw if there is a terminal."""
     if progress is None:
         progress = sys.stderr.isatty()
@@ -99,7 +99,7 @@ def _handler(progress: ProgressHandler | bool | None) -> ProgressHandler | None:
     return progress
 
 
-def _end_line(handler: ProgressHandler | None) -> None:
+def end_line(handler: ProgressHandler | None) -> None:
     if handler is draw_progress:
         sys.stderr.write("\r\x1b[K")
 
@@ -113,8 +113,9 @@ def _stop(child: Child, files: ExitStack) -> None:
 class Run:
     """A party's part of a study that goes on by itself, until nobody has this object. `wait()` has its result."""
 
-    def __init__(self, child: Child, files: ExitStack) -> None:
+    def __init__(self, child: Child, files: ExitStack, read: Callable[[Json], Result] = result_of) -> None:
         self._child = child
+        self._read = read
         self._end = finalize(self, _stop, child, files)
 
     @property
@@ -139,8 +140,10 @@ class Run:
         except BaseException:
             self._end()
             raise
-        self._end()
-        return result_of(output.data)
+        try:
+            return self._read(output.data)
+        finally:
+            self._end()
 
 
 class Study:
@@ -241,10 +244,10 @@ class Study:
                  progress: ProgressHandler | bool | None = None) -> Rehearsal:
         """Runs it on made-up rows beside the same in the clear; no data is read."""
         words = {"--rows": rows, "--seed": seed}
-        handler = _handler(progress)
+        handler = progress_handler(progress)
         output = self._call("rehearse", *(str(word) for pair in words.items() if pair[1] is not None for word in pair),
                             progress=handler)
-        _end_line(handler)
+        end_line(handler)
         raw = output.data
         return Rehearsal(bool(raw["passed"]), raw["lowest_digits"], int(raw["rows"]), raw)
 
@@ -258,7 +261,7 @@ class Study:
         """All parties on this machine, as processes over TLS (in_process: as threads). data: by party a path or rows (a
         DataFrame, columns by name, a list of mappings); of a study file that was read, its own tables without.
         output: also write result.json and the report there."""
-        handler = _handler(progress)
+        handler = progress_handler(progress)
         with tempfile.TemporaryDirectory(prefix="partita-") as made:
             folder = Path(made)
             words = ["study", "simulate", self._file(folder)]
@@ -269,7 +272,7 @@ class Study:
             try:
                 done = call(words, handler)
             finally:
-                _end_line(handler)
+                end_line(handler)
         return result_of(done.data)
 
     def start(self, folder: str | PathLike[str] = ".", *, party: str = "", data: Any = None, wait: str = "10m",
@@ -283,19 +286,19 @@ class Study:
             words += ["--party", party] if party else []
             if data is not None:
                 words += ["--data", self._tables({party: data}, made)[party]]
-            child = Child([*words, *options], _handler(progress) or (lambda at: None))
+            child = Child([*words, *options], progress_handler(progress) or (lambda at: None))
             kept = files.pop_all()
         return Run(child, kept)
 
     def run(self, folder: str | PathLike[str] = ".", *, party: str = "", data: Any = None, wait: str = "10m",
             options: Sequence[str] = (), progress: ProgressHandler | bool | None = None) -> Result:
         """As `start`, to its end. A party that is not the receiver gets a result without fits."""
-        handler = _handler(progress)
+        handler = progress_handler(progress)
         try:
             return self.start(folder, party=party, data=data, wait=wait, options=options,
                               progress=handler or False).wait()
         finally:
-            _end_line(handler)
+            end_line(handler)
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} of {', '.join(self.parties)}{'' if self._text else ', without an analysis'}>"

@@ -65,16 +65,16 @@ of_sites$coefficients <- fit$coefficients[-1, ]
 expect_error(predict(of_sites, row), "no intercept", class = "partita_not_released")
 expect_error(predict(of_sites, row, type = "response"), "no intercept", class = "partita_not_released")
 
-# Levels: those with a column, by name as the program writes it; others only if the caller names the reference.
+# Levels as the result says that they are coded; a reference that the caller names is that one, or refused.
 female <- transform(row, sex = "female")
-expect_error(predict(fit, female), "reference", class = "partita_not_released")
-expect_equal(predict(fit, female, reference = c(sex = "female")),
-             by_hand - coef(fit)[["sex.male"]] - coef(fit)[["sex.male:smoker"]])
-expect_equal(augment(fit, female, reference = c(sex = "female"))$.fitted, predict(fit, female, reference = c(sex = "female")))
-expect_error(predict(fit, transform(row, sex = "Male"), reference = c(sex = "female")), "no column for Male",
-             class = "partita_usage")
+expect_equal(predict(fit, female), by_hand - coef(fit)[["sex.male"]] - coef(fit)[["sex.male:smoker"]])
+expect_equal(predict(fit, female, reference = c(sex = "female")), predict(fit, female))
+expect_equal(augment(fit, female)$.fitted, predict(fit, female))
+expect_error(predict(fit, transform(row, sex = "Male")), "no level Male; there are: female, male", class = "partita_usage")
 expect_error(predict(fit, row, reference = c(sex = "male")), "not the reference", class = "partita_usage")
 expect_error(predict(fit, row, reference = c(gender = "male")), class = "partita_usage")
+expect_error(predict(fit, row, reference = c(smoker = 0)), "no factor", class = "partita_usage")
+expect_equal(predict(fit, cbind(row[names(row) != "sex"], sex.male = 0)), predict(fit, female))
 expect_equal(is.na(predict(fit, rbind(row, transform(row, ward = NA)))), c(FALSE, TRUE))
 of <- function(terms, rows, ...) partita:::linear_predictor(terms, rep(1, length(terms)), rows, ...)
 expect_equal(of("g.not_known", data.frame(g = c("not known", NA))), c(1, NA))
@@ -85,6 +85,51 @@ expect_equal(of(c("factor(k).2", "factor(k).3"), data.frame(k = c(3, 1)), refere
 expect_error(of(c("size.L", "size.Q"), data.frame(size = "L")), "polynomials", class = "partita_not_released")
 expect_error(of(c("x.1", "x.2"), data.frame(x = 2)), "polynomials", class = "partita_not_released")
 expect_equal(of(c("x.1", "x.2"), data.frame(x = "2")), 1)
+
+# Of other contrasts than treatment a row has values in all columns; scores have the name of their variable.
+codings <- list(
+  list(name = "g", variable = "g", contrasts = "sum", levels = list("a", "b", "c"), reference = NULL,
+       columns = list(list(name = "g.a", values = list(1, 0, -1)), list(name = "g.b", values = list(0, 1, -1)))),
+  list(name = "stage", variable = "stage", contrasts = "scores", levels = list("0", "1", "2"), reference = NULL,
+       columns = list(list(name = "stage", values = list(1, 2, 3)))),
+  list(name = "factor(k)", variable = "k", contrasts = "treatment", levels = list("1", "2"), reference = "1",
+       columns = list(list(name = "factor(k).2", values = list(0, 1)))))
+rows <- data.frame(g = c("a", "c", NA), stage = c(0, 2, 1), k = c(2, 1, 1))
+coded <- function(terms, ...) partita:::design_matrix(terms, rows, factors = codings, ...)
+expect_equal(coded(c("g.a", "g.b")), cbind(c(1, -1, NA), c(0, -1, NA)))
+expect_equal(coded(c("stage", "factor(k).2", "stage:factor(k).2")), cbind(c(1, 3, 2), c(1, 0, 0), c(1, 0, 0)))
+expect_error(coded("g.a", reference = c(g = "a")), "no reference: its contrasts are sum", class = "partita_usage")
+expect_error(coded("factor(k).2", reference = c(k = 2)), "not the reference", class = "partita_usage")
+# Columns that no factor has are no levels, whatever they are called.
+expect_error(coded("g.x"), "cannot be made", class = "partita_usage")
+
+# A covariance matrix that opened rounded: what R computes of the pooled rows (tests/references/glm/covariance.R), to what
+# the grid allows, estimates being within 2^-7 standard errors.
+expect_error(vcov(fit), "covariance = TRUE", class = "partita_not_released")
+asked <- read_result(partita_recorded("glm-covariance"))
+expect_equal(sqrt(diag(vcov(asked))), setNames(asked$coefficients$std.error, asked$coefficients$term), tolerance = 1e-12)
+expect_equal(vcov(asked), t(vcov(asked)), tolerance = 1e-14)
+rows <- data.frame(age = c(70, 40), sex = c("female", "male"), smoker = c(1, 0), ward = c("surgery", "medicine"),
+                   days = c(5, 12), earlier_stays = c(2, 0))
+expect_equal(predict(asked, rows, se.fit = TRUE)$se.fit, c(0.23183637113446, 0.197066426839644), tolerance = 0.02)
+expect_equal(predict(asked, rows, "response", se.fit = TRUE)$se.fit, c(0.0503839847445545, 0.0319452865727741), tolerance = 0.02)
+equal <- rbind(c(0, 0, 0, 0, 1, -1, 0, 0, 0), c(0, 0, 1, -1, 0, 0, 0, 0, 0))
+test <- wald_test(asked, equal)
+expect_equal(test$Chisq, 33.6381909879822, tolerance = 0.03)
+expect_equal(test$Df, 2)
+# Of a term the statistic that opened, which is on a grid of 2^-6.
+expect_equal(wald_test(asked, c("ward.surgery", "ward.cardiology"))$Chisq, anova(asked)["ward", "Chisq"], tolerance = 0.01)
+expect_equal(wald_test(asked, "smoker")$`Pr(>Chisq)`, tidy(asked)$p.value[4], tolerance = 1e-9)
+expect_equal(wald_test(asked, "smoker", rhs = coef(asked)[["smoker"]])$Chisq, 0)
+expect_error(wald_test(asked, "nobody"), "there are: \\(Intercept\\), age", class = "partita_usage")
+expect_error(wald_test(asked, c(1, 2)), "9 columns", class = "partita_usage")
+expect_error(wald_test(asked, equal[c(1, 1), ]), "follows from the others", class = "partita_not_released")
+expect_error(wald_test(fit, "smoker"), class = "partita_not_released")
+# Of a variance that rounding may be all of there is none.
+coarse <- asked
+coarse$body$vcov$steps <- as.list(rep(1, 9))
+expect_warning(errors <- predict(coarse, rows, se.fit = TRUE)$se.fit, "opened rounded")
+expect_identical(errors, c(NA_real_, NA_real_))
 
 # Numbers are numbers.
 for (wrong in list(factor("1", levels = c("0", "1")), "1", as.difftime(1, units = "days"))) {

@@ -80,7 +80,7 @@ steps <- vapply(fit$body$coefficients, function(row) row$step, 0)
 # Estimates open on a grid; its step bounds how far they are.
 expect_true(all(abs(coef(fit) - coef(pooled)) <= steps))
 expect_equal(nobs(fit), 900)
-expect_equal(predict(fit, rows[1:5, ], type = "response", reference = c(sex = "female")),
+expect_equal(predict(fit, rows[1:5, ], type = "response"),
              unname(predict(pooled, rows[1:5, ], type = "response")), tolerance = 0.05)
 
 # The same from files, with the result written; and again as processes.
@@ -151,7 +151,7 @@ expect_true(grepl("\"gamma\"", format(partita_glm(counts, size ~ age, Gamma("log
 expect_true(grepl("\"quasi-poisson\"", format(partita_glm(counts, n ~ age, quasipoisson)), fixed = TRUE))
 expect_true(grepl("link = \"probit\"", format(partita_glm(counts, event ~ age, binomial("probit"))), fixed = TRUE))
 
-# Levels and other contrasts than treatment: no number that the result cannot stand for.
+# Levels and other contrasts than treatment.
 lettered <- lapply(tables, function(table) transform(table, g = rep(c("a", "b", "not known"), length.out = nrow(table))))
 of_levels <- partita_study("levels", names(tables), min_rows = 800,
                            variables = list(event = partita_variable("integer", 0, 1), g = c("a", "b", "not known"),
@@ -162,10 +162,10 @@ writeLines(sub("(levels = \\[[^]]*\\])", "\\1\ncontrasts = \"sum\"", format(of_l
 levels <- data.frame(g = c("a", "b", "not known"), age = 60)
 wanted <- unname(predict(glm(event ~ g + age, binomial, do.call(rbind, lettered)), levels))
 by_treatment <- partita_simulate(of_levels, lettered, in_process = TRUE)
-expect_equal(predict(by_treatment, levels, reference = c(g = "a")), wanted, tolerance = 0.02)
+expect_equal(predict(by_treatment, levels), wanted, tolerance = 0.02)
 by_sum <- partita_simulate(read_study(file), lettered, in_process = TRUE)
-expect_equal(predict(by_sum, levels[1:2, ]), wanted[1:2], tolerance = 0.02)
-expect_error(predict(by_sum, levels), "reference", class = "partita_not_released")
+expect_equal(predict(by_sum, levels), wanted, tolerance = 0.02)
+expect_error(predict(by_sum, levels, reference = c(g = "a")), "its contrasts are sum", class = "partita_usage")
 
 # A run without a key cannot start; one that waits for others is cancelled.
 expect_error(partita_run(study, folder = folder, party = "north"), class = "partita_error")

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/csv_writer.h"
+#include "data/factor_coding.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -198,7 +199,7 @@ Json CoefficientJson(const CoxCoefficient& row) {
             {"upper", std::exp(row.inference.upper)}}}};
 }
 
-std::string CoxJson(const CoxTask& task, const CoxResult& result) {
+std::string CoxJson(const CoxTask& task, const data::Schema& factors, const CoxResult& result) {
   const CoxSpec& spec = task.spec;
   Json strata = Json::array();
   if (!spec.stratum.empty()) strata.push_back(spec.stratum);
@@ -210,6 +211,7 @@ std::string CoxJson(const CoxTask& task, const CoxResult& result) {
                {"confidence", spec.confidence}, {"rows", result.rows},
                {"events", result.events}};
   json["clusters"] = spec.clustered() ? Json(result.clusters) : Json(nullptr);
+  json["factors"] = data::FactorCodingsJson(spec, factors);
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
@@ -266,7 +268,7 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
   const CoxSpec& spec = task.spec;
   study::Document document;
   document.title = title;
-  document.json = CoxJson(task, result);
+  document.json = CoxJson(task, factors, result);
   if (!result.converged) {
     document.ending = study::Ending::kNotConverged;
     document.sections.push_back(NotConverged(result));

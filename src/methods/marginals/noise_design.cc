@@ -47,26 +47,50 @@ Lifts AllLifts(const Task& task) {
   return LiftsWhere(task, [](const stats::marginals::CountTable&) { return true; });
 }
 
-// Lifts of the tables that a record of others can change, of the computing party for which they
-// weigh most.
-Lifts LiftsOfOthers(const Task& task, uint32_t num_computing) {
-  if (task.blocks.size() != 1 || task.blocks[0].parts.size() < num_computing) return AllLifts(task);
+// By attribute, where the columns of all rows are at several holders; else empty.
+std::vector<size_t> HoldersOfColumns(const Task& task) {
+  if (task.blocks.size() != 1 || task.blocks[0].parts.size() < 2) return {};
   std::vector<size_t> holders(task.set.attributes.size());
   for (const BlockPart& part : task.blocks[0].parts) {
     for (const uint32_t a : part.attributes) holders[a] = part.party;
   }
-  Lifts most;
-  double largest = 0;
+  return holders;
+}
+
+// Lifts of the tables that a record of others than these parties can change.
+Lifts LiftsOfOthers(const Task& task, std::span<const size_t> holders,
+                    std::span<const size_t> parties) {
+  const auto is_foreign = [&](uint32_t attribute) {
+    return std::ranges::find(parties, holders[attribute]) == parties.end();
+  };
+  return LiftsWhere(task, [&](const stats::marginals::CountTable& table) {
+    return holders.empty() || is_foreign(table.first) || is_foreign(table.second);
+  });
+}
+
+void DesignForParties(const Task& task, uint32_t num_computing, NoiseDesign& design) {
+  const std::vector<size_t> holders = HoldersOfColumns(task);
+  const auto of =
+      [&](std::span<const size_t> parties) -> std::optional<privacy::GridL2Sensitivity> {
+    const Lifts lifts = LiftsOfOthers(task, holders, parties);
+    if (lifts.counts.empty()) return std::nullopt;
+    return lifts.Under(privacy::Adjacency::kReplace, design.promise.rows_per_person);
+  };
+  const auto larger = [](std::optional<privacy::GridL2Sensitivity>& most,
+                         const std::optional<privacy::GridL2Sensitivity>& other) {
+    if (other && (!most || other->value() > most->value())) most = other;
+  };
+  std::optional<privacy::GridL2Sensitivity> largest;
   for (size_t party = 0; party < num_computing; ++party) {
-    Lifts foreign = LiftsWhere(task, [&](const stats::marginals::CountTable& table) {
-      return stats::marginals::HasForeign(table, holders, party);
-    });
-    if (foreign.counts.empty()) continue;
-    const double changed = foreign.Under(privacy::Adjacency::kReplace, 1).value();
-    if (changed > largest) most = std::move(foreign);
-    largest = std::max(largest, changed);
+    const std::vector<size_t> alone = {party};
+    design.party_sensitivities.push_back(of(alone).value());
+    larger(largest, design.party_sensitivities.back());
+    for (size_t other = 0; other < party; ++other) {
+      const std::vector<size_t> both = {other, party};
+      larger(design.two_parties_sensitivity, of(both));
+    }
   }
-  return most;
+  design.replace_sensitivity = *largest;
 }
 
 GridVariance Needed(const PrivacyPromise& promise, privacy::GridL2Sensitivity sensitivity,
@@ -89,8 +113,7 @@ NoiseDesign DesignNoise(const PrivacyPromise& promise, const Task& task, uint32_
   NoiseDesign design;
   design.promise = promise;
   design.sensitivity = AllLifts(task).Under(promise.adjacency, promise.rows_per_person);
-  design.replace_sensitivity = LiftsOfOthers(task, num_computing)
-                                   .Under(privacy::Adjacency::kReplace, promise.rows_per_person);
+  DesignForParties(task, num_computing, design);
   // By share: against parties that know c of them, and against outsiders.
   design.noise = privacy::ShareNoise(Needed(promise, design.replace_sensitivity, cells),
                                      {num_computing, promise.known_shares}, cells);

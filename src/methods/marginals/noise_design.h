@@ -4,8 +4,8 @@
 // Outsiders face the shares of all P parties, and the sensitivity of the named adjacency. Computing parties that
 // know c shares face P - c of them and the replacement of a record of others. Where each row has its columns
 // at several holders and no row block is whole at one, tables of one holder's own columns do not change for it, so
-// that T' of the T tables count (stats/marginals/noise.h); of a party without columns, and with any
-// other partition, all of them. The share is the larger of what the two need: with one
+// that T' of the T tables count (stats/marginals/noise.h), for each holder by itself its own T'; of a
+// party without columns, and with any other partition, all of them. The share is the larger of what the two need: with one
 // curator's variance s it is up to s for two parties, and the sum carries up to 2 s. Where tables
 // have weights,
 // squared weights count instead of tables. Where pairs are chosen by scores, one-way tables, scores and
@@ -37,6 +37,10 @@ struct NoiseDesign {
   PrivacyPromise promise;
   privacy::GridL2Sensitivity sensitivity{1};          // of the named adjacency
   privacy::GridL2Sensitivity replace_sensitivity{1};  // when a record of others is replaced
+  // The same of each computing party, of which replace_sensitivity is the largest, and the largest
+  // of any two that pool what they know; none of two where they are all.
+  std::vector<privacy::GridL2Sensitivity> party_sensitivities = {};
+  std::optional<privacy::GridL2Sensitivity> two_parties_sensitivity = std::nullopt;
   privacy::DistributedNoise noise;
 
   double noise_stddev() const;  // of what opens, in counts of a table of weight 1

@@ -113,10 +113,16 @@ std::string ScoredText(const MarginalsStudy& study) {
 privacy::Statement StatementOf(const MarginalsStudy& study) {
   std::vector<std::string> names = run::PartyNames(study);
   names.resize(study.num_computing);
-  privacy::Statement statement =
-      privacy::StateRelease({names, study.design.noise, run::StructureOf(study.file.engine),
-                             study.spec.adjacency, study.design.sensitivity,
-                             study.design.replace_sensitivity, privacy::Delta(study.spec.delta)});
+  privacy::GaussianRelease release = {names,
+                                      study.design.noise,
+                                      run::StructureOf(study.file.engine),
+                                      study.spec.adjacency,
+                                      study.design.sensitivity,
+                                      study.design.replace_sensitivity,
+                                      privacy::Delta(study.spec.delta)};
+  release.party_sensitivities = study.design.party_sensitivities;
+  release.two_parties_sensitivity = study.design.two_parties_sensitivity;
+  privacy::Statement statement = privacy::StateRelease(release);
   const double shares = study.design.noise.sharing.parties;
   const stats::marginals::TableWeights weights = WeightsOf(study.task);
   statement.mechanism = fmt::format(

@@ -100,8 +100,8 @@ std::vector<TradeOffPoint> TradeOffOf(const DiscreteGaussianProfileOf& profile, 
 }
 
 // Against `size` parties, who know their own shares.
-StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adversary,
-                          uint32_t size) {
+StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adversary, uint32_t size,
+                          GridL2Sensitivity sensitivity) {
   const uint32_t parties = release.noise.sharing.parties;
   StatementRow row = {adversary, Adjacency::kReplace, Unlimited(), {}};
   if (size >= parties) {
@@ -109,8 +109,7 @@ StatementRow CoalitionRow(const GaussianRelease& release, const Adversary& adver
   } else if (!Withstands(release.engine, size, parties)) {
     row.reason = BeyondThreshold(release.engine);
   } else {
-    row.loss = GaussianLoss(release.replace_sensitivity, RemainingNoise(release.noise, size),
-                            release.delta);
+    row.loss = GaussianLoss(sensitivity, RemainingNoise(release.noise, size), release.delta);
     row.reason = fmt::format("rows of the others; {} of {} noise shares are unknown to it",
                              parties - size, parties);
     NameTooLittleNoise(row);
@@ -208,15 +207,20 @@ Statement StateRelease(const GaussianRelease& release) {
     throw Error(ErrorCode::kUsage, fmt::format("{} names for {} parties that add noise",
                                                release.parties.size(), sharing.parties));
   }
+  const std::vector<GridL2Sensitivity>& by_party = release.party_sensitivities;
+  if (!by_party.empty() && by_party.size() != sharing.parties) {
+    throw Error(ErrorCode::kUsage, fmt::format("{} sensitivities for {} parties that add noise",
+                                               by_party.size(), sharing.parties));
+  }
   Statement statement;
   statement.mechanism = MechanismText(release);
   statement.rows.push_back(OutsideRow(release));
   Adversary party;
   party.kind = AdversaryKind::kParty;
-  StatementRow party_row = CoalitionRow(release, party, 1);
-  for (const std::string& name : release.parties) {
-    party_row.adversary.party = name;
-    statement.rows.push_back(party_row);
+  for (size_t i = 0; i < release.parties.size(); ++i) {
+    party.party = release.parties[i];
+    statement.rows.push_back(CoalitionRow(
+        release, party, 1, by_party.empty() ? release.replace_sensitivity : by_party[i]));
   }
   // Up to what the noise was sized for, and one row at least where a coalition can exist.
   const uint32_t largest = std::min(sharing.parties - 1, std::max(2U, sharing.known_shares));
@@ -224,7 +228,10 @@ Statement StateRelease(const GaussianRelease& release) {
     Adversary coalition;
     coalition.kind = AdversaryKind::kCoalition;
     coalition.size = size;
-    statement.rows.push_back(CoalitionRow(release, coalition, size));
+    statement.rows.push_back(CoalitionRow(
+        release, coalition, size,
+        size == 2 ? release.two_parties_sensitivity.value_or(release.replace_sensitivity)
+                  : release.replace_sensitivity));
   }
   if (release.engine == EngineStructure::kDealer) AddDealerRows(statement.rows);
   statement.caveats = Caveats(release);

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,9 +33,14 @@ struct GaussianRelease {
   uint64_t earlier_exact_releases = 0;  // of the same table, without noise
   // Whether everybody knows how many rows there are where one is replaced.
   bool public_rows = true;
+  // Where a row of others changes less for some than replace_sensitivity, which is the largest: of
+  // each party by itself, and the largest of any two that pool what they know. Empty, none: that.
+  std::vector<GridL2Sensitivity> party_sensitivities = {};
+  std::optional<GridL2Sensitivity> two_parties_sensitivity = std::nullopt;
 };
 
-// Throws kUsage if the names and the noise disagree about the number of parties.
+// Throws kUsage if the names, the noise and sensitivities by party disagree about the number of
+// parties.
 Statement StateRelease(const GaussianRelease& release);
 
 // The loss of one Gaussian release against noise that remains, with its trade-off function bounded

@@ -444,6 +444,36 @@ TEST(MarginalsNoise, IsTheLargerOfWhatOutsidersAndPartiesNeed) {
   EXPECT_THROW(DesignOf(two, 2, 2), Error);
 }
 
+// Each party is told what others' records change of the tables with a column of theirs, not what
+// they change for whom they change most: of five columns "a", "c", "e" and "b", "d" at two holders,
+// "a", "d" and "b", "e" and "c" at three.
+TEST(MarginalsNoise, EveryPartyFacesItsOwnForeignTables) {
+  const auto tables = [](const privacy::GridL2Sensitivity& sensitivity) {
+    return std::pow(std::ldexp(sensitivity.value(), -kNoiseGridBits), 2) / 2;
+  };
+  const auto expect = [&](const NoiseDesign& design, const std::vector<double>& wanted,
+                          std::optional<double> of_two) {
+    ASSERT_EQ(design.party_sensitivities.size(), wanted.size());
+    for (size_t p = 0; p < wanted.size(); ++p)
+      EXPECT_NEAR(tables(design.party_sensitivities[p]), wanted[p], 1e-9) << p;
+    EXPECT_EQ(design.replace_sensitivity.value(),
+              std::ranges::max(design.party_sensitivities, {}, &privacy::GridL2Sensitivity::value)
+                  .value());
+    ASSERT_EQ(design.two_parties_sensitivity.has_value(), of_two.has_value());
+    if (of_two) {
+      EXPECT_NEAR(tables(*design.two_parties_sensitivity), *of_two, 1e-9);
+    }
+  };
+  const Table two = MakeTable(Split::kColumns, 2, 9, 7),
+              three = MakeTable(Split::kColumns, 3, 9, 7);
+  // The first part is at the last party.
+  expect(DesignOf(two, 2), {12, 9}, {});
+  expect(DesignOf(three, 3), {14, 12, 12}, 9);
+  expect(DesignOf(two, 3), {12, 9, 15}, 12);  // the third holds none
+  expect(DesignOf(MakeTable(Split::kRows, 2, 9, 7), 2), {15, 15}, 15);
+  expect(DesignOf(MakeTable(Split::kBoth, 2, 9, 7), 2), {15, 15}, 15);
+}
+
 // Weights move noise between tables: the squared sensitivity stays that of tables of weight 1, of
 // which those with a
 // target have their share, and what a holder can learn follows its foreign tables' weights.

@@ -160,6 +160,27 @@ TEST(ReleaseStatementTest, NamesAndNoiseMustAgree) {
   GaussianRelease release = Release(EngineStructure::kDealer, 1);
   release.parties.pop_back();
   ExpectUsage([&] { StateRelease(release); });
+  release = Release(EngineStructure::kDealer, 1);
+  release.party_sensitivities = {GridL2Sensitivity(kUnit), GridL2Sensitivity(kUnit)};
+  ExpectUsage([&] { StateRelease(release); });
+}
+
+// What others' rows change less for some: neither bound is that of whom they change most for.
+TEST(ReleaseStatementTest, PartiesMayFaceLessThanTheWorst) {
+  GaussianRelease release = Release(EngineStructure::kDealer, 1);
+  release.party_sensitivities = {GridL2Sensitivity(2 * kUnit), GridL2Sensitivity(kUnit),
+                                 GridL2Sensitivity(kUnit / 2)};
+  release.two_parties_sensitivity = GridL2Sensitivity(1.5 * kUnit);
+  const Statement statement = StateRelease(release);
+  const auto expect = [&](size_t row, double epsilon) {
+    EXPECT_NEAR(statement.rows[row].loss.epsilon_upper / epsilon, 1, 1e-9) << row;
+    EXPECT_NEAR(statement.rows[row].loss.epsilon_lower / epsilon, 1, 1e-6) << row;
+  };
+  expect(1, EpsilonAt(2, 6));
+  expect(2, EpsilonAt(1, 6));
+  expect(3, EpsilonAt(0.5, 6));
+  EXPECT_EQ(statement.rows[3].adversary.party, "west");
+  expect(4, EpsilonAt(1.5, std::sqrt(18.0)));
 }
 
 // --- rendering -----------------------------------------------------------------------------------

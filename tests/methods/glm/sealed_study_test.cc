@@ -140,7 +140,9 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
   const auto expect = [&](const char* key, double times) {
     if (!wanted.contains(key)) return;
     ASSERT_EQ(fit[key].is_null(), wanted[key].is_null()) << key;
-    if (!fit[key].is_null()) EXPECT_NEAR(fit[key], wanted[key].get<double>(), times * total) << key;
+    if (!fit[key].is_null()) {
+      EXPECT_NEAR(fit[key], wanted[key].get<double>(), times * total) << key;
+    }
   };
   expect("df_residual", 0);
   expect("log_likelihood", 2);

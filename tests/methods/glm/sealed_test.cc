@@ -60,7 +60,9 @@ Ran RunSealed(const GlmStudy& study, const testing::SealedRows& rows) {
     std::vector<mpc::Shared> room;
     if (ComparesWeights(task.spec)) room = RoomOfWeights(engine, task, study.layout, blocks);
     const std::optional<CountAnswers> answers = CheckCounts(engine, task, by_group, room, 1, 1);
-    if (answers) EXPECT_EQ(answers->weights, !rows.large_weight);
+    if (answers) {
+      EXPECT_EQ(answers->weights, !rows.large_weight);
+    }
     const SharedTotals totals = TotalsFrom(engine, task, by_group);
     SealedSums sums(engine, task, study.layout, blocks, totals);
     SealedFitter fitter(engine, task, sums, totals);

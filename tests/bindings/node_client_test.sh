@@ -10,8 +10,8 @@ source "$source_dir/tests/node/daemon/nodes.sh"
 export PARTITA=$partita
 
 for name in north west south; do
-  port=$(free_port)
-  "$partita" node init $name --name $name --address "127.0.0.1:$port" --steward $name-steward --passphrase-fd 3 \
+  at_port=$(free_port)
+  "$partita" node init $name --name $name --address "127.0.0.1:$at_port" --steward $name-steward --passphrase-fd 3 \
     3< <(phrase) >/dev/null
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \
     "$source_dir/examples/readmission" $name >>$name/node.toml

@@ -145,9 +145,16 @@ KeptPairing PairingDesk::Kept(const InviteNumber& number) const {
   return {};
 }
 
+void PairingDesk::ForgetOld(int64_t now) {
+  std::erase_if(tries_, [now](const auto& entry) { return entry.second.inviter->IsOver(now); });
+  std::erase_if(comparing_,
+                [now](const auto& entry) { return entry.second.comparison->IsOver(now); });
+}
+
 PairingView PairingDesk::Look(const InviteNumber& number) {
   const std::lock_guard lock(mutex_);
   const int64_t now = parts_.clock();
+  ForgetOld(now);
   PairingView view;
   const KeptPairing kept = Kept(number);
   view.name = kept.name;
@@ -199,6 +206,7 @@ void PairingDesk::Enter(const InviteNumber& number, const std::string& digits) {
 
 void PairingDesk::Sign(const InviteNumber& number, const StewardWord& word) {
   const std::lock_guard lock(mutex_);
+  ForgetOld(parts_.clock());
   const auto found = comparing_.find(number);
   if (found == comparing_.end()) NoSuchPairing();
   const int64_t now = parts_.clock();
@@ -217,6 +225,7 @@ void PairingDesk::Sign(const InviteNumber& number, const StewardWord& word) {
 bool PairingDesk::TakesStrangers() {
   const std::lock_guard lock(mutex_);
   const int64_t now = parts_.clock();
+  ForgetOld(now);
   if (!tries_.empty() || OpenInvitations(parts_.own_lines.Load(), now) > 0) return true;
   const std::vector<KeptPairing> pairings = parts_.keeper.Pairings();
   return !comparing_.empty() ||
@@ -239,6 +248,7 @@ net::HttpResponse PairingDesk::Answer(const net::HttpRequest& request) {
 net::HttpResponse PairingDesk::AnswerChecked(const net::HttpRequest& request) {
   const std::string_view what = std::string_view(request.target).substr(kPairPath.size());
   const int64_t now = parts_.clock();
+  ForgetOld(now);
   if (what == "look") return net::TextResponse(200, "partita");
   if (what == "paired") return TakePaired(request);
   if (what == "hello" && !tries_.contains(request.connection)) {

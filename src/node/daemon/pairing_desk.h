@@ -89,6 +89,8 @@ class PairingDesk {
     std::optional<Comparison> comparison;
   };
 
+  // Pairings that nobody went on with: nobody is let in for them. With mutex_.
+  void ForgetOld(int64_t now);
   net::HttpResponse AnswerChecked(const net::HttpRequest& request);
   net::HttpResponse TakePaired(const net::HttpRequest& request);
   KeptPairing Kept(const InviteNumber& number) const;

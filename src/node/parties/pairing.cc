@@ -97,6 +97,10 @@ std::string Comparison::Shown() const {
   return SpokenText(role_ == PairingRole::kInviter ? numbers.first : numbers.second);
 }
 
+bool Comparison::IsOver(int64_t now) const {
+  return now < began_ || now > began_ + (agreed() ? kPairedSeconds : kComparisonSeconds);
+}
+
 void Comparison::Enter(std::string_view digits, int64_t now) {
   if (state_ != State::kWaiting) {
     throw Error(ErrorCode::kRefused, "the digits were compared already", kInviteAgain);
@@ -144,6 +148,10 @@ Bytes Inviter::TakeHello(ByteView hello, int64_t now) {
   began_ = now;
   state_ = State::kNonce;
   return {own_nonce_.begin(), own_nonce_.end()};
+}
+
+bool Inviter::IsOver(int64_t now) const {
+  return now < began_ || now > began_ + kComparisonSeconds;
 }
 
 Comparison Inviter::TakeNonce(ByteView opening, int64_t now) {

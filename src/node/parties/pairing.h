@@ -91,6 +91,9 @@ class Comparison {
   // if the clock went back, kRefused if digits were compared already. There is one try.
   void Enter(std::string_view digits, int64_t now);
   bool agreed() const { return state_ == State::kAgreed; }
+  // Whether it is to be forgotten: ten minutes without digits, an hour without the steward's word on those that agreed, or
+  // a clock that went back.
+  bool IsOver(int64_t now) const;
 
   const Digest& hash() const { return hash_; }
   const InviteNumber& number() const { return number_; }
@@ -116,6 +119,8 @@ class Inviter {
   Bytes TakeHello(ByteView hello, int64_t now);
   // The joiner's nonce.
   Comparison TakeNonce(ByteView opening, int64_t now);
+  // After TakeHello: whether it is to be forgotten, ten minutes without a nonce or a clock that went back.
+  bool IsOver(int64_t now) const;
 
  private:
   enum class State { kHello, kNonce, kDone };

@@ -3,12 +3,6 @@
 # database of CONNECTION: one study from proposal to result, with the connection lost in the middle, a backup, and the
 # state moved to a file in the end. database_nodes_test.cc starts the server. Prints what differs and exits with 1.
 set -euo pipefail
-# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
-says() {
-  local text
-  text=$(cat)
-  grep -q "$@" <<<"$text"
-}
 partita=$2/bin/partita
 connection=$3 administrator=$4
 example=$1/examples/three_factor/horizontal

@@ -4,40 +4,14 @@
 # host names, ports and paths are put in, passphrases come by a descriptor, digits by a pipe, and --yes is said
 # where a terminal would be asked.
 set -euo pipefail
-# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
-says() {
-  local text
-  text=$(cat)
-  grep -q "$@" <<<"$text"
-}
 page=$1/docs/node-guide.md
 PATH=$2/bin:$PATH
-work=$(mktemp -d)
+source "$(dirname "$0")/nodes.sh"
 export HOME=$work
-cd "$work"
-declare -A pid port
-finish() {
-  for name in "${!pid[@]}"; do kill "${pid[$name]}" 2>/dev/null || true; done
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
 fail() {
   echo "guide_test: $*" >&2
   for log in *.err *.log; do echo "== $log" >&2; tail -n 5 "$log" >&2; done
   exit 1
-}
-until_true() {  # WHAT COMMAND...: waits until it succeeds, 30 s at most
-  local what=$1
-  shift
-  for _ in $(seq 300); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.1
-  done
-  fail "$what did not come"
-}
-free_port() {
-  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(Listen => 1, LocalAddr => "127.0.0.1")->sockport'
 }
 
 # What the page shows as a command: in a block of code, or as code within a line when it is a whole command.
@@ -57,7 +31,6 @@ shows() {
   printf '%s\n' "$found" >>used
   sed "s/west\.example\.org:7400/127.0.0.1:${port[west]}/; s/0\.0\.0\.0:7443/127.0.0.1:${port[pages]}/; s/node\.west\.example\.org:7443/node.west.example.org/" <<<"$found"
 }
-phrase() { echo 'several words of a steward'; }
 guide() {  # BEGINNING: runs it
   local command
   command=$(shows "$1")

@@ -27,6 +27,12 @@ until_true() {
   done
   fail "$what did not come"
 }
+# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
+says() {
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}
 expect_error() {  # WORDS COMMAND...: fails, and says so
   local words=$1
   shift

@@ -3,12 +3,6 @@
 # by digits, another by introduction, one study from proposal to result with a node killed in the
 # middle, and what strangers and mistakes get. Prints what differs and exits with 1.
 set -euo pipefail
-# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
-says() {
-  local text
-  text=$(cat)
-  grep -q "$@" <<<"$text"
-}
 partita=$2/bin/partita
 example=$1/examples/three_factor/horizontal
 private=$1/examples/private_regression

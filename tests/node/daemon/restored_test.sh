@@ -3,12 +3,6 @@
 # its last study it keeps no budget; with its newest ledger it keeps what is left, by what the other two were shown, and
 # runs a private study with it. Prints what differs and exits with 1.
 set -euo pipefail
-# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
-says() {
-  local text
-  text=$(cat)
-  grep -q "$@" <<<"$text"
-}
 partita=$2/bin/partita
 private=$1/examples/private_regression
 source "$(dirname "$0")/nodes.sh"

@@ -4,12 +4,6 @@
 # of units that systemd takes. From an invitation to a result with sites of the usual kind, and what each of the four users
 # can read, write and ask. Needs root, for it starts programs as other users.
 set -euo pipefail
-# Reads all of it: a command that still writes when its pipe is closed fails, and pipefail counts that.
-says() {
-  local text
-  text=$(cat)
-  grep -q "$@" <<<"$text"
-}
 partita=$2/bin/partita
 example=$1/examples/three_factor/horizontal
 source "$(dirname "$0")/nodes.sh"

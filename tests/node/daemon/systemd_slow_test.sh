@@ -38,7 +38,10 @@ for folder in bin sbin lib lib64; do ln -s usr/$folder root/$folder; done
 mount -t overlay overlay -o "lowerdir=/usr,upperdir=$top/upper,workdir=$top/work" root/usr
 mount -t tmpfs -o mode=755 tmpfs root/run
 install "$build/bin/partita" root/usr/bin/partita
-while read -r files folder; do install -m 644 -t "root/$folder" "$sources"/$files; done <"$sources/debian/partita-node.install"
+while read -r files folder; do
+  # shellcheck disable=SC2086  # a pattern
+  install -m 644 -t "root/$folder" "$sources"/$files
+done <"$sources/debian/partita-node.install"
 install -m 644 "$sources/debian/partita-node.sysusers" root/usr/lib/sysusers.d/partita-node.conf
 install -m 644 "$sources/debian/partita-node.tmpfiles" root/usr/lib/tmpfiles.d/partita-node.conf
 for file in alternatives group hosts ld.so.cache nsswitch.conf passwd shadow ssl; do cp -a /etc/$file root/etc/; done

@@ -8,6 +8,12 @@ example=$1/examples/three_factor/horizontal
 daemon=$1/tests/node/daemon
 source "$daemon/nodes.sh"
 home=/var/lib/partita
+# What jobs noted of studies, if something failed.
+explain() {
+  [ "$?" = 0 ] || tail -n +1 $home/node/run/*/problem.txt ./*/run/*/problem.txt >&2 2>/dev/null || true
+  finish
+}
+trap explain EXIT
 units=(partita-sign partita-job.socket partita-node partita-web)
 chmod 755 "$work"
 cc -shared -fPIC -O1 -o stop_at.so "$daemon/stop_at.c"
@@ -140,7 +146,9 @@ LEFT
 # Each connection is a job; one on which no order comes ends with it.
 jobs_now() { systemctl list-units --no-legend --plain 'partita-job@*' | cut -d' ' -f1; }
 no_jobs() { [ -z "$(jobs_now)" ]; }
-one_job() { [ "$(jobs_now | wc -l)" = 1 ]; }
+one_job() {  # which is the program already
+  [ "$(jobs_now | wc -l)" = 1 ] && [ "$(cat "/proc/$(process "$(jobs_now)")/comm")" = partita ]
+}
 until_true 'the end of the first jobs' no_jobs
 setpriv --reuid=partita-node --regid=partita-node --init-groups perl -MIO::Socket::UNIX -e '
   my $job = IO::Socket::UNIX->new(Type => SOCK_STREAM, Peer => "/run/partita-job.sock") or die;
@@ -170,7 +178,8 @@ for name in west south; do
   port[$name]=$(free_port)
   partita node init $name --name $name --address "127.0.0.1:${port[$name]}" --steward $name-steward \
     --passphrase-fd 3 3< <(phrase) >/dev/null
-  printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\n' "$example" $name >>$name/node.toml
+  install -m 600 "$example/$name/data.csv" $name-pupils.csv  # beside it is noted which rows were served
+  printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s-pupils.csv"\n' "$work" $name >>$name/node.toml
 done
 serve west
 (export LD_PRELOAD=$work/stop_at.so STOP_AT=$work/stop && exec partita node serve south) 2>south.log &

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 #include "data/suggest.h"
@@ -30,7 +31,8 @@ Interval Times(const Interval& a, double lower, double upper) {
   return {*low, *high};
 }
 
-void AddOnce(std::vector<std::string>& names, const std::string& name) {
+template <typename Value>
+void AddOnce(std::vector<Value>& names, const Value& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
@@ -160,7 +162,7 @@ AtomColumns FormulaColumns::ColumnsOf(const FormulaAtom& atom) {
   return Made(made);
 }
 
-void FormulaColumns::NoteLevels(const AtomColumns& atom) {
+std::vector<std::string> FormulaColumns::NoteLevels(const AtomColumns& atom) {
   if (atom.levels) {
     if (!model_.intercept) {
       RefuseModel(
@@ -168,11 +170,15 @@ void FormulaColumns::NoteLevels(const AtomColumns& atom) {
           "keep the intercept: without it R takes other columns for the factor");
     }
     AddOnce(model_.factors, atom.levels->name);
-    return;
+    return {atom.levels->name};
   }
+  std::vector<std::string> names;
   for (const DesignColumn& column : atom.columns) {
-    if (IsZeroOne(column)) AddOnce(model_.binaries, column.schema.name);
+    if (!IsZeroOne(column)) continue;
+    AddOnce(model_.binaries, column.schema.name);
+    names.push_back(column.schema.name);
   }
+  return names;
 }
 
 void FormulaColumns::Cover(const DesignColumn& column) {
@@ -191,9 +197,10 @@ void FormulaColumns::AddTerm(const FormulaTerm& term, const Formula& formula) {
   RequireMargins(term, formula);
   // As R: the first factor's columns vary fastest.
   std::vector<std::vector<DesignColumn>> products = {{}};
+  std::vector<std::string> crossed;
   for (const FormulaAtom& atom : term) {
     const AtomColumns columns = ColumnsOf(atom);
-    NoteLevels(columns);
+    for (const std::string& name : NoteLevels(columns)) AddOnce(crossed, name);
     for (const DesignColumn& column : columns.columns) Cover(column);
     std::vector<std::vector<DesignColumn>> next;
     for (const DesignColumn& column : columns.columns) {
@@ -210,6 +217,7 @@ void FormulaColumns::AddTerm(const FormulaTerm& term, const Formula& formula) {
     AddColumn(product);
   }
   if (made.columns.size() > 1) model_.terms.push_back(std::move(made));
+  if (crossed.size() > 1) model_.crossed.push_back(std::move(crossed));
 }
 
 void FormulaColumns::AddColumn(const std::vector<DesignColumn>& product) {
@@ -334,46 +342,62 @@ std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
 
 namespace {
 
-// A factor, a 0/1 variable or a product of 0/1 columns.
-struct Margin {
-  std::string name;
-  size_t cells = 2;
-  bool product = false;
-  std::vector<size_t> of_rows = {};  // the cell of each row
-};
-
-std::vector<Margin> MarginsOf(const ModelColumns& model) {
-  std::vector<Margin> margins;
-  for (const std::string& name : model.factors) margins.push_back({name});
-  for (const std::string& name : model.binaries) margins.push_back({name});
-  for (const size_t c : model.products) margins.push_back({model.columns[c].name, 2, true});
-  return margins;
+// Factors, then 0/1 variables.
+std::vector<std::string> CategoriesOf(const ModelColumns& model) {
+  std::vector<std::string> names = model.factors;
+  names.insert(names.end(), model.binaries.begin(), model.binaries.end());
+  return names;
 }
 
-void FindCells(const ModelColumns& model, const Table& table, std::span<const size_t> rows,
-               std::vector<Margin>& margins) {
-  for (size_t m = 0; m < margins.size(); ++m) {
-    std::vector<size_t>& cells = margins[m].of_rows;
-    if (m < model.factors.size()) {
-      const std::vector<int32_t>& codes = table.Get(margins[m].name).codes;
-      for (const size_t row : rows) cells.push_back(static_cast<size_t>(codes[row]));
-    } else if (!margins[m].product) {
-      const std::vector<double>& numbers = table.Get(margins[m].name).numbers;
-      for (const size_t row : rows) cells.push_back(numbers[row] > 0 ? 1 : 0);
-    } else {
-      const size_t c = model.products[m - model.factors.size() - model.binaries.size()];
-      for (const double value : ColumnValues(model.columns[c], table, rows))
-        cells.push_back(value > 0 ? 1 : 0);
+using Numbers = std::vector<size_t>;  // of categories, ascending
+
+Numbers NumbersOf(const std::vector<std::string>& categories,
+                  const std::vector<std::string>& names) {
+  Numbers numbers;
+  for (const std::string& name : names) {
+    const auto found = std::find(categories.begin(), categories.end(), name);
+    numbers.push_back(static_cast<size_t>(found - categories.begin()));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// What is counted together: the unions of each two of factors, 0/1 variables and crossed ones, for sums of products
+// of their columns are made of such counts.
+std::vector<Numbers> CountedTogether(const ModelColumns& model) {
+  if (!model.pairs) return {};
+  const std::vector<std::string> categories = CategoriesOf(model);
+  std::vector<Numbers> margins;
+  for (size_t c = 0; c < categories.size(); ++c) margins.push_back({c});
+  for (const std::vector<std::string>& names : model.crossed)
+    margins.push_back(NumbersOf(categories, names));
+  std::vector<Numbers> together;
+  for (size_t j = 1; j < margins.size(); ++j) {
+    for (size_t i = 0; i < j; ++i) {
+      Numbers both;
+      std::set_union(margins[i].begin(), margins[i].end(), margins[j].begin(), margins[j].end(),
+                     std::back_inserter(both));
+      AddOnce(together, both);
     }
   }
+  return together;
 }
 
-// Calls back with each two.
-template <typename Each>
-void ForPairs(const std::vector<Margin>& margins, Each each) {
-  for (size_t j = 1; j < margins.size(); ++j) {
-    for (size_t i = 0; i < j; ++i) each(margins[i], margins[j]);
+// The level of each row, of every category.
+std::vector<Numbers> LevelsOfRows(const ModelColumns& model, const Table& table,
+                                  std::span<const size_t> rows) {
+  std::vector<Numbers> levels;
+  for (const std::string& name : model.factors) {
+    const std::vector<int32_t>& codes = table.Get(name).codes;
+    Numbers& of_rows = levels.emplace_back();
+    for (const size_t row : rows) of_rows.push_back(static_cast<size_t>(codes[row]));
   }
+  for (const std::string& name : model.binaries) {
+    const std::vector<double>& numbers = table.Get(name).numbers;
+    Numbers& of_rows = levels.emplace_back();
+    for (const size_t row : rows) of_rows.push_back(numbers[row] > 0 ? 1 : 0);
+  }
+  return levels;
 }
 
 }  // namespace
@@ -385,14 +409,26 @@ ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_
     sizes.push_back(cells * classes);
     num_cells += sizes.back();
   };
-  std::vector<Margin> margins = MarginsOf(model);
-  for (size_t m = 0; m < model.factors.size(); ++m)
-    margins[m].cells = factors.Find(margins[m].name)->levels.size();
-  for (const Margin& margin : margins) add(margin.name, margin.product ? 1 : margin.cells);
-  if (!model.pairs) return;
-  ForPairs(margins, [&](const Margin& a, const Margin& b) {
-    add(a.name + " with " + b.name, a.cells * b.cells);
-  });
+  const std::vector<std::string> categories = CategoriesOf(model);
+  std::vector<size_t> levels(categories.size(), 2);
+  for (size_t c = 0; c < model.factors.size(); ++c)
+    levels[c] = factors.Find(categories[c])->levels.size();
+  for (size_t c = 0; c < categories.size(); ++c) add(categories[c], levels[c]);
+  for (const size_t c : model.products) add(model.columns[c].name, 1);
+  for (const Numbers& numbers : CountedTogether(model)) {
+    std::string name;
+    size_t cells = 1;
+    for (const size_t c : numbers) {
+      name += (name.empty() ? "" : " with ") + categories[c];
+      cells *= levels[c];
+      if (cells > kMostCellsTogether) {
+        RefuseModel(fmt::format("{} have more than {} cells, which would be counted together", name,
+                                kMostCellsTogether),
+                    "leave a product out, or join levels");
+      }
+    }
+    add(name, cells);
+  }
 }
 
 std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
@@ -405,25 +441,27 @@ std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& cou
     cells[first + cell * counts.classes + row_class] += copies.empty() ? 1 : copies[i];
   };
   const auto end_table = [&] { first += counts.sizes[next++]; };
-  std::vector<Margin> margins = MarginsOf(model);
-  FindCells(model, table, rows, margins);
-  for (const Margin& margin : margins) {
+  const std::vector<Numbers> levels = LevelsOfRows(model, table, rows);
+  for (const Numbers& of_rows : levels) {
+    for (size_t i = 0; i < rows.size(); ++i) add(of_rows[i], i);
+    end_table();
+  }
+  for (const size_t c : model.products) {
+    const std::vector<double> values = ColumnValues(model.columns[c], table, rows);
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (!margin.product) {
-        add(margin.of_rows[i], i);
-      } else if (margin.of_rows[i] > 0) {
-        add(0, i);
-      }
+      if (values[i] > 0) add(0, i);
     }
     end_table();
   }
-  if (!model.pairs) return cells;
-  for (size_t m = 0; m < margins.size(); ++m)
-    margins[m].cells = margins[m].product ? 2 : counts.sizes[m] / counts.classes;
-  ForPairs(margins, [&](const Margin& a, const Margin& b) {
-    for (size_t i = 0; i < rows.size(); ++i) add(a.of_rows[i] * b.cells + b.of_rows[i], i);
+  for (const Numbers& numbers : CountedTogether(model)) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      size_t cell = 0;
+      for (const size_t c : numbers)
+        cell = cell * (counts.sizes[c] / counts.classes) + levels[c][i];
+      add(cell, i);
+    }
     end_table();
-  });
+  }
   return cells;
 }
 

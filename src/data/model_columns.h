@@ -44,7 +44,10 @@ struct ModelColumns {
   std::vector<std::string> factors;   // with levels
   std::vector<std::string> binaries;  // 0/1 design columns of integers
   std::vector<size_t> products;       // columns that are products of 0/1 columns
-  bool pairs = false;                 // also each two of these together
+  // Of each term of two factors or 0/1 variables or more: these, whatever their contrasts.
+  std::vector<std::vector<std::string>> crossed;
+  bool pairs =
+      false;  // also what each two of factors, 0/1 variables and crossed ones have together
 
   std::vector<DerivedVariable> made;     // by functions of the formula
   std::vector<DesignColumn> covariates;  // that the columns and offsets are made of
@@ -78,7 +81,8 @@ class FormulaColumns {
   AtomColumns Named(const std::string& name) const;
   AtomColumns Made(DerivedVariable made);
   AtomColumns IntegerLevels(const FormulaAtom& atom, const ColumnSchema& variable);
-  void NoteLevels(const AtomColumns& atom);
+  // What levels there are to count: a factor's, or a 0/1 variable's.
+  std::vector<std::string> NoteLevels(const AtomColumns& atom);
   void Cover(const DesignColumn& column);
   void AddTerm(const FormulaTerm& term, const Formula& formula);
   void AddColumn(const std::vector<DesignColumn>& product);
@@ -114,8 +118,11 @@ std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
                                  std::span<const size_t> rows);
 
 // Tables one below the other, of which a cell may also be nobody: by level of each factor, of each
-// 0/1 variable, and where a product of 0/1 columns is 1; where pairs are counted, by each two of these (of a
-// product also where it is 0); with two classes of the outcome by class, too.
+// 0/1 variable, and where a product of 0/1 columns is 1; where pairs are counted, for each two factors, 0/1
+// variables and terms that cross some, by all levels of whatever is in either; with two classes of the outcome by
+// class, too. Throws kBadInput where one of these has more than kMostCellsTogether cells.
+inline constexpr size_t kMostCellsTogether = 4096;
+
 struct ModelCounts {
   ModelCounts(const ModelColumns& model, const Schema& factors, size_t classes);
   size_t classes = 1;

@@ -262,7 +262,7 @@ study::DocumentSection NotConverged(const Task& task, const Regression& regressi
         "level "
         "has outcomes of one kind only (separation), there is no finite estimate: join levels, or "
         "leave the term out. Else ask for more steps in a new study (`steps`).");
-    if (spec.ridge == 0) {
+    if (spec.ridge == 0 && (spec.weights.empty() || spec.copies())) {
       section.paragraphs.emplace_back(
           "With separation a ridge has estimates: penalty = {ridge = 0.01}. They are drawn towards "
           "0.");

@@ -37,8 +37,9 @@ double OpenedBitsOf(const Task& task) {
   } else {
     const size_t estimates = task.spec.sealed ? task.num_columns() : 0;
     const size_t errors = task.spec.covariance ? 0 : task.num_columns();
-    bits += privacy::NumberBits(estimates + errors + NumTotals(task.spec) + task.spec.terms.size(),
-                                task.grid_bits);
+    bits += privacy::NumberBits(estimates + errors + NumTotals(task.spec), task.grid_bits);
+    // On a grid of its own, whatever its size: a statistic of 2^16 has a standard error of about 2^9.
+    bits += privacy::NumberBits(task.spec.terms.size(), mpc::CovarianceNumberBits(task.grid_bits));
     if (task.spec.covariance)
       bits += privacy::NumberBits(NumErrors(task), mpc::CovarianceNumberBits(task.grid_bits));
   }

@@ -246,6 +246,12 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "persons "
         "(no differential privacy).");
   }
+  if (!spec.weights.empty() && !spec.copies()) {
+    plan.assumptions.emplace_back(
+        "Counts that are checked are of rows, whatever they weigh: of a level whose rows but one "
+        "weigh "
+        "next to nothing the estimates are about that row.");
+  }
   if (task.input_bits > 0) {
     plan.notes.push_back(
         fmt::format("Columns over the largest magnitude of their bounds, and the outcome over the "
@@ -258,10 +264,9 @@ void GlmStudy::Describe(study::Plan& plan) const {
         fmt::format("Whoever is told the covariance matrix ({}) has the information of all rows at "
                     "the estimates, "
                     "rounded: about how many rows have each two levels of factors and 0/1 "
-                    "variables, and second "
-                    "moments of numbers. Each such count is checked as those of single levels are; "
-                    "counts of three "
-                    "and more are not, but where the formula has their product.",
+                    "variables, of products of these all levels of each two terms together, and "
+                    "second moments of numbers. Each such count is checked as those of single "
+                    "levels are.",
                     ToldName(*this)));
   }
   if (smaller) {
@@ -309,7 +314,7 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
   const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
-  return {evaluations * static_cast<double>(task.max_rows()) * of_row, 0};
+  return {evaluations * static_cast<double>(layout.rows()) * of_row, 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

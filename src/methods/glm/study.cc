@@ -17,6 +17,7 @@
 #include "methods/glm/sealed/plan_layout.h"
 #include "methods/glm/sealed/row_values.h"
 #include "methods/glm/section.h"
+#include "mpc/functions/covariance_grid.h"
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
 #include "run/method/hidden_rows.h"
@@ -35,12 +36,13 @@ std::vector<run::RowHolder> HoldersOf(const GlmStudy& study) {
   const auto most = static_cast<uint64_t>(study.task.spec.most_weight);
   uint64_t total = 0;
   for (run::RowHolder& holder : holders) {
-    holder.max_rows *= most;
+    // Products of the bounds of a dictionary and of numbers of rows may be beyond 64 bits.
+    holder.max_rows = holder.max_rows > kMostRows / most ? kMostRows + 1 : holder.max_rows * most;
     total += holder.max_rows;
   }
   if (total > kMostRows) {
     Refuse(study, study.file.design.position,
-           fmt::format("the rows may stand for {} equal rows, more than {}", total, kMostRows),
+           fmt::format("the rows may stand for more than {} equal rows", kMostRows),
            "declare the numbers of rows (count in [[rows]]), and give the weights a closer upper "
            "bound");
   }
@@ -79,7 +81,11 @@ void RequireWeightBits(const GlmStudy& study) {
     return;
   Refuse(study, study.Analysis().position,
          "at level sealed sums over so many rows with these bounds of the outcome do not fit",
-         "give the outcome a closer upper bound, take fewer rows, or leave errors out");
+         spec.copies()
+             ? "give the outcome or the weights a closer upper bound, take fewer rows, or "
+               "leave errors out"
+             : "give the outcome a closer upper bound, take fewer rows, or leave errors "
+               "out");
 }
 
 void RequireUnits(GlmStudy& study) {
@@ -303,9 +309,10 @@ std::unique_ptr<run::MethodRows> GlmStudy::NoRows() const {
 }
 
 uint64_t GlmStudy::LeastRowsApart() const {
-  return std::max<uint64_t>(
-      file.disclosure.min_cell,
-      run::kRowsApartPerColumn * (task.num_columns() + NumRiskNumbers(task.spec)));
+  const size_t estimates =
+      task.spec.covariance ? mpc::NumCovariances(task.num_columns()) : task.num_columns();
+  return std::max<uint64_t>(file.disclosure.min_cell,
+                            run::kRowsApartPerColumn * (estimates + NumRiskNumbers(task.spec)));
 }
 
 std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run::RunInput& input,

@@ -53,8 +53,10 @@ std::string NameIn(const Bytes& certificate) {
 }
 
 [[noreturn]] void NoSuchPairing() {
-  throw Error(ErrorCode::kUsage, "this pairing is over, or is not known here",
-              "Invite the site again.");
+  throw Error(
+      ErrorCode::kUsage, "this pairing is over, or is not known here",
+      "Digits are to be compared within ten minutes, and signed within an hour. Let the site "
+      "that invited do it again.");
 }
 
 }  // namespace
@@ -131,10 +133,11 @@ InviteNumber PairingDesk::Join(const std::string& text) {
   const Bytes nonce = Ask(client, "hello", joiner.Hello(parts_.clock()));
   Ask(client, "nonce", joiner.TakeNonce(nonce, parts_.clock()));
   const std::lock_guard lock(mutex_);
-  Try& made = comparing_[line.number];
+  Try made;
   made.name = NameIn(ends.inviter_certificate);
   made.address = line.address;
   made.comparison.emplace(joiner.Compare());
+  comparing_.insert_or_assign(line.number, std::move(made));
   return line.number;
 }
 
@@ -197,7 +200,7 @@ void PairingDesk::Enter(const InviteNumber& number, const std::string& digits) {
   try {
     found->second.comparison->Enter(digits, parts_.clock());
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kUsage) throw;
+    if (error.code() == ErrorCode::kUsage || found->second.comparison->agreed()) throw;
     parts_.log.Write("digits-differ", {{"party", found->second.name}});
     comparing_.erase(found);
     throw;

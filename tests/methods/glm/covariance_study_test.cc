@@ -235,6 +235,31 @@ TEST(GlmCovarianceStudy, PairsOfLevelsAreChecked) {
   EXPECT_THAT(message, Not(HasSubstr("each count of smoker ")));
 }
 
+// X'X of smoker * stage + event has the counts of smoker, stage and event together: of one row that no two of them
+// single out.
+TEST(GlmCovarianceStudy, WhatAProductHasTogetherIsChecked) {
+  std::string text =
+      WithCovariance(Edited(kGlmStudy, "family = \"binomial\"", "family = \"gaussian\""));
+  text = Edited(text, "event ~ age + smoker + stage", "age ~ smoker * stage + event");
+  text = Edited(text, "[engine]", "[release]\naccept = \"table of covariates\"\n[engine]");
+  std::vector<std::vector<Row>> clinics = Draw();
+  for (std::vector<Row>& rows : clinics) {
+    for (Row& row : rows) {
+      if (row.smoker == 0 && row.stage == 2) row.event = 0;
+    }
+  }
+  EXPECT_EQ(Outcomes(RunStudy(text, Tables(clinics))).size(), 4u);
+  clinics[0][0] = {.age = 60, .smoker = 0, .stage = 2, .event = 1};
+  const auto refused = RunStudy(text, Tables(clinics));
+  for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
+  ASSERT_NE(run::RootCause(refused), nullptr);
+  EXPECT_EQ(run::RootCause(refused)->error->code(), ErrorCode::kRefused);
+  const std::string& message = run::RootCause(refused)->error->message();
+  EXPECT_THAT(message, HasSubstr("stage with smoker with event"));
+  EXPECT_THAT(message, Not(HasSubstr("each count of stage with event ")));
+  EXPECT_THAT(message, Not(HasSubstr("each count of smoker with event ")));
+}
+
 // What the plan says of a matrix: of a linear model it is the dispersion times the inverse of X'X, and the
 // rows are known. So many rows have both levels, to one.
 TEST(GlmCovarianceStudy, TheMatrixTellsHowManyRowsHaveTwoLevels) {

@@ -166,9 +166,10 @@ void ExpectColumnsOfR(const std::string& name, const std::string& engine, size_t
   for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
 }
 
-void ExpectRowsOfR(const std::string& name, const std::string& engine, size_t parties) {
+void ExpectRowsOfR(const std::string& name, const std::string& engine, size_t parties,
+                   const std::string& file = "families") {
   SCOPED_TRACE(name + " by rows, " + engine);
-  const nlohmann::json wanted = Reference(name);
+  const nlohmann::json wanted = Reference(name, file);
   const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], parties);
   std::vector<std::string> tables;
   for (const data::Table& part : parts) tables.push_back(testing::CsvOf(part));
@@ -195,10 +196,25 @@ TEST(SealedStudyTest, RidgesAsR) {
 }
 
 TEST(SealedStudyTest, WeightsAsR) {
-  for (const char* name : {"frequency", "frequency_rates", "frequency_robust", "sampling",
-                           "sampling_gaussian", "sampling_factor", "precision", "precision_robust"})
+  for (const char* name :
+       {"sampling", "sampling_gaussian", "sampling_factor", "precision", "precision_robust"})
     ExpectColumnsOfR(name, "dealer", 2, "errors");
-  ExpectColumnsOfR("frequency", "replicated", 3, "errors");
+  ExpectColumnsOfR("sampling", "replicated", 3, "errors");
+  for (const char* name : {"frequency", "frequency_rates", "frequency_robust"})
+    ExpectRowsOfR(name, "dealer", 2, "errors");
+  ExpectRowsOfR("frequency", "replicated", 3, "errors");
+}
+
+// One row that stands for min_cell rows would pass every check.
+TEST(SealedStudyTest, FrequenciesOfSplitColumnsAreRefused) {
+  const SplitTable split = ByColumns(Reference("frequency", "errors"), "dealer", 2);
+  try {
+    testing::Prepare(split.text);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.message(), ::testing::HasSubstr("no frequencies of rows whose columns"));
+    EXPECT_THAT(error.hint(), ::testing::HasSubstr("sampling weights"));
+  }
 }
 
 // Rows that lack a variable at either holder, and weights at the one without the outcome.

@@ -300,30 +300,26 @@ TEST(SealedTest, ARidgeHasAMaximum) {
 
 // ---- weights
 
-TEST(SealedTest, FrequenciesOfEverySplit) {
+TEST(SealedTest, FrequenciesOfWholeRows) {
   using testing::SealedText;
   using testing::WithWeights;
-  const auto made = [](const std::string& text, bool at_second, uint64_t seed) {
-    return SealedCase{WithWeights(text, "frequency", at_second), seed};
+  const auto made = [](const std::string& text, uint64_t seed) {
+    return SealedCase{WithWeights(text, "frequency", false), seed};
   };
-  ExpectTwin(
-      made(SealedText("binomial", "event ~ age + dose * smoker + stage", "columns"), false, 71));
-  ExpectTwin(made(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))",
-                             "columns", "dealer", "complete"),
-                  true, 72));
-  ExpectTwin(
-      made(SealedText("gaussian", "score ~ age + dose", "both", "dealer", "complete"), true, 73));
+  ExpectTwin(made(SealedText("binomial", "event ~ age + dose * smoker + stage", "rows"), 71));
+  ExpectTwin(made(SealedText("poisson", "visits ~ age + smoker * dose + offset(log(years))", "rows",
+                             "dealer", "complete"),
+                  72));
+  ExpectTwin(made(SealedText("gaussian", "score ~ age + dose", "rows", "dealer", "complete"), 73));
   for (const SealedCase& each : Cases<SealedCase>(
-           {made(SealedText("binomial", "event ~ age + stage", "rows"), false, 74),
-            made(Robust(SealedText("gaussian", "score ~ age + stage", "columns"), "HC1"), false,
-                 75),
-            made(Ridge(SealedText("poisson", "visits ~ dose + smoker - 1", "both"), 0.02), false,
-                 76)},
-           {made(Robust(SealedText("binomial", "event ~ dose + smoker - 1", "both", "dealer",
+           {made(SealedText("binomial", "event ~ age + stage", "rows"), 74),
+            made(Robust(SealedText("gaussian", "score ~ age + stage", "rows"), "HC1"), 75),
+            made(Ridge(SealedText("poisson", "visits ~ dose + smoker - 1", "rows"), 0.02), 76)},
+           {made(Robust(SealedText("binomial", "event ~ dose + smoker - 1", "rows", "dealer",
                                    "complete")),
-                 true, 77),
-            made(SealedText("modified-poisson", "event ~ dose + smoker", "columns"), true, 78),
-            made(SealedText("gaussian", "score ~ age + dose - 1", "rows"), false, 79)}))
+                 77),
+            made(SealedText("modified-poisson", "event ~ dose + smoker", "rows"), 78),
+            made(SealedText("gaussian", "score ~ age + dose - 1", "rows"), 79)}))
     ExpectTwin(each);
 }
 
@@ -358,12 +354,12 @@ TEST(SealedTest, WeightsOnEveryEngine) {
     return SealedCase{WithWeights(SealedText(family, formula, split, engine), kind, true), 91,
                       rows};
   };
-  ExpectTwin(made("binomial", "event ~ dose + smoker", "replicated", "columns", "frequency", 240));
+  ExpectTwin(made("binomial", "event ~ dose + smoker", "replicated", "columns", "sampling", 240));
   ExpectTwin(made("poisson", "visits ~ dose", "shamir", "both", "sampling", 160));
   for (const SealedCase& each :
        Cases<SealedCase>({made("gaussian", "score ~ dose", "ot", "columns", "precision", 120)},
-                         {made("binomial", "event ~ smoker", "ot", "columns", "frequency", 120),
-                          made("gaussian", "score ~ dose", "shamir", "both", "frequency", 160)}))
+                         {made("binomial", "event ~ smoker", "ot", "columns", "sampling", 120),
+                          made("gaussian", "score ~ dose", "shamir", "both", "precision", 160)}))
     ExpectTwin(each);
 }
 

@@ -118,12 +118,13 @@ TEST_F(PairingDeskTest, TwoSitesListEachOther) {
   EXPECT_EQ(west.desk().Look(line.number).name, "north");
   EXPECT_NE(north.desk().Look(line.number).shown, west.desk().Look(line.number).shown);
 
+  const std::string at_the_telephone = west.desk().Look(line.number).shown;
   west.EnterShown(line.number, north);
   west.Sign(line.number);
   EXPECT_EQ(AtWest(line.number), PairingState::kWaiting);
   west.desk().Deliver();
   EXPECT_EQ(AtWest(line.number), PairingState::kWaiting) << "north compares its digits";
-  north.EnterShown(line.number, west);
+  north.desk().Enter(line.number, at_the_telephone);
   north.Sign(line.number);
   EXPECT_EQ(AtNorth(line.number), PairingState::kWaiting);
   west.desk().Deliver();
@@ -143,7 +144,8 @@ TEST_F(PairingDeskTest, TwoSitesListEachOther) {
 
 TEST_F(PairingDeskTest, WrongDigitsEndIt) {
   const InviteNumber number = Meet();
-  const std::string shown = west.desk().Look(number).shown;
+  const std::string shown = west.desk().Look(number).shown,
+                    of_north = north.desk().Look(number).shown;
   EXPECT_EQ(CodeOf([&] { north.desk().Enter(number, "12345"); }), ErrorCode::kUsage);
   EXPECT_EQ(AtNorth(number), PairingState::kDigits) << "a slip is no try";
   EXPECT_EQ(CodeOf([&] { north.desk().Enter(number, north.desk().Look(number).shown); }),
@@ -152,7 +154,10 @@ TEST_F(PairingDeskTest, WrongDigitsEndIt) {
   EXPECT_EQ(CodeOf([&] { north.desk().Enter(number, shown); }), ErrorCode::kUsage)
       << "there is one try";
   // West finds them right, and hears nothing of north.
-  west.EnterShown(number, west);
+  west.desk().Enter(number, of_north);
+  // Twice is no other try of digits that agreed.
+  EXPECT_EQ(CodeOf([&] { west.desk().Enter(number, of_north); }), ErrorCode::kRefused);
+  EXPECT_EQ(AtWest(number), PairingState::kSign);
 }
 
 TEST_F(PairingDeskTest, NobodySignsBeforeTheDigits) {

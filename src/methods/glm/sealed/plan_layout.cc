@@ -158,6 +158,16 @@ void RequireModel(const GlmStudy& study) {
         "write site = \"ignore\", with a factor of the sites in the formula if one holder has it, "
         "or, of rows that are not split by columns, take protocol = \"iterates\"");
   }
+  const auto is_split = [](const data::Segment& segment) { return segment.parts.size() > 1; };
+  if (spec.copies() &&
+      std::any_of(study.partition.segments.begin(), study.partition.segments.end(), is_split)) {
+    // One person may stand for min_cell rows there, and exact sums of copies tell who took part (0601).
+    Refuse(
+        study, position,
+        "level sealed has no frequencies of rows whose columns are split: counts of copies would "
+        "tell of single persons",
+        "write equal rows as often as they are there, or give sampling weights or precisions");
+  }
   const bool needs_fit = spec.law.family == Family::kGaussian ||
                          (spec.law.family == Family::kBinomial && !spec.intercept);
   if (needs_fit && !spec.offsets.empty()) {

@@ -258,8 +258,8 @@ TEST(SealedStudyTest, ThePlanSaysThatNothingOpensOnTheWay) {
   ASSERT_EQ(plan.exposures.size(), 1u);
   // Converged, rows, events; five grids, errors and estimates; the deviance, and the test of stage.
   EXPECT_EQ(plan.exposures[0].opened, 20u);
-  // Twelve numbers of 6 bits and a count of at most 2000: 11 / 2 + 2.
-  EXPECT_EQ(plan.exposures[0].bits->opened, 80u);
+  // Eleven numbers of 6 bits, a statistic of 15 and a count of at most 2000: 11 / 2 + 2.
+  EXPECT_EQ(plan.exposures[0].bits->opened, 89u);
 }
 
 void ExpectRefused(const std::string& text, const std::string& what) {

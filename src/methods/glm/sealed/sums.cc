@@ -79,7 +79,7 @@ Shared SealedSums::Joined(Shared SharedBlock::*column) {
   return WithBound(engine_.Concatenate(columns, true), bound);
 }
 
-void SealedSums::Weight(std::vector<Shared*> values) {
+void SealedSums::Weight(const std::vector<Shared*>& values) {
   if (!weighted()) return;
   mpc::ProductRound round(engine_);
   for (Shared* value : values) {

@@ -53,7 +53,7 @@ class SealedSums {
   mpc::Shared Weighted(const mpc::Shared& weights, double most, int fraction_bits);
   mpc::Shared Meat(const mpc::Shared& squares);
   // Of each row, where there are weights: into its place.
-  void Weight(std::vector<mpc::Shared*> values);
+  void Weight(const std::vector<mpc::Shared*>& values);
   bool weighted() const { return weights_.payload != nullptr; }
   std::vector<mpc::Shared> ByBlock(const mpc::Shared& values);
   mpc::Shared PerRow(const mpc::Shared& sum, double bound);

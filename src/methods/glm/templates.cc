@@ -84,8 +84,7 @@ upper = 1
 [design]
 site = "ignore"
 missing = "complete"               # a row that lacks a variable of the model at a holder is left out
-# weights = "x4"                   # of one holder, with weights_type = "frequency", "sampling" or
-                                   # "precision"
+# weights = "x4"                   # of one holder, with weights_type = "sampling" or "precision"
 
 # Fewer rows open nothing, and neither does a count from 1 to min_cell - 1 of rows of a level with
 # one outcome. The more rows are promised, the more may the estimates tell.

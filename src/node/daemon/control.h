@@ -61,6 +61,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "crypto/random.h"
@@ -75,6 +76,11 @@
 
 namespace partita::node {
 
+class RequestFields;
+
+inline constexpr int64_t kDaySeconds = 86'400;
+inline constexpr size_t kMostAuditShown = 500;
+inline constexpr size_t kMostListed = 100;  // studies in one answer
 inline constexpr char kGoOnDomain[] = "partita node go on 1";
 
 class Control {
@@ -102,6 +108,44 @@ class Control {
   std::string Answer(const std::string& request, Asker asker = Asker::kOwn);
 
  private:
+  using Answered = nlohmann::ordered_json;
+  using Request = Answered (Control::*)(RequestFields& request, const Actor& actor);
+
+  Answered Status(RequestFields& request, const Actor& actor);
+  Answered MakeInvitation(RequestFields& request, const Actor& actor);
+  Answered JoinPairing(RequestFields& request, const Actor& actor);
+  Answered LookAtPairing(RequestFields& request, const Actor& actor);
+  Answered EnterDigits(RequestFields& request, const Actor& actor);
+  Answered SignPairing(RequestFields& request, const Actor& actor);
+  Answered ListParties(RequestFields& request, const Actor& actor);
+  Answered TakeList(RequestFields& request, const Actor& actor);
+  Answered EmergencyStop(RequestFields& request, const Actor& actor);
+  Answered Drain(RequestFields& request, const Actor& actor);
+  Answered GoOnText(RequestFields& request, const Actor& actor);
+  Answered GoOn(RequestFields& request, const Actor& actor);
+  Answered OpenStudies(RequestFields& request, const Actor& actor);
+  Answered ListStudies(RequestFields& request, const Actor& actor);
+  Answered StudyFiles(RequestFields& request, const Actor& actor);
+  Answered ResultPiece(RequestFields& request, const Actor& actor);
+  Answered OneStudy(RequestFields& request, const Actor& actor);
+  Answered ListTables(RequestFields& request, const Actor& actor);
+  Answered ReadDictionary(RequestFields& request, const Actor& actor);
+  Answered SaveDictionary(RequestFields& request, const Actor& actor);
+  Answered DraftDictionary(RequestFields& request, const Actor& actor);
+  Answered Propose(RequestFields& request, const Actor& actor);
+  Answered Decide(RequestFields& request, const Actor& actor);
+  Answered Withdraw(RequestFields& request, const Actor& actor);
+  Answered ReadAudit(RequestFields& request, const Actor& actor);
+  Answered CheckAudit(RequestFields& request, const Actor& actor);
+  Answered SitesOfLogs(RequestFields& request, const Actor& actor);
+  Answered Retention(RequestFields& request, const Actor& actor);
+  Answered Backup(RequestFields& request, const Actor& actor);
+  Answered RestoredTables(RequestFields& request, const Actor& actor);
+  Answered ReopenTables(RequestFields& request, const Actor& actor);
+  Answered KeptBudgets(RequestFields& request, const Actor& actor);
+  Answered KeepBudgets(RequestFields& request, const Actor& actor);
+  Answered NoteOfPeople(RequestFields& request, const Actor& actor);
+
   // Does it on the loop's thread, and waits.
   void OnLoop(const std::function<void(Node& node, int64_t now)>& task);
 

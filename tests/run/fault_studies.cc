@@ -11,50 +11,27 @@
 #include "methods/prepare_study.h"
 #include "net/memory_transport.h"
 #include "run/ahead/correlations.h"
+#include "tests/run/fault_scenarios.h"
 #include "tests/run/reference_study.h"
 
 namespace partita::testing {
 namespace {
 
-struct EngineChoice {
-  std::string label, name;
-  size_t holders = 3;
-  bool stored = false;
-};
-
-const EngineChoice kEngines[] = {{"dealer", "dealer", 3},
-                                 {"replicated", "replicated", 3},
-                                 {"shamir 3", "shamir", 3},
-                                 {"shamir 5", "shamir", 5},
-                                 {"ot", "ot", 2},
-                                 {"dealer stored", "dealer", 2, true},
-                                 {"ot stored", "ot", 2, true}};
-
 constexpr int kRows = 30;  // of each holder
-const char* const kNames[] = {"north", "south", "west", "east", "islands"};
-
-std::string Dealer(const EngineChoice& engine) {
-  return engine.name == "dealer" ? "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n" : "";
-}
-
-std::string EngineText(const EngineChoice& engine) {
-  return fmt::format("[engine]\nname = \"{}\"\n{}", engine.name,
-                     engine.stored ? "correlations = \"stored\"\n" : "");
-}
 
 // Whole rows at each holder, of which the first is the receiver.
-std::string WholeRows(const EngineChoice& engine, const std::string& variables,
+std::string WholeRows(const FaultEngine& engine, const std::string& variables,
                       const std::string& analysis) {
   std::string toml = "partita = 1\nname = \"faults\"\n";
   for (size_t h = 0; h < engine.holders; ++h) {
     toml += fmt::format("[[party]]\nname = \"{0}\"\nroles = [\"holder\"{1}]\nrows = [\"{0}\"]\n",
-                        kNames[h], h == 0 ? ", \"receiver\"" : "");
+                        kHolderNames[h], h == 0 ? ", \"receiver\"" : "");
   }
-  toml += Dealer(engine);
+  toml += DealerOf(engine);
   for (size_t h = 0; h < engine.holders; ++h)
-    toml += fmt::format("[[rows]]\nname = \"{}\"\ncount = {}\n", kNames[h], kRows);
+    toml += fmt::format("[[rows]]\nname = \"{}\"\ncount = {}\n", kHolderNames[h], kRows);
   return toml + variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" +
-         EngineText(engine) + "[[analysis]]\n" + analysis;
+         EngineOf(engine) + "[[analysis]]\n" + analysis;
 }
 
 constexpr char kNumeric[] =
@@ -68,12 +45,12 @@ constexpr char kZeroOne[] =
     "[[variable]]\nname = \"one\"\ntype = \"integer\"\nlower = 0\nupper = 1\n";
 
 // y, x, out and one, by holder.
-void WriteWholeRows(const std::filesystem::path& folder, const EngineChoice& engine,
+void WriteWholeRows(const std::filesystem::path& folder, const FaultEngine& engine,
                     const std::vector<std::string>& columns) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
   for (size_t h = 0; h < engine.holders; ++h) {
-    std::ofstream csv(folder / fmt::format("{}.csv", kNames[h]));
+    std::ofstream csv(folder / fmt::format("{}.csv", kHolderNames[h]));
     for (size_t c = 0; c < columns.size(); ++c) csv << (c > 0 ? "," : "") << columns[c];
     csv << "\n";
     for (int i = 0; i < kRows; ++i) {
@@ -113,29 +90,19 @@ void PrepareStores(const run::Study& study, const std::filesystem::path& folder)
   for (std::thread& thread : threads) thread.join();
 }
 
-FaultStudy Finish(const std::string& name, const std::string& text,
-                  const std::filesystem::path& folder) {
-  FaultStudy made{name, nullptr, folder};
-  made.study = methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
-  const std::string method = made.study->Method().name;
-  made.goes_on = method == "mixture" || method == "mcmc";
-  if (made.study->file.engine.stored_correlations) PrepareStores(*made.study, folder);
-  return made;
-}
-
-FaultScenario OfWholeRows(const std::string& method, const EngineChoice& engine,
+FaultScenario OfWholeRows(const std::string& method, const FaultEngine& engine,
                           const std::string& variables, const std::vector<std::string>& columns,
                           const std::string& analysis) {
   return {method, engine.label, [=] {
             const std::filesystem::path folder = MakeTemporaryFolder("faults");
             WriteWholeRows(folder, engine, columns);
-            return Finish(method + ", " + engine.label, WholeRows(engine, variables, analysis),
-                          folder);
+            return MakeFaultStudy(method + ", " + engine.label,
+                                  WholeRows(engine, variables, analysis), folder);
           }};
 }
 
 // A column at each holder: of two beside a dealer, else of all computing parties.
-FaultScenario Mixture(const EngineChoice& engine) {
+FaultScenario Mixture(const FaultEngine& engine) {
   return {
       "mixture", engine.label, [=] {
         const std::filesystem::path folder = MakeTemporaryFolder("faults");
@@ -146,25 +113,25 @@ FaultScenario Mixture(const EngineChoice& engine) {
         for (size_t h = 0; h < holders; ++h) {
           parties +=
               fmt::format("[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = [\"c{}\"]\n",
-                          kNames[h], h == 0 ? ", \"receiver\"" : "", h);
+                          kHolderNames[h], h == 0 ? ", \"receiver\"" : "", h);
           variables += fmt::format(
               "[[variable]]\nname = \"c{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", h);
           columns += fmt::format("{}\"c{}\"", h > 0 ? ", " : "", h);
-          std::ofstream csv(folder / fmt::format("{}.csv", kNames[h]));
+          std::ofstream csv(folder / fmt::format("{}.csv", kHolderNames[h]));
           csv << "id,c" << h << "\n";
           for (int i = 0; i < kRows; ++i)
             csv << fmt::format("k{},{:.4f}\n", i, std::clamp(normal(random), -4.5, 4.5));
         }
         const std::string toml =
-            "partita = 1\nname = \"faults\"\n" + parties + Dealer(engine) +
+            "partita = 1\nname = \"faults\"\n" + parties + DealerOf(engine) +
             fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n", kRows) +
-            variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" + EngineText(engine) +
+            variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" + EngineOf(engine) +
             fmt::format("[[analysis]]\nmethod = \"mixture\"\ncolumns = [{}]\n", columns) +
             "components = 2\niterations = 3\ncheckpoint_every = 2\nlearning_rate = 0.05\n"
             "[analysis.batch]\nmode = \"poisson\"\nsize = 8\n"
             "[analysis.privacy]\nnoise_multiplier = 1.5\ndelta = 1e-5\nadjacency = "
             "\"replace\"\n";
-        return Finish("mixture, " + engine.label, toml, folder);
+        return MakeFaultStudy("mixture, " + engine.label, toml, folder);
       }};
 }
 
@@ -191,43 +158,63 @@ std::string Mcmc(const std::string& protocol, const std::string& release, const 
 
 }  // namespace
 
+std::string DealerOf(const FaultEngine& engine) {
+  return engine.name == "dealer" ? "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n" : "";
+}
+
+std::string EngineOf(const FaultEngine& engine) {
+  return fmt::format("[engine]\nname = \"{}\"\n{}", engine.name,
+                     engine.stored ? "correlations = \"stored\"\n" : "");
+}
+
+FaultStudy MakeFaultStudy(const std::string& name, const std::string& text,
+                          const std::filesystem::path& folder) {
+  FaultStudy made{name, nullptr, folder};
+  made.study = methods::PrepareStudy(methods::ParseStudyFile(text, "study.toml"));
+  const std::string method = made.study->Method().name;
+  made.goes_on = method == "mixture" || method == "mcmc";
+  if (made.study->file.engine.stored_correlations) PrepareStores(*made.study, folder);
+  return made;
+}
+
 std::vector<FaultScenario> FaultScenarios() {
   std::vector<FaultScenario> scenarios;
   const std::string mle = "method = \"mle\"\nfunction = \"sem\"\nmodel = \"y ~ x\"\n";
   const std::string moments = "protocol = \"pooled-moments\"\nrelease = [\"moments\"]\n";
   const std::string privacy =
       "[analysis.privacy]\nepsilon = 100\ndelta = 1e-6\nadjacency = \"replace\"\n";
-  for (const EngineChoice& engine : kEngines) {
+  for (const FaultEngine& engine : kFaultEngines) {
     scenarios.push_back(
         OfWholeRows("mle private moments", engine, kNumeric, {"y", "x"}, mle + moments + privacy));
   }
-  for (const EngineChoice& engine : kEngines) {
+  for (const FaultEngine& engine : kFaultEngines) {
     scenarios.push_back(
         OfWholeRows("mle exact moments", engine, kNumeric, {"y", "x"}, mle + moments));
   }
-  for (const EngineChoice& engine : kEngines) {
+  for (const FaultEngine& engine : kFaultEngines) {
     if (engine.stored) continue;
     scenarios.push_back(
         OfWholeRows("mle exact likelihood", engine, kNumeric, {"y", "x"},
                     mle + "protocol = \"likelihood\"\nrelease = [\"likelihood\"]\n"));
   }
   for (const std::string protocol : {"dp-sgd", "local-aggregation", "psgd", "approximate-minima"}) {
-    for (const EngineChoice& engine : kEngines) {
+    for (const FaultEngine& engine : kFaultEngines) {
       if (engine.stored) continue;
       scenarios.push_back(
           OfWholeRows("classify " + protocol, engine, kOutcome, {"x", "out"}, Classify(protocol)));
     }
   }
-  for (const EngineChoice& engine : kEngines) {
+  for (const FaultEngine& engine : kFaultEngines) {
     if (!engine.stored && engine.name != "shamir") scenarios.push_back(Mixture(engine));
   }
-  for (const EngineChoice& engine : kEngines) {
+  for (const FaultEngine& engine : kFaultEngines) {
     if (engine.stored) continue;
     scenarios.push_back(OfWholeRows("mcmc decisions", engine, kZeroOne, {"x", "one"},
                                     Mcmc("decisions", "decisions", "")));
     scenarios.push_back(OfWholeRows("mcmc penalty", engine, kZeroOne, {"x", "one"},
                                     Mcmc("penalty", "noisy-log-ratios", "noise = 15\n")));
   }
+  for (FaultScenario& scenario : RegistryFaults()) scenarios.push_back(std::move(scenario));
   return scenarios;
 }
 

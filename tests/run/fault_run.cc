@@ -305,6 +305,7 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
         run::PartyInput input;
         input.party = i;
         input.data = study_.folder / (names_[i] + ".csv");
+        if (study_.own_folders) input.data = study_.folder / names_[i] / "data.csv";
         input.approvals = approvals.get();
         input.ledger = &ledger;
         if (study_.goes_on) input.state = state;
@@ -442,10 +443,15 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
 
 std::vector<Fault> FaultRuns::EveryFault() {
   using Kind = Fault::Kind;
+  std::string failed;
+  for (size_t party = 0; party < undisturbed_.size(); ++party) {
+    const RunEnd& end = undisturbed_[party];
+    if (!end.outcome) failed += fmt::format("; {}: {}", names_[party], end.error->message());
+  }
+  if (!failed.empty()) throw Error(ErrorCode::kInternal, study_.name + failed);
   std::vector<Fault> faults;
   for (size_t party = 0; party < undisturbed_.size(); ++party) {
     const RunEnd& end = undisturbed_[party];
-    if (!end.outcome) throw Error(ErrorCode::kInternal, study_.name + ": " + end.error->message());
     for (size_t peer = 0; peer < undisturbed_.size(); ++peer) {
       for (uint64_t k = 0; k < end.frames_sent[peer]; ++k) {
         for (const Kind kind : {Kind::kError, Kind::kKill, Kind::kCut})

@@ -26,7 +26,8 @@ struct FaultStudy {
   // Of the tables, PARTY.csv, of stored correlations, PARTY.store, and of what a stopped run
   // leaves.
   std::filesystem::path folder;
-  bool goes_on = false;  // whether a stopped run can be gone on with
+  bool goes_on = false;      // whether a stopped run can be gone on with
+  bool own_folders = false;  // tables are PARTY/data.csv, with what is matched beside them
 };
 
 struct Fault {

@@ -32,7 +32,8 @@ std::string EngineOf(const FaultEngine& engine);
 FaultStudy MakeFaultStudy(const std::string& name, const std::string& text,
                           const std::filesystem::path& folder);
 
-// Of fault_registry.cc.
+// Of fault_registry.cc and fault_hidden.cc.
 std::vector<FaultScenario> RegistryFaults();
+std::vector<FaultScenario> HiddenFaults();
 
 }  // namespace partita::testing

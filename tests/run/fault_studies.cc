@@ -215,6 +215,7 @@ std::vector<FaultScenario> FaultScenarios() {
                                     Mcmc("penalty", "noisy-log-ratios", "noise = 15\n")));
   }
   for (FaultScenario& scenario : RegistryFaults()) scenarios.push_back(std::move(scenario));
+  for (FaultScenario& scenario : HiddenFaults()) scenarios.push_back(std::move(scenario));
   return scenarios;
 }
 

@@ -61,8 +61,13 @@ inline FaultCounts TryFaults(const FaultScenario& scenario, size_t first, size_t
 
 // Runs of these take a second or more.
 inline bool HasLongRuns(const FaultScenario& scenario) {
-  return scenario.method == "mixture" || scenario.method.starts_with("mcmc") ||
-         scenario.method == "classify approximate-minima";
+  const std::string& method = scenario.method;
+  for (const char* long_one : {"mixture", "mcmc", "classify approximate-minima", "glm iterates",
+                               "mixed", "survival cox"}) {
+    if (method.starts_with(long_one)) return true;
+  }
+  return method.find("sealed") != std::string::npos || method == "glm of columns" ||
+         method == "hidden glm";
 }
 
 // Of every scenario, or of those whose name contains $PARTITA_FAULTS_OF, for work on one of them;

@@ -6,5 +6,11 @@ namespace {
 
 TEST(RunFaultsTest, NoReleaseWithoutItsCharge) { TryAllFaults(397, 12, 0); }
 
+TEST(RunFaultsTest, OfLongRunsOnOneEngine) {
+  for (const FaultScenario& scenario : FaultScenarios()) {
+    if (HasLongRuns(scenario) && scenario.engine == "replicated") TryFaults(scenario, 7, 1, 3);
+  }
+}
+
 }  // namespace
 }  // namespace partita::testing::run_faults_test

@@ -4,7 +4,7 @@
 namespace partita::testing::run_faults_test {
 namespace {
 
-TEST(RunFaultsTest, NoReleaseWithoutItsCharge) { TryAllFaults(397, 12, 0); }
+TEST(RunFaultsTest, NoReleaseWithoutItsCharge) { TryAllFaults(397, 7, 0); }
 
 TEST(RunFaultsTest, OfLongRunsOnOneEngine) {
   for (const FaultScenario& scenario : FaultScenarios()) {

@@ -12,5 +12,14 @@ TEST(RunFaultsSlowTest, EveryFaultOfPrivateMoments) {
   }
 }
 
+TEST(RunFaultsSlowTest, EveryMessageOfALinearSealedRegression) {
+  for (const FaultScenario& scenario : FaultScenarios()) {
+    if (scenario.method == "glm sealed linear" && scenario.engine == "dealer")
+      TryEveryMessage(scenario);
+  }
+}
+
+TEST(RunFaultsSlowTest, MessagesOfSealedRegressions) { TryMessagesOfSealed(100); }
+
 }  // namespace
 }  // namespace partita::testing::run_faults_slow_test

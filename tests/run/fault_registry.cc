@@ -173,7 +173,7 @@ std::vector<FaultScenario> RegistryFaults() {
     all.push_back(Pooled("glm iterates", engine,
                          glm + "family = \"binomial\"\nformula = \"relapse ~ age + arm\"\n"
                                "errors = \"robust\"\n"));
-    all.push_back(Pooled("glm sealed", engine,
+    all.push_back(Pooled("glm rows sealed", engine,
                          glm + "family = \"binomial\"\nprotocol = \"sealed\"\n"
                                "formula = \"relapse ~ age + arm\"\n"));
     all.push_back(Pooled("survival curves", engine,
@@ -206,9 +206,6 @@ std::vector<FaultScenario> RegistryFaults() {
                          std::string("method = \"marginals\"\ncolumns = [{variable = \"age\", bins "
                                      "= 3}, \"arm\", \"relapse\"]\nsynthetic_rows = 10\n") +
                              kPrivacy));
-    all.push_back(Linked("glm of columns", engine,
-                         glm + "family = \"binomial\"\nprotocol = \"sealed\"\n"
-                               "formula = \"relapse ~ age + arm\"\n"));
   }
   return all;
 }

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
 #include <stdexcept>
 #include <thread>
 
@@ -15,6 +18,7 @@
 #include "privacy/ledger/sqlite_ledger.h"
 #include "run/ledger/ledger_charges.h"
 #include "run/party/build_plan.h"
+#include "tests/net/fault_transport.h"
 #include "tests/run/results.h"
 
 namespace partita::testing {
@@ -180,10 +184,78 @@ bool Contains(ByteView bytes, const std::string& text) {
   return !text.empty() && memmem(bytes.data(), bytes.size(), text.data(), text.size()) != nullptr;
 }
 
+bool IsAlteration(Fault::Kind kind) {
+  return kind >= Fault::Kind::kGarbage && kind <= Fault::Kind::kReplay;
+}
+
+// Of the payload, at its place in the header.
+void SetLength(Bytes& frame) {
+  const uint64_t length = frame.size() - net::kFrameHeaderBytes;
+  for (size_t i = 0; i < 8; ++i) frame[48 + i] = static_cast<uint8_t>(length >> (8 * i));
+}
+
+// What is sent instead of a frame. earlier: the same one of an earlier run.
+std::vector<Bytes> Altered(const Fault& fault, const Bytes& frame, const Bytes& earlier) {
+  Bytes other = frame;
+  switch (fault.kind) {
+    case Fault::Kind::kGarbage: {
+      std::mt19937_64 random(fault.number);
+      for (size_t i = net::kFrameHeaderBytes; i < other.size(); ++i)
+        other[i] = static_cast<uint8_t>(random());
+      break;
+    }
+    case Fault::Kind::kShort:
+      if (other.size() > net::kFrameHeaderBytes) other.pop_back();
+      SetLength(other);
+      break;
+    case Fault::Kind::kLong:
+      other.push_back(0);
+      SetLength(other);
+      break;
+    case Fault::Kind::kTwice:
+      return {frame, frame};
+    default:
+      return {earlier};
+  }
+  return {other};
+}
+
+constexpr double kUnlike = std::numeric_limits<double>::infinity();
+
+// Of two results of one study: by how much their estimates differ, kUnlike for what should be the same
+// and is not. Of a regression on grids, whose last bits are rounded at random, one step is nothing.
+double FarthestApart(const run::PartyOutcome& got, const run::PartyOutcome& good) {
+  const auto &a = testing::MleResultsOf(got), &b = testing::MleResultsOf(good);
+  if (a.size() != b.size()) return kUnlike;
+  double farthest = 0;
+  for (size_t k = 0; k < a.size(); ++k) {
+    const auto &left = a[k].fit.estimates, &right = b[k].fit.estimates;
+    if (left.size() != right.size()) return kUnlike;
+    for (size_t e = 0; e < left.size(); ++e)
+      farthest = std::max(farthest, std::abs(left[e].estimate - right[e].estimate));
+  }
+  if (good.result == nullptr || !a.empty()) return farthest;
+  const nlohmann::json left = nlohmann::json::parse(testing::DocumentOf(got).json),
+                       right = nlohmann::json::parse(testing::DocumentOf(good).json);
+  if (!right.contains("coefficients")) return farthest;
+  if (left["rows"] != right["rows"] || left["converged"] != right["converged"] ||
+      left["coefficients"].size() != right["coefficients"].size())
+    return kUnlike;
+  for (size_t c = 0; c < right["coefficients"].size(); ++c) {
+    const nlohmann::json &mine = left["coefficients"][c], &other = right["coefficients"][c];
+    for (const char* number : {"estimate", "standard_error"}) {
+      const double apart = std::abs(mine[number].get<double>() - other[number].get<double>());
+      farthest = std::max(farthest, apart - 1.01 * other["step"].get<double>());
+    }
+  }
+  return farthest;
+}
+
 }  // namespace
 
 std::string Text(const Fault& fault) {
-  const char* kinds[] = {"nothing",     "error",       "kill",         "cut",        "store: i/o",
+  const char* kinds[] = {"nothing",     "error",       "kill",         "cut",        "garbage",
+                         "short",       "long",        "twice",        "replay",     "store: i/o",
                          "store: full", "store: done", "store: power", "store: held"};
   const std::string kind = kinds[static_cast<size_t>(fault.kind)];
   if (fault.kind >= Fault::Kind::kStoreIo)
@@ -277,10 +349,12 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < names_.size(); ++i) {
     CrashDisk& disk = disks_[i]->disk;
-    const fs::path state = study_.folder / (names_[i] + ".run");
+    const fs::path state = study_.folder / (names_[i] + ".run"),
+                   served = study_.folder / (names_[i] + ".row-sets");
     if (afresh) {
       disk.Load(disks_[i]->start);
       fs::remove_all(state);
+      fs::remove(served);
     }
     const bool here = fault.party == i;
     using Kind = Fault::Kind;
@@ -291,14 +365,25 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
     if (here && fault.kind == Kind::kStorePower) failure = CrashDisk::Failure::kPower;
     disk.FailAt(fault.number, failure);
     disk.HoldAt(here && fault.kind == Kind::kStoreHeld ? fault.number : 0);
-    threads.emplace_back([&, i, state, inner = std::move(transports[i])]() mutable {
+    threads.emplace_back([&, i, state, served, inner = std::move(transports[i])]() mutable {
       crypto::SystemRandom random;
       SilentProgress progress;
       RunEnd& end = ends[i];
       const auto power_off = [&] { disk.FailAt(1, CrashDisk::Failure::kPower); };
       Traffic traffic;
+      end.altered.resize(names_.size());
+      auto altering = std::make_unique<net::FaultTransport>(
+          std::move(inner), [&, i](size_t to, size_t, const Bytes& frame) -> std::vector<Bytes> {
+            if (frame[6] == static_cast<uint8_t>(net::FrameType::kKeepAlive)) return {frame};
+            const uint64_t number = end.altered[to]++;
+            if (keeps_) earlier_[i][to].push_back(frame);
+            const bool altered = IsAlteration(fault.kind) && fault.party == i && fault.peer == to &&
+                                 fault.number == number;
+            if (!altered) return {frame};
+            return Altered(fault, frame, earlier_[i][to].at(number));
+          });
       auto transport = std::make_unique<FaultyTransport>(
-          std::move(inner), fault, study_.folder.string(), power_off, traffic);
+          std::move(altering), fault, study_.folder.string(), power_off, traffic);
       try {
         const std::unique_ptr<run::Approvals> approvals = run::UnsignedApprovals(random);
         run::RunLedger ledger(run::LedgerOptions{kFile, "", disks_[i]->vfs}, crypto::Identity{});
@@ -308,6 +393,7 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
         if (study_.own_folders) input.data = study_.folder / names_[i] / "data.csv";
         input.approvals = approvals.get();
         input.ledger = &ledger;
+        input.row_sets = {served};
         if (study_.goes_on) input.state = state;
         if (study.file.engine.stored_correlations) {
           // Each run begins with all of its packages.
@@ -349,6 +435,7 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
     if (disk.disk.dead()) disk.disk.Crash(CrashDisk::Survivors::kNothing, 1);
     disk.disk.FailAt(0, CrashDisk::Failure::kNone);
     if (!study.parties[i].holder) continue;
+    ends[i].served = fs::exists(study_.folder / (names_[i] + ".row-sets"));
     LedgerEnd& end = ends[i].ledger;
     end.kept = true;
     SqliteLedger ledger(disk.Options());
@@ -361,6 +448,19 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
     }
   }
   return ends;
+}
+
+// Frames have a length, an order and a run. What follows the last one nobody reads.
+bool FaultRuns::IsNoticed(const Fault& fault) const {
+  using Kind = Fault::Kind;
+  if (!IsAlteration(fault.kind) || fault.kind == Kind::kGarbage) return false;
+  const bool last = fault.number + 1 == earlier_.at(fault.party).at(fault.peer).size();
+  return fault.kind != Kind::kTwice || !last;
+}
+
+std::string FaultRuns::PhaseOf(const Fault& fault) const {
+  const Bytes& frame = earlier_.at(fault.party).at(fault.peer).at(fault.number);
+  return PhaseOf(ByteView(frame).subspan(24, 8));
 }
 
 bool FaultRuns::CouldOpen(size_t party, const RunEnd& end) const {
@@ -407,6 +507,8 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
         violation(fmt::format("{} said ok, and its charge is not spent", name));
       if (ends[i].outcome && ledger.spent == 0)
         violation(fmt::format("{} has a result that is not charged", name));
+      if (!opener.empty() && !study_.study->IsPrivate() && !ends[i].served)
+        violation(fmt::format("{} could open, and {} has no record of its rows", opener, name));
       if (ledger.reserved > (went_on ? 2u : 1u) || ledger.spent + ledger.refunded > ledger.reserved)
         violation(fmt::format("the entries of {} do not fit one run", name));
     }
@@ -416,23 +518,21 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
           violation(fmt::format("{} was told '{}' by {}", name, fact, names_[frame.from]));
       }
     }
+    const bool stopped = i == fault.party && !IsAlteration(fault.kind);
+    if (ends[i].error && ends[i].error->code() == ErrorCode::kInternal && !stopped)
+      violation(fmt::format("{} ended with: {}", name, ends[i].error->message()));
+    if (ends[i].outcome && i == fault.peer && IsNoticed(fault))
+      violation(fmt::format("{} has a result", name));
     // What was opened before is not opened again.
     if (!ends[i].outcome || undisturbed_.empty() || went_on) continue;
     const run::PartyOutcome &got = *ends[i].outcome, &good = *undisturbed_[i].outcome;
     bool same = got.releases.size() == good.releases.size() &&
-                testing::MleResultsOf(got).size() == testing::MleResultsOf(good).size() &&
                 (got.result == nullptr) == (good.result == nullptr);
     for (size_t k = 0; same && k < got.releases.size(); ++k)
       same = got.releases[k].opened == good.releases[k].opened;
-    double farthest = 0;
-    for (size_t k = 0; same && !study_.study->IsPrivate() && k < testing::MleResultsOf(got).size();
-         ++k) {
-      const auto &a = testing::MleResultsOf(got)[k].fit.estimates,
-                 &b = testing::MleResultsOf(good)[k].fit.estimates;
-      same = a.size() == b.size();
-      for (size_t e = 0; same && e < a.size(); ++e)
-        farthest = std::max(farthest, std::abs(a[e].estimate - b[e].estimate));
-    }
+    const double farthest = same && !study_.study->IsPrivate() ? FarthestApart(got, good) : 0;
+    // Engines promise nothing of other shares.
+    if (fault.kind == Fault::Kind::kGarbage) continue;
     if (!same || !(farthest <= kRounding)) {
       violation(fmt::format("{} ended with another result than an undisturbed run (by {:.2g})",
                             name, farthest));
@@ -469,6 +569,28 @@ std::vector<Fault> FaultRuns::EveryFault() {
     }
     for (uint64_t k = 1; k <= end.store_locks; ++k)
       faults.push_back({Kind::kStoreHeld, party, 0, false, k});
+  }
+  return faults;
+}
+
+std::vector<Fault> FaultRuns::EveryAlteration() {
+  using Kind = Fault::Kind;
+  earlier_.assign(names_.size(), std::vector<std::vector<Bytes>>(names_.size()));
+  keeps_ = true;
+  Run({});
+  keeps_ = false;
+  std::vector<Fault> faults;
+  for (size_t from = 0; from < names_.size(); ++from) {
+    for (size_t to = 0; to < names_.size(); ++to) {
+      for (uint64_t k = 0; k < earlier_[from][to].size(); ++k) {
+        const bool empty = earlier_[from][to][k].size() == net::kFrameHeaderBytes;
+        for (const Kind kind :
+             {Kind::kGarbage, Kind::kShort, Kind::kLong, Kind::kTwice, Kind::kReplay}) {
+          const bool same = empty && (kind == Kind::kGarbage || kind == Kind::kShort);
+          if (!same) faults.push_back({kind, from, to, false, k});
+        }
+      }
+    }
   }
   return faults;
 }

@@ -3,7 +3,7 @@
 //
 // A party stops where a frame of a link begins, to be sent or received: with an error of its own,
 // of which the others are told, or as if it was killed, ledger and all; or it loses the link. Or a
-// store operation of its ledger fails.
+// store operation of its ledger fails. Or a frame that it sends becomes another one on its way.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,15 @@ struct FaultStudy {
 struct Fault {
   enum class Kind {
     kNone,
-    kError,       // the party stops with an error
-    kKill,        // it is gone, and so is its disk
-    kCut,         // the link is cut
+    kError,  // the party stops with an error
+    kKill,   // it is gone, and so is its disk
+    kCut,    // the link is cut
+    // What arrives instead of frame `number` that is no sign of life; with a header that fits it.
+    kGarbage,     // as many other bytes
+    kShort,       // a byte less
+    kLong,        // a byte more
+    kTwice,       // the frame, and once more
+    kReplay,      // the frame of an earlier run
     kStoreIo,     // from here on operations on the ledger's file: this one fails
     kStoreFull,   // for lack of space
     kStoreDone,   // it is carried out, but reported as failed
@@ -71,8 +77,10 @@ struct RunEnd {
   std::vector<ReceivedFrame> received;
   uint64_t oks_sent = 0;                               // frames of the phase that were begun
   std::vector<uint64_t> frames_sent, frames_received;  // by peer
+  std::vector<uint64_t> altered;                       // frames that could have been, by peer
   uint64_t store_operations = 0, store_locks = 0;
   LedgerEnd ledger;
+  bool served = false;  // whether a holder's record has the rows that it served
 };
 
 // Of one study, any number of runs, each from the same ledgers.
@@ -93,18 +101,25 @@ class FaultRuns {
   // write lock of every ledger.
   std::vector<Fault> EveryFault();
 
+  // Every frame of an undisturbed run that is no sign of life, altered in each way. What is garbage in one
+  // that carries nothing is left out.
+  std::vector<Fault> EveryAlteration();
+
   // Whether this party could compute something that the study releases, as cautiously as can be
   // said: all others told it that it may be opened, or it received anything that was sent later, or
   // it received all that an undisturbed run sends it.
   bool CouldOpen(size_t party, const RunEnd& end) const;
 
   const FaultStudy& study() const { return study_; }
+  // A frame of the run before the first alteration.
+  std::string PhaseOf(const Fault& fault) const;
 
  private:
   struct Disk;
   void MakeLedgers();
   std::vector<RunEnd> RunAll(const Fault& fault, bool afresh);
   std::string PhaseOf(ByteView tag) const;
+  bool IsNoticed(const Fault& fault) const;
   bool IsAfterOk(const std::string& phase) const;
 
   FaultStudy study_;
@@ -115,6 +130,8 @@ class FaultRuns {
   std::vector<std::map<std::string, uint64_t>> planned_;  // messages to a party, by phase
   std::vector<std::string> local_facts_;
   std::vector<RunEnd> undisturbed_;
+  std::vector<std::vector<std::vector<Bytes>>> earlier_;  // frames by sender and receiver
+  bool keeps_ = false;                                    // in earlier_
 };
 
 }  // namespace partita::testing

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "methods/prepare_study.h"
 #include "net/memory_transport.h"
@@ -135,6 +136,67 @@ FaultScenario Mixture(const FaultEngine& engine) {
       }};
 }
 
+// A sealed regression of what has messages of its own: covariates and a factor at other holders than the
+// outcome, tests of terms; linear with a ridge, logistic with weights at another holder.
+FaultScenario SealedGlm(const std::string& method, const std::string& family,
+                        const FaultEngine& engine) {
+  return {
+      method, engine.label, [=] {
+        const std::filesystem::path folder = MakeTemporaryFolder("faults");
+        const size_t holders = engine.name == "dealer" ? 2 : engine.holders;
+        constexpr int kSealedRows = 60;
+        const bool binomial = family == "binomial";
+        std::string parties, variables, formula;
+        std::mt19937_64 random(9);
+        std::normal_distribution<double> normal;
+        std::vector<double> effect(kSealedRows, 0);
+        for (size_t h = holders; h-- > 0;) {
+          const std::string own = h == 0   ? "\"c0\", \"y\""
+                                  : h == 1 ? "\"c1\", \"stage\", \"w\""
+                                           : fmt::format("\"c{}\"", h);
+          parties =
+              fmt::format("[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = [{}]\n",
+                          kHolderNames[h], h == 0 ? ", \"receiver\"" : "", own) +
+              parties;
+          variables += fmt::format(
+              "[[variable]]\nname = \"c{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", h);
+          formula = fmt::format(" + c{}", h) + formula;
+          std::ofstream csv(folder / fmt::format("{}.csv", kHolderNames[h]));
+          csv << "id,c" << h << (h == 0 ? ",y" : h == 1 ? ",stage,w" : "") << "\n";
+          for (int i = 0; i < kSealedRows; ++i) {
+            const double x = std::clamp(normal(random), -4.5, 4.5);
+            double& mean = effect[static_cast<size_t>(i)];
+            mean += 0.3 * x;
+            csv << fmt::format("k{:02},{:.4f}", i, x);
+            const double y = std::clamp(mean + normal(random), -4.5, 4.5);
+            if (h == 0) csv << (binomial ? (y > 0 ? ",1" : ",0") : fmt::format(",{:.4f}", y));
+            if (h == 1) csv << fmt::format(",{},{:.2f}", "abc"[i % 3], 0.5 + i % 4);
+            csv << "\n";
+          }
+        }
+        variables +=
+            binomial ? "[[variable]]\nname = \"y\"\ntype = \"integer\"\nlower = 0\nupper = 1\n"
+                     : "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n";
+        variables +=
+            "[[variable]]\nname = \"stage\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n"
+            "[[variable]]\nname = \"w\"\ntype = \"numeric\"\nlower = 0.1\nupper = 4\n";
+        const std::string toml =
+            "partita = 1\nname = \"faults\"\n" + parties + DealerOf(engine) +
+            fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n",
+                        kSealedRows) +
+            variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" +
+            (binomial ? "weights = \"w\"\nweights_type = \"sampling\"\n" : "") +
+            "[disclosure]\nmin_cell = 1\nmin_rows = 30\n[release]\n"
+            "accept = \"table of covariates\"\n" +
+            EngineOf(engine) +
+            fmt::format(
+                "[[analysis]]\nmethod = \"glm\"\nprotocol = \"sealed\"\nfamily = \"{}\"\n"
+                "formula = \"y ~ stage{}\"\n{}\nrelease = [\"estimates\"]\n",
+                family, formula, binomial ? "steps = 4" : "penalty = {ridge = 0.05}");
+        return MakeFaultStudy(method + ", " + engine.label, toml, folder);
+      }};
+}
+
 std::string Classify(const std::string& protocol) {
   std::string text = fmt::format(
       "method = \"classify\"\nprotocol = \"{}\"\noutcome = \"out\"\npositive = \"yes\"\n"
@@ -196,6 +258,13 @@ std::vector<FaultScenario> FaultScenarios() {
     scenarios.push_back(
         OfWholeRows("mle exact likelihood", engine, kNumeric, {"y", "x"},
                     mle + "protocol = \"likelihood\"\nrelease = [\"likelihood\"]\n"));
+  }
+  for (const auto& [method, family] :
+       {std::pair{"glm sealed linear", "gaussian"}, std::pair{"glm sealed logistic", "binomial"}}) {
+    for (const FaultEngine& engine : kFaultEngines) {
+      if (!engine.stored && engine.label != "shamir 5")
+        scenarios.push_back(SealedGlm(method, family, engine));
+    }
   }
   for (const std::string protocol : {"dp-sgd", "local-aggregation", "psgd", "approximate-minima"}) {
     for (const FaultEngine& engine : kFaultEngines) {

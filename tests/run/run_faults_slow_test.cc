@@ -15,5 +15,20 @@ TEST(RunFaultsSlowTest, EveryFault) {
   }
 }
 
+TEST(RunFaultsSlowTest, EveryMessageOfALinearSealedRegression) {
+  for (const FaultScenario& scenario : FaultScenarios()) {
+    if (scenario.method == "glm sealed linear" && scenario.engine == "dealer")
+      TryEveryMessage(scenario);
+  }
+}
+
+TEST(RunFaultsSlowTest, MessagesOfSealedRegressions) { TryMessagesOf({"glm sealed"}, 100); }
+
+TEST(RunFaultsSlowTest, MessagesOfEveryOtherMethod) {
+  TryMessagesOf({"describe", "glm rows", "glm iterates", "glm aggregates", "survival", "mixed",
+                 "meta", "mle", "marginals", "hidden"},
+                60);
+}
+
 }  // namespace
 }  // namespace partita::testing::run_faults_slow_test

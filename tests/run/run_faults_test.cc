@@ -12,5 +12,18 @@ TEST(RunFaultsTest, OfLongRunsOnOneEngine) {
   }
 }
 
+// Altered messages as well.
+TEST(RunFaultsTest, SealedRegressions) { TryMessagesOf({"glm sealed"}, 8); }
+
+// Most other bytes open as other numbers, of engines but `shamir` without anybody noticing. What no
+// protocol opens is an error of the peers, never of this program.
+TEST(RunFaultsTest, OtherSharesOfTheResult) {
+  for (const FaultScenario& scenario : FaultScenarios()) {
+    if (!scenario.method.starts_with("glm sealed") || scenario.engine == "ot") continue;
+    const bool shamir = scenario.engine == "shamir 3";
+    TryGarbageInTheLastOpening(scenario, shamir ? 1 : 2, shamir ? 1 : 3, shamir);
+  }
+}
+
 }  // namespace
 }  // namespace partita::testing::run_faults_test

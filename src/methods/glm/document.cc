@@ -254,6 +254,16 @@ study::DocumentSection NotConverged(const Task& task, const Regression& regressi
         "is made of.");
     return section;
   }
+  if (spec.sealed && spec.law.family == stats::glm::Family::kGamma) {
+    section.paragraphs.push_back(
+        fmt::format("There are no estimates: after the last step the score was not zero, an "
+                    "outcome is more than {:g} times its mean by the model, the columns explain "
+                    "the outcome without a rest (a perfect fit), or a standard error is beyond all "
+                    "bounds. Nothing else is known of the fit. Look for outcomes in another unit "
+                    "than the others, or ask for more steps in a new study (`steps`).",
+                    kMostSealedRatio));
+    return section;
+  }
   if (spec.sealed) {
     section.paragraphs.emplace_back(
         "There are no estimates: after the last step the score was not zero, a linear predictor "

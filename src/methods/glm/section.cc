@@ -23,7 +23,8 @@ constexpr int64_t kFewestSteps = 2, kMostSteps = 25;
 constexpr int kStepsOfMore = 4, kMoreStepsOfAggregates = 12;
 constexpr int kStepsOfLasso = 5;       // of each penalty
 constexpr int kMostStepsOfLasso = 50;  // of all
-constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14;
+constexpr int kStepsOfAggregates = 8, kStepsOfSealed = 10, kStepsOfSealedCounts = 14,
+              kStepsOfSealedGamma = 8;
 constexpr double kLeastConfidence = 0.5, kMostConfidence = 0.9999;
 constexpr study::OneRelease kRelease{
     kEstimates, "method 'glm' releases its estimates",
@@ -65,7 +66,13 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   const bool more = HasMoreParameters(spec.law) || spec.firth;
   if (more) spec.steps = kStepsOfMore;
   if (spec.aggregates) spec.steps = more ? kMoreStepsOfAggregates : kStepsOfAggregates;
-  if (spec.sealed) spec.steps = gaussian ? 0 : counts ? kStepsOfSealedCounts : kStepsOfSealed;
+  if (spec.sealed) {
+    const bool gamma = spec.law.family == stats::glm::Family::kGamma;
+    spec.steps = gaussian ? 0
+                 : counts ? kStepsOfSealedCounts
+                 : gamma  ? kStepsOfSealedGamma
+                          : kStepsOfSealed;
+  }
   const auto penalties = static_cast<int>(spec.lasso.size());
   if (penalties > 0) spec.steps = penalties * kStepsOfLasso;
   const auto steps = reader.OptionalInteger("steps");

@@ -113,7 +113,9 @@ void SetUnits(Task& task) {
       most_weight = 0.25;
       break;
     case Family::kGamma:
-      most_score = stats::glm::kMostScore;
+      most_score = spec.sealed ? kMostSealedRatio : stats::glm::kMostScore;
+      // On the way of the information as it is observed.
+      if (spec.sealed) most_weight = kMostSealedRatio;
       units.most_pearson = most_score * most_score;
   }
   if (spec.law.quasi) units.most_pearson = stats::glm::kMostPearson;

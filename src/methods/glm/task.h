@@ -28,6 +28,10 @@ struct Units {
 // the last, the last.
 inline constexpr int kFirstGridBits = 2, kIterateGridBits = 4;
 
+// Of gamma models at level sealed y / mu is at most this, so that scores and their squares fit; a row beyond
+// it is beyond the limits.
+inline constexpr double kMostSealedRatio = 256;
+
 inline constexpr char kSmaller[] = "smaller-";
 
 struct Task {

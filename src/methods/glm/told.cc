@@ -38,6 +38,17 @@ void TakeCovariances(const std::vector<double>& by_rows, FittedModel& model) {
   model.standard_errors = model.covariance.diagonal().cwiseSqrt();
 }
 
+// Shares of somebody that are other ones than the protocol's mostly open numbers like these.
+void RequirePossible(const Task& task, const mpc::IntMatrix& converged, const FittedModel& model) {
+  const bool bit = converged.values.front() == 0 || converged.values.front() == 1;
+  const bool rows_fit = model.rows <= task.max_rows() && model.events <= model.rows &&
+                        model.clusters <= model.rows &&
+                        (!model.converged || model.rows > task.spec.num_coefficients());
+  if (!bit || !rows_fit) throw mpc::NoSuchOpening("the numbers of rows do not fit the study");
+  if (model.converged && !(model.standard_errors.array() > 0).all())
+    throw mpc::NoSuchOpening("a standard error is not above 0");
+}
+
 }  // namespace
 
 Collinear TellCollinear(mpc::Engine& engine, const Task& task, const mpc::Shared& collinear) {
@@ -46,6 +57,8 @@ Collinear TellCollinear(mpc::Engine& engine, const Task& task, const mpc::Shared
       engine.Reveal(task.prefix + kIndependenceRelease, flags, mpc::kEverybody).front();
   Collinear told;
   for (size_t i = 0; i < opened.values.size(); ++i) {
+    if (opened.values[i] != 0 && opened.values[i] != 1)
+      throw mpc::NoSuchOpening("whether a column follows from others is no bit");
     if (opened.values[i] != 0) told.columns.push_back(i);
   }
   return told;
@@ -91,6 +104,7 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
   } else {
     model.standard_errors = AsVector(mpc::InGridSteps(values[next + 1], steps));
   }
+  RequirePossible(task, values[0], model);
   if (estimates) made.estimates = AsVector(mpc::InGridSteps(values[next + 2], steps));
   for (size_t i = 0; i < num_numbers; ++i) {
     const double number =

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "base/error.h"
 #include "mpc/functions/arithmetic.h"
 
 namespace partita::mpc {
@@ -49,7 +48,7 @@ std::vector<double> InSquaredSteps(const IntMatrix& numbers, std::span<const dou
     for (size_t j = 0; j <= i; ++j) {
       const double number = DecodeFixed(numbers.values[next++], kGuardBits);
       if (number != 0 && (steps[i] == 0 || steps[j] == 0))
-        throw Error(ErrorCode::kInternal, "a covariance opened without its grid");
+        throw NoSuchOpening("a covariance has no grid");
       matrix[i * p + j] = matrix[j * p + i] = number * steps[i] * steps[j];
     }
   }

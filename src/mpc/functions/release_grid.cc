@@ -1,8 +1,9 @@
 #include "mpc/functions/release_grid.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
-#include "base/error.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
@@ -152,9 +153,18 @@ std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_gri
   return values;
 }
 
+Error NoSuchOpening(std::string_view what) {
+  return {
+      ErrorCode::kPeerFault, fmt::format("what opened is not what the protocol opens: {}", what),
+      "compare versions of Partita at all parties, and run the study again; if it happens again a "
+      "party does not follow the protocol"};
+}
+
 std::vector<double> GridSteps(const GridRange& range, const IntMatrix& reached) {
   std::vector<double> steps;
   for (const Int128 value : reached.values) {
+    if (value < 0 || value > static_cast<Int128>(range.count))
+      throw NoSuchOpening("the grid of a number is none of those that there are");
     const auto count = static_cast<int>(value);
     steps.push_back(count == 0 ? 0 : std::ldexp(1.0, range.lowest - 1 + count));
   }
@@ -165,8 +175,7 @@ std::vector<double> InGridSteps(const IntMatrix& numbers, std::span<const double
   std::vector<double> values;
   for (size_t i = 0; i < steps.size(); ++i) {
     const double number = DecodeFixed(numbers.values[i], kGuardBits);
-    if (steps[i] == 0 && number != 0)
-      throw Error(ErrorCode::kInternal, "a number opened without its grid");
+    if (steps[i] == 0 && number != 0) throw NoSuchOpening("a number has no grid");
     values.push_back(number * steps[i]);
   }
   return values;

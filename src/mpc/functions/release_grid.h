@@ -18,8 +18,10 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "mpc/engine.h"
 
 namespace partita::mpc {
@@ -65,7 +67,12 @@ struct GridNumbers {
 std::vector<Shared> RoundToGrids(Engine& engine, std::vector<GridNumbers> on_grids,
                                  const Shared* totals, double total_bound, int bits);
 
-// Of what opened: the steps, 0 where no grid was reached, and numbers in their units.
+// For numbers that no run in which all follow the protocol opens. Most wrong shares open others, and nobody
+// notices.
+Error NoSuchOpening(std::string_view what);
+
+// Of what opened: the steps, 0 where no grid was reached, and numbers in their units. Throw NoSuchOpening for
+// more grids than there are, and for a number without one.
 std::vector<double> GridSteps(const GridRange& range, const IntMatrix& reached);
 std::vector<double> InGridSteps(const IntMatrix& numbers, std::span<const double> steps);
 

@@ -7,9 +7,16 @@
 namespace partita::stats::glm {
 namespace {
 
-// Of the model with the intercept alone, offsets counted for poisson only.
-Eigen::VectorXd StartOf(const Law& law, const Rows& rows, bool intercept) {
+// Of the model with the intercept alone, offsets counted for poisson only; gamma: of log y.
+Eigen::VectorXd StartOf(const Law& law, const Rows& rows, bool intercept,
+                        const Eigen::VectorXd& ridge) {
   Eigen::VectorXd start = Eigen::VectorXd::Zero(rows.x.cols());
+  if (law.family == Family::kGamma) {
+    Eigen::MatrixXd information = rows.x.transpose() * rows.x;
+    if (ridge.size() > 0) information.diagonal() += ridge;
+    const Eigen::VectorXd logs = rows.y.array().log() - rows.offset.array();
+    return information.ldlt().solve(rows.x.transpose() * logs);
+  }
   if (!intercept) return start;
   const double sum = rows.y.sum();
   if (law.family == Family::kBinomial)
@@ -18,14 +25,25 @@ Eigen::VectorXd StartOf(const Law& law, const Rows& rows, bool intercept) {
   return start;
 }
 
+// X' diag(y / mu) X of gamma models: what the log-likelihood's curvature is.
+Eigen::MatrixXd ObservedInformation(const Rows& rows, const Eigen::VectorXd& point,
+                                    const Limits& limits) {
+  const Eigen::ArrayXd predictor =
+      (rows.x * point + rows.offset).array().max(limits.lower).min(limits.upper);
+  const Eigen::VectorXd ratio = rows.y.array() * (-predictor).exp();
+  return rows.x.transpose() * ratio.asDiagonal() * rows.x;
+}
+
 }  // namespace
 
 Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
                    const Guard& guard, const Eigen::VectorXd& ridge) {
   Guarded fit;
-  Eigen::VectorXd best = StartOf(law, rows, intercept);
-  const auto sums_at = [&](const Eigen::VectorXd& point) {
+  Eigen::VectorXd best = StartOf(law, rows, intercept, ridge);
+  const auto sums_at = [&](const Eigen::VectorXd& point, bool last = false) {
     PointSums sums = SumsAt(law, rows, point, limits);
+    if (law.family == Family::kGamma && !last)
+      sums.information = ObservedInformation(rows, point, limits);
     if (ridge.size() == 0) return sums;
     AddRidge(sums, point, ridge);
     sums.deviance += ridge.dot(point.cwiseAbs2());
@@ -53,7 +71,7 @@ Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool 
     fraction = 1;
   }
   fit.point = best + fraction * direction;
-  const PointSums last = sums_at(fit.point);
+  const PointSums last = sums_at(fit.point, true);
   const Eigen::VectorXd final_step = step(last);
   fit.decrement = last.score.dot(final_step);
   fit.converged = fit.decrement < guard.decrement && last.outside == 0;

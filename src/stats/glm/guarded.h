@@ -21,6 +21,7 @@ struct Guard {
   int trials = 10;
   double slack = 0x1p-4, decrement = 0x1p-28, most = 1024;
 };
+// Gamma models begin at least squares of log y, and take the information as it is observed, but at the end.
 // ridge: p, or none: the log-likelihood is less half the sum of ridge_j b_j^2.
 Guarded FitGuarded(const Law& law, const Rows& rows, const Limits& limits, bool intercept,
                    const Guard& guard, const Eigen::VectorXd& ridge = {});

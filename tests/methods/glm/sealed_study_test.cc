@@ -145,8 +145,12 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
     }
   };
   expect("df_residual", 0);
-  expect("log_likelihood", 2);
-  expect("aic", 4);
+  // The derivative of the gamma likelihood by the deviance D is -n / (2 D).
+  const double slope = wanted["family"] == "gamma" ? 1 + result["rows"].get<double>() /
+                                                             (2 * wanted["deviance"].get<double>())
+                                                   : 1;
+  expect("log_likelihood", 2 * slope);
+  expect("aic", 4 * slope);
 }
 
 nlohmann::json Reference(const std::string& name, const std::string& file_name = "families") {
@@ -186,6 +190,15 @@ TEST(SealedStudyTest, ColumnsSplitAsR) {
     ExpectColumnsOfR(name, "dealer", 2);
   ExpectColumnsOfR("birthwt", "replicated", 3);
   ExpectColumnsOfR("quine", "shamir", 3);
+}
+
+TEST(SealedStudyTest, GammaModelsAsR) {
+  for (const char* name : {"abalone_gamma", "abalone_gamma_offset"})
+    ExpectColumnsOfR(name, "dealer", 2);
+  ExpectColumnsOfR("gamma_robust", "dealer", 2, "errors");
+  ExpectColumnsOfR("gamma", "dealer", 2, "ridge");
+  ExpectColumnsOfR("abalone_gamma", "replicated", 3);
+  ExpectRowsOfR("abalone_gamma", "dealer", 2);
 }
 
 TEST(SealedStudyTest, RidgesAsR) {
@@ -281,6 +294,8 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   ExpectRefused(edited("protocol = \"sealed\"\n", ""), "columns are split");
   ExpectRefused(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nlink = \"probit\"\n"),
                 "no family binomial with link probit");
+  ExpectRefused(edited("family = \"binomial\"", "family = \"quasi-binomial\""),
+                "no family quasi-binomial");
   ExpectRefused(
       Edited(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"cluster\"\n"),
              "[design]\n", "[design]\ncluster = \"stage\"\n"),
@@ -318,7 +333,8 @@ TEST(SealedStudyTest, TheWidestModelsFit) {
   for (int level = 0; level < 40; ++level)
     levels += fmt::format("{}\"l{}\"", level == 0 ? "" : ", ", level);
   for (const char* engine : {"dealer", "replicated", "shamir"}) {
-    for (const char* model : {"binomial|event", "poisson|visits", "gaussian|score"}) {
+    for (const char* model :
+         {"binomial|event", "poisson|visits", "gaussian|score", "gamma|years"}) {
       const std::string family(model, std::strchr(model, '|'));
       const std::string outcome = std::strchr(model, '|') + 1;
       SCOPED_TRACE(family + " " + engine);
@@ -414,6 +430,7 @@ TEST(SealedStudyTest, RehearsalsAgree) {
                   "release =", subset));
   rehearse(SealedText("poisson", "visits ~ dose * smoker + stage", "both", "dealer", "complete"));
   rehearse(SealedText("gaussian", "score ~ age + dose", "rows"));
+  rehearse(SealedText("gamma", "years ~ age * dose + stage", "both", "dealer", "complete"));
 }
 
 }  // namespace

@@ -89,7 +89,18 @@ struct SealedCase {
   bool little_dose = false;
   bool score_is_exact = false;  // a linear function of age and smoking
   bool one_weighs = false;      // the first row 5, others 0.2 or nothing
+  double cost_shape = 0;        // of WithCosts: the dispersion's inverse
+  bool costs_follow = false;    // from age and dose
 };
+
+// The same with costs in the place of years: gamma with that shape.
+inline SealedCase WithCosts(SealedCase made, double shape) {
+  const std::string bounds = "name = \"years\"\ntype = \"numeric\"\nlower = 0.5\nupper = 4\n";
+  made.text.replace(made.text.find(bounds), bounds.size(),
+                    "name = \"years\"\ntype = \"numeric\"\nlower = 0.001\nupper = 500\n");
+  made.cost_shape = shape;
+  return made;
+}
 
 inline GlmStudy SealedStudyOf(const SealedCase& made) {
   std::string text = made.text;
@@ -122,7 +133,11 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     const double event = uniform(random) < 1 / (1 + std::exp(0.6 - eta)) ? 1 : 0;
     add(0, lacks && uniform(random) < 0.1 ? std::nan("") : age);
     add(1, smoker);
-    add(2, years);
+    const double cost = made.cost_shape == 0
+                            ? years
+                            : std::gamma_distribution<double>(
+                                  made.cost_shape, std::exp(eta) / made.cost_shape)(random);
+    add(2, made.costs_follow ? std::exp(0.02 * age - 0.6 * dose) : cost);
     const double score = std::normal_distribution<double>(10 + 3 * eta, 4)(random);
     add(3, made.score_is_exact ? 0.25 * age - 3 * smoker : score);
     add(4, lacks && uniform(random) < 0.1 ? std::nan("") : own_dose);

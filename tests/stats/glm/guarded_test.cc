@@ -50,6 +50,12 @@ Rows RandomRows(std::mt19937_64& random, Family family) {
   for (Index i = 0; i < n; ++i) {
     if (family == Family::kBinomial) {
       rows.y[i] = uniform(random) < 1 / (1 + std::exp(-eta[i])) ? 1 : 0;
+    } else if (family == Family::kGamma) {
+      // Of a dispersion of 2 (more variance than exponential), 1/4 or 1/100.
+      const double shapes[] = {0.5, 4, 100};
+      const double shape = shapes[p % 3];
+      const double y = std::gamma_distribution<double>(shape, std::exp(eta[i]) / shape)(random);
+      rows.y[i] = std::clamp(y, 1e-3, 1e6);
     } else {
       rows.y[i] = std::poisson_distribution<int>(std::exp(std::min(eta[i], 6.0)))(random);
     }
@@ -69,14 +75,16 @@ void ExpectDescent(Family family, int trials, uint64_t seed, double of_row = 0) 
     const Rows rows = RandomRows(random, family);
     const double most = rows.y.maxCoeff(), sum = rows.y.sum();
     if (sum < 8 || (law.binary && sum > static_cast<double>(rows.y.size()) - 8)) continue;
-    const Limits limits = LimitsOf(law, 0, most);
+    const Limits limits = LimitsOf(law, family == Family::kGamma ? 1e-3 : 0, most);
     Eigen::VectorXd ridge =
         Eigen::VectorXd::Constant(rows.x.cols(), of_row * static_cast<double>(rows.y.size()));
     ridge[0] = 0;
     const Maximum maximum = Maximise(law, rows, limits, ridge);
     if (!maximum.converged) continue;
     ++there;
-    const Guarded guarded = FitGuarded(law, rows, limits, true, {.trials = trials}, ridge);
+    Guard guard{.trials = trials};
+    if (family == Family::kGamma) guard.decrement = 0x1p-34;
+    const Guarded guarded = FitGuarded(law, rows, limits, true, guard, ridge);
     // What is taken loses less than the slack, whatever the data.
     EXPECT_LE(guarded.most_rise, 0x1p-4);
     if (!guarded.converged) {
@@ -87,8 +95,10 @@ void ExpectDescent(Family family, int trials, uint64_t seed, double of_row = 0) 
     AddRidge(sums, maximum.point, ridge);
     const Eigen::MatrixXd inverse =
         sums.information.ldlt().solve(Eigen::MatrixXd::Identity(rows.x.cols(), rows.x.cols()));
+    const double freedom = static_cast<double>(rows.y.size() - rows.x.cols());
+    const double dispersion = HasDispersion(law) ? sums.pearson / freedom : 1;
     for (Index j = 0; j < rows.x.cols(); ++j)
-      EXPECT_NEAR(guarded.point[j], maximum.point[j], 1e-4 * std::sqrt(inverse(j, j)));
+      EXPECT_NEAR(guarded.point[j], maximum.point[j], 1e-4 * std::sqrt(dispersion * inverse(j, j)));
   }
   EXPECT_GT(there, kTables / 2);
   // These are tables made to be hard; those that are missed are reported as such.
@@ -97,9 +107,11 @@ void ExpectDescent(Family family, int trials, uint64_t seed, double of_row = 0) 
 
 TEST(GuardedTest, LogisticDescends) { ExpectDescent(Family::kBinomial, 10, 1); }
 TEST(GuardedTest, PoissonDescends) { ExpectDescent(Family::kPoisson, 14, 2); }
+TEST(GuardedTest, GammaDescends) { ExpectDescent(Family::kGamma, 6, 5); }
 TEST(GuardedTest, RidgesDescend) {
   ExpectDescent(Family::kBinomial, 10, 3, 0.01);
   ExpectDescent(Family::kPoisson, 14, 4, 0.01);
+  ExpectDescent(Family::kGamma, 6, 6, 0.01);
 }
 
 // Complete separation, and a level without events: there is no maximum, and none is reported.

@@ -46,6 +46,12 @@ Shared IsLess(Engine& engine, const Shared& value, double limit) {
   return engine.ToRing(mpc::IsNegative(engine, less)).front();
 }
 
+// Where standard errors have a dispersion, which may be small, in units of those without.
+double DecrementOf(const Task& task) {
+  return task.spec.law.family == stats::glm::Family::kGamma ? kSealedGammaDecrement
+                                                            : kSealedDecrement;
+}
+
 // In the unit of the task, and on the grid of what it is compared with.
 double InUnit(const Task& task, double value) {
   return std::ldexp(value, -task.units.row_bits - task.units.weight_bits);
@@ -90,11 +96,18 @@ void SealedFitter::Fail(const Shared& failures) {
 }
 
 Collinear SealedFitter::First() {
+  const bool gamma = task_.spec.law.family == stats::glm::Family::kGamma;
   best_ = sums_.Start();
-  at_best_ = sums_.At(best_, false);
+  at_best_ = gamma ? sums_.OfLogarithms() : sums_.At(best_, false);
   const mpc::SolvedStep solved = SolveSums(engine_, task_, at_best_, totals_.rows);
   Fail(solved.failures);
-  direction_ = mpc::KeepWithin(engine_, solved.step, kMostDirection, failures_);
+  if (gamma) {
+    best_ = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
+    at_best_ = sums_.At(best_, false);
+    direction_ = Direction();
+  } else {
+    direction_ = mpc::KeepWithin(engine_, solved.step, kMostDirection, failures_);
+  }
   fraction_ = WithBound(engine_.Public({{{1, 1}, {2}}, 1}), 1);
   if (!task_.hidden_rows) return TellCollinear(engine_, task_, solved.collinear);
   Fail(WithBound(engine_.SumRows(solved.collinear), static_cast<double>(task_.num_columns())));
@@ -183,11 +196,10 @@ Fitted SealedFitter::Finish() {
   mpc::Together(engine_, tasks);
   Fail(solved.failures);
   Fail(sums.outside);
-  if (task_.spec.law.family == stats::glm::Family::kGaussian)
-    Fail(LeavesNothing(engine_, task_, sums));
+  if (HasDispersion(task_.spec.law)) Fail(LeavesNothing(engine_, task_, sums));
   const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
   const Shared settled =
-      IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, kSealedDecrement));
+      IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, DecrementOf(task_)));
   Fail(mpc::CountZeros(engine_, WithBound(settled, 1)));
   Shared estimates = WithBound(engine_.Add(last, step), 2 * mpc::kMostCoordinate);
   estimates = mpc::KeepWithin(engine_, estimates, mpc::kMostCoordinate, failures_);

@@ -16,12 +16,13 @@
 //                  step passes. A point with a coordinate beyond mpc::kMostCoordinate is not taken
 //                  either. The twin in the clear is stats/glm/guarded.h.
 // Start            The maximum of the model with the intercept alone; gaussian models are solved in
-//                  one step.
+//                  one step. Gamma: least squares of log y - o; on the way information is that which is
+//                  observed, X' diag(y / mu) X, with which steps are Newton's, at the end the expected one.
 // Inverses         The first and the last, which name collinear columns and open, each from nothing and
 //                  with every column checked (mpc/functions/scoring_step.h); those of the steps
 //                  without a check (mpc/functions/inverse.h): with eigenvalues of the correlation
 //                  matrix below 2^-23 p they make a step too short, never too long.
-// Convergence      At the last point U' I^-1 U < 2^-28, so that no estimate is farther from the
+// Convergence      At the last point U' I^-1 U < 2^-28 (gamma 2^-34, for a dispersion of 1), so that no estimate is farther from the
 //                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
 //                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits; a
 //                  gaussian model leaves residuals (solve.h). In a direction
@@ -35,7 +36,7 @@
 // Revealed         Releases `disclosure`, `independence` (not of hidden rows), `fit`, as above and nothing
 //                  else.
 // Tests            of terms are of estimates before they are rounded and of the last point's covariance.
-// Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
+// Cost             spec.steps + 2 evaluations (sums.h), two SolveStep (gamma: an inverse of low depth more), spec.steps inverses of low
 //                  depth and comparisons of a number, TellFit; wald.h where there are terms of several
 //                  columns.
 #pragma once
@@ -47,7 +48,8 @@
 
 namespace partita::methods::glm {
 
-inline constexpr double kSealedSlack = 0x1p-4, kSealedDecrement = 0x1p-28;
+inline constexpr double kSealedSlack = 0x1p-4, kSealedDecrement = 0x1p-28,
+                        kSealedGammaDecrement = 0x1p-34;
 
 uint64_t NumSealedFit(const Task& task);  // numbers of release `fit`
 

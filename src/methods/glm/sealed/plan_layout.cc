@@ -137,13 +137,13 @@ std::vector<mpc::PartyIndex> PartiesOf(const SealedBlock& block) {
 void RequireModel(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
   const study::Position& position = study.Analysis().position;
-  const bool known = !spec.law.quasi && spec.law.family != Family::kGamma &&
-                     spec.law.link == stats::glm::LawOf(spec.law.family).link;
+  const bool known = !spec.law.quasi && spec.law.link == stats::glm::LawOf(spec.law.family).link;
   if (!known) {
     Refuse(study, position,
            fmt::format("level sealed has no family {} with link {}", FamilyName(spec.law),
                        LinkName(spec.law.link)),
-           "take family gaussian, binomial (link logit), poisson or modified-poisson, or, of rows "
+           "take family gaussian, binomial (link logit), poisson, modified-poisson or gamma, or, "
+           "of rows "
            "that are not split by columns, protocol = \"iterates\"");
   }
   if (spec.clustered()) {

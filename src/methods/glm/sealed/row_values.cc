@@ -123,21 +123,31 @@ void AddPoissonSquares(Engine& engine, const Task& task, const Shared& above, Ro
   mask.Run();
 }
 
+// value where it is at most `cap`, else that, which is on its grid; above: where it is.
+struct Capped {
+  Shared value, above;
+};
+Capped CapAt(Engine& engine, const Shared& value, double cap) {
+  const double most = value.bound + std::abs(cap);
+  const Shared room =
+      WithBound(mpc::PlusConstant(engine, engine.Scale(value, -1), cap, most), most);
+  const std::vector<Shared> rooms = {room};
+  Capped capped;
+  capped.above = AsNumbers(engine, mpc::IsNegative(engine, rooms).front());
+  Shared taken;
+  mpc::ProductRound product(engine);
+  product.Add(capped.above, room, most, taken);
+  product.Run();
+  capped.value = WithBound(engine.Add(value, taken), most);
+  return capped;
+}
+double OnGrid(double cap) { return std::floor(std::ldexp(cap, 20)) * 0x1p-20; }
+
 RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predictor,
                         const Shared& outcome, bool last) {
   RowValues values;
-  // On the grid of the predictor.
-  const double cap = std::floor(std::ldexp(task.units.limits.upper, 20)) * 0x1p-20;
-  const double most = predictor.bound + std::abs(cap);
-  const Shared room =
-      WithBound(mpc::PlusConstant(engine, engine.Scale(predictor, -1), cap, most), most);
-  const std::vector<Shared> rooms = {room};
-  const Shared above = AsNumbers(engine, mpc::IsNegative(engine, rooms).front());
-  Shared taken;
-  mpc::ProductRound product(engine);
-  product.Add(above, room, most, taken);
-  product.Run();
-  const Shared capped = WithBound(engine.Add(predictor, taken), most);
+  const double cap = OnGrid(task.units.limits.upper);
+  const auto [capped, above] = CapAt(engine, predictor, cap);
   const std::vector<mpc::BoundedAbove> exponents = {{capped, cap}};
   values.mean = WithBound(mpc::Exponential(engine, exponents, kMeanBits).front(),
                           std::exp(cap) * (1 + 0x1p-30) + 0x1p-30);
@@ -146,6 +156,32 @@ RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predicto
   if (!last) return values;
   values.outside = NumOnes(engine, above);
   if (task.spec.robust()) AddPoissonSquares(engine, task, above, values);
+  return values;
+}
+
+RowValues GammaValues(Engine& engine, const Task& task, const Shared& predictor,
+                      const Shared& log_outcome, bool last) {
+  RowValues values;
+  const Shared distance =
+      WithBound(engine.Subtract(log_outcome, predictor), log_outcome.bound + predictor.bound);
+  const double cap = OnGrid(std::log(kMostSealedRatio));
+  const auto [capped, above] = CapAt(engine, distance, cap);
+  const std::vector<mpc::BoundedAbove> exponents = {{capped, cap}};
+  const Shared ratio =
+      WithBound(mpc::Exponential(engine, exponents, kMeanBits).front(), kMostSealedRatio);
+  values.residual = mpc::PlusConstant(engine, ratio, -1, kMostSealedRatio);
+  if (!last) {
+    values.weight = CutToBits(engine, ratio, WeightBits(task));
+    return values;
+  }
+  values.outside = NumOnes(engine, above);
+  values.logs = distance;
+  mpc::ProductRound squares(engine);
+  squares.AddCut(values.residual, values.residual, MostSquare(task), kMeanBits, values.pearson);
+  if (task.spec.robust())
+    squares.AddCut(values.residual, values.residual, MostSquare(task), SquareBits(task),
+                   values.squares);
+  squares.Run();
   return values;
 }
 
@@ -161,6 +197,7 @@ double MostSquare(const Task& task) {
   if (spec.law.family == stats::glm::Family::kBinomial) return 1;
   // The residuals' sum of squares is at most that of the outcome, which is in [-1, 1].
   if (spec.law.family == stats::glm::Family::kGaussian) return std::ldexp(1, task.units.row_bits);
+  if (spec.law.family == stats::glm::Family::kGamma) return std::pow(kMostSealedRatio, 2);
   const double most_mean = std::exp(task.units.limits.upper) + 1;
   return std::pow(std::max(most_mean, spec.outcome.upper), 2);
 }
@@ -191,6 +228,8 @@ RowValues ValuesAt(Engine& engine, const Task& task, const Shared& predictor, co
                    bool last) {
   if (task.spec.law.family == stats::glm::Family::kBinomial)
     return BinomialValues(engine, task, predictor, outcome, last);
+  if (task.spec.law.family == stats::glm::Family::kGamma)
+    return GammaValues(engine, task, predictor, outcome, last);
   return PoissonValues(engine, task, predictor, outcome, last);
 }
 

@@ -2,8 +2,10 @@
 //
 // Method    Binomial with logit: mu by Sigmoid, w = mu (1 - mu). Poisson: eta is capped at the limit of
 //           linear predictors (stats/glm/family.h), mu = w by Exponential: beyond the cap the
-//           likelihood goes on as a straight line, so that it stays concave.
-// At the end  the log-likelihood of binomial outcomes as well, the logarithm of the probability of
+//           likelihood goes on as a straight line, so that it stays concave. Gamma: of u = log y - eta,
+//           capped at the logarithm of kMostSealedRatio in the same way, y / mu = e^u and the score
+//           e^u - 1; w = e^u, the information as it is observed.
+// At the end  (of gamma models u and squared scores as well) the log-likelihood of binomial outcomes as well, the logarithm of the probability of
 //           what happened, 1 - mu - y + 2 y mu, and how many rows are beyond the limits.
 // Robust    errors take the squared residual of each row at the end, where it is at most 2^20 times the
 //           working weight (mpc/functions/sandwich.h); a row beyond that is beyond the limits, as one
@@ -34,14 +36,16 @@ inline constexpr int kFewestWeightBits = 16;
 inline constexpr int kFewestSquareBits = 24;
 
 struct RowValues {
-  mpc::Shared mean;      // n x 1, kMeanBits
+  mpc::Shared mean;      // n x 1, kMeanBits; not of gamma models
   mpc::Shared weight;    // n x 1, WeightBits
-  mpc::Shared residual;  // n x 1: y - mu, kMeanBits
+  mpc::Shared residual;  // n x 1: y - mu, of gamma models (y - mu) / mu; kMeanBits
   mpc::Shared outside;   // 1 x 1; only at the end
   mpc::Shared squares;   // n x 1, SquareBits: of residuals; only at the end, of robust errors
-  mpc::Shared logs;      // n x 1: log-likelihoods of binomial outcomes, at the end
+  mpc::Shared logs;      // n x 1: log-likelihoods of binomial outcomes, u of gamma ones; at the end
+  mpc::Shared pearson;   // n x 1, kMeanBits: squared scores of gamma models, at the end
 };
-// predictor: n x 1 at kStepBits; outcome: n x 1 without fraction bits.
+// predictor: n x 1 at kStepBits; outcome: n x 1 without fraction bits, of gamma models its logarithm at
+// kStepBits.
 RowValues ValuesAt(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,
                    const mpc::Shared& outcome, bool last);
 // The squares of a gaussian model, whose rows have no other values, and how many are beyond MostSquare.

@@ -21,6 +21,8 @@ using mpc::WithBound;
 using stats::glm::Family;
 
 double MostOutcome(const Spec& spec) {
+  if (spec.law.family == Family::kGamma)
+    return std::max({1.0, std::abs(std::log(spec.outcome.lower)), std::log(spec.outcome.upper)});
   return std::max({1.0, std::abs(spec.outcome.lower), std::abs(spec.outcome.upper)});
 }
 
@@ -61,6 +63,11 @@ Eigen::MatrixXd ConstantsOf(const Eigen::VectorXd& outcome) {
     constants(i, 1) = log_y;
   }
   return constants;
+}
+
+// Of an outcome above 0; of a row that is left out 0.
+Eigen::VectorXd LogarithmsOf(const Eigen::VectorXd& outcome) {
+  return outcome.unaryExpr([](double y) { return y > 0 ? std::log(y) : 0; });
 }
 
 class BlockMaker {
@@ -153,7 +160,8 @@ class BlockMaker {
     if (made_.weights.payload == nullptr) return;
     Weight(made_.weighted_outcome, round);
     if (made_.constants.payload != nullptr) Weight(made_.constants, round);
-    if (made_.rates.payload != nullptr) Weight(made_.rates, round);
+    const bool gamma = task_.spec.law.family == Family::kGamma;
+    if (made_.rates.payload != nullptr && !gamma) Weight(made_.rates, round);
   }
 
   SharedBlock Make() {
@@ -190,12 +198,23 @@ class BlockMaker {
   }
 
   void AddOutcome(const SealedPart& part, std::vector<Input>& inputs) {
-    const bool gaussian = task_.spec.law.family == Family::kGaussian;
+    const Family family = task_.spec.law.family;
     const double most = MostOutcome(task_.spec);
+    if (family == Family::kGamma) {
+      const double upper = task_.spec.outcome.upper;
+      Add(
+          part, 1, mpc::kStepBits, most,
+          [](const OwnBlock& own) { return LogarithmsOf(own.outcome); }, made_.outcome, inputs);
+      Add(
+          part, 1, kConstantBits, 1,
+          [upper](const OwnBlock& own) { return Eigen::VectorXd(own.outcome / upper); },
+          made_.constants, inputs);
+      return;
+    }
     Add(
-        part, 1, gaussian ? kOutcomeBits : 0, most, [](const OwnBlock& own) { return own.outcome; },
-        made_.outcome, inputs);
-    if (task_.spec.law.family != Family::kPoisson) return;
+        part, 1, family == Family::kGaussian ? kOutcomeBits : 0, most,
+        [](const OwnBlock& own) { return own.outcome; }, made_.outcome, inputs);
+    if (family != Family::kPoisson) return;
     Add(
         part, 2, kConstantBits, most * (2 + std::log(most)) + 1,
         [](const OwnBlock& own) { return ConstantsOf(own.outcome); }, made_.constants, inputs);
@@ -205,12 +224,15 @@ class BlockMaker {
     Add(
         part, 1, mpc::kStepBits, MostOffset(task_.spec),
         [](const OwnBlock& own) { return own.offset; }, made_.offset, inputs);
-    if (task_.spec.law.family != Family::kPoisson) return;
+    const bool gamma = task_.spec.law.family == Family::kGamma;
+    if (!gamma && task_.spec.law.family != Family::kPoisson) return;
+    const double sign = gamma ? -1 : 1;
+    const double largest = gamma ? -task_.spec.offset_lower : task_.spec.offset_upper;
     // Rows that are left out add nothing.
     Add(
-        part, 1, kConstantBits, std::exp(task_.spec.offset_upper) + 1,
-        [](const OwnBlock& own) {
-          return Eigen::VectorXd(own.offset.array().exp() * own.selector.array());
+        part, 1, kConstantBits, std::exp(largest) + 1,
+        [sign](const OwnBlock& own) {
+          return Eigen::VectorXd((sign * own.offset.array()).exp() * own.selector.array());
         },
         made_.rates, inputs);
   }

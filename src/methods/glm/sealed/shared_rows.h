@@ -7,7 +7,7 @@
 //           row that does not take part is 0 in every column, the intercept's included, so that it
 //           adds nothing to score and information.
 // Precision Columns at 32 bits after the point, products of 0/1 columns exact; outcomes of gaussian
-//           models at 40. Frequencies are whole numbers, other weights have 30.
+//           models, and logarithms of gamma ones, at 40. Frequencies are whole numbers, other weights have 30.
 // Weights   Where another holder may leave rows out they are 0 there. What a row adds once, its outcome and
 //           the constants of its likelihood, is multiplied by its weight here; what it adds at every point
 //           there (sums.h).
@@ -37,10 +37,11 @@ struct ColumnPart {
 struct SharedBlock {
   size_t rows = 0;
   std::vector<ColumnPart> parts;
-  mpc::Shared outcome;  // n x 1: a whole number, or of gaussian models at kOutcomeBits
-  mpc::Shared offset;   // n x 1 at kStepBits; empty: none
-  // Of poisson models: y log y - y - log y! and y log y of each row, n x 2; e^offset, n x 1. They
-  // stand at kConstantBits.
+  // n x 1: a whole number, of gaussian models at kOutcomeBits, of gamma models its logarithm at kStepBits.
+  mpc::Shared outcome;
+  mpc::Shared offset;  // n x 1 at kStepBits; empty: none
+  // Of poisson models: y log y - y - log y! and y log y of each row, n x 2; e^offset, n x 1. Of gamma models:
+  // y over its upper bound, n x 1; e^-offset, n x 1, which is not weighted. They stand at kConstantBits.
   mpc::Shared constants, rates;
   // Weights, n x 1, and the outcome times them, as it is without (one number of both without weights).
   mpc::Shared weights, weighted_outcome;

@@ -60,7 +60,8 @@ SealedSums::SealedSums(Engine& engine, const Task& task, const SealedLayout& lay
   weighted_outcome_ = Joined(&SharedBlock::weighted_outcome);
   if (!task.spec.weights.empty()) weights_ = Joined(&SharedBlock::weights);
   if (gaussian()) MakeGaussian();
-  if (task.spec.law.family == Family::kPoisson) MakePoisson();
+  if (Is(Family::kPoisson)) MakePoisson();
+  if (Is(Family::kGamma)) MakeGamma();
   if (task.spec.ridge > 0) MakeRidge();
 }
 
@@ -229,7 +230,7 @@ Shared SealedSums::LeftOut() {
 Shared SealedSums::Start() {
   const Spec& spec = task_.spec;
   Shared zero = Zero({task_.num_columns(), 1}, mpc::kStepBits);
-  if (gaussian() || !spec.intercept) return zero;
+  if (gaussian() || Is(Family::kGamma) || !spec.intercept) return zero;
   const auto per_row = [&](const Shared& sum) {
     return WithBound(mpc::TimesPowerOfTwo(sum, -task_.units.row_bits),
                      std::ldexp(sum.bound, -task_.units.row_bits));
@@ -284,37 +285,53 @@ SharedSums SealedSums::At(const Shared& point, bool last) {
 
 SharedSums SealedSums::LikelihoodAt(const Shared& point, bool last) {
   RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
-  Weight({&values.weight, &values.residual});
+  const Shared residual = values.residual;
+  // At the end of a gamma model that of the columns alone.
+  const bool expected = last && Is(Family::kGamma);
+  std::vector<Shared*> of_rows = {&values.residual};
+  if (!expected) of_rows.push_back(&values.weight);
+  Weight(of_rows);
   SharedSums sums;
-  sums.information =
-      Weighted(values.weight, std::ldexp(1.0, task_.units.weight_bits), kSealedInformationBits);
+  sums.information = expected ? moments_
+                              : Weighted(values.weight, std::ldexp(1.0, task_.units.weight_bits),
+                                         kSealedInformationBits);
   sums.score = Score(ByBlock(values.residual), kSealedScoreBits);
   if (!last) return sums;
   sums.outside = values.outside;
   if (task_.spec.robust()) sums.meat = Meat(values.squares);
+  if (Is(Family::kGamma)) sums.pearson = Pearson(values.pearson);
   if (NumTotals(task_.spec) == 0) return sums;
-  sums.fit = task_.spec.law.family == Family::kBinomial ? BinomialFit(values.logs)
-                                                        : PoissonFit(point, values.mean);
+  sums.fit = Is(Family::kBinomial) ? BinomialFit(values.logs)
+             : Is(Family::kGamma)  ? GammaFit(residual, values.logs)
+                                   : PoissonFit(point, values.mean);
   return sums;
 }
 
 // ---- gaussian
 
-void SealedSums::MakeGaussian() {
+void SealedSums::MakeMoments(double most) {
+  if (weighted()) {
+    moments_ = Weighted(weights_, most, kSealedInformationBits);
+    return;
+  }
   std::vector<std::vector<Operand>> columns(blocks_.size());
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    for (const ColumnPart& part : blocks_[b].parts) columns[b].push_back(part.operand);
+  }
+  moments_ = Information(columns, most, kSealedInformationBits);
+}
+
+void SealedSums::MakeGaussian() {
   mpc::ProductRound round(engine_);
   std::vector<Shared> squares(blocks_.size());
   for (size_t b = 0; b < blocks_.size(); ++b) {
-    for (const ColumnPart& part : blocks_[b].parts) columns[b].push_back(part.operand);
     round.Add(Kind::kGram, blocks_[b].weighted_outcome, blocks_[b].outcome,
               most_copies_ * static_cast<double>(blocks_[b].rows), squares[b]);
   }
   round.Run();
   squares_ = AddedUp(engine_, squares, most_rows_);
   sum_ = WithBound(engine_.SumRows(weighted_outcome_), most_rows_);
-  const double most = std::ldexp(1.0, task_.units.weight_bits);
-  moments_ = weighted() ? Weighted(weights_, most, kSealedInformationBits)
-                        : Information(columns, most, kSealedInformationBits);
+  MakeMoments(std::ldexp(1.0, task_.units.weight_bits));
   products_ = Score(ByBlock(weighted_outcome_), kSealedScoreBits);
 }
 
@@ -464,6 +481,88 @@ Shared SealedSums::PoissonFit(const Shared& point, const Shared& mean) {
     const Shared null = add(subtract(logs, outcomes), terms[4]);
     numbers.push_back(WithBound(engine_.Scale(null, 2), most));
   }
+  return WithBound(engine_.Concatenate(numbers, true), most);
+}
+
+// ---- gamma
+
+Shared SealedSums::WeightedSum(const Shared& values) {
+  const double most = values.bound * most_rows_;
+  if (!weighted()) return WithBound(engine_.SumRows(values), most);
+  Shared sum;
+  mpc::ProductRound product(engine_);
+  product.Add(Kind::kGram, weights_, values, most, sum);
+  product.Run();
+  return sum;
+}
+
+void SealedSums::MakeGamma() {
+  MakeMoments(1);
+  const Shared constants = Joined(&SharedBlock::constants);
+  sum_ = WithBound(engine_.SumRows(weighted_outcome_),
+                   weighted_outcome_.bound * static_cast<double>(rows_));
+  Shared logs = weighted_outcome_;
+  if (task_.spec.offsets.empty()) {
+    sum_rate_ = WithBound(engine_.SumRows(constants), constants.bound * static_cast<double>(rows_));
+  } else {
+    const Shared rates = Joined(&SharedBlock::rates);
+    const double most = constants.bound * rates.bound * static_cast<double>(rows_);
+    mpc::ProductRound round(engine_);
+    round.AddCut(Kind::kGram, constants, rates, most, kConstantBits, sum_rate_);
+    round.Run();
+    Shared offset = Joined(&SharedBlock::offset);
+    sum_offset_ = WeightedSum(offset);
+    Weight({&offset});
+    logs = WithBound(engine_.Subtract(logs, offset), logs.bound + offset.bound);
+  }
+  products_ = Score(ByBlock(logs), kSealedScoreBits);
+}
+
+SharedSums SealedSums::OfLogarithms() {
+  SharedSums sums;
+  sums.information = moments_;
+  sums.score = products_;
+  if (task_.spec.ridge > 0) AddRidge(Zero({task_.num_columns(), 1}, mpc::kStepBits), sums);
+  return sums;
+}
+
+// Divided by 2^row_bits.
+Shared SealedSums::Pearson(const Shared& squares) {
+  const double most = task_.units.most_pearson;
+  Shared sum = WithBound(mpc::TimesPowerOfTwo(WeightedSum(squares), -task_.units.row_bits), most);
+  mpc::CutRound cut(engine_);
+  cut.Add(sum, kSealedPearsonBits, most);
+  cut.Run();
+  return sum;
+}
+
+// residual: y / mu - 1; distance: log y - log mu. A row that is left out adds 0 to everything.
+Shared SealedSums::GammaFit(const Shared& residual, const Shared& distance) {
+  const double most = task_.units.most_fit * static_cast<double>(task_.max_rows());
+  const Shared half =
+      WeightedSum(WithBound(engine_.Subtract(residual, distance), residual.bound + distance.bound));
+  Shared centred = sum_;
+  if (sum_offset_.payload != nullptr) {
+    const int bits = std::max(sum_.fraction_bits, sum_offset_.fraction_bits);
+    centred = WithBound(
+        engine_.Subtract(mpc::Lift(engine_, sum_, bits), mpc::Lift(engine_, sum_offset_, bits)),
+        sum_.bound + sum_offset_.bound);
+  }
+  const double upper = task_.spec.outcome.upper;
+  const Shared outcomes = mpc::TimesConstant(engine_, sum_rate_, upper, kFitBits);  // y e^-o
+  std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), 2 * half.bound), sum_, centred,
+                                 outcomes};
+  mpc::CutRound cut(engine_);
+  for (Shared& number : numbers) cut.Add(number, kFitBits, std::max(most, number.bound));
+  cut.Run();
+  if (!task_.spec.intercept) {
+    // The deviance of y e^-o itself.
+    const Shared rows = mpc::Lift(engine_, totals_.rows, kFitBits);
+    const Shared others = engine_.Add(numbers[2], rows);
+    numbers[2] = WithBound(engine_.Scale(engine_.Subtract(numbers[3], others), 2), most);
+    numbers.pop_back();
+  }
+  for (Shared& number : numbers) number = WithBound(number, most);
   return WithBound(engine_.Concatenate(numbers, true), most);
 }
 

@@ -36,11 +36,14 @@ class SealedSums {
   // The point of the model with the intercept alone, of gaussian models and without an intercept 0.
   // p x 1 at mpc::kStepBits.
   mpc::Shared Start();
+  // Of gamma models the sums of least squares of log y - o at 0, without what else At gives.
+  SharedSums OfLogarithms();
   // point: at mpc::kStepBits, |b| <= mpc::kMostCoordinate. last: with outside, and what the fit needs.
   SharedSums At(const mpc::Shared& point, bool last);
 
  private:
-  bool gaussian() const { return task_.spec.law.family == stats::glm::Family::kGaussian; }
+  bool Is(stats::glm::Family family) const { return task_.spec.law.family == family; }
+  bool gaussian() const { return Is(stats::glm::Family::kGaussian); }
   mpc::Shared Zero(mpc::Shape shape, int fraction_bits);
   mpc::Shared Joined(mpc::Shared SharedBlock::*column);
   mpc::Shared Predictor(const mpc::Shared& point);
@@ -61,9 +64,16 @@ class SealedSums {
   void MakeRidge();
   void AddRidge(const mpc::Shared& point, SharedSums& sums);
   SharedSums LikelihoodAt(const mpc::Shared& point, bool last);
+  // Of all rows, weighted, each at most `most`: J of gaussian and gamma models.
+  void MakeMoments(double most);
   void MakeGaussian();
   SharedSums GaussianAt(const mpc::Shared& point, bool last);
   void MakePoisson();
+  void MakeGamma();
+  mpc::Shared Pearson(const mpc::Shared& squares);
+  mpc::Shared GammaFit(const mpc::Shared& residual, const mpc::Shared& distance);
+  // Of a number for each row: the sum, weighted where there are weights.
+  mpc::Shared WeightedSum(const mpc::Shared& values);
   mpc::Shared BinomialFit(const mpc::Shared& logs);
   mpc::Shared PoissonFit(const mpc::Shared& point, const mpc::Shared& mean);
   mpc::Shared LeftOut();
@@ -78,7 +88,8 @@ class SealedSums {
   mpc::Shared outcome_, weighted_outcome_, weights_;  // weights_: empty: none
   // Of a ridge what it adds to J, p x p, and its diagonal.
   mpc::Shared ridge_, ridge_diagonal_;
-  // Of gaussian models: J, X' y and y' y, divided; the sum of y and y' y as they are.
+  // Of gaussian models: J, X' y and y' y, divided; the sum of y and y' y as they are. Of gamma ones J and
+  // X' (log y - o), divided; sums of log y, o and y e^-o over the upper bound of y.
   mpc::Shared moments_, products_, squares_, sum_;
   // Of poisson models: X' y divided; sums of y, y log y - y - log y!, y log y, y o and e^o.
   mpc::Shared sum_constant_, sum_log_, sum_offset_, sum_rate_;

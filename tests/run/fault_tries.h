@@ -157,6 +157,35 @@ inline void TryGarbageInTheLastOpening(const FaultScenario& scenario, size_t mes
   std::filesystem::remove_all(runs.study().folder);
 }
 
+// Other bytes in the last `messages` that the first party, which is the receiver, gets of each other one: whatever
+// opens then, the run ends with a result or an error of the peers.
+inline void TryGarbageAtTheEnd(const FaultScenario& scenario, size_t messages, int repetitions) {
+  FaultRuns runs(scenario.make());
+  std::map<size_t, std::vector<Fault>> by_party;
+  for (const Fault& fault : runs.EveryAlteration()) {
+    if (fault.kind == Fault::Kind::kGarbage && fault.peer == 0)
+      by_party[fault.party].push_back(fault);
+  }
+  EXPECT_FALSE(by_party.empty());
+  size_t tried = 0, errors = 0;
+  for (const auto& [party, faults] : by_party) {
+    const size_t first = faults.size() - std::min(messages, faults.size());
+    for (size_t k = first; k < faults.size(); ++k) {
+      for (int i = 0; i < repetitions; ++i) {
+        const std::vector<RunEnd> ends = runs.Run(faults[k]);
+        for (const std::string& violation : runs.Violations(faults[k], ends))
+          ADD_FAILURE() << violation;
+        ++tried;
+        errors += ends[0].error ? 1 : 0;
+      }
+    }
+  }
+  std::filesystem::remove_all(runs.study().folder);
+  printf("%-28s %-14s other bytes at the end: %zu tried, %zu errors\n", scenario.method.c_str(),
+         scenario.engine.c_str(), tried, errors);
+  fflush(stdout);
+}
+
 // Runs of these take a second or more.
 inline bool HasLongRuns(const FaultScenario& scenario) {
   const std::string& method = scenario.method;

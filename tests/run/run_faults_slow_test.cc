@@ -30,5 +30,14 @@ TEST(RunFaultsSlowTest, MessagesOfEveryOtherMethod) {
                 60);
 }
 
+TEST(RunFaultsSlowTest, OtherBytesAtTheEnd) {
+  const char* only = std::getenv("PARTITA_FAULTS_OF");
+  for (const FaultScenario& scenario : FaultScenarios()) {
+    const std::string name = scenario.method + ", " + scenario.engine;
+    if (only == nullptr || name.find(only) != std::string::npos)
+      TryGarbageAtTheEnd(scenario, 12, 2);
+  }
+}
+
 }  // namespace
 }  // namespace partita::testing::run_faults_slow_test

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/release_grid.h"
 #include "privacy/release_rule.h"
 
 namespace partita::methods::meta {
@@ -28,7 +29,11 @@ uint64_t OpenSites(mpc::Engine& engine, const Task& task, const SiteEstimate& ow
   std::vector<Shared> sum = {by_holder.front()};
   for (size_t h = 1; h < by_holder.size(); ++h) sum[0] = engine.Add(sum[0], by_holder[h]);
   const mpc::IntMatrix opened = engine.Reveal(kSitesRelease, sum, mpc::kEverybody).front();
-  return opened.values.empty() ? task.holders.size() : static_cast<uint64_t>(opened.values.front());
+  if (opened.values.empty()) return task.holders.size();
+  const Int128 sites = opened.values.front();
+  if (sites < 0 || sites > static_cast<Int128>(task.holders.size()))
+    throw mpc::NoSuchOpening("more sites have an estimate than there are");
+  return static_cast<uint64_t>(sites);
 }
 
 std::optional<OpenedPool> OpenPooled(mpc::Engine& engine, const Task& task, const SiteEstimate& own,
@@ -55,6 +60,11 @@ std::optional<std::vector<SiteEstimate>> OpenSiteEstimates(mpc::Engine& engine, 
   if (opened.front().values.empty()) return std::nullopt;
   std::vector<SiteEstimate> sites;
   for (const mpc::IntMatrix& site : opened) {
+    const Int128 usable = site.values[0], power = site.values[1];
+    const bool fits = usable == 0 || (usable == 1 && site.values[3] > 0);
+    if (!fits || power < -static_cast<Int128>(kMostExponent) ||
+        power > static_cast<Int128>(kMostExponent))
+      throw mpc::NoSuchOpening("an estimate of a site is none");
     const auto exponent = static_cast<int>(site.values[1]);
     const auto value = [&](size_t i) {
       return std::ldexp(static_cast<double>(site.values[i]), exponent);

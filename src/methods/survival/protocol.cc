@@ -9,6 +9,7 @@
 #include "methods/survival/medians.h"
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/release_grid.h"
 #include "mpc/together.h"
 
 namespace partita::methods::survival {
@@ -18,10 +19,26 @@ using mpc::Engine;
 using mpc::Shared;
 using mpc::WithBound;
 
-std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers) {
+std::vector<uint64_t> Whole(const mpc::IntMatrix& numbers, double most) {
   std::vector<uint64_t> whole;
-  for (const Int128 value : numbers.values) whole.push_back(static_cast<uint64_t>(value));
+  for (const Int128 value : numbers.values) {
+    if (value < 0 || value > static_cast<Int128>(most))
+      throw mpc::NoSuchOpening("a number is none that this study can have");
+    whole.push_back(static_cast<uint64_t>(value));
+  }
   return whole;
+}
+
+// Of each group, from one report to the next.
+void RequireRowsFit(const OpenedCurves& curves) {
+  const size_t groups = curves.rows.size();
+  std::vector<uint64_t> before = curves.rows;
+  for (size_t entry = 0; entry < curves.events.size(); ++entry) {
+    uint64_t& left = before[entry % groups];
+    if (curves.events[entry] + curves.remaining[entry] > left)
+      throw mpc::NoSuchOpening("more rows have an event or leave than there are");
+    left = curves.remaining[entry];
+  }
 }
 
 void Multiply(std::vector<double>& values, double factor) {
@@ -138,7 +155,7 @@ OpenedLogRank ReadLogRank(const Task& task, const GridLogRank& test,
   OpenedLogRank opened;
   opened.passes = values[0].values.front() != 0;
   opened.shows_observed = values[1].values.front() != 0;
-  opened.observed = Whole(values[2]);
+  opened.observed = Whole(values[2], task.max_rows());
   opened.steps = mpc::GridSteps(test.range, values[3]);
   opened.differences = mpc::InGridSteps(values[4], opened.steps);
   opened.errors = mpc::InGridSteps(values[5], opened.steps);
@@ -181,16 +198,18 @@ std::optional<OpenedCurves> OpenCurves(Engine& engine, const Task& task, const R
   if (learned.front().values.empty()) return std::nullopt;
 
   OpenedCurves result;
-  for (const uint64_t pass : Whole(learned[0])) result.passes.push_back(pass != 0);
-  result.rows = Whole(learned[1]);
-  result.events = Whole(learned[2]);
-  result.remaining = Whole(learned[3]);
+  for (const uint64_t pass : Whole(learned[0], 1)) result.passes.push_back(pass != 0);
+  const double most = task.max_rows();
+  result.rows = Whole(learned[1], most);
+  result.events = Whole(learned[2], most);
+  result.remaining = Whole(learned[3], most);
+  RequireRowsFit(result);
   result.steps = mpc::GridSteps(all.curves.range, learned[4]);
   result.log_survival = mpc::InGridSteps(learned[5], result.steps);
   result.errors = mpc::InGridSteps(learned[6], result.steps);
   for (std::vector<double>* numbers : {&result.steps, &result.log_survival, &result.errors})
     Multiply(*numbers, std::ldexp(1.0, -kUnitBits));
-  result.medians = Whole(learned[7]);
+  result.medians = Whole(learned[7], static_cast<double>(MedianPlaces(task.spec).size()));
   if (task.spec.num_groups() > 1)
     result.log_rank = ReadLogRank(task, all.test, std::span(learned).subspan(kOpenedOfCurves));
   return result;

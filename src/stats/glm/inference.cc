@@ -12,7 +12,8 @@ namespace {
 template <typename Law>
 Inference Under(const Law& law, double estimate, double standard_error, double confidence) {
   Inference inference;
-  inference.statistic = estimate / standard_error;
+  // Where sites agree wholly an error can be 0.
+  inference.statistic = estimate == 0 ? 0 : estimate / standard_error;
   inference.p_value =
       2 * boost::math::cdf(boost::math::complement(law, std::abs(inference.statistic)));
   const double width =

@@ -24,6 +24,13 @@ using stats::marginals::TableSet;
 // A share beyond that many standard deviations has a probability below 2^-2900.
 constexpr double kLargestShare = 64;
 
+// Where an attribute stands among those of a part.
+std::optional<size_t> PositionOf(const BlockPart& part, uint32_t attribute) {
+  const auto found = std::ranges::lower_bound(part.attributes, attribute);
+  const bool has = found != part.attributes.end() && *found == attribute;
+  return has ? std::optional<size_t>(found - part.attributes.begin()) : std::nullopt;
+}
+
 // Adds the tables of the attributes that this part has whole.
 void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes,
                   std::vector<Int128>& cells) {
@@ -38,6 +45,16 @@ void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes
       for (size_t n = 0; n < codes[i].size(); ++n) {
         cells[pair.offset + size_t{codes[i][n]} * pair.columns + codes[j][n]] += 1;
       }
+    }
+  }
+  for (const CountTable& triple : set.Triples()) {
+    const auto a = PositionOf(part, triple.first), b = PositionOf(part, triple.second),
+               c = PositionOf(part, *triple.third);
+    if (!a || !b || !c) continue;
+    const uint32_t last = set.attributes[*triple.third].levels;
+    for (size_t n = 0; n < codes[*a].size(); ++n) {
+      cells[triple.offset + size_t{codes[*a][n]} * triple.columns + size_t{codes[*b][n]} * last +
+            codes[*c][n]] += 1;
     }
   }
 }
@@ -69,27 +86,78 @@ std::vector<PrivateMatrix> OwnCounts(const Engine& engine, const Task& task,
   return inputs;
 }
 
-// The first 0/1 column of each attribute of a part, and after them how many there are.
-std::vector<size_t> FirstColumns(const TableSet& set, const BlockPart& part) {
-  std::vector<size_t> first = {0};
-  for (const uint32_t a : part.attributes) first.push_back(first.back() + set.attributes[a].levels);
-  return first;
+// Attributes of a triple by whether a part has them.
+struct Sides {
+  std::vector<uint32_t> here, elsewhere;
+};
+Sides SidesOf(const CountTable& triple, const BlockPart& part) {
+  Sides sides;
+  for (const uint32_t a : triple.Attributes())
+    (PositionOf(part, a) ? sides.here : sides.elsewhere).push_back(a);
+  return sides;
+}
+
+// 0/1 columns of a part: of an attribute, or of two of a triple whose third another part has.
+struct LevelGroup {
+  std::vector<uint32_t> attributes;  // one, or two, increasing
+  size_t first = 0, levels = 0;      // of its columns
+};
+
+// Attributes in their order, then pairs.
+std::vector<LevelGroup> GroupsOf(const TableSet& set, const BlockPart& part) {
+  std::vector<LevelGroup> groups;
+  const auto add = [&](std::vector<uint32_t> attributes) {
+    const size_t first = groups.empty() ? 0 : groups.back().first + groups.back().levels;
+    size_t levels = 1;
+    for (const uint32_t a : attributes) levels *= set.attributes[a].levels;
+    groups.push_back({std::move(attributes), first, levels});
+  };
+  for (const uint32_t a : part.attributes) add({a});
+  for (const CountTable& triple : set.Triples()) {
+    const Sides sides = SidesOf(triple, part);
+    if (sides.here.size() != 2) continue;
+    if (std::ranges::find(groups, sides.here, &LevelGroup::attributes) == groups.end())
+      add(sides.here);
+  }
+  return groups;
+}
+
+// Of columns that a part has.
+const LevelGroup& GroupOf(const std::vector<LevelGroup>& groups,
+                          const std::vector<uint32_t>& attributes) {
+  return *std::ranges::find(groups, attributes, &LevelGroup::attributes);
 }
 
 FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& block,
                             const BlockPart& part, const LocalBlock* local) {
-  const std::vector<size_t> first = FirstColumns(task.set, part);
-  PrivateMatrix matrix{part.party, {block.rows, first.back()}, 0, 1, nullptr};
+  const std::vector<LevelGroup> groups = GroupsOf(task.set, part);
+  const size_t width = groups.back().first + groups.back().levels;
+  PrivateMatrix matrix{part.party, {block.rows, width}, 0, 1, nullptr};
   if (engine.self() == part.party) {
     for (const std::vector<uint16_t>& column : local->codes) {
       if (column.size() == block.rows) continue;
       throw Error(ErrorCode::kInternal, "a split block has another number of rows than agreed");
     }
-    matrix.read = [first, local](size_t first_row, size_t num_rows, Int128* out) {
-      std::fill_n(out, num_rows * first.back(), Int128{0});
-      for (size_t n = 0; n < num_rows; ++n, out += first.back()) {
-        for (size_t i = 0; i < local->codes.size(); ++i) {
-          out[first[i] + local->codes[i][first_row + n]] = 1;
+    // The columns of codes of each group; of one attribute it stands alone.
+    struct Source {
+      size_t first, of_one, levels, of_two;
+      bool two;
+    };
+    std::vector<Source> sources;
+    for (const LevelGroup& group : groups) {
+      const bool two = group.attributes.size() == 2;
+      const size_t last = group.attributes.back();
+      sources.push_back({group.first, *PositionOf(part, group.attributes.front()),
+                         two ? task.set.attributes[last].levels : 1,
+                         *PositionOf(part, group.attributes.back()), two});
+    }
+    matrix.read = [sources, width, local](size_t first_row, size_t num_rows, Int128* out) {
+      std::fill_n(out, num_rows * width, Int128{0});
+      for (size_t n = 0; n < num_rows; ++n, out += width) {
+        for (const Source& source : sources) {
+          const size_t level = local->codes[source.of_one][first_row + n] * source.levels +
+                               (source.two ? local->codes[source.of_two][first_row + n] : 0);
+          out[source.first + level] = 1;
         }
       }
     };
@@ -103,17 +171,54 @@ struct TwoParts {
   const BlockPart* right;
 };
 
-// 1 x num_cells: the tables of one attribute of each holder; 0 elsewhere.
+// Rectangles of a product that make a table, one after the other; each a row.
+struct Piece {
+  bool turned = false;  // of the transpose
+  size_t top = 0, side = 0, cells = 0;
+};
+
+// Of a table of which one part has `tall` attributes, as rows, and the other `wide`.
+void AddPieces(const TableSet& set, const CountTable& table, const LevelGroup& tall,
+               const LevelGroup& wide, bool turned, std::vector<Piece>& pieces) {
+  const std::vector<uint32_t> attributes = table.Attributes();
+  const auto add = [&](bool over, size_t top, size_t side, size_t cells) {
+    pieces.push_back({over ? !turned : turned, top, side, cells});
+  };
+  if (attributes.front() != tall.attributes.front()) {
+    AddPieces(set, table, wide, tall, !turned, pieces);
+    return;
+  }
+  if (attributes.back() == wide.attributes.back()) {
+    for (size_t r = 0; r < tall.levels; ++r) add(false, tall.first + r, wide.first, wide.levels);
+    return;
+  }
+  // The first and the last attribute are `tall`, the middle one is `wide`.
+  const size_t last = set.attributes[attributes.back()].levels;
+  for (size_t i = 0; i < tall.levels / last; ++i) {
+    for (size_t r = 0; r < wide.levels; ++r) add(true, wide.first + r, tall.first + i * last, last);
+  }
+}
+
+// Nothing for tables that are not of these two parts.
+std::vector<Piece> PiecesOf(const TableSet& set, const CountTable& table, const TwoParts& parts,
+                            const std::vector<LevelGroup>& left,
+                            const std::vector<LevelGroup>& right) {
+  const Sides of_left = SidesOf(table, *parts.left), of_right = SidesOf(table, *parts.right);
+  std::vector<Piece> pieces;
+  const bool both = !of_left.here.empty() && of_left.elsewhere == of_right.here;
+  if (both && !of_right.here.empty()) {
+    AddPieces(set, table, GroupOf(left, of_left.here), GroupOf(right, of_right.here), false,
+              pieces);
+  }
+  return pieces;
+}
+
+// 1 x num_cells: the tables of attributes of both holders; 0 elsewhere.
 Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
                    const Shared& product) {
   const Shared transposed = engine.Transpose(product);
-  const std::vector<size_t> left_first = FirstColumns(set, *parts.left),
-                            right_first = FirstColumns(set, *parts.right);
-  const auto position = [](const BlockPart& part, uint32_t attribute) {
-    const auto found = std::ranges::lower_bound(part.attributes, attribute);
-    const bool has = found != part.attributes.end() && *found == attribute;
-    return has ? std::optional<size_t>(found - part.attributes.begin()) : std::nullopt;
-  };
+  const std::vector<LevelGroup> left = GroupsOf(set, *parts.left),
+                                right = GroupsOf(set, *parts.right);
   std::vector<Shared> row;
   size_t zeros = 0;
   const auto add_zeros = [&] {
@@ -121,22 +226,15 @@ Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
     zeros = 0;
   };
   for (const CountTable& table : set.tables) {
-    auto left = position(*parts.left, table.first), right = position(*parts.right, table.second);
-    const bool turned = !left || !right;
-    if (turned) {
-      left = position(*parts.left, table.second);
-      right = position(*parts.right, table.first);
-    }
-    if (!left || !right) {
+    const std::vector<Piece> pieces = PiecesOf(set, table, parts, left, right);
+    if (pieces.empty()) {
       zeros += table.cells();
       continue;
     }
     add_zeros();
-    const Shared& matrix = turned ? transposed : product;
-    const size_t top = turned ? right_first[*right] : left_first[*left];
-    const size_t side = turned ? left_first[*left] : right_first[*right];
-    for (size_t r = 0; r < table.rows; ++r) {
-      row.push_back(engine.Slice(matrix, top + r, side, {1, table.columns}));
+    for (const Piece& piece : pieces) {
+      row.push_back(engine.Slice(piece.turned ? transposed : product, piece.top, piece.side,
+                                 {1, piece.cells}));
     }
   }
   add_zeros();
@@ -219,8 +317,25 @@ size_t NoiseDimension(const Task& task) {
                                          : 0);
 }
 
+size_t LevelsOfPart(const stats::marginals::TableSet& set, const BlockPart& part) {
+  const std::vector<LevelGroup> groups = GroupsOf(set, part);
+  return groups.back().first + groups.back().levels;
+}
+
+const CountTable* TripleOfThreeParts(const stats::marginals::TableSet& set, const RowBlock& block) {
+  for (const CountTable& triple : set.Triples()) {
+    const auto has_one = [&](const BlockPart& part) {
+      return SidesOf(triple, part).here.size() == 1;
+    };
+    if (std::ranges::count_if(block.parts, has_one) == 3) return &triple;
+  }
+  return nullptr;
+}
+
 void CheckTask(const Task& task) {
   for (const RowBlock& block : task.blocks) {
+    if (TripleOfThreeParts(task.set, block) != nullptr)
+      throw Error(ErrorCode::kInternal, "the columns of a triple lie at three holders");
     std::vector<uint32_t> attributes;
     for (const BlockPart& part : block.parts) {
       if (!std::ranges::is_sorted(part.attributes) || part.attributes.empty()) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -115,6 +116,24 @@ std::optional<std::vector<uint32_t>> PossibleRow(const TableSet& set,
 size_t CellOf(const TableSet& set, const ImpossibleCell& impossible) {
   const CountTable& table = set.Pair(impossible.first, impossible.second);
   return table.offset + size_t{impossible.first_level} * table.columns + impossible.second_level;
+}
+
+std::vector<size_t> CellsOf(const TableSet& set, const ImpossibleCell& impossible) {
+  std::vector<size_t> cells = {CellOf(set, impossible)};
+  for (const CountTable& table : set.Triples()) {
+    const uint32_t last = set.attributes[*table.third].levels;
+    for (size_t i = 0; i < table.cells(); ++i) {
+      const std::array<size_t, 3> level = {i / table.columns, i % table.columns / last, i % last};
+      const std::vector<uint32_t> attributes = table.Attributes();
+      size_t met = 0;
+      for (size_t axis = 0; axis < 3; ++axis) {
+        met += attributes[axis] == impossible.first && level[axis] == impossible.first_level;
+        met += attributes[axis] == impossible.second && level[axis] == impossible.second_level;
+      }
+      if (met == 2) cells.push_back(table.offset + i);
+    }
+  }
+  return cells;
 }
 
 void CheckImpossible(const TableSet& set, std::span<const ImpossibleCell> impossible) {

@@ -89,15 +89,24 @@ OpenedScores ParseScores(const Json& json, const stats::marginals::TableSet& set
   return scores;
 }
 
+std::vector<stats::marginals::Triple> ParseTriples(const Json& json) {
+  std::vector<stats::marginals::Triple> triples;
+  for (const Json& entry : json) {
+    const bool is_triple = entry.is_array() && entry.size() == 3 &&
+                           std::ranges::all_of(entry, &Json::is_number_unsigned);
+    if (!is_triple) RefuseFile("a triple is not three columns");
+    triples.push_back(entry.get<stats::marginals::Triple>());
+  }
+  if (triples.empty()) RefuseFile("its list of triples is empty");
+  return triples;
+}
+
 OpenedTables ParseTables(const Json& json) {
   if (json.at("format").get<std::string>() != kFormat) RefuseFile("it has another format");
   OpenedTables opened;
   for (const Json& column : json.at("columns")) opened.columns.push_back(ParseLevelColumn(column));
   opened.noisy.cells = json.at("cells").get<std::vector<double>>();
-  if (json.contains("triples")) {
-    opened.triples = json.at("triples").get<std::vector<stats::marginals::Triple>>();
-    if (opened.triples.empty()) RefuseFile("its list of triples is empty");
-  }
+  if (json.contains("triples")) opened.triples = ParseTriples(json.at("triples"));
   const stats::marginals::TableSet set = TablesOf(opened);
   if (set.num_cells != opened.noisy.cells.size()) RefuseFile("it has another number of cells");
   if (json.contains("impossible")) {

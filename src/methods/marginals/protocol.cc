@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "mpc/batch.h"
@@ -86,52 +88,53 @@ std::vector<PrivateMatrix> OwnCounts(const Engine& engine, const Task& task,
   return inputs;
 }
 
-// Attributes of a triple by whether a part has them.
-struct Sides {
-  std::vector<uint32_t> here, elsewhere;
-};
-Sides SidesOf(const CountTable& triple, const BlockPart& part) {
-  Sides sides;
-  for (const uint32_t a : triple.Attributes())
-    (PositionOf(part, a) ? sides.here : sides.elsewhere).push_back(a);
-  return sides;
-}
-
 // 0/1 columns of a part: of an attribute, or of two of a triple whose third another part has.
 struct LevelGroup {
   std::vector<uint32_t> attributes;  // one, or two, increasing
   size_t first = 0, levels = 0;      // of its columns
 };
-
-// Attributes in their order, then pairs.
-std::vector<LevelGroup> GroupsOf(const TableSet& set, const BlockPart& part) {
+// Columns that are masked together.
+struct LevelColumns {
   std::vector<LevelGroup> groups;
-  const auto add = [&](std::vector<uint32_t> attributes) {
-    const size_t first = groups.empty() ? 0 : groups.back().first + groups.back().levels;
-    size_t levels = 1;
-    for (const uint32_t a : attributes) levels *= set.attributes[a].levels;
-    groups.push_back({std::move(attributes), first, levels});
-  };
-  for (const uint32_t a : part.attributes) add({a});
-  for (const CountTable& triple : set.Triples()) {
-    const Sides sides = SidesOf(triple, part);
-    if (sides.here.size() != 2) continue;
-    if (std::ranges::find(groups, sides.here, &LevelGroup::attributes) == groups.end())
-      add(sides.here);
-  }
-  return groups;
+  size_t width = 0;
+};
+// Of attributes by themselves and of pairs: never multiplied with pairs of another part.
+struct PartColumns {
+  LevelColumns ones, twos;
+};
+
+void AddGroup(const TableSet& set, const std::vector<uint32_t>& attributes, LevelColumns& columns) {
+  if (std::ranges::find(columns.groups, attributes, &LevelGroup::attributes) !=
+      columns.groups.end())
+    return;
+  size_t levels = 1;
+  for (const uint32_t a : attributes) levels *= set.attributes[a].levels;
+  columns.groups.push_back({attributes, columns.width, levels});
+  columns.width += levels;
 }
 
-// Of columns that a part has.
-const LevelGroup& GroupOf(const std::vector<LevelGroup>& groups,
-                          const std::vector<uint32_t>& attributes) {
-  return *std::ranges::find(groups, attributes, &LevelGroup::attributes);
+std::vector<uint32_t> AttributesHere(const CountTable& table, const BlockPart& part) {
+  std::vector<uint32_t> here;
+  for (const uint32_t a : table.Attributes()) {
+    if (PositionOf(part, a)) here.push_back(a);
+  }
+  return here;
+}
+
+PartColumns ColumnsOf(const TableSet& set, const BlockPart& part) {
+  PartColumns columns;
+  for (const uint32_t a : part.attributes) AddGroup(set, {a}, columns.ones);
+  for (const CountTable& triple : set.Triples()) {
+    const std::vector<uint32_t> here = AttributesHere(triple, part);
+    if (here.size() == 2) AddGroup(set, here, columns.twos);
+  }
+  return columns;
 }
 
 FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& block,
-                            const BlockPart& part, const LocalBlock* local) {
-  const std::vector<LevelGroup> groups = GroupsOf(task.set, part);
-  const size_t width = groups.back().first + groups.back().levels;
+                            const BlockPart& part, const LevelColumns& columns,
+                            const LocalBlock* local) {
+  const size_t width = columns.width;
   PrivateMatrix matrix{part.party, {block.rows, width}, 0, 1, nullptr};
   if (engine.self() == part.party) {
     for (const std::vector<uint16_t>& column : local->codes) {
@@ -144,7 +147,7 @@ FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& bl
       bool two;
     };
     std::vector<Source> sources;
-    for (const LevelGroup& group : groups) {
+    for (const LevelGroup& group : columns.groups) {
       const bool two = group.attributes.size() == 2;
       const size_t last = group.attributes.back();
       sources.push_back({group.first, *PositionOf(part, group.attributes.front()),
@@ -165,11 +168,40 @@ FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& bl
   return engine.Register(std::move(matrix));
 }
 
-// The columns of two holders of one block.
-struct TwoParts {
-  const BlockPart* left;
-  const BlockPart* right;
+// Columns of two holders of one block that are multiplied.
+struct Crossed {
+  const LevelColumns* left;
+  const LevelColumns* right;
 };
+
+// The groups whose product is a table; none: the table is not of these columns.
+struct Halves {
+  const LevelGroup* left;
+  const LevelGroup* right;
+};
+std::optional<Halves> HalvesOf(const CountTable& table, const Crossed& crossed) {
+  const std::vector<uint32_t> attributes = table.Attributes();
+  for (const LevelGroup& left : crossed.left->groups) {
+    if (!std::ranges::includes(attributes, left.attributes)) continue;
+    std::vector<uint32_t> others;
+    std::ranges::set_difference(attributes, left.attributes, std::back_inserter(others));
+    const auto right = std::ranges::find(crossed.right->groups, others, &LevelGroup::attributes);
+    if (right != crossed.right->groups.end()) return Halves{&left, &*right};
+  }
+  return std::nullopt;
+}
+
+// Of two parts of a block the products that some table needs.
+std::vector<Crossed> CrossedOf(const TableSet& set, const PartColumns& left,
+                               const PartColumns& right) {
+  std::vector<Crossed> all = {
+      {&left.ones, &right.ones}, {&left.twos, &right.ones}, {&left.ones, &right.twos}};
+  std::erase_if(all, [&](const Crossed& crossed) {
+    return std::ranges::none_of(
+        set.tables, [&](const CountTable& table) { return HalvesOf(table, crossed).has_value(); });
+  });
+  return all;
+}
 
 // Rectangles of a product that make a table, one after the other; each a row.
 struct Piece {
@@ -199,26 +231,10 @@ void AddPieces(const TableSet& set, const CountTable& table, const LevelGroup& t
   }
 }
 
-// Nothing for tables that are not of these two parts.
-std::vector<Piece> PiecesOf(const TableSet& set, const CountTable& table, const TwoParts& parts,
-                            const std::vector<LevelGroup>& left,
-                            const std::vector<LevelGroup>& right) {
-  const Sides of_left = SidesOf(table, *parts.left), of_right = SidesOf(table, *parts.right);
-  std::vector<Piece> pieces;
-  const bool both = !of_left.here.empty() && of_left.elsewhere == of_right.here;
-  if (both && !of_right.here.empty()) {
-    AddPieces(set, table, GroupOf(left, of_left.here), GroupOf(right, of_right.here), false,
-              pieces);
-  }
-  return pieces;
-}
-
-// 1 x num_cells: the tables of attributes of both holders; 0 elsewhere.
-Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
+// 1 x num_cells: the tables that this product has; 0 elsewhere.
+Shared CrossTables(Engine& engine, const TableSet& set, const Crossed& crossed,
                    const Shared& product) {
   const Shared transposed = engine.Transpose(product);
-  const std::vector<LevelGroup> left = GroupsOf(set, *parts.left),
-                                right = GroupsOf(set, *parts.right);
   std::vector<Shared> row;
   size_t zeros = 0;
   const auto add_zeros = [&] {
@@ -226,12 +242,14 @@ Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
     zeros = 0;
   };
   for (const CountTable& table : set.tables) {
-    const std::vector<Piece> pieces = PiecesOf(set, table, parts, left, right);
-    if (pieces.empty()) {
+    const std::optional<Halves> halves = HalvesOf(table, crossed);
+    if (!halves) {
       zeros += table.cells();
       continue;
     }
     add_zeros();
+    std::vector<Piece> pieces;
+    AddPieces(set, table, *halves->left, *halves->right, false, pieces);
     for (const Piece& piece : pieces) {
       row.push_back(engine.Slice(piece.turned ? transposed : product, piece.top, piece.side,
                                  {1, piece.cells}));
@@ -317,15 +335,28 @@ size_t NoiseDimension(const Task& task) {
                                          : 0);
 }
 
-size_t LevelsOfPart(const stats::marginals::TableSet& set, const BlockPart& part) {
-  const std::vector<LevelGroup> groups = GroupsOf(set, part);
-  return groups.back().first + groups.back().levels;
+size_t LevelsOfPart(const TableSet& set, const BlockPart& part) {
+  const PartColumns columns = ColumnsOf(set, part);
+  return columns.ones.width + columns.twos.width;
 }
 
-const CountTable* TripleOfThreeParts(const stats::marginals::TableSet& set, const RowBlock& block) {
+double ProductsPerRow(const TableSet& set, const RowBlock& block) {
+  double products = 0;
+  for (size_t i = 0; i < block.parts.size(); ++i) {
+    const PartColumns left = ColumnsOf(set, block.parts[i]);
+    for (size_t j = i + 1; j < block.parts.size(); ++j) {
+      const PartColumns right = ColumnsOf(set, block.parts[j]);
+      for (const Crossed& crossed : CrossedOf(set, left, right))
+        products += static_cast<double>(crossed.left->width * crossed.right->width);
+    }
+  }
+  return products;
+}
+
+const CountTable* TripleOfThreeParts(const TableSet& set, const RowBlock& block) {
   for (const CountTable& triple : set.Triples()) {
     const auto has_one = [&](const BlockPart& part) {
-      return SidesOf(triple, part).here.size() == 1;
+      return AttributesHere(triple, part).size() == 1;
     };
     if (std::ranges::count_if(block.parts, has_one) == 3) return &triple;
   }
@@ -356,20 +387,27 @@ void CheckTask(const Task& task) {
 
 Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBlock>& local) {
   CheckTask(task);
+  std::vector<std::vector<PartColumns>> columns(task.blocks.size());  // by block, by part
   std::vector<Product> products;
-  std::vector<TwoParts> pairs;
+  std::vector<Crossed> crossed;
   for (size_t b = 0; b < task.blocks.size(); ++b) {
     const RowBlock& block = task.blocks[b];
     if (block.parts.size() < 2) continue;
-    std::vector<FixedOperand> levels;
-    for (const BlockPart& part : block.parts) {
-      levels.push_back(
-          RegisterLevels(engine, task, block, part, engine.self() ? &local.at(b) : nullptr));
-    }
-    for (size_t i = 0; i < levels.size(); ++i) {
-      for (size_t j = i + 1; j < levels.size(); ++j) {
-        products.push_back({Product::Kind::kGram, levels[i], levels[j]});
-        pairs.push_back({&block.parts[i], &block.parts[j]});
+    for (const BlockPart& part : block.parts) columns[b].push_back(ColumnsOf(task.set, part));
+    std::map<const LevelColumns*, FixedOperand> registered;
+    const auto operand = [&](size_t part, const LevelColumns* of) {
+      const auto found = registered.find(of);
+      if (found != registered.end()) return found->second;
+      const LocalBlock* own = engine.self() ? &local.at(b) : nullptr;
+      return registered[of] = RegisterLevels(engine, task, block, block.parts[part], *of, own);
+    };
+    for (size_t i = 0; i < block.parts.size(); ++i) {
+      for (size_t j = i + 1; j < block.parts.size(); ++j) {
+        for (const Crossed& one : CrossedOf(task.set, columns[b][i], columns[b][j])) {
+          const FixedOperand left = operand(i, one.left), right = operand(j, one.right);
+          products.push_back({Product::Kind::kGram, left, right});
+          crossed.push_back(one);
+        }
       }
     }
   }
@@ -380,8 +418,8 @@ Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBl
   auto shared_products = batch.Multiply(products);
   batch.Flush();
   std::vector<Shared> parts = shared_counts.Get();
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    parts.push_back(CrossTables(engine, task.set, pairs[p], shared_products.Get()[p]));
+  for (size_t p = 0; p < crossed.size(); ++p) {
+    parts.push_back(CrossTables(engine, task.set, crossed[p], shared_products.Get()[p]));
   }
   Shared counts = parts.front();
   for (size_t i = 1; i < parts.size(); ++i) counts = engine.Add(counts, parts[i]);

@@ -8,10 +8,11 @@
 // Method           Tables of attributes that one holder has in a block are counted by it in the
 //                  clear and shared. Of two holders the tables are blocks of X_a' X_b, X the 0/1 columns
 //                  of all levels: one product for each two holders of a block, each holder's columns
-//                  being masked once. Of a triple two columns of one holder are one, whose levels are their pairs;
-//                  three holders are refused. Sums over holders and blocks are local. The
-//                  vector is lifted to the grid by public factors, noise is added on shares, and it
-//                  opens.
+//                  being masked once. Of a triple two columns of one holder are one, whose levels are
+//                  their pairs: 0/1 columns of their own, masked once and multiplied with single columns
+//                  of the other, never with its pairs; three holders are refused. Sums over holders and
+//                  blocks are local. The vector is lifted to the grid by public factors, noise is added
+//                  on shares, and it opens.
 // Exactness        Whole numbers; nothing is truncated.
 // Revealed         The noisy vector, once. To others, and beside it, nothing: messages depend on
 //                  the numbers of rows of split blocks and on the levels, which are public.

@@ -85,17 +85,10 @@ void RequireWholeRows(const MarginalsStudy& study) {
               "give every row block to one holder");
 }
 
-// Every level of one holder with every level of another, for every row.
 double ProductsOf(const Task& task) {
   double products = 0;
-  for (const RowBlock& block : task.blocks) {
-    double before = 0;
-    for (const BlockPart& part : block.parts) {
-      const auto levels = static_cast<double>(LevelsOfPart(task.set, part));
-      products += static_cast<double>(block.rows) * levels * before;
-      before += levels;
-    }
-  }
+  for (const RowBlock& block : task.blocks)
+    products += static_cast<double>(block.rows) * ProductsPerRow(task.set, block);
   return products;
 }
 

@@ -172,11 +172,12 @@ std::vector<Edge> TriplesAndForest(const TableSet& set, const Shares& shares) {
 }
 
 std::vector<Edge> Grown(const TableSet& set, const Shares& shares, std::vector<Edge> edges) {
+  const TableSet pairs = AllTables(set.attributes);  // triples have their edges already
   // The bound on the tree's cells rises with the rounds, so that the first ones do not fill it.
   for (size_t round = 1; round <= kGrowthRounds; ++round) {
     const TreeModel model =
         FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps, shares.weights);
-    const std::vector<Edge> strong = StrongPairs(set, shares, TablesOf(set, model));
+    const std::vector<Edge> strong = StrongPairs(pairs, shares, TablesOf(pairs, model));
     const size_t most_cells = kTreeCells * round / kGrowthRounds;
     size_t added = 0;
     for (const Edge& edge : strong) {

@@ -121,17 +121,21 @@ size_t CellOf(const TableSet& set, const ImpossibleCell& impossible) {
 std::vector<size_t> CellsOf(const TableSet& set, const ImpossibleCell& impossible) {
   std::vector<size_t> cells = {CellOf(set, impossible)};
   for (const CountTable& table : set.Triples()) {
-    const uint32_t last = set.attributes[*table.third].levels;
-    for (size_t i = 0; i < table.cells(); ++i) {
-      const std::array<size_t, 3> level = {i / table.columns, i % table.columns / last, i % last};
-      const std::vector<uint32_t> attributes = table.Attributes();
-      size_t met = 0;
-      for (size_t axis = 0; axis < 3; ++axis) {
-        met += attributes[axis] == impossible.first && level[axis] == impossible.first_level;
-        met += attributes[axis] == impossible.second && level[axis] == impossible.second_level;
+    const std::vector<uint32_t> attributes = table.Attributes();
+    const std::array<size_t, 3> steps = StepsOf(set, table);
+    size_t first = table.offset, met = 0, other = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const bool is_first = attributes[axis] == impossible.first;
+      if (!is_first && attributes[axis] != impossible.second) {
+        other = axis;
+        continue;
       }
-      if (met == 2) cells.push_back(table.offset + i);
+      first += steps[axis] * (is_first ? impossible.first_level : impossible.second_level);
+      ++met;
     }
+    if (met < 2) continue;
+    for (uint32_t level = 0; level < set.attributes[attributes[other]].levels; ++level)
+      cells.push_back(first + steps[other] * level);
   }
   return cells;
 }

@@ -90,6 +90,10 @@ std::vector<uint32_t> CountTable::Attributes() const {
   return {first, second, *third};
 }
 
+std::array<size_t, 3> StepsOf(const TableSet& set, const CountTable& triple) {
+  return {triple.columns, set.attributes[*triple.third].levels, 1};
+}
+
 std::string TableName(const TableSet& set, const CountTable& table) {
   std::string name;
   for (const uint32_t a : table.Attributes())

@@ -60,6 +60,9 @@ struct TableSet {
   std::span<const CountTable> Triples() const;
 };
 
+// How many cells of a triple lie between two levels of its first, second and third attribute.
+std::array<size_t, 3> StepsOf(const TableSet& set, const CountTable& triple);
+
 // "age", "age, sex", "age, sex, smoking".
 std::string TableName(const TableSet& set, const CountTable& table);
 

@@ -1,6 +1,7 @@
 #include "stats/marginals/tree_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -219,7 +220,8 @@ void Restrict(const AllPassages& passages, const std::vector<Vector>& cliques, c
   }
 }
 
-// Shares of a triple: summed from a clique that has it, else restricted to two of its levels.
+// Shares of a triple: summed from a clique that has it, else restricted to the levels of two of its
+// attributes, those with the fewest.
 Vector TripleOf(const TableSet& set, const TreeModel& model, const AllPassages& passages,
                 const std::vector<Reading>& readings, const CountTable& table) {
   const std::vector<uint32_t> attributes = table.Attributes();
@@ -228,16 +230,22 @@ Vector TripleOf(const TableSet& set, const TreeModel& model, const AllPassages& 
       return Sums(model.cliques[c], Projection(set, model.tree.cliques[c], attributes),
                   table.cells());
   }
-  Vector shares;
+  const auto levels = [&](size_t axis) { return set.attributes[attributes[axis]].levels; };
+  std::array<size_t, 3> axes = {0, 1, 2};
+  std::ranges::stable_sort(axes, {}, levels);
+  const std::array<size_t, 3> steps = StepsOf(set, table);
+  Vector shares(table.cells());
   std::vector<Vector> of_first, of_both;
-  const Reading& last = readings[*table.third];
-  for (uint32_t first = 0; first < set.attributes[table.first].levels; ++first) {
-    Restrict(passages, model.cliques, readings[table.first], first, of_first);
+  const Reading& last = readings[attributes[axes[2]]];
+  for (uint32_t first = 0; first < levels(axes[0]); ++first) {
+    Restrict(passages, model.cliques, readings[attributes[axes[0]]], first, of_first);
     const AllPassages within = Passages(model.tree, of_first);
-    for (uint32_t second = 0; second < set.attributes[table.second].levels; ++second) {
-      Restrict(within, of_first, readings[table.second], second, of_both);
-      const Vector row = Sums(of_both[last.clique], last.to, set.attributes[*table.third].levels);
-      shares.insert(shares.end(), row.begin(), row.end());
+    for (uint32_t second = 0; second < levels(axes[1]); ++second) {
+      Restrict(within, of_first, readings[attributes[axes[1]]], second, of_both);
+      const Vector row = Sums(of_both[last.clique], last.to, levels(axes[2]));
+      for (size_t third = 0; third < row.size(); ++third)
+        shares[first * steps[axes[0]] + second * steps[axes[1]] + third * steps[axes[2]]] =
+            row[third];
     }
   }
   return shares;

@@ -30,8 +30,9 @@ struct TreeModel {
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
                   size_t steps, const TableWeights& weights = {}, double least_share = 0);
 
-// All tables of the model, as shares, those across cliques too: exact. Costs D passes over the tree, and
-// for a triple that no clique has whole as many as its first two attributes have cells.
+// All tables of the model, as shares, those across cliques too: exact. Costs D passes over the tree,
+// and for a triple that no clique has whole as many as the two of its attributes with the fewest
+// levels have cells.
 std::vector<double> TablesOf(const TableSet& set, const TreeModel& model);
 
 Codes DrawRows(const TableSet& set, const TreeModel& model, size_t rows,

@@ -144,6 +144,9 @@ TEST(MarginalsTriplesTest, RefusesFilesThatAreNone) {
   EXPECT_TRUE(is_refused({{0, 2, 4}}));
   EXPECT_TRUE(is_refused({{0, 2, -1}}));
   EXPECT_TRUE(is_refused({{0, 2}}));
+  EXPECT_TRUE(is_refused({{0, 2, 3, 3}}));
+  EXPECT_TRUE(is_refused({{0, 2, 3.5}}));
+  EXPECT_TRUE(is_refused({{"a", 0}}));
   EXPECT_TRUE(is_refused(json::array()));
   EXPECT_TRUE(is_refused("all"));
   EXPECT_TRUE(is_refused({{0, 2, 3}, {0, 2, 3}}));

@@ -169,6 +169,10 @@ study::AnalysisStart Start(const study::Said& said) {
        grouped  ? "group"
        : scored ? "scores"
                 : ""},
+      {"triples",
+       "three-way tables to count as well, such as [{columns = [\"age\", \"sex\", \"smoking\"]}] "
+       "(nothing: none)",
+       "", SaidAs::kValue},
       {"synthetic_rows", "rows of a synthetic table; without, the tables open alone", "",
        SaidAs::kValue},
       {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};

@@ -121,6 +121,18 @@ TEST(MarginalsTriplesTest, TriplesOfThreeHoldersAreRefused) {
   EXPECT_NO_THROW(Prepare(MarginalsText(options)));
 }
 
+// What `ot` multiplies for each row: levels (income 4, sex 2) x (visits 6, job 3), and the eight pairs of
+// levels of income and sex with those of the other holder.
+TEST(MarginalsTriplesTest, PairsOfLevelsCountAmongTransfers) {
+  Options options;
+  options.engine = "ot";
+  options.analysis += "triples = [{columns = [\"income\", \"sex\", \"job\"]}]\n";
+  options.rows = 100'000'000 / (6 * 9 + 8 * 9);
+  EXPECT_NO_THROW(Prepare(MarginalsText(options)));
+  ++options.rows;
+  EXPECT_THROW(Prepare(MarginalsText(options)), Error);
+}
+
 // Files with other triples than Partita writes.
 TEST(MarginalsTriplesTest, RefusesFilesThatAreNone) {
   Options options;

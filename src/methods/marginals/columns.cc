@@ -79,7 +79,8 @@ void CheckFactorLevels(const data::ColumnSchema& column) {
               "leave it out, or give it fewer levels in the dictionary");
 }
 
-stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns) {
+stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns,
+                                           std::span<const stats::marginals::Triple> triples) {
   std::vector<stats::marginals::Attribute> attributes;
   for (const LevelColumn& column : columns) {
     CheckFactorLevels(column.encoding.column);
@@ -87,7 +88,7 @@ stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& colum
         {column.encoding.column.name,
          static_cast<uint32_t>(data::NumLevels(column.encoding) + (column.missing ? 1 : 0))});
   }
-  return stats::marginals::AllTables(std::move(attributes));
+  return stats::marginals::AllTables(std::move(attributes), triples);
 }
 
 std::vector<uint16_t> LevelsOf(const LevelColumn& column, const data::Table& table, size_t first,

@@ -2,6 +2,7 @@
 // levels, bounds and bins are those of the study's dictionary.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "crypto/random.h"
@@ -31,7 +32,8 @@ bool CountsLevels(data::EncodingKind kind);
 void CheckFactorLevels(const data::ColumnSchema& column);
 
 // Throws kBadInput as CheckFactorLevels and AllTables do.
-stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns);
+stats::marginals::TableSet TablesOfColumns(const std::vector<LevelColumn>& columns,
+                                           std::span<const stats::marginals::Triple> triples = {});
 
 // The levels of rows [first, first + count) of a table that a private study has read
 // (data/repair.h), one for every row. Where missing cells are a level, all cells of neutral rows are

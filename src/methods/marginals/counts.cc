@@ -212,31 +212,54 @@ Json QuartilesJson(const MarginalsStudy& study, const OpenedTables& opened) {
   return quartiles;
 }
 
-std::string CountsCsv(const MarginalsStudy& study, const OpenedTables& opened) {
+namespace {
+
+// Of tables that `of` names: the level of each column in turn, nothing for columns that a table has
+// not, then the count with its interval.
+template <typename Of>
+std::string LinesOf(const MarginalsStudy& study, const OpenedTables& opened, size_t columns,
+                    const Of& of) {
+  const stats::marginals::TableSet& set = study.task.set;
   std::vector<std::vector<std::string>> names;
   for (const LevelColumn& column : study.spec.columns) {
     names.push_back(LevelNames(column));
     for (std::string& name : names.back()) name = data::QuotedField(name, ',');
   }
-  std::string text = "column,level,with,with_level,count,lower,upper\n";
-  const auto& attributes = study.task.set.attributes;
-  for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
-    const CountTable& table = study.task.set.tables[t];
-    if (!opened.noisy.Measured(t)) continue;
+  std::string text;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const CountTable& table = set.tables[t];
+    if (!of(table) || !opened.noisy.Measured(t)) continue;
     const double half = kTwoSided * opened.noisy.Stddev(t);
     const std::span<const double> counts = CellsOf(table, opened);
+    const std::vector<uint32_t> attributes = table.Attributes();
     for (size_t i = 0; i < counts.size(); ++i) {
-      const std::string with = table.one_way()
-                                   ? ","
-                                   : data::QuotedField(attributes[table.second].name, ',') + "," +
-                                         names[table.second][i % table.columns];
-      text += fmt::format("{},{},{},{:.2f},{:.2f},{:.2f}\n",
-                          data::QuotedField(attributes[table.first].name, ','),
-                          names[table.first][i / table.columns], with, counts[i], counts[i] - half,
-                          counts[i] + half);
+      size_t inner = counts.size();
+      for (size_t column = 0; column < columns; ++column) {
+        if (column >= attributes.size()) {
+          text += ",,";
+          continue;
+        }
+        const stats::marginals::Attribute& attribute = set.attributes[attributes[column]];
+        inner /= attribute.levels;
+        text += fmt::format("{},{},", data::QuotedField(attribute.name, ','),
+                            names[attributes[column]][i / inner % attribute.levels]);
+      }
+      text += fmt::format("{:.2f},{:.2f},{:.2f}\n", counts[i], counts[i] - half, counts[i] + half);
     }
   }
   return text;
+}
+
+}  // namespace
+
+std::string CountsCsv(const MarginalsStudy& study, const OpenedTables& opened) {
+  return "column,level,with,with_level,count,lower,upper\n" +
+         LinesOf(study, opened, 2, [](const CountTable& table) { return !table.third; });
+}
+
+std::string TriplesCsv(const MarginalsStudy& study, const OpenedTables& opened) {
+  return "column,level,with,with_level,and,and_level,count,lower,upper\n" +
+         LinesOf(study, opened, 3, [](const CountTable& table) { return table.third.has_value(); });
 }
 
 }  // namespace partita::methods::marginals

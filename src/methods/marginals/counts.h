@@ -13,7 +13,7 @@
 
 namespace partita::methods::marginals {
 
-inline constexpr char kCountsFile[] = "counts.csv";
+inline constexpr char kCountsFile[] = "counts.csv", kTriplesFile[] = "triples.csv";
 inline constexpr double kTwoSided = 1.96;  // of the normal law, 95 %
 
 struct Quartile {
@@ -37,9 +37,10 @@ study::DocumentSection ScoreSection(const MarginalsStudy& study, const OpenedTab
 // since 1970-01-01.
 nlohmann::ordered_json QuartilesJson(const MarginalsStudy& study, const OpenedTables& opened);
 
-// column,level,with,with_level,count,lower,upper: a line for each cell of all measured tables; `with` is
-// empty for single
-// columns. Intervals of the noise at 95 % each.
+// column,level,with,with_level,count,lower,upper: a line for each cell of all measured tables but
+// triples; `with` is empty for single columns. Intervals of the noise at 95 % each.
 std::string CountsCsv(const MarginalsStudy& study, const OpenedTables& opened);
+// column,level,with,with_level,and,and_level,count,lower,upper: of triples.
+std::string TriplesCsv(const MarginalsStudy& study, const OpenedTables& opened);
 
 }  // namespace partita::methods::marginals

@@ -34,12 +34,6 @@ study::DocumentTable CandidateTable(const Choice& choice) {
   return table;
 }
 
-std::string PairName(const MarginalsStudy& study, const CountTable& table) {
-  const auto& attributes = study.task.set.attributes;
-  return table.one_way() ? attributes[table.first].name
-                         : attributes[table.first].name + ", " + attributes[table.second].name;
-}
-
 // Root mean squared difference of a cell, in rows, by the squared distance of the table.
 double CellError(const CountTable& table, double squared_distance) {
   return std::sqrt(std::max(squared_distance, 0.0) / static_cast<double>(table.cells()));
@@ -80,8 +74,8 @@ study::DocumentTable DistanceTable(const MarginalsStudy& study, const OpenedTabl
     if (table.rows.size() == kPairsShown) break;
     if (error.estimate == 0) continue;  // noise explains all
     const CountTable& one = study.task.set.tables[error.table];
-    table.rows.push_back({PairName(study, one), static_cast<double>(one.cells()), error.estimate,
-                          error.lower, error.upper});
+    table.rows.push_back({TableName(study.task.set, one), static_cast<double>(one.cells()),
+                          error.estimate, error.lower, error.upper});
   }
   return table;
 }
@@ -138,8 +132,8 @@ Json TablesOfResult(const MarginalsStudy& study, const OpenedTables& opened, con
   for (size_t t = 0; t < study.task.set.tables.size(); ++t) {
     const CountTable& table = study.task.set.tables[t];
     if (!opened.noisy.Measured(t)) continue;
-    Json names = {study.task.set.attributes[table.first].name};
-    if (!table.one_way()) names.push_back(study.task.set.attributes[table.second].name);
+    Json names = Json::array();
+    for (const uint32_t a : table.Attributes()) names.push_back(study.task.set.attributes[a].name);
     tables.push_back({{"columns", names},
                       {"cells", table.cells()},
                       {"noise_stddev", opened.noisy.Stddev(t)},
@@ -196,6 +190,8 @@ study::Document MarginalsDocument(const MarginalsStudy& study, size_t party,
     document.sections.push_back(OwnRowsSection(study, opened, choice, *result.own, random));
   document.files.push_back({kTablesFile, TablesJson(opened)});
   document.files.push_back({kCountsFile, CountsCsv(study, opened)});
+  if (!study.spec.triples.empty())
+    document.files.push_back({kTriplesFile, TriplesCsv(study, opened)});
   Json synthetic = Json::array();
   if (party == study.receiver && study.spec.synthetic_rows > 0) {
     const std::vector<data::Table> drawn =

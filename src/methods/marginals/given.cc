@@ -42,13 +42,13 @@ std::vector<ColumnLevel> ParseGiven(const OpenedTables& opened,
 }
 
 std::string GivenNote(const OpenedTables& opened, const std::vector<ColumnLevel>& given) {
-  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  const stats::marginals::TableSet set = TablesOf(opened);
   std::string note;
   for (const ColumnLevel& one : given) {
     std::vector<std::string> counted;
     for (size_t t = set.attributes.size(); t < set.tables.size(); ++t) {
       const stats::marginals::CountTable& pair = set.tables[t];
-      if (!opened.noisy.Measured(t)) continue;
+      if (!pair.two_way() || !opened.noisy.Measured(t)) continue;
       if (pair.first == one.attribute) counted.push_back(set.attributes[pair.second].name);
       if (pair.second == one.attribute) counted.push_back(set.attributes[pair.first].name);
     }

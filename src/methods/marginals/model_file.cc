@@ -60,7 +60,7 @@ stats::marginals::TableWeights ParseWeights(const Json& json,
   auto weights = json.get<stats::marginals::TableWeights>();
   if (weights.size() != set.tables.size()) RefuseFile("it has not one weight for each table");
   for (size_t t = 0; t < weights.size(); ++t) {
-    const bool unmeasured = weights[t] == 0 && !set.tables[t].one_way();
+    const bool unmeasured = weights[t] == 0 && set.tables[t].two_way();
     if (!unmeasured && !(weights[t] >= 1e-6 && weights[t] <= 1e6))
       RefuseFile("a weight is out of range");
   }
@@ -89,12 +89,25 @@ OpenedScores ParseScores(const Json& json, const stats::marginals::TableSet& set
   return scores;
 }
 
+std::vector<stats::marginals::Triple> ParseTriples(const Json& json) {
+  std::vector<stats::marginals::Triple> triples;
+  for (const Json& entry : json) {
+    const bool is_triple = entry.is_array() && entry.size() == 3 &&
+                           std::ranges::all_of(entry, &Json::is_number_unsigned);
+    if (!is_triple) RefuseFile("a triple is not three columns");
+    triples.push_back(entry.get<stats::marginals::Triple>());
+  }
+  if (triples.empty()) RefuseFile("its list of triples is empty");
+  return triples;
+}
+
 OpenedTables ParseTables(const Json& json) {
   if (json.at("format").get<std::string>() != kFormat) RefuseFile("it has another format");
   OpenedTables opened;
   for (const Json& column : json.at("columns")) opened.columns.push_back(ParseLevelColumn(column));
   opened.noisy.cells = json.at("cells").get<std::vector<double>>();
-  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  if (json.contains("triples")) opened.triples = ParseTriples(json.at("triples"));
+  const stats::marginals::TableSet set = TablesOf(opened);
   if (set.num_cells != opened.noisy.cells.size()) RefuseFile("it has another number of cells");
   if (json.contains("impossible")) {
     opened.noisy.impossible = ParseImpossible(json.at("impossible"));
@@ -131,6 +144,10 @@ const char* const kIndependentPurpose =
     "approximately; "
     "intervals computed from them are not confidence intervals.";
 
+stats::marginals::TableSet TablesOf(const OpenedTables& opened) {
+  return TablesOfColumns(opened.columns, opened.triples);
+}
+
 std::string TablesJson(const OpenedTables& opened) {
   Json columns = Json::array();
   for (const LevelColumn& column : opened.columns) {
@@ -142,6 +159,7 @@ std::string TablesJson(const OpenedTables& opened) {
                {"rows", opened.noisy.rows ? Json(*opened.noisy.rows) : Json()},
                {"noise_stddev", opened.noisy.noise_stddev},
                {"cells", opened.noisy.cells}};
+  if (!opened.triples.empty()) json["triples"] = opened.triples;
   if (!opened.noisy.impossible.empty())
     json["impossible"] = ImpossibleJson(opened.noisy.impossible);
   if (!opened.noisy.weights.empty()) json["weights"] = opened.noisy.weights;
@@ -179,13 +197,13 @@ stats::marginals::Choice ChooseFor(const OpenedTables& opened) {
   writer.F64(opened.noisy.noise_stddev);
   for (const double cell : opened.noisy.cells) writer.F64(cell);
   crypto::Prg source(crypto::Key(crypto::Sha256Of(writer.bytes())));
-  return stats::marginals::ChooseGenerator(TablesOfColumns(opened.columns), opened.noisy, source);
+  return stats::marginals::ChooseGenerator(TablesOf(opened), opened.noisy, source);
 }
 
 stats::marginals::Codes DrawLevels(const OpenedTables& opened,
                                    const stats::marginals::Choice& choice, size_t rows,
                                    crypto::RandomSource& source) {
-  const stats::marginals::TableSet set = TablesOfColumns(opened.columns);
+  const stats::marginals::TableSet set = TablesOf(opened);
   stats::marginals::Codes codes = stats::marginals::DrawRows(set, choice.generator, rows, source);
   stats::marginals::MendImpossible(set, opened.noisy.impossible, codes, source);
   return codes;
@@ -229,8 +247,8 @@ std::vector<data::Table> DrawForIntervals(const OpenedTables& opened,
   for (const uint32_t a : attributes) named.push_back(opened.columns[a]);
   std::vector<data::Table> tables;
   for (const stats::marginals::Codes& codes : stats::marginals::DrawForIntervals(
-           stats::marginals::TablesAmong(TablesOfColumns(opened.columns), opened.noisy, attributes),
-           sets, source)) {
+           stats::marginals::TablesAmong(TablesOf(opened), opened.noisy, attributes), sets,
+           source)) {
     tables.push_back(TableOfLevels(named, codes, source));
   }
   return tables;

@@ -21,10 +21,13 @@ struct OpenedScores {
 
 struct OpenedTables {
   std::vector<LevelColumn> columns;
+  std::vector<stats::marginals::Triple> triples;
   stats::marginals::NoisyTables noisy;
   std::string privacy;  // a privacy statement as JSON
   OpenedScores scores = {};
 };
+
+stats::marginals::TableSet TablesOf(const OpenedTables& opened);
 
 std::string TablesJson(const OpenedTables& opened);
 // The inverse. Throws kBadInput, naming what is wrong, for anything that TablesJson does not write:

@@ -64,7 +64,7 @@ Lifts LiftsOfOthers(const Task& task, std::span<const size_t> holders,
     return std::ranges::find(parties, holders[attribute]) == parties.end();
   };
   return LiftsWhere(task, [&](const stats::marginals::CountTable& table) {
-    return holders.empty() || is_foreign(table.first) || is_foreign(table.second);
+    return holders.empty() || std::ranges::any_of(table.Attributes(), is_foreign);
   });
 }
 
@@ -130,8 +130,9 @@ std::vector<uint64_t> LiftsFor(const stats::marginals::TableSet& set,
                                const std::vector<uint32_t>& targets) {
   if (targets.empty()) return {};
   const auto has_target = [&](const stats::marginals::CountTable& table) {
-    return std::ranges::find(targets, table.first) != targets.end() ||
-           std::ranges::find(targets, table.second) != targets.end();
+    return std::ranges::any_of(table.Attributes(), [&](uint32_t attribute) {
+      return std::ranges::find(targets, attribute) != targets.end();
+    });
   };
   const auto with = static_cast<double>(std::ranges::count_if(set.tables, has_target));
   const auto all = static_cast<double>(set.tables.size());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/memo.h"
 #include "crypto/prg.h"
@@ -23,6 +24,7 @@ constexpr double kWarnVariation = 0.1, kUselessVariation = 0.25;
 // Of one pair of levels and row, counting and masking (docs/benchmarks.md); of one cell, fitting.
 constexpr double kSecondsPerLevel = 1e-7, kSecondsPerCell = 1e-4;
 constexpr uint64_t kBytesPerCell = 24;
+constexpr size_t kForecastShown = 5;  // tables of each kind, and the best
 
 std::optional<stats::marginals::Selection> SelectionIfScored(const Task& task) {
   if (!task.scored) return std::nullopt;
@@ -41,15 +43,50 @@ stats::marginals::MeanVariation MeanOfCounted(const MarginalsStudy& study,
   return mean;
 }
 
-std::vector<stats::marginals::MeanVariation> Forecasts(const MarginalsStudy& study) {
+// By made-up table, by table.
+std::vector<std::vector<double>> Forecasts(const MarginalsStudy& study) {
   crypto::Prg source(crypto::Key(std::array<uint8_t, 32>{1}));
-  std::vector<stats::marginals::MeanVariation> means;
-  for (const std::vector<double>& variations : stats::marginals::Forecast(
-           study.task.set, static_cast<size_t>(study.ExpectedRows()), study.design.noise_stddev(),
-           WeightsOf(study.task), study.spec.impossible, SelectionIfScored(study.task), source)) {
-    means.push_back(MeanOfCounted(study, variations));
+  return stats::marginals::Forecast(study.task.set, static_cast<size_t>(study.ExpectedRows()),
+                                    study.design.noise_stddev(), WeightsOf(study.task),
+                                    study.spec.impossible, SelectionIfScored(study.task), source);
+}
+
+// The forecast by table, the worst first: its mean over the made-up tables.
+std::string ForecastByTable(const MarginalsStudy& study,
+                            const std::vector<std::vector<double>>& forecasts) {
+  const stats::marginals::TableSet& set = study.task.set;
+  struct Expected {
+    double variation = 0;
+    std::string name;
+  };
+  std::vector<Expected> columns, pairs, triples;
+  for (size_t t = 0; t < set.tables.size(); ++t) {
+    const stats::marginals::CountTable& table = set.tables[t];
+    if (!study.task.scored && LiftOf(study.task, t) == 0) continue;
+    double mean = 0;
+    for (const std::vector<double>& variations : forecasts)
+      mean += variations[t] / static_cast<double>(forecasts.size());
+    (table.one_way()   ? columns
+     : table.two_way() ? pairs
+                       : triples)
+        .push_back({mean, table.one_way() ? TableName(set, table)
+                                          : fmt::format("({})", TableName(set, table))});
   }
-  return means;
+  const auto text = [](std::vector<Expected>& tables) {
+    std::ranges::stable_sort(tables, std::greater<>(), &Expected::variation);
+    std::string list;
+    for (size_t i = 0; i < std::min(tables.size(), kForecastShown); ++i)
+      list += fmt::format("{}{} {:.3f}", i > 0 ? ", " : "", tables[i].name, tables[i].variation);
+    if (tables.size() > kForecastShown)
+      list += fmt::format(", ..., {} {:.3f}", tables.back().name, tables.back().variation);
+    return list;
+  };
+  std::string note =
+      fmt::format("By table, in the mean of these made-up rows, the worst first: single columns {}",
+                  text(columns));
+  if (!pairs.empty()) note += fmt::format("; pairs {}", text(pairs));
+  if (!triples.empty()) note += fmt::format("; triples {}", text(triples));
+  return note + ".";
 }
 
 std::string MeasuredText(const MarginalsStudy& study) {
@@ -131,12 +168,15 @@ run::Forecast CurveForecast(const MarginalsStudy& study) {
   return forecast;
 }
 
+// 0/1 columns of all holders of a row block, of the one with the most.
 size_t Levels(const MarginalsStudy& study) {
-  size_t levels = 0;
-  for (const stats::marginals::Attribute& attribute : study.task.set.attributes) {
-    levels += attribute.levels;
+  size_t most = 0;
+  for (const RowBlock& block : study.task.blocks) {
+    size_t levels = 0;
+    for (const BlockPart& part : block.parts) levels += LevelsOfPart(study.task.set, part);
+    most = std::max(most, levels);
   }
-  return levels;
+  return most;
 }
 
 }  // namespace
@@ -227,7 +267,9 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
     exposures[0].exposes = {counts(spec.curves ? "who leaves in each interval of time"
                                    : spec.describes && !spec.group ? "all levels of single columns"
                                    : spec.group ? "all levels, by the levels of the group"
-                                                : "all levels and pairs of levels")};
+                                   : spec.triples.empty()
+                                       ? "all levels and pairs of levels"
+                                       : "all levels, pairs of levels and named triples")};
     return exposures;
   }
   exposures[0].exposes = {counts("all levels of single columns")};
@@ -241,19 +283,24 @@ std::vector<study::PlanExposure> MarginalsStudy::Exposures() const {
 run::Forecast MarginalsStudy::Utility() const {
   if (spec.curves) return CurveForecast(*this);
   if (spec.describes) return TableForecast(*this);
-  static Memo<std::string, std::vector<stats::marginals::MeanVariation>> memo;
-  const std::vector<stats::marginals::MeanVariation> means =
+  static Memo<std::string, std::vector<std::vector<double>>> memo;
+  const std::vector<std::vector<double>> forecasts =
       memo.Get(file.text, [&] { return Forecasts(*this); });
+  std::vector<stats::marginals::MeanVariation> means;
+  for (const std::vector<double>& variations : forecasts)
+    means.push_back(MeanOfCounted(*this, variations));
   double best = 1;
   for (const stats::marginals::MeanVariation& mean : means) best = std::min(best, mean.pairs);
   run::Forecast forecast;
   forecast.notes.push_back(fmt::format(
       "Forecast on made-up rows (no data is read): the shares of pairs of levels in synthetic rows "
       "are off by a total variation of {:.3f} if columns are independent, {:.3f} if there are four "
-      "groups of rows, {:.3f} if there are twelve; those of single columns by {:.3f}, {:.3f}, "
-      "{:.3f}. 0 is equal, 1 is nothing in common; real rows may do better or worse.",
-      means[0].pairs, means[1].pairs, means[2].pairs, means[0].one_way, means[1].one_way,
-      means[2].one_way));
+      "groups of rows, {:.3f} if there are twelve, {:.3f} if columns are nearly functions of each "
+      "other; those of single columns by {:.3f}, {:.3f}, {:.3f}, {:.3f}. 0 is equal, 1 is nothing "
+      "in common; real rows may do better or worse.",
+      means[0].pairs, means[1].pairs, means[2].pairs, means[3].pairs, means[0].one_way,
+      means[1].one_way, means[2].one_way, means[3].one_way));
+  forecast.notes.push_back(ForecastByTable(*this, forecasts));
   forecast.helps = "a larger epsilon, more rows, fewer columns, fewer levels and wider bins";
   const std::string lost = fmt::format(
       "synthetic rows would be off by a total variation of {:.2f} in pairs of columns even where "
@@ -287,6 +334,7 @@ std::vector<std::string> MarginalsStudy::FileNames() const {
   std::vector<std::string> names = {kTablesFile, kCountsFile};
   if (spec.describes) names.emplace_back(kTableOneFile);
   if (spec.curves) names.emplace_back(kCurvesFile);
+  if (!spec.triples.empty()) names.emplace_back(kTriplesFile);
   for (size_t set = 0; spec.synthetic_rows > 0 && set < spec.synthetic_sets; ++set) {
     names.push_back(SyntheticRowsFile(set));
   }

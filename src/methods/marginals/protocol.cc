@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 
 #include "base/error.h"
 #include "mpc/batch.h"
@@ -24,6 +26,13 @@ using stats::marginals::TableSet;
 // A share beyond that many standard deviations has a probability below 2^-2900.
 constexpr double kLargestShare = 64;
 
+// Where an attribute stands among those of a part.
+std::optional<size_t> PositionOf(const BlockPart& part, uint32_t attribute) {
+  const auto found = std::ranges::lower_bound(part.attributes, attribute);
+  const bool has = found != part.attributes.end() && *found == attribute;
+  return has ? std::optional<size_t>(found - part.attributes.begin()) : std::nullopt;
+}
+
 // Adds the tables of the attributes that this part has whole.
 void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes,
                   std::vector<Int128>& cells) {
@@ -38,6 +47,16 @@ void AddOwnTables(const TableSet& set, const BlockPart& part, const Codes& codes
       for (size_t n = 0; n < codes[i].size(); ++n) {
         cells[pair.offset + size_t{codes[i][n]} * pair.columns + codes[j][n]] += 1;
       }
+    }
+  }
+  for (const CountTable& triple : set.Triples()) {
+    const auto a = PositionOf(part, triple.first), b = PositionOf(part, triple.second),
+               c = PositionOf(part, *triple.third);
+    if (!a || !b || !c) continue;
+    const uint32_t last = set.attributes[*triple.third].levels;
+    for (size_t n = 0; n < codes[*a].size(); ++n) {
+      cells[triple.offset + size_t{codes[*a][n]} * triple.columns + size_t{codes[*b][n]} * last +
+            codes[*c][n]] += 1;
     }
   }
 }
@@ -69,27 +88,79 @@ std::vector<PrivateMatrix> OwnCounts(const Engine& engine, const Task& task,
   return inputs;
 }
 
-// The first 0/1 column of each attribute of a part, and after them how many there are.
-std::vector<size_t> FirstColumns(const TableSet& set, const BlockPart& part) {
-  std::vector<size_t> first = {0};
-  for (const uint32_t a : part.attributes) first.push_back(first.back() + set.attributes[a].levels);
-  return first;
+// 0/1 columns of a part: of an attribute, or of two of a triple whose third another part has.
+struct LevelGroup {
+  std::vector<uint32_t> attributes;  // one, or two, increasing
+  size_t first = 0, levels = 0;      // of its columns
+};
+// Columns that are masked together.
+struct LevelColumns {
+  std::vector<LevelGroup> groups;
+  size_t width = 0;
+};
+// Of attributes by themselves and of pairs: never multiplied with pairs of another part.
+struct PartColumns {
+  LevelColumns ones, twos;
+};
+
+void AddGroup(const TableSet& set, const std::vector<uint32_t>& attributes, LevelColumns& columns) {
+  if (std::ranges::find(columns.groups, attributes, &LevelGroup::attributes) !=
+      columns.groups.end())
+    return;
+  size_t levels = 1;
+  for (const uint32_t a : attributes) levels *= set.attributes[a].levels;
+  columns.groups.push_back({attributes, columns.width, levels});
+  columns.width += levels;
+}
+
+std::vector<uint32_t> AttributesHere(const CountTable& table, const BlockPart& part) {
+  std::vector<uint32_t> here;
+  for (const uint32_t a : table.Attributes()) {
+    if (PositionOf(part, a)) here.push_back(a);
+  }
+  return here;
+}
+
+PartColumns ColumnsOf(const TableSet& set, const BlockPart& part) {
+  PartColumns columns;
+  for (const uint32_t a : part.attributes) AddGroup(set, {a}, columns.ones);
+  for (const CountTable& triple : set.Triples()) {
+    const std::vector<uint32_t> here = AttributesHere(triple, part);
+    if (here.size() == 2) AddGroup(set, here, columns.twos);
+  }
+  return columns;
 }
 
 FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& block,
-                            const BlockPart& part, const LocalBlock* local) {
-  const std::vector<size_t> first = FirstColumns(task.set, part);
-  PrivateMatrix matrix{part.party, {block.rows, first.back()}, 0, 1, nullptr};
+                            const BlockPart& part, const LevelColumns& columns,
+                            const LocalBlock* local) {
+  const size_t width = columns.width;
+  PrivateMatrix matrix{part.party, {block.rows, width}, 0, 1, nullptr};
   if (engine.self() == part.party) {
     for (const std::vector<uint16_t>& column : local->codes) {
       if (column.size() == block.rows) continue;
       throw Error(ErrorCode::kInternal, "a split block has another number of rows than agreed");
     }
-    matrix.read = [first, local](size_t first_row, size_t num_rows, Int128* out) {
-      std::fill_n(out, num_rows * first.back(), Int128{0});
-      for (size_t n = 0; n < num_rows; ++n, out += first.back()) {
-        for (size_t i = 0; i < local->codes.size(); ++i) {
-          out[first[i] + local->codes[i][first_row + n]] = 1;
+    // The columns of codes of each group; of one attribute it stands alone.
+    struct Source {
+      size_t first, of_one, levels, of_two;
+      bool two;
+    };
+    std::vector<Source> sources;
+    for (const LevelGroup& group : columns.groups) {
+      const bool two = group.attributes.size() == 2;
+      const size_t last = group.attributes.back();
+      sources.push_back({group.first, *PositionOf(part, group.attributes.front()),
+                         two ? task.set.attributes[last].levels : 1,
+                         *PositionOf(part, group.attributes.back()), two});
+    }
+    matrix.read = [sources, width, local](size_t first_row, size_t num_rows, Int128* out) {
+      std::fill_n(out, num_rows * width, Int128{0});
+      for (size_t n = 0; n < num_rows; ++n, out += width) {
+        for (const Source& source : sources) {
+          const size_t level = local->codes[source.of_one][first_row + n] * source.levels +
+                               (source.two ? local->codes[source.of_two][first_row + n] : 0);
+          out[source.first + level] = 1;
         }
       }
     };
@@ -97,23 +168,73 @@ FixedOperand RegisterLevels(Engine& engine, const Task& task, const RowBlock& bl
   return engine.Register(std::move(matrix));
 }
 
-// The columns of two holders of one block.
-struct TwoParts {
-  const BlockPart* left;
-  const BlockPart* right;
+// Columns of two holders of one block that are multiplied.
+struct Crossed {
+  const LevelColumns* left;
+  const LevelColumns* right;
 };
 
-// 1 x num_cells: the tables of one attribute of each holder; 0 elsewhere.
-Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
+// The groups whose product is a table; none: the table is not of these columns.
+struct Halves {
+  const LevelGroup* left;
+  const LevelGroup* right;
+};
+std::optional<Halves> HalvesOf(const CountTable& table, const Crossed& crossed) {
+  const std::vector<uint32_t> attributes = table.Attributes();
+  for (const LevelGroup& left : crossed.left->groups) {
+    if (!std::ranges::includes(attributes, left.attributes)) continue;
+    std::vector<uint32_t> others;
+    std::ranges::set_difference(attributes, left.attributes, std::back_inserter(others));
+    const auto right = std::ranges::find(crossed.right->groups, others, &LevelGroup::attributes);
+    if (right != crossed.right->groups.end()) return Halves{&left, &*right};
+  }
+  return std::nullopt;
+}
+
+// Of two parts of a block the products that some table needs.
+std::vector<Crossed> CrossedOf(const TableSet& set, const PartColumns& left,
+                               const PartColumns& right) {
+  std::vector<Crossed> all = {
+      {&left.ones, &right.ones}, {&left.twos, &right.ones}, {&left.ones, &right.twos}};
+  std::erase_if(all, [&](const Crossed& crossed) {
+    return std::ranges::none_of(
+        set.tables, [&](const CountTable& table) { return HalvesOf(table, crossed).has_value(); });
+  });
+  return all;
+}
+
+// Rectangles of a product that make a table, one after the other; each a row.
+struct Piece {
+  bool turned = false;  // of the transpose
+  size_t top = 0, side = 0, cells = 0;
+};
+
+// Of a table of which one part has `tall` attributes, as rows, and the other `wide`.
+void AddPieces(const TableSet& set, const CountTable& table, const LevelGroup& tall,
+               const LevelGroup& wide, bool turned, std::vector<Piece>& pieces) {
+  const std::vector<uint32_t> attributes = table.Attributes();
+  const auto add = [&](bool over, size_t top, size_t side, size_t cells) {
+    pieces.push_back({over ? !turned : turned, top, side, cells});
+  };
+  if (attributes.front() != tall.attributes.front()) {
+    AddPieces(set, table, wide, tall, !turned, pieces);
+    return;
+  }
+  if (attributes.back() == wide.attributes.back()) {
+    for (size_t r = 0; r < tall.levels; ++r) add(false, tall.first + r, wide.first, wide.levels);
+    return;
+  }
+  // The first and the last attribute are `tall`, the middle one is `wide`.
+  const size_t last = set.attributes[attributes.back()].levels;
+  for (size_t i = 0; i < tall.levels / last; ++i) {
+    for (size_t r = 0; r < wide.levels; ++r) add(true, wide.first + r, tall.first + i * last, last);
+  }
+}
+
+// 1 x num_cells: the tables that this product has; 0 elsewhere.
+Shared CrossTables(Engine& engine, const TableSet& set, const Crossed& crossed,
                    const Shared& product) {
   const Shared transposed = engine.Transpose(product);
-  const std::vector<size_t> left_first = FirstColumns(set, *parts.left),
-                            right_first = FirstColumns(set, *parts.right);
-  const auto position = [](const BlockPart& part, uint32_t attribute) {
-    const auto found = std::ranges::lower_bound(part.attributes, attribute);
-    const bool has = found != part.attributes.end() && *found == attribute;
-    return has ? std::optional<size_t>(found - part.attributes.begin()) : std::nullopt;
-  };
   std::vector<Shared> row;
   size_t zeros = 0;
   const auto add_zeros = [&] {
@@ -121,22 +242,17 @@ Shared CrossTables(Engine& engine, const TableSet& set, const TwoParts& parts,
     zeros = 0;
   };
   for (const CountTable& table : set.tables) {
-    auto left = position(*parts.left, table.first), right = position(*parts.right, table.second);
-    const bool turned = !left || !right;
-    if (turned) {
-      left = position(*parts.left, table.second);
-      right = position(*parts.right, table.first);
-    }
-    if (!left || !right) {
+    const std::optional<Halves> halves = HalvesOf(table, crossed);
+    if (!halves) {
       zeros += table.cells();
       continue;
     }
     add_zeros();
-    const Shared& matrix = turned ? transposed : product;
-    const size_t top = turned ? right_first[*right] : left_first[*left];
-    const size_t side = turned ? left_first[*left] : right_first[*right];
-    for (size_t r = 0; r < table.rows; ++r) {
-      row.push_back(engine.Slice(matrix, top + r, side, {1, table.columns}));
+    std::vector<Piece> pieces;
+    AddPieces(set, table, *halves->left, *halves->right, false, pieces);
+    for (const Piece& piece : pieces) {
+      row.push_back(engine.Slice(piece.turned ? transposed : product, piece.top, piece.side,
+                                 {1, piece.cells}));
     }
   }
   add_zeros();
@@ -219,8 +335,38 @@ size_t NoiseDimension(const Task& task) {
                                          : 0);
 }
 
+size_t LevelsOfPart(const TableSet& set, const BlockPart& part) {
+  const PartColumns columns = ColumnsOf(set, part);
+  return columns.ones.width + columns.twos.width;
+}
+
+double ProductsPerRow(const TableSet& set, const RowBlock& block) {
+  double products = 0;
+  for (size_t i = 0; i < block.parts.size(); ++i) {
+    const PartColumns left = ColumnsOf(set, block.parts[i]);
+    for (size_t j = i + 1; j < block.parts.size(); ++j) {
+      const PartColumns right = ColumnsOf(set, block.parts[j]);
+      for (const Crossed& crossed : CrossedOf(set, left, right))
+        products += static_cast<double>(crossed.left->width * crossed.right->width);
+    }
+  }
+  return products;
+}
+
+const CountTable* TripleOfThreeParts(const TableSet& set, const RowBlock& block) {
+  for (const CountTable& triple : set.Triples()) {
+    const auto has_one = [&](const BlockPart& part) {
+      return AttributesHere(triple, part).size() == 1;
+    };
+    if (std::ranges::count_if(block.parts, has_one) == 3) return &triple;
+  }
+  return nullptr;
+}
+
 void CheckTask(const Task& task) {
   for (const RowBlock& block : task.blocks) {
+    if (TripleOfThreeParts(task.set, block) != nullptr)
+      throw Error(ErrorCode::kInternal, "the columns of a triple lie at three holders");
     std::vector<uint32_t> attributes;
     for (const BlockPart& part : block.parts) {
       if (!std::ranges::is_sorted(part.attributes) || part.attributes.empty()) {
@@ -241,20 +387,27 @@ void CheckTask(const Task& task) {
 
 Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBlock>& local) {
   CheckTask(task);
+  std::vector<std::vector<PartColumns>> columns(task.blocks.size());  // by block, by part
   std::vector<Product> products;
-  std::vector<TwoParts> pairs;
+  std::vector<Crossed> crossed;
   for (size_t b = 0; b < task.blocks.size(); ++b) {
     const RowBlock& block = task.blocks[b];
     if (block.parts.size() < 2) continue;
-    std::vector<FixedOperand> levels;
-    for (const BlockPart& part : block.parts) {
-      levels.push_back(
-          RegisterLevels(engine, task, block, part, engine.self() ? &local.at(b) : nullptr));
-    }
-    for (size_t i = 0; i < levels.size(); ++i) {
-      for (size_t j = i + 1; j < levels.size(); ++j) {
-        products.push_back({Product::Kind::kGram, levels[i], levels[j]});
-        pairs.push_back({&block.parts[i], &block.parts[j]});
+    for (const BlockPart& part : block.parts) columns[b].push_back(ColumnsOf(task.set, part));
+    std::map<const LevelColumns*, FixedOperand> registered;
+    const auto operand = [&](size_t part, const LevelColumns* of) {
+      const auto found = registered.find(of);
+      if (found != registered.end()) return found->second;
+      const LocalBlock* own = engine.self() ? &local.at(b) : nullptr;
+      return registered[of] = RegisterLevels(engine, task, block, block.parts[part], *of, own);
+    };
+    for (size_t i = 0; i < block.parts.size(); ++i) {
+      for (size_t j = i + 1; j < block.parts.size(); ++j) {
+        for (const Crossed& one : CrossedOf(task.set, columns[b][i], columns[b][j])) {
+          const FixedOperand left = operand(i, one.left), right = operand(j, one.right);
+          products.push_back({Product::Kind::kGram, left, right});
+          crossed.push_back(one);
+        }
       }
     }
   }
@@ -265,8 +418,8 @@ Shared CountOnShares(Engine& engine, const Task& task, const std::vector<LocalBl
   auto shared_products = batch.Multiply(products);
   batch.Flush();
   std::vector<Shared> parts = shared_counts.Get();
-  for (size_t p = 0; p < pairs.size(); ++p) {
-    parts.push_back(CrossTables(engine, task.set, pairs[p], shared_products.Get()[p]));
+  for (size_t p = 0; p < crossed.size(); ++p) {
+    parts.push_back(CrossTables(engine, task.set, crossed[p], shared_products.Get()[p]));
   }
   Shared counts = parts.front();
   for (size_t i = 1; i < parts.size(); ++i) counts = engine.Add(counts, parts[i]);

@@ -1,4 +1,5 @@
-// All one-way and two-way tables on shares, opened once with noise.
+// All one-way and two-way tables, and the three-way ones that are named, on shares, opened once with
+// noise.
 //
 // Ideal function   (every holder's codes, a noise share of every computing party) -> to `to`, or to
 //                  everybody, the counts of all cells plus all noise, on the grid of 2^-20; where
@@ -7,9 +8,11 @@
 // Method           Tables of attributes that one holder has in a block are counted by it in the
 //                  clear and shared. Of two holders the tables are blocks of X_a' X_b, X the 0/1 columns
 //                  of all levels: one product for each two holders of a block, each holder's columns
-//                  being masked once. Sums over holders and blocks are local. The
-//                  vector is lifted to the grid by public factors, noise is added on shares, and it
-//                  opens.
+//                  being masked once. Of a triple two columns of one holder are one, whose levels are
+//                  their pairs: 0/1 columns of their own, masked once and multiplied with single columns
+//                  of the other, never with its pairs; three holders are refused. Sums over holders and
+//                  blocks are local. The vector is lifted to the grid by public factors, noise is added
+//                  on shares, and it opens.
 // Exactness        Whole numbers; nothing is truncated.
 // Revealed         The noisy vector, once. To others, and beside it, nothing: messages depend on
 //                  the numbers of rows of split blocks and on the levels, which are public.

@@ -185,6 +185,7 @@ void ReadSelect(const TableReader& analysis, Spec& spec) {
   const auto text = analysis.OptionalText("select");
   const std::string select =
       text ? analysis.Choice(*text, "select", {"all", "scores", "group"}) : "all";
+  RefuseWithout(analysis, select, "triples", "all");
   RefuseWithout(analysis, select, "pairs", "scores");
   RefuseWithout(analysis, select, "group", "group");
   if (select == "scores") spec.pairs = ReadPairs(analysis, text->position, spec.columns.size());
@@ -227,10 +228,12 @@ std::shared_ptr<const study::Section> ReadMarginals(const TableReader& reader,
   RequireDistinctLevels(reader, section->spec);
   RequireRows(reader, study, section->spec);
   ReadImpossible(reader, section->spec);
+  ReadTriples(reader, section->spec);
   ReadTargets(reader, section->spec);
   ReadSelect(reader, section->spec);
   try {
-    CheckImpossible(TablesOfColumns(section->spec.columns), section->spec.impossible);
+    CheckImpossible(TablesOfColumns(section->spec.columns, section->spec.triples),
+                    section->spec.impossible);
   } catch (const Error& error) {
     study::FailWith(reader, reader.position(), error);
   }
@@ -362,8 +365,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader MarginalsReader() {
   return {kMethodName,
-          {"columns", "impossible", "select", "pairs", "group", "targets", "expected_rows",
-           "synthetic_rows", "synthetic_sets", "privacy", "utility"},
+          {"columns", "impossible", "triples", "select", "pairs", "group", "targets",
+           "expected_rows", "synthetic_rows", "synthetic_sets", "privacy", "utility"},
           ReadMarginals};
 }
 

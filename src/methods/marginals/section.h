@@ -11,6 +11,7 @@
 //                   integers with few values.
 //   impossible      [{sex = "male", pregnant = "yes"}]: levels of two columns, by their names in
 //   the plan
+//   triples         [{columns = ["age", "sex", "smoking"]}]: their three-way tables, too
 //   select          "all" (default): all pairs; "scores": the `pairs` (default: twice as many as
 //                   columns) with the largest noisy scores; "group": those with the column `group`
 //   targets         columns whose tables are measured more precisely, the others less

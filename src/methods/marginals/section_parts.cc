@@ -63,6 +63,26 @@ void ReadImpossible(const TableReader& analysis, Spec& spec) {
   }
 }
 
+void ReadTriples(const TableReader& analysis, Spec& spec) {
+  const std::vector<std::string> names = NamesOf(spec);
+  constexpr std::string_view kTriple = "{columns = [\"age\", \"sex\", \"smoking\"]}";
+  for (const TableReader& entry : analysis.Entries("triples", {"columns"}, kTriple)) {
+    const auto columns = entry.OptionalTexts("columns");
+    if (!columns || columns->size() != 3) {
+      entry.Fail(entry.position(), "a triple names three columns",
+                 "write, for example: " + std::string(kTriple));
+    }
+    study::CheckDistinct(entry, *columns, "column");
+    stats::marginals::Triple triple{};
+    for (size_t i = 0; i < 3; ++i) {
+      const std::string name = entry.Choice((*columns)[i], "columns", names);
+      triple[i] = static_cast<uint32_t>(std::ranges::find(names, name) - names.begin());
+    }
+    std::ranges::sort(triple);
+    spec.triples.push_back(triple);
+  }
+}
+
 void ReadTargets(const TableReader& analysis, Spec& spec) {
   const auto targets = analysis.OptionalTexts("targets");
   if (!targets) return;

@@ -21,7 +21,8 @@ int64_t WholeOr(const study::TableReader& reader, std::string_view key, int64_t 
 // `impossible`, once the columns are read.
 void ReadImpossible(const study::TableReader& analysis, Spec& spec);
 
-// `targets`, once the columns are read.
+// `triples`, `targets`, once the columns are read.
+void ReadTriples(const study::TableReader& analysis, Spec& spec);
 void ReadTargets(const study::TableReader& analysis, Spec& spec);
 
 // [analysis.utility], once the columns are read.

@@ -9,6 +9,7 @@
 #include "methods/marginals/curve_cells.h"
 #include "privacy/adjacency.h"
 #include "stats/marginals/possible.h"
+#include "stats/marginals/tables.h"
 
 namespace partita::methods::marginals {
 
@@ -35,6 +36,7 @@ struct UtilitySpec {
 struct Spec {
   std::vector<LevelColumn> columns;
   std::vector<stats::marginals::ImpossibleCell> impossible;
+  std::vector<stats::marginals::Triple> triples;  // counted as well, with select = "all"
   // select = "scores": so many pairs are measured, chosen by noisy scores; else all.
   std::optional<uint32_t> pairs;
   // select = "group": of pairs those with this attribute alone.

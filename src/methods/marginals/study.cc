@@ -24,6 +24,9 @@
 namespace partita::methods::marginals {
 namespace {
 
+// Of engine `ot`: half an hour and 109 GB between two machines (mpc/ot/tasks.h).
+constexpr double kMostTransferredProducts = 1e8, kBytesPerTransferredProduct = 1088;
+
 // The columns of the study that a part of a block holds.
 BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) {
   BlockPart part = {segment.party, {}};
@@ -39,7 +42,7 @@ BlockPart PartOf(const MarginalsStudy& study, const data::SegmentPart& segment) 
 
 Task TaskOf(const MarginalsStudy& study) {
   Task task;
-  task.set = TablesOfColumns(study.spec.columns);
+  task.set = TablesOfColumns(study.spec.columns, study.spec.triples);
   task.lifts = study.spec.group || !study.spec.draws_rows()
                    ? LiftsOfGroup(task.set, study.spec.group)
                    : LiftsFor(task.set, study.spec.targets);
@@ -80,6 +83,38 @@ void RequireWholeRows(const MarginalsStudy& study) {
   run::Refuse(study, study.file.analyses.front().position,
               "method 'survival' needs whole rows at each holder; here columns are split",
               "give every row block to one holder");
+}
+
+double ProductsOf(const Task& task) {
+  double products = 0;
+  for (const RowBlock& block : task.blocks)
+    products += static_cast<double>(block.rows) * ProductsPerRow(task.set, block);
+  return products;
+}
+
+void RequireTriplesOfTwoHolders(const MarginalsStudy& study) {
+  for (const RowBlock& block : study.task.blocks) {
+    const auto* triple = TripleOfThreeParts(study.task.set, block);
+    if (triple == nullptr) continue;
+    run::Refuse(study, study.file.analyses.front().position,
+                fmt::format("the columns of the triple ({}) lie at three holders",
+                            TableName(study.task.set, *triple)),
+                "name triples of the columns of one or two holders");
+  }
+}
+
+// Two parties without a third make every product by transfers of its own.
+void RequireSmallForTransfers(const MarginalsStudy& study) {
+  const double products = ProductsOf(study.task);
+  if (study.file.engine.name != "ot" || products <= kMostTransferredProducts) return;
+  run::Refuse(study, study.file.analyses.front().position,
+              fmt::format("engine 'ot' would make {:.2g} products of a level of one holder and a "
+                          "level of another, for each row, which sends {:.0f} GB; it is for tables "
+                          "of {:.0g} at the most",
+                          products, products * kBytesPerTransferredProduct * 1e-9,
+                          kMostTransferredProducts),
+              "use the engine dealer, with a third party that has no rows, or 'replicated'; or "
+              "count fewer columns, wider bins or fewer rows");
 }
 
 std::string RepairCaveat(const MarginalsStudy& study) {
@@ -133,7 +168,8 @@ privacy::Statement StatementOf(const MarginalsStudy& study) {
       study.task.scored ? "Three openings, charged as one"
       : study.spec.group || !study.spec.draws_rows()
           ? Capitalised(study.CountedText()) + " in one opening"
-          : "All one-way and two-way tables in one opening",
+      : study.spec.triples.empty() ? "All one-way and two-way tables in one opening"
+                                   : "All " + study.CountedText() + ", in one opening",
       study.design.noise.dimension, stats::marginals::kNoiseGridBits, shares,
       privacy::RoundedText(study.design.noise_stddev() / std::sqrt(shares), 4, false),
       study.rows() ? "a row that is replaced" : "a row that is added or removed",
@@ -220,6 +256,8 @@ MarginalsStudy PrepareMarginalsStudy(study::StudyFile file) {
   study.used = UsedVariables(study);
   if (study.spec.curves) RequireWholeRows(study);
   study.task = TaskOf(study);
+  RequireTriplesOfTwoHolders(study);
+  RequireSmallForTransfers(study);
   const uint32_t known = study.spec.against == Against::kParties ? 1 : 0;
   const auto rows_per_person = static_cast<uint32_t>(study.file.population.max_rows_per_person);
   study.design = DesignNoise(
@@ -255,8 +293,19 @@ std::string MarginalsStudy::CountedText() const {
   const size_t columns = spec.columns.size();
   if (!spec.group && spec.describes) return fmt::format("{} one-way tables", columns);
   if (!spec.group) {
-    return fmt::format("{} one-way and two-way tables of {} columns", task.set.tables.size(),
-                       columns);
+    const auto triples = spec.triples.size();
+    std::string text = fmt::format("{} one-way and two-way tables of {} columns",
+                                   task.set.tables.size() - triples, columns);
+    if (triples == 0) return text;
+    for (const stats::marginals::CountTable& table : task.set.Triples()) {
+      text += fmt::format(
+          "{} {}",
+          &table == task.set.Triples().data()
+              ? (triples == 1 ? " and the three-way table of" : " and the three-way tables of")
+              : ";",
+          stats::marginals::TableName(task.set, table));
+    }
+    return text;
   }
   return fmt::format("{} one-way tables and {} two-way tables with '{}'", columns, columns - 1,
                      task.set.attributes[*spec.group].name);
@@ -362,6 +411,7 @@ crypto::Digest MarginalsRun::Common() const {
 OpenedTables OpenedBy(const MarginalsStudy& study, const MarginalsRun& run) {
   const Task& task = study.task;
   OpenedTables opened = {study.spec.columns,
+                         study.spec.triples,
                          {*run.cells, study.design.noise_stddev(), study.rows(),
                           study.spec.impossible, WeightsOf(task)},
                          privacy::StatementJson(study.statement)};

@@ -40,7 +40,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
   void Describe(study::Plan& plan) const override;
   std::vector<std::string> AlsoLearns(size_t party) const override;
   std::vector<study::PlanExposure> Exposures() const override;
-  // Of this process once, for a study; three fits (stats/marginals/forecast.h).
+  // Of this process once, for a study; four fits (stats/marginals/forecast.h).
   run::Forecast Utility() const override;
   run::ComputeSeconds Compute() const override;
   uint64_t NumbersPerRow() const override;
@@ -65,7 +65,7 @@ struct MarginalsStudy final : run::Study, run::HasFirstFiles {
 };
 
 // Throws kBadInput with the place of the analysis: a promise that leaves no unknown noise, blocks
-// with a part that holds none of the columns.
+// with a part that holds none of the columns, on engine `ot` tables that take more than 1e8 products.
 MarginalsStudy PrepareMarginalsStudy(study::StudyFile file);
 
 struct MarginalsRows final : run::MethodRows {

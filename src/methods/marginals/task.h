@@ -64,7 +64,16 @@ size_t NoiseDimension(const Task& task);
 // How many numbers the last opening has.
 size_t OpenedLast(const Task& task);
 
-// Throws kInternal unless every block's parts tile the attributes.
+// 0/1 columns that a part of a split block has: its levels, and pairs of levels for triples.
+size_t LevelsOfPart(const stats::marginals::TableSet& set, const BlockPart& part);
+// Of a block: every level of one part with every level of another, for each row; and of pairs of levels
+// of one with levels of another, where a triple needs them.
+double ProductsPerRow(const stats::marginals::TableSet& set, const RowBlock& block);
+// A triple of which three parts of the block have a column each; null: there is none.
+const stats::marginals::CountTable* TripleOfThreeParts(const stats::marginals::TableSet& set,
+                                                       const RowBlock& block);
+
+// Throws kInternal unless every block's parts tile the attributes, or for a triple of three parts.
 void CheckTask(const Task& task);
 
 }  // namespace partita::methods::marginals

@@ -67,6 +67,7 @@ columns = [
   {variable = "x6", edges = [0, 1, 100, 1000, 10000]},   # unequal bins
 ]
 # impossible = [{x2 = "yes", x5 = "abroad"}]   # pairs of levels that no row can have
+# triples = [{columns = ["x2", "x3", "x5"]}]   # three-way tables, of columns of one or two parties
 # targets = ["x2"]                 # tables with these columns get less noise, the others more
 synthetic_rows = 300
 # synthetic_sets = 2
@@ -168,6 +169,10 @@ study::AnalysisStart Start(const study::Said& said) {
        grouped  ? "group"
        : scored ? "scores"
                 : ""},
+      {"triples",
+       "three-way tables to count as well, such as [{columns = [\"age\", \"sex\", \"smoking\"]}] "
+       "(nothing: none)",
+       "", SaidAs::kValue},
       {"synthetic_rows", "rows of a synthetic table; without, the tables open alone", "",
        SaidAs::kValue},
       {"privacy.against", "whom epsilon protects from: parties or outside", "parties"}};

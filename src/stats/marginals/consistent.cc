@@ -2,89 +2,119 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <map>
 
 #include "base/error.h"
 
 namespace partita::stats::marginals {
 namespace {
 
-struct Margins {
-  std::vector<double> rows, columns;
+// Of some attributes of a table: which of its axes, as bits.
+using Axes = unsigned;
+
+struct Axis {
+  uint32_t attribute = 0, levels = 0;
 };
 
-Margins MarginsOf(const CountTable& table, std::span<const double> cells) {
-  Margins margins = {std::vector<double>(table.rows, 0), std::vector<double>(table.columns, 0)};
-  for (size_t r = 0; r < table.rows; ++r) {
-    for (size_t c = 0; c < table.columns; ++c) {
-      const double value = cells[r * table.columns + c];
-      margins.rows[r] += value;
-      margins.columns[c] += value;
-    }
+// Of one set of attributes, from all tables that have it.
+struct Margin {
+  std::vector<double> cells;  // row-major, the last attribute fastest
+  double weight = 0;
+};
+using Margins = std::map<std::vector<uint32_t>, Margin>;  // by attributes
+
+std::vector<Axis> AxesOf(const TableSet& set, const CountTable& table) {
+  std::vector<Axis> axes;
+  for (const uint32_t a : table.Attributes()) axes.push_back({a, set.attributes[a].levels});
+  return axes;
+}
+
+// The attributes of a margin, and by cell of the table its cell.
+struct Projected {
+  std::vector<uint32_t> attributes;
+  std::vector<size_t> to;
+  size_t cells = 1;
+};
+
+Projected ProjectedOn(const std::vector<Axis>& axes, Axes kept) {
+  Projected margin;
+  size_t cells = 1;
+  std::vector<size_t> steps(axes.size(), 0);
+  for (size_t i = axes.size(); i-- > 0;) {
+    cells *= axes[i].levels;
+    if ((kept >> i & 1) == 0) continue;
+    steps[i] = margin.cells;
+    margin.cells *= axes[i].levels;
   }
-  return margins;
-}
-
-double Sum(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
-// Adds weight * values.
-void AddWeighted(std::span<const double> values, double weight, std::vector<double>& sum) {
-  for (size_t i = 0; i < values.size(); ++i) sum[i] += weight * values[i];
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (steps[i] > 0) margin.attributes.push_back(axes[i].attribute);
+  }
+  margin.to.resize(cells);
+  for (size_t cell = 0; cell < cells; ++cell) {
+    size_t left = cell;
+    for (size_t i = axes.size(); i-- > 0; left /= axes[i].levels)
+      margin.to[cell] += steps[i] * (left % axes[i].levels);
+  }
+  return margin;
 }
 
 }  // namespace
 
+void CenterCells(std::span<const uint32_t> levels, std::span<double> cells) {
+  size_t inner = 1;
+  for (size_t axis = levels.size(); axis-- > 0; inner *= levels[axis]) {
+    const size_t size = levels[axis];
+    for (size_t start = 0; start < cells.size(); start += inner * size) {
+      for (size_t i = start; i < start + inner; ++i) {
+        double sum = 0;
+        for (size_t level = 0; level < size; ++level) sum += cells[i + level * inner];
+        for (size_t level = 0; level < size; ++level)
+          cells[i + level * inner] -= sum / static_cast<double>(size);
+      }
+    }
+  }
+}
+
 ConsistentTables MakeConsistent(const TableSet& set, std::span<const double> noisy,
-                                std::optional<double> rows, const TableWeights& table_weights) {
+                                std::optional<double> rows, const TableWeights& weights) {
   if (noisy.size() != set.num_cells) {
     throw Error(ErrorCode::kUsage, "There is not one number for each cell", "");
   }
-  const size_t d = set.attributes.size();
-  std::vector<std::vector<double>> effects;
-  std::vector<double> weights;
-  const auto precision = [&](size_t table) {
-    return WeightOf(table_weights, table) * WeightOf(table_weights, table);
-  };
-  for (size_t a = 0; a < d; ++a) {
-    effects.emplace_back(set.attributes[a].levels, 0);
-    weights.push_back(precision(a));
-    AddWeighted(set.tables[a].Of(noisy), weights[a], effects[a]);
-  }
-  double total = 0, total_weight = 0;
-  std::vector<Margins> margins;
+  // Of every set of attributes that a table has the weighted mean of its margins, then its part.
+  Margins parts;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
-    const double weight = precision(t), cells = static_cast<double>(table.cells());
-    total += weight * Sum(table.Of(noisy)) / cells;
-    total_weight += weight / cells;
-    if (table.one_way()) continue;
-    margins.push_back(MarginsOf(table, table.Of(noisy)));
-    AddWeighted(margins.back().rows, weight / table.columns, effects[table.first]);
-    AddWeighted(margins.back().columns, weight / table.rows, effects[table.second]);
-    weights[table.first] += weight / table.columns;
-    weights[table.second] += weight / table.rows;
+    const double weight = WeightOf(weights, t) * WeightOf(weights, t);
+    const std::vector<Axis> axes = AxesOf(set, table);
+    for (Axes kept = 0; kept < 1U << axes.size(); ++kept) {
+      const Projected margin = ProjectedOn(axes, kept);
+      Margin& part = parts[margin.attributes];
+      part.cells.resize(margin.cells);
+      const double share =
+          weight * static_cast<double>(margin.cells) / static_cast<double>(table.cells());
+      part.weight += share;
+      for (size_t i = 0; i < margin.to.size(); ++i)
+        part.cells[margin.to[i]] += share * noisy[table.offset + i];
+    }
+  }
+  for (auto& [attributes, part] : parts) {
+    for (double& cell : part.cells) cell = part.weight > 0 ? cell / part.weight : 0;
+    std::vector<uint32_t> levels;
+    for (const uint32_t a : attributes) levels.push_back(set.attributes[a].levels);
+    CenterCells(levels, part.cells);
   }
   ConsistentTables result;
-  result.rows = rows.value_or(total / total_weight);
-  result.cells.assign(noisy.begin(), noisy.end());
-  for (size_t a = 0; a < d; ++a) {
-    for (double& value : effects[a]) value /= weights[a];
-    const double shift = (result.rows - Sum(effects[a])) / set.attributes[a].levels;
-    for (double& value : effects[a]) value += shift;
-    std::ranges::copy(effects[a], set.tables[a].Of(std::span<double>(result.cells)).begin());
-  }
-  for (size_t p = 0; p < margins.size(); ++p) {
-    const CountTable& table = set.tables[d + p];
-    const std::vector<double>&first = effects[table.first], &second = effects[table.second];
-    const double level = (Sum(margins[p].rows) - result.rows) / static_cast<double>(table.cells());
-    const std::span<double> cells = table.Of(std::span<double>(result.cells));
-    for (size_t r = 0; r < table.rows; ++r) {
-      const double row = (first[r] - margins[p].rows[r]) / table.columns + level;
-      for (size_t c = 0; c < table.columns; ++c) {
-        cells[r * table.columns + c] += row + (second[c] - margins[p].columns[c]) / table.rows;
-      }
+  double& all = parts.at({}).cells.front();
+  all = result.rows = rows.value_or(all);
+  result.cells.assign(set.num_cells, 0);
+  for (const CountTable& table : set.tables) {
+    const std::vector<Axis> axes = AxesOf(set, table);
+    for (Axes kept = 0; kept < 1U << axes.size(); ++kept) {
+      const Projected margin = ProjectedOn(axes, kept);
+      const std::vector<double>& part = parts.at(margin.attributes).cells;
+      const double share = static_cast<double>(margin.cells) / static_cast<double>(table.cells());
+      for (size_t i = 0; i < margin.to.size(); ++i)
+        result.cells[table.offset + i] += share * part[margin.to[i]];
     }
   }
   return result;

@@ -1,10 +1,15 @@
 #include "stats/marginals/forecast.h"
 
+#include <algorithm>
+
 #include "stats/blr/variates.h"
 #include "stats/marginals/generator.h"
 
 namespace partita::stats::marginals {
 namespace {
+
+// The share of cells that do not follow.
+constexpr double kOtherwise = 0.05;
 
 ProductModel MadeUpGroups(const TableSet& set, size_t groups, blr::Variates& variates) {
   Eigen::Index levels = 0;
@@ -22,6 +27,31 @@ ProductModel MadeUpGroups(const TableSet& set, size_t groups, blr::Variates& var
     }
   }
   return model;
+}
+
+// Every attribute a drawn function of one that is left out, but for some cells.
+Codes DrawFunctions(const TableSet& set, size_t rows, blr::Variates& variates) {
+  std::vector<double> until;
+  for (size_t level = 0; level < kSourceLevels; ++level)
+    until.push_back((until.empty() ? 0 : until.back()) + variates.Exponential());
+  std::vector<size_t> source(rows);
+  for (size_t& level : source) {
+    const auto found = std::ranges::lower_bound(until, variates.Uniform() * until.back());
+    level = std::min(static_cast<size_t>(found - until.begin()), kSourceLevels - 1);
+  }
+  Codes codes;
+  for (const Attribute& attribute : set.attributes) {
+    std::vector<uint16_t> level_of(kSourceLevels);
+    for (uint16_t& level : level_of)
+      level = static_cast<uint16_t>(variates.Below(attribute.levels));
+    codes.emplace_back();
+    for (const size_t level : source) {
+      codes.back().push_back(variates.Uniform() < kOtherwise
+                                 ? static_cast<uint16_t>(variates.Below(attribute.levels))
+                                 : level_of[level]);
+    }
+  }
+  return codes;
 }
 
 NoisyTables MeasureAll(const TableSet& set, std::vector<double> counts, double noise_stddev,
@@ -47,8 +77,11 @@ std::vector<std::vector<double>> Forecast(const TableSet& set, size_t rows, doub
     rows = kMostMadeUpRows;
   }
   std::vector<std::vector<double>> forecast;
-  for (const size_t groups : kForecastGroups) {
-    Codes codes = DrawRows(set, MadeUpGroups(set, groups, variates), rows, source);
+  for (size_t made_up = 0; made_up < kForecasts; ++made_up) {
+    Codes codes =
+        made_up < kForecastGroups.size()
+            ? DrawRows(set, MadeUpGroups(set, kForecastGroups[made_up], variates), rows, source)
+            : DrawFunctions(set, rows, variates);
     MendImpossible(set, impossible, codes, source);
     const std::vector<double> counts = Count(set, codes);
     std::vector<double> truth = counts;

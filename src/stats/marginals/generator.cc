@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 #include <numeric>
 
@@ -35,9 +36,14 @@ Shares SharesOf(const TableSet& set, const NoisyTables& noisy) {
   // Impossible cells are known to be 0: their noise is kept out of the margins of their tables,
   // too.
   std::vector<double> cells = noisy.cells;
-  for (const ImpossibleCell& cell : noisy.impossible) cells[CellOf(set, cell)] = 0;
+  const auto set_to_0 = [&](std::vector<double>& all) {
+    for (const ImpossibleCell& impossible : noisy.impossible) {
+      for (const size_t cell : CellsOf(set, impossible)) all[cell] = 0;
+    }
+  };
+  set_to_0(cells);
   ConsistentTables tables = MakeConsistent(set, cells, noisy.rows, noisy.weights);
-  for (const ImpossibleCell& cell : noisy.impossible) tables.cells[CellOf(set, cell)] = 0;
+  set_to_0(tables.cells);
   const double rows = std::max(tables.rows, kFewestRows);
   for (double& cell : tables.cells) cell /= rows;
   return {std::move(tables.cells), noisy.noise_stddev / rows, noisy.weights};
@@ -57,7 +63,13 @@ std::vector<double> IndependentTables(const TableSet& set, std::span<const doubl
                                   second = set.tables[table.second].Of(shares);
     size_t at = table.offset;
     for (const double p : first) {
-      for (const double q : second) tables[at++] = p * q;
+      for (const double q : second) {
+        if (!table.third) {
+          tables[at++] = p * q;
+          continue;
+        }
+        for (const double r : set.tables[*table.third].Of(shares)) tables[at++] = p * q * r;
+      }
     }
   }
   return tables;
@@ -73,7 +85,7 @@ std::vector<Edge> StrongPairs(const TableSet& set, const Shares& shares,
   std::vector<Strong> strong;
   for (size_t t = 0; t < set.tables.size(); ++t) {
     const CountTable& table = set.tables[t];
-    if (table.one_way() || WeightOf(shares.weights, t) == 0) continue;
+    if (!table.two_way() || WeightOf(shares.weights, t) == 0) continue;
     double distance = 0;
     for (size_t i = table.offset; i < table.offset + table.cells(); ++i) {
       distance += std::abs(shares.cells[i] - model[i]);
@@ -87,6 +99,36 @@ std::vector<Edge> StrongPairs(const TableSet& set, const Shares& shares,
   std::vector<Edge> edges;
   for (const Strong& pair : strong) edges.push_back(pair.edge);
   return edges;
+}
+
+// Triples whose interaction of all three is further from 0 than noise explains, the strongest first.
+// Only their own tables measure it.
+std::vector<CountTable> StrongTriples(const TableSet& set, const Shares& shares) {
+  struct Strong {
+    double excess;
+    CountTable table;
+  };
+  std::vector<Strong> strong;
+  for (const CountTable& table : set.Triples()) {
+    const auto t = static_cast<size_t>(&table - set.tables.data());
+    double noise = std::sqrt(2 / std::numbers::pi) * shares.noise_stddev /
+                   WeightOf(shares.weights, t) * static_cast<double>(table.cells());
+    std::vector<uint32_t> levels;
+    for (const uint32_t a : table.Attributes()) {
+      levels.push_back(set.attributes[a].levels);
+      noise *= std::sqrt(1 - 1.0 / levels.back());
+    }
+    const std::span<const double> of = table.Of(std::span<const double>(shares.cells));
+    std::vector<double> cells(of.begin(), of.end());
+    CenterCells(levels, cells);
+    double distance = 0;
+    for (const double cell : cells) distance += std::abs(cell);
+    if (distance > kAboveNoise * noise) strong.push_back({distance - noise, table});
+  }
+  std::ranges::stable_sort(strong, std::greater<>(), &Strong::excess);
+  std::vector<CountTable> triples;
+  for (const Strong& triple : strong) triples.push_back(triple.table);
+  return triples;
 }
 
 bool Fits(const TableSet& set, std::span<const Edge> edges, size_t most_cells) {
@@ -111,12 +153,31 @@ std::vector<Edge> Forest(const TableSet& set, const Shares& shares) {
   return forest;
 }
 
+// The edges of strong triples, then those of the forest, as far as they fit.
+std::vector<Edge> TriplesAndForest(const TableSet& set, const Shares& shares) {
+  std::vector<Edge> edges;
+  const auto add = [&](std::initializer_list<Edge> more) {
+    std::vector<Edge> with = edges;
+    for (const Edge& edge : more) {
+      if (std::ranges::find(with, edge) == with.end()) with.push_back(edge);
+    }
+    if (Fits(set, with, kTreeCells)) edges = std::move(with);
+  };
+  for (const CountTable& triple : StrongTriples(set, shares)) {
+    const uint32_t a = triple.first, b = triple.second, c = *triple.third;
+    add({{a, b}, {a, c}, {b, c}});
+  }
+  for (const Edge& edge : Forest(set, shares)) add({edge});
+  return edges;
+}
+
 std::vector<Edge> Grown(const TableSet& set, const Shares& shares, std::vector<Edge> edges) {
+  const TableSet pairs = AllTables(set.attributes);  // triples have their edges already
   // The bound on the tree's cells rises with the rounds, so that the first ones do not fill it.
   for (size_t round = 1; round <= kGrowthRounds; ++round) {
     const TreeModel model =
         FitTree(set, shares.cells, MakeJunctionTree(set, edges), kGrowthSteps, shares.weights);
-    const std::vector<Edge> strong = StrongPairs(set, shares, TablesOf(set, model));
+    const std::vector<Edge> strong = StrongPairs(pairs, shares, TablesOf(pairs, model));
     const size_t most_cells = kTreeCells * round / kGrowthRounds;
     size_t added = 0;
     for (const Edge& edge : strong) {
@@ -225,8 +286,9 @@ Generator FitGenerator(const TableSet& set, const NoisyTables& noisy, const Cand
     return FitProducts(set, shares.cells, candidate.components, kProductSteps, source,
                        shares.weights);
   }
-  std::vector<Edge> edges = Forest(set, shares);
-  if (candidate.kind == CandidateKind::kTree) edges = Grown(set, shares, std::move(edges));
+  const std::vector<Edge> edges = candidate.kind == CandidateKind::kForest
+                                      ? Forest(set, shares)
+                                      : Grown(set, shares, TriplesAndForest(set, shares));
   return FitTree(set, shares.cells, MakeJunctionTree(set, edges), kTreeSteps, shares.weights);
 }
 

@@ -8,6 +8,8 @@
 //              (1 - 1/rows)(1 - 1/columns): first the strongest forest, measured from independence;
 //              then, in kGrowthRounds rounds, others by their distance from the fit, while the tree
 //              has at most kTreeCells cells.
+//              Of named triples those whose interaction exceeds its noise likewise are in the
+//              junction tree first, each whole in a clique.
 // Choice       Y1 = Y + 0.6 Z and Y2 = Y - Z / 0.6 with fresh Z of the noise's law are independent
 //              given the counts (exactly so for Gaussian noise). Every candidate is fitted to Y1;
 //              what

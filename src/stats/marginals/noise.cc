@@ -1,5 +1,6 @@
 #include "stats/marginals/noise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -50,7 +51,8 @@ privacy::GridL2Sensitivity OnNoiseGrid(privacy::L2Sensitivity sensitivity) {
 }
 
 bool HasForeign(const CountTable& table, std::span<const size_t> holders, size_t holder) {
-  return holders[table.first] != holder || holders[table.second] != holder;
+  return std::ranges::any_of(table.Attributes(),
+                             [&](uint32_t attribute) { return holders[attribute] != holder; });
 }
 
 size_t TablesWithForeign(const TableSet& set, std::span<const size_t> holders, size_t holder) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -115,6 +116,28 @@ std::optional<std::vector<uint32_t>> PossibleRow(const TableSet& set,
 size_t CellOf(const TableSet& set, const ImpossibleCell& impossible) {
   const CountTable& table = set.Pair(impossible.first, impossible.second);
   return table.offset + size_t{impossible.first_level} * table.columns + impossible.second_level;
+}
+
+std::vector<size_t> CellsOf(const TableSet& set, const ImpossibleCell& impossible) {
+  std::vector<size_t> cells = {CellOf(set, impossible)};
+  for (const CountTable& table : set.Triples()) {
+    const std::vector<uint32_t> attributes = table.Attributes();
+    const std::array<size_t, 3> steps = StepsOf(set, table);
+    size_t first = table.offset, met = 0, other = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const bool is_first = attributes[axis] == impossible.first;
+      if (!is_first && attributes[axis] != impossible.second) {
+        other = axis;
+        continue;
+      }
+      first += steps[axis] * (is_first ? impossible.first_level : impossible.second_level);
+      ++met;
+    }
+    if (met < 2) continue;
+    for (uint32_t level = 0; level < set.attributes[attributes[other]].levels; ++level)
+      cells.push_back(first + steps[other] * level);
+  }
+  return cells;
 }
 
 void CheckImpossible(const TableSet& set, std::span<const ImpossibleCell> impossible) {

@@ -24,8 +24,9 @@ struct ImpossibleCell {
   uint32_t first = 0, first_level = 0, second = 0, second_level = 0;  // first < second: attributes
 };
 
-// Of the vector of all cells.
+// Of the vector of all cells, that of the pair; and it with those of triples that have both levels.
 size_t CellOf(const TableSet& set, const ImpossibleCell& impossible);
+std::vector<size_t> CellsOf(const TableSet& set, const ImpossibleCell& impossible);
 
 // A row, one level by attribute, that has no impossible cell: `wanted` with as few levels changed as
 // a depth-first search changes that asks the wanted ones first. None where there is none, or none

@@ -29,7 +29,7 @@ Eigen::MatrixXf PairMatrix(const TableSet& set, std::span<const double> shares) 
   const std::vector<Eigen::Index> first = FirstLevels(set);
   Eigen::MatrixXf matrix = Eigen::MatrixXf::Zero(first.back(), first.back());
   for (const CountTable& table : set.tables) {
-    if (table.one_way()) continue;
+    if (!table.two_way()) continue;
     const std::span<const double> cells = table.Of(shares);
     for (uint32_t r = 0; r < table.rows; ++r) {
       for (uint32_t c = 0; c < table.columns; ++c) {
@@ -79,6 +79,22 @@ class Adam {
  private:
   Eigen::ArrayXXf first_, second_;
 };
+
+// sum_k w_k p_ka(x) p_kb(y) p_kc(z), by cell of the triple.
+void AddTriple(const TableSet& set, const ProductModel& model, const CountTable& table,
+               const std::vector<Eigen::Index>& first, std::vector<double>& shares) {
+  const auto of = [&](uint32_t attribute) {
+    return model.levels.middleCols(first[attribute], set.attributes[attribute].levels);
+  };
+  const auto a = of(table.first), b = of(table.second), c = of(*table.third);
+  size_t at = table.offset;
+  for (Eigen::Index i = 0; i < a.cols(); ++i) {
+    for (Eigen::Index j = 0; j < b.cols(); ++j) {
+      const Eigen::ArrayXf both = model.weights * a.col(i) * b.col(j);
+      for (Eigen::Index k = 0; k < c.cols(); ++k) shares[at++] = (both * c.col(k)).sum();
+    }
+  }
+}
 
 class ProductFit {
  public:
@@ -183,6 +199,10 @@ std::vector<double> TablesOf(const TableSet& set, const ProductModel& model) {
   const Eigen::VectorXf ones = levels.transpose() * model.weights.matrix();
   std::vector<double> shares(set.num_cells);
   for (const CountTable& table : set.tables) {
+    if (table.third) {
+      AddTriple(set, model, table, first, shares);
+      continue;
+    }
     size_t at = table.offset;
     for (uint32_t r = 0; r < table.rows; ++r) {
       for (uint32_t c = 0; c < table.columns; ++c) {

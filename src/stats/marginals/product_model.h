@@ -6,7 +6,8 @@
 //
 // Fit: least squares, weighted by precision, over all cells of one-way and two-way tables by Adam
 // (Kingma & Ba 2015) on
-// logits, a fixed number of steps. Public arithmetic.
+// logits, a fixed number of steps. Triples are not fitted: what products make of them follows from
+// pairs. Public arithmetic.
 #pragma once
 
 #include <Eigen/Core>
@@ -31,7 +32,7 @@ ProductModel FitProducts(const TableSet& set, std::span<const double> shares, si
                          size_t steps, crypto::RandomSource& source,
                          const TableWeights& weights = {});
 
-// The model's tables, as shares.
+// The model's tables, triples too, as shares.
 std::vector<double> TablesOf(const TableSet& set, const ProductModel& model);
 
 Codes DrawRows(const TableSet& set, const ProductModel& model, size_t rows,

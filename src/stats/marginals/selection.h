@@ -38,7 +38,7 @@ inline constexpr double kOneWayShare = 0.2, kScoreShare = 0.2, kPairShare = 0.6;
 Selection SelectionFor(const TableSet& set, uint32_t pairs, privacy::Adjacency adjacency);
 
 // Of a set of d attributes: num_pairs tables, all but the first d; and their cells.
-inline size_t NumPairs(const TableSet& set) { return set.tables.size() - set.attributes.size(); }
+inline size_t NumPairs(const TableSet& set) { return set.NumPairs(); }
 size_t OneWayCells(const TableSet& set);
 inline size_t PairCells(const TableSet& set) { return set.num_cells - OneWayCells(set); }
 // Cells of the `pairs` largest pairs.

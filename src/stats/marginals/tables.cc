@@ -42,6 +42,31 @@ void CheckAttributes(const std::vector<Attribute>& attributes) {
       "Leave out attributes, take fewer and wider bins, or let rare levels share one.");
 }
 
+void CheckTriples(const TableSet& set, std::span<const Triple> triples) {
+  const auto fail = [](const std::string& what, const char* hint) {
+    throw Error(ErrorCode::kBadInput, what, hint);
+  };
+  if (triples.size() > kMaxTriples) {
+    fail(fmt::format("{} triples are named, more than {}", triples.size(), kMaxTriples),
+         "Name those that matter most: each takes noise from all other tables.");
+  }
+  std::set<Triple> named;
+  for (const Triple& triple : triples) {
+    const bool increasing = triple[0] < triple[1] && triple[1] < triple[2];
+    if (!increasing || triple[2] >= set.attributes.size() || !named.insert(triple).second) {
+      fail("A triple names an attribute twice or one that is not there, or stands twice",
+           "Name three attributes, each triple once.");
+    }
+    const auto &a = set.attributes[triple[0]], &b = set.attributes[triple[1]],
+               &c = set.attributes[triple[2]];
+    const size_t cells = size_t{a.levels} * b.levels * c.levels;
+    if (cells <= kMaxTripleCells) continue;
+    fail(fmt::format("The triple of '{}', '{}' and '{}' has {} cells, more than {}", a.name, b.name,
+                     c.name, cells, kMaxTripleCells),
+         "Take fewer and wider bins, or let rare levels share one.");
+  }
+}
+
 void Append(CountTable table, TableSet& set) {
   table.offset = set.num_cells;
   set.num_cells += table.cells();
@@ -55,7 +80,28 @@ const CountTable& TableSet::Pair(size_t first, size_t second) const {
   return tables[d + first * d - first * (first + 1) / 2 + (second - first - 1)];
 }
 
-TableSet AllTables(std::vector<Attribute> attributes) {
+std::span<const CountTable> TableSet::Triples() const {
+  return std::span<const CountTable>(tables).subspan(attributes.size() + NumPairs());
+}
+
+std::vector<uint32_t> CountTable::Attributes() const {
+  if (one_way()) return {first};
+  if (!third) return {first, second};
+  return {first, second, *third};
+}
+
+std::array<size_t, 3> StepsOf(const TableSet& set, const CountTable& triple) {
+  return {triple.columns, set.attributes[*triple.third].levels, 1};
+}
+
+std::string TableName(const TableSet& set, const CountTable& table) {
+  std::string name;
+  for (const uint32_t a : table.Attributes())
+    name += (name.empty() ? "" : ", ") + set.attributes[a].name;
+  return name;
+}
+
+TableSet AllTables(std::vector<Attribute> attributes, std::span<const Triple> triples) {
   CheckAttributes(attributes);
   TableSet set;
   set.attributes = std::move(attributes);
@@ -65,6 +111,13 @@ TableSet AllTables(std::vector<Attribute> attributes) {
     for (uint32_t b = a + 1; b < d; ++b) {
       Append({a, b, set.attributes[a].levels, set.attributes[b].levels}, set);
     }
+  }
+  CheckTriples(set, triples);
+  for (const Triple& triple : triples) {
+    CountTable table = {triple[0], triple[1], set.attributes[triple[0]].levels,
+                        set.attributes[triple[1]].levels * set.attributes[triple[2]].levels};
+    table.third = triple[2];
+    Append(table, set);
   }
   return set;
 }
@@ -88,8 +141,11 @@ std::vector<double> Count(const TableSet& set, const Codes& codes) {
       for (const uint16_t code : first) cells[code] += 1;
       continue;
     }
+    const std::vector<uint16_t>* third = table.third ? &codes[*table.third] : nullptr;
+    const uint32_t last = table.third ? set.attributes[*table.third].levels : 1;
     for (size_t n = 0; n < first.size(); ++n) {
-      cells[size_t{first[n]} * table.columns + second[n]] += 1;
+      cells[size_t{first[n]} * table.columns + size_t{second[n]} * last +
+            (third ? (*third)[n] : 0)] += 1;
     }
   }
   return counts;
@@ -111,11 +167,11 @@ std::vector<double> TotalVariations(const TableSet& set, std::span<const double>
 MeanVariation MeanOf(const TableSet& set, std::span<const double> variations) {
   const size_t d = set.attributes.size();
   MeanVariation mean;
-  for (size_t t = 0; t < variations.size(); ++t) {
+  for (size_t t = 0; t < d + set.NumPairs(); ++t) {
     (t < d ? mean.one_way : mean.pairs) += variations[t];
   }
   mean.one_way /= static_cast<double>(d);
-  if (variations.size() > d) mean.pairs /= static_cast<double>(variations.size() - d);
+  if (set.NumPairs() > 0) mean.pairs /= static_cast<double>(set.NumPairs());
   return mean;
 }
 

@@ -1,6 +1,7 @@
 #include "stats/marginals/tree_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -76,8 +77,7 @@ std::vector<Measured> MeasuredTables(const TableSet& set, std::span<const double
     const CountTable& table = set.tables[t];
     const double weight = WeightOf(weights, t) / most;
     if (weight == 0) continue;
-    std::vector<uint32_t> attributes = {table.first};
-    if (!table.one_way()) attributes.push_back(table.second);
+    const std::vector<uint32_t> attributes = table.Attributes();
     std::optional<size_t> smallest;
     for (size_t c = 0; c < tree.cliques.size(); ++c) {
       const Clique& clique = tree.cliques[c];
@@ -176,11 +176,13 @@ struct Passage {
   Vector ratio;  // 1 / probability of the separator's cells; 0 where that is as good as 0
 };
 
-std::vector<std::vector<Passage>> Passages(const TreeModel& model) {
-  std::vector<std::vector<Passage>> passages(model.tree.cliques.size());
-  for (size_t c = 1; c < model.tree.cliques.size(); ++c) {
-    const Clique& clique = model.tree.cliques[c];
-    Vector ratio = Sums(model.cliques[c], clique.to_separator, clique.separator_cells);
+using AllPassages = std::vector<std::vector<Passage>>;  // by the clique that they come from
+
+AllPassages Passages(const JunctionTree& tree, const std::vector<Vector>& cliques) {
+  AllPassages passages(tree.cliques.size());
+  for (size_t c = 1; c < tree.cliques.size(); ++c) {
+    const Clique& clique = tree.cliques[c];
+    Vector ratio = Sums(cliques[c], clique.to_separator, clique.separator_cells);
     for (double& value : ratio) value = std::isnormal(value) ? 1 / value : 0;
     const size_t parent = *clique.parent;
     passages[parent].push_back({parent, c, clique.from_parent, clique.to_separator, ratio});
@@ -195,6 +197,60 @@ struct Reading {
   std::vector<uint32_t> to;  // its level, by cell
 };
 
+// Consistent cliques, restricted to one level of an attribute: from where it is read outwards.
+void Restrict(const AllPassages& passages, const std::vector<Vector>& cliques, const Reading& start,
+              uint32_t level, std::vector<Vector>& restricted) {
+  restricted.resize(cliques.size());
+  restricted[start.clique] = cliques[start.clique];
+  for (size_t i = 0; i < start.to.size(); ++i) {
+    if (start.to[i] != level) restricted[start.clique][i] = 0;
+  }
+  std::vector<std::pair<size_t, size_t>> open = {{start.clique, start.clique}};
+  while (!open.empty()) {
+    const auto [here, before] = open.back();
+    open.pop_back();
+    for (const Passage& passage : passages[here]) {
+      if (passage.to == before) continue;
+      Vector message = Sums(restricted[here], passage.from_cells, passage.ratio.size());
+      for (size_t s = 0; s < message.size(); ++s) message[s] *= passage.ratio[s];
+      Vector& there = restricted[passage.to] = cliques[passage.to];
+      for (size_t i = 0; i < there.size(); ++i) there[i] *= message[passage.to_cells[i]];
+      open.emplace_back(passage.to, here);
+    }
+  }
+}
+
+// Shares of a triple: summed from a clique that has it, else restricted to the levels of two of its
+// attributes, those with the fewest.
+Vector TripleOf(const TableSet& set, const TreeModel& model, const AllPassages& passages,
+                const std::vector<Reading>& readings, const CountTable& table) {
+  const std::vector<uint32_t> attributes = table.Attributes();
+  for (size_t c = 0; c < model.cliques.size(); ++c) {
+    if (std::ranges::includes(model.tree.cliques[c].attributes, attributes))
+      return Sums(model.cliques[c], Projection(set, model.tree.cliques[c], attributes),
+                  table.cells());
+  }
+  const auto levels = [&](size_t axis) { return set.attributes[attributes[axis]].levels; };
+  std::array<size_t, 3> axes = {0, 1, 2};
+  std::ranges::stable_sort(axes, {}, levels);
+  const std::array<size_t, 3> steps = StepsOf(set, table);
+  Vector shares(table.cells());
+  std::vector<Vector> of_first, of_both;
+  const Reading& last = readings[attributes[axes[2]]];
+  for (uint32_t first = 0; first < levels(axes[0]); ++first) {
+    Restrict(passages, model.cliques, readings[attributes[axes[0]]], first, of_first);
+    const AllPassages within = Passages(model.tree, of_first);
+    for (uint32_t second = 0; second < levels(axes[1]); ++second) {
+      Restrict(within, of_first, readings[attributes[axes[1]]], second, of_both);
+      const Vector row = Sums(of_both[last.clique], last.to, levels(axes[2]));
+      for (size_t third = 0; third < row.size(); ++third)
+        shares[first * steps[axes[0]] + second * steps[axes[1]] + third * steps[axes[2]]] =
+            row[third];
+    }
+  }
+  return shares;
+}
+
 }  // namespace
 
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
@@ -208,7 +264,7 @@ TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionT
 
 std::vector<double> TablesOf(const TableSet& set, const TreeModel& model) {
   const size_t d = set.attributes.size();
-  const std::vector<std::vector<Passage>> passages = Passages(model);
+  const AllPassages passages = Passages(model.tree, model.cliques);
   std::vector<Reading> readings(d);
   for (uint32_t a = 0; a < d; ++a) {
     while (!std::ranges::binary_search(model.tree.cliques[readings[a].clique].attributes, a)) {
@@ -217,28 +273,10 @@ std::vector<double> TablesOf(const TableSet& set, const TreeModel& model) {
     readings[a].to = Projection(set, model.tree.cliques[readings[a].clique], {&a, 1});
   }
   Vector tables(set.num_cells, 0);
-  std::vector<Vector> restricted(model.cliques.size());
+  std::vector<Vector> restricted;
   for (size_t a = 0; a < d; ++a) {
-    // The model restricted to one level of a, from a clique that has it outwards.
     for (uint32_t level = 0; level < set.attributes[a].levels; ++level) {
-      const Reading& start = readings[a];
-      restricted[start.clique] = model.cliques[start.clique];
-      for (size_t i = 0; i < start.to.size(); ++i) {
-        if (start.to[i] != level) restricted[start.clique][i] = 0;
-      }
-      std::vector<std::pair<size_t, size_t>> open = {{start.clique, start.clique}};
-      while (!open.empty()) {
-        const auto [here, before] = open.back();
-        open.pop_back();
-        for (const Passage& passage : passages[here]) {
-          if (passage.to == before) continue;
-          Vector message = Sums(restricted[here], passage.from_cells, passage.ratio.size());
-          for (size_t s = 0; s < message.size(); ++s) message[s] *= passage.ratio[s];
-          Vector& there = restricted[passage.to] = model.cliques[passage.to];
-          for (size_t i = 0; i < there.size(); ++i) there[i] *= message[passage.to_cells[i]];
-          open.emplace_back(passage.to, here);
-        }
-      }
+      Restrict(passages, model.cliques, readings[a], level, restricted);
       for (size_t b = a; b < d; ++b) {
         const Vector shares =
             Sums(restricted[readings[b].clique], readings[b].to, set.attributes[b].levels);
@@ -251,6 +289,10 @@ std::vector<double> TablesOf(const TableSet& set, const TreeModel& model) {
             shares, tables.begin() + static_cast<ptrdiff_t>(table.offset + level * table.columns));
       }
     }
+  }
+  for (const CountTable& triple : set.Triples()) {
+    const Vector shares = TripleOf(set, model, passages, readings, triple);
+    std::ranges::copy(shares, tables.begin() + static_cast<ptrdiff_t>(triple.offset));
   }
   return tables;
 }

@@ -4,7 +4,7 @@
 // Of all distributions with the same tables it is the one of greatest entropy. Objective: half the
 // squared distance of the model's tables from the measured shares, weighted by precision, over all
 // one-way tables
-// and all pairs within a clique that are measured, whether or not the pair is an edge. A fixed
+// and all pairs and triples within a clique that are measured, whether or not the pair is an edge. A fixed
 // number of steps; a step that
 // does not lessen the objective is halved, one that does makes the next 1.5 times as long.
 #pragma once
@@ -30,8 +30,9 @@ struct TreeModel {
 TreeModel FitTree(const TableSet& set, std::span<const double> shares, JunctionTree tree,
                   size_t steps, const TableWeights& weights = {}, double least_share = 0);
 
-// All one-way and two-way tables of the model, as shares, those across cliques too: exact. Costs D
-// passes over the tree.
+// All tables of the model, as shares, those across cliques too: exact. Costs D passes over the tree,
+// and for a triple that no clique has whole as many as the two of its attributes with the fewest
+// levels have cells.
 std::vector<double> TablesOf(const TableSet& set, const TreeModel& model);
 
 Codes DrawRows(const TableSet& set, const TreeModel& model, size_t rows,

@@ -684,6 +684,39 @@ TEST(MarginalsStudyTest, LargerCoalitionsAreChargedOrRefused) {
   EXPECT_TRUE(is_refused("dealer", hidden));
 }
 
+// Forecasts by table, and the statement of each holder as of its own foreign tables: "income" and
+// "sex" are at one, "visits" and "job" at the other, so that seven of ten tables are foreign to both.
+TEST(MarginalsStudyTest, ForecastsEveryTable) {
+  const std::vector<std::string> notes = Prepare(MarginalsText({}))->Utility().notes;
+  ASSERT_GE(notes.size(), 2u);
+  EXPECT_THAT(notes[0], HasSubstr("if columns are nearly functions of each other"));
+  EXPECT_THAT(notes[1], HasSubstr("the worst first: single columns "));
+  for (const char* name : {"income", "visits", "sex", "job", "; pairs ", "(income, visits)"})
+    EXPECT_THAT(notes[1], HasSubstr(name));
+}
+
+// 1e8 products at the most: (income 4 + sex 2) x (visits 6 + job 3) levels of every row.
+TEST(MarginalsStudyTest, TransfersAreForSmallTables) {
+  Options options;
+  options.engine = "ot";
+  options.rows = 100'000'000 / 54;
+  EXPECT_NO_THROW(Prepare(MarginalsText(options)));
+  ++options.rows;
+  try {
+    Prepare(MarginalsText(options));
+    ADD_FAILURE() << "took it";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("engine 'ot' would make 1e+08 products"));
+    EXPECT_THAT(error.what(), HasSubstr("109 GB"));
+    EXPECT_THAT(error.hint(), HasSubstr("engine dealer"));
+  }
+  options.engine = "dealer";
+  EXPECT_NO_THROW(Prepare(MarginalsText(options)));
+  options.engine = "ot";
+  options.split = Split::kRows;  // no products
+  EXPECT_NO_THROW(Prepare(MarginalsText(options)));
+}
+
 TEST(MarginalsStudyTest, UselessStudiesSaySo) {
   Options options;
   options.privacy = "epsilon = 0.05\ndelta = 1e-5\nadjacency = \"replace\"\n";

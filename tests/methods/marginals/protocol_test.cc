@@ -180,6 +180,97 @@ TEST(MarginalsProtocol, WeighsTables) {
   }
 }
 
+// Every triple of the five columns whose columns of a split block lie at two holders at the most.
+std::vector<stats::marginals::Triple> TriplesOfTwo(size_t parties) {
+  std::vector<stats::marginals::Triple> triples;
+  for (uint32_t a = 0; a < 5; ++a) {
+    for (uint32_t b = a + 1; b < 5; ++b) {
+      for (uint32_t c = b + 1; c < 5; ++c) {
+        const bool three =
+            a % parties != b % parties && b % parties != c % parties && a % parties != c % parties;
+        if (!three) triples.push_back({a, b, c});
+      }
+    }
+  }
+  return triples;
+}
+
+// The column by itself may be the first, the middle or the last of the three, at either holder; all
+// three may be at one.
+TEST(MarginalsProtocol, CountsTriples) {
+  EXPECT_EQ(TriplesOfTwo(2).size(), 10u);
+  EXPECT_EQ(TriplesOfTwo(3).size(), 6u);
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    for (const Split split : {Split::kColumns, Split::kRows, Split::kBoth}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", setting.kind, setting.num_parties,
+                               kSplitNames[static_cast<size_t>(split)]));
+      Table table = MakeTable(split, setting.num_parties, 12, 3);
+      const auto triples = TriplesOfTwo(split == Split::kRows ? 1 : setting.num_parties);
+      table.task.set = stats::marginals::AllTables(table.task.set.attributes, triples);
+      ExpectTwin(setting.kind, table, setting.num_parties);
+    }
+  }
+  // With a target's tables lifted, those of triples with it, too.
+  Table table = MakeTable(Split::kColumns, 2, 12, 3);
+  table.task.set =
+      stats::marginals::AllTables(table.task.set.attributes, std::vector{TriplesOfTwo(2)[3]});
+  table.task.lifts = LiftsFor(table.task.set, {4});
+  ASSERT_EQ(table.task.lifts.size(), 16u);
+  EXPECT_EQ(table.task.lifts[15] == table.task.lifts[4], *table.task.set.Triples()[0].third == 4);
+  ExpectTwin("dealer", table, 2);
+}
+
+// One row and none, constant columns.
+TEST(MarginalsProtocol, CountsTriplesOfFewRows) {
+  for (const uint64_t rows : {0, 1, 3}) {
+    Table table = MakeTable(Split::kColumns, 2, rows, 4);
+    for (std::vector<uint16_t>& column : table.blocks[0]) std::ranges::fill(column, 1);
+    table.task.set = stats::marginals::AllTables(table.task.set.attributes, TriplesOfTwo(2));
+    ExpectTwin("dealer", table, 2);
+  }
+}
+
+// Each named triple is a table more: in what opens, in the sensitivity of outsiders and, with a column
+// of another, of a party; and a round's products, no round more.
+TEST(MarginalsProtocol, TriplesCountInTheSensitivity) {
+  Table table = MakeTable(Split::kColumns, 2, 9, 7);
+  const NoiseDesign before = DesignOf(table, 2);
+  // Of "a", "c", "e" at one holder, and of "a", "c" and "d", which the other has.
+  const std::vector<stats::marginals::Triple> triples = {{0, 2, 4}, {0, 2, 3}};
+  table.task.set = stats::marginals::AllTables(table.task.set.attributes, triples);
+  const NoiseDesign design = DesignOf(table, 2);
+  const auto tables = [](const privacy::GridL2Sensitivity& sensitivity) {
+    return std::pow(std::ldexp(sensitivity.value(), -kNoiseGridBits), 2) / 2;
+  };
+  EXPECT_NEAR(tables(before.sensitivity), 15, 1e-9);
+  EXPECT_NEAR(tables(design.sensitivity), 17, 1e-9);
+  EXPECT_NEAR(tables(design.party_sensitivities[0]), 12 + 2, 1e-9);
+  EXPECT_NEAR(tables(design.party_sensitivities[1]), 9 + 1, 1e-9);
+  EXPECT_EQ(design.noise.dimension, before.noise.dimension + 2 * 4 * 5 + 2 * 4 * 2);
+  for (const mpc::testing::Setting& setting : mpc::testing::kSettings) {
+    const Table plain = MakeTable(Split::kColumns, setting.num_parties, 9, 7);
+    Table named = plain;
+    named.task.set =
+        stats::marginals::AllTables(plain.task.set.attributes, TriplesOfTwo(setting.num_parties));
+    const auto rounds = [&](const Table& of) {
+      return mpc::testing::PlannedRounds(setting, [&](Engine& engine) {
+        engine.BeginPhase("tables");
+        OpenTables(engine, of.task, CountOnShares(engine, of.task, {}),
+                   DesignOf(of, setting.num_parties), {});
+      });
+    };
+    EXPECT_EQ(rounds(named), rounds(plain)) << setting.kind;
+  }
+}
+
+TEST(MarginalsProtocol, RefusesTriplesOfThreeHolders) {
+  Table table = MakeTable(Split::kColumns, 3, 9, 7);
+  const std::vector<stats::marginals::Triple> triples = {{0, 1, 2}};
+  table.task.set = stats::marginals::AllTables(table.task.set.attributes, triples);
+  EXPECT_NE(TripleOfThreeParts(table.task.set, table.task.blocks[0]), nullptr);
+  EXPECT_THROW(DesignOf(table, 3), Error);
+}
+
 // What each party opens where pairs are chosen by scores.
 std::vector<std::optional<ScoredOpening>> OpenScored(
     const std::string& engine, const Table& table, std::optional<uint64_t> rows,

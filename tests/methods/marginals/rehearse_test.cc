@@ -52,9 +52,12 @@ TEST(MarginalsRehearseTest, EveryOptionAgrees) {
     Options group;
     group.split = split;
     group.analysis += "select = \"group\"\ngroup = \"visits\"\n";
+    Options triples;
+    triples.split = split;
+    triples.analysis += "triples = [{columns = [\"income\", \"visits\", \"sex\"]}]\n";
     Options both = scores;
     both.privacy += kUtility;
-    for (const Options& options : {set_aside, targets, scores, group, both}) {
+    for (const Options& options : {set_aside, targets, scores, group, triples, both}) {
       SCOPED_TRACE(options.analysis + options.privacy);
       SilentProgress progress;
       const run::Rehearsal rehearsal = run::Rehearse(Prepared(options), {}, progress);

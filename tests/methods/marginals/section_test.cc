@@ -130,6 +130,28 @@ TEST(MarginalsSection, ReadsWhatIsDeclared) {
 }
 
 // Pairs that scores choose: so many, or twice as many as columns where there are more pairs than that.
+TEST(MarginalsSection, NamesTriples) {
+  Options options;
+  options.analysis =
+      "columns = [\"income\", \"visits\", \"sex\", \"job\"]\ntriples = [{columns = [\"job\", "
+      "\"income\", \"sex\"]}]\n";
+  const std::string text = MarginalsText(options);
+  const study::StudyFile file = Parse(text);
+  const Spec& spec = SpecOf(file.analyses.front());
+  ASSERT_EQ(spec.triples.size(), 1u);
+  EXPECT_EQ(spec.triples[0], (stats::marginals::Triple{0, 2, 3}));
+  study::ExpectMistakes(
+      [](const std::string& edited) { Parse(edited); }, "s.toml", text,
+      {{"[\"job\", \"income\", \"sex\"]", "[\"job\", \"sex\"]", "46:12:", "names three columns",
+        "smoking"},
+       {"[\"job\", \"income\", \"sex\"]", "[\"job\", \"sex\", \"sex\"]", "46:38:", "sex", ""},
+       {"[\"job\", \"income\", \"sex\"]", "[\"job\", \"sex\", \"age\"]", "46:38:", "age", "job"},
+       {"triples = [", "triples = [{columns = [\"sex\", \"job\", \"income\"]}, ",
+        "43:1:", "stands twice", "each triple once"},
+       {"triples =", "select = \"scores\"\npairs = 3\ntriples =", "48:11:", "'triples' with select",
+        "select = \"all\""}});
+}
+
 TEST(MarginalsSection, SelectsByScores) {
   Options options;
   options.analysis += "select = \"scores\"\npairs = 3\n";

@@ -29,7 +29,9 @@ inline std::vector<double> TablesOfJoint(const TableSet& set, const std::vector<
   std::vector<double> tables(set.num_cells, 0);
   for (const CountTable& table : set.tables) {
     for (size_t i = 0; i < joint.size(); ++i) {
-      const size_t column = table.one_way() ? 0 : codes[table.second][i];
+      size_t column = table.one_way() ? 0 : codes[table.second][i];
+      if (table.third)
+        column = column * set.attributes[*table.third].levels + codes[*table.third][i];
       tables[table.offset + codes[table.first][i] * table.columns + column] += joint[i];
     }
   }

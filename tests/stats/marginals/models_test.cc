@@ -77,6 +77,34 @@ TEST(MarginalTree, IsTheGreatestEntropy) {
   }
 }
 
+// A triple within a clique is met exactly, though pairs do not tell it; of any model its tables are
+// those of the joint, within a clique or not.
+TEST(MarginalTree, HasTriples) {
+  const std::vector<Triple> triples = {{0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}};
+  const TableSet set = AllTables(Tiny().attributes, triples);
+  const std::vector<double> tables = TablesOfJoint(set, RandomJoint(1));
+  const TreeModel whole = FitTree(
+      set, tables, MakeJunctionTree(set, std::vector<Edge>{{0, 1}, {1, 2}, {0, 2}, {2, 3}}), 3000);
+  const std::vector<double> ours = TablesOf(set, whole);
+  const CountTable& first = set.Triples()[0];
+  for (size_t i = first.offset; i < first.offset + first.cells(); ++i)
+    EXPECT_NEAR(ours[i], tables[i], 1e-6);
+  // Of a chain no clique has three: the joint is the product of pairs over what they share.
+  const TreeModel chain =
+      FitTree(set, tables, MakeJunctionTree(set, std::vector<Edge>{{0, 2}, {2, 1}, {1, 3}}), 3000);
+  const std::vector<double> of_chain = TablesOf(set, chain);
+  const Codes cells = AllCells(set);
+  std::vector<double> joint(cells[0].size());
+  const auto pair = [&](size_t a, size_t b, size_t i) {
+    const CountTable& table = set.Pair(a, b);
+    return of_chain[table.offset + cells[a][i] * table.columns + cells[b][i]];
+  };
+  const auto one = [&](size_t a, size_t i) { return of_chain[set.tables[a].offset + cells[a][i]]; };
+  for (size_t i = 0; i < joint.size(); ++i)
+    joint[i] = pair(0, 2, i) * pair(1, 2, i) * pair(1, 3, i) / one(2, i) / one(1, i);
+  EXPECT_LT(Largest(set, of_chain, TablesOfJoint(set, joint)), 1e-12);
+}
+
 // A table of weight 0 is passed over, whatever its numbers are; heavy tables win where tables
 // disagree.
 TEST(MarginalTree, WeighsTables) {
@@ -191,7 +219,8 @@ TEST(MarginalTree, RowsHaveItsTables) {
 }
 
 TEST(MarginalProducts, TablesAreThoseOfTheJoint) {
-  const TableSet set = Tiny();
+  const std::vector<Triple> triples = {{0, 1, 3}, {1, 2, 3}};
+  const TableSet set = AllTables(Tiny().attributes, triples);
   crypto::Prg source = SeededSource(9);
   const ProductModel model = FitProducts(set, TablesOfJoint(set, RandomJoint(5)), 3, 20, source);
   const Codes cells = AllCells(set);

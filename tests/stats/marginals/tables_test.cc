@@ -104,8 +104,8 @@ std::vector<double> LeastSquares(const TableSet& set, const std::vector<double>&
   return TablesOfJoint(set, {joint.begin(), joint.end()});
 }
 
-TEST(MarginalTables, ConsistentOnesAreTheLeastSquares) {
-  const TableSet set = Tiny();
+// All parts, triples' interactions and what triples say of pairs, too.
+void ExpectLeastSquares(const TableSet& set) {
   crypto::Prg source = SeededSource(5);
   blr::Variates variates(source);
   std::vector<double> noisy(set.num_cells);
@@ -123,7 +123,68 @@ TEST(MarginalTables, ConsistentOnesAreTheLeastSquares) {
     const ConsistentTables ours = MakeConsistent(set, noisy, rows, weights);
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(ours.cells[i], wanted[i], 1e-9) << i;
   }
+  // Of pairs that were not counted a triple may still tell.
+  for (size_t t = set.attributes.size(); t < set.attributes.size() + set.NumPairs(); t += 2)
+    weights[t] = 0;
+  const std::vector<double> wanted = LeastSquares(set, noisy, {}, weights);
+  const ConsistentTables ours = MakeConsistent(set, noisy, {}, weights);
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(ours.cells[i], wanted[i], 1e-9) << i;
   EXPECT_THROW(MakeConsistent(set, {noisy.data(), 3}, {}), Error);
+}
+
+TEST(MarginalTables, ConsistentOnesAreTheLeastSquares) { ExpectLeastSquares(Tiny()); }
+
+TEST(MarginalTables, ConsistentTriplesAreTheLeastSquares) {
+  const std::vector<Triple> triples = {{0, 1, 3}, {1, 2, 3}};
+  ExpectLeastSquares(AllTables(Tiny().attributes, triples));
+}
+
+// Cells of a triple are row-major; it stands behind all pairs.
+TEST(MarginalTables, TriplesAreCountedByTheirLevels) {
+  const std::vector<Triple> triples = {{0, 2, 3}};
+  const TableSet set = AllTables(Tiny().attributes, triples);
+  ASSERT_EQ(set.Triples().size(), 1u);
+  const CountTable& triple = set.Triples()[0];
+  EXPECT_EQ(triple.offset, Tiny().num_cells);
+  EXPECT_EQ(triple.cells(), 2u * 2u * 4u);
+  EXPECT_EQ(set.num_cells, triple.offset + triple.cells());
+  EXPECT_EQ(TableName(set, triple), "a, c, d");
+  const std::vector<double> counts = Count(set, {{1, 0, 1}, {2, 2, 0}, {1, 0, 1}, {3, 2, 3}});
+  for (size_t i = 0; i < triple.cells(); ++i) {
+    const double wanted = i == (1 * 2 + 1) * 4 + 3 ? 2 : i == (0 * 2 + 0) * 4 + 2 ? 1 : 0;
+    EXPECT_EQ(counts[triple.offset + i], wanted) << i;
+  }
+}
+
+TEST(MarginalTables, RefusesTriplesThatAreNone) {
+  const auto is_refused = [](const std::vector<Triple>& triples, uint32_t levels) {
+    std::vector<Attribute> attributes;
+    for (const char* name : {"a", "b", "c", "d", "e", "f", "g"}) attributes.push_back({name, 2});
+    attributes[6].levels = levels;
+    attributes[5].levels = 100;
+    try {
+      AllTables(attributes, triples);
+    } catch (const Error& error) {
+      return error.code() == ErrorCode::kBadInput;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_refused({{0, 1, 2}, {0, 1, 3}}, 2));
+  EXPECT_TRUE(is_refused({{0, 1, 2}, {0, 1, 2}}, 2));
+  EXPECT_TRUE(is_refused({{0, 0, 2}}, 2));
+  EXPECT_TRUE(is_refused({{2, 1, 0}}, 2));
+  EXPECT_TRUE(is_refused({{0, 1, 7}}, 2));
+  EXPECT_FALSE(is_refused({{4, 5, 6}}, 100));  // 20,000 cells
+  EXPECT_TRUE(is_refused({{4, 5, 6}}, 101));
+  std::vector<Triple> many;
+  for (uint32_t a = 0; a < 5; ++a) {
+    for (uint32_t b = a + 1; b < 5; ++b)
+      for (uint32_t c = 5; c < 7; ++c) many.push_back({a, b, c});
+  }
+  ASSERT_EQ(many.size(), kMaxTriples);
+  EXPECT_FALSE(is_refused(many, 2));
+  many.push_back({0, 1, 2});
+  EXPECT_TRUE(is_refused(many, 2));
 }
 
 TEST(MarginalTables, ProjectionIsTheNearest) {

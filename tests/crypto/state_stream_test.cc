@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/files.h"
 
@@ -25,6 +26,13 @@ class StateStreamTest : public ::testing::Test {
   ~StateStreamTest() override { fs::remove_all(folder_); }
 
   fs::path File() const { return folder_ / "state"; }
+
+  // Not durable, unlike WriteState.
+  void Put(ByteView bytes) const {
+    std::ofstream(File(), std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
 
   const fs::path folder_;
 };
@@ -84,14 +92,14 @@ TEST_F(StateStreamTest, EveryFlippedByteAndEveryLengthIsNoticed) {
   for (size_t at = 0; at < whole.size(); ++at) {
     Bytes damaged = whole;
     damaged[at] ^= 0x40;
-    WriteState(File(), damaged);
+    Put(damaged);
     EXPECT_EQ(CodeOf([&] { ReadAll(File(), 8); }), ErrorCode::kBadInput) << at;
-    WriteState(File(), ByteView(whole).first(at));
+    Put(ByteView(whole).first(at));
     EXPECT_EQ(CodeOf([&] { ReadAll(File(), 8); }), ErrorCode::kBadInput) << at;
   }
   Bytes longer = whole;
   longer.push_back(0);
-  WriteState(File(), longer);
+  Put(longer);
   EXPECT_EQ(CodeOf([&] { ReadAll(File(), 8); }), ErrorCode::kBadInput);
 }
 

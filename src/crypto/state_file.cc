@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/files.h"
+#include "crypto/state_stream.h"
 
 namespace partita::crypto {
 namespace {
@@ -56,14 +57,7 @@ void WriteState(const std::filesystem::path& file, ByteView bytes) {
 }
 
 std::optional<SecretBytes> ReadState(const StateKind& kind, const std::filesystem::path& file) {
-  std::error_code failed;
-  const bool exists = std::filesystem::exists(file, failed);
-  if (failed) {
-    throw Error(ErrorCode::kStorage,
-                fmt::format("cannot look for {}: {}", file.string(), failed.message()),
-                "look at the disk, and at who may read the folder");
-  }
-  if (!exists) return std::nullopt;
+  if (!StateExists(file)) return std::nullopt;
   return ReadSecretFile(file, kMaxFileBytes, kind.name);
 }
 

@@ -84,7 +84,9 @@ CsvTokenizer::Outcome CsvTokenizer::Scan() {
       field.raw = {start, static_cast<size_t>(p - start)};
     }
     if (p == end && !at_eof_) return Outcome::kNeedMore;
-    AddField(field);
+    if (field.raw.size() > options_.max_field_bytes || fields_.size() == options_.max_columns)
+      FailAtLimit(field);
+    fields_.push_back(field);
     if (p == end) return FinishRecord(p);
     if (*p == options_.separator) {
       ++p;
@@ -121,15 +123,12 @@ const char* CsvTokenizer::ScanQuoted(const char* open, CsvField& field) const {
   return close + 1;
 }
 
-void CsvTokenizer::AddField(const CsvField& field) {
+void CsvTokenizer::FailAtLimit(const CsvField& field) const {
   if (field.raw.size() > options_.max_field_bytes) {
     Fail(field.raw.data(), fmt::format("a field is longer than {} bytes", options_.max_field_bytes),
          "check that every quote is closed and that the separator is right");
   }
-  fields_.push_back(field);
-  if (fields_.size() > options_.max_columns) {
-    Fail(field.raw.data(), fmt::format("a record has more than {} fields", options_.max_columns));
-  }
+  Fail(field.raw.data(), fmt::format("a record has more than {} fields", options_.max_columns));
 }
 
 CsvTokenizer::Outcome CsvTokenizer::FinishRecord(const char* after) {

@@ -47,13 +47,14 @@ class CsvTokenizer {
   Outcome Scan();
   // Returns the position after the closing quote, or null if more bytes are needed.
   const char* ScanQuoted(const char* open, CsvField& field) const;
-  void AddField(const CsvField& field);
   Outcome FinishRecord(const char* after);
   void Refill();
   void SkipByteOrderMark();
   CellPosition PositionAt(const char* at) const;
   [[noreturn]] void Fail(const char* at, const std::string& message, std::string hint = {}) const;
   [[noreturn]] void FailAtStrayByte(const char* at) const;
+  // Of a field that is too long, or one too many.
+  [[noreturn]] void FailAtLimit(const CsvField& field) const;
 
   const ByteSource& source_;
   const ByteObserver& observer_;

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <sstream>
+
 #include "base/files.h"
+#include "crypto/hash.h"
 #include "methods/mle/study/study.h"
 #include "methods/prepare_study.h"
 #include "tests/methods/mle/design_study.h"
@@ -64,12 +68,22 @@ std::vector<Row> Without(std::vector<Row> rows, size_t left_out) {
   return rows;
 }
 
+// In one piece, and in pieces of one.
+uint64_t Apart(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
+  BesideServed pieces(a);
+  for (const uint64_t digest : b) pieces.Add({&digest, 1});
+  EXPECT_EQ(RowsApart(a, b), pieces.Count());
+  return pieces.Count();
+}
+
 TEST_F(RowSetsTest, CountsRowsOfOneSetAlone) {
   const std::vector<uint64_t> a = {1, 3, 5, 7}, b = {1, 4, 7, 9, 11}, none;
-  EXPECT_EQ(RowsApart(a, a), 0u);
-  EXPECT_EQ(RowsApart(a, b), 5u);
-  EXPECT_EQ(RowsApart(b, a), 5u);
-  EXPECT_EQ(RowsApart(a, none), 4u);
+  EXPECT_EQ(Apart(a, a), 0u);
+  EXPECT_EQ(Apart(a, b), 5u);
+  EXPECT_EQ(Apart(b, a), 5u);
+  EXPECT_EQ(Apart(a, none), 4u);
+  EXPECT_EQ(Apart(none, a), 4u);
+  EXPECT_EQ(Apart(none, none), 0u);
 }
 
 // Three columns: fewer than 30 rows more or less are refused, in any study.
@@ -183,6 +197,55 @@ TEST_F(RowSetsTest, RecordIsPrivateAndWhole) {
     ADD_FAILURE() << "not refused";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+  }
+}
+
+// Rows of the table at `path`, split at commas.
+std::vector<std::vector<std::string>> Cells(const fs::path& path) {
+  std::istringstream lines(ReadFile(path, 1 << 20, "the table"));
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(lines, line);) {
+    rows.emplace_back();
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  rows.erase(rows.begin());
+  return rows;
+}
+
+uint64_t FirstBytes(const crypto::Digest& digest) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < 8; ++i) value |= uint64_t{digest[i]} << (8 * i);
+  return value;
+}
+
+// Records of earlier versions name rows by these digests, field by field: by all cells, and by the key.
+TEST_F(RowSetsTest, RowsAreNamedAsInEarlierRecords) {
+  const auto rows = MakeRows(200, 11, false);
+  for (const bool by_key : {false, true}) {
+    fs::remove_all(folder_ + "/q");
+    crypto::Key key;
+    for (size_t i = 0; i < key.Expose().size(); ++i) key.Expose()[i] = static_cast<uint8_t>(3 * i);
+    fs::create_directories(folder_ + "/q");
+    WriteRowSets(RowSetsPath(Table()), {.key = key}, {});
+    ASSERT_EQ(Serve(methods::mle::testing::Splits()[by_key ? 1 : 0], Regression(), rows), "");
+    RowDigests expected, served;
+    for (const std::vector<std::string>& cells : Cells(Table())) {
+      crypto::Sha256 hash;
+      hash.Field(key.Expose()).Field(by_key ? "key" : "cells");
+      if (by_key) {
+        hash.Field(cells.front());
+      } else {
+        for (const std::string& cell : cells) hash.Field(cell);
+      }
+      expected.push_back(FirstBytes(hash.Finish()));
+    }
+    std::sort(expected.begin(), expected.end());
+    ReadRowSets(RowSetsPath(Table()), [&](uint64_t set, std::span<const uint64_t> digests) {
+      EXPECT_EQ(set, 0u);
+      served.insert(served.end(), digests.begin(), digests.end());
+    });
+    EXPECT_EQ(served, expected);
   }
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tools/package makes packages that lintian finds nothing in, that can be installed, run, and leave
-# nothing behind when they are removed but an institution's keys and state. Needs root, debhelper and lintian, and installs them.
+# tools/package makes packages that lintian finds nothing in, that can be installed (in a bare Debian, too), run, and leave
+# nothing behind when they are removed but an institution's keys, ledger and state. Needs root, debhelper, lintian and
+# mmdebstrap, and installs them.
 set -u
 source_dir=$1
 source "$(dirname "$0")/check.sh"
@@ -9,9 +10,22 @@ source "$(dirname "$0")/check.sh"
   fail 'partita is installed on this machine; remove it first'
 expect 0 apt-get install -y --no-install-recommends debhelper lintian dpkg-dev
 [ ! -e /var/lib/partita ] || fail '/var/lib/partita is there: a node of this machine'
-rm -f "$source_dir"/build/partita_*.deb "$source_dir"/build/partita-node_*.deb
+rm -f "$source_dir"/build/partita_*.deb "$source_dir"/build/partita-node_*.deb "$source_dir"/build/partita-mpi_*.deb
 expect 0 "$source_dir/tools/package" program
 package=$(ls "$source_dir"/build/partita_*.deb)
+
+# With nothing there but what the packages ask for.
+expect 0 apt-get install -y --no-install-recommends mmdebstrap
+mkdir "$work/packages"
+cp "$package" "$source_dir"/build/partita-mpi_*.deb "$work/packages"
+expect 0 mmdebstrap --quiet --variant=minbase --format=null \
+  --customize-hook="cp -r '$work/packages' \"\$1/\"" \
+  --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /packages/partita_*.deb"' \
+  --customize-hook='chroot "$1" env -i PATH=/usr/bin HOME=/root partita demo' \
+  --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /packages/partita-mpi_*.deb"' \
+  --customize-hook='chroot "$1" partita-mpi --version' \
+  bookworm - http://deb.debian.org/debian
+expect_output /usr/share/partita/examples/three_factor
 
 expect 0 apt-get install -y --no-install-recommends "$package"
 cd "$work" || fail 'no folder'
@@ -33,8 +47,15 @@ expect 0 stat -c %U /var/lib/partita/node/key.pem /var/lib/partita/node/job/key.
 for user in partita-node partita-job partita-web partita-sign; do expect_output $user; done
 expect 0 id -nG partita-job
 expect_output partita-node
-expect 0 apt-get remove -y partita-node partita
-[ -f /var/lib/partita/steward/steward.key ] || fail 'the steward lost the key with the package'
+expect 0 partita ledger open /var/lib/partita/north.ledger --table registry --epsilon 1 --delta 1e-6
+# Keys, ledger and state, byte by byte.
+kept() { (cd /var/lib/partita && find . -type f -exec sha256sum {} + | sort); }
+kept >before
+for mine in steward.key node/key.pem north.ledger; do grep -q "$mine" before || fail "there is no $mine"; done
+for verb in remove purge; do
+  expect 0 apt-get $verb -y partita-node partita
+  kept | cmp - before || fail "$verb changed what belongs to the institution"
+done
 rm -rf /var/lib/partita
 while read -r file; do
   [ ! -f "$file" ] || fail "$file stayed when the package was removed"

@@ -10,7 +10,7 @@
 #include "base/utc_time.h"
 #include "crypto/state_file.h"
 #include "run/party/locked_file.h"
-#include "run/party/row_sets.h"
+#include "run/party/rows_apart.h"
 
 namespace partita::run {
 namespace {

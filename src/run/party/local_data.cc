@@ -175,14 +175,17 @@ bool CleanSoFar(const data::CheckReport& report, const data::CheckRules& rules) 
 }
 
 void CountCells(const data::Table& table, const data::Schema& schema, OwnCells& cells) {
-  for (size_t row = 0; row < table.num_rows; ++row) cells.rows += table.Absent(row) ? 0 : 1;
+  std::vector<uint8_t> there(table.num_rows);
+  for (size_t row = 0; row < table.num_rows; ++row) there[row] = table.Absent(row) ? 0 : 1;
+  cells.rows += static_cast<uint64_t>(std::count(there.begin(), there.end(), 1));
   for (const data::ColumnSchema& of : schema.columns) {
     const data::Column& column = table.Get(of.name);
+    const bool numbers = column.numbers.size() == table.num_rows;
+    const bool codes = column.codes.size() == table.num_rows;
     for (size_t row = 0; row < table.num_rows; ++row) {
-      if (table.Absent(row)) continue;
-      const bool no_number = row < column.numbers.size() && std::isnan(column.numbers[row]);
-      const bool no_code = row < column.codes.size() && column.codes[row] < 0;
-      cells.missing += no_number || no_code ? 1 : 0;
+      const bool missing =
+          (numbers && std::isnan(column.numbers[row])) || (codes && column.codes[row] < 0);
+      cells.missing += missing && there[row] != 0 ? 1 : 0;
     }
   }
 }

@@ -5,6 +5,7 @@
 // Record    A file beside the table, mode 0600: a random key, and of every set that was served the
 //           sorted digests of its rows under that key. 8 bytes for a row of a set. Whoever has the
 //           table can link its rows to the digests; it is as confidential as the table.
+// Memory    8 bytes for a row of a set that is asked for; what was served passes (row_set_record.h).
 // A row     is its key, where the study names a key column that the table has, else all its cells: a
 //           corrected cell makes another row then. One of a matched block is also what it was matched
 //           by: the canonical texts of all columns of the matching's keys. Studies that name rows in
@@ -23,23 +24,19 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "crypto/random.h"
 #include "run/method/study.h"
 #include "run/party/local_data.h"
+#include "run/party/row_set_record.h"
+#include "run/party/rows_apart.h"
 
 namespace partita::run {
 
 // DATA.row-sets, of a source file that names a file beside that. Throws as data::FileOfRows.
 std::filesystem::path RowSetsPath(const std::filesystem::path& data);
-
-// Sorted, each once.
-using RowDigests = std::vector<uint64_t>;
-// Rows that are in one of the two but not in both.
-uint64_t RowsApart(std::span<const uint64_t> a, std::span<const uint64_t> b);
 
 class RowSets {
  public:
@@ -56,10 +53,19 @@ class RowSets {
   void Record();
 
  private:
-  bool Read();
-  void Write() const;
-  void RequireApart() const;
-  void RequireComparable(const RowDigests& set, const RowDigests& served) const;
+  // A set that was served, beside every one that is asked for, in the order of asked_.
+  struct Served {
+    std::vector<std::vector<BesideServed>> asked;
+    bool hidden = false, cells_as_keys = false, of_matching = false;
+  };
+
+  // Throws kRefused if the record was replaced by one of another key.
+  std::vector<Served> CompareWithServed() const;
+  void RequireApart(const std::vector<Served>& served) const;
+  static bool WasServed(const std::vector<Served>& served, size_t asked, size_t way);
+  [[noreturn]] void ThrowApart(uint64_t rows) const;
+  void RequireComparable(const RowDigests& set, const Served& served,
+                         const BesideServed& apart) const;
 
   std::filesystem::path file_;
   crypto::Key key_;
@@ -67,7 +73,6 @@ class RowSets {
   std::string party_;
   uint64_t least_ = 0;
   uint64_t matching_ = 0;  // of the rows asked for, if which of them match is hidden
-  std::vector<RowDigests> served_;
   std::vector<std::vector<RowDigests>> asked_;  // of every set, by the ways to name its rows
 };
 

@@ -7,7 +7,7 @@ namespace {
 TEST(RunFaultsTest, NoReleaseWithoutItsCharge) { TryAllFaults(397, 12, 0); }
 
 // Altered messages as well.
-TEST(RunFaultsTest, SealedRegressions) { TryMessagesOfSealed(8); }
+TEST(RunFaultsTest, SealedRegressions) { TryMessagesOfSealed(5); }
 
 // Most other bytes open as other numbers, of engines but `shamir` without anybody noticing. What no
 // protocol opens is an error of the peers, never of this program.

@@ -2,6 +2,14 @@
 // ridges, rows that are left out, small and large dispersions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "methods/glm/sealed/row_values.h"
+#include "mpc/fixed_point.h"
+#include "mpc/functions/scoring_step.h"
 #include "tests/methods/glm/sealed_twin.h"
 #include "tests/thorough.h"
 
@@ -88,6 +96,48 @@ TEST(SealedGammaTest, EveryEngine) {
       WithCosts(Made("years ~ dose + smoker", "columns", 22, "replicated", "refuse", 200), 4));
   ExpectTwin(WithCosts(Made("years ~ dose", "both", 23, "shamir", "refuse", 120), 4));
   ExpectTwin(WithCosts(Made("years ~ dose", "columns", 24, "ot", "refuse", 120), 4));
+}
+
+// Scores of rows, and that what is more than kMostSealedRatio times its mean is counted and capped.
+TEST(SealedGammaTest, RowsFarFromTheModelAreBeyondTheLimits) {
+  const std::vector<std::pair<double, double>> rows = {
+      // predictor and outcome; the last two are far
+      {0, 2}, {1, 0.5}, {-3, 12}, {6, 0.001}, {-3, 13}, {0.5, 500}};
+  const SealedCase made = WithCosts(Made("years ~ age", "columns", 1), 1);
+  const GlmStudy study = testing::SealedStudyOf(made);
+  mpc::testing::RunOptions options;
+  options.releases = {{"test", "", "all", "exact", 1, mpc::kEverybody, 2 * rows.size() + 1}};
+  const auto result = mpc::testing::RunAndComparePlan(options, [&](mpc::Engine& engine, size_t) {
+    const mpc::Shape shape{rows.size(), 1};
+    std::vector<mpc::PrivateMatrix> inputs = {{0, shape, mpc::kStepBits, 20, {}},
+                                              {0, shape, mpc::kStepBits, 20, {}}};
+    if (engine.self() == std::optional<size_t>(0)) {
+      inputs[0].read = [&](size_t first, size_t count, Int128* out) {
+        for (size_t r = first; r < first + count; ++r)
+          *out++ = mpc::EncodeFixed(rows[r].first, mpc::kStepBits);
+      };
+      inputs[1].read = [&](size_t first, size_t count, Int128* out) {
+        for (size_t r = first; r < first + count; ++r)
+          *out++ = mpc::EncodeFixed(std::log(rows[r].second), mpc::kStepBits);
+      };
+    }
+    const std::vector<mpc::Shared> shared = engine.Input(inputs);
+    const RowValues values = ValuesAt(engine, study.task, shared[0], shared[1], true);
+    const std::vector<mpc::Shared> opened = {values.outside, values.residual, values.pearson};
+    const auto numbers = engine.Reveal("test", opened, mpc::kEverybody);
+    if (!engine.self()) return;
+    EXPECT_EQ(numbers[0].values.front(), 2);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const double ratio = std::min(rows[r].second / std::exp(rows[r].first), kMostSealedRatio);
+      EXPECT_EQ(rows[r].second / std::exp(rows[r].first) > kMostSealedRatio, r >= 4);
+      // The cap is on a grid of 2^-20.
+      const double error = std::max(ratio, 1.0) * (r < 4 ? 0x1p-36 : 0x1p-19);
+      EXPECT_NEAR(mpc::DecodeFixed(numbers[1].values[r], kMeanBits), ratio - 1, error);
+      EXPECT_NEAR(mpc::DecodeFixed(numbers[2].values[r], kMeanBits), std::pow(ratio - 1, 2),
+                  2 * (ratio + 1) * error);
+    }
+  });
+  result.ThrowIfFailed();
 }
 
 // A row of more than kMostSealedRatio times its mean, and outcomes that follow from the columns.

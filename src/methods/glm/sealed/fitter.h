@@ -22,10 +22,10 @@
 //                  with every column checked (mpc/functions/scoring_step.h); those of the steps
 //                  without a check (mpc/functions/inverse.h): with eigenvalues of the correlation
 //                  matrix below 2^-23 p they make a step too short, never too long.
-// Convergence      At the last point U' I^-1 U < 2^-28 (gamma 2^-34, for a dispersion of 1), so that no estimate is farther from the
-//                  maximum than 2^-14 standard errors in a quadratic model, and the last step is still
-//                  taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits; a
-//                  gaussian model leaves residuals (solve.h). In a direction
+// Convergence      At the last point U' I^-1 U < 2^-28 (gamma 2^-34, for a dispersion of 1), so
+//                  that no estimate is farther from the maximum than 2^-14 standard errors in a
+//                  quadratic model, and the last step is still taken; nothing failed (mpc/functions/scoring_step.h) and no row is beyond the limits; a
+//                  gaussian or gamma model leaves residuals (solve.h). In a direction
 //                  without a maximum (separation) steps stay longer than 1 in the linear predictor, so
 //                  that U' I^-1 U is the inverse of the squared standard error: that of one above
 //                  2^14 has no variance (mpc/functions/scoring_step.h).
@@ -36,9 +36,9 @@
 // Revealed         Releases `disclosure`, `independence` (not of hidden rows), `fit`, as above and nothing
 //                  else.
 // Tests            of terms are of estimates before they are rounded and of the last point's covariance.
-// Cost             spec.steps + 2 evaluations (sums.h), two SolveStep (gamma: an inverse of low depth more), spec.steps inverses of low
-//                  depth and comparisons of a number, TellFit; wald.h where there are terms of several
-//                  columns.
+// Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
+//                  depth (gamma: one more) and comparisons of a number, TellFit; wald.h where there
+//                  are terms of several columns.
 #pragma once
 
 #include <optional>

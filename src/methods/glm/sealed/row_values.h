@@ -5,8 +5,9 @@
 //           likelihood goes on as a straight line, so that it stays concave. Gamma: of u = log y - eta,
 //           capped at the logarithm of kMostSealedRatio in the same way, y / mu = e^u and the score
 //           e^u - 1; w = e^u, the information as it is observed.
-// At the end  (of gamma models u and squared scores as well) the log-likelihood of binomial outcomes as well, the logarithm of the probability of
-//           what happened, 1 - mu - y + 2 y mu, and how many rows are beyond the limits.
+// At the end  the log-likelihood of binomial outcomes as well, the logarithm of the probability of
+//           what happened, 1 - mu - y + 2 y mu, of gamma models u and squared scores, and how many rows
+//           are beyond the limits.
 // Robust    errors take the squared residual of each row at the end, where it is at most 2^20 times the
 //           working weight (mpc/functions/sandwich.h); a row beyond that is beyond the limits, as one
 //           whose predictor is, and adds 0. Logistic: where the odds of what happened are at least

@@ -498,6 +498,7 @@ Shared SealedSums::WeightedSum(const Shared& values) {
 
 void SealedSums::MakeGamma() {
   MakeMoments(1);
+  moments_ = WithBound(moments_, 1);  // as those of the way are
   const Shared constants = Joined(&SharedBlock::constants);
   sum_ = WithBound(engine_.SumRows(weighted_outcome_),
                    weighted_outcome_.bound * static_cast<double>(rows_));

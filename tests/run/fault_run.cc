@@ -435,7 +435,9 @@ std::vector<RunEnd> FaultRuns::RunAll(const Fault& fault, bool afresh) {
     if (disk.disk.dead()) disk.disk.Crash(CrashDisk::Survivors::kNothing, 1);
     disk.disk.FailAt(0, CrashDisk::Failure::kNone);
     if (!study.parties[i].holder) continue;
-    ends[i].served = fs::exists(study_.folder / (names_[i] + ".row-sets"));
+    std::error_code none;
+    const auto bytes = fs::file_size(study_.folder / (names_[i] + ".row-sets"), none);
+    ends[i].served_bytes = none ? 0 : bytes;
     LedgerEnd& end = ends[i].ledger;
     end.kept = true;
     SqliteLedger ledger(disk.Options());
@@ -507,7 +509,7 @@ std::vector<std::string> FaultRuns::Violations(const Fault& fault, const std::ve
         violation(fmt::format("{} said ok, and its charge is not spent", name));
       if (ends[i].outcome && ledger.spent == 0)
         violation(fmt::format("{} has a result that is not charged", name));
-      if (!opener.empty() && !study_.study->IsPrivate() && !ends[i].served)
+      if (!opener.empty() && ends[i].served_bytes < undisturbed_[i].served_bytes)
         violation(fmt::format("{} could open, and {} has no record of its rows", opener, name));
       if (ledger.reserved > (went_on ? 2u : 1u) || ledger.spent + ledger.refunded > ledger.reserved)
         violation(fmt::format("the entries of {} do not fit one run", name));

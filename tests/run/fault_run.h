@@ -80,7 +80,7 @@ struct RunEnd {
   std::vector<uint64_t> altered;                       // frames that could have been, by peer
   uint64_t store_operations = 0, store_locks = 0;
   LedgerEnd ledger;
-  bool served = false;  // whether a holder's record has the rows that it served
+  uint64_t served_bytes = 0;  // of a holder's record of rows that it served
 };
 
 // Of one study, any number of runs, each from the same ledgers.

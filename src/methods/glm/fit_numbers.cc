@@ -23,9 +23,6 @@ constexpr double kSmallestOfLog = 0x1p-40, kLargestLog = 64;
 
 double YLogY(double y) { return y > 0 ? y * std::log(y) : 0; }
 
-// Whether Pearson's sum opens: gaussian it is the deviance.
-bool HasPearson(const Law& law) { return HasDispersion(law) && law.family != Family::kGaussian; }
-
 // What the closed form of the null deviance needs beside D and c.
 std::vector<double> NullSums(Family family, const stats::glm::Rows& rows) {
   double first = 0, second = 0, third = 0;
@@ -209,6 +206,8 @@ double BinomialNull(double n, double events) {
 }
 
 }  // namespace
+
+bool HasPearson(const Law& law) { return HasDispersion(law) && law.family != Family::kGaussian; }
 
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
                 const Eigen::VectorXd& point, const stats::glm::Limits& limits) {

@@ -50,6 +50,9 @@ OwnFit OwnFitOf(const Spec& spec, const stats::glm::Rows& rows, double deviance,
 OwnFit OwnFitOf(const Spec& spec, const stats::glm::GaussianMoments& moments, double deviance);
 size_t NumFitInputs(const Spec& spec);
 
+// Whether Pearson's sum is one of the totals: of a gaussian model it is the deviance.
+bool HasPearson(const stats::glm::Law& law);
+
 // Whether the null deviance is one of the totals.
 bool NullOpens(const Spec& spec);
 

@@ -83,8 +83,8 @@ std::string FitText(const Task& task) {
   }
   if (NumTotals(spec) == 0) return errors;
   return fmt::format(
-      "{} and the fit (deviances, constants of the likelihood: {} in all) on one of 2^-{}", errors,
-      NumTotals(spec), task.grid_bits);
+      "{} and the fit (deviances, {}constants of the likelihood: {} in all) on one of 2^-{}",
+      errors, HasPearson(spec.law) ? "Pearson's sum, " : "", NumTotals(spec), task.grid_bits);
 }
 
 std::vector<mpc::Release> ReleasesOfSums(const GlmStudy& study, const Task& task) {

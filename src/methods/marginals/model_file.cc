@@ -89,11 +89,15 @@ OpenedScores ParseScores(const Json& json, const stats::marginals::TableSet& set
   return scores;
 }
 
-std::vector<stats::marginals::Triple> ParseTriples(const Json& json) {
+std::vector<stats::marginals::Triple> ParseTriples(const Json& json, size_t columns) {
   std::vector<stats::marginals::Triple> triples;
+  if (!json.is_array()) RefuseFile("its triples are no list");
+  const auto is_column = [&](const Json& number) {
+    return number.is_number_unsigned() && number.get<uint64_t>() < columns;
+  };
   for (const Json& entry : json) {
-    const bool is_triple = entry.is_array() && entry.size() == 3 &&
-                           std::ranges::all_of(entry, &Json::is_number_unsigned);
+    const bool is_triple =
+        entry.is_array() && entry.size() == 3 && std::ranges::all_of(entry, is_column);
     if (!is_triple) RefuseFile("a triple is not three columns");
     triples.push_back(entry.get<stats::marginals::Triple>());
   }
@@ -106,7 +110,8 @@ OpenedTables ParseTables(const Json& json) {
   OpenedTables opened;
   for (const Json& column : json.at("columns")) opened.columns.push_back(ParseLevelColumn(column));
   opened.noisy.cells = json.at("cells").get<std::vector<double>>();
-  if (json.contains("triples")) opened.triples = ParseTriples(json.at("triples"));
+  if (json.contains("triples"))
+    opened.triples = ParseTriples(json.at("triples"), opened.columns.size());
   const stats::marginals::TableSet set = TablesOf(opened);
   if (set.num_cells != opened.noisy.cells.size()) RefuseFile("it has another number of cells");
   if (json.contains("impossible")) {

@@ -83,8 +83,10 @@ std::optional<OpenedPool> OpenPool(Engine& engine, const Task& task, const SiteE
   pool.sites = sites;
   pool.step = steps.front() * back;
   pool.estimate = mpc::InGridSteps(values[1], steps).front() * back;
-  // By Hartung and Knapp it may be less than half a step, where sites agree.
-  pool.standard_error = std::max(mpc::InGridSteps(values[2], steps).front() * back, pool.step / 2);
+  // By Hartung and Knapp it may be next to nothing, where sites agree: below half a step, or what has a
+  // root here. Then it is told as no less than that.
+  pool.standard_error = std::max({mpc::InGridSteps(values[2], steps).front() * back, pool.step / 2,
+                                  std::sqrt(kLeastVariance) * task.spec.unit()});
   if (pool.step == 0) throw mpc::NoSuchOpening("the pooled estimate has no grid");
   pool.tau_squared = tau_squared * task.spec.unit() * task.spec.unit();
   pool.q = std::ldexp(mpc::DecodeFixed(values[3].values.front(), mpc::kGuardBits), -task.grid_bits);

@@ -53,7 +53,9 @@ struct GridMarks {
 std::vector<GridMarks> MarkGrids(Engine& engine, const Shared& variances, const ReleaseGrid& grid,
                                  bool deviations);
 
-// Of numbers with squared standard errors 2 v, as if each were of a single row; v at most 2^10.
+// Of numbers with squared standard errors 2 v, as if each were of a single row; v at most 2^10. From
+// kLeastErrorGrid on each has a grid.
+inline constexpr double kLeastErrorGrid = 0x1p-35;
 GridMarks MarkErrorGrids(Engine& engine, const Shared& half_squared_errors, int grid_bits);
 
 // numbers[i] (k x 1, at most bound) in steps of its grid; whole numbers with kGuardBits zeros.

@@ -1,5 +1,7 @@
 #include "run/party/row_set_record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "crypto/state_stream.h"
@@ -48,10 +50,13 @@ void AddSet(const RowDigests& set, const crypto::StateContent& add) {
   }
 }
 
-// The sets that are on disk, byte by byte.
-void CopySets(const std::filesystem::path& file, const crypto::StateContent& add) {
+// The sets that are on disk, byte by byte: those that were read before.
+void CopySets(const std::filesystem::path& file, const RowSetRecord& record,
+              const crypto::StateContent& add) {
   crypto::StateStream stream(kRowSetsKind, file);
-  ReadHead(stream);
+  const RowSetRecord there = ReadHead(stream);
+  if (there.key.Expose() != record.key.Expose() || there.num_sets != record.num_sets)
+    throw ReplacedRecord(file);
   Bytes block(kDigestsOfBlock * kDigestBytes);
   while (stream.left() > 0) {
     const std::span<uint8_t> bytes = std::span(block).first(
@@ -63,6 +68,13 @@ void CopySets(const std::filesystem::path& file, const crypto::StateContent& add
 }
 
 }  // namespace
+
+Error ReplacedRecord(const std::filesystem::path& file) {
+  return {ErrorCode::kRefused,
+          fmt::format("the record of served rows, {}, was replaced while this run began",
+                      file.string()),
+          "start again"};
+}
 
 const std::string& RowSetRecordName() { return kRowSetsKind.name; }
 
@@ -85,7 +97,7 @@ void WriteRowSets(const std::filesystem::path& file, const RowSetRecord& record,
     head.U64(record.num_sets + more.size());
     add(record.key.Expose());
     add(head.bytes());
-    if (record.num_sets > 0) CopySets(file, add);
+    if (record.num_sets > 0) CopySets(file, record, add);
     for (const RowDigests& set : more) AddSet(set, add);
   });
 }

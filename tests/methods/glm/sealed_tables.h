@@ -88,6 +88,7 @@ struct SealedCase {
   // Beside it the dose is little for smokers and 0 for others, so that its coefficient is large.
   bool little_dose = false;
   bool score_is_exact = false;  // a linear function of age and smoking
+  double score_rest = 0;        // standard deviation of what is left beside it
   bool one_weighs = false;      // the first row 5, others 0.2 or nothing
   double cost_shape = 0;        // of WithCosts: the dispersion's inverse
   bool costs_follow = false;    // from age and dose
@@ -139,7 +140,9 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
                                   made.cost_shape, std::exp(eta) / made.cost_shape)(random);
     add(2, made.costs_follow ? std::exp(0.02 * age - 0.6 * dose) : cost);
     const double score = std::normal_distribution<double>(10 + 3 * eta, 4)(random);
-    add(3, made.score_is_exact ? 0.25 * age - 3 * smoker : score);
+    // Of the score's own deviation, so that no other number changes.
+    const double rest = made.score_rest * (score - 10 - 3 * eta) / 4;
+    add(3, made.score_is_exact ? 0.25 * age - 3 * smoker + rest : score);
     add(4, lacks && uniform(random) < 0.1 ? std::nan("") : own_dose);
     table.columns[5].codes.push_back(stage);
     add(6, made.separated && smoker == 1 ? 1 : event);

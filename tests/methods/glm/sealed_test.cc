@@ -373,6 +373,21 @@ TEST(SealedTest, AFitWithoutARestIsNamed) {
   }
 }
 
+// In half-widths of 25 and with some hundred rows the errors are some 2^-18, below every grid.
+TEST(SealedTest, ErrorsBelowEveryGridAreNotTold) {
+  for (const double rest : {0.001, 0.1}) {
+    SealedCase made{testing::SealedText("gaussian", "score ~ age + smoker", "rows"), 22};
+    made.score_is_exact = true;
+    made.score_rest = rest;
+    const GlmStudy study = testing::SealedStudyOf(made);
+    const Ran ran = RunSealed(study, testing::SealedRowsOf(study, made));
+    EXPECT_EQ(ran.fitted.model.value().converged, rest > 0.01);
+    if (ran.fitted.model->converged) {
+      EXPECT_GT(ran.fitted.model->standard_errors.minCoeff(), 0);
+    }
+  }
+}
+
 std::string WithSteps(const std::string& text, int steps) {
   return text + fmt::format("steps = {}\n", steps);
 }

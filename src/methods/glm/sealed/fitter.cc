@@ -39,7 +39,7 @@ Shared Slope(Engine& engine, const Shared& score, const Shared& step) {
   return slope;
 }
 
-// [value < limit], 1 x 1.
+// [value < limit], by entry.
 Shared IsLess(Engine& engine, const Shared& value, double limit) {
   const std::vector<Shared> less = {
       mpc::PlusConstant(engine, value, -limit, value.bound + std::abs(limit))};
@@ -198,9 +198,16 @@ Fitted SealedFitter::Finish() {
   Fail(sums.outside);
   if (HasDispersion(task_.spec.law)) Fail(LeavesNothing(engine_, task_, sums));
   const Shared step = mpc::KeepWithin(engine_, solved.step, mpc::kMostCoordinate, failures_);
-  const Shared settled =
-      IsLess(engine_, Slope(engine_, sums.score, step), InUnit(task_, DecrementOf(task_)));
+  Shared settled, too_small;
+  std::vector<mpc::Task> checks = {
+      [&](Engine& e) {
+        settled = IsLess(e, Slope(e, sums.score, step), InUnit(task_, DecrementOf(task_)));
+      },
+      // An error without a grid would open as 0.
+      [&](Engine& e) { too_small = IsLess(e, solved.variances, mpc::kLeastErrorGrid); }};
+  mpc::Together(engine_, checks);
   Fail(mpc::CountZeros(engine_, WithBound(settled, 1)));
+  Fail(WithBound(engine_.SumRows(too_small), static_cast<double>(task_.num_columns())));
   Shared estimates = WithBound(engine_.Add(last, step), 2 * mpc::kMostCoordinate);
   estimates = mpc::KeepWithin(engine_, estimates, mpc::kMostCoordinate, failures_);
   const std::vector<Shared> none = {mpc::PlusConstant(engine_, failures_, -1, failures_.bound + 1)};

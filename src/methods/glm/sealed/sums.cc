@@ -550,7 +550,9 @@ Shared SealedSums::GammaFit(const Shared& residual, const Shared& distance) {
         sum_.bound + sum_offset_.bound);
   }
   const double upper = task_.spec.outcome.upper;
-  const Shared outcomes = mpc::TimesConstant(engine_, sum_rate_, upper, kFitBits);  // y e^-o
+  // As many digits of a small bound.
+  const int upper_bits = kFitBits + std::max(0, -std::ilogb(upper));
+  const Shared outcomes = mpc::TimesConstant(engine_, sum_rate_, upper, upper_bits);  // y e^-o
   std::vector<Shared> numbers = {WithBound(engine_.Scale(half, 2), 2 * half.bound), sum_, centred,
                                  outcomes};
   mpc::CutRound cut(engine_);

@@ -10,9 +10,13 @@
 #include "study/approval/persons.h"
 
 namespace partita::node {
+namespace {
+
+using Answered = nlohmann::ordered_json;
+
+}  // namespace
 
 nlohmann::ordered_json StudyJson(const Study& study) {
-  using Answered = nlohmann::ordered_json;
   Answered approved = Answered::array(), by_policy = Answered::array();
   Answered signers = Answered::array();
   Answered progress = Answered::array(), ended = Answered::array();

@@ -181,6 +181,17 @@ TEST_F(RowSetsTest, OfTwoRunsAtOnceTheSecondIsHeldToTheFirst) {
     EXPECT_EQ(error.code(), ErrorCode::kRefused);
     EXPECT_THAT(error.message(), HasSubstr("was replaced while this run began"));
   }
+  // One that is gone is not one of nothing.
+  RowSets gone(RowSetsPath(Table()), random);
+  asks(gone);
+  fs::remove(RowSetsPath(Table()));
+  try {
+    gone.Record();
+    ADD_FAILURE() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kRefused);
+    EXPECT_THAT(error.message(), HasSubstr("was replaced while this run began"));
+  }
 }
 
 // The record is the owner's alone, has no cell in it, and is refused when it is damaged.

@@ -13,6 +13,7 @@ for name in north west south; do
   at_port=$(free_port)
   "$partita" node init $name --name $name --address "127.0.0.1:$at_port" --steward $name-steward --passphrase-fd 3 \
     3< <(phrase) >/dev/null
+  opens_at_once $name-steward
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \
     "$source_dir/examples/readmission" $name >>$name/node.toml
   sed -i '1i ledger = "ledger.sqlite"' $name/node.toml

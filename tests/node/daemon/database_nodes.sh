@@ -13,6 +13,7 @@ for name in north west south; do
   port[$name]=$(free_port)
   "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" --steward $name-steward \
     --passphrase-fd 3 3< <(phrase) >/dev/null
+  opens_at_once $name-steward
   printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\n' "$example" $name >>$name/node.toml
 done
 expect_error 'node.toml names no database' "$partita" node move-state south --to database

@@ -62,6 +62,7 @@ init=$(shows 'partita node init west')
 for name in north west south; do
   eval "$(elsewhere $name "$init" | sed "s/127\.0\.0\.1:[0-9]*/127.0.0.1:${port[$name]}/") --passphrase-fd 3" \
     3< <(phrase) >"$name.said" || fail "$name has no folder"
+  opens_at_once $name-steward
   grep -qE '^[0-9A-Za-z-]{8,}$' "$name.said" || fail 'no code for the first account'
   # The block of the page that begins with [[table]], with the own path.
   sed -n '/^    \[\[table\]\]/,/^$/s/^    //p' "$page" | sed "s|/srv/tables/pupils.csv|$work/$name-pupils.csv|" >>"$name/node.toml"

@@ -39,6 +39,7 @@ for name in north west south; do
   port[$name]=$(free_port)
   "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" --steward $name-steward \
     --passphrase-fd 3 3< <(phrase) >/dev/null
+  opens_at_once $name-steward
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' "$private" $name >>$name/node.toml
   sed -i '1i ledger = "ledger.sqlite"' $name/node.toml
   "$partita" ledger open $name/ledger.sqlite --table patients --epsilon 1000 --delta 1e-3 --trust-insiders >/dev/null

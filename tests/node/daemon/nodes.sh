@@ -49,6 +49,17 @@ serve() {
   until_true "node $1" "$partita" node status --at "$1"
 }
 phrase() { echo 'several words of a steward'; }
+# A steward's key is closed so that a guess takes a fifth of a second, and these tests open it thirty times: the
+# same key under the same words, by OpenSSL with the least scrypt that there is.
+opens_at_once() {  # FOLDER...: of stewards
+  local folder
+  for folder in "$@"; do
+    openssl pkcs8 -topk8 -scrypt -scrypt_N 2 -scrypt_r 1 -scrypt_p 1 -in "$folder/steward.key" \
+      -out "$folder/quick.key" -passin "pass:$(phrase)" -passout "pass:$(phrase)" || fail "cannot close $folder again"
+    cat "$folder/quick.key" >"$folder/steward.key"
+    rm "$folder/quick.key"
+  done
+}
 as_steward() {  # COMMAND NAME ARGUMENT...: of the steward of site NAME
   local command=$1 name=$2
   shift 2

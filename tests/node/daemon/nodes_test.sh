@@ -17,6 +17,7 @@ for name in north west south; do
   port[$name]=$(free_port)
   counted "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" \
     --steward $name-steward --passphrase-fd 3 3< <(phrase) >/dev/null
+  opens_at_once $name-steward
   printf '\n[[table]]\nname = "pupils"\ndata = "%s/%s/data.csv"\naccount = "pupils"\n' \
     "$example" $name >>$name/node.toml
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \

@@ -11,6 +11,7 @@ for name in north west south; do
   port[$name]=$(free_port)
   "$partita" node init $name --name $name --address "127.0.0.1:${port[$name]}" \
     --steward $name-steward --passphrase-fd 3 3< <(phrase) >/dev/null
+  opens_at_once $name-steward
   printf '\n[[table]]\nname = "patients"\ndata = "%s/%s/data.csv"\naccount = "patients"\n' \
     "$private" $name >>$name/node.toml
   sed -i '1i ledger = "ledger.sqlite"' $name/node.toml

@@ -3,6 +3,7 @@
 // may move.
 #include <gtest/gtest.h>
 
+#include <Eigen/LU>
 #include <cmath>
 #include <random>
 #include <string>
@@ -117,7 +118,7 @@ SealedCase Registry(uint64_t seed) {
   const size_t parties = text.find("[[party]]"), table = text.find("[table]"),
                variables = text.find("[[variable]]");
   const char* const columns =
-      "columns = [\"age\", \"smoker\", \"years\", \"score\", \"dose\", \"stage\", \"visits\"]\n";
+      "columns = [\"visits\", \"age\", \"smoker\", \"years\", \"score\", \"dose\", \"stage\"]\n";
   return {WithWards(text.substr(0, parties) +
                         fmt::format("[[party]]\nname = \"first\"\nroles = [\"holder\", "
                                     "\"receiver\"]\n{0}rows = [\"a\"]\n[[party]]\nname = "
@@ -126,7 +127,7 @@ SealedCase Registry(uint64_t seed) {
                                     "columns = [\"event\", \"ward\"]\nrows = [\"a\", \"b\"]\n"
                                     "[[party]]\nname = \"helper\"\nroles = [\"dealer\"]\n",
                                     columns) +
-                        text.substr(table, text.find("[[rows]]") - table) +
+                        text.substr(table, text.find("[[rows]]") - table) + "block = \"part\"\n" +
                         "[[rows]]\nname = \"a\"\ncount = ROWS\n[[rows]]\nname = \"b\"\ncount = "
                         "ROWS\n" +
                         text.substr(variables),
@@ -215,7 +216,9 @@ TEST(SealedClustersTest, NoPearsonSumIsTooLarge) {
   SealedCase made = Made("poisson", "visits ~ age + smoker", "columns", 38);
   made.text = Edited(made.text, "name = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 60\n",
                      "name = \"visits\"\ntype = \"integer\"\nlower = 0\nupper = 1000000\n");
-  made.visits_times = 20000;
+  made.visits_times = 6000;
+  made.rows = 600;
+  made.wards = 6;
   const GlmStudy study = testing::SealedStudyOf(made);
   const testing::SealedRows rows = testing::SealedRowsOf(study, made);
   const stats::glm::Maximum maximum =
@@ -224,6 +227,16 @@ TEST(SealedClustersTest, NoPearsonSumIsTooLarge) {
       MeatAt(study.task.spec.law, rows.pooled, maximum.point, study.task.units.limits).outside,
       made.wards);
   ExpectTwin(made);
+}
+
+mpc::IntMatrix AsWhole(const Eigen::MatrixXd& values, int bits) {
+  mpc::IntMatrix whole{{static_cast<size_t>(values.rows()), static_cast<size_t>(values.cols())},
+                       {}};
+  for (Eigen::Index r = 0; r < values.rows(); ++r) {
+    for (Eigen::Index c = 0; c < values.cols(); ++c)
+      whole.values.push_back(mpc::EncodeFixed(values(r, c), bits));
+  }
+  return whole;
 }
 
 // X N X from scores that are as large as they may be, beside the same in doubles; and influences beyond 2^10
@@ -252,23 +265,17 @@ TEST(SealedClustersTest, TheSandwichOfScores) {
       const double bound = std::exp2(std::ceil(std::log2(g.cwiseAbs().maxCoeff())));
       const Eigen::MatrixXd wanted = a.transpose() * a;
       const bool fits = largest < 1024;
+      const mpc::IntMatrix whole_g = AsWhole(g, 60), whole_d = AsWhole(d, 36),
+                           whole_x = AsWhole(x, 40);
       mpc::testing::RunOptions options;
       options.releases = {{"test", "", "all", "exact", 1, mpc::kEverybody, kColumns + 1}};
       const auto result =
           mpc::testing::RunAndComparePlan(options, [&](mpc::Engine& engine, size_t) {
-            const auto matrix = [&](const Eigen::MatrixXd& values, int bits, double most) {
-              mpc::IntMatrix whole{
-                  {static_cast<size_t>(values.rows()), static_cast<size_t>(values.cols())}, {}};
-              for (Eigen::Index r = 0; r < values.rows(); ++r) {
-                for (Eigen::Index c = 0; c < values.cols(); ++c)
-                  whole.values.push_back(mpc::EncodeFixed(values(r, c), bits));
-              }
-              return mpc::testing::Private(engine, 0, whole, most, bits);
-            };
             const std::vector<mpc::PrivateMatrix> inputs = {
-                matrix(g, 60, bound), matrix(d, 36, 0x1p14), matrix(x, 40, mpc::kMostSandwich)};
-            std::vector<mpc::Shared> shared = engine.Input(inputs);
-            shared[2].bound = 0x1p20;
+                mpc::testing::Private(engine, 0, whole_g, bound, 60),
+                mpc::testing::Private(engine, 0, whole_d, 0x1p14, 36),
+                mpc::testing::Private(engine, 0, whole_x, 0x1p20, 40)};
+            const std::vector<mpc::Shared> shared = engine.Input(inputs);
             mpc::Shared failures = mpc::WithBound(engine.Public({{{1, 1}, {0}}, 0}), 0);
             const mpc::Sandwich sandwich = mpc::SandwichOfClusters(engine, shared[0], unit_bits,
                                                                    shared[1], shared[2], failures);

@@ -242,8 +242,9 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
       holding.table = table;
       holding.blocks = {{b, 0, all.num_rows, study.partition.segments[b].shared()}};
       run::OwnRows own_counts;
-      if (study.partition.BlocksOf(part.party).size() == 1)
+      if (study.partition.BlocksOf(part.party).size() == 1) {
         EXPECT_NE(study.PrepareRows(part.party, holding, own_counts), nullptr);
+      }
       RowsTaken(study, *table, taken, own_counts);
       SealedLayout of_block = study.layout;
       of_block.blocks = {study.layout.blocks[b]};

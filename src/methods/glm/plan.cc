@@ -23,6 +23,8 @@ constexpr size_t kColumnsOfCsv = 10;
 constexpr uint64_t kNumbersOfMean = 96;
 // Of level sealed, for a row and evaluation (bench/glm_bench.cc).
 constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kTimesByShamir = 16;
+// Once, for a row and value of the clusters' variable.
+constexpr double kSecondsOfMember = 2.5e-7;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -320,7 +322,8 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
   const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
-  return {evaluations * static_cast<double>(layout.rows()) * of_row, 0};
+  const double of_clusters = static_cast<double>(layout.cluster_values) * kSecondsOfMember;
+  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_clusters), 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

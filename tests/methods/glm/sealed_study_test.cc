@@ -116,6 +116,7 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
   EXPECT_EQ(result["converged"], true);
   EXPECT_EQ(result["level"], "sealed");
   EXPECT_TRUE(result["path"].empty());
+  EXPECT_EQ(result["clusters"], wanted.value("clusters", nlohmann::json()));
   ASSERT_EQ(result["coefficients"].size(), wanted["estimate"].size());
   for (size_t c = 0; c < wanted["estimate"].size(); ++c) {
     const nlohmann::json& row = result["coefficients"][c];

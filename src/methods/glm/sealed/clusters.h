@@ -9,7 +9,7 @@
 // Cost      n V numbers masked once for each block. Counts: a product of matrices, an input of V numbers for
 //           each block of one holder, and for all rows and without each group of blocks a comparison of V
 //           numbers for each holder of clusters. Scores: a product of n p numbers and a product of matrices.
-// Memory    Some copies of n V numbers of 16 bytes.
+// Memory    Two copies of n V numbers of 16 bytes, or as much as the engine keeps of them.
 // Revealed  Nothing.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace partita::methods::glm {
 
-// Indicators of rows by values: some copies of 16 bytes each.
+// Indicators of rows by values: up to two copies of 16 bytes each (clusters.h).
 inline constexpr uint64_t kMostMembers = uint64_t{1} << 24,
                           kMostMembersByTransfers = uint64_t{1} << 18;
 

@@ -144,14 +144,16 @@ TEST(SealedClustersTest, AWardOfTheRegistryIsOneCluster) {
 
 // ---- what counts as a cluster
 
-// The ward's holder keeps rows that the other one leaves out: those of ward 0, all of them.
+// All rows of ward 0 lack an age: the ward's holder leaves them out, or keeps them, as it has no ages.
 TEST(SealedClustersTest, AClusterWithoutRowsThatTakePartDoesNotCount) {
-  SealedCase made =
-      Made("gaussian", "score ~ age + dose", "columns", 32, true, "dealer", "complete");
-  made.ward_of_lacking = true;
-  const GlmStudy study = testing::SealedStudyOf(made);
-  EXPECT_EQ(NumClusters(testing::SealedRowsOf(study, made).pooled), made.wards);
-  ExpectTwin(made);
+  for (const char* split : {"columns", "rows"}) {
+    SealedCase made = Made("gaussian", "score ~ age + dose", split, 32, true, "dealer", "complete");
+    made.ward_of_lacking = true;
+    const GlmStudy study = testing::SealedStudyOf(made);
+    EXPECT_EQ(NumClusters(testing::SealedRowsOf(study, made).pooled),
+              study.layout.groups.size() * made.wards);
+    ExpectTwin(made);
+  }
 }
 
 bool ClustersPass(const SealedCase& made, int min_cell) {

@@ -15,8 +15,7 @@ inline constexpr uint64_t kMostMembers = uint64_t{1} << 24,
 // Values that the clusters' variable may have; 0 without clusters.
 uint64_t NumClusterValues(const GlmStudy& study);
 
-// Throws kBadInput with the place where which rows match is hidden, and for more than kMostMembers rows
-// times values. Of a study whose rows are declared.
+// Throws kBadInput with the place for more than kMostMembers rows times values. Of a study whose rows are declared.
 void RequireClusters(const GlmStudy& study);
 
 // Rows of all blocks one after the other, where `row_blocks` names the block of each, by the holder of their

@@ -137,7 +137,7 @@ FaultScenario Mixture(const FaultEngine& engine) {
 }
 
 // A sealed regression of what has messages of its own: covariates and a factor at other holders than the
-// outcome, tests of terms; linear with a ridge, logistic with weights at another holder.
+// outcome, tests of terms; linear with a ridge and clusters at another holder, logistic with weights there.
 FaultScenario SealedGlm(const std::string& method, const std::string& family,
                         const FaultEngine& engine) {
   return {
@@ -152,7 +152,7 @@ FaultScenario SealedGlm(const std::string& method, const std::string& family,
         std::vector<double> effect(kSealedRows, 0);
         for (size_t h = holders; h-- > 0;) {
           const std::string own = h == 0   ? "\"c0\", \"y\""
-                                  : h == 1 ? "\"c1\", \"stage\", \"w\""
+                                  : h == 1 ? "\"c1\", \"stage\", \"w\", \"ward\""
                                            : fmt::format("\"c{}\"", h);
           parties =
               fmt::format("[[party]]\nname = \"{}\"\nroles = [\"holder\"{}]\ncolumns = [{}]\n",
@@ -162,7 +162,7 @@ FaultScenario SealedGlm(const std::string& method, const std::string& family,
               "[[variable]]\nname = \"c{}\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n", h);
           formula = fmt::format(" + c{}", h) + formula;
           std::ofstream csv(folder / fmt::format("{}.csv", kHolderNames[h]));
-          csv << "id,c" << h << (h == 0 ? ",y" : h == 1 ? ",stage,w" : "") << "\n";
+          csv << "id,c" << h << (h == 0 ? ",y" : h == 1 ? ",stage,w,ward" : "") << "\n";
           for (int i = 0; i < kSealedRows; ++i) {
             const double x = std::clamp(normal(random), -4.5, 4.5);
             double& mean = effect[static_cast<size_t>(i)];
@@ -170,7 +170,7 @@ FaultScenario SealedGlm(const std::string& method, const std::string& family,
             csv << fmt::format("k{:02},{:.4f}", i, x);
             const double y = std::clamp(mean + normal(random), -4.5, 4.5);
             if (h == 0) csv << (binomial ? (y > 0 ? ",1" : ",0") : fmt::format(",{:.4f}", y));
-            if (h == 1) csv << fmt::format(",{},{:.2f}", "abc"[i % 3], 0.5 + i % 4);
+            if (h == 1) csv << fmt::format(",{},{:.2f},{}", "abc"[i % 3], 0.5 + i % 4, i % 13);
             csv << "\n";
           }
         }
@@ -179,20 +179,22 @@ FaultScenario SealedGlm(const std::string& method, const std::string& family,
                      : "[[variable]]\nname = \"y\"\ntype = \"numeric\"\nlower = -5\nupper = 5\n";
         variables +=
             "[[variable]]\nname = \"stage\"\ntype = \"factor\"\nlevels = [\"a\", \"b\", \"c\"]\n"
-            "[[variable]]\nname = \"w\"\ntype = \"numeric\"\nlower = 0.1\nupper = 4\n";
+            "[[variable]]\nname = \"w\"\ntype = \"numeric\"\nlower = 0.1\nupper = 4\n"
+            "[[variable]]\nname = \"ward\"\ntype = \"integer\"\nlower = 0\nupper = 13\n";
         const std::string toml =
             "partita = 1\nname = \"faults\"\n" + parties + DealerOf(engine) +
             fmt::format("[[rows]]\nname = \"all\"\ncount = {}\n[table]\nkey = \"id\"\n",
                         kSealedRows) +
             variables + "[design]\nsite = \"ignore\"\nmissing = \"refuse\"\n" +
-            (binomial ? "weights = \"w\"\nweights_type = \"sampling\"\n" : "") +
+            (binomial ? "weights = \"w\"\nweights_type = \"sampling\"\n" : "cluster = \"ward\"\n") +
             "[disclosure]\nmin_cell = 1\nmin_rows = 30\n[release]\n"
             "accept = \"table of covariates\"\n" +
             EngineOf(engine) +
             fmt::format(
                 "[[analysis]]\nmethod = \"glm\"\nprotocol = \"sealed\"\nfamily = \"{}\"\n"
                 "formula = \"y ~ stage{}\"\n{}\nrelease = [\"estimates\"]\n",
-                family, formula, binomial ? "steps = 4" : "penalty = {ridge = 0.05}");
+                family, formula,
+                binomial ? "steps = 4" : "errors = \"cluster\"\npenalty = {ridge = 0.05}");
         return MakeFaultStudy(method + ", " + engine.label, toml, folder);
       }};
 }

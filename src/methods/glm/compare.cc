@@ -3,9 +3,11 @@
 
 #include <Eigen/Cholesky>
 #include <cmath>
+#include <limits>
 
 #include "methods/glm/nested.h"
 #include "methods/glm/risk.h"
+#include "methods/glm/sealed/plan_clusters.h"
 #include "methods/glm/study.h"
 #include "run/rehearse/rehearsal.h"
 #include "stats/glm/firth.h"
@@ -39,6 +41,12 @@ constexpr double kSealedError = 1e-4;
 constexpr double kDigits = 1e-6, kRiskDigits = 1e-4;
 // Of the binary logarithm of a grid's step: the variance that it is found from is cut.
 constexpr double kGridError = 0x1p-6;
+
+// Of a row, or cluster; level sealed limits what a cluster does to the estimates instead.
+double MostPearsonOf(const Spec& spec) {
+  return spec.sealed && spec.clustered() ? std::numeric_limits<double>::infinity()
+                                         : stats::glm::kMostPearson;
+}
 
 MatrixXd InverseOf(const MatrixXd& information) {
   return information.ldlt().solve(MatrixXd::Identity(information.rows(), information.cols()));
@@ -140,7 +148,8 @@ class Comparison {
 
   MatrixXd CovarianceAt(const stats::glm::PointSums& sums) const {
     if (task_.spec.robust()) {
-      const stats::glm::Meat meat = MeatAt(law_, PooledAt(at_), at_, task_.units.limits);
+      const stats::glm::Meat meat =
+          MeatAt(law_, PooledAt(at_), at_, task_.units.limits, MostPearsonOf(task_.spec));
       return stats::glm::SandwichCovariance(sums.information, meat.meat);
     }
     const double freedom = NumRows() - static_cast<double>(task_.spec.num_coefficients());
@@ -269,7 +278,9 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
     if (task.input_bits > 0) RoundRows(by_holder.back(), task.input_bits);
   };
   if (task.spec.sealed) {
-    add(pooled);
+    // A value at two holders is two clusters.
+    for (const std::vector<size_t>& rows : PooledRowsByClusters(*this, run.mock.row_blocks))
+      add(run::TakeRows(pooled, rows));
   } else {
     for (const run::RowHolder& holder : task.holders)
       add(run::TakeRows(pooled, PooledRowsOf(*this, run, holder.party)));

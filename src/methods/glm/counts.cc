@@ -45,7 +45,7 @@ SharedBits CellBits(Engine& engine, const Task& task, const std::vector<Shared>&
 }
 
 // 1 x 1: whether none is negative.
-SharedBits NoLargeWeight(Engine& engine, const std::vector<Shared>& room) {
+SharedBits NoneNegative(Engine& engine, const std::vector<Shared>& room) {
   const std::vector<Shared> column = {engine.Concatenate(room, true)};
   const std::vector<SharedBits> small = {mpc::IsNegative(engine, column).front()};
   const Shared failures = engine.SumRows(engine.ToRing(small).front());
@@ -69,11 +69,23 @@ std::vector<SharedBits> CellChecks(Engine& engine, const Task& task,
   return bits;
 }
 
-SharedBits AtLeast(Engine& engine, const Task& task, const Shared& count, uint64_t wanted) {
+// What a count has beyond `wanted`.
+Shared Surplus(Engine& engine, const Task& task, const Shared& count, uint64_t wanted) {
   const auto bound = static_cast<double>(std::min(wanted, task.max_rows() + 1));
-  const std::vector<Shared> more = {
-      mpc::PlusConstant(engine, count, -bound, static_cast<double>(task.max_rows()) + 1)};
+  return mpc::PlusConstant(engine, count, -bound, static_cast<double>(task.max_rows()) + 1);
+}
+
+SharedBits AtLeast(Engine& engine, const Task& task, const Shared& count, uint64_t wanted) {
+  const std::vector<Shared> more = {Surplus(engine, task, count, wanted)};
   return engine.Not(mpc::IsNegative(engine, more).front());
+}
+
+// 1 x 1: whether each count is.
+SharedBits AllAtLeast(Engine& engine, const Task& task, const std::vector<Shared>& counts,
+                      uint64_t wanted) {
+  std::vector<Shared> surpluses;
+  for (const Shared& count : counts) surpluses.push_back(Surplus(engine, task, count, wanted));
+  return NoneNegative(engine, surpluses);
 }
 
 }  // namespace
@@ -119,14 +131,16 @@ uint64_t LeastRows(const Task& task, uint64_t min_rows) {
 std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
                                         const std::vector<Shared>& by_holder,
                                         const std::vector<Shared>& weights, uint64_t min_rows,
-                                        uint64_t min_cell) {
+                                        uint64_t min_cell, const std::vector<Shared>& clusters) {
   std::vector<SharedBits> bits = CellChecks(engine, task, by_holder, min_cell);
-  const SharedTotals totals = TotalsFrom(engine, task, by_holder);
+  const SharedTotals totals = TotalsFrom(engine, task, by_holder, clusters);
   if (task.spec.clustered()) {
-    bits.push_back(CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false));
+    bits.push_back(task.spec.counts_clusters()
+                       ? CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false)
+                       : AllAtLeast(engine, task, clusters, min_cell));
     bits.push_back(AtLeast(engine, task, totals.clusters, task.num_columns() + 1));
   }
-  if (ComparesWeights(task.spec)) bits.push_back(NoLargeWeight(engine, weights));
+  if (ComparesWeights(task.spec)) bits.push_back(NoneNegative(engine, weights));
   bits.push_back(AtLeast(engine, task, totals.rows, LeastRows(task, min_rows)));
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, bits, mpc::kEverybody);
@@ -170,19 +184,24 @@ HiddenAnswers CheckHiddenCounts(Engine& engine, const Task& task,
   return answers;
 }
 
-SharedTotals TotalsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
+SharedTotals TotalsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder,
+                        const std::vector<Shared>& clusters) {
   SharedTotals totals;
   totals.rows = CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
   if (task.spec.law.binary)
     totals.events = CountOfAll(engine, task, by_holder, TableCells(task) + 1);
-  if (task.spec.clustered())
+  if (task.spec.counts_clusters()) {
     totals.clusters = CountOfAll(engine, task, by_holder, ClustersCell(task));
+  } else if (task.spec.clustered()) {
+    totals.clusters = clusters.front();
+  }
   return totals;
 }
 
-std::string ClustersRule(const Task& task, uint64_t min_cell) {
-  return fmt::format("at least {} clusters, and min_cell = {} also without each holder's own rows",
-                     std::max<uint64_t>(task.num_columns() + 1, min_cell), min_cell);
+std::string ClustersRule(const Task& task, uint64_t min_cell, const std::string& beside_own) {
+  const uint64_t least = std::max<uint64_t>(task.num_columns() + 1, min_cell);
+  if (beside_own.empty()) return fmt::format("at least {} clusters", least);
+  return fmt::format("at least {} clusters, and min_cell = {}{}", least, min_cell, beside_own);
 }
 
 }  // namespace partita::methods::glm

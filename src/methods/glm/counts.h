@@ -15,6 +15,8 @@
 //                  its own cells, so that an answer about few of them would be one about whether
 //                  these rows match. How many of the other checks do not hold stays on shares, and
 //                  is added to what fails of the fit (sealed/fitter.h).
+// Clusters         At level sealed `clusters` has their numbers, ClusterCounts of sealed/clusters.h; else
+//                  each holder counts its own.
 // Cost             mpc/functions/small_cells.h up to three times, up to three comparisons, one
 //                  opening.
 #pragma once
@@ -42,7 +44,8 @@ double MostRoomOfWeights(const Task& task);       // a bound
 // Whether weights are compared with their sum: not of frequencies, which are numbers of rows.
 bool ComparesWeights(const Spec& spec);
 
-std::string ClustersRule(const Task& task, uint64_t min_cell);
+// beside_own: what else they are counted without, as BesideOwnText of study.h says it.
+std::string ClustersRule(const Task& task, uint64_t min_cell, const std::string& beside_own);
 
 // How much room there is to a tenth of the sum: 10 times a weight taken from it, negative where the weight
 // is too large. weights: ShareWeights; local.
@@ -54,7 +57,8 @@ std::vector<mpc::Shared> RoomOfWeights(mpc::Engine& engine, const Task& task,
 std::optional<CountAnswers> CheckCounts(mpc::Engine& engine, const Task& task,
                                         const std::vector<mpc::Shared>& by_holder,
                                         const std::vector<mpc::Shared>& weights, uint64_t min_rows,
-                                        uint64_t min_cell);
+                                        uint64_t min_cell,
+                                        const std::vector<mpc::Shared>& clusters = {});
 
 // Of hidden rows. rows: empty where engine.self() is; failures: 1 x 1, checks of tables and outcome that
 // do not hold. Cost: mpc/functions/small_cells.h up to twice and back to the ring, a comparison, one
@@ -73,6 +77,7 @@ struct SharedTotals {
   mpc::Shared rows, events, clusters;
 };
 SharedTotals TotalsFrom(mpc::Engine& engine, const Task& task,
-                        const std::vector<mpc::Shared>& by_holder);
+                        const std::vector<mpc::Shared>& by_holder,
+                        const std::vector<mpc::Shared>& clusters = {});
 
 }  // namespace partita::methods::glm

@@ -31,6 +31,13 @@ void RequireSupportedHidden(const GlmStudy& study) {
            "enough, which all holders are told",
            "leave the weights out, or match by a list that the holders may know");
   }
+  if (study.task.spec.clustered()) {
+    Refuse(study, analysis.position,
+           "which rows match is hidden, and whether there are enough clusters would be one more "
+           "answer to all about them",
+           "take errors = \"robust\" without a cluster in [design], or match by a list that the "
+           "holders may know");
+  }
   run::RequireNoSubset(study, analysis);
   run::RequireHiddenAlone(study);
   run::RequireOutsideReceiver(study);

@@ -41,6 +41,7 @@ struct SharedSums {
   mpc::Shared score;        // p x 1
   mpc::Shared pearson;      // 1 x 1; only of errors with a dispersion, and of its total
   mpc::Shared meat;         // p x p, divided like J; only of robust errors
+  mpc::Shared clusters;     // sums of scores, not divided, in its place: sealed/clusters.h
   mpc::Shared third;        // firth.h; only with Firth's penalty, and not at the first point
   mpc::Shared outside;      // 1 x 1: rows beyond the limits; empty at the first point
   mpc::Shared fit;          // fit_numbers.h; only at the last point

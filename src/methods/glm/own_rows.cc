@@ -98,7 +98,7 @@ double OutcomeOf(const Outcome& outcome, const data::Column& column, size_t row)
 
 CountTables::CountTables(const Spec& spec, const data::Schema& factors)
     : data::ModelCounts(spec, factors, spec.law.binary ? 2 : std::max<size_t>(spec.law.classes, 1)),
-      clustered(spec.clustered()) {}
+      clustered(spec.counts_clusters()) {}
 
 std::vector<std::string> NeededColumns(const Spec& spec) {
   std::vector<std::string> names = data::NeededColumns(spec);

@@ -4,7 +4,8 @@
 // Counts        tables one below the other. First those of which a cell may also be nobody: by
 //               level of each factor, of each 0/1 variable, and where a product of 0/1 columns is 1;
 //               of an outcome of 0 or 1, or of several classes, each by outcome. Then, for such an
-//               outcome, the rows with each. Then, where errors are of clusters, their number. Then the rows. Rows
+//               outcome, the rows with each. Then, where errors are of clusters, their number (not
+//               at level sealed). Then the rows. Rows
 //               with frequencies count as often.
 // Weights       Frequencies as they are; others divided by their upper bound. Rows with weight 0 do
 //               not take part.

@@ -9,6 +9,7 @@
 #include "methods/glm/hidden.h"
 #include "methods/glm/read_errors.h"
 #include "methods/glm/sealed/fitter.h"
+#include "methods/glm/sealed/plan_clusters.h"
 #include "methods/glm/study.h"
 #include "run/method/covariate_table.h"
 #include "run/method/plan_privacy.h"
@@ -22,6 +23,8 @@ constexpr size_t kColumnsOfCsv = 10;
 constexpr uint64_t kNumbersOfMean = 96;
 // Of level sealed, for a row and evaluation (bench/glm_bench.cc).
 constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kTimesByShamir = 16;
+// Once, for a row and value of the clusters' variable.
+constexpr double kSecondsOfMember = 2.5e-7;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -58,11 +61,13 @@ std::string FitText(const Task& task) {
   }
   if (spec.sealed) {
     errors = fmt::format(
-        "whether the fit converged, the number of rows{}, and if it converged {} coefficients and "
+        "whether the fit converged, the number of rows{}{}, and if it converged {} coefficients "
+        "and "
         "their standard errors on a grid of 2^-{} of the standard errors, with the exponents of "
         "the "
         "grids",
-        spec.law.binary ? " and of events" : "", spec.parameters.size(), task.grid_bits);
+        spec.law.binary ? " and of events" : "", spec.clustered() ? " and of clusters" : "",
+        spec.parameters.size(), task.grid_bits);
   }
   if (task.hidden_rows) {
     errors = fmt::format(
@@ -194,8 +199,10 @@ void GlmStudy::Describe(study::Plan& plan) const {
              NotToldText(task),
          min_cell, false});
   }
-  if (spec.clustered())
-    plan.checks.push_back({name, spec.cluster, ClustersRule(task, min_cell), min_cell, false});
+  if (spec.clustered()) {
+    plan.checks.push_back(
+        {name, spec.cluster, ClustersRule(task, min_cell, BesideOwnText(*this)), min_cell, false});
+  }
   if (ComparesWeights(spec))
     plan.checks.push_back({name, spec.weights, WeightsRule(*this), 0, false});
   if (!spec.cuts.empty()) {
@@ -214,6 +221,7 @@ void GlmStudy::Describe(study::Plan& plan) const {
         "What "
         "the estimates say about single persons nothing limits (no differential privacy).");
     if (task.hidden_rows) plan.assumptions.push_back(HiddenText(*this));
+    if (spec.clustered()) plan.assumptions.push_back(ClustersText(*this));
     if (!shared_blocks.empty()) {
       plan.assumptions.emplace_back(
           "A holder of some columns of a row knows these. Counts are checked over the rows of all "
@@ -305,7 +313,7 @@ std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {
 
 uint64_t GlmStudy::NumbersPerRow() const {
   // Columns, what they are multiplied with, and a logistic function's bits and powers.
-  return task.spec.sealed ? 2 * task.num_columns() + kNumbersOfMean : 0;
+  return task.spec.sealed ? 2 * task.num_columns() + kNumbersOfMean + layout.cluster_values : 0;
 }
 
 run::ComputeSeconds GlmStudy::Compute() const {
@@ -314,7 +322,8 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
   const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
-  return {evaluations * static_cast<double>(layout.rows()) * of_row, 0};
+  const double of_clusters = static_cast<double>(layout.cluster_values) * kSecondsOfMember;
+  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_clusters), 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

@@ -41,6 +41,7 @@ mpc::SolvedStep SolveSums(Engine& engine, const Task& task, const SharedSums& su
   scoring.next = std::move(next);
   scoring.unit_bits = task.units.row_bits + task.units.weight_bits;
   if (task.spec.robust()) scoring.meat = sums.meat;
+  scoring.clusters = sums.clusters;
   // Not of a first step, of which nothing is told.
   if (TakesDispersion(task.spec) && sums.pearson.payload != nullptr)
     scoring.dispersion = [&](Engine& e) { return Dispersion(e, task, sums, rows); };

@@ -8,6 +8,7 @@ list(APPEND method_sources
   glm/protocol.cc
   glm/result.cc
   glm/risk.cc
+  glm/sealed/clusters.cc
   glm/sealed/fitter.cc
   glm/sealed/layout.cc
   glm/sealed/own_blocks.cc
@@ -32,6 +33,7 @@ list(APPEND cold_method_sources
   glm/pushed_sums.cc
   glm/read_errors.cc
   glm/read_penalty.cc
+  glm/sealed/plan_clusters.cc
   glm/sealed/plan_layout.cc
   glm/section.cc
   glm/study.cc

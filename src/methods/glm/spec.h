@@ -12,7 +12,7 @@
 namespace partita::methods::glm {
 
 inline constexpr char kMethodName[] = "glm";
-inline constexpr uint32_t kMethodVersion = 5;  // 5: gamma models at level sealed
+inline constexpr uint32_t kMethodVersion = 6;  // 6: errors of clusters at level sealed
 // Levels: what opens on the way.
 inline constexpr char kIterates[] = "iterates", kAggregates[] = "aggregates", kSealed[] = "sealed";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
@@ -69,6 +69,8 @@ struct Spec : data::ModelColumns {
   const char* level() const { return sealed ? kSealed : aggregates ? kAggregates : kIterates; }
   bool robust() const { return errors != Errors::kModel; }
   bool clustered() const { return errors == Errors::kCluster; }
+  // Whether each holder has its clusters whole and counts them; at level sealed sealed/clusters.h does.
+  bool counts_clusters() const { return clustered() && !sealed; }
   bool copies() const { return weights_kind == study::WeightsKind::kFrequency; }
   // Weights of other kinds are divided by the largest that there can be.
   double weight_unit() const { return copies() || weights.empty() ? 1 : most_weight; }

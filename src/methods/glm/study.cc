@@ -13,6 +13,7 @@
 #include "methods/glm/model.h"
 #include "methods/glm/nested.h"
 #include "methods/glm/pushed_sums.h"
+#include "methods/glm/sealed/clusters.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
 #include "methods/glm/sealed/row_values.h"
@@ -77,7 +78,7 @@ void RequireWeightBits(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
   const bool weights = spec.law.family != stats::glm::Family::kGaussian;
   if ((!weights || WeightBits(study.task) >= kFewestWeightBits) &&
-      (!spec.robust() || SquareBits(study.task) >= kFewestSquareBits))
+      (!TakesSquares(spec) || SquareBits(study.task) >= kFewestSquareBits))
     return;
   Refuse(study, study.Analysis().position,
          "at level sealed sums over so many rows with these bounds of the outcome do not fit",
@@ -134,7 +135,8 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
   }
   const Spec& spec = study.task.spec;
   if (spec.clustered()) {
-    checks.push_back({name, spec.cluster, ClustersRule(study.task, disclosure.min_cell),
+    checks.push_back({name, spec.cluster,
+                      ClustersRule(study.task, disclosure.min_cell, BesideOwnText(study)),
                       answers.clusters, false});
   }
   if (ComparesWeights(spec))
@@ -337,6 +339,9 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   if (ComparesWeights(task.spec))
     weights = task.spec.sealed ? RoomOfWeights(engine, task, layout, blocks)
                                : RoomOfWeights(engine, task, ShareWeights(engine, task, rows.own));
+  std::vector<mpc::Shared> clusters;
+  if (task.spec.clustered() && task.spec.sealed)
+    clusters = ClusterCounts(engine, layout, blocks, rows.blocks);
   engine.AgreeToOpen();
   phase("disclosure");
   mpc::Shared failures;  // of hidden rows
@@ -350,10 +355,10 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   } else {
     RequireCounts(*this,
                   CheckCounts(engine, task, counts, weights, input.disclosure.min_rows,
-                              input.disclosure.min_cell),
+                              input.disclosure.min_cell, clusters),
                   input, *run);
   }
-  const SharedTotals totals = TotalsFrom(engine, task, counts);
+  const SharedTotals totals = TotalsFrom(engine, task, counts, clusters);
   if (task.spec.sealed) {
     phase("first point");
     SealedSums sums(engine, task, layout, blocks, totals);

@@ -63,7 +63,7 @@ double MostFit(const Spec& spec, const Units& units) {
 uint64_t Task::max_rows() const { return run::MostRows(holders); }
 
 size_t NumCounts(const Task& task) {
-  size_t cells = 1 + (task.classes > 1 ? task.classes : 0) + (task.spec.clustered() ? 1 : 0);
+  size_t cells = 1 + (task.classes > 1 ? task.classes : 0) + (task.spec.counts_clusters() ? 1 : 0);
   for (const size_t size : task.table_sizes) cells += size;
   return cells;
 }

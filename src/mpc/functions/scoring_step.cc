@@ -6,6 +6,7 @@
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
+#include "mpc/functions/cluster_sandwich.h"
 #include "mpc/functions/information_inverse.h"
 #include "mpc/functions/reciprocal.h"
 #include "mpc/functions/sandwich.h"
@@ -120,8 +121,11 @@ void AddNumbers(Engine& engine, const ScoringSums& sums, const Shared& weighted,
   // Of the model the diagonal of X, else of the sandwich.
   Shared diagonal_of_inverse = DiagonalOf(engine, x), all_of_inverse = x;
   solved.covariance = x;
-  if (sums.meat.payload != nullptr) {
-    const Sandwich sandwich = SandwichOf(engine, sums.meat, d, x);
+  const bool clustered = sums.clusters.payload != nullptr;
+  if (clustered || sums.meat.payload != nullptr) {
+    const Sandwich sandwich =
+        clustered ? SandwichOfClusters(engine, sums.clusters, sums.unit_bits, d, x, solved.failures)
+                  : SandwichOf(engine, sums.meat, d, x);
     diagonal_of_inverse = KeepWithin(engine, sandwich.diagonal, kMostInflation, solved.failures);
     solved.covariance = all_of_inverse = sandwich.product;
     if (sums.covariances) {

@@ -11,13 +11,13 @@
 // Failures  Counted on shares, never opened one by one: a column whose J is below 2^-28, whose
 //           variance inflation is above 10^6, or whose information has changed by more than 2^5
 //           since the last point (information_inverse.h); |d u| above 32; a diagonal of the sandwich
-//           above 2^20; v above 2^10, that is a standard error above 45 of a column in [-1, 1]. What
+//           above 2^20, or what a cluster adds to it; v above 2^10, that is a standard error above 45 of a column in [-1, 1]. What
 //           fails is 0 from there on.
 // Error     X: information_inverse.h; the step 2^-38 and v 2^-40 absolute beside that. Covariances: X, or the
 //           sandwich, to 2^-33 beside what it is, and 2^-53 absolute.
 // Cost      Two products, the inverse, its correction and beside its check three products and a
 //           comparison with its way back to the ring, a product; with a dispersion or robust errors
-//           a comparison and a product more, and what sandwich.h takes. Covariances: beside the products of the
+//           a comparison and a product more, and what sandwich.h or cluster_sandwich.h takes. Covariances: beside the products of the
 //           variances as many of p^2 numbers, of robust errors a cut before. Next: a comparison and a
 //           product, MarkErrorGrids, beside these, and a product. First: InformationSizes, and the
 //           order of columns beside.
@@ -54,6 +54,8 @@ struct ScoringSums {
   Shared information;  // J, p x p
   Shared score;        // u, p x 1
   Shared meat = {};    // p x p, divided like J (sandwich.h); only of robust errors
+  // C x p, not divided (cluster_sandwich.h), in the place of a meat; of a point without a last one.
+  Shared clusters = {};
   // Makes it, 1 x 1, beside the inverse; only where there is one, of errors that are not robust.
   std::function<Shared(Engine&)> dispersion = {};
   int unit_bits = 0;

@@ -24,7 +24,8 @@ std::vector<Eigen::Index> ByCluster(const Rows& rows) {
 
 }  // namespace
 
-Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits) {
+Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits,
+            double most_pearson) {
   const Eigen::Index p = point.size();
   Meat made{Eigen::MatrixXd::Zero(p, p)};
   const RowScore score_of = RowScoreAt(law, rows, point, limits);
@@ -49,7 +50,7 @@ Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, cons
     } while (next < order.size() && !rows.clusters.empty() &&
              rows.clusters[static_cast<size_t>(order[next])] ==
                  rows.clusters[static_cast<size_t>(order[first])]);
-    if (pearson > kMostPearson) {
+    if (pearson > most_pearson) {
       ++made.outside;
       continue;
     }

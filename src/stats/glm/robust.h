@@ -19,10 +19,11 @@ namespace partita::stats::glm {
 
 struct Meat {
   Eigen::MatrixXd meat;  // p x p
-  // Rows or clusters with a Pearson sum above kMostPearson; they are left out.
+  // Rows or clusters with a Pearson sum above most_pearson; they are left out.
   uint64_t outside = 0;
 };
-Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits);
+Meat MeatAt(const Law& law, const Rows& rows, const Eigen::VectorXd& point, const Limits& limits,
+            double most_pearson = kMostPearson);
 
 // I^-1 M I^-1, and the roots of its diagonal.
 Eigen::MatrixXd SandwichCovariance(const Eigen::MatrixXd& information, const Eigen::MatrixXd& meat);

@@ -18,6 +18,7 @@
 #include "tests/methods/glm/tables.h"
 #include "tests/methods/rehearsals.h"
 #include "tests/paths.h"
+#include "tests/run/matching/hidden_views.h"
 #include "tests/run/study_in_process.h"
 #include "tests/study/edited.h"
 
@@ -80,7 +81,7 @@ SplitTable ByColumns(const nlohmann::json& wanted, const std::string& engine, si
       engine, wanted["family"].get<std::string>(), wanted["formula"].get<std::string>());
   if (wanted.contains("errors"))
     split.text += fmt::format("errors = \"{}\"\n", wanted["errors"].get<std::string>());
-  for (const char* key : {"weights_type", "weights"}) {
+  for (const char* key : {"weights_type", "weights", "cluster"}) {
     if (!wanted.contains(key) || wanted[key].is_null()) continue;
     split.text =
         Edited(split.text, "[design]\n",
@@ -115,6 +116,7 @@ void ExpectR(const nlohmann::json& result, const nlohmann::json& wanted) {
   EXPECT_EQ(result["converged"], true);
   EXPECT_EQ(result["level"], "sealed");
   EXPECT_TRUE(result["path"].empty());
+  EXPECT_EQ(result["clusters"], wanted.value("clusters", nlohmann::json()));
   ASSERT_EQ(result["coefficients"].size(), wanted["estimate"].size());
   for (size_t c = 0; c < wanted["estimate"].size(); ++c) {
     const nlohmann::json& row = result["coefficients"][c];
@@ -218,6 +220,17 @@ TEST(SealedStudyTest, WeightsAsR) {
   ExpectRowsOfR("frequency", "replicated", 3, "errors");
 }
 
+// Clusters across holders where columns are split, within holders where rows are.
+TEST(SealedStudyTest, ClustersAsR) {
+  for (const char* name : {"logistic", "logistic_factor", "gaussian", "gaussian_many", "counts",
+                           "risks", "gamma", "sampling"})
+    ExpectColumnsOfR(name, "dealer", 2, "clusters");
+  ExpectColumnsOfR("logistic", "replicated", 3, "clusters");
+  ExpectColumnsOfR("gaussian", "shamir", 3, "clusters");
+  for (const char* name : {"clusters", "gaussian_clusters", "sampling_clusters", "clusters_factor"})
+    ExpectRowsOfR(name, "dealer", 2, "errors");
+}
+
 // Rows that lack a variable at either holder, and weights at the one without the outcome.
 TEST(SealedStudyTest, TheLinkedExampleAsR) {
   const auto read = [](const std::string& name) {
@@ -275,6 +288,20 @@ TEST(SealedStudyTest, ThePlanSaysThatNothingOpensOnTheWay) {
   EXPECT_EQ(plan.exposures[0].bits->opened, 89u);
 }
 
+TEST(SealedStudyTest, ThePlanSaysWhatClustersTell) {
+  const study::Plan plan = run::BuildPlan(*Prepare(WithRows(
+      testing::WithWards(SealedText("binomial", "event ~ age", "columns"), 15, true), 2000)));
+  EXPECT_THAT(plan.releases[2].what, HasSubstr("the number of rows and of events and of clusters"));
+  EXPECT_THAT(plan.assumptions, Contains(HasSubstr("one for each of the 16 values")));
+  EXPECT_THAT(plan.exposures[0].exposes, Contains("the exact number of clusters of ward"));
+  // Converged, rows, events, clusters; two grids, errors and estimates; the deviance.
+  EXPECT_EQ(plan.exposures[0].opened, 11u);
+  bool checked = false;
+  for (const study::PlanCheck& check : plan.checks)
+    checked = checked || (check.variable == "ward" && check.rule == "at least 3 clusters");
+  EXPECT_TRUE(checked);
+}
+
 void ExpectRefused(const std::string& text, const std::string& what) {
   SCOPED_TRACE(what);
   try {
@@ -296,10 +323,16 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
                 "no family binomial with link probit");
   ExpectRefused(edited("family = \"binomial\"", "family = \"quasi-binomial\""),
                 "no family quasi-binomial");
-  ExpectRefused(
-      Edited(edited("protocol = \"sealed\"\n", "protocol = \"sealed\"\nerrors = \"cluster\"\n"),
-             "[design]\n", "[design]\ncluster = \"stage\"\n"),
-      "no errors of clusters");
+  const auto clustered = [](const std::string& engine, size_t rows, int most_ward) {
+    return WithRows(testing::WithWards(SealedText("gaussian", "score ~ age", "columns", engine),
+                                       most_ward, true),
+                    rows);
+  };
+  ExpectRefused(clustered("dealer", 1000, 16777), "16777216 rows times values of the cluster");
+  Prepare(clustered("dealer", 1000, 16776));
+  ExpectRefused(clustered("ot", 1000, 262),
+                "262144 rows times values of the cluster at most with engine 'ot', and 'ward' may "
+                "have 263 values in 1000 rows");
   ExpectRefused(Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300),
                        "site = \"ignore\"", "site = \"fixed\""),
                 "no effects of sites");
@@ -344,6 +377,9 @@ TEST(SealedStudyTest, TheWidestModelsFit) {
       const auto study = Prepare(text);
       EXPECT_EQ(study->Size().free_parameters, 40u);
       EXPECT_GT(study::Totals(run::BuildPlan(*study)).rounds, 250u);
+      // And as many clusters.
+      EXPECT_GT(study::Totals(run::BuildPlan(*Prepare(testing::WithWards(text, 63, true)))).rounds,
+                250u);
     }
   }
 }
@@ -399,6 +435,50 @@ TEST(SealedStudyTest, FewRowsOfALevelAndAnOutcomeOpenNothing) {
   }
 }
 
+std::vector<run::PartyEnd> RunPatients(const testing::SealedCase& made) {
+  const GlmStudy study = testing::SealedStudyOf(made);
+  std::mt19937_64 random(made.seed);
+  return RunStudy(WithRows(made.text, made.rows),
+                  CsvParts(study, testing::PatientTable(study, random, made)));
+}
+
+TEST(SealedStudyTest, FewClustersOpenNothing) {
+  testing::SealedCase made{
+      testing::WithWards(Edited(SealedText("gaussian", "score ~ age + smoker", "columns"),
+                                "min_cell = 1", "min_cell = 5"),
+                         9, true),
+      24, 200};
+  for (const size_t wards : {size_t{5}, size_t{4}}) {
+    made.wards = wards;
+    const auto ends = RunPatients(made);
+    for (const run::PartyEnd& end : ends) {
+      if (end.party == "helper") continue;
+      ASSERT_EQ(end.error.has_value(), wards < 5);
+      if (!end.error) continue;
+      EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
+      EXPECT_THAT(end.error->message(), HasSubstr("at least 5 clusters"));
+    }
+  }
+}
+
+// Whoever is in which ward, and however many wards there are: what the other holder is told, sends and
+// receives, to the byte.
+TEST(SealedStudyTest, TheOtherHolderSeesNothingOfClusters) {
+  testing::SealedCase made{
+      testing::WithWards(SealedText("binomial", "event ~ age + dose", "columns"), 39, false), 25};
+  std::vector<std::string> views, results;
+  for (const size_t wards : {size_t{12}, size_t{30}}) {
+    made.wards = wards;
+    const auto ends = RunPatients(made);
+    views.push_back(run::hidden_lists::ViewOf(run::hidden_lists::EndOf(ends, "second")));
+    const nlohmann::json result = ResultOf(*run::hidden_lists::EndOf(ends, "first").outcome);
+    EXPECT_EQ(result["clusters"], wards);
+    results.push_back(result["coefficients"].dump());
+  }
+  EXPECT_EQ(views[0], views[1]);
+  EXPECT_NE(results[0], results[1]);
+}
+
 TEST(SealedStudyTest, SeparationIsReported) {
   testing::SealedCase made{SealedText("binomial", "event ~ age + smoker", "columns"), 22};
   made.separated = true;
@@ -431,6 +511,12 @@ TEST(SealedStudyTest, RehearsalsAgree) {
   rehearse(SealedText("poisson", "visits ~ dose * smoker + stage", "both", "dealer", "complete"));
   rehearse(SealedText("gaussian", "score ~ age + dose", "rows"));
   rehearse(SealedText("gamma", "years ~ age * dose + stage", "both", "dealer", "complete"));
+  // A ward at two holders is two clusters.
+  const auto clustered = [](const std::string& text) { return testing::WithWards(text, 19, true); };
+  rehearse(
+      clustered(SealedText("binomial", "event ~ age * dose", "columns", "dealer", "complete")));
+  rehearse(clustered(SealedText("gaussian", "score ~ age + dose + stage", "both")));
+  rehearse(clustered(SealedText("poisson", "visits ~ dose + smoker", "rows")));
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "methods/glm/sealed/own_blocks.h"
@@ -79,6 +81,21 @@ inline std::string WithWeights(std::string text, const std::string& kind, bool a
   return text;
 }
 
+// The same with errors of clusters: of wards 0 to `most`, at the first or the second holder where columns are
+// split. After WithWeights, which then are at the other one.
+inline std::string WithWards(std::string text, int most, bool at_second) {
+  const auto edit = [&](const std::string& from, const std::string& to) {
+    const size_t at = text.find(from);
+    if (at != std::string::npos) text.replace(at, from.size(), to);
+  };
+  edit(at_second ? "\"visits\"]" : "\"score\"]",
+       at_second ? "\"visits\", \"ward\"]" : "\"score\", \"ward\"]");
+  edit("[design]\n", fmt::format("[[variable]]\nname = \"ward\"\ntype = \"integer\"\nlower = 0\n"
+                                 "upper = {}\n[design]\ncluster = \"ward\"\n",
+                                 most));
+  return text + "errors = \"cluster\"\n";
+}
+
 struct SealedCase {
   std::string text;
   uint64_t seed = 1;
@@ -87,11 +104,14 @@ struct SealedCase {
   bool many_visits = false;  // of few smokers, almost none of others
   // Beside it the dose is little for smokers and 0 for others, so that its coefficient is large.
   bool little_dose = false;
-  bool score_is_exact = false;  // a linear function of age and smoking
-  double score_rest = 0;        // standard deviation of what is left beside it
-  bool one_weighs = false;      // the first row 5, others 0.2 or nothing
-  double cost_shape = 0;        // of WithCosts: the dispersion's inverse
-  bool costs_follow = false;    // from age and dose
+  bool score_is_exact = false;   // a linear function of age and smoking
+  double score_rest = 0;         // standard deviation of what is left beside it
+  bool one_weighs = false;       // the first row 5, others 0.2 or nothing
+  double cost_shape = 0;         // of WithCosts: the dispersion's inverse
+  bool costs_follow = false;     // from age and dose
+  size_t wards = 12;             // of WithWards: wards 1, 2, ...; 0: a row each, from ward 0 on
+  bool ward_of_lacking = false;  // rows that lack an age are all in ward 0
+  double visits_times = 0;       // visits are this many, times an exponential variate
 };
 
 // The same with costs in the place of years: gamma with that shape.
@@ -108,6 +128,18 @@ inline GlmStudy SealedStudyOf(const SealedCase& made) {
   for (size_t at = text.find("ROWS"); at != std::string::npos; at = text.find("ROWS"))
     text.replace(at, 4, std::to_string(made.rows));
   return PrepareGlmStudy(ParseStudyFile(text, "study.toml"));
+}
+
+// Behind everything else, so that no other number changes.
+inline void AddWards(const SealedCase& made, std::mt19937_64& random, data::Table& table) {
+  data::Column& last = table.columns.back();
+  if (last.schema.name != "ward") return;
+  const std::vector<double>& ages = table.columns.front().numbers;
+  for (size_t r = 0; r < made.rows; ++r) {
+    const size_t ward = made.wards == 0 ? r : 1 + random() % made.wards;
+    const bool lacks = made.ward_of_lacking && std::isnan(ages[r]);
+    last.numbers.push_back(lacks ? 0 : static_cast<double>(ward));
+  }
 }
 
 inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
@@ -147,8 +179,11 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     table.columns[5].codes.push_back(stage);
     add(6, made.separated && smoker == 1 ? 1 : event);
     const double rate = made.many_visits ? (smoker == 1 ? 50 : 0.2) : std::exp(eta) * years;
-    add(7, std::poisson_distribution<int>(rate)(random));
-    if (table.columns.size() < 9) continue;
+    const double visits = std::poisson_distribution<int>(rate)(random);
+    add(7, made.visits_times == 0 ? visits
+                                  : std::round(made.visits_times * std::exp(eta) *
+                                               std::exponential_distribution<double>(1)(random)));
+    if (study.file.design.weights.empty()) continue;
     const study::WeightsKind kind = study.file.design.weights_kind;
     const bool none = kind == study::WeightsKind::kSampling && uniform(random) < 0.1;
     const bool copies = kind == study::WeightsKind::kFrequency;
@@ -158,6 +193,7 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
     }
     add(8, none ? 0 : copies ? static_cast<double>(random() % 5) : 0.2 + 3 * uniform(random));
   }
+  AddWards(made, random, table);
   return table;
 }
 
@@ -176,6 +212,9 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
   rows.counts.assign(study.num_computing, std::vector<Int128>(NumCounts(study.task)));
   const CountTables tables(study.task.spec, study.factors);
   std::vector<stats::glm::Rows> pooled;
+  const std::string& cluster = study.task.spec.cluster;
+  std::map<std::pair<size_t, double>, uint32_t> clusters;  // by holder and value
+  std::vector<uint32_t> cluster_of_row;
   for (size_t b = 0; b < study.partition.blocks.size(); ++b) {
     const data::Table all = PatientTable(study, random, made);
     data::Table whole = all;
@@ -185,6 +224,14 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
     const std::vector<size_t> indices = RowsTaken(study, whole, taken, counts);
     pooled.push_back(OwnDataOf(study.task.spec, tables, whole, indices).rows);
     for (const data::SegmentPart& part : study.partition.segments[b].parts) {
+      for (const size_t v : part.variables) {
+        if (cluster.empty() || study.partition.variables[v] != cluster) continue;
+        for (const size_t r : indices) {
+          const auto next = static_cast<uint32_t>(clusters.size());
+          const std::pair<size_t, double> key = {part.party, whole.Get(cluster).numbers[r]};
+          cluster_of_row.push_back(clusters.emplace(key, next).first->second);
+        }
+      }
       auto table = std::make_shared<data::Table>();
       table->num_rows = all.num_rows;
       for (const size_t v : part.variables)
@@ -195,11 +242,15 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
       holding.table = table;
       holding.blocks = {{b, 0, all.num_rows, study.partition.segments[b].shared()}};
       run::OwnRows own_counts;
-      const auto prepared = study.PrepareRows(part.party, holding, own_counts);
+      if (study.partition.BlocksOf(part.party).size() == 1) {
+        EXPECT_NE(study.PrepareRows(part.party, holding, own_counts), nullptr);
+      }
       RowsTaken(study, *table, taken, own_counts);
-      // A party has one block here.
-      rows.blocks[part.party] =
-          OwnBlocksOf(study.task.spec, study.layout, part.party, holding, taken.taken);
+      SealedLayout of_block = study.layout;
+      of_block.blocks = {study.layout.blocks[b]};
+      rows.blocks[part.party].resize(study.layout.blocks.size());
+      rows.blocks[part.party][b] =
+          OwnBlocksOf(study.task.spec, of_block, part.party, holding, taken.taken).front();
       if (!study.partition.segments[b].shared()) {
         std::vector<size_t> kept;
         for (size_t r = 0; r < all.num_rows; ++r) {
@@ -210,6 +261,7 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
     }
   }
   rows.pooled = stats::glm::Pooled(pooled);
+  rows.pooled.clusters = cluster_of_row;
   rows.large_weight = made.one_weighs;
   return rows;
 }

@@ -7,9 +7,12 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <random>
 
 #include "methods/glm/result.h"
+#include "methods/glm/sealed/clusters.h"
 #include "methods/glm/sealed/fitter.h"
 #include "methods/glm/sealed/plan_layout.h"
 #include "stats/glm/fit.h"
@@ -32,6 +35,7 @@ struct Ran {
   Fitted fitted;
   Collinear collinear;
   std::vector<uint64_t> depth;
+  std::optional<CountAnswers> answers;
 };
 
 inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows) {
@@ -52,11 +56,14 @@ inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows) {
         CountsByGroup(engine, task, study.layout, blocks, own, counts);
     std::vector<mpc::Shared> room;
     if (ComparesWeights(task.spec)) room = RoomOfWeights(engine, task, study.layout, blocks);
-    const std::optional<CountAnswers> answers = CheckCounts(engine, task, by_group, room, 1, 1);
+    std::vector<mpc::Shared> clusters;
+    if (task.spec.clustered()) clusters = ClusterCounts(engine, study.layout, blocks, own);
+    const std::optional<CountAnswers> answers =
+        CheckCounts(engine, task, by_group, room, 1, study.file.disclosure.min_cell, clusters);
     if (answers) {
       EXPECT_EQ(answers->weights, !rows.large_weight);
     }
-    const SharedTotals totals = TotalsFrom(engine, task, by_group);
+    const SharedTotals totals = TotalsFrom(engine, task, by_group, clusters);
     SealedSums sums(engine, task, study.layout, blocks, totals);
     SealedFitter fitter(engine, task, sums, totals);
     const Collinear collinear = fitter.First();
@@ -68,6 +75,7 @@ inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows) {
       EXPECT_TRUE(fitted.points.empty());
       return;
     }
+    ran.answers = answers;
     ran.fitted = fitted;
     ran.collinear = collinear;
   });
@@ -95,7 +103,9 @@ inline Twin TwinOf(const Task& task, const stats::glm::Rows& rows) {
   Twin twin{maximum.point, {}, sums.deviance, 0, sums.pearson};
   if (spec.robust()) {
     twin.covariance = stats::glm::SandwichCovariance(
-        sums.information, MeatAt(spec.law, rows, maximum.point, limits).meat);
+        sums.information,
+        MeatAt(spec.law, rows, maximum.point, limits, std::numeric_limits<double>::infinity())
+            .meat);
   } else {
     const double freedom = rows.count() - static_cast<double>(p);
     const double dispersion = HasDispersion(spec.law) ? sums.pearson / freedom : 1;
@@ -134,6 +144,7 @@ inline void ExpectTwin(const SealedCase& made) {
   EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.count()));
   const double events =
       rows.pooled.copies ? rows.pooled.weights.dot(rows.pooled.y) : rows.pooled.y.sum();
+  EXPECT_EQ(told.clusters, NumClusters(rows.pooled));
   EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(events) : 0);
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);

@@ -299,6 +299,10 @@ TEST(HiddenGlmRefusalsTest, WhatWouldTellIsRefusedByName) {
   StudyParts weighted = Parts(Glm("gaussian", "y ~ x"));
   weighted.design += "weights = \"w\"\nweights_type = \"frequency\"\n";
   EXPECT_THAT(Refusal(StudyText(kAny, weighted)), HasSubstr("with weights one row could decide"));
+  StudyParts clustered = Parts(Glm("gaussian", "y ~ x", "errors = \"cluster\"\n"));
+  clustered.design += "cluster = \"w\"\n";
+  EXPECT_THAT(Refusal(StudyText(kAny, clustered)),
+              HasSubstr("whether there are enough clusters would be one more"));
   std::string reads = StudyText(kAny, Parts(Glm("gaussian", "y ~ x")));
   reads.erase(reads.find(Party("analyst", "\"receiver\"", "")),
               Party("analyst", "\"receiver\"", "").size());

@@ -21,7 +21,7 @@ namespace partita::methods::glm {
 
 struct SealedPart {
   mpc::PartyIndex party = 0;
-  bool selects = false, outcome = false, offset = false, weights = false;
+  bool selects = false, outcome = false, offset = false, weights = false, clusters = false;
   std::vector<size_t> columns;  // of the model, increasing; the intercept is the first part's
   std::vector<size_t> factors;  // of the block's crossed columns
   std::vector<size_t> tables;   // of counts; of a split block
@@ -45,6 +45,7 @@ struct SealedLayout {
   std::vector<std::vector<size_t>> groups;  // blocks, by index
   std::vector<size_t> table_cells;          // without the outcome
   std::vector<size_t> product_tables;       // by table: its column of the model; else kNoColumn
+  size_t cluster_values = 0;                // that the clusters' variable may have; 0: no clusters
 
   size_t rows() const;
   // The blocks of each group together, with its first party.

@@ -41,6 +41,7 @@ class BlockColumns {
       const std::vector<double>& weights = table_.Get(spec_.weights).numbers;
       own.weights = OfRows([&](size_t row) { return weights[row] / spec_.weight_unit(); });
     }
+    if (part_.clusters) own.clusters = Clusters();
     return own;
   }
 
@@ -121,6 +122,19 @@ class BlockColumns {
       sum += OfRows([&](size_t row) { return numbers[row] / spec_.outcome.scale; });
     }
     return sum;
+  }
+
+  std::vector<int32_t> Clusters() const {
+    const data::Column& column = table_.Get(spec_.cluster);
+    std::vector<int32_t> values(static_cast<size_t>(n_), kNoCluster);
+    for (Index i = 0; i < n_; ++i) {
+      if (!Taken(i)) continue;
+      values[static_cast<size_t>(i)] =
+          column.codes.empty()
+              ? static_cast<int32_t>(column.numbers[RowAt(i)] - column.schema.lower)
+              : column.codes[RowAt(i)];
+    }
+    return values;
   }
 
   const Spec& spec_;

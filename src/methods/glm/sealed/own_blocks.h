@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cstdint>
 #include <vector>
 
 #include "data/holding.h"
@@ -10,12 +11,15 @@
 
 namespace partita::methods::glm {
 
+inline constexpr int32_t kNoCluster = -1;  // of a row that the holder leaves out
+
 // Rows that the holder leaves out are 0 in everything. Columns and factors are in [-1, 1].
 struct OwnBlock {
   Eigen::MatrixXd columns, factors;          // n x as SealedPart says
   Eigen::MatrixXd cells;                     // n x cells of its tables: 0 or 1
   Eigen::VectorXd selector;                  // n: 0 or 1
   Eigen::VectorXd outcome, offset, weights;  // n, where it has them; weights as of own_rows.h
+  std::vector<int32_t> clusters;             // the same: the number of its value, or kNoCluster
 };
 
 // By block of the layout; empty where the party holds nothing. `taken`: by row of the holder's

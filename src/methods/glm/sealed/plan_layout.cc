@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "methods/glm/sealed/plan_clusters.h"
+
 namespace partita::methods::glm {
 namespace {
 
@@ -122,6 +124,7 @@ SealedBlock BlockOf(const GlmStudy& study, const data::Segment& segment,
     part.outcome = holders.PartOf(spec.outcome.name) == p;
     part.offset = !spec.offsets.empty() && holders.PartOf(spec.offsets.front()) == p;
     part.weights = !spec.weights.empty() && holders.Holds(p, spec.weights);
+    part.clusters = spec.clustered() && holders.Holds(p, spec.cluster);
   }
   PlaceColumns(study, holders, block);
   if (block.split()) PlaceTables(study, holders, layout, block);
@@ -145,12 +148,6 @@ void RequireModel(const GlmStudy& study) {
            "take family gaussian, binomial (link logit), poisson, modified-poisson or gamma, or, "
            "of rows "
            "that are not split by columns, protocol = \"iterates\"");
-  }
-  if (spec.clustered()) {
-    Refuse(
-        study, position, "level sealed has no errors of clusters",
-        "take errors = \"robust\" without a cluster in [design], or, of rows that are not split by "
-        "columns, protocol = \"iterates\"");
   }
   if (spec.sites > 0) {
     Refuse(
@@ -225,6 +222,7 @@ void RequireHolders(const GlmStudy& study) {
 void RequireSealed(const GlmStudy& study) {
   RequireModel(study);
   RequireRows(study);
+  RequireClusters(study);
   RequireHolders(study);
 }
 
@@ -242,6 +240,7 @@ std::vector<std::string> HeldBy(const GlmStudy& study, size_t party) {
 SealedLayout LayoutOf(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
   SealedLayout layout;
+  layout.cluster_values = NumClusterValues(study);
   const size_t named = spec.factors.size() + spec.binaries.size();
   for (size_t t = 0; t < study.task.table_sizes.size(); ++t) {
     layout.table_cells.push_back(study.task.table_sizes[t] / study.task.classes);

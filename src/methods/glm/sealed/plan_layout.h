@@ -9,7 +9,7 @@ namespace partita::methods::glm {
 inline constexpr uint64_t kMostSealedRows = uint64_t{1} << 18, kMostSealedRowsByTransfers = 2000;
 
 // Throws kBadInput with the place: other families and links than gaussian, binomial with logit, poisson,
-// modified-poisson and gamma; errors of clusters and effects of sites; weights of hidden rows; a block without
+// modified-poisson and gamma; effects of sites; what plan_clusters.h refuses; weights of hidden rows; a block without
 // a declared count; too many rows; an offset of several holders, or of a gaussian outcome; a derived
 // column of two holders' variables.
 void RequireSealed(const GlmStudy& study);

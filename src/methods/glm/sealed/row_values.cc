@@ -86,10 +86,10 @@ RowValues BinomialValues(Engine& engine, const Task& task, const Shared& predict
   products.Run();
   if (!last) return values;
   const double limit =
-      std::max(std::exp(-task.units.limits.upper), task.spec.robust() ? kLeastOdds : 0);
+      std::max(std::exp(-task.units.limits.upper), TakesSquares(task.spec) ? kLeastOdds : 0);
   const Shared beyond = IsBelow(engine, values.weight, limit / ((1 + limit) * (1 + limit)));
   values.outside = NumOnes(engine, beyond);
-  if (task.spec.robust())
+  if (TakesSquares(task.spec))
     values.squares = SquaresWithin(engine, task, values.residual, OthersOf(engine, beyond));
   const Shared lifted = mpc::Lift(engine, outcome, kMeanBits);
   // 1 - mu - y + 2 y mu.
@@ -155,7 +155,7 @@ RowValues PoissonValues(Engine& engine, const Task& task, const Shared& predicto
   values.weight = CutToBits(engine, values.mean, WeightBits(task));
   if (!last) return values;
   values.outside = NumOnes(engine, above);
-  if (task.spec.robust()) AddPoissonSquares(engine, task, above, values);
+  if (TakesSquares(task.spec)) AddPoissonSquares(engine, task, above, values);
   return values;
 }
 
@@ -178,7 +178,7 @@ RowValues GammaValues(Engine& engine, const Task& task, const Shared& predictor,
   values.logs = distance;
   mpc::ProductRound squares(engine);
   squares.AddCut(values.residual, values.residual, MostSquare(task), kMeanBits, values.pearson);
-  if (task.spec.robust())
+  if (TakesSquares(task.spec))
     squares.AddCut(values.residual, values.residual, MostSquare(task), SquareBits(task),
                    values.squares);
   squares.Run();
@@ -186,6 +186,8 @@ RowValues GammaValues(Engine& engine, const Task& task, const Shared& predictor,
 }
 
 }  // namespace
+
+bool TakesSquares(const Spec& spec) { return spec.robust() && !spec.clustered(); }
 
 int WeightBits(const Task& task) {
   const int room = kProductBits - task.units.row_bits - task.units.weight_bits - 2 * kColumnBits;
@@ -207,10 +209,14 @@ int SquareBits(const Task& task) {
   return std::min(kMostWeightBits, kProductBits - task.units.row_bits - bits - 2 * kColumnBits);
 }
 
-RowValues GaussianSquares(Engine& engine, const Task& task, const Shared& predictor,
-                          const Shared& outcome) {
+RowValues GaussianValues(Engine& engine, const Task& task, const Shared& predictor,
+                         const Shared& outcome) {
   RowValues values;
   values.residual = WithBound(engine.Subtract(outcome, predictor), outcome.bound + predictor.bound);
+  if (!TakesSquares(task.spec)) {
+    values.outside = WithBound(engine.Public({{{1, 1}, {0}}, 0}), 1);
+    return values;
+  }
   const double most_of_any = values.residual.bound * values.residual.bound;
   Shared square;
   mpc::ProductRound squares(engine);

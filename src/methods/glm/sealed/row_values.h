@@ -8,7 +8,7 @@
 // At the end  the log-likelihood of binomial outcomes as well, the logarithm of the probability of
 //           what happened, 1 - mu - y + 2 y mu, of gamma models u and squared scores, and how many rows
 //           are beyond the limits.
-// Robust    errors take the squared residual of each row at the end, where it is at most 2^20 times the
+// Robust    errors of rows take the squared residual of each row at the end, where it is at most 2^20 times the
 //           working weight (mpc/functions/sandwich.h); a row beyond that is beyond the limits, as one
 //           whose predictor is, and adds 0. Logistic: where the odds of what happened are at least
 //           2^-20.
@@ -32,6 +32,8 @@ int WeightBits(const Task& task);
 // The same of squared residuals, which are at most MostSquare.
 int SquareBits(const Task& task);
 double MostSquare(const Task& task);
+// Whether rows have squares: of robust errors of rows.
+bool TakesSquares(const Spec& spec);
 inline constexpr int kFewestWeightBits = 16;
 // Of squared residuals: what a cut errs is far below the bound that they are compared with.
 inline constexpr int kFewestSquareBits = 24;
@@ -41,7 +43,7 @@ struct RowValues {
   mpc::Shared weight;    // n x 1, WeightBits
   mpc::Shared residual;  // n x 1: y - mu, of gamma models (y - mu) / mu; kMeanBits
   mpc::Shared outside;   // 1 x 1; only at the end
-  mpc::Shared squares;   // n x 1, SquareBits: of residuals; only at the end, of robust errors
+  mpc::Shared squares;   // n x 1, SquareBits: of residuals; only at the end, where TakesSquares
   mpc::Shared logs;      // n x 1: log-likelihoods of binomial outcomes, u of gamma ones; at the end
   mpc::Shared pearson;   // n x 1, kMeanBits: squared scores of gamma models, at the end
 };
@@ -49,8 +51,9 @@ struct RowValues {
 // kStepBits.
 RowValues ValuesAt(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,
                    const mpc::Shared& outcome, bool last);
-// The squares of a gaussian model, whose rows have no other values, and how many are beyond MostSquare.
-RowValues GaussianSquares(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,
-                          const mpc::Shared& outcome);
+// Residuals of a gaussian model, whose rows have no other values, and where TakesSquares their squares, and
+// how many are beyond MostSquare.
+RowValues GaussianValues(mpc::Engine& engine, const Task& task, const mpc::Shared& predictor,
+                         const mpc::Shared& outcome);
 
 }  // namespace partita::methods::glm

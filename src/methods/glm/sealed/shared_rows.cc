@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "methods/glm/counts.h"
+#include "methods/glm/sealed/clusters.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/scoring_path.h"
 
@@ -334,7 +335,17 @@ std::vector<SharedBlock> ShareBlocks(Engine& engine, const Task& task, const Sea
   round.Run();
   std::vector<SharedBlock> blocks;
   for (BlockMaker& maker : makers) blocks.push_back(maker.Make());
+  if (task.spec.clustered()) RegisterClusters(engine, layout, own, blocks);
   return blocks;
+}
+
+std::vector<size_t> PlacesOfColumns(const SharedBlock& block) {
+  std::vector<size_t> order;
+  for (const ColumnPart& part : block.parts)
+    order.insert(order.end(), part.columns.begin(), part.columns.end());
+  std::vector<size_t> places(order.size());
+  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  return places;
 }
 
 namespace {

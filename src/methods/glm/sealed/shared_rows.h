@@ -49,7 +49,11 @@ struct SharedBlock {
   // n x 1 without fraction bits (empty: not of such).
   mpc::Shared ones;
   std::vector<mpc::Shared> products;
+  std::optional<mpc::FixedOperand> clusters;  // n x values, 0 or 1 (clusters.h)
 };
+
+// Place of each column of the model among those of the parts, one after the other.
+std::vector<size_t> PlacesOfColumns(const SharedBlock& block);
 
 // own: OwnBlocksOf at a holder, by block; else empty. It must outlive what is made of it.
 std::vector<SharedBlock> ShareBlocks(mpc::Engine& engine, const Task& task,

@@ -6,7 +6,7 @@
 
 #include "methods/glm/fit_numbers.h"
 #include "methods/glm/protocol.h"
-#include "methods/glm/sealed/row_values.h"
+#include "methods/glm/sealed/clusters.h"
 #include "mpc/functions/arithmetic.h"
 #include "mpc/functions/logarithm.h"
 #include "mpc/functions/sandwich.h"
@@ -26,20 +26,6 @@ using stats::glm::Family;
 constexpr int kSealedInformationBits = 64, kSealedScoreBits = 54, kSealedPearsonBits = 52;
 constexpr int kStartBits = 40, kRidgeBits = 44;
 constexpr double kLeastShare = 0x1p-40;
-
-// Place of each column of the model among `order`.
-std::vector<size_t> PlacesOf(const std::vector<size_t>& order) {
-  std::vector<size_t> places(order.size());
-  for (size_t i = 0; i < order.size(); ++i) places[order[i]] = i;
-  return places;
-}
-
-std::vector<size_t> OrderOf(const SharedBlock& block) {
-  std::vector<size_t> order;
-  for (const ColumnPart& part : block.parts)
-    order.insert(order.end(), part.columns.begin(), part.columns.end());
-  return order;
-}
 
 Shared AddedUp(Engine& engine, const std::vector<Shared>& terms, double bound) {
   Shared sum = WithBound(terms.front(), bound / 2);
@@ -153,7 +139,7 @@ Shared SealedSums::Score(const std::vector<Shared>& values, int fraction_bits) {
   std::vector<Shared> by_block;
   for (size_t b = 0; b < blocks_.size(); ++b) {
     const Shared joined = engine_.Concatenate(products[b], true);
-    by_block.push_back(engine_.SelectRows(joined, PlacesOf(OrderOf(blocks_[b]))));
+    by_block.push_back(engine_.SelectRows(joined, PlacesOfColumns(blocks_[b])));
   }
   Shared score = PerRow(AddedUp(engine_, by_block, most * static_cast<double>(rows_)),
                         std::ldexp(most / most_copies_, -task_.units.weight_bits));
@@ -185,7 +171,7 @@ Shared SealedSums::Information(const std::vector<std::vector<Operand>>& weighted
       for (size_t j = 0; j < i; ++j) products[b][i][j] = engine_.Transpose(products[b][j][i]);
       rows.push_back(engine_.Concatenate(products[b][i], false));
     }
-    const std::vector<size_t> places = PlacesOf(OrderOf(blocks_[b]));
+    const std::vector<size_t> places = PlacesOfColumns(blocks_[b]);
     const Shared ordered = engine_.SelectRows(engine_.Concatenate(rows, true), places);
     by_block.push_back(engine_.SelectRows(engine_.Transpose(ordered), places));
   }
@@ -220,6 +206,14 @@ Shared SealedSums::Meat(const Shared& squares) {
   Weight({&weighted});
   if (!task_.spec.copies()) Weight({&weighted});
   return WithBound(Weighted(weighted, MostSquare(task_), mpc::kMeatBits), mpc::kMostMeat);
+}
+
+void SealedSums::AddMeat(const RowValues& values, SharedSums& sums) {
+  if (task_.spec.clustered()) {
+    sums.clusters = ScoresOfClusters(engine_, blocks_, ByBlock(values.residual));
+  } else if (task_.spec.robust()) {
+    sums.meat = Meat(values.squares);
+  }
 }
 
 Shared SealedSums::LeftOut() {
@@ -298,7 +292,7 @@ SharedSums SealedSums::LikelihoodAt(const Shared& point, bool last) {
   sums.score = Score(ByBlock(values.residual), kSealedScoreBits);
   if (!last) return sums;
   sums.outside = values.outside;
-  if (task_.spec.robust()) sums.meat = Meat(values.squares);
+  AddMeat(values, sums);
   if (Is(Family::kGamma)) sums.pearson = Pearson(values.pearson);
   if (NumTotals(task_.spec) == 0) return sums;
   sums.fit = Is(Family::kBinomial) ? BinomialFit(values.logs)
@@ -365,9 +359,10 @@ SharedSums SealedSums::GaussianAt(const Shared& point, bool last) {
   sums.pearson = WithBound(engine_.Subtract(whole, twice), task_.units.most_pearson);
   if (!last) return sums;
   if (task_.spec.robust()) {
-    const RowValues values = GaussianSquares(engine_, task_, Predictor(point), outcome_);
+    RowValues values = GaussianValues(engine_, task_, Predictor(point), outcome_);
+    if (task_.spec.clustered()) Weight({&values.residual});
     sums.outside = values.outside;
-    sums.meat = Meat(values.squares);
+    AddMeat(values, sums);
   } else {
     // Nothing is beyond limits: what is not within bounds fails in the step.
     sums.outside = WithBound(engine_.Public({{{1, 1}, {0}}, 0}), 1);

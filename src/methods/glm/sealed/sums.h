@@ -9,7 +9,7 @@
 // Weights   are on shares: residuals, working weights and, of robust errors, squares are multiplied by them
 //           at every point, squares by frequencies once and by other weights twice.
 // Robust    errors: the meat (r^2 o X)' X at the end, of the squares of row_values.h; gaussian models have
-//           a linear predictor there for it.
+//           a linear predictor there for it. Of clusters: sums of scores (clusters.h).
 // Fit       As fit_numbers.h wants it. Rows that do not take part have eta = 0 and y = 0, and add a
 //           known number each, which is taken away; with weights they have weight 0.
 // Precision J 2^-64, U 2^-54 beside what row values err by.
@@ -23,6 +23,7 @@
 
 #include "methods/glm/counts.h"
 #include "methods/glm/inputs.h"
+#include "methods/glm/sealed/row_values.h"
 #include "methods/glm/sealed/shared_rows.h"
 
 namespace partita::methods::glm {
@@ -55,6 +56,8 @@ class SealedSums {
   // (w o X)' X of a number w for each row.
   mpc::Shared Weighted(const mpc::Shared& weights, double most, int fraction_bits);
   mpc::Shared Meat(const mpc::Shared& squares);
+  // Of robust errors: of the residuals, weighted, where they are of clusters, else of the squares.
+  void AddMeat(const RowValues& values, SharedSums& sums);
   // Of each row, where there are weights: into its place.
   void Weight(const std::vector<mpc::Shared*>& values);
   bool weighted() const { return weights_.payload != nullptr; }

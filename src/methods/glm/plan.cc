@@ -223,6 +223,13 @@ void GlmStudy::Describe(study::Plan& plan) const {
           "two studies with other conditions of another holder may differ by one person, whose "
           "outcome their counts then tell.");
     }
+    if (!shared_blocks.empty() && !spec.cuts.empty()) {
+      plan.assumptions.push_back(fmt::format(
+          "Risk groups are counted where columns are split: whoever is told them ({}) and holds "
+          "the outcome, or most of what a prediction is made of, may know of rows in which group "
+          "they are, and takes these away. No min_cell is asked of what is left.",
+          ToldName(*this)));
+    }
   } else if (spec.aggregates) {
     plan.assumptions.push_back(fmt::format(
         "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "

@@ -31,6 +31,16 @@ size_t NumRiskNumbers(const Spec& spec);
 mpc::Shared RiskNumbers(mpc::Engine& engine, const Task& task, const OwnData& own,
                         const Eigen::VectorXd& estimates, uint64_t min_cell);
 
+// What the numbers are made of, whoever counted (sealed/risk.h: nobody in the clear). With or without an
+// event means: rows without one of every group, then those with one; of every bin likewise.
+struct SharedRisk {
+  std::vector<mpc::Shared> cells;  // 2 G x 1 by holder, or group of holders
+  mpc::Shared expected;            // G x 1, at most kTotalBits
+  mpc::Shared bins;                // 2 kRiskBins x 1
+};
+mpc::Shared RiskNumbersFrom(mpc::Engine& engine, const Task& task, const SharedRisk& risk,
+                            uint64_t min_cell);
+
 struct RiskGroup {
   double from = 0, to = 1;
   double rows = 0, events = 0, expected = 0;

@@ -35,7 +35,10 @@ Task SealedTask(size_t rows, size_t num_cuts) {
   task.spec.sealed = true;
   task.spec.steps = kSteps;
   task.spec.law = stats::glm::LawByName("binomial");
-  for (size_t c = 0; c < kColumns; ++c) task.spec.columns.push_back({"x", {}, 1, false});
+  for (size_t c = 0; c < kColumns; ++c) {
+    task.spec.columns.push_back({"x", {}, 1, false});
+    task.spec.parameters.push_back({"x"});
+  }
   task.classes = 2;
   for (size_t c = 1; c <= num_cuts; ++c)
     task.spec.cuts.push_back(static_cast<double>(c) / static_cast<double>(num_cuts + 1));

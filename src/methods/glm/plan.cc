@@ -19,9 +19,10 @@ namespace {
 
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
-constexpr uint64_t kNumbersOfMean = 96;
-// Of level sealed, for a row and evaluation (bench/glm_bench.cc).
-constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kTimesByShamir = 16;
+constexpr uint64_t kNumbersOfMean = 96, kNumbersOfRisk = 150;
+// Of level sealed, for a row and evaluation, and of risk groups for a row (bench/glm_sealed_bench.cc).
+constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kSecondsOfRisk = 1e-5;
+constexpr double kTimesByShamir = 16;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -311,8 +312,9 @@ std::vector<std::string> GlmStudy::Warnings() const {
 std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {}; }
 
 uint64_t GlmStudy::NumbersPerRow() const {
-  // Columns, what they are multiplied with, and a logistic function's bits and powers.
-  return task.spec.sealed ? 2 * task.num_columns() + kNumbersOfMean : 0;
+  if (!task.spec.sealed) return 0;
+  // Columns, what they are multiplied with, and a logistic function's bits and powers; indicators of bins.
+  return 2 * task.num_columns() + kNumbersOfMean + (task.spec.cuts.empty() ? 0 : kNumbersOfRisk);
 }
 
 run::ComputeSeconds GlmStudy::Compute() const {
@@ -321,7 +323,8 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
   const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
-  return {evaluations * static_cast<double>(layout.rows()) * of_row, 0};
+  const double of_risk = task.spec.cuts.empty() ? 0 : times * kSecondsOfRisk;
+  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_risk), 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

@@ -307,10 +307,10 @@ TEST(SealedStudyTest, ThePlanSaysWhatRiskGroupsTell) {
   const std::string groups = "[analysis.risk_groups]\ncuts = [0.2, 0.4]\n";
   const study::Plan plan = run::BuildPlan(*Prepare(Patients() + groups));
   ASSERT_EQ(plan.releases.size(), 3u);
-  EXPECT_THAT(plan.releases[2].content, HasSubstr("of 3 groups by predicted probability rows"));
+  EXPECT_THAT(plan.releases[2].what, HasSubstr("of 3 groups by predicted probability rows"));
   EXPECT_EQ(plan.exposures[0].opened, 32u);
-  // Six counts of at most 2000, three numbers of 6 bits, two of 10.
-  EXPECT_EQ(plan.exposures[0].bits->opened, 89u + 66u + 18u + 20u);
+  // Six counts of at most 2000 (7.5 bits each, as above), three numbers of 6, two of 10.
+  EXPECT_EQ(plan.exposures[0].bits->opened, 89u + 45u + 18u + 20u);
   EXPECT_THAT(plan.assumptions,
               Contains(HasSubstr("whoever is told them (first) and holds the outcome")));
   EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("groups by"))));

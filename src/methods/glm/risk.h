@@ -1,6 +1,6 @@
 // Calibration and discrimination of a binomial model at its estimates (stats/glm/risk.h), on shares.
 //
-// Ideal function   (every holder's rows, the estimates as they opened) -> numbers that open with the fit
+// Ideal function   (every holder's rows, the estimates as they opened; of level sealed sealed/risk.h) -> numbers that open with the fit
 //                  (told.h), if it converged: whether all cells of the groups, with and without an event, have no rows or
 //                  at least min_cell, also without each holder's own; if so rows, events and expected events
 //                  of each group, else zeros; and the area under the curve with its error.

@@ -325,6 +325,30 @@ TEST(SealedRiskTest, GroupsOfFewRowsAreZeroBesideOwnRowsAsWell) {
   expect(rows_of(0, 6), rows_of(3, 6), false);
 }
 
+// What the plan says that no check asks: a holder with the outcome knows of all rows but one in which group they
+// are, whatever another holder's 0/1 column z is there. Every cell passes, and what is left is z of that person.
+TEST(SealedRiskTest, WhoKnowsTheOtherRowsFindsTheGroupOfOne) {
+  const GlmStudy study = StudyOfRows("[0.5]", false);
+  constexpr int kKnown = 10;
+  for (const int z : {0, 1}) {
+    std::vector<Row> known;
+    for (int r = 0; r < kKnown; ++r) {
+      for (const int outcome : {0, 1}) {
+        known.push_back({Predictor(-1.03), outcome});
+        known.push_back({Predictor(1.03), outcome});
+      }
+    }
+    const std::vector<Row> person = {{Predictor(-0.53 + z), 1}};
+    const Counted counted = CountOnShares(study, {known, known, person}, {"dealer", 2, 5});
+    const auto told = [&](size_t number) {
+      return mpc::DecodeFixed(counted.numbers.values[number], kTotalBits);
+    };
+    EXPECT_EQ(told(0), 1);
+    const double events_above = told(4);
+    EXPECT_EQ(events_above - 2 * kKnown, z);
+  }
+}
+
 // ---- whole fits
 
 void ExpectRisk(const SealedCase& made) {

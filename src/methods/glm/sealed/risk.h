@@ -15,7 +15,7 @@
 // Error            Predictors 2^-40 (mpc::kStepBits); expected events 2^-39 for each row.
 // Cost             IsNegative of G + 1 numbers of each row and LowestBits of one, three rounds of ANDs of 8, 16 and 32
 //                  bits, ToRing of G + 31 bits, products of 16 numbers of each row (frequencies: 33), and what they are summed by.
-// Memory           of each row 2 (G + 90) numbers of the ring at most.
+// Memory           about 150 numbers of the ring for each row (four groups, by bench/glm_sealed_bench.cc).
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 // Revealed         Nothing here.
 #pragma once

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
-constexpr uint64_t kNumbersOfMean = 96, kNumbersOfRisk = 150;
+constexpr uint64_t kNumbersOfMean = 96, kNumbersOfBins = 130, kNumbersOfCut = 8;
 // Of level sealed, for a row and evaluation, and of risk groups for a row (bench/glm_sealed_bench.cc).
 constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kSecondsOfRisk = 1e-5;
 constexpr double kTimesByShamir = 16;
@@ -314,7 +314,9 @@ std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {
 uint64_t GlmStudy::NumbersPerRow() const {
   if (!task.spec.sealed) return 0;
   // Columns, what they are multiplied with, and a logistic function's bits and powers; indicators of bins.
-  return 2 * task.num_columns() + kNumbersOfMean + (task.spec.cuts.empty() ? 0 : kNumbersOfRisk);
+  const uint64_t cuts = task.spec.cuts.size();
+  return 2 * task.num_columns() + kNumbersOfMean +
+         (cuts == 0 ? 0 : kNumbersOfBins + cuts * kNumbersOfCut);
 }
 
 run::ComputeSeconds GlmStudy::Compute() const {

@@ -30,13 +30,18 @@ SealedLayout TwoHolders(size_t rows) {
   return layout;
 }
 
-Task SealedTask(size_t rows) {
+Task SealedTask(size_t rows, size_t num_cuts) {
   Task task;
   task.spec.sealed = true;
   task.spec.steps = kSteps;
   task.spec.law = stats::glm::LawByName("binomial");
-  for (size_t c = 0; c < kColumns; ++c) task.spec.columns.push_back({"x", {}, 1, false});
+  for (size_t c = 0; c < kColumns; ++c) {
+    task.spec.columns.push_back({"x", {}, 1, false});
+    task.spec.parameters.push_back({"x"});
+  }
   task.classes = 2;
+  for (size_t c = 1; c <= num_cuts; ++c)
+    task.spec.cuts.push_back(static_cast<double>(c) / static_cast<double>(num_cuts + 1));
   task.holders = {{0, rows}};
   SetUnits(task);
   return task;
@@ -60,7 +65,7 @@ std::vector<OwnBlock> MadeUpBlock(size_t rows, size_t party) {
   return {own};
 }
 
-// rows; engine: 0 dealer, 1 replicated, 2 shamir.
+// rows; engine: 0 dealer, 1 replicated, 2 shamir; cut points of risk groups.
 void BM_Sealed(benchmark::State& state) {
   static const char* const kEngines[] = {"dealer", "replicated", "shamir"};
   Processes setting = {kEngines[state.range(1)], state.range(1) == 0 ? size_t{2} : size_t{3}};
@@ -69,7 +74,7 @@ void BM_Sealed(benchmark::State& state) {
     setting.releases.push_back({name, "", "all", "exact", kMost});
   setting.releases.push_back({kFitRelease, "", "process0", "exact", kMost, 0});
   const auto rows = static_cast<size_t>(state.range(0));
-  const Task task = SealedTask(rows);
+  const Task task = SealedTask(rows, static_cast<size_t>(state.range(2)));
   const SealedLayout layout = TwoHolders(rows);
   const std::vector<Int128> counts(NumCounts(task));
   mpc::bench::RunProcesses(setting, [&](mpc::Engine& engine) {
@@ -85,7 +90,9 @@ void BM_Sealed(benchmark::State& state) {
       SealedFitter fitter(engine, task, sums, totals);
       fitter.First();
       for (int step = 0; step < task.spec.steps; ++step) fitter.Step();
-      benchmark::DoNotOptimize(fitter.Finish());
+      std::optional<SealedRisk> risk;
+      if (!task.spec.cuts.empty()) risk = SealedRiskOf(engine, task, layout, blocks, by_group, 5);
+      benchmark::DoNotOptimize(fitter.Finish(risk ? &*risk : nullptr));
     };
     if (engine.self() == mpc::PartyIndex{0}) {
       for (auto _ : state) fit();
@@ -95,9 +102,10 @@ void BM_Sealed(benchmark::State& state) {
   });
 }
 BENCHMARK(BM_Sealed)
-    ->ArgNames({"rows", "engine"})
-    ->ArgsProduct({{10'000, 100'000}, {0, 1}})
-    ->Args({10'000, 2})
+    ->ArgNames({"rows", "engine", "cuts"})
+    ->ArgsProduct({{10'000, 100'000}, {0, 1}, {0, 3}})
+    ->Args({10'000, 2, 0})
+    ->Args({10'000, 2, 3})
     ->Iterations(1)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();

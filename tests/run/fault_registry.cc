@@ -175,7 +175,8 @@ std::vector<FaultScenario> RegistryFaults() {
                                "errors = \"robust\"\n"));
     all.push_back(Pooled("glm rows sealed", engine,
                          glm + "family = \"binomial\"\nprotocol = \"sealed\"\n"
-                               "formula = \"relapse ~ age + arm\"\n"));
+                               "formula = \"relapse ~ age + arm\"\n"
+                               "[analysis.risk_groups]\ncuts = [0.5]\n"));
     all.push_back(Pooled("survival curves", engine,
                          survival + "formula = \"Surv(days, died) ~ arm\"\nreport = [20, 60]\n"
                                     "release = [\"curves\"]\n"));

@@ -14,7 +14,11 @@ TEST(RunFaultsTest, OfLongRunsOnOneEngine) {
 }
 
 // Altered messages as well.
-TEST(RunFaultsTest, SealedRegressions) { TryMessagesOf({"glm sealed"}, Thorough() ? 8 : 2); }
+TEST(RunFaultsTest, SealedRegressions) {
+  TryMessagesOf({"glm sealed"}, Thorough() ? 8 : 2);
+  // With risk groups.
+  if (Thorough()) TryMessagesOf({"glm rows sealed"}, 8);
+}
 
 // Most other bytes open as other numbers, of engines but `shamir` without anybody noticing. What no
 // protocol opens is an error of the peers, never of this program. For `./test` of linear models.

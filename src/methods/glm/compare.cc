@@ -7,6 +7,7 @@
 
 #include "methods/glm/nested.h"
 #include "methods/glm/risk.h"
+#include "methods/glm/sealed/close_rows.h"
 #include "methods/glm/sealed/plan_clusters.h"
 #include "methods/glm/study.h"
 #include "run/rehearse/rehearsal.h"
@@ -239,15 +240,23 @@ class Comparison {
     // At level `aggregates` nothing is rounded but on the way.
     const double on_grid =
         task_.spec.aggregates ? kRiskDigits : std::ldexp(kRounding, -task_.grid_bits);
-    AddOnGrid("area under the curve", risk.area, area.area, on_grid / kTimesArea);
-    AddOnGrid("error of the area", risk.error, area.error, on_grid / kTimesArea);
+    // At level sealed rows are counted at a point that is not known to the last digit.
+    CloseRows close{std::vector<double>(task_.spec.cuts.size()), 0};
+    if (task_.spec.sealed)
+      close = CloseRowsOf(rows_, at_, SumsAt(at_).information, kSealedError, task_.spec.cuts);
+    const double of_area = on_grid / kTimesArea + close.area;
+    AddOnGrid("area under the curve", risk.area, area.area, of_area);
+    AddOnGrid("error of the area", risk.error, area.error, of_area);
     for (size_t g = 0; g < risk.groups.size(); ++g) {
+      const double moved =
+          (g == 0 ? 0 : close.cuts[g - 1]) + (g == close.cuts.size() ? 0 : close.cuts[g]);
       const auto i = static_cast<Index>(g);
       const std::string name = "risk group " + std::to_string(g + 1);
-      agreement_.Add(analysis_, name + ", rows", risk.groups[g].rows,
-                     table.others[i] + table.events[i]);
-      agreement_.Add(analysis_, name + ", events", risk.groups[g].events, table.events[i]);
-      AddOnGrid(name + ", expected events", risk.groups[g].expected, table.expected[i], on_grid);
+      AddOnGrid(name + ", rows", risk.groups[g].rows, table.others[i] + table.events[i], moved);
+      AddOnGrid(name + ", events", risk.groups[g].events, table.events[i], moved);
+      const double digits = task_.spec.sealed ? kSealedError * risk.groups[g].rows : 0;
+      AddOnGrid(name + ", expected events", risk.groups[g].expected, table.expected[i],
+                on_grid + moved + digits);
     }
   }
 

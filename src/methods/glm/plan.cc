@@ -20,11 +20,12 @@ namespace {
 
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
-constexpr uint64_t kNumbersOfMean = 96;
-// Of level sealed, for a row and evaluation (bench/glm_bench.cc).
-constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kTimesByShamir = 16;
+constexpr uint64_t kNumbersOfMean = 96, kNumbersOfBins = 130, kNumbersOfCut = 8;
+// Of level sealed, for a row and evaluation, and of risk groups for a row (bench/glm_sealed_bench.cc).
+constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kSecondsOfRisk = 1e-5;
 // Once, for a row and value of the clusters' variable.
 constexpr double kSecondsOfMember = 2.5e-7;
+constexpr double kTimesByShamir = 16;
 
 std::string ModelText(const GlmStudy& study) {
   const Spec& spec = study.task.spec;
@@ -231,6 +232,13 @@ void GlmStudy::Describe(study::Plan& plan) const {
           "two studies with other conditions of another holder may differ by one person, whose "
           "outcome their counts then tell.");
     }
+    if (!shared_blocks.empty() && !spec.cuts.empty()) {
+      plan.assumptions.push_back(fmt::format(
+          "Risk groups are counted where columns are split: whoever is told them ({}) and holds "
+          "the outcome, or most of what a prediction is made of, may know of rows in which group "
+          "they are, and takes these away. No min_cell is asked of what is left.",
+          ToldName(*this)));
+    }
   } else if (spec.aggregates) {
     plan.assumptions.push_back(fmt::format(
         "Sums of all holders' rows open to {} at every point, never those of one holder. Whoever "
@@ -312,8 +320,12 @@ std::vector<std::string> GlmStudy::Warnings() const {
 std::vector<std::string> GlmStudy::AlsoLearns(size_t /*party*/) const { return {}; }
 
 uint64_t GlmStudy::NumbersPerRow() const {
-  // Columns, what they are multiplied with, and a logistic function's bits and powers.
-  return task.spec.sealed ? 2 * task.num_columns() + kNumbersOfMean + layout.cluster_values : 0;
+  if (!task.spec.sealed) return 0;
+  // Columns, what they are multiplied with, and a logistic function's bits and powers; indicators of bins
+  // and of clusters.
+  const uint64_t cuts = task.spec.cuts.size();
+  return 2 * task.num_columns() + kNumbersOfMean + layout.cluster_values +
+         (cuts == 0 ? 0 : kNumbersOfBins + cuts * kNumbersOfCut);
 }
 
 run::ComputeSeconds GlmStudy::Compute() const {
@@ -322,8 +334,9 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double times = file.engine.name == "shamir" ? kTimesByShamir : 1;
   const double of_row = times * (kSecondsOfMean + p * kSecondsOfColumn);
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
+  const double of_risk = task.spec.cuts.empty() ? 0 : times * kSecondsOfRisk;
   const double of_clusters = static_cast<double>(layout.cluster_values) * kSecondsOfMember;
-  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_clusters), 0};
+  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_risk + of_clusters), 0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

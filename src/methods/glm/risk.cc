@@ -43,11 +43,6 @@ OwnRisk OwnRiskOf(const Task& task, const OwnData& own, const Eigen::VectorXd& e
   return made;
 }
 
-struct SharedRisk {
-  std::vector<Shared> cells;  // by holder
-  Shared all_cells, expected, bins;
-};
-
 SharedRisk ShareRisk(Engine& engine, const Task& task, const OwnRisk& own) {
   const size_t groups = NumGroups(task.spec);
   std::vector<mpc::PrivateMatrix> inputs;
@@ -66,7 +61,6 @@ SharedRisk ShareRisk(Engine& engine, const Task& task, const OwnRisk& own) {
   };
   SharedRisk risk;
   for (size_t h = 0; h < task.holders.size(); ++h) risk.cells.push_back(shared[3 * h]);
-  risk.all_cells = sum(0);
   risk.expected = sum(1);
   risk.bins = sum(2);
   return risk;
@@ -116,20 +110,26 @@ size_t NumRiskNumbers(const Spec& spec) {
 
 Shared RiskNumbers(Engine& engine, const Task& task, const OwnData& own,
                    const Eigen::VectorXd& estimates, uint64_t min_cell) {
-  const size_t groups = NumGroups(task.spec);
-  const auto most = static_cast<double>(task.max_rows());
   const OwnRisk own_risk =
       own.rows.x.cols() == estimates.size() ? OwnRiskOf(task, own, estimates) : OwnRisk{};
-  const SharedRisk risk = ShareRisk(engine, task, own_risk);
+  return RiskNumbersFrom(engine, task, ShareRisk(engine, task, own_risk), min_cell);
+}
+
+Shared RiskNumbersFrom(Engine& engine, const Task& task, const SharedRisk& risk,
+                       uint64_t min_cell) {
+  const size_t groups = NumGroups(task.spec);
+  const auto most = static_cast<double>(task.max_rows());
+  Shared all = risk.cells.front();
+  for (size_t h = 1; h < risk.cells.size(); ++h) all = engine.Add(all, risk.cells[h]);
   const mpc::CellTables tables{risk.cells, {2 * groups}, task.max_rows()};
   const std::vector<mpc::SharedBits> checked = {mpc::NoSmallCells(engine, tables, min_cell, true)};
   const Shared passes = WithBound(engine.ToRing(checked).front(), 1);
   const Shared area = Area(engine, task, risk.bins);
   const std::vector<Shared> counts = {
-      WithBound(engine.Add(engine.Slice(risk.all_cells, 0, 0, {groups, 1}),
-                           engine.Slice(risk.all_cells, groups, 0, {groups, 1})),
+      WithBound(engine.Add(engine.Slice(all, 0, 0, {groups, 1}),
+                           engine.Slice(all, groups, 0, {groups, 1})),
                 most),
-      engine.Slice(risk.all_cells, groups, 0, {groups, 1})};
+      engine.Slice(all, groups, 0, {groups, 1})};
   Shared shown_counts, shown_expected;
   mpc::ProductRound mask(engine);
   mask.Add(WithBound(engine.Concatenate(counts, true), most),

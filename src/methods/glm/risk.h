@@ -1,6 +1,6 @@
 // Calibration and discrimination of a binomial model at its estimates (stats/glm/risk.h), on shares.
 //
-// Ideal function   (every holder's rows, the estimates as they opened) -> numbers that open with the fit
+// Ideal function   (every holder's rows, the estimates as they opened; of level sealed sealed/risk.h) -> numbers that open with the fit
 //                  (told.h), if it converged: whether all cells of the groups, with and without an event, have no rows or
 //                  at least min_cell, also without each holder's own; if so rows, events and expected events
 //                  of each group, else zeros; and the area under the curve with its error.
@@ -30,6 +30,16 @@ size_t NumRiskNumbers(const Spec& spec);
 // NumRiskNumbers x 1 at kTotalBits (fit_numbers.h), at most the rows. own: at a holder. Of a spec with cuts.
 mpc::Shared RiskNumbers(mpc::Engine& engine, const Task& task, const OwnData& own,
                         const Eigen::VectorXd& estimates, uint64_t min_cell);
+
+// What the numbers are made of, whoever counted (sealed/risk.h: nobody in the clear). With or without an
+// event means: rows without one of every group, then those with one; of every bin likewise.
+struct SharedRisk {
+  std::vector<mpc::Shared> cells;  // 2 G x 1 by holder, or group of holders
+  mpc::Shared expected;            // G x 1, at most kTotalBits
+  mpc::Shared bins;                // 2 kRiskBins x 1
+};
+mpc::Shared RiskNumbersFrom(mpc::Engine& engine, const Task& task, const SharedRisk& risk,
+                            uint64_t min_cell);
 
 struct RiskGroup {
   double from = 0, to = 1;

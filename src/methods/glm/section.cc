@@ -141,13 +141,6 @@ void ReadRiskGroups(const TableReader& reader, const StudyFile& study, Spec& spe
     reader.Fail(position, "risk groups are of binomial models",
                 "leave [analysis.risk_groups] out, or take family = \"binomial\"");
   }
-  if (spec.sealed) {
-    reader.Fail(
-        position,
-        "level sealed has no risk groups: a holder would have to know the estimates to count "
-        "its rows by predicted probability",
-        "take protocol = \"iterates\" or \"aggregates\"");
-  }
   // Rows of a holder without, or only with, the event have no part in the fit: they would be in the
   // totals and in no group, and the difference may be one person.
   if (study.design.site == study::SiteEffect::kFixed) {

@@ -12,6 +12,7 @@ list(APPEND method_sources
   glm/sealed/fitter.cc
   glm/sealed/layout.cc
   glm/sealed/own_blocks.cc
+  glm/sealed/risk.cc
   glm/sealed/row_values.cc
   glm/sealed/shared_rows.cc
   glm/sealed/sums.cc
@@ -34,6 +35,7 @@ list(APPEND cold_method_sources
   glm/read_errors.cc
   glm/read_penalty.cc
   glm/sealed/plan_clusters.cc
+  glm/sealed/close_rows.cc
   glm/sealed/plan_layout.cc
   glm/section.cc
   glm/study.cc

@@ -369,7 +369,10 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
       fitter.Step();
     }
     phase("fit");
-    run->fitted = fitter.Finish();
+    std::optional<SealedRisk> risk;
+    if (!task.spec.cuts.empty())
+      risk = SealedRiskOf(engine, task, layout, blocks, counts, input.disclosure.min_cell);
+    run->fitted = fitter.Finish(risk ? &*risk : nullptr);
     return run;
   }
   const auto steps_of = [&](auto fitter, const Spec& spec, const std::string& of) {

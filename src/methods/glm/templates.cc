@@ -40,6 +40,8 @@ release = ["estimates"]
 # protocol = "sealed"              # nothing opens but the result; with the numbers of rows in [[rows]]
 # steps = 5                        # of Fisher scoring after the first point; 3 are usual
 # confidence = 0.9                 # of the intervals, else 0.95
+# [analysis.risk_groups]           # calibration by predicted probability, area under the ROC curve
+# cuts = [0.1, 0.3]
 )toml";
 
 constexpr char kSplitGlm[] = R"toml(
@@ -110,6 +112,8 @@ release = ["estimates"]
 # penalty = {ridge = 0.01}         # draws estimates towards 0; also where outcomes separate
 # steps = 12                       # tried by Newton's method, else 10
 # confidence = 0.9                 # of the intervals, else 0.95
+# [analysis.risk_groups]           # calibration by predicted probability, area under the ROC curve
+# cuts = [0.1, 0.3]
 )toml";
 
 }  // namespace

@@ -114,6 +114,8 @@ std::optional<ToldFit> TellFit(mpc::Engine& engine, const Task& task, const Shar
                           : model.risk)
         .push_back(number);
   }
+  if (!model.risk.empty() && model.risk[0] != 0 && model.risk[0] != 1)
+    throw mpc::NoSuchOpening("whether risk groups are told is no bit");
   return made;
 }
 

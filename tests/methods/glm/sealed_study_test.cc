@@ -254,6 +254,33 @@ TEST(SealedStudyTest, TheLinkedExampleAsR) {
                             "[design]\nweights = \"income\"\nweights_type = \"sampling\"\n"));
 }
 
+// R's numbers of the joined table: glm, predict, findInterval, and the area by ranks of the predictions. No row's
+// prediction is as close to a cut point as the last point is to the maximum.
+TEST(SealedStudyTest, RiskGroupsOfTheLinkedExampleAsR) {
+  const auto read = [](const std::string& name) {
+    std::ifstream file(SourcePath("examples/linked_outcomes/" + name));
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string text = read("study.toml") + "[analysis.risk_groups]\ncuts = [0.15, 0.2, 0.3]\n";
+  const auto outcomes =
+      Outcomes(RunStudy(text, {read("clinic/data.csv"), read("office/data.csv")}));
+  ASSERT_EQ(outcomes.size(), 3u);
+  ExpectPlannedTraffic(outcomes);
+  const nlohmann::json result = ResultOf(outcomes.front()), &risk = result["risk"];
+  EXPECT_EQ(risk["shown"], true);
+  EXPECT_NEAR(risk["area"], 0.6733695379, risk["area_error"].get<double>());
+  EXPECT_LT(risk["area_error"], 0.02);
+  const std::vector<double> rows = {609, 297, 412, 209}, events = {66, 44, 99, 80},
+                            expected = {61.907144, 51.925273, 100.344885, 74.822698};
+  ASSERT_EQ(risk["groups"].size(), rows.size());
+  for (size_t g = 0; g < rows.size(); ++g) {
+    EXPECT_EQ(risk["groups"][g]["rows"], rows[g]);
+    EXPECT_EQ(risk["groups"][g]["events"], events[g]);
+    EXPECT_NEAR(risk["groups"][g]["expected"], expected[g], 0x1p-7 + 1e-4 * rows[g]);
+  }
+  for (size_t p = 1; p < outcomes.size(); ++p) EXPECT_EQ(outcomes[p].result, nullptr);
+}
+
 TEST(SealedStudyTest, RowsSplitAsR) {
   for (const char* name : {"birthwt_interaction", "quine", "abalone", "abalone_counts_plain"})
     ExpectRowsOfR(name, "dealer", 2);
@@ -300,6 +327,24 @@ TEST(SealedStudyTest, ThePlanSaysWhatClustersTell) {
   for (const study::PlanCheck& check : plan.checks)
     checked = checked || (check.variable == "ward" && check.rule == "at least 3 clusters");
   EXPECT_TRUE(checked);
+}
+
+// Beside them whether the groups are told, three numbers of each of three groups, the area and its error.
+TEST(SealedStudyTest, ThePlanSaysWhatRiskGroupsTell) {
+  const std::string groups = "[analysis.risk_groups]\ncuts = [0.2, 0.4]\n";
+  const study::Plan plan = run::BuildPlan(*Prepare(Patients() + groups));
+  ASSERT_EQ(plan.releases.size(), 3u);
+  EXPECT_THAT(plan.releases[2].what, HasSubstr("of 3 groups by predicted probability rows"));
+  EXPECT_EQ(plan.exposures[0].opened, 32u);
+  // Six counts of at most 2000 (7.5 bits each, as above), three numbers of 6, two of 10.
+  EXPECT_EQ(plan.exposures[0].bits->opened, 89u + 45u + 18u + 20u);
+  EXPECT_THAT(plan.assumptions,
+              Contains(HasSubstr("whoever is told them (first) and holds the outcome")));
+  EXPECT_THAT(plan.parties[1].learns, Not(Contains(HasSubstr("groups by"))));
+  // Whole rows are checked as at the other levels.
+  const study::Plan rows = run::BuildPlan(
+      *Prepare(WithRows(SealedText("binomial", "event ~ age + smoker", "rows"), 2000) + groups));
+  EXPECT_THAT(rows.assumptions, Not(Contains(HasSubstr("Risk groups are counted"))));
 }
 
 void ExpectRefused(const std::string& text, const std::string& what) {
@@ -509,12 +554,17 @@ TEST(SealedStudyTest, RehearsalsAgree) {
   rehearse(Edited(SealedText("binomial", "event ~ age * dose", "columns", "dealer", "complete"),
                   "release =", subset));
   rehearse(SealedText("poisson", "visits ~ dose * smoker + stage", "both", "dealer", "complete"));
+  const std::string groups = "[analysis.risk_groups]\ncuts = [0.3, 0.6]\n";
+  rehearse(SealedText("binomial", "event ~ age * dose", "both", "dealer", "complete") + groups);
+  rehearse(SealedText("binomial", "event ~ age + smoker", "rows", "replicated") + groups);
   rehearse(SealedText("gaussian", "score ~ age + dose", "rows"));
   rehearse(SealedText("gamma", "years ~ age * dose + stage", "both", "dealer", "complete"));
   // A ward at two holders is two clusters.
   const auto clustered = [](const std::string& text) { return testing::WithWards(text, 19, true); };
   rehearse(
       clustered(SealedText("binomial", "event ~ age * dose", "columns", "dealer", "complete")));
+  rehearse(clustered(SealedText("binomial", "event ~ age * dose", "both", "dealer", "complete")) +
+           groups);
   rehearse(clustered(SealedText("gaussian", "score ~ age + dose + stage", "both")));
   rehearse(clustered(SealedText("poisson", "visits ~ dose + smoker", "rows")));
 }

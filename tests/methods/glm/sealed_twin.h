@@ -38,7 +38,8 @@ struct Ran {
   std::optional<CountAnswers> answers;
 };
 
-inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows) {
+// min_cell: of risk groups.
+inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows, uint64_t min_cell = 1) {
   mpc::testing::RunOptions options;
   options.kind = study.file.engine.name;
   options.num_parties = study.num_computing;
@@ -68,7 +69,10 @@ inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows) {
     SealedFitter fitter(engine, task, sums, totals);
     const Collinear collinear = fitter.First();
     for (int step = 0; step < task.spec.steps; ++step) fitter.Step();
-    const Fitted fitted = fitter.Finish();
+    std::optional<SealedRisk> risk;
+    if (!task.spec.cuts.empty())
+      risk = SealedRiskOf(engine, task, study.layout, blocks, by_group, min_cell);
+    const Fitted fitted = fitter.Finish(risk ? &*risk : nullptr);
     if (!self) return;
     if (*self != study.receiver) {
       EXPECT_FALSE(fitted.model.has_value());

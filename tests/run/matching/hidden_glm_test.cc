@@ -12,6 +12,7 @@
 #include "run/party/local_data.h"
 #include "run/rehearse/rehearsal.h"
 #include "stats/glm/fit.h"
+#include "stats/glm/risk.h"
 #include "stats/glm/robust.h"
 #include "tests/run/matching/hidden_lists.h"
 #include "tests/run/matching/hidden_views.h"
@@ -49,6 +50,8 @@ StudyParts Parts(const std::string& analysis, const std::string& engine = "deale
   parts.more = kAccept;
   return parts;
 }
+
+const std::string kRiskGroups = "[analysis.risk_groups]\ncuts = [0.5]\n";
 
 class HiddenGlmTest : public HiddenLists {
  protected:
@@ -125,6 +128,7 @@ class HiddenGlmTest : public HiddenLists {
     };
     EXPECT_NEAR(fit.deviance, twin.deviance * unit, error_of(twin.deviance));
     EXPECT_NEAR(fit.null_deviance.value(), twin.null_deviance * unit, error_of(twin.null_deviance));
+    if (!spec.cuts.empty()) ExpectGroups(study, told, rows, twin.maximum.point);
     for (const char* const holder : kHolders) {
       const PartyOutcome& outcome = *EndOf(ends, holder).outcome;
       EXPECT_EQ(outcome.result, nullptr);
@@ -135,6 +139,23 @@ class HiddenGlmTest : public HiddenLists {
       }
       EXPECT_EQ(outcome.checks.size(), 1U);
     }
+  }
+
+  // Of the rows of the join alone, to a row: none is close to the cut point.
+  void ExpectGroups(const GlmStudy& study, const methods::glm::FittedModel& told,
+                    const stats::glm::Rows& rows, const Eigen::VectorXd& point) {
+    const stats::glm::RiskTable table = RiskTableAt(study.task.spec.law, rows, point,
+                                                    study.task.units.limits, study.task.spec.cuts);
+    const methods::glm::Risk risk = methods::glm::RiskOf(study.task.spec, told.risk);
+    ASSERT_TRUE(risk.shown);
+    for (size_t g = 0; g < risk.groups.size(); ++g) {
+      const auto i = static_cast<Eigen::Index>(g);
+      EXPECT_EQ(risk.groups[g].rows, table.others[i] + table.events[i]);
+      EXPECT_EQ(risk.groups[g].events, table.events[i]);
+      EXPECT_NEAR(risk.groups[g].expected, table.expected[i], 0.02);
+    }
+    const stats::glm::BinnedArea area = stats::glm::AreaOf(table.bin_others, table.bin_events);
+    EXPECT_NEAR(risk.area, area.area, 0x1p-10);
   }
 
   // The ends of a study of these people in such lists.
@@ -156,6 +177,7 @@ TEST_F(HiddenGlmTest, EqualsTheFitOfTheRowsThatAllHave) {
   ExpectTheJoinsFit(Parts(Glm("poisson", "w ~ x * sex")));
   Match(kNobody);
   ExpectTheJoinsFit(Parts(Glm("binomial", "sex ~ x + y", "errors = \"robust\"\n")));
+  ExpectTheJoinsFit(Parts(Glm("binomial", "sex ~ x + y", kRiskGroups)));
 }
 
 TEST_F(HiddenGlmTest, OnOtherEngines) {
@@ -200,8 +222,9 @@ TEST_F(HiddenGlmTest, EnoughRowsAreThoseOfTheJoin) {
 // holder can tell the worlds from each other.
 TEST_F(HiddenGlmTest, HoldersSeeTheSameWhicheverRowsMatch) {
   const Lists first{{20, 15, 0}, {80, 90, 70}}, second{{20, 15, 30}, {80, 90, 120}};
-  for (const std::string& analysis : {Glm("gaussian", "y ~ x + z"), Glm("binomial", "sex ~ x + y"),
-                                      Glm("poisson", "w ~ x + sex")}) {
+  for (const std::string& analysis :
+       {Glm("gaussian", "y ~ x + z"), Glm("binomial", "sex ~ x + y"),
+        Glm("binomial", "sex ~ x + y", kRiskGroups), Glm("poisson", "w ~ x + sex")}) {
     SCOPED_TRACE(analysis);
     people_ = People(0);
     for (Row& row : people_) {
@@ -220,6 +243,7 @@ TEST_F(HiddenGlmTest, HoldersSeeTheSameWhicheverRowsMatch) {
     EXPECT_EQ(told.rows, 50U);
     EXPECT_EQ(told.events, 0U);
     for (const double total : told.totals) EXPECT_EQ(total, 0);
+    for (const double number : told.risk) EXPECT_EQ(number, 0);
     EXPECT_TRUE(dynamic_cast<const GlmRun&>(*EndOf(varied, "analyst").outcome->protocol)
                     .fitted.model.value()
                     .converged);
@@ -259,6 +283,7 @@ TEST(HiddenGlmRehearsalTest, EqualsTheClearAtThePlannedCost) {
         StudyText(kAny, Parts(Glm("poisson", "w ~ x + sex"))),
         StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y"), "shamir")),
         StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y", "penalty = {ridge = 0.02}\n"))),
+        StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y", kRiskGroups))),
         TwoHolders(StudyText(kAny, Parts(Glm("binomial", "sex ~ x + y"), "replicated")))}) {
     SCOPED_TRACE(text);
     SilentProgress progress;

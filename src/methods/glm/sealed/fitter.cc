@@ -182,7 +182,7 @@ void SealedFitter::Step() {
   direction_ = Direction();
 }
 
-Fitted SealedFitter::Finish() {
+Fitted SealedFitter::Finish(const SealedRisk* risk) {
   const Trial tried = Tried();
   Fail(tried.beyond);
   const Shared& last = tried.point;
@@ -193,6 +193,13 @@ Fitted SealedFitter::Finish() {
       [&](Engine& e) { solved = SolveSums(e, task_, sums, totals_.rows); }};
   if (NumTotals(task_.spec) > 0)
     tasks.emplace_back([&](Engine& e) { totals = TotalsOf(e, task_, sums, totals_.rows); });
+  Shared risk_numbers;
+  if (risk != nullptr) {
+    tasks.emplace_back([&](Engine& e) {
+      const SharedRisk counted = SealedRiskAt(e, task_, *risk, sums_.Last());
+      risk_numbers = RiskNumbersFrom(e, task_, counted, risk->min_cell);
+    });
+  }
   mpc::Together(engine_, tasks);
   Fail(solved.failures);
   Fail(sums.outside);
@@ -224,8 +231,8 @@ Fitted SealedFitter::Finish() {
   const auto statistics = [&](Engine& e) {
     return WaldStatistics(e, task_, solved, GuessTerms(e, task_, solved, estimates));
   };
-  auto told =
-      TellFit(engine_, task_, counts, {opens_if, estimates, solved.variances, totals, statistics});
+  auto told = TellFit(engine_, task_, counts,
+                      {opens_if, estimates, solved.variances, totals, statistics, risk_numbers});
   if (!told) return fitted;
   fitted.points = {told->estimates};
   fitted.estimate_steps = told->model.steps;

@@ -36,6 +36,7 @@
 // Revealed         Releases `disclosure`, `independence` (not of hidden rows), `fit`, as above and nothing
 //                  else.
 // Tests            of terms are of estimates before they are rounded and of the last point's covariance.
+// Risk groups      and the area under the curve are counted at the last point (risk.h), beside its inverse.
 // Cost             spec.steps + 2 evaluations (sums.h), two SolveStep, spec.steps inverses of low
 //                  depth (gamma: one more) and comparisons of a number, TellFit; wald.h where there
 //                  are terms of several columns.
@@ -63,7 +64,8 @@ class SealedFitter {
   // Opens which columns are collinear, given those before them; of hidden rows nothing.
   Collinear First();
   void Step();
-  Fitted Finish();
+  // risk: of a spec with cuts.
+  Fitted Finish(const SealedRisk* risk = nullptr);
 
  private:
   void Fail(const mpc::Shared& failures);

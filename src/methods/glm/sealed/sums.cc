@@ -278,7 +278,9 @@ SharedSums SealedSums::At(const Shared& point, bool last) {
 }
 
 SharedSums SealedSums::LikelihoodAt(const Shared& point, bool last) {
-  RowValues values = ValuesAt(engine_, task_, Predictor(point), outcome_, last);
+  const Shared predictor = Predictor(point);
+  RowValues values = ValuesAt(engine_, task_, predictor, outcome_, last);
+  if (last && !task_.spec.cuts.empty()) last_ = {predictor, values.mean};
   const Shared residual = values.residual;
   // At the end of a gamma model that of the columns alone.
   const bool expected = last && Is(Family::kGamma);

@@ -24,6 +24,7 @@
 #include "methods/glm/counts.h"
 #include "methods/glm/inputs.h"
 #include "methods/glm/sealed/row_values.h"
+#include "methods/glm/sealed/risk.h"
 #include "methods/glm/sealed/shared_rows.h"
 
 namespace partita::methods::glm {
@@ -41,6 +42,8 @@ class SealedSums {
   SharedSums OfLogarithms();
   // point: at mpc::kStepBits, |b| <= mpc::kMostCoordinate. last: with outside, and what the fit needs.
   SharedSums At(const mpc::Shared& point, bool last);
+  // Of the last point of a spec with cuts, after At.
+  const LastRows& Last() const { return last_; }
 
  private:
   bool Is(stats::glm::Family family) const { return task_.spec.law.family == family; }
@@ -96,6 +99,7 @@ class SealedSums {
   mpc::Shared moments_, products_, squares_, sum_;
   // Of poisson models: X' y divided; sums of y, y log y - y - log y!, y log y, y o and e^o.
   mpc::Shared sum_constant_, sum_log_, sum_offset_, sum_rate_;
+  LastRows last_;
 };
 
 }  // namespace partita::methods::glm

@@ -182,8 +182,8 @@ uint64_t MixedStudy::RowsOfPerson() const {
 }
 
 uint64_t MixedStudy::LeastRowsApart() const {
-  return RowsOfPerson() * std::max<uint64_t>(file.disclosure.min_cell,
-                                             run::kRowsApartPerColumn * task.num_columns());
+  return RowsOfPerson() *
+         std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * task.num_errors());
 }
 
 std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const run::RunInput& input,

@@ -178,8 +178,7 @@ std::unique_ptr<run::MethodRows> CoxStudy::NoRows() const {
 }
 
 uint64_t CoxStudy::LeastRowsApart() const {
-  return std::max<uint64_t>(file.disclosure.min_cell,
-                            run::kRowsApartPerColumn * task.num_columns());
+  return std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * task.num_errors());
 }
 
 std::unique_ptr<run::MethodResult> CoxStudy::Run(mpc::Engine& engine, const run::RunInput& input,

@@ -29,8 +29,8 @@ constexpr double kMostLogVariance = 0x1p9;
 constexpr int kRiseBits = 40, kLogBits = 40, kUnitBits = 64, kUnitScaledBits = 56,
               kVarianceBits = 50;
 // Of R / nu d X, by its diagonal: d is at least 1/2, and X at most kMostInflation.
-constexpr double kMostOfRow = 0x1p22;
-constexpr int kOfRowBits = 56;
+constexpr double kMostCovarianceRow = 0x1p22;
+constexpr int kCovarianceRowBits = 56;
 constexpr double kAnyResidual = 0x1p34, kMostLog = 32;
 
 double LeastRise() { return LogStep() * LogStep() / kMostLogVariance; }
@@ -256,7 +256,7 @@ std::optional<OpenedFit> Fitter::Fit() {
     Shared of_rows;
     mpc::ProductRound two(e);
     two.AddCut(scaled, sums.scale, mpc::kMostVariance, kVarianceBits, squared);
-    if (pairs) two.AddCut(x, scaled, kMostOfRow, kOfRowBits, of_rows);
+    if (pairs) two.AddCut(x, scaled, kMostCovarianceRow, kCovarianceRowBits, of_rows);
     two.Run();
     mpc::ProductRound three(e);
     three.AddCut(squared, e.SelectRows(profile.inverse, places),

@@ -65,4 +65,12 @@ fits <- c(
   herds = laplace(ill ~ period, binomial, "herd", rows_of_herds),
   ticks = laplace(TICKS ~ YEAR + height, poisson, "BROOD", ticks),
   laplace_wards = laplace(good ~ age + therapy + severity, binomial, "group", ward_factors))
+# Of the example's wards by REML: errors of the means of two rows, and a test that severities do not differ, for bindings.
+ward_fit <- lmer(score ~ age + therapy + severity + (1 | group), ward_factors, control = lmerControl(optimizer = "bobyqa", optCtrl = list(rhoend = 1e-10, maxfun = 1e5)))
+v <- as.matrix(vcov(ward_fit))
+at <- rbind(c(1, 70, 1, 0, 1), c(1, 45, 0, 1, 0))
+equal <- rbind(c(0, 0, 0, 1, 0), c(0, 0, 0, 0, 1))
+difference <- equal %*% fixef(ward_fit)
+fits <- c(fits, ward_predictions = object(c(error = listed(number(sqrt(diag(at %*% v %*% t(at))))),
+                                            statistic = number(drop(t(difference) %*% solve(equal %*% v %*% t(equal), difference)))), "  "))
 cat(object(fits, ""), "\n", sep = "")

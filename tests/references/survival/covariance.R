@@ -30,4 +30,14 @@ fits <- c(
   cox_late_breslow = cox(late, lung_late, "breslow"), cox_late_efron = cox(late, lung_late, "efron"),
   cox_veteran_breslow = cox(many, veteran, "breslow"), cox_veteran_efron = cox(many, veteran, "efron"),
   veteran_cells = cox(factors, veteran, "breslow"))
+# The example's patients: errors of the log hazards of two rows from covariates of 0 on, and a test of two hypotheses, that arms do
+# not differ and stages II and III neither, for bindings.
+trial <- do.call(rbind, lapply(c("north", "south", "west"), function(site) read.csv(file.path("examples/trial_survival", site, "data.csv"))))
+trial <- transform(trial, arm = factor(arm, c("control", "treated")), sex = factor(sex, c("female", "male")), stage = factor(stage, c("I", "II", "III")))
+fit <- coxph(Surv(days, died) ~ arm + age + sex + stage, trial, ties = "efron", eps = 1e-12, toler.chol = 1e-14, iter.max = 50)
+at <- rbind(c(1, 70, 0, 1, 0), c(0, 55, 1, 0, 1))
+equal <- rbind(c(1, 0, 0, 0, 0), c(0, 0, 0, 1, -1))
+difference <- equal %*% coef(fit)
+fits <- c(fits, trial = object(c(model = rows(vcov(fit)), error = listed(number(sqrt(diag(at %*% vcov(fit) %*% t(at))))),
+                                 statistic = number(drop(t(difference) %*% solve(equal %*% vcov(fit) %*% t(equal), difference)))), "  "))
 cat(object(fits, ""), "\n", sep = "")

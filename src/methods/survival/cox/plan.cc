@@ -27,7 +27,7 @@ std::string CoxModelText(const CoxSpec& spec) {
   return spec.robust ? text + ", robust standard errors" : text;
 }
 
-std::string ErrorsText(const CoxTask& task) {
+std::string ToldErrorsText(const CoxTask& task) {
   const char* kind = task.spec.robust ? "robust " : "";
   if (!task.spec.covariance) {
     return fmt::format("{} {}standard errors on a grid of 2^-{} of themselves", task.num_columns(),
@@ -124,7 +124,7 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
            fmt::format("whether the fit converged, the numbers of rows{} and of events, and if it "
                        "converged {} and two partial log-likelihoods, the score test and "
                        "Wald's{}{}{} on one of 2^-{}{}",
-                       task.spec.clustered() ? ", of clusters" : "", ErrorsText(task),
+                       task.spec.clustered() ? ", of clusters" : "", ToldErrorsText(task),
                        task.spec.robust ? " (or that there is none)" : "",
                        task.spec.proportional ? " and tests of proportional hazards" : "",
                        task.spec.concordance ? " and the concordance times 16" : "", task.grid_bits,

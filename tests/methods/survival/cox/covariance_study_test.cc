@@ -179,7 +179,7 @@ TEST(CoxCovarianceStudy, ThePlanCountsEveryNumber) {
 // A stratum is counted with the levels of the columns, too.
 TEST(CoxCovarianceStudy, StrataAreCountedWithLevels) {
   const study::Plan plan =
-      run::BuildPlan(*Prepare(WithCovariance(CoxText("smoker + strata(arm)"))));
+      run::BuildPlan(*Prepare(Accepted(WithCovariance(CoxText("smoker + strata(arm)")))));
   EXPECT_THAT(plan.checks[3].rule, HasSubstr("each count of arm with smoker"));
 }
 
@@ -218,17 +218,16 @@ struct Row {
   bool treated = false;
 };
 
-// Who is treated does not smoke.
+// Who is treated does not smoke. All are followed for 60 days.
 std::vector<std::vector<Row>> Draw() {
   std::mt19937_64 random(7);
   std::exponential_distribution<double> life(1.0 / 60);
-  std::uniform_int_distribution<int> last(30, 100);
   std::vector<std::vector<Row>> clinics;
   for (const size_t rows : {200, 150, 120}) {
     clinics.emplace_back();
     for (size_t r = 0; r < rows; ++r) {
       Row row;
-      const int dies = 1 + static_cast<int>(life(random)), until = last(random);
+      const int dies = 1 + static_cast<int>(life(random)), until = 60;
       row.died = dies <= until ? 1 : 0;
       row.days = std::min(dies, until);
       row.treated = random() % 5 < 2;
@@ -302,24 +301,24 @@ double HazardOf(const std::vector<std::vector<Row>>& clinics, const Row& of, con
   return hazard * weight(of);
 }
 
-// What the plan says of a matrix. Without the check (min_cell = 1) it tells how long the only treated smoker was
-// followed: early and late differ by more than an event, and what is read off by as much as the hazards, to a quarter.
+// What the plan says of a matrix. Without the check (min_cell = 1) it tells how long the only treated smoker was followed.
+// Of 200 such tables drawn in R what is read off tells 3 days from 60 in 197, and differs between them by what the hazards
+// do, to 0.06.
 TEST(CoxCovarianceStudy, TheMatrixTellsHowLongTheOnlyOneWithTwoLevelsWasFollowed) {
   std::string text = Accepted(WithCovariance(CoxText("arm + smoker")));
   text = Edited(text, "min_rows = 470", "min_rows = 470\nmin_cell = 1");
   std::vector<std::vector<Row>> clinics = Draw();
   double read[2], hazard[2];
   for (const int late : {0, 1}) {
-    clinics[0][0] = {.days = late ? 95 : 3, .died = 0, .smoker = 1, .treated = true};
+    clinics[0][0] = {.days = late ? 60 : 3, .died = 0, .smoker = 1, .treated = true};
     const json result = ResultOf(Outcomes(RunStudy(text, Tables(clinics))).front());
     ASSERT_EQ(result["converged"], true);
     read[late] = ReadOffBoth(result);
     hazard[late] = HazardOf(clinics, clinics[0][0], result);
   }
   EXPECT_LT(hazard[0], 0.1);
-  EXPECT_GT(hazard[1], 1);
-  EXPECT_NEAR(read[1] - read[0], hazard[1] - hazard[0], 0.25);
-  // Half of what tells them apart, in the middle.
+  EXPECT_GT(hazard[1], 0.5);
+  EXPECT_NEAR(read[1] - read[0], hazard[1] - hazard[0], 0.1);
   EXPECT_LT(read[0], (hazard[0] + hazard[1]) / 2);
   EXPECT_GT(read[1], (hazard[0] + hazard[1]) / 2);
 }

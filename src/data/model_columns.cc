@@ -362,15 +362,21 @@ Numbers NumbersOf(const std::vector<std::string>& categories,
   return numbers;
 }
 
-// What is counted together: the unions of each two of factors, 0/1 variables and crossed ones, for sums of products
-// of their columns are made of such counts.
-std::vector<Numbers> CountedTogether(const ModelColumns& model) {
-  if (!model.pairs) return {};
+// Factors, 0/1 variables and crossed ones.
+std::vector<Numbers> MarginsOf(const ModelColumns& model) {
   const std::vector<std::string> categories = CategoriesOf(model);
   std::vector<Numbers> margins;
   for (size_t c = 0; c < categories.size(); ++c) margins.push_back({c});
   for (const std::vector<std::string>& names : model.crossed)
     margins.push_back(NumbersOf(categories, names));
+  return margins;
+}
+
+// What is counted together: the unions of each two of these, for sums of products of their columns are made of such
+// counts.
+std::vector<Numbers> CountedTogether(const ModelColumns& model) {
+  if (!model.pairs) return {};
+  const std::vector<Numbers> margins = MarginsOf(model);
   std::vector<Numbers> together;
   for (size_t j = 1; j < margins.size(); ++j) {
     for (size_t i = 0; i < j; ++i) {
@@ -400,7 +406,27 @@ std::vector<Numbers> LevelsOfRows(const ModelColumns& model, const Table& table,
   return levels;
 }
 
+// By category.
+std::vector<size_t> NumLevels(const ModelColumns& model, const Schema& factors) {
+  std::vector<size_t> levels;
+  for (const std::string& name : model.factors) levels.push_back(factors.Find(name)->levels.size());
+  levels.resize(levels.size() + model.binaries.size(), 2);
+  return levels;
+}
+
+std::string TogetherName(const std::vector<std::string>& categories, const Numbers& numbers) {
+  std::string name;
+  for (const size_t c : numbers) name += (name.empty() ? "" : " with ") + categories[c];
+  return name;
+}
+
 }  // namespace
+
+void RefuseCells(const std::string& name) {
+  RefuseModel(fmt::format("{} have more than {} cells, which would be counted together", name,
+                          kMostCellsTogether),
+              "leave a product out, or join levels");
+}
 
 ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_t num_classes)
     : classes(num_classes) {
@@ -410,22 +436,15 @@ ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_
     num_cells += sizes.back();
   };
   const std::vector<std::string> categories = CategoriesOf(model);
-  std::vector<size_t> levels(categories.size(), 2);
-  for (size_t c = 0; c < model.factors.size(); ++c)
-    levels[c] = factors.Find(categories[c])->levels.size();
+  const std::vector<size_t> levels = NumLevels(model, factors);
   for (size_t c = 0; c < categories.size(); ++c) add(categories[c], levels[c]);
   for (const size_t c : model.products) add(model.columns[c].name, 1);
   for (const Numbers& numbers : CountedTogether(model)) {
-    std::string name;
+    const std::string name = TogetherName(categories, numbers);
     size_t cells = 1;
     for (const size_t c : numbers) {
-      name += (name.empty() ? "" : " with ") + categories[c];
       cells *= levels[c];
-      if (cells > kMostCellsTogether) {
-        RefuseModel(fmt::format("{} have more than {} cells, which would be counted together", name,
-                                kMostCellsTogether),
-                    "leave a product out, or join levels");
-      }
+      if (cells > kMostCellsTogether) RefuseCells(name);
     }
     add(name, cells);
   }
@@ -461,6 +480,32 @@ std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& cou
       add(cell, i);
     }
     end_table();
+  }
+  return cells;
+}
+
+std::vector<LevelMargin> LevelMargins(const ModelColumns& model, const ModelCounts& counts) {
+  const std::vector<std::string> categories = CategoriesOf(model);
+  std::vector<LevelMargin> margins;
+  for (const Numbers& numbers : MarginsOf(model)) {
+    LevelMargin margin{TogetherName(categories, numbers), 1};
+    for (const size_t c : numbers) margin.cells *= counts.sizes[c] / counts.classes;
+    margins.push_back(std::move(margin));
+  }
+  return margins;
+}
+
+std::vector<std::vector<size_t>> CellsByMargin(const ModelColumns& model, const ModelCounts& counts,
+                                               const Table& table, std::span<const size_t> rows) {
+  const std::vector<Numbers> levels = LevelsOfRows(model, table, rows);
+  std::vector<std::vector<size_t>> cells;
+  for (const Numbers& numbers : MarginsOf(model)) {
+    Numbers of_rows(rows.size(), 0);
+    for (const size_t c : numbers) {
+      for (size_t i = 0; i < rows.size(); ++i)
+        of_rows[i] = of_rows[i] * (counts.sizes[c] / counts.classes) + levels[c][i];
+    }
+    cells.push_back(std::move(of_rows));
   }
   return cells;
 }

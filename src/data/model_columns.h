@@ -122,6 +122,7 @@ std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
 // variables and terms that cross some, by all levels of whatever is in either; with two classes of the outcome by
 // class, too. Throws kBadInput where one of these has more than kMostCellsTogether cells.
 inline constexpr size_t kMostCellsTogether = 4096;
+[[noreturn]] void RefuseCells(const std::string& name);  // of more than that
 
 struct ModelCounts {
   ModelCounts(const ModelColumns& model, const Schema& factors, size_t classes);
@@ -135,5 +136,15 @@ struct ModelCounts {
 std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
                                const Table& table, std::span<const size_t> rows,
                                std::span<const uint8_t> classes, std::span<const Int128> copies);
+
+// What has levels: each factor, each 0/1 variable, and what each of `crossed` has together.
+struct LevelMargin {
+  std::string name;
+  size_t cells = 0;  // levels, or combinations of these
+};
+std::vector<LevelMargin> LevelMargins(const ModelColumns& model, const ModelCounts& counts);
+// By margin, the cell of each row.
+std::vector<std::vector<size_t>> CellsByMargin(const ModelColumns& model, const ModelCounts& counts,
+                                               const Table& table, std::span<const size_t> rows);
 
 }  // namespace partita::data

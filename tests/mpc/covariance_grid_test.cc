@@ -119,6 +119,11 @@ TEST(CovarianceGrid, RefusesANumberWithoutItsGrid) {
   EXPECT_THROW(InSquaredSteps(numbers, std::vector<double>{1, 0}), Error);
   EXPECT_EQ(InSquaredSteps(numbers, std::vector<double>{0.5, 2}),
             (std::vector<double>{256, 4, 4, 4096}));
+  // Nor has a variance a grid that is none.
+  const IntMatrix negative{{1, 1}, {-(Int128{1} << 20)}}, zero{{1, 1}, {0}};
+  EXPECT_THROW(InSquaredSteps(negative, std::vector<double>{1}), Error);
+  EXPECT_THROW(InSquaredSteps(zero, std::vector<double>{1}), Error);
+  EXPECT_EQ(InSquaredSteps(zero, std::vector<double>{0}), std::vector<double>{0});
 }
 
 }  // namespace

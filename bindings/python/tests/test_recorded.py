@@ -329,6 +329,37 @@ class Regressions(unittest.TestCase):
         raw["result"]["tau_squared"] = None
         self.assertTrue(math.isnan(pt.Result(raw).fit.tau2))
 
+    def test_covariances_of_cox_and_mixed(self) -> None:
+        # R of the pooled rows: tests/references/survival/covariance.R and mixed/covariance.R. Estimates are within 2^-6
+        # standard errors.
+        cox: pt.CoxFit = result("cox-covariance").fit
+        table = cox.cov_params()
+        self.assertEqual(list(table.columns), ["", *cox.params])
+        for at, error in enumerate(cox.bse.values()):
+            self.assertAlmostEqual(as_float(table.rows[at][at + 1]), error ** 2, delta=1e-12 * error ** 2)
+        rows = {"arm": ["treated", "control"], "age": [70, 55], "sex": ["female", "male"], "stage": ["II", "III"]}
+        hazards = cox.get_prediction(rows).rows
+        for row, eta, wanted in zip(hazards, cox.predict(rows), (0.347813100892471, 0.286876515775621), strict=True):
+            self.assertEqual(row[0], eta)
+            self.assertAlmostEqual(as_float(row[1]), wanted, delta=0.02 * wanted)
+            self.assertAlmostEqual(as_float(row[3]) - eta, 1.959963984540054 * as_float(row[1]), delta=1e-9)
+        test = cox.wald_test([[1, 0, 0, 0, 0], [0, 0, 0, 1, -1]])
+        self.assertAlmostEqual(test.statistic, 59.3000839853942, delta=1)
+        mixed: pt.MixedFit = result("mixed-covariance").fit
+        patients = {"age": [70, 45], "therapy": ["new", "usual"], "severity": ["severe", "moderate"]}
+        means = mixed.get_prediction(patients).rows
+        for row, wanted in zip(means, (0.9419142498, 0.909066391649), strict=True):
+            self.assertAlmostEqual(as_float(row[1]), wanted, delta=0.001 * wanted)
+        severity = mixed.wald_test(["severity.moderate", "severity.severe"])
+        self.assertAlmostEqual(severity.statistic, 270.415453187, delta=1)
+        for plain in ("cox", "mixed"):
+            with self.assertRaisesRegex(pt.NotReleasedError, "did not open"):
+                result(plain).fit.cov_params()
+            with self.assertRaises(pt.NotReleasedError):
+                result(plain).fit.get_prediction(rows if plain == "cox" else patients)
+        with self.assertRaisesRegex(ValueError, "alpha"):
+            cox.get_prediction(rows, alpha=1)
+
     def test_private_sums(self) -> None:
         fit = pt.SumsRegressionFit(json.loads((FOLDER / "sums.json").read_text())["data"])
         self.assertEqual(fit.confidence, 0.95)

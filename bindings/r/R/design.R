@@ -170,8 +170,11 @@ design_matrix <- function(terms, rows, reference = NULL, factors = NULL) {
   matrix(columns, nrow(rows), length(terms))
 }
 
-predict.partita_coefs <- function(object, newdata, reference = NULL, ...) {
+predict.partita_coefs <- function(object, newdata, reference = NULL, se.fit = FALSE, ...) {
   if (missing(newdata)) no_rows_back()
   if (object$method == "meta") no_such(object, "predictions")
-  linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference, object$body$factors)
+  fit <- linear_predictor(object$coefficients$term, object$coefficients$estimate, newdata, reference, object$body$factors)
+  if (!se.fit) return(fit)
+  columns <- design_matrix(object$coefficients$term, newdata, reference, object$body$factors)
+  list(fit = fit, se.fit = combination_errors(object, columns))
 }

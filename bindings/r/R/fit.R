@@ -99,8 +99,8 @@ coef.partita_fit <- function(object, ...) {
 vcov.partita_fit <- function(object, ...) {
   not_released("the covariance matrix of the estimates did not open, only standard errors did",
                paste("a test of several coefficients is a test of a term, or of a nested model, which the study file",
-                     "asks for; method glm opens the matrix with covariance = TRUE, and methods mle, and glm at level",
-                     "aggregates, have it"))
+                     "asks for; methods glm, survival (Cox's model) and mixed open the matrix with covariance = TRUE, and",
+                     "methods mle, and glm at level aggregates, have it"))
 }
 
 nobs.partita_fit <- function(object, ...) {
@@ -114,6 +114,11 @@ formula.partita_fit <- function(x, ...) {
 }
 
 # ------------------------------------------------------------------------------------- coefficients
+
+vcov.partita_coefs <- function(object, ...) {
+  vcov <- object$body$vcov
+  if (is.null(vcov)) NextMethod() else matrix_of(vcov$values, vcov$names)
+}
 
 check_level <- function(level) {
   if (!is.numeric(level) || length(level) != 1 || is.na(level) || level <= 0 || level >= 1) {

@@ -125,11 +125,6 @@ inverse_link_slopes <- list(
   identity = function(eta) rep(1, length(eta)), log = exp, logit = stats::dlogis, probit = stats::dnorm,
   cloglog = function(eta) exp(eta - exp(eta)))
 
-vcov.partita_glm <- function(object, ...) {
-  vcov <- object$body$vcov
-  if (is.null(vcov)) NextMethod() else matrix_of(vcov$values, vcov$names)
-}
-
 predict.partita_glm <- function(object, newdata, type = c("link", "response"), se.fit = FALSE, reference = NULL, ...) {
   type <- match.arg(type)
   if (missing(newdata)) no_rows_back()

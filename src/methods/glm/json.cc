@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "data/factor_coding.h"
 #include "methods/glm/read_errors.h"
+#include "report/covariance_json.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -41,17 +44,10 @@ Json CoefficientJson(const Spec& spec, const Coefficient& row) {
   return json;
 }
 
-// As result.json of method mle has it, and of what grid the numbers are.
 Json VcovJson(const Regression& regression) {
-  if (regression.covariance.size() == 0) return nullptr;
-  Json names = Json::array(), values = Json::array();
+  std::vector<std::string> names;
   for (const Coefficient& row : regression.coefficients) names.push_back(row.term);
-  for (const auto row : regression.covariance.rowwise())
-    values.push_back(std::vector<double>(row.begin(), row.end()));
-  Json json = {{"names", std::move(names)}, {"values", std::move(values)}, {"steps", nullptr}};
-  const Eigen::VectorXd& steps = regression.covariance_steps;
-  if (steps.size() > 0) json["steps"] = std::vector<double>(steps.begin(), steps.end());
-  return json;
+  return report::CovarianceJson(names, regression.covariance, regression.covariance_steps);
 }
 
 }  // namespace

@@ -18,6 +18,33 @@ constexpr double kWellWithin = 0.9;
 // fit.h: of coefficients in standard errors, of logarithms and the criterion; of errors.
 constexpr double kOfErrors = 1e-4, kOfLogs = 1e-5, kOfCriterion = 1e-4;
 
+// Of coefficients. most: by which an entry may differ.
+template <typename Most>
+void AddCovariances(const Task& task, const Eigen::MatrixXd& opened, const Eigen::MatrixXd& plain,
+                    const Most& most, const std::string& analysis, run::Agreement& agreement) {
+  const auto name = [&](Eigen::Index i) { return task.spec.columns[static_cast<size_t>(i)].name; };
+  for (Eigen::Index i = 0; i < opened.rows(); ++i) {
+    for (Eigen::Index j = 0; j <= i; ++j) {
+      const double error = most(i, j);
+      const bool agree = std::fabs(opened(i, j) - plain(i, j)) <= error;
+      agreement.Add(analysis, name(i) + " and " + name(j) + ", covariance", opened(i, j),
+                    agree ? opened(i, j) : plain(i, j), error);
+    }
+  }
+}
+
+// Where points open: the last is within a step of the maximum.
+template <typename Fit>
+void AddPathCovariances(const Task& task, const PathModel& model, const Fit& plain,
+                        const std::string& analysis, run::Agreement& agreement) {
+  if (!task.spec.covariance) return;
+  const auto most = [&](Eigen::Index i, Eigen::Index j) {
+    return (1 + kRounding) * (plain.standard_errors[i] * model.covariance_steps[j] +
+                              plain.standard_errors[j] * model.covariance_steps[i]);
+  };
+  AddCovariances(task, model.covariance, plain.covariance, most, analysis, agreement);
+}
+
 class Comparison {
  public:
   Comparison(const MixedStudy& study, const OpenedFit& opened,
@@ -57,6 +84,15 @@ class Comparison {
                    most = kRounding * opened_.steps[i] + kOfErrors * error;
       AddOnGrid(name, opened_.estimates[i], plain_.estimates[i], most);
       AddOnGrid(name + ", standard error", opened_.standard_errors[i], error, most);
+    }
+    if (task_.spec.covariance) {
+      AddCovariances(
+          task_, opened_.covariance, plain_.covariance,
+          [&](Eigen::Index i, Eigen::Index j) {
+            return kRounding * opened_.steps[i] * opened_.steps[j] +
+                   4 * kOfErrors * plain_.standard_errors[i] * plain_.standard_errors[j];
+          },
+          analysis_, agreement_);
     }
     const bool reml = task_.spec.reml();
     const double p = static_cast<double>(task_.num_columns()), freedom = rows_ - (reml ? p : 0);
@@ -124,6 +160,7 @@ void CompareLaplace(const MixedStudy& study, const PathFitted& opened,
     add(name + ", standard error", model.standard_errors[i], plain.standard_errors[i],
         (1 + kRounding) * step);
   }
+  AddPathCovariances(task, model, plain, analysis, agreement);
   // Half the square of a step, in standard errors, for each number.
   const double beside = static_cast<double>(p + 1) * std::ldexp(4.0, -2 * task.grid_bits);
   add("log-likelihood", model.log_likelihood, plain.log_likelihood,
@@ -188,6 +225,7 @@ void CompareSlopes(const MixedStudy& study, const PathFitted& opened,
     add(name + ", standard error", model.standard_errors[i], plain.standard_errors[i],
         (1 + kRounding) * step);
   }
+  AddPathCovariances(task, model, plain, analysis, agreement);
   const double beside = static_cast<double>(last.size()) * std::ldexp(4.0, -2 * task.grid_bits);
   add("log-likelihood", model.log_likelihood, -plain.criterion / 2,
       std::ldexp(kRounding, -task.grid_bits) + beside + kOfCriterion);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "data/factor_coding.h"
+#include "report/covariance_json.h"
 
 namespace partita::methods::mixed {
 namespace {
@@ -174,6 +175,21 @@ std::string HeadingOf(const Spec& spec) {
       GroupsText(spec));
 }
 
+std::string RoundingText(const Task& task) {
+  if (!task.spec.covariance) {
+    return fmt::format(
+        "Estimates and standard errors are rounded to a grid of at most 2^-{} of the standard "
+        "error; statistics and intervals (Wald) are computed from them.",
+        task.grid_bits);
+  }
+  return fmt::format(
+      "Estimates are rounded to grids of at most 2^-{} of the standard error, covariances of "
+      "coefficients to steps of the products of two such grids; standard errors, statistics and "
+      "intervals (Wald) are computed from the rounded numbers. The covariance matrix is in the "
+      "result's JSON (vcov).",
+      task.grid_bits);
+}
+
 study::DocumentSection PathSection(const Spec& spec, const Regression& regression) {
   return {"Points on the way",
           {"Rounded coefficients that opened to all computing parties. They are no estimates."},
@@ -194,6 +210,7 @@ std::string JsonOf(const Spec& spec, const data::Schema& factors, const Regressi
                {"groups", regression.groups},
                {"factors", data::FactorCodingsJson(spec, factors)},
                {"coefficients", Json::array()},
+               {"vcov", nullptr},
                {"between", nullptr},
                {"within", nullptr},
                {"intraclass_correlation", nullptr},
@@ -222,6 +239,9 @@ std::string JsonOf(const Spec& spec, const data::Schema& factors, const Regressi
                                     {"lower", row.inference.lower},
                                     {"upper", row.inference.upper}});
   }
+  std::vector<std::string> terms;
+  for (const Coefficient& row : regression.coefficients) terms.push_back(row.term);
+  json["vcov"] = report::CovarianceJson(terms, regression.covariance, regression.covariance_steps);
   json["between"] = PartJson(regression.between);
   if (spec.linear()) {
     json["within"] = PartJson(regression.within);
@@ -265,10 +285,7 @@ study::Document MixedDocument(const std::string& title, const Task& task,
   if (std::string coding = data::CodingText(spec, factors, spec.outcome_levels ? spec.outcome : "");
       !coding.empty())
     estimates.paragraphs.push_back(std::move(coding));
-  estimates.paragraphs.push_back(
-      fmt::format("Estimates and standard errors are rounded to a grid of at most 2^-{} of the "
-                  "standard error; statistics and intervals (Wald) are computed from them.",
-                  task.grid_bits));
+  estimates.paragraphs.push_back(RoundingText(task));
   for (const std::string& warning : regression.warnings) estimates.paragraphs.push_back(warning);
   estimates.tables = {CoefficientTable(spec, regression)};
   estimates.intervals = {IntervalPlot(regression)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
@@ -27,6 +28,9 @@ constexpr double kMostPlace = 1024, kMostPart = 4;
 constexpr double kMostLogVariance = 0x1p9;
 constexpr int kRiseBits = 40, kLogBits = 40, kUnitBits = 64, kUnitScaledBits = 56,
               kVarianceBits = 50;
+// Of R / nu d X, by its diagonal: d is at least 1/2, and X at most kMostInflation.
+constexpr double kMostCovarianceRow = 0x1p22;
+constexpr int kCovarianceRowBits = 56;
 constexpr double kAnyResidual = 0x1p34, kMostLog = 32;
 
 double LeastRise() { return LogStep() * LogStep() / kMostLogVariance; }
@@ -91,7 +95,10 @@ struct Fitter::Solved {
   Slopes slopes;
 };
 
-uint64_t NumFit(const Task& task) { return 4 + 3 * (task.num_columns() + 2) + 2; }
+// Errors, grids and estimates, of coefficients and of two numbers; beside these totals and what is public then.
+uint64_t NumFit(const Task& task) {
+  return 4 + task.num_errors() + 2 + 2 * (task.num_columns() + 2) + 2;
+}
 
 Fitter::Fitter(Engine& engine, const Task& task, const OwnData& own, const SharedTotals& totals)
     : engine_(engine), task_(task), groups_(totals.groups) {
@@ -208,7 +215,7 @@ std::optional<OpenedFit> Fitter::Fit() {
     of.push_back({profile.leading_variances, 0.25});
   }
   std::vector<Shared> logs;
-  Shared failures, unit, step_of_log, estimates, variances;
+  Shared failures, unit, step_of_log, estimates, variances, covariances;
   mpc::UncheckedInverse unchecked;
   const auto check = [&](Engine& e) {
     const Shared correlation = CorrelationOf(e, sums, 0);
@@ -243,11 +250,24 @@ std::optional<OpenedFit> Fitter::Fit() {
     one.AddCut(profile.solutions, sums.scale, profile.solutions.bound * kMostScale, mpc::kStepBits,
                estimates);
     one.Run();
+    // R / nu d X d, where there is a fit of at most twice kMostVariance.
+    const bool pairs = task_.spec.covariance;
+    const Shared x = mpc::Reshape(profile.inverse, {p, p});
+    Shared of_rows;
     mpc::ProductRound two(e);
     two.AddCut(scaled, sums.scale, mpc::kMostVariance, kVarianceBits, squared);
+    if (pairs) two.AddCut(x, scaled, kMostCovarianceRow, kCovarianceRowBits, of_rows);
     two.Run();
-    variances = Product(e, squared, e.SelectRows(profile.inverse, places),
-                        mpc::kMostVariance * mpc::kMostInflation, kVarianceBits);
+    mpc::ProductRound three(e);
+    three.AddCut(squared, e.SelectRows(profile.inverse, places),
+                 mpc::kMostVariance * mpc::kMostInflation, kVarianceBits, variances);
+    if (pairs)
+      three.AddCut(e.Transpose(of_rows), sums.scale, mpc::kMostVariance, mpc::kCovarianceBits + 1,
+                   covariances);
+    three.Run();
+    if (pairs) {
+      covariances = WithBound(mpc::TimesPowerOfTwo(covariances, 1), 2 * mpc::kMostVariance);
+    }
     variances = mpc::KeepWithin(e, variances, mpc::kMostVariance, estimate_failures);
     const Shared none = e.SumRows(Below(e, variances, LeastVariance(task_.grid_bits)));
     estimate_failures = Sum(e, {estimate_failures, WithBound(none, static_cast<double>(p))});
@@ -311,14 +331,16 @@ std::optional<OpenedFit> Fitter::Fit() {
     const std::vector<Shared> none = {mpc::PlusConstant(e, all, -1, all.bound + 1)};
     return e.ToRing(mpc::IsNegative(e, none)).front();
   };
-  const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(engine, all_variances, &totals, totals.bound,
-                                                  task_.grid_bits, converged, &all_estimates);
+  const mpc::ErrorsOnGrid told =
+      mpc::OnErrorGrid(engine, all_variances, &totals, totals.bound, task_.grid_bits, converged,
+                       &all_estimates, {}, task_.spec.covariance ? &covariances : nullptr);
   Shared singular;
   mpc::ProductRound mask(engine);
   mask.Add(place.singular, told.opens, 1, singular);
   mask.Run();
-  const std::vector<Shared> opened = {told.opens,   singular,    numbers_.rows,  groups_,
-                                      told.reached, told.errors, told.estimates, told.totals};
+  std::vector<Shared> opened = {told.opens,   singular,    numbers_.rows,  groups_,
+                                told.reached, told.errors, told.estimates, told.totals};
+  if (task_.spec.covariance) opened.push_back(told.covariances);
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kFitRelease, opened, task_.to);
   if (values.front().values.empty()) return {};
   const auto whole = [&](size_t i) { return static_cast<uint64_t>(values[i].values.front()); };
@@ -328,7 +350,9 @@ std::optional<OpenedFit> Fitter::Fit() {
   fit.rows = whole(2);
   fit.groups = whole(3);
   const std::vector<double> grid = mpc::GridSteps(told.range, values[4]);
-  const std::vector<double> errors = mpc::InGridSteps(values[5], grid),
+  const std::span<const double> grids(grid);
+  const size_t pairs = task_.spec.covariance ? p : 0;
+  const std::vector<double> alone = mpc::InGridSteps(values[5], grids.subspan(pairs)),
                             numbers = mpc::InGridSteps(values[6], grid);
   // Nothing is computed from a number without a grid.
   if (std::find(grid.begin(), grid.end(), 0.0) != grid.end()) fit.converged = false;
@@ -336,11 +360,18 @@ std::optional<OpenedFit> Fitter::Fit() {
     return Eigen::Map<const Eigen::VectorXd>(all.data(), static_cast<Eigen::Index>(p));
   };
   fit.estimates = head(numbers);
-  fit.standard_errors = head(errors);
   fit.steps = head(grid);
+  if (task_.spec.covariance) {
+    const auto columns = static_cast<Eigen::Index>(p);
+    const std::vector<double> by_rows = mpc::InSquaredSteps(values[8], grids.first(p));
+    fit.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), columns, columns);
+    fit.standard_errors = fit.covariance.diagonal().cwiseSqrt();
+  } else {
+    fit.standard_errors = head(alone);
+  }
   if (!fit.singular) {
     fit.log_lambda = numbers[p];
-    fit.log_lambda_error = errors[p];
+    fit.log_lambda_error = alone[p - pairs];
     fit.log_lambda_step = grid[p];
   }
   fit.log_residual = numbers[p + 1];

@@ -5,7 +5,8 @@
 //                  study says so, whether there is a fit, the numbers of rows and groups; and if there
 //                  is one, whether lambda is 0 (a singular fit), and on grids of their standard errors
 //                  the coefficients, log lambda unless it is 0, and the logarithm of R (profile.h), with
-//                  their standard errors; on an absolute grid the criterion but for constants that follow
+//                  their standard errors, or of the coefficients the covariance matrix in steps of the
+//                  products of two grids (mpc/functions/covariance_grid.h); on an absolute grid the criterion but for constants that follow
 //                  from the rows, and -R'/R; else zeros.
 // Method           Signs of the profile's slope at every point of the ladder; the place where it first
 //                  meets zero stays secret, as a column of zeros and a one. There lambda by one step of the
@@ -24,7 +25,8 @@
 // Revealed         Releases `disclosure`, `independence` and `fit`, as above and nothing else. Messages
 //                  are the same whether there is a fit or not.
 // Cost             node_sums.h; profile.h once at all points and twice at one; Log of 2 p + 1 numbers
-//                  (ML 1), scoring_path.h OnErrorGrid of p + 2 numbers.
+//                  (ML 1), scoring_path.h OnErrorGrid of p + 2 numbers; with a covariance two products of
+//                  p^2 numbers beside these.
 // Source           stats/mixed/random_intercept.h.
 // Timing           constant in shares; not in shapes and bounds (public). Not run by tests/ctime.
 #pragma once
@@ -47,6 +49,7 @@ struct OpenedFit {
   uint64_t rows = 0, groups = 0;
   // Of scaled columns, and steps of their grids.
   Eigen::VectorXd estimates, standard_errors, steps;
+  Eigen::MatrixXd covariance;  // on the products of `steps`, of a spec with one; else empty
   double log_lambda = 0, log_lambda_error = 0, log_lambda_step = 0;  // of no singular fit
   double log_residual = 0, log_residual_step = 0;                    // log R
   double criterion = 0;  // nu log R + log |V|, of REML and log |A / n|

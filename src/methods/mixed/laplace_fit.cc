@@ -153,6 +153,7 @@ void LaplaceFitter::Solve(std::optional<int> point) {
     diagonal.values.values.back() = mpc::EncodeFixed(kHeldInformation, information_.fraction_bits);
   sums.information = WithBound(engine_.Add(information_, engine_.Public(diagonal)), 1);
   if (point) sums.next = {NumbersOf(at_), GridBitsOf(task_, *point)};
+  sums.covariances = task_.spec.covariance && !point;
   solved_ = mpc::SolveStep(engine_, sums);
   const Shared failures =
       WithBound(engine_.Add(solved_.failures, outside_), solved_.failures.bound + outside_.bound);
@@ -191,9 +192,16 @@ PathFitted LaplaceFitter::Finish() {
   const auto converged = [&](Engine& e) {
     return mpc::Converged(e, solved_, NumbersOf(fitted_.estimate_steps), failures_);
   };
-  const mpc::ErrorsOnGrid told =
-      mpc::OnErrorGrid(engine_, solved_.variances, &log_likelihood_, log_likelihood_.bound,
-                       task_.grid_bits, converged);
+  // Of coefficients, whatever tau adds to their errors.
+  Shared covariances;
+  if (task_.spec.covariance) {
+    const size_t p = task_.num_columns();
+    covariances =
+        WithBound(engine_.Slice(solved_.covariances, 0, 0, {p, p}), solved_.covariances.bound);
+  }
+  const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
+      engine_, solved_.variances, &log_likelihood_, log_likelihood_.bound, task_.grid_bits,
+      converged, nullptr, {}, task_.spec.covariance ? &covariances : nullptr);
   OpenFit(engine_, task_, totals_, told, fitted_);
   return std::move(fitted_);
 }

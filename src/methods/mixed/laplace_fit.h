@@ -6,7 +6,8 @@
 //                  of groups, each number on a grid of its standard error: 2^-2 for the first four, then 2^-4, the last,
 //                  which are the estimates, that of the release rule. To the receiver, or to all where the study says
 //                  so, whether the fit converged, the numbers of rows and groups; and if it converged standard errors on
-//                  their grids and, on an absolute one, the log-likelihood; else zeros.
+//                  their grids, or of coefficients the covariance matrix in steps of the products of two, and, on an
+//                  absolute one, the log-likelihood; else zeros.
 // Method           Groups lie within a holder, so that the likelihood by Laplace's approximation
 //                  (stats/mixed/laplace.h) is a sum over holders: at a public point each adds up score and
 //                  information of its groups in the clear, and the step is solved on shares

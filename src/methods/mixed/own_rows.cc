@@ -1,7 +1,10 @@
 #include "methods/mixed/own_rows.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
+
+#include "methods/mixed/group_pairs.h"
 
 namespace partita::methods::mixed {
 namespace {
@@ -73,7 +76,9 @@ stats::mixed::GroupedRows Grouped(MatrixXd x, VectorXd y,
 size_t ClassesOf(const Spec& spec) { return spec.binary() ? 2 : 1; }
 
 data::ModelCounts CountsOf(const Spec& spec, const data::Schema& factors) {
-  return {spec, factors, ClassesOf(spec)};
+  data::ModelCounts counts(spec, factors, ClassesOf(spec));
+  AddGroupPairs(spec, counts);
+  return counts;
 }
 
 std::vector<std::string> NeededColumns(const Spec& spec) {
@@ -106,9 +111,17 @@ OwnData OwnDataOf(const Spec& spec, const data::ModelCounts& counts, bool count_
   } else if (spec.linear()) {
     own.sums = stats::mixed::SumRows(x, y, clusters);
   } else {
-    own.rows = Grouped(std::move(x), std::move(y), groups);
+    own.rows = Grouped(std::move(x), y, groups);
   }
   own.counts = CellsOf(spec, counts, count_groups, table, rows, groups);
+  GroupedNumbers grouped{std::move(ordered), {}, {}};
+  for (const std::vector<size_t>& group : groups) grouped.sizes.push_back(group.size());
+  if (spec.binary()) {
+    for (Index i = 0; i < n; ++i) grouped.classes.push_back(y[i] > 0 ? 1 : 0);
+  }
+  const std::vector<Int128> pairs = CountGroupPairs(spec, counts, table, grouped, count_groups);
+  std::copy(pairs.begin(), pairs.end(),
+            own.counts.begin() + static_cast<std::ptrdiff_t>(counts.num_cells - pairs.size()));
   own.counts.push_back(static_cast<Int128>(groups.size()));
   own.counts.push_back(static_cast<Int128>(rows.size()));
   return own;

@@ -1,6 +1,6 @@
 // What a holder makes of its own rows, in the clear, before it shares anything.
 //
-// Counts  data/model_columns.h, of rows, or where a person may have several rows of groups that have
+// Counts  data/model_columns.h, with a covariance also group_pairs.h, of rows, or where a person may have several rows of groups that have
 //         such a row, as a group is a person's or more; of an outcome that is 0 or 1 then its zeros and ones, in the same
 //         way; then the groups; then the rows.
 #pragma once

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "mpc/functions/arithmetic.h"
 
@@ -46,7 +47,9 @@ int GridBitsOf(const Task& task, int point) {
 }
 
 uint64_t NumOfPoint(const Task& task) { return 2 * task.num_of_point(); }
-uint64_t NumOfPathFit(const Task& task) { return 3 + 2 * task.num_of_point() + 1; }
+uint64_t NumOfPathFit(const Task& task) {
+  return 3 + 2 * task.num_of_point() - task.num_columns() + task.num_errors() + 1;
+}
 
 VectorXd VectorOf(const std::vector<double>& values) {
   return Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
@@ -112,8 +115,9 @@ std::vector<size_t> OpenCollinear(Engine& engine, const Task& task, const mpc::S
 
 void OpenFit(Engine& engine, const Task& task, const SharedTotals& totals,
              const mpc::ErrorsOnGrid& told, PathFitted& fitted) {
-  const std::vector<Shared> opened = {told.opens,   totals.rows, totals.groups,
-                                      told.reached, told.errors, told.totals};
+  std::vector<Shared> opened = {told.opens,   totals.rows, totals.groups,
+                                told.reached, told.errors, told.totals};
+  if (task.spec.covariance) opened.push_back(told.covariances);
   const std::vector<mpc::IntMatrix> values = engine.Reveal(kFitRelease, opened, task.to);
   if (values.front().values.empty()) return;
   PathModel model;
@@ -121,7 +125,19 @@ void OpenFit(Engine& engine, const Task& task, const SharedTotals& totals,
   model.rows = static_cast<uint64_t>(values[1].values.front());
   model.groups = static_cast<uint64_t>(values[2].values.front());
   const std::vector<double> steps = mpc::GridSteps(told.range, values[3]);
-  model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
+  const size_t pairs = task.spec.covariance ? task.num_columns() : 0;
+  const std::span<const double> of_pairs = std::span(steps).first(pairs),
+                                of_others = std::span(steps).subspan(pairs);
+  const VectorXd errors = VectorOf(mpc::InGridSteps(values[4], of_others));
+  model.standard_errors = errors;
+  if (task.spec.covariance) {
+    const auto p = static_cast<Index>(pairs);
+    const std::vector<double> by_rows = mpc::InSquaredSteps(values[6], of_pairs);
+    model.covariance = Eigen::Map<const MatrixXd>(by_rows.data(), p, p);
+    model.covariance_steps = VectorOf({of_pairs.begin(), of_pairs.end()});
+    model.standard_errors.resize(p + errors.size());
+    model.standard_errors << model.covariance.diagonal().cwiseSqrt(), errors;
+  }
   model.log_likelihood =
       std::ldexp(mpc::DecodeFixed(values[5].values.front(), mpc::kGuardBits), -task.grid_bits);
   fitted.model = std::move(model);

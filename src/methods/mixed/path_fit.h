@@ -29,7 +29,10 @@ struct PathModel {
   bool converged = false;
   uint64_t rows = 0, groups = 0;
   Eigen::VectorXd standard_errors;  // as of points; of an intercept's deviation of 0 of nothing
-  double log_likelihood = 0;        // of REML the restricted one; of scaled columns and outcome
+  // Of coefficients, on the products of covariance_steps, of a spec with one; else empty.
+  Eigen::MatrixXd covariance;
+  Eigen::VectorXd covariance_steps;
+  double log_likelihood = 0;  // of REML the restricted one; of scaled columns and outcome
 };
 struct PathFitted {
   // Of scaled columns, and of a linear model a scaled outcome; then the deviation of intercepts, or psi

@@ -23,10 +23,18 @@ double PointBits(const MixedStudy& study) {
   return bits;
 }
 
+// Of standard errors of coefficients, or of their covariances.
+double ErrorBits(const Task& task) {
+  return privacy::NumberBits(task.num_errors(), task.spec.covariance
+                                                    ? mpc::CovarianceNumberBits(task.grid_bits)
+                                                    : task.grid_bits);
+}
+
 // Points, standard errors and log-likelihood.
 double PathBits(const MixedStudy& study) {
   const Task& task = study.task;
-  return PointBits(study) + privacy::NumberBits(task.num_of_point() + 1, task.grid_bits) +
+  const size_t others = task.num_of_point() - task.num_columns();
+  return PointBits(study) + ErrorBits(task) + privacy::NumberBits(others + 1, task.grid_bits) +
          privacy::CountBits(task.max_rows());
 }
 
@@ -34,8 +42,8 @@ double OpenedBits(const MixedStudy& study) {
   const Task& task = study.task;
   if (task.spec.by_path()) return PathBits(study);
   const double singular = 1;
-  return privacy::NumberBits(2 * task.num_columns() + kOtherNumbers, task.grid_bits) + singular +
-         (task.spec.by_site() ? 0 : privacy::CountBits(task.max_rows()));
+  return privacy::NumberBits(task.num_columns() + kOtherNumbers, task.grid_bits) + ErrorBits(task) +
+         singular + (task.spec.by_site() ? 0 : privacy::CountBits(task.max_rows()));
 }
 
 std::string ModelText(const Spec& spec) {
@@ -57,6 +65,13 @@ std::string DeviationsText(const Spec& spec) {
                       "within groups) and the correlation of intercepts and slopes (its inverse "
                       "hyperbolic tangent)"
                     : "the standard deviation between groups";
+}
+
+std::string CovarianceText(const Task& task) {
+  return fmt::format(
+      "the covariance matrix of {} coefficients ({} numbers in steps of the products of two "
+      "standard errors' grids)",
+      task.num_columns(), task.num_errors());
 }
 
 std::vector<mpc::Release> PathReleases(const MixedStudy& study) {
@@ -82,9 +97,11 @@ std::vector<mpc::Release> PathReleases(const MixedStudy& study) {
            "all", "exact", 1, mpc::kEverybody, point},
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows and groups, and if it "
-                       "converged {} standard errors on a grid of 2^-{} of themselves and the "
+                       "converged {} standard errors on a grid of 2^-{} of themselves{} and the "
                        "log-likelihood on one of 2^-{}",
-                       task.num_of_point(), task.grid_bits, task.grid_bits),
+                       task.num_of_point() - (task.spec.covariance ? p : 0), task.grid_bits,
+                       task.spec.covariance ? ", " + CovarianceText(task) : std::string(),
+                       task.grid_bits),
            study.told(), "exact", 1, task.to, NumOfPathFit(task)}};
 }
 
@@ -153,9 +170,11 @@ std::vector<mpc::Release> ReleasesOf(const MixedStudy& study) {
                "whether there is a fit, the numbers of rows and groups, and if there is one "
                "whether the variance between groups is 0, and on a grid of 2^-{0} of their "
                "standard errors {1} coefficients, the logarithms of the ratio of the two variances "
-               "and of the residual variance, with these errors; the criterion and how the "
+               "and of the residual variance, with {2}; the criterion and how the "
                "residual variance moves with the ratio on one of 2^-{0}",
-               task.grid_bits, p),
+               task.grid_bits, p,
+               task.spec.covariance ? "the errors of the last two and " + CovarianceText(task)
+                                    : std::string("these errors")),
            study.told(), "exact", 1, task.to, NumFit(task)}};
 }
 
@@ -209,6 +228,16 @@ void MixedStudy::Describe(study::Plan& plan) const {
   plan.leakage_level = spec.level();
   run::AddNoBounds(*this, plan.privacy);
   plan.assumptions.push_back(OnTheWayText(spec));
+  if (spec.covariance) {
+    plan.assumptions.push_back(fmt::format(
+        "Whoever is told the covariance matrix ({}) has the information of all rows at the "
+        "estimates, rounded: about how many rows, and how many pairs of rows of one group, have "
+        "each two levels of factors and 0/1 variables, of products of these all levels of each two "
+        "terms together, and second moments of numbers. Rows with two levels, and rows with one "
+        "beside rows of their group with the other, are counted and checked as those of single "
+        "levels are.",
+        told()));
+  }
   if (spec.by_site()) {
     plan.assumptions.push_back(fmt::format(
         "The estimates say two things of the {} holders' adjusted means: their weighted sum and "

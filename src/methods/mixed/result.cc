@@ -57,6 +57,18 @@ std::vector<std::string> WarningsOf(const Task& task, const OpenedFit& fit) {
   return warnings;
 }
 
+// In the units of the variables, from those of scaled columns; nothing where it did not open.
+void TakeCovariance(const Spec& spec, const Eigen::MatrixXd& covariance,
+                    const Eigen::VectorXd& steps, Regression& regression) {
+  if (!spec.covariance) return;
+  Eigen::VectorXd units(static_cast<Eigen::Index>(spec.columns.size()));
+  for (size_t c = 0; c < spec.columns.size(); ++c) {
+    units[static_cast<Eigen::Index>(c)] = (spec.linear() ? spec.scale : 1) / spec.columns[c].scale;
+  }
+  regression.covariance = units.asDiagonal() * covariance * units.asDiagonal();
+  regression.covariance_steps = units.cwiseProduct(steps);
+}
+
 }  // namespace
 
 Regression RegressionOf(const Task& task, const OpenedFit& fit) {
@@ -79,6 +91,7 @@ Regression RegressionOf(const Task& task, const OpenedFit& fit) {
         stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
     regression.coefficients.push_back(std::move(coefficient));
   }
+  TakeCovariance(spec, fit.covariance, fit.steps, regression);
   const auto n = static_cast<double>(fit.rows), p = static_cast<double>(task.num_columns());
   const double freedom = n - (spec.reml() ? p : 0);
   const double within = std::exp(fit.log_residual) * n / freedom * spec.scale * spec.scale;
@@ -147,6 +160,7 @@ Regression SlopeRegression(const Task& task, const PathFitted& fitted) {
         stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
     regression.coefficients.push_back(std::move(coefficient));
   }
+  TakeCovariance(spec, model.covariance, model.covariance_steps, regression);
   regression.between = Variance(task, fitted, 0, spec.scale);
   regression.slope = Variance(task, fitted, 1, of_slope);
   regression.within = Variance(task, fitted, 3, spec.scale);
@@ -202,6 +216,7 @@ Regression RegressionOf(const Task& task, const PathFitted& fitted) {
         stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
     regression.coefficients.push_back(std::move(coefficient));
   }
+  TakeCovariance(spec, model.covariance, model.covariance_steps, regression);
   if (!regression.singular) {
     const double log_error = 2 * model.standard_errors[p] / tau;
     regression.between = OnLogScale(tau * tau, log_error * log_error, spec.confidence);

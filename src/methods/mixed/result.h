@@ -42,8 +42,11 @@ struct Regression {
   std::vector<std::vector<double>> path;
   uint64_t rows = 0, groups = 0;
   std::vector<Coefficient> coefficients;  // none where it did not converge
-  Part between, within, correlation;      // tau^2, sigma^2; of other models tau^2 alone
-  Part slope, slope_correlation;          // the variance of slopes; its correlation with intercepts
+  // Of the coefficients, in multiples of covariance_steps[i] * covariance_steps[j]; empty where it did not open.
+  Eigen::MatrixXd covariance;
+  Eigen::VectorXd covariance_steps;
+  Part between, within, correlation;  // tau^2, sigma^2; of other models tau^2 alone
+  Part slope, slope_correlation;      // the variance of slopes; its correlation with intercepts
   double log_likelihood = 0, aic = 0, bic = 0;  // as lme4 counts parameters and rows
   std::vector<std::string> warnings;            // whole sentences
 };

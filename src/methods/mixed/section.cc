@@ -82,6 +82,8 @@ std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const
     }
     spec.confidence = confidence->value;
   }
+  // X'V^-1 X follows from the matrix: about how many rows, and rows of a group, have each two levels.
+  spec.covariance = spec.pairs = reader.OptionalBool(kCovariance).value_or(false);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;
@@ -94,6 +96,7 @@ study::SectionUses MixedSection::Uses() const {
   for (const std::string& name : spec.variables) uses.variables.push_back({"the formula", name});
   // The points on the way open to all, whoever is told the rest.
   if (spec.by_path()) uses.releases.push_back({kIterates, "all", {}});
+  if (spec.covariance) uses.releases.push_back({kCovariance, spec.told_to_all ? "all" : "", {}});
   return uses;
 }
 
@@ -103,8 +106,8 @@ const Spec& SpecOf(const study::AnalysisSpec& analysis) {
 
 study::SectionReader MixedReader() {
   return {kMethodName,
-          {"formula", "family", "criterion", "protocol", "steps", "confidence", "subset", "release",
-           "privacy"},
+          {"formula", "family", "criterion", "protocol", "steps", "confidence", kCovariance,
+           "subset", "release", "privacy"},
           ReadMixed};
 }
 

@@ -7,6 +7,8 @@
 //   criterion   of a linear model "REML" (default) or "ML"
 //   protocol    "sealed" of a linear model without a slope, "iterates" of others
 //   steps       of others, default 6
+//   covariance  true: the covariance matrix of the coefficients opens in the place of their standard errors, and
+//               pairs of levels are counted; default false
 //   confidence, subset, release
 #pragma once
 

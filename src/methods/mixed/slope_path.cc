@@ -257,6 +257,7 @@ PathFitted SlopeFitter::Finish() {
   fixed.information = WithBound(engine_.Slice(information_, 0, 0, {p, p}), 1);
   fixed.score = engine_.Slice(score_, 0, 0, {p, 1});
   fixed.unit_bits = UnitBits();
+  fixed.covariances = task_.spec.covariance;
   const mpc::SolvedStep of_fixed = mpc::SolveStep(engine_, fixed);
   failures_ = Sum(engine_, failures_, of_fixed.failures);
   failures_ = mpc::PlusConstant(engine_, failures_, lost_, failures_.bound + lost_);
@@ -276,11 +277,14 @@ PathFitted SlopeFitter::Finish() {
   };
   const mpc::ErrorsOnGrid told =
       mpc::OnErrorGrid(engine_, WithBound(engine_.Concatenate(variances, true), mpc::kMostVariance),
-                       &total, total.bound, task_.grid_bits, converged);
+                       &total, total.bound, task_.grid_bits, converged, nullptr, {},
+                       task_.spec.covariance ? &of_fixed.covariances : nullptr);
   OpenFit(engine_, task_, totals_, told, fitted_);
   if (!fitted_.model) return std::move(fitted_);
   PathModel& model = *fitted_.model;
   model.standard_errors.head(static_cast<Index>(p)) *= std::ldexp(1.0, unit_);
+  model.covariance *= std::ldexp(1.0, 2 * unit_);
+  model.covariance_steps *= std::ldexp(1.0, unit_);
   if (task_.spec.reml() && model.converged) {
     // |A| of J, of coefficients in units, and the constant of n - p rows.
     const double columns = static_cast<double>(p);

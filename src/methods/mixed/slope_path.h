@@ -4,8 +4,9 @@
 //                  those before them; then the points 0 .. T, coefficients and psi (stats/mixed/random_slope.h), each number on
 //                  a grid of its standard error: 2^-2 for the first four, then 2^-4, the last, which are the estimates, that of
 //                  the release rule. To the receiver, or to all where the study says so, whether the fit converged, the numbers
-//                  of rows and groups; and if it converged standard errors on their grids and, on an absolute one, the
-//                  (restricted) log-likelihood; else zeros.
+//                  of rows and groups; and if it converged standard errors on their grids, or of coefficients the
+//                  covariance matrix in steps of the products of two, and, on an absolute one, the (restricted)
+//                  log-likelihood; else zeros.
 // Method           Groups lie within a holder, so that the likelihood is a sum over holders of functions of each group's
 //                  moments: no approximation is in it. At a public point each holder adds up score and information, of REML
 //                  also A_k and A_kl, in the clear; what REML adds (reml.h), and the step, are computed on shares.

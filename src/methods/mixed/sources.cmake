@@ -1,6 +1,7 @@
 list(APPEND method_sources
   mixed/counts.cc
   mixed/fit.cc
+  mixed/group_pairs.cc
   mixed/laplace_fit.cc
   mixed/node_sums.cc
   mixed/own_rows.cc

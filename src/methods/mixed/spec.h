@@ -16,7 +16,8 @@ inline constexpr char kMethodName[] = "mixed";
 inline constexpr uint32_t kMethodVersion = 2;  // 2: families
 // Levels: of a linear model with a random intercept nothing opens on the way, of others points do.
 inline constexpr char kSealed[] = "sealed", kIterates[] = "iterates";
-inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it
+inline constexpr char kEstimates[] = "estimates";    // what it releases, as study files name it
+inline constexpr char kCovariance[] = "covariance";  // the key, and as envelopes name what opens
 inline constexpr char kReml[] = "REML", kMl[] = "ML", kLaplace[] = "Laplace";
 // The word in (1 | site): every holder is a group.
 inline constexpr char kSite[] = "site";
@@ -41,6 +42,7 @@ struct Spec : data::ModelColumns {
   stats::mixed::Criterion criterion = stats::mixed::Criterion::kReml;
   int steps = 6;  // where points open: after the first
   double confidence = 0.95;
+  bool covariance = false;  // of the coefficients opens, in the place of their standard errors
   bool told_to_all = false;
 
   bool linear() const { return law.family == stats::glm::Family::kGaussian; }

@@ -82,8 +82,11 @@ void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
                  "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
-                 "in tables and dictionary), leave the term out, find "
-                 "more rows, or take larger groups; of single rows take method \"glm\"");
+                 "in tables and dictionary), leave the term out, " +
+                     std::string(study.task.spec.covariance
+                                     ? "or covariance, for which pairs of levels are counted, "
+                                     : "") +
+                     "find more rows, or take larger groups; of single rows take method \"glm\"");
 }
 
 void RequireIndependent(const MixedStudy& study, const std::vector<size_t>& collinear,
@@ -182,8 +185,8 @@ uint64_t MixedStudy::RowsOfPerson() const {
 }
 
 uint64_t MixedStudy::LeastRowsApart() const {
-  return RowsOfPerson() * std::max<uint64_t>(file.disclosure.min_cell,
-                                             run::kRowsApartPerColumn * task.num_columns());
+  return RowsOfPerson() *
+         std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * task.num_errors());
 }
 
 std::unique_ptr<run::MethodResult> MixedStudy::Run(mpc::Engine& engine, const run::RunInput& input,

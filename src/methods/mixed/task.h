@@ -14,6 +14,7 @@
 
 #include "methods/mixed/own_rows.h"
 #include "mpc/engine.h"
+#include "mpc/functions/covariance_grid.h"
 #include "run/method/row_holder.h"
 
 namespace partita::methods::mixed {
@@ -34,6 +35,10 @@ struct Task {
   // As the AIC counts them: coefficients, the variance between groups, with a slope three numbers, and of linear models
   // the variance within.
   size_t num_parameters() const { return num_columns() + (spec.slope ? 4 : spec.linear() ? 2 : 1); }
+  // Standard errors of coefficients, or their covariances.
+  size_t num_errors() const {
+    return spec.covariance ? mpc::NumCovariances(num_columns()) : num_columns();
+  }
   // Where points open: coefficients and the deviation of intercepts, or psi.
   size_t num_of_point() const { return num_columns() + (spec.slope ? 4 : 1); }
   int row_bits() const;                 // 2^row_bits is at least the most rows, and 2

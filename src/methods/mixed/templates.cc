@@ -38,6 +38,7 @@ formula = "dose ~ age + sex + (1 | ward)"  # or (1 | site): each of five holders
 release = ["estimates"]
 # criterion = "ML"                 # to compare models of other fixed effects, else "REML"
 # protocol = "sealed"              # nothing opens but the result
+# covariance = true                # the covariance matrix opens, which tells more; checks pairs of levels
 # confidence = 0.9                 # of the intervals, else 0.95
 )toml";
 

@@ -109,6 +109,8 @@ study::SectionUses SurvivalSection::Uses() const {
     uses.variables.push_back({"the outcome", cox->outcome.name});
     // The points on the way open to all, whoever is told the rest.
     uses.releases.push_back({"iterates", "all", {}});
+    if (cox->covariance)
+      uses.releases.push_back({kCoxCovariance, cox->told_to_all ? "all" : "", {}});
     return uses;
   }
   uses.variables.push_back({"the outcome", spec.outcome.name});
@@ -132,10 +134,11 @@ bool IsCox(const study::AnalysisSpec& analysis) {
 }
 
 study::SectionReader SurvivalReader() {
-  return {kMethodName,
-          {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test",
-           "concordance", "errors", "confidence", "subset", "release", "privacy", "expected_rows"},
-          ReadSurvival};
+  return {
+      kMethodName,
+      {"formula", "model", "report", "cell", "ties", "most_ties", "steps", "ph_test", "concordance",
+       "errors", kCoxCovariance, "confidence", "subset", "release", "privacy", "expected_rows"},
+      ReadSurvival};
 }
 
 }  // namespace partita::methods::survival

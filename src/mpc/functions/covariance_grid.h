@@ -28,7 +28,8 @@ inline int CovarianceNumberBits(int grid_bits) { return 2 * grid_bits + 3; }
 GridNumbers CovariancesOfRows(Engine& engine, const Shared& covariances, const GridMarks& marks,
                               int grid_bits);
 
-// Of what opened: p x p by rows, in units; 0 where a grid was not reached. steps: of the estimates'.
+// Of what opened: p x p by rows, in units; 0 where a grid was not reached. steps: of the estimates'. Throws
+// NoSuchOpening for a number without a grid, and for a grid of which the variance is not above 0.
 std::vector<double> InSquaredSteps(const IntMatrix& numbers, std::span<const double> steps);
 
 }  // namespace partita::mpc

@@ -57,6 +57,9 @@ ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* 
                          const std::function<Shared(Engine&)>& opens_if, const Shared* estimates,
                          const std::function<Shared(Engine&)>& make_totals,
                          const Shared* covariances) {
+  // Those of which covariances open, and those of which errors do.
+  const size_t all = variances.shape.rows,
+               pairs = covariances == nullptr ? 0 : covariances->shape.rows, alone = all - pairs;
   GridMarks marks;
   Shared opens, made;
   std::vector<Shared> rounded;
@@ -66,9 +69,10 @@ ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* 
         Shared errors;
         std::vector<Task> parts = {
             [&](Engine& of_marks) { marks = MarkErrorGrids(of_marks, variances, grid_bits); }};
-        if (covariances == nullptr) {
+        if (alone > 0) {
           parts.emplace_back([&](Engine& of_root) {
-            const Shared doubled = WithBound(TimesPowerOfTwo(variances, 1), 2 * kMostVariance);
+            const Shared own = of_root.Slice(variances, pairs, 0, {alone, 1});
+            const Shared doubled = WithBound(TimesPowerOfTwo(own, 1), 2 * kMostVariance);
             const std::vector<PositiveValue> squared = {{doubled, kLeastSquaredError}};
             errors = WithBound(Root(of_root, squared, kStepBits).front(), kMostStandardError);
           });
@@ -78,26 +82,31 @@ ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* 
           totals = &made;
         }
         Together(e, parts);
-        std::vector<GridNumbers> on_grids = {
-            covariances == nullptr ? GridNumbers{errors, kMostStandardError, marks}
-                                   : CovariancesOfRows(e, *covariances, marks, grid_bits)};
+        std::vector<GridNumbers> on_grids;
+        if (pairs > 0) on_grids.push_back(CovariancesOfRows(e, *covariances, marks, grid_bits));
+        if (alone > 0) {
+          const Shared factor =
+              WithBound(e.Slice(marks.factor, pairs, 0, {alone, 1}), marks.factor.bound);
+          on_grids.push_back({errors, kMostStandardError, {marks.range, {}, factor}});
+        }
         if (estimates != nullptr) on_grids.push_back({*estimates, kMostCoordinate, marks});
         rounded = RoundToGrids(e, on_grids, totals, total_bound, grid_bits);
       }};
   Together(engine, tasks);
-  const Shared of_columns = TimesOver(engine, opens, variances.shape.rows);
+  const Shared of_columns = TimesOver(engine, opens, all);
   ErrorsOnGrid told;
   told.opens = opens;
   told.range = marks.range;
   ProductRound masked(engine);
   masked.Add(marks.reached, of_columns, marks.reached.bound, told.reached);
-  if (covariances == nullptr) {
-    masked.Add(rounded[0], of_columns, rounded[0].bound, told.errors);
-  } else {
-    masked.Add(rounded[0], TimesOver(engine, opens, rounded[0].shape.rows), rounded[0].bound,
-               told.covariances);
-  }
-  if (estimates != nullptr) masked.Add(rounded[1], of_columns, rounded[1].bound, told.estimates);
+  size_t next = 0;
+  const auto mask = [&](Shared& kept) {
+    const Shared& number = rounded[next++];
+    masked.Add(number, TimesOver(engine, opens, number.shape.rows), number.bound, kept);
+  };
+  if (pairs > 0) mask(told.covariances);
+  if (alone > 0) mask(told.errors);
+  if (estimates != nullptr) mask(told.estimates);
   if (totals != nullptr) {
     masked.Add(rounded.back(), TimesOver(engine, opens, totals->shape.rows), rounded.back().bound,
                told.totals);

@@ -35,7 +35,8 @@ Shared Converged(Engine& engine, const SolvedStep& solved, const std::vector<dou
                  const Shared& failures);
 
 // Zeros unless what `opens_if` makes is 1; p x 1 standard errors in steps of their grids, totals in steps of 2^-grid_bits
-// (RoundToGrids). covariances: in the place of errors, in steps of the products of two grids (covariance_grid.h).
+// (RoundToGrids). covariances: of the first c in the place of their errors, in steps of the products of two grids
+// (covariance_grid.h); errors are then those of the others, empty if there are none.
 struct ErrorsOnGrid {
   Shared opens;
   GridRange range;
@@ -45,7 +46,7 @@ struct ErrorsOnGrid {
 // totals: t x 1, at most total_bound, or null. opens_if: 1 x 1, 0 or 1, made beside the rest.
 // estimates: p x 1, at most kMostCoordinate, on the same grids, or null: of a path whose last point
 // opened before. make_totals: makes the totals beside the rest, instead of `totals`; or nothing.
-// covariances: p x p, of SolveStep, or null.
+// covariances: c x c, of SolveStep, or null.
 ErrorsOnGrid OnErrorGrid(Engine& engine, const Shared& variances, const Shared* totals,
                          double total_bound, int grid_bits,
                          const std::function<Shared(Engine&)>& opens_if,

@@ -248,8 +248,9 @@ LaplaceFit FitLaplace(const glm::Law& law, std::span<const GroupedRows> sites,
   const Eigen::LDLT<MatrixXd> ldlt(sums.information);
   fit.converged = fit.converged && sums.outside == 0 && ldlt.isPositive() &&
                   ldlt.vectorD().minCoeff() > 0 && !(fit.singular && sums.slope > 0);
-  fit.standard_errors =
-      ldlt.solve(MatrixXd::Identity(p + 1, p + 1)).diagonal().cwiseMax(0).cwiseSqrt();
+  const MatrixXd inverse = ldlt.solve(MatrixXd::Identity(p + 1, p + 1));
+  fit.covariance = inverse.topLeftCorner(p, p);
+  fit.standard_errors = inverse.diagonal().cwiseMax(0).cwiseSqrt();
   if (fit.singular) fit.standard_errors[p] = 0;
   return fit;
 }

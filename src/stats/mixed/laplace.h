@@ -59,6 +59,7 @@ LaplaceSums LaplaceAt(const glm::Law& law, const GroupedRows& rows, const Eigen:
 struct LaplaceFit {
   bool converged = false, singular = false;  // tau = 0, from where the likelihood falls
   Eigen::VectorXd point, standard_errors;    // b, tau; of a singular fit 0 for tau
+  Eigen::MatrixXd covariance;                // of b, with what tau adds
   double log_likelihood = 0;
 };
 // By sites; the maximum to 1e-9 standard errors. No convergence where outcomes are separated, or the

@@ -85,7 +85,8 @@ Profile ProfileAt(const LambdaSums& sums, double lambda, Criterion criterion) {
   const double freedom = sums.rows - (reml ? static_cast<double>(p) : 0);
   profile.sigma_squared = rss / freedom;
   profile.tau_squared = lambda * profile.sigma_squared;
-  profile.standard_errors = (profile.sigma_squared * inverse.diagonal()).cwiseSqrt();
+  profile.covariance = profile.sigma_squared * inverse;
+  profile.standard_errors = profile.covariance.diagonal().cwiseSqrt();
   profile.criterion =
       freedom * (1 + std::log(2 * std::numbers::pi * profile.sigma_squared)) + sums.log_determinant;
   // Of RSS, with b at its minimum: sum of (t - s'b)^2 over squared determinants.

@@ -57,6 +57,7 @@ enum class Criterion { kMl, kReml };
 // Given lambda.
 struct Profile {
   Eigen::VectorXd estimates, standard_errors;
+  Eigen::MatrixXd covariance;  // of the estimates
   double sigma_squared = 0, tau_squared = 0;
   double criterion = 0;  // -2 log-likelihood
   double slope = 0;      // its derivative by lambda

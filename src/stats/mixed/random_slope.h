@@ -90,6 +90,7 @@ struct SlopeFit {
   Eigen::VectorXd point;
   // Of b as lme4's, of A at the estimates; of psi as nlme's, of the observed information with b at its maximum.
   Eigen::VectorXd standard_errors;
+  Eigen::MatrixXd covariance;  // of b
   double criterion = 0;
 };
 // By sites; at least one has rows. The maximum to 1e-9 standard errors. No convergence where it lies at the edge: a

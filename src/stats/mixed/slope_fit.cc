@@ -126,6 +126,7 @@ SlopeFit FitSlopes(std::span<const SlopeSums> sites, Criterion criterion) {
   const auto errors = [](const Eigen::LDLT<MatrixXd>& of) -> VectorXd {
     return of.solve(MatrixXd::Identity(of.rows(), of.rows())).diagonal().cwiseMax(0).cwiseSqrt();
   };
+  fit.covariance = fixed.solve(MatrixXd::Identity(p, p));
   fit.standard_errors.resize(p + kDeviations);
   fit.standard_errors << errors(fixed), errors(all).tail(kDeviations);
   fit.criterion = -2 * at.log_likelihood;

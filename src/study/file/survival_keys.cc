@@ -159,7 +159,8 @@ double ReadConfidence(const TableReader& reader) {
 }
 
 void RefuseModelKeys(const TableReader& reader) {
-  for (const char* key : {"ties", "most_ties", "steps", "ph_test", "concordance", "errors"}) {
+  for (const char* key :
+       {"ties", "most_ties", "steps", "ph_test", "concordance", "covariance", "errors"}) {
     if (!reader.Has(key)) continue;
     reader.Fail(reader.PositionOf(key), fmt::format("curves have no {}", key),
                 "leave it out, or write model = \"cox\"");

@@ -29,6 +29,7 @@ struct Options {
   std::string kind = "dealer";
   size_t holders = 2;
   int steps = 6;
+  bool covariance = false;
 };
 
 struct Ran {
@@ -47,6 +48,7 @@ Ran RunFit(const stats::glm::Law& law, const GroupedRows& rows, const Options& o
   task.spec.law = law;
   task.spec.group = "group";
   task.spec.steps = options.steps;
+  task.spec.covariance = options.covariance;
   task.spec.upper = std::max(1.0, rows.y.maxCoeff());
   task.to = 1;
   std::vector<OwnData> own(options.holders);
@@ -123,6 +125,57 @@ void ExpectTwin(const Ran& ran) {
   EXPECT_NEAR(
       model.log_likelihood, twin.log_likelihood,
       std::ldexp(0.51, -ran.task.grid_bits) + std::ldexp(beside, -2 * ran.task.grid_bits) + 1e-4);
+}
+
+// Within a step of the maximum, so that errors differ by 1.5 steps at most, and products of two by that for each.
+void ExpectCovariance(const Ran& ran) {
+  const stats::mixed::LaplaceFit twin =
+      FitLaplace(ran.task.spec.law, ran.sites, UnitsOf(ran.task).limits);
+  const PathModel& model = ran.fitted.model.value();
+  ASSERT_TRUE(model.converged);
+  const Index p = twin.covariance.rows();
+  ASSERT_EQ(model.covariance.rows(), p);
+  ASSERT_EQ(model.standard_errors.size(), p + 1);
+  for (Index i = 0; i < p; ++i) {
+    EXPECT_DOUBLE_EQ(model.standard_errors[i], std::sqrt(model.covariance(i, i)));
+    for (Index j = 0; j < p; ++j) {
+      const double a = model.covariance_steps[i], b = model.covariance_steps[j];
+      EXPECT_NEAR(model.covariance(i, j), twin.covariance(i, j),
+                  1.51 * (a * twin.standard_errors[j] + b * twin.standard_errors[i]));
+      EXPECT_EQ(model.covariance(i, j), a * b * std::round(model.covariance(i, j) / (a * b)));
+    }
+  }
+}
+
+TEST(LaplaceFit, CovarianceMatricesOpenInThePlaceOfErrors) {
+  const GroupedRows rows = DrawGrouped(Logistic(), 1, {.groups = 30});
+  const Ran ran = RunFit(Logistic(), rows, {.holders = 3, .covariance = true});
+  ExpectTwin(ran);
+  ExpectCovariance(ran);
+  const Ran counts = RunFit(Poisson(), DrawGrouped(Poisson(), 2, {}),
+                            {.kind = "replicated", .holders = 3, .covariance = true});
+  ExpectTwin(counts);
+  ExpectCovariance(counts);
+  // R's matrices, of lme4's tables.
+  std::ifstream tables(FixturePath("references/mixed/laplace.json")),
+      matrices(FixturePath("references/mixed/covariance.json"));
+  const nlohmann::json of_r = nlohmann::json::parse(tables)["herds"],
+                       matrix = nlohmann::json::parse(matrices)["herds"];
+  GroupedRows herds = GroupedOf(of_r);
+  const Eigen::VectorXd scales = herds.x.cwiseAbs().colwise().maxCoeff().transpose();
+  for (Index c = 0; c < herds.x.cols(); ++c) herds.x.col(c) /= scales[c];
+  const Ran fit = RunFit(Logistic(), herds, {.covariance = true});
+  ExpectCovariance(fit);
+  const PathModel& model = fit.fitted.model.value();
+  for (Index i = 0; i < herds.x.cols(); ++i) {
+    for (Index j = 0; j < herds.x.cols(); ++j) {
+      const double unit = scales[i] * scales[j];
+      const double wanted = matrix[static_cast<size_t>(i)][static_cast<size_t>(j)];
+      const double steps = model.covariance_steps[i] * model.standard_errors[j] +
+                           model.covariance_steps[j] * model.standard_errors[i];
+      EXPECT_NEAR(model.covariance(i, j) / unit, wanted, 1.6 * steps / unit) << i << " " << j;
+    }
+  }
 }
 
 TEST(LaplaceFit, FitsOnEveryEngine) {

@@ -38,10 +38,12 @@ struct Ran {
 struct Options {
   std::string kind = "dealer";
   int grid_bits = 6;
+  bool covariance = false;
 };
 
 Ran RunFit(Task task, const std::vector<OwnData>& own, const Options& options = {}) {
   task.grid_bits = options.grid_bits;
+  task.spec.covariance = options.covariance;
   mpc::testing::RunOptions run;
   run.kind = options.kind;
   run.num_parties = own.size();
@@ -148,6 +150,22 @@ void ExpectTwin(const OpenedFit& fit, const Twin& twin, int grid_bits) {
   EXPECT_NEAR(fit.falls, twin.falls, std::ldexp(kRounding, -grid_bits) + 1e-4);
 }
 
+// Each entry on the product of two grids. Errors of variances count twice in it.
+void ExpectCovariance(const OpenedFit& fit, const Twin& twin) {
+  const Eigen::MatrixXd& plain = twin.fit.covariance;
+  ASSERT_EQ(fit.covariance.rows(), plain.rows());
+  for (Index i = 0; i < plain.rows(); ++i) {
+    EXPECT_DOUBLE_EQ(fit.standard_errors[i], std::sqrt(fit.covariance(i, i)));
+    for (Index j = 0; j < plain.cols(); ++j) {
+      const double step = fit.steps[i] * fit.steps[j],
+                   errors = twin.fit.standard_errors[i] * twin.fit.standard_errors[j];
+      EXPECT_NEAR(fit.covariance(i, j), plain(i, j), kRounding * step + 2 * kOfItself * errors)
+          << i << " " << j;
+      EXPECT_EQ(fit.covariance(i, j), step * std::round(fit.covariance(i, j) / step));
+    }
+  }
+}
+
 void ExpectFit(const Table& table, size_t holders, Criterion criterion,
                const Options& options = {}) {
   SCOPED_TRACE(options.kind + (criterion == Criterion::kMl ? " ML" : " REML"));
@@ -155,6 +173,8 @@ void ExpectFit(const Table& table, size_t holders, Criterion criterion,
   const Ran ran = RunFit(TaskOf(static_cast<size_t>(table.x.cols()), own, criterion), own, options);
   EXPECT_TRUE(ran.collinear.empty());
   ExpectTwin(ran.fit, TwinOf(own, criterion), options.grid_bits);
+  EXPECT_EQ(ran.fit.covariance.size() > 0, options.covariance);
+  if (options.covariance) ExpectCovariance(ran.fit, TwinOf(own, criterion));
 }
 
 TEST(MixedProtocol, FitsOnEveryEngine) {
@@ -163,6 +183,31 @@ TEST(MixedProtocol, FitsOnEveryEngine) {
     ExpectFit(table, 3, Criterion::kReml, {.kind = engine});
     if (Thorough()) ExpectFit(table, 3, Criterion::kMl, {.kind = engine});
   }
+}
+
+TEST(MixedProtocol, CovarianceMatricesOpenInThePlaceOfErrors) {
+  ExpectFit(Draw(1, {}), 3, Criterion::kReml, {.kind = "replicated", .covariance = true});
+  ExpectFit(Draw(3, {.tau = 3}), 3, Criterion::kMl, {.kind = "shamir", .covariance = true});
+  for (const uint64_t seed : Cases<uint64_t>({12, 104}, {13, 14, 100, 108, 112})) {
+    SCOPED_TRACE(seed);
+    const Table table = Draw(seed, {.clusters = 30, .tau = seed < 100 ? 0.4 : 0});
+    ExpectFit(table, 2, Criterion::kReml, {.covariance = true});
+    ExpectFit(table, 2, Criterion::kReml, {.grid_bits = 13, .covariance = true});
+  }
+  // All but collinear columns, whose covariances are large beside what is left of them.
+  Table close = Draw(5, {.clusters = 40});
+  close.x.col(2) = 0.98 * close.x.col(1) + 0.02 * close.x.col(2);
+  ExpectFit(close, 2, Criterion::kReml, {.covariance = true});
+  if (Thorough()) ExpectFit(Draw(2, {}), 2, Criterion::kReml, {.kind = "ot", .covariance = true});
+}
+
+// Beside the errors of log lambda and log R: as many numbers less as there are columns, and the matrix.
+TEST(MixedProtocol, CovariancesAreCounted) {
+  const std::vector<OwnData> own = SplitUp(Draw(1, {}), 2);
+  Task task = TaskOf(3, own, Criterion::kReml);
+  EXPECT_EQ(NumFit(task), 21u);
+  task.spec.covariance = true;
+  EXPECT_EQ(NumFit(task), 21u - 3 + 6);
 }
 
 TEST(MixedProtocol, FitsByTransfers) {

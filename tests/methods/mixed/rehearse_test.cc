@@ -28,6 +28,22 @@ TEST(MixedRehearseTest, FitsAgree) {
   }
 }
 
+TEST(MixedRehearseTest, CovariancesAgree) {
+  SilentProgress progress;
+  for (const std::string& text :
+       {kMixedStudy, testing::Logistic(), testing::Counts(), testing::Sloped()}) {
+    const run::Rehearsal rehearsal = run::Rehearse(
+        Prepared(Edited(text, "method = \"mixed\"\n", "method = \"mixed\"\ncovariance = true\n")),
+        {}, progress);
+    rehearsals::ExpectPassed(rehearsal);
+    size_t covariances = 0;
+    for (const run::ExactNumber& number : rehearsal.agreement.exact)
+      covariances += number.name.ends_with(", covariance") ? 1 : 0;
+    // Made-up groups do not differ in slopes, so that there is no such fit.
+    EXPECT_EQ(covariances, text == testing::Sloped() ? 0u : 6u);
+  }
+}
+
 TEST(MixedRehearseTest, ChangedOutcomesAreNoticed) {
   const MixedStudy study = Prepared(kMixedStudy);
   SilentProgress progress;

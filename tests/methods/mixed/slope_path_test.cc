@@ -31,6 +31,7 @@ struct Options {
   size_t holders = 2;
   Criterion criterion = Criterion::kReml;
   int steps = 6, grid_bits = 6;
+  bool covariance = false;
 };
 
 struct Ran {
@@ -50,6 +51,7 @@ Ran RunFit(const SlopedTable& table, const Options& options = {}) {
   task.spec.criterion = options.criterion;
   task.spec.group = "group";
   task.spec.steps = options.steps;
+  task.spec.covariance = options.covariance;
   task.grid_bits = options.grid_bits;
   task.to = 1;
   std::vector<OwnData> own(options.holders);
@@ -123,6 +125,37 @@ void ExpectTwin(const Ran& ran) {
   EXPECT_NEAR(
       model.log_likelihood, -twin.criterion / 2,
       std::ldexp(0.51, -ran.task.grid_bits) + std::ldexp(beside, -2 * ran.task.grid_bits) + 1e-4);
+}
+
+// Within a step of the maximum, so that errors differ by 1.5 steps at most, and products of two by that for each.
+void ExpectCovariance(const Ran& ran) {
+  const stats::mixed::SlopeFit twin = FitSlopes(ran.sites, ran.task.spec.criterion);
+  const PathModel& model = ran.fitted.model.value();
+  ASSERT_TRUE(model.converged);
+  const Index p = twin.covariance.rows();
+  ASSERT_EQ(model.covariance.rows(), p);
+  ASSERT_EQ(model.standard_errors.size(), p + kDeviations);
+  for (Index i = 0; i < p; ++i) {
+    EXPECT_NEAR(model.standard_errors[i], std::sqrt(model.covariance(i, i)), 1e-12);
+    for (Index j = 0; j < p; ++j) {
+      const double a = model.covariance_steps[i], b = model.covariance_steps[j];
+      EXPECT_NEAR(model.covariance(i, j), twin.covariance(i, j),
+                  1.51 * (a * twin.standard_errors[j] + b * twin.standard_errors[i]));
+      EXPECT_EQ(model.covariance(i, j), a * b * std::round(model.covariance(i, j) / (a * b)));
+    }
+  }
+}
+
+TEST(SlopePath, CovarianceMatricesOpenInThePlaceOfErrors) {
+  const SlopedTable table = DrawSloped(1, {.clusters = 40});
+  for (const Criterion criterion : {Criterion::kReml, Criterion::kMl}) {
+    const Ran ran = RunFit(table, {.kind = criterion == Criterion::kReml ? "dealer" : "replicated",
+                                   .holders = 3,
+                                   .criterion = criterion,
+                                   .covariance = true});
+    ExpectTwin(ran);
+    ExpectCovariance(ran);
+  }
 }
 
 TEST(SlopePath, FitsOnEveryEngine) {

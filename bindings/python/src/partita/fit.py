@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,8 +204,8 @@ class CoefficientFit(Fit):
             raise NotReleasedError(
                 "the covariance matrix of the estimates did not open, only standard errors did",
                 "a test of several coefficients is a test of a term, or of a nested model, which the study file asks "
-                "for; method glm opens the matrix with covariance = true, and methods mle, and glm at level aggregates, "
-                "have it")
+                "for; methods glm, survival (Cox's model) and mixed open the matrix with covariance = true, and methods "
+                "mle, and glm at level aggregates, have it")
         return Covariance([str(name) for name in vcov["names"]],
                           [[number(value) for value in row] for row in vcov["values"]], vcov.get("steps"))
 
@@ -223,6 +223,28 @@ class CoefficientFit(Fit):
         reference: by variable the level that the others are compared with; the result says it, and another one raises
         ValueError."""
         return design.linear_predictor(self.params, rows, reference, self.body.get("factors"))
+
+    def get_prediction(self, rows: Any, alpha: float = 0.05, *, reference: design.Reference | None = None) -> Table:
+        """The linear predictor in rows of the caller's own, as statsmodels' summary_frame(): mean, mean_se, mean_ci_lower
+        and mean_ci_upper; not a number where the matrix opened rounded and rounding may be all of a variance. Of Cox's
+        model it is the log hazard ratio to covariates of 0, of mixed models without effects of groups. Raises
+        NotReleasedError where cov_params() does."""
+        return self._prediction(rows, alpha, reference, lambda eta: eta, lambda eta: 1.0)
+
+    def _prediction(self, rows: Any, alpha: float, reference: design.Reference | None,
+                    inverse: Callable[[float], float], slope: Callable[[float], float]) -> Table:
+        """inverse, slope: of the link that the mean is by, and its derivative."""
+        if not 0 < alpha < 1:
+            raise ValueError("alpha is between 0 and 1")
+        factors = self.body.get("factors")
+        eta = design.linear_predictor(self.params, rows, reference, factors)
+        covariance = self._covariance()
+        quantile = self._quantile(alpha)
+        table: list[list[Cell]] = []
+        for at, x in zip(eta, design.rows_of(covariance.names, rows, reference, factors), strict=True):
+            error = covariance.error(x)
+            table.append([inverse(at), slope(at) * error, inverse(at - quantile * error), inverse(at + quantile * error)])
+        return Table(["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"], table)
 
     def to_table(self) -> Table:
         columns = ["term", "estimate", "std.error", "statistic", "p.value", "conf.low", "conf.high"]

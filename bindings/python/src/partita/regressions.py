@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import laws
-from .design import Reference, rows_of
+from .design import Reference
 from .errors import NotReleasedError
 from .fit import Coefficient, CoefficientFit, Interval, coefficients_of
 from .program import Json
@@ -174,17 +174,8 @@ class GLMFit(RatioFit):
         """Of rows of the caller's own, as statsmodels' summary_frame(): mean, mean_se (delta method), mean_ci_lower and
         mean_ci_upper (of the linear predictor's interval); not a number where the matrix opened rounded and rounding
         may be all of a variance. Raises NotReleasedError where cov_params() does."""
-        if not 0 < alpha < 1:
-            raise ValueError("alpha is between 0 and 1")
-        eta = self.predict(rows, "linear", reference=reference)
-        covariance = self._covariance()
-        inverse, slope = _INVERSE_LINKS[self.link], _INVERSE_LINK_SLOPES[self.link]
-        quantile = self._quantile(alpha)
-        table: list[list[Cell]] = []
-        for at, x in zip(eta, rows_of(covariance.names, rows, reference, self.body.get("factors")), strict=True):
-            error = covariance.error(x)
-            table.append([inverse(at), slope(at) * error, inverse(at - quantile * error), inverse(at + quantile * error)])
-        return Table(["mean", "mean_se", "mean_ci_lower", "mean_ci_upper"], table)
+        self.predict(rows, "linear", reference=reference)  # refuses what has no predictions
+        return self._prediction(rows, alpha, reference, _INVERSE_LINKS[self.link], _INVERSE_LINK_SLOPES[self.link])
 
     def _facts(self) -> dict[str, Cell]:
         fit = self.body["fit"] or {}

@@ -51,8 +51,9 @@ class CoxComparison {
     const stats::survival::CoxRobust sandwich =
         robust ? CoxRobustAt(rows_, opened_.points.back(), task_.spec.ties)
                : stats::survival::CoxRobust{};
-    const VectorXd errors =
-        robust ? sandwich.standard_errors : VectorXd(Inverse(sums).diagonal().cwiseSqrt());
+    const Eigen::MatrixXd covariance = robust ? sandwich.covariance : Inverse(sums);
+    const VectorXd errors = covariance.diagonal().cwiseSqrt();
+    if (task_.spec.covariance) CompareCovariances(covariance);
     for (Index i = 0; i < errors.size(); ++i) {
       AddOnGrid(NameOf(i) + ", maximum", opened_.points.back()[i], fit.point[i],
                 kSettled * opened_.estimate_steps[i]);
@@ -95,6 +96,14 @@ class CoxComparison {
   }
   void AddOnGrid(const std::string& name, double run, double plain, double error) {
     agreement_.Add(analysis_, name, run, std::fabs(run - plain) <= error ? run : plain, error);
+  }
+  void CompareCovariances(const Eigen::MatrixXd& covariance) {
+    for (Index i = 0; i < covariance.rows(); ++i) {
+      for (Index j = 0; j <= i; ++j) {
+        AddOnGrid(NameOf(i) + " and " + NameOf(j) + ", covariance", model_.covariance(i, j),
+                  covariance(i, j), kCoxRounding * model_.steps[i] * model_.steps[j]);
+      }
+    }
   }
   void CompareProportional(const VectorXd& at, double on_grid) {
     const auto tests = stats::survival::TestProportional(

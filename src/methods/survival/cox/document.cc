@@ -7,6 +7,7 @@
 
 #include "data/csv_writer.h"
 #include "data/factor_coding.h"
+#include "report/covariance_json.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -44,6 +45,23 @@ study::DocumentTable HazardTable(const CoxSpec& spec, const CoxResult& result) {
                           std::exp(row.inference.upper)});
   }
   return table;
+}
+
+std::string RoundingText(const CoxTask& task) {
+  if (task.spec.covariance) {
+    return fmt::format(
+        "Estimates are rounded to grids of at most 2^-{} of the standard error, covariances to "
+        "steps of the products of two such grids{}; standard errors, intervals and ratios are "
+        "computed from the rounded numbers. The covariance matrix is in the result's JSON (vcov). "
+        "Numbers of rows and events are exact.",
+        task.grid_bits, task.spec.robust ? " (of robust errors)" : "");
+  }
+  return fmt::format(
+      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard "
+      "error{}; intervals and ratios are computed from the rounded numbers. Numbers of rows and "
+      "events are exact.",
+      task.grid_bits,
+      task.spec.robust ? " (estimates of the model's, robust errors of their own)" : "");
 }
 
 study::DocumentIntervals HazardPlot(const CoxResult& result) {
@@ -215,6 +233,9 @@ std::string CoxJson(const CoxTask& task, const data::Schema& factors, const CoxR
   json["coefficients"] = Json::array();
   for (const CoxCoefficient& row : result.coefficients)
     json["coefficients"].push_back(CoefficientJson(row));
+  std::vector<std::string> terms;
+  for (const CoxCoefficient& row : result.coefficients) terms.push_back(row.term);
+  json["vcov"] = report::CovarianceJson(terms, result.covariance, result.covariance_steps);
   json["fit"] = nullptr;
   if (result.converged) {
     const auto test = [&](const CoxTest& of) {
@@ -283,13 +304,7 @@ study::Document CoxDocument(const std::string& title, const CoxTask& task,
     coefficients.paragraphs.push_back(std::move(coding));
   coefficients.tables = {CoefficientTable(spec, result), HazardTable(spec, result)};
   coefficients.intervals.push_back(HazardPlot(result));
-  coefficients.paragraphs.push_back(fmt::format(
-      "Estimates and standard errors are rounded to grids of at most 2^-{} of the standard "
-      "error{}; "
-      "intervals and ratios are computed from the rounded numbers. Numbers of rows and events are "
-      "exact.",
-      task.grid_bits,
-      spec.robust ? " (estimates of the model's, robust errors of their own)" : ""));
+  coefficients.paragraphs.push_back(RoundingText(task));
   if (spec.robust) {
     coefficients.paragraphs.emplace_back(
         "The likelihood ratio and score tests are of the model; standard errors and Wald's test "

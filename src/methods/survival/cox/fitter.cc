@@ -297,6 +297,7 @@ mpc::ScoringSums CoxFitter::Sums() const {
 void CoxFitter::Solve(Engine& engine, std::optional<int> point) {
   mpc::ScoringSums sums = Sums();
   if (point) sums.next = {NumbersOf(at_), task_.GridBitsOf(*point)};
+  sums.covariances = task_.spec.covariance && !task_.spec.robust && !point;
   const bool first = failures_.payload == nullptr;
   solved_ = mpc::SolveStep(engine, sums, first ? nullptr : &solved_);
   Shared failures =
@@ -404,7 +405,9 @@ RobustErrors CoxFitter::FindRobustErrors(const Shared& holds) {
     }
     meat = UnitMeat(engine_, task, terms_, own);
   }
-  return SolveRobust(engine_, task, meat, Sums(), at_, solved_, holds);
+  mpc::ScoringSums sums = Sums();
+  sums.covariances = task_.spec.covariance;
+  return SolveRobust(engine_, task, meat, sums, at_, solved_, holds);
 }
 
 CoxFitted CoxFitter::Finish() {
@@ -422,10 +425,11 @@ CoxFitted CoxFitter::Finish() {
   };
   if (robust || proportional || baseline) holds = converged(engine_);
   double most_total = MostOfTests(task_);
-  Shared variances = solved_.variances;
+  Shared variances = solved_.variances, covariances = solved_.covariances;
   if (robust) {
     const RobustErrors errors = FindRobustErrors(holds);
     variances = errors.variances;
+    covariances = errors.covariances;
     wald = errors.wald;
     holds = errors.holds;
     most_total = std::max(most_total, wald.bound);
@@ -441,9 +445,10 @@ CoxFitted CoxFitter::Finish() {
   const Shared totals = WithBound(engine_.Concatenate(parts, true), most_total);
   const mpc::ErrorsOnGrid told = mpc::OnErrorGrid(
       engine_, variances, &totals, most_total, task_.grid_bits,
-      [&](Engine& e) { return robust || proportional || baseline ? holds : converged(e); });
-  std::vector<Shared> opened = {told.opens,   rows_,       num_events_,
-                                told.reached, told.errors, told.totals};
+      [&](Engine& e) { return robust || proportional || baseline ? holds : converged(e); }, nullptr,
+      {}, task_.spec.covariance ? &covariances : nullptr);
+  const Shared& errors = task_.spec.covariance ? told.covariances : told.errors;
+  std::vector<Shared> opened = {told.opens, rows_, num_events_, told.reached, errors, told.totals};
   if (proportional) opened.push_back(tests.valid);
   GridBaseline hazards;
   if (baseline) {
@@ -460,7 +465,14 @@ CoxFitted CoxFitter::Finish() {
   model.events = static_cast<uint64_t>(values[2].values.front());
   const std::vector<double> steps = mpc::GridSteps(told.range, values[3]);
   model.steps = VectorOf(steps);
-  model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
+  if (task_.spec.covariance) {
+    const auto p = static_cast<Eigen::Index>(steps.size());
+    const std::vector<double> by_rows = mpc::InSquaredSteps(values[4], steps);
+    model.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), p, p);
+    model.standard_errors = model.covariance.diagonal().cwiseSqrt();
+  } else {
+    model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
+  }
   for (const Int128 total : values[5].values)
     model.totals.push_back(std::ldexp(mpc::DecodeFixed(total, mpc::kGuardBits), -task_.grid_bits));
   model.proportional = proportional && values[6].values.front() != 0;

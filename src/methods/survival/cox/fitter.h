@@ -11,11 +11,14 @@
 //                  errors are robust (robust.h), or of clusters or late entries (units.h), and the number
 //                  of clusters opens; and Wald's test is by these. Where they are asked for
 //                  also the tests of proportional hazards (proportional.h), and whether they are valid, the concordance
-//                  (concordance.h), and the cumulative hazard of each stratum that passes (baseline.h).
+//                  (concordance.h), and the cumulative hazard of each stratum that passes (baseline.h). Where
+//                  the study asks for the covariance matrix of the estimates, it opens in the place of
+//                  standard errors, in steps of the products of two grids (mpc/functions/covariance_grid.h).
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
-//                  of each; events, and rows without one, at least min_cell; all of this over all
-//                  holders and over all but each one. Rows: min_rows, and as many as there are columns
+//                  of each; with a covariance also what each two of these have together
+//                  (data/model_columns.h); events, and rows without one, at least min_cell; all of this
+//                  over all holders and over all but each one. Rows: min_rows, and as many as there are columns
 //                  and ten more, or three times as many if that is more. By Efron: no cell of time
 //                  has more events than the study file says. Clusters, where errors are of these: more
 //                  than columns, and at least min_cell, also without each holder's own. Collinear: a variance inflation above
@@ -54,6 +57,7 @@
 #include "methods/survival/cox/concordance.h"
 #include "methods/survival/cox/proportional.h"
 #include "methods/survival/cox/units.h"
+#include "mpc/functions/covariance_grid.h"
 #include "mpc/functions/scoring_path.h"
 #include "run/method/row_holder.h"
 
@@ -84,9 +88,13 @@ struct CoxTask {
     return kCoxTotals + (spec.proportional ? spec.columns.size() + 1 : 0) +
            (spec.concordance ? 1 : 0);
   }
+  // Standard errors, or covariances.
+  uint64_t num_errors() const {
+    return spec.covariance ? mpc::NumCovariances(spec.columns.size()) : spec.columns.size();
+  }
   // Numbers of kFitRelease.
   uint64_t num_of_fit() const {
-    return 3 + (spec.clustered() ? 1 : 0) + 2 * spec.columns.size() + num_totals() +
+    return 3 + (spec.clustered() ? 1 : 0) + spec.columns.size() + num_errors() + num_totals() +
            (spec.proportional ? 1 : 0) + (spec.report.empty() ? 0 : cells.strata) +
            2 * num_hazards();
   }
@@ -114,7 +122,8 @@ struct CoxModel {
   bool converged = false;
   uint64_t rows = 0, events = 0, clusters = 0;
   Eigen::VectorXd standard_errors, steps;  // of scaled columns; steps of their grids
-  bool proportional = false;               // these tests are among the totals
+  Eigen::MatrixXd covariance;  // of a spec with one, on the products of `steps`; else empty
+  bool proportional = false;   // these tests are among the totals
   std::vector<double> totals;
   // Of the cumulative hazard at the middles of the bounds, by stratum; then by stratum and report time
   // its logarithm and the step of the grid; step 0: withheld, or no event until then.

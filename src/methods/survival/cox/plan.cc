@@ -27,6 +27,18 @@ std::string CoxModelText(const CoxSpec& spec) {
   return spec.robust ? text + ", robust standard errors" : text;
 }
 
+std::string ToldErrorsText(const CoxTask& task) {
+  const char* kind = task.spec.robust ? "robust " : "";
+  if (!task.spec.covariance) {
+    return fmt::format("{} {}standard errors on a grid of 2^-{} of themselves", task.num_columns(),
+                       kind, task.grid_bits);
+  }
+  return fmt::format(
+      "the {}covariance matrix of {} log hazard ratios, {} numbers in steps of the products of two "
+      "standard errors' grids (2^-{} of a standard error), with the exponents of the grids,",
+      kind, task.num_columns(), task.num_errors(), task.grid_bits);
+}
+
 std::string ReportTimesText(const CoxSpec& spec) {
   std::string text;
   for (const size_t cell : spec.report)
@@ -66,7 +78,10 @@ double CoxIterateBits(const CoxStudy& study) {
 double CoxOpenedBits(const CoxStudy& study) {
   const CoxTask& task = study.task;
   return CoxIterateBits(study) +
-         privacy::NumberBits(task.num_columns() + task.num_totals(), task.grid_bits) +
+         (task.spec.covariance
+              ? privacy::NumberBits(task.num_errors(), mpc::CovarianceNumberBits(task.grid_bits))
+              : privacy::NumberBits(task.num_errors(), task.grid_bits)) +
+         privacy::NumberBits(task.num_totals(), task.grid_bits) +
          privacy::NumberBits(task.num_hazards(), task.grid_bits) +
          // The concordance is within [0, 2^kConcordanceLog2] on the grid of the others.
          (task.spec.concordance ? kConcordanceLog2 : 0) +
@@ -107,10 +122,9 @@ std::vector<mpc::Release> CoxReleases(const CoxStudy& study) {
            "all", "exact", 1, mpc::kEverybody, point},
           {kFitRelease,
            fmt::format("whether the fit converged, the numbers of rows{} and of events, and if it "
-                       "converged {} {}standard errors on a grid of 2^-{} of themselves and two "
-                       "partial log-likelihoods, the score test and Wald's{}{}{} on one of 2^-{}{}",
-                       task.spec.clustered() ? ", of clusters" : "", p,
-                       task.spec.robust ? "robust " : "", task.grid_bits,
+                       "converged {} and two partial log-likelihoods, the score test and "
+                       "Wald's{}{}{} on one of 2^-{}{}",
+                       task.spec.clustered() ? ", of clusters" : "", ToldErrorsText(task),
                        task.spec.robust ? " (or that there is none)" : "",
                        task.spec.proportional ? " and tests of proportional hazards" : "",
                        task.spec.concordance ? " and the concordance times 16" : "", task.grid_bits,
@@ -173,6 +187,16 @@ void CoxStudy::Describe(study::Plan& plan) const {
       "sums by time are persons, as the difference of two of them is who leaves in between. The "
       "coefficients after every step open to all computing parties, rounded, whoever is told the "
       "rest. Nothing limits what they say about single persons (no differential privacy).");
+  if (spec.covariance) {
+    plan.assumptions.push_back(fmt::format(
+        "Whoever is told the covariance matrix ({}) has the information of all rows at the "
+        "estimates, rounded: about how many events the rows with each two levels of factors and "
+        "0/1 variables were to have, which of few rows is how long they were followed, of products "
+        "of these that of all levels of each two terms together, and second moments of numbers. "
+        "Rows with such levels, with the event and without, are counted and checked as those of "
+        "single levels are.",
+        ToldName(*this)));
+  }
   plan.assumptions.emplace_back(
       "The checks are of this model alone. Models of other columns or rows can be compared with "
       "it, "

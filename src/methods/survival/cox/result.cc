@@ -81,6 +81,13 @@ CoxResult CoxResultOf(const CoxTask& task, const data::Schema& factors, const Co
         stats::glm::Infer(coefficient.estimate, coefficient.standard_error, {}, spec.confidence);
     result.coefficients.push_back(std::move(coefficient));
   }
+  if (spec.covariance) {
+    Eigen::VectorXd units(static_cast<Eigen::Index>(p));
+    for (size_t c = 0; c < p; ++c)
+      units[static_cast<Eigen::Index>(c)] = 1 / HalfOf(spec.columns[c]);
+    result.covariance = units.asDiagonal() * model.covariance * units.asDiagonal();
+    result.covariance_steps = units.cwiseProduct(model.steps);
+  }
   result.null_log_likelihood = model.totals[0];
   result.log_likelihood = model.totals[1];
   result.aic = 2 * static_cast<double>(p) - 2 * model.totals[1];

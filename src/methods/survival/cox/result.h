@@ -1,6 +1,7 @@
 // What a fit says, in the units of the study's variables, from what opened.
 #pragma once
 
+#include <Eigen/Core>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct CoxResult {
   bool converged = false;
   uint64_t rows = 0, events = 0, clusters = 0;
   std::vector<CoxCoefficient> coefficients;  // none where it did not converge
+  // Of the estimates, in multiples of covariance_steps[i] * covariance_steps[j]; empty where it did not open.
+  Eigen::MatrixXd covariance;
+  Eigen::VectorXd covariance_steps;
   double null_log_likelihood = 0, log_likelihood = 0, aic = 0;
   CoxTest likelihood_ratio, score;
   std::optional<CoxTest> wald;  // none where a robust covariance is singular

@@ -268,6 +268,7 @@ RobustErrors SolveRobust(Engine& engine, const RobustTask& task, const Shared& m
       [&](Engine& e) { made.wald = RobustWald(e, task, n, y); }};
   mpc::Together(engine, tasks);
   made.variances = again.variances;
+  made.covariances = again.covariances;
   made.holds = BothOf(engine, made.holds, NoneFail(engine, again.failures));
   return made;
 }

@@ -65,9 +65,10 @@ mpc::Shared RobustMeat(mpc::Engine& engine, const RobustTask& task, const CoxTer
                        const LeavingSums& own);
 
 struct RobustErrors {
-  mpc::Shared variances;  // p x 1, as SolvedStep has them
-  mpc::Shared wald;       // 1 x 1, at kRobustWaldBits, at most MostOfRobustWald; kNoTest
-  mpc::Shared holds;      // 1 x 1, 0 or 1
+  mpc::Shared variances;    // p x 1, as SolvedStep has them
+  mpc::Shared covariances;  // p x p, likewise; empty unless the sums ask for them
+  mpc::Shared wald;         // 1 x 1, at kRobustWaldBits, at most MostOfRobustWald; kNoTest
+  mpc::Shared holds;        // 1 x 1, 0 or 1
 };
 inline constexpr int kRobustWaldBits = 40;
 double MostOfRobustWald(const RobustTask& task);

@@ -171,6 +171,9 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   ReadCoxErrors(reader, study, spec);
   spec.confidence = study::ReadConfidence(reader);
   spec.concordance = reader.OptionalBool("concordance").value_or(false);
+  // The information at the estimates follows from the matrix, and from that about how many rows with both of
+  // two levels had the event.
+  spec.covariance = spec.pairs = reader.OptionalBool(kCoxCovariance).value_or(false);
   spec.report = study::ReadReportTimes(reader, spec.outcome, spec.grid);
   if (spec.by_site && !spec.report.empty()) {
     reader.Fail(reader.PositionOf("report"),

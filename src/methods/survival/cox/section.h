@@ -12,6 +12,8 @@
 //   report       times at which the cumulative hazard opens; without it, none
 //   errors       "model", the default, "robust", or "cluster" (of [design]): standard errors, and Wald's
 //                test by them
+//   covariance   true: the covariance matrix of the estimates opens in the place of standard errors, and
+//                pairs of levels are counted; default false
 //   confidence   of the intervals; default 0.95
 //   subset, release
 #pragma once

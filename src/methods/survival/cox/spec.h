@@ -18,6 +18,7 @@ inline constexpr char kEstimates[] = "estimates";   // what it releases
 inline constexpr char kIdentity[] = "identity", kNone[] = "none";  // g of the test
 inline constexpr char kModelErrors[] = "model", kRobustErrors[] = "robust",
                       kClusterErrors[] = "cluster";
+inline constexpr char kCoxCovariance[] = "covariance";  // the key, and as envelopes name what opens
 inline constexpr char kBreslow[] = "breslow", kEfron[] = "efron";
 
 // Columns are without an intercept, which the baseline hazard is.
@@ -37,6 +38,7 @@ struct CoxSpec : data::ModelColumns {
   bool robust = false;         // the standard errors (robust.h), also those of clusters
   std::string cluster;         // of the standard errors; empty: rows are independent
   bool concordance = false;    // whether it is computed
+  bool covariance = false;     // of the estimates opens, in the place of standard errors
   std::vector<size_t> report;  // cells at whose ends the cumulative hazard opens, increasing
   int steps = 5;               // from 0
   double confidence = 0.95;

@@ -59,13 +59,16 @@ void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answe
     if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
   }
   if (failed.empty()) return;
-  RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 answers->ties
-                     ? "join rare levels (of a number by transform = \"cut\" in [[derived]], of a "
-                       "factor in tables and dictionary), leave the term out, "
-                       "or find more rows"
-                     : "ask for more in a new study (most_ties), take narrower cells of time "
-                       "(cell), or ties = \"breslow\"");
+  RefuseTogether(
+      study, input, "nothing was released, because this does not hold: " + failed,
+      answers->ties ? "join rare levels (of a number by transform = \"cut\" in [[derived]], of a "
+                      "factor in tables and dictionary), leave the term out, " +
+                          std::string(study.task.spec.covariance
+                                          ? "or covariance, for which pairs of levels are counted, "
+                                          : "") +
+                          "or find more rows"
+                    : "ask for more in a new study (most_ties), take narrower cells of time "
+                      "(cell), or ties = \"breslow\"");
 }
 
 void RequireIndependentColumns(const CoxStudy& study, const std::vector<size_t>& collinear,
@@ -178,8 +181,7 @@ std::unique_ptr<run::MethodRows> CoxStudy::NoRows() const {
 }
 
 uint64_t CoxStudy::LeastRowsApart() const {
-  return std::max<uint64_t>(file.disclosure.min_cell,
-                            run::kRowsApartPerColumn * task.num_columns());
+  return std::max<uint64_t>(file.disclosure.min_cell, run::kRowsApartPerColumn * task.num_errors());
 }
 
 std::unique_ptr<run::MethodResult> CoxStudy::Run(mpc::Engine& engine, const run::RunInput& input,

@@ -193,6 +193,18 @@ inline void ExpectHazards(const CoxCase& of, const CoxModel& model,
   }
 }
 
+// Each entry rounded to the product of two grids.
+inline void ExpectCovariance(const CoxModel& model, const Eigen::MatrixXd& plain) {
+  ASSERT_EQ(model.covariance.rows(), plain.rows());
+  for (Index i = 0; i < plain.rows(); ++i) {
+    for (Index j = 0; j < plain.cols(); ++j) {
+      const double step = model.steps[i] * model.steps[j];
+      EXPECT_NEAR(model.covariance(i, j), plain(i, j), kOfRounding * step) << i << " " << j;
+      EXPECT_EQ(model.covariance(i, j), step * std::round(model.covariance(i, j) / step));
+    }
+  }
+}
+
 // The estimates are one step from the public point before them.
 inline void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
   const CoxTask task = TaskOf(of, grid_bits);
@@ -202,10 +214,9 @@ inline void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
   const auto before = CoxSumsAt(rows, from, of.spec.ties);
   const VectorXd next = from + before.information.ldlt().solve(before.score);
   const auto at = CoxSumsAt(rows, fitted.points.back(), of.spec.ties);
-  const VectorXd of_model = at.information.ldlt()
-                                .solve(Eigen::MatrixXd::Identity(next.size(), next.size()))
-                                .diagonal()
-                                .cwiseSqrt();
+  const Eigen::MatrixXd inverse =
+      at.information.ldlt().solve(Eigen::MatrixXd::Identity(next.size(), next.size()));
+  const VectorXd of_model = inverse.diagonal().cwiseSqrt();
   const stats::survival::CoxRobust robust = CoxRobustAt(rows, fitted.points.back(), of.spec.ties);
   const VectorXd errors = of.spec.robust ? robust.standard_errors : of_model;
   ASSERT_TRUE(fitted.model->converged);
@@ -215,6 +226,9 @@ inline void ExpectTwin(const CoxCase& of, const Ran& ran, int grid_bits) {
     EXPECT_LE(fitted.model->steps[i], std::ldexp(errors[i] * 1.01, -grid_bits));
     EXPECT_GT(fitted.model->steps[i], std::ldexp(errors[i] * 0.49, -grid_bits));
   }
+  EXPECT_EQ(fitted.model->covariance.size() > 0, of.spec.covariance);
+  if (of.spec.covariance)
+    ExpectCovariance(*fitted.model, of.spec.robust ? robust.covariance : inverse);
   // On the way points are coarser: their grids are those of errors that differ by less than 2.
   for (size_t k = 0; k + 1 < fitted.points.size(); ++k) {
     for (Index i = 0; i < next.size(); ++i) {
@@ -255,6 +269,24 @@ inline size_t MostTies(const CoxCase& of) {
     for (size_t cell = 0; cell < events.size(); ++cell) events[cell] += rows.events[cell];
   }
   return static_cast<size_t>(*std::max_element(events.begin(), events.end()));
+}
+
+// Whole clusters to one holder after the other.
+inline void DealClusters(CoxCase& of, const std::string& cluster, size_t holders) {
+  const std::vector<double>& values = of.table.Get(cluster).numbers;
+  of.spec.cluster = cluster;
+  of.spec.robust = true;
+  of.parts.assign(holders, {});
+  for (size_t r = 0; r < values.size(); ++r)
+    of.parts[static_cast<size_t>(values[r]) % holders].push_back(r);
+  of.most_clusters = 0;
+  for (const auto& part : of.parts) {
+    std::vector<double> own;
+    for (const size_t row : part) own.push_back(values[row]);
+    std::sort(own.begin(), own.end());
+    const auto last = std::unique(own.begin(), own.end());
+    of.most_clusters = std::max(of.most_clusters, static_cast<uint64_t>(last - own.begin()));
+  }
 }
 
 }  // namespace partita::methods::survival::testing

@@ -18,6 +18,7 @@ using nlohmann::json;
 using stats::survival::Ties;
 using testing::Covariates;
 using testing::CoxCase;
+using testing::DealClusters;
 using testing::DrawColumns;
 using testing::ExpectTwin;
 using testing::kFineBits;
@@ -30,24 +31,6 @@ using testing::RealCase;
 using testing::References;
 using testing::RunCox;
 using testing::TakeEfron;
-
-// Whole clusters to one holder after the other.
-void DealClusters(CoxCase& of, const std::string& cluster, size_t holders) {
-  const std::vector<double>& values = of.table.Get(cluster).numbers;
-  of.spec.cluster = cluster;
-  of.spec.robust = true;
-  of.parts.assign(holders, {});
-  for (size_t r = 0; r < values.size(); ++r)
-    of.parts[static_cast<size_t>(values[r]) % holders].push_back(r);
-  of.most_clusters = 0;
-  for (const auto& part : of.parts) {
-    std::vector<double> own;
-    for (const size_t row : part) own.push_back(values[row]);
-    std::sort(own.begin(), own.end());
-    const auto last = std::unique(own.begin(), own.end());
-    of.most_clusters = std::max(of.most_clusters, static_cast<uint64_t>(last - own.begin()));
-  }
-}
 
 // Errors 1e-4 of themselves and Wald's test 1e-4 of itself, before they are rounded.
 void ExpectErrors(const Ran& ran, const CoxCase& of, const json& errors, const json& wald) {

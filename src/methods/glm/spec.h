@@ -12,7 +12,8 @@
 namespace partita::methods::glm {
 
 inline constexpr char kMethodName[] = "glm";
-inline constexpr uint32_t kMethodVersion = 6;  // 6: errors of clusters and risk groups at level sealed
+inline constexpr uint32_t kMethodVersion =
+    6;  // 6: errors of clusters and risk groups at level sealed
 // Levels: what opens on the way.
 inline constexpr char kIterates[] = "iterates", kAggregates[] = "aggregates", kSealed[] = "sealed";
 inline constexpr char kEstimates[] = "estimates";  // what it releases, as study files name it

@@ -23,8 +23,8 @@
 
 #include "methods/glm/counts.h"
 #include "methods/glm/inputs.h"
-#include "methods/glm/sealed/row_values.h"
 #include "methods/glm/sealed/risk.h"
+#include "methods/glm/sealed/row_values.h"
 #include "methods/glm/sealed/shared_rows.h"
 
 namespace partita::methods::glm {

@@ -327,8 +327,8 @@ TEST(SealedStudyTest, ThePlanSaysWhatClustersTell) {
   for (const study::PlanCheck& check : plan.checks) {
     if (check.variable == "ward") rules.push_back(check.rule);
   }
-  EXPECT_THAT(rules, testing::ElementsAre("at least 3 clusters",
-                                          "no cluster has more than half of the rows"));
+  EXPECT_THAT(rules, ::testing::ElementsAre("at least 3 clusters",
+                                            "no cluster has more than half of the rows"));
 }
 
 // Beside them whether the groups are told, three numbers of each of three groups, the area and its error.

@@ -131,8 +131,10 @@ std::string ClustersText(const GlmStudy& study) {
       "clusters stay on shares, one for each of the {} values that the dictionary allows. A "
       "cluster is a value at one holder of which that holder has a row that it does not leave out "
       "itself: of which rows others leave out their number tells nothing, and such a value counts "
-      "also where others leave out all of its rows.",
-      study.task.spec.cluster, NumClusterValues(study));
+      "also where others leave out all of its rows. Whoever is told the errors and knows the "
+      "clusters learns {} numbers about sums of scores within them; that none has more than half "
+      "of the rows keeps them from being about a few rows alone.",
+      study.task.spec.cluster, NumClusterValues(study), study.task.num_columns());
 }
 
 }  // namespace partita::methods::glm

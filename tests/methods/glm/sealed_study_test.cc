@@ -524,6 +524,24 @@ TEST(SealedStudyTest, FewClustersOpenNothing) {
   }
 }
 
+TEST(SealedStudyTest, AClusterOfMostRowsOpensNothing) {
+  testing::SealedCase made{
+      testing::WithWards(SealedText("gaussian", "score ~ age + smoker", "columns"), 15, true), 26,
+      200};
+  for (const size_t rows : {size_t{100}, size_t{101}}) {
+    made.in_one_ward = rows;
+    const auto ends = RunPatients(made);
+    for (const run::PartyEnd& end : ends) {
+      if (end.party == "helper") continue;
+      ASSERT_EQ(end.error.has_value(), rows > 100);
+      if (!end.error) continue;
+      EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
+      EXPECT_THAT(end.error->message(), HasSubstr("no cluster has more than half of the rows"));
+      EXPECT_THAT(end.error->hint(), HasSubstr("a variable of smaller ones"));
+    }
+  }
+}
+
 // Whoever is in which ward, and however many wards there are: what the other holder is told, sends and
 // receives, to the byte.
 TEST(SealedStudyTest, TheOtherHolderSeesNothingOfClusters) {

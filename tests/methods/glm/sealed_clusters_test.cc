@@ -291,7 +291,8 @@ TEST(SealedClustersTest, ErrorsBesideOneWardTellTheOutcomesOfFourRows) {
     const testing::Twin twin = testing::TwinOf(study.task, rows);
     // As they open.
     const Eigen::ArrayXd errors = twin.covariance.diagonal().array().sqrt();
-    const Eigen::ArrayXd steps = errors.log2().floor().exp2() * kGrid;
+    const Eigen::ArrayXd steps = errors.unaryExpr(
+        [](double error) { return kGrid * std::exp2(std::floor(std::log2(error))); });
     const Eigen::ArrayXd told = (errors / steps).round() * steps;
     const Eigen::VectorXd point = (twin.point.array() / steps).round() * steps;
     const Eigen::MatrixXd inverse =
@@ -302,11 +303,11 @@ TEST(SealedClustersTest, ErrorsBesideOneWardTellTheOutcomesOfFourRows) {
       Eigen::MatrixXd scores = Eigen::MatrixXd::Zero(5, rows.x.cols());
       for (Eigen::Index i = 0; i < 4; ++i) {
         const double mean = 1 / (1 + std::exp(-rows.x.row(i).dot(point)));
-        scores.row(i) = ((tried >> i & 1) - mean) * rows.x.row(i);
+        scores.row(i) = (((tried >> i) & 1) - mean) * rows.x.row(i);
         scores.row(4) -= scores.row(i);
       }
       const Eigen::MatrixXd moves = scores * inverse;
-      const Eigen::ArrayXd guess = moves.colwise().norm().transpose();
+      const Eigen::ArrayXd guess = moves.colwise().norm().transpose().array();
       const double distance = ((guess - told) / steps).square().sum();
       if (distance >= least) continue;
       least = distance;

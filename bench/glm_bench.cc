@@ -72,7 +72,7 @@ void BM_Fit(benchmark::State& state) {
     const auto fit = [&] {
       const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
       CheckCounts(engine, task, counts, {}, 100, 5);
-      const SharedTotals totals = TotalsFrom(engine, task, counts);
+      const SharedTotals totals = TotalsFrom(engine, task, counts, {});
       const auto run = [&](auto fitter) {
         fitter.First();
         for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);

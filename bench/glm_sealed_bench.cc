@@ -85,7 +85,7 @@ void BM_Sealed(benchmark::State& state) {
       const std::vector<mpc::Shared> by_group =
           CountsByGroup(engine, task, layout, blocks, own, counts);
       CheckCounts(engine, task, by_group, {}, 100, 5);
-      const SharedTotals totals = TotalsFrom(engine, task, by_group);
+      const SharedTotals totals = TotalsFrom(engine, task, by_group, {});
       SealedSums sums(engine, task, layout, blocks, totals);
       SealedFitter fitter(engine, task, sums, totals);
       fitter.First();

@@ -56,7 +56,8 @@ MatrixXd InverseOf(const MatrixXd& information) {
 class Comparison {
  public:
   Comparison(std::string analysis, const Task& task, const Fitted& opened,
-             const std::vector<stats::glm::Rows>& by_holder, run::Agreement& agreement)
+             const std::vector<stats::glm::Rows>& by_holder, uint64_t num_clusters,
+             run::Agreement& agreement)
       : analysis_(std::move(analysis)),
         task_(task),
         law_(task.spec.law),
@@ -64,6 +65,7 @@ class Comparison {
         model_(*opened.model),
         by_holder_(by_holder),
         rows_(stats::glm::Pooled(by_holder)),
+        num_clusters_(num_clusters),
         agreement_(agreement) {}
 
   void Run() {
@@ -85,7 +87,7 @@ class Comparison {
     }
     if (task_.spec.clustered()) {
       agreement_.Add(analysis_, "clusters", static_cast<double>(model_.clusters),
-                     static_cast<double>(NumClusters(rows_)));
+                     static_cast<double>(num_clusters_));
     }
     if (!task_.spec.lasso.empty()) {
       CompareLasso();
@@ -267,6 +269,7 @@ class Comparison {
   const FittedModel& model_;
   const std::vector<stats::glm::Rows>& by_holder_;
   const stats::glm::Rows rows_;
+  const uint64_t num_clusters_;
   run::Agreement& agreement_;
   // Where standard errors and fit are of: the estimates as they opened, or before they were rounded.
   VectorXd at_;
@@ -296,10 +299,14 @@ void GlmStudy::Compare(const run::RehearsedRun& run, run::Agreement& agreement,
   }
   const auto& result = dynamic_cast<const GlmRun&>(*run.outcome(receiver).protocol);
   const std::string& name = Analysis().name;
-  Comparison(name, task, result.fitted, by_holder, agreement).Run();
+  const uint64_t clusters = task.spec.seals_clusters()
+                                ? NumOwnClusters(*this, run.mock.pooled, run.mock.row_blocks)
+                                : NumClusters(stats::glm::Pooled(by_holder));
+  Comparison(name, task, result.fitted, by_holder, clusters, agreement).Run();
   if (!smaller) return;
   for (stats::glm::Rows& rows : by_holder) rows = SmallerRows(task.spec, rows);
-  Comparison(name + ", smaller model", *smaller, result.smaller, by_holder, agreement).Run();
+  Comparison(name + ", smaller model", *smaller, result.smaller, by_holder, clusters, agreement)
+      .Run();
 }
 
 }  // namespace partita::methods::glm

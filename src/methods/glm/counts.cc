@@ -119,7 +119,7 @@ bool ComparesWeights(const Spec& spec) { return !spec.weights.empty() && !spec.c
 uint64_t NumChecks(const Task& task) {
   if (task.hidden_rows) return 1;
   return task.table_sizes.size() + (task.classes > 1 ? 1 : 0) + (task.spec.clustered() ? 2 : 0) +
-         (ComparesWeights(task.spec) ? 1 : 0) + 1;
+         (task.spec.seals_clusters() ? 1 : 0) + (ComparesWeights(task.spec) ? 1 : 0) + 1;
 }
 
 uint64_t LeastRows(const Task& task, uint64_t min_rows) {
@@ -131,15 +131,16 @@ uint64_t LeastRows(const Task& task, uint64_t min_rows) {
 std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
                                         const std::vector<Shared>& by_holder,
                                         const std::vector<Shared>& weights, uint64_t min_rows,
-                                        uint64_t min_cell, const std::vector<Shared>& clusters) {
+                                        uint64_t min_cell, const SealedClusters& clusters) {
   std::vector<SharedBits> bits = CellChecks(engine, task, by_holder, min_cell);
   const SharedTotals totals = TotalsFrom(engine, task, by_holder, clusters);
   if (task.spec.clustered()) {
     bits.push_back(task.spec.counts_clusters()
                        ? CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false)
-                       : AllAtLeast(engine, task, clusters, min_cell));
+                       : AllAtLeast(engine, task, clusters.numbers, min_cell));
     bits.push_back(AtLeast(engine, task, totals.clusters, task.num_columns() + 1));
   }
+  if (task.spec.seals_clusters()) bits.push_back(NoneNegative(engine, clusters.room));
   if (ComparesWeights(task.spec)) bits.push_back(NoneNegative(engine, weights));
   bits.push_back(AtLeast(engine, task, totals.rows, LeastRows(task, min_rows)));
   const std::vector<mpc::BitMatrix> opened =
@@ -157,6 +158,7 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     answers.clusters = mpc::GetBit(opened[next], 0, 0) && mpc::GetBit(opened[next + 1], 0, 0);
     next += 2;
   }
+  if (task.spec.seals_clusters()) answers.largest_cluster = mpc::GetBit(opened[next++], 0, 0);
   if (ComparesWeights(task.spec)) answers.weights = mpc::GetBit(opened[next++], 0, 0);
   answers.rows = mpc::GetBit(opened[next], 0, 0);
   return answers;
@@ -175,9 +177,8 @@ HiddenAnswers CheckHiddenCounts(Engine& engine, const Task& task,
                                         answers.failures.bound + failed.bound);
     }
   }
-  const SharedTotals totals = TotalsFrom(engine, task, by_holder);
   const std::vector<SharedBits> enough = {
-      AtLeast(engine, task, totals.rows, LeastRows(task, min_rows))};
+      AtLeast(engine, task, RowsFrom(engine, task, by_holder), LeastRows(task, min_rows))};
   const std::vector<mpc::BitMatrix> opened =
       engine.RevealBits(kDisclosureRelease, enough, mpc::kEverybody);
   if (engine.self()) answers.rows = mpc::GetBit(opened[0], 0, 0);
@@ -185,23 +186,31 @@ HiddenAnswers CheckHiddenCounts(Engine& engine, const Task& task,
 }
 
 SharedTotals TotalsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder,
-                        const std::vector<Shared>& clusters) {
+                        const SealedClusters& clusters) {
   SharedTotals totals;
-  totals.rows = CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
+  totals.rows = RowsFrom(engine, task, by_holder);
   if (task.spec.law.binary)
     totals.events = CountOfAll(engine, task, by_holder, TableCells(task) + 1);
   if (task.spec.counts_clusters()) {
     totals.clusters = CountOfAll(engine, task, by_holder, ClustersCell(task));
   } else if (task.spec.clustered()) {
-    totals.clusters = clusters.front();
+    totals.clusters = clusters.numbers.front();
   }
   return totals;
+}
+
+Shared RowsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_holder) {
+  return CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
 }
 
 std::string ClustersRule(const Task& task, uint64_t min_cell, const std::string& beside_own) {
   const uint64_t least = std::max<uint64_t>(task.num_columns() + 1, min_cell);
   if (beside_own.empty()) return fmt::format("at least {} clusters", least);
   return fmt::format("at least {} clusters, and min_cell = {}{}", least, min_cell, beside_own);
+}
+
+std::string LargestClusterRule(const std::string& beside_own) {
+  return "no cluster has more than half of the rows" + beside_own;
 }
 
 }  // namespace partita::methods::glm

@@ -20,7 +20,8 @@ namespace {
 
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
-constexpr uint64_t kNumbersOfMean = 96, kNumbersOfBins = 130, kNumbersOfCut = 8;
+constexpr uint64_t kNumbersOfMean = 96, kNumbersOfBins = 130, kNumbersOfCut = 8,
+                   kNumbersOfScore = 16;
 // Of level sealed, for a row and evaluation, and of risk groups for a row (bench/glm_sealed_bench.cc).
 constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kSecondsOfRisk = 1e-5;
 // Once, for a row and value of the clusters' variable.
@@ -41,6 +42,17 @@ std::string ModelText(const GlmStudy& study) {
   if (!spec.lasso.empty()) text += fmt::format(", lasso of {} penalties", spec.lasso.size());
   if (spec.clustered()) return text + fmt::format(", errors of the clusters of {}", spec.cluster);
   return spec.robust() ? text + ", robust errors" : text;
+}
+
+// By row, of what is compared of each value of the clusters' variable: rows without each group, and scores.
+uint64_t NumbersOfClusters(const GlmStudy& study) {
+  if (!study.task.spec.seals_clusters()) return 0;
+  const uint64_t values = study.layout.cluster_values * NumClusterHolders(study),
+                 groups = study.layout.groups.size(), sets = groups > 1 ? groups + 1 : 1,
+                 numbers =
+                     values * (sets * kNumbersOfCut + study.task.num_columns() * kNumbersOfScore),
+                 rows = study.layout.rows();
+  return (numbers + rows - 1) / rows;
 }
 
 std::string FitText(const Task& task) {
@@ -204,6 +216,8 @@ void GlmStudy::Describe(study::Plan& plan) const {
     plan.checks.push_back(
         {name, spec.cluster, ClustersRule(task, min_cell, BesideOwnText(*this)), min_cell, false});
   }
+  if (spec.seals_clusters())
+    plan.checks.push_back({name, spec.cluster, LargestClusterRule(BesideOwnText(*this)), 0, false});
   if (ComparesWeights(spec))
     plan.checks.push_back({name, spec.weights, WeightsRule(*this), 0, false});
   if (!spec.cuts.empty()) {
@@ -236,7 +250,11 @@ void GlmStudy::Describe(study::Plan& plan) const {
       plan.assumptions.push_back(fmt::format(
           "Risk groups are counted where columns are split: whoever is told them ({}) and holds "
           "the outcome, or most of what a prediction is made of, may know of rows in which group "
-          "they are, and takes these away. No min_cell is asked of what is left.",
+          "they are, and takes these away. No min_cell is asked of what is left. Whoever of these "
+          "holds the covariates (or an offset) knows each row's prediction to the grid of the "
+          "estimates: two studies of the same rows with other cut points may differ by one "
+          "person whom it can name, whose outcome their counts then tell, and a group without "
+          "events, or of events alone, tells the outcome of all its rows.",
           ToldName(*this)));
     }
   } else if (spec.aggregates) {
@@ -325,7 +343,7 @@ uint64_t GlmStudy::NumbersPerRow() const {
   // and of clusters.
   const uint64_t cuts = task.spec.cuts.size();
   return 2 * task.num_columns() + kNumbersOfMean + layout.cluster_values +
-         (cuts == 0 ? 0 : kNumbersOfBins + cuts * kNumbersOfCut);
+         (cuts == 0 ? 0 : kNumbersOfBins + cuts * kNumbersOfCut) + NumbersOfClusters(*this);
 }
 
 run::ComputeSeconds GlmStudy::Compute() const {

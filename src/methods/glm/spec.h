@@ -72,6 +72,8 @@ struct Spec : data::ModelColumns {
   bool clustered() const { return errors == Errors::kCluster; }
   // Whether each holder has its clusters whole and counts them; at level sealed sealed/clusters.h does.
   bool counts_clusters() const { return clustered() && !sealed; }
+  // Those of level sealed are counted as sealed/clusters.h says.
+  bool seals_clusters() const { return clustered() && sealed; }
   bool copies() const { return weights_kind == study::WeightsKind::kFrequency; }
   // Weights of other kinds are divided by the largest that there can be.
   double weight_unit() const { return copies() || weights.empty() ? 1 : most_weight; }

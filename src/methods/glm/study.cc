@@ -139,6 +139,10 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
                       ClustersRule(study.task, disclosure.min_cell, BesideOwnText(study)),
                       answers.clusters, false});
   }
+  if (spec.seals_clusters()) {
+    checks.push_back({name, spec.cluster, LargestClusterRule(BesideOwnText(study)),
+                      answers.largest_cluster, false});
+  }
   if (ComparesWeights(spec))
     checks.push_back({name, spec.weights, WeightsRule(study), answers.weights, false});
   return checks;
@@ -155,9 +159,13 @@ void RequireCounts(const GlmStudy& study, const std::optional<CountAnswers>& ans
   }
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
-                 "in tables and dictionary), leave the term out, or find "
-                 "more rows");
+                 std::string("join rare levels (of a number by transform = \"cut\" in [[derived]], "
+                             "of a factor in tables and dictionary), leave the term out, or find "
+                             "more rows") +
+                     (answers->largest_cluster
+                          ? ""
+                          : "; of a cluster that is too large take a variable of smaller ones, or "
+                            "errors = \"robust\""));
 }
 
 // spec: of the model, or of the smaller one.
@@ -339,9 +347,9 @@ std::unique_ptr<run::MethodResult> GlmStudy::Run(mpc::Engine& engine, const run:
   if (ComparesWeights(task.spec))
     weights = task.spec.sealed ? RoomOfWeights(engine, task, layout, blocks)
                                : RoomOfWeights(engine, task, ShareWeights(engine, task, rows.own));
-  std::vector<mpc::Shared> clusters;
-  if (task.spec.clustered() && task.spec.sealed)
-    clusters = ClusterCounts(engine, layout, blocks, rows.blocks);
+  SealedClusters clusters;
+  if (task.spec.seals_clusters())
+    clusters = CountClusters(engine, task, layout, blocks, rows.blocks, counts);
   engine.AgreeToOpen();
   phase("disclosure");
   mpc::Shared failures;  // of hidden rows

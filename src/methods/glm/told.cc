@@ -42,7 +42,7 @@ void TakeCovariances(const std::vector<double>& by_rows, FittedModel& model) {
 void RequirePossible(const Task& task, const mpc::IntMatrix& converged, const FittedModel& model) {
   const bool bit = converged.values.front() == 0 || converged.values.front() == 1;
   const bool rows_fit = model.rows <= task.max_rows() && model.events <= model.rows &&
-                        model.clusters <= model.rows &&
+                        model.clusters <= (task.spec.sealed ? task.max_rows() : model.rows) &&
                         (!model.converged || model.rows > task.spec.num_coefficients());
   if (!bit || !rows_fit) throw mpc::NoSuchOpening("the numbers of rows do not fit the study");
   if (model.converged && !(model.standard_errors.array() > 0).all())

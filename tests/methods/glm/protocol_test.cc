@@ -86,7 +86,7 @@ Ran RunFit(const PlainModel& model, const std::vector<OwnData>& parts, const Opt
     const std::optional<size_t> self = engine.self();
     const OwnData& own = self ? parts[*self] : none;
     const std::vector<mpc::Shared> counts = ShareCounts(engine, task, own);
-    Fitter fitter(engine, task, own, TotalsFrom(engine, task, counts));
+    Fitter fitter(engine, task, own, TotalsFrom(engine, task, counts, {}));
     const Collinear columns = fitter.First();
     for (int point = 0; point <= task.spec.steps; ++point) fitter.OpenPoint(point);
     const Fitted made = fitter.Finish();

@@ -1,10 +1,13 @@
 // Errors of clusters at level sealed against their twin in the clear: splits, engines, families, weights, rows
-// that are left out, clusters of several blocks, what counts as a cluster, and the limits of what one cluster
-// may move.
+// that are left out, clusters of several blocks, what counts as a cluster, how large one may be and why, and the
+// limits of what one cluster may move.
 #include <gtest/gtest.h>
 
 #include <Eigen/LU>
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -144,16 +147,34 @@ TEST(SealedClustersTest, AWardOfTheRegistryIsOneCluster) {
 
 // ---- what counts as a cluster
 
-// All rows of ward 0 lack an age: the ward's holder leaves them out, or keeps them, as it has no ages.
-TEST(SealedClustersTest, AClusterWithoutRowsThatTakePartDoesNotCount) {
-  for (const char* split : {"columns", "rows"}) {
+// All rows of ward 0 lack an age: the ward's holder leaves them out, or keeps them, as it has no ages. Then nobody
+// tells it that others leave them out.
+TEST(SealedClustersTest, AClusterIsOneOfWhichItsHolderTakesARow) {
+  for (const std::string split : {"columns", "rows"}) {
     SealedCase made = Made("gaussian", "score ~ age + dose", split, 32, true, "dealer", "complete");
     made.ward_of_lacking = true;
     const GlmStudy study = testing::SealedStudyOf(made);
-    EXPECT_EQ(NumClusters(testing::SealedRowsOf(study, made).pooled),
-              study.layout.groups.size() * made.wards);
+    const testing::SealedRows rows = testing::SealedRowsOf(study, made);
+    EXPECT_EQ(NumClusters(rows.pooled), study.layout.groups.size() * made.wards);
+    EXPECT_EQ(rows.clusters, split == "columns" ? made.wards + 1 : 2 * made.wards);
     ExpectTwin(made);
   }
+}
+
+// Persons with a ward each: who of them the other holder leaves out the number does not tell. It is above that of
+// the rows that take part.
+TEST(SealedClustersTest, TheNumberTellsNothingOfRowsThatOthersLeaveOut) {
+  SealedCase made{
+      WithWards(SealedText("gaussian", "score ~ age + smoker", "columns", "dealer", "complete"),
+                149, true),
+      40, 150};
+  made.wards = 0;
+  const GlmStudy study = testing::SealedStudyOf(made);
+  const testing::SealedRows rows = testing::SealedRowsOf(study, made);
+  const OwnBlock& own = rows.blocks[1].front();
+  EXPECT_EQ(static_cast<double>(rows.clusters), own.selector.sum());
+  EXPECT_GT(rows.clusters, NumClusters(rows.pooled));
+  ExpectTwin(made);
 }
 
 bool ClustersPass(const SealedCase& made, int min_cell) {
@@ -177,6 +198,126 @@ TEST(SealedClustersTest, FewClustersAreFound) {
   EXPECT_FALSE(ClustersPass(Made("gaussian", "score ~ age", "both", 34), 13));
   EXPECT_TRUE(ClustersPass(Registry(35), 12));
   EXPECT_FALSE(ClustersPass(Registry(35), 13));
+}
+
+// ---- the largest cluster
+
+bool LargestPasses(const SealedCase& made) {
+  const GlmStudy study = testing::SealedStudyOf(made);
+  const Ran ran = RunSealed(study, testing::SealedRowsOf(study, made));
+  EXPECT_TRUE(ran.answers.value().clusters);
+  return ran.answers->largest_cluster;
+}
+
+// Of pooled rows from `first` to before `last`, copies counted.
+bool AtMostHalf(const stats::glm::Rows& rows, Eigen::Index first, Eigen::Index last) {
+  std::map<uint32_t, double> by_cluster;
+  double all = 0, most = 0;
+  for (Eigen::Index i = first; i < last; ++i) {
+    double& count = by_cluster[rows.clusters[static_cast<size_t>(i)]];
+    count += rows.weight(i);
+    all += rows.weight(i);
+    most = std::max(most, count);
+  }
+  return 2 * most <= all;
+}
+
+// From how many rows of one ward on `passes` of the rows in the clear is false.
+template <typename Passes>
+size_t FirstRefused(SealedCase made, Passes passes) {
+  for (made.in_one_ward = 1; made.in_one_ward < made.rows; ++made.in_one_ward) {
+    const GlmStudy study = testing::SealedStudyOf(made);
+    if (!passes(testing::SealedRowsOf(study, made))) break;
+  }
+  return made.in_one_ward;
+}
+
+void ExpectFirstRefused(SealedCase made, size_t rows) {
+  made.in_one_ward = rows - 1;
+  EXPECT_TRUE(LargestPasses(made));
+  made.in_one_ward = rows;
+  EXPECT_FALSE(LargestPasses(made));
+}
+
+TEST(SealedClustersTest, NoClusterHasMoreThanHalfOfTheRows) {
+  ExpectFirstRefused(Made("gaussian", "score ~ age", "columns", 41), 151);
+  // 151 of 600 in a ward, but of 300 without the other holder's.
+  ExpectFirstRefused(Made("gaussian", "score ~ age", "rows", 42), 151);
+  ExpectFirstRefused(Made("gaussian", "score ~ age", "both", 43, false, "replicated"), 151);
+  // Of two blocks together.
+  ExpectFirstRefused(Registry(44), 101);
+}
+
+// Over rows that take part, and of frequencies over the rows that they stand for.
+TEST(SealedClustersTest, HalfIsOfTheRowsThatTakePart) {
+  const SealedCase lacking =
+      Made("gaussian", "score ~ age + dose", "columns", 45, true, "dealer", "complete");
+  const size_t of_lacking = FirstRefused(lacking, [](const testing::SealedRows& rows) {
+    return AtMostHalf(rows.pooled, 0, rows.pooled.y.size());
+  });
+  ASSERT_NE(of_lacking, 151u);
+  ExpectFirstRefused(lacking, of_lacking);
+  const SealedCase copies{
+      WithWards(WithWeights(SealedText("gaussian", "score ~ age", "rows"), "frequency", false),
+                kMostWard, true),
+      46};
+  const size_t of_copies = FirstRefused(copies, [](const testing::SealedRows& rows) {
+    const auto first =
+        static_cast<Eigen::Index>((rows.blocks[0].front().weights.array() > 0).count());
+    return AtMostHalf(rows.pooled, 0, first) &&
+           AtMostHalf(rows.pooled, first, rows.pooled.y.size());
+  });
+  ASSERT_NE(of_copies, 151u);
+  ExpectFirstRefused(copies, of_copies);
+}
+
+// Four rows with a ward each, all others in one. Their scores are those of the four, with the other sign.
+SealedCase FourBesideOneWard(uint64_t seed) {
+  SealedCase made = Made("binomial", "event ~ age + dose + smoker", "columns", seed);
+  made.in_one_ward = made.rows - 4;
+  return made;
+}
+
+// What would open otherwise: who has the columns tries all outcomes of the four rows.
+TEST(SealedClustersTest, ErrorsBesideOneWardTellTheOutcomesOfFourRows) {
+  EXPECT_FALSE(LargestPasses(FourBesideOneWard(50)));
+  constexpr uint64_t kTables = 20;
+  constexpr double kGrid = 0x1p-6;
+  uint64_t found = 0;
+  for (uint64_t seed = 50; seed < 50 + kTables; ++seed) {
+    const SealedCase made = FourBesideOneWard(seed);
+    const GlmStudy study = testing::SealedStudyOf(made);
+    const stats::glm::Rows rows = testing::SealedRowsOf(study, made).pooled;
+    const testing::Twin twin = testing::TwinOf(study.task, rows);
+    // As they open.
+    const Eigen::ArrayXd errors = twin.covariance.diagonal().array().sqrt();
+    const Eigen::ArrayXd steps = errors.unaryExpr(
+        [](double error) { return kGrid * std::exp2(std::floor(std::log2(error))); });
+    const Eigen::ArrayXd told = (errors / steps).round() * steps;
+    const Eigen::VectorXd point = (twin.point.array() / steps).round() * steps;
+    const Eigen::MatrixXd inverse =
+        SumsAt(study.task.spec.law, rows, point, study.task.units.limits).information.inverse();
+    int best = -1;
+    double least = std::numeric_limits<double>::infinity();
+    for (int tried = 0; tried < 16; ++tried) {
+      Eigen::MatrixXd scores = Eigen::MatrixXd::Zero(5, rows.x.cols());
+      for (Eigen::Index i = 0; i < 4; ++i) {
+        const double mean = 1 / (1 + std::exp(-rows.x.row(i).dot(point)));
+        scores.row(i) = (((tried >> i) & 1) - mean) * rows.x.row(i);
+        scores.row(4) -= scores.row(i);
+      }
+      const Eigen::MatrixXd moves = scores * inverse;
+      const Eigen::ArrayXd guess = moves.colwise().norm().transpose().array();
+      const double distance = ((guess - told) / steps).square().sum();
+      if (distance >= least) continue;
+      least = distance;
+      best = tried;
+    }
+    int truth = 0;
+    for (int i = 0; i < 4; ++i) truth |= (rows.y[i] > 0 ? 1 : 0) << i;
+    found += best == truth ? 1 : 0;
+  }
+  EXPECT_EQ(found, kTables);
 }
 
 // Its score is 0 at the maximum, so that there is no error to tell.

@@ -420,6 +420,20 @@ TEST(SealedRiskTest, FitsOfEverySplit) {
     ExpectRisk(made);
 }
 
+// What both open comes from the same counts.
+TEST(SealedRiskTest, BesideErrorsOfClusters) {
+  for (const char* split : {"columns", "both"}) {
+    const SealedCase made{
+        WithCuts(testing::WithWards(SealedText("binomial", "event ~ age + dose + smoker", split,
+                                               "dealer", "complete"),
+                                    15, true),
+                 "[0.4, 0.6]"),
+        12};
+    ExpectRisk(made);
+    testing::ExpectTwin(made);
+  }
+}
+
 TEST(SealedRiskTest, FitsOnEveryEngine) {
   const auto made = [](const char* engine, const char* split, size_t rows) {
     const std::string text =

@@ -323,10 +323,12 @@ TEST(SealedStudyTest, ThePlanSaysWhatClustersTell) {
   EXPECT_THAT(plan.exposures[0].exposes, Contains("the exact number of clusters of ward"));
   // Converged, rows, events, clusters; two grids, errors and estimates; the deviance.
   EXPECT_EQ(plan.exposures[0].opened, 11u);
-  bool checked = false;
-  for (const study::PlanCheck& check : plan.checks)
-    checked = checked || (check.variable == "ward" && check.rule == "at least 3 clusters");
-  EXPECT_TRUE(checked);
+  std::vector<std::string> rules;
+  for (const study::PlanCheck& check : plan.checks) {
+    if (check.variable == "ward") rules.push_back(check.rule);
+  }
+  EXPECT_THAT(rules, ::testing::ElementsAre("at least 3 clusters",
+                                            "no cluster has more than half of the rows"));
 }
 
 // Beside them whether the groups are told, three numbers of each of three groups, the area and its error.
@@ -378,6 +380,22 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   ExpectRefused(clustered("ot", 1000, 262),
                 "262144 rows times values of the cluster at most with engine 'ot', and 'ward' may "
                 "have 263 values in 1000 rows");
+  const auto of_seven = [](int most_ward) {
+    return WithRows(
+        testing::WithWards(SealedText("gaussian", "score ~ age + dose * smoker + stage", "columns"),
+                           most_ward, true),
+        55);
+  };
+  Prepare(of_seven(299'592));
+  ExpectRefused(of_seven(299'593),
+                "2097152 values of the cluster times holders of it and columns at most, and 'ward' "
+                "may have 299594 values at 1 holder, of 7 columns");
+  const auto of_two = [](int most_ward) {
+    return WithRows(
+        testing::WithWards(SealedText("gaussian", "score ~ age", "rows"), most_ward, true), 31);
+  };
+  Prepare(of_two(262'143));
+  ExpectRefused(of_two(262'144), "524288 values of the cluster at all holders together");
   ExpectRefused(Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300),
                        "site = \"ignore\"", "site = \"fixed\""),
                 "no effects of sites");
@@ -502,6 +520,24 @@ TEST(SealedStudyTest, FewClustersOpenNothing) {
       if (!end.error) continue;
       EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
       EXPECT_THAT(end.error->message(), HasSubstr("at least 5 clusters"));
+    }
+  }
+}
+
+TEST(SealedStudyTest, AClusterOfMostRowsOpensNothing) {
+  testing::SealedCase made{
+      testing::WithWards(SealedText("gaussian", "score ~ age + smoker", "columns"), 15, true), 26,
+      200};
+  for (const size_t rows : {size_t{100}, size_t{101}}) {
+    made.in_one_ward = rows;
+    const auto ends = RunPatients(made);
+    for (const run::PartyEnd& end : ends) {
+      if (end.party == "helper") continue;
+      ASSERT_EQ(end.error.has_value(), rows > 100);
+      if (!end.error) continue;
+      EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
+      EXPECT_THAT(end.error->message(), HasSubstr("no cluster has more than half of the rows"));
+      EXPECT_THAT(end.error->hint(), HasSubstr("a variable of smaller ones"));
     }
   }
 }

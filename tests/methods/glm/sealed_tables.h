@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,7 +112,8 @@ struct SealedCase {
   bool costs_follow = false;     // from age and dose
   size_t wards = 12;             // of WithWards: wards 1, 2, ...; 0: a row each, from ward 0 on
   bool ward_of_lacking = false;  // rows that lack an age are all in ward 0
-  double visits_times = 0;       // visits are this many, times an exponential variate
+  size_t in_one_ward = 0;   // the last rows, all in ward 1; those before them in 2 to 14 in turn
+  double visits_times = 0;  // visits are this many, times an exponential variate
 };
 
 // The same with costs in the place of years: gamma with that shape.
@@ -137,8 +139,9 @@ inline void AddWards(const SealedCase& made, std::mt19937_64& random, data::Tabl
   const std::vector<double>& ages = table.columns.front().numbers;
   for (size_t r = 0; r < made.rows; ++r) {
     const size_t ward = made.wards == 0 ? r : 1 + random() % made.wards;
+    const size_t in_turn = r + made.in_one_ward < made.rows ? 2 + r % 13 : 1;
     const bool lacks = made.ward_of_lacking && std::isnan(ages[r]);
-    last.numbers.push_back(lacks ? 0 : static_cast<double>(ward));
+    last.numbers.push_back(lacks ? 0 : static_cast<double>(made.in_one_ward > 0 ? in_turn : ward));
   }
 }
 
@@ -197,11 +200,17 @@ inline data::Table PatientTable(const GlmStudy& study, std::mt19937_64& random,
   return table;
 }
 
+inline bool HasColumn(const data::Table& table, const std::string& name) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [&](const data::Column& column) { return column.schema.name == name; });
+}
+
 // Of every party, and all rows that take part.
 struct SealedRows {
   std::vector<std::vector<OwnBlock>> blocks;
   std::vector<std::vector<Int128>> counts;
   stats::glm::Rows pooled;
+  uint64_t clusters = 0;  // values of which their holder has a row that it does not leave out
   bool large_weight = false;
 };
 
@@ -215,6 +224,7 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
   const std::string& cluster = study.task.spec.cluster;
   std::map<std::pair<size_t, double>, uint32_t> clusters;  // by holder and value
   std::vector<uint32_t> cluster_of_row;
+  std::set<std::pair<size_t, double>> own_values;
   for (size_t b = 0; b < study.partition.blocks.size(); ++b) {
     const data::Table all = PatientTable(study, random, made);
     data::Table whole = all;
@@ -245,7 +255,10 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
       if (study.partition.BlocksOf(part.party).size() == 1) {
         EXPECT_NE(study.PrepareRows(part.party, holding, own_counts), nullptr);
       }
-      RowsTaken(study, *table, taken, own_counts);
+      for (const size_t r : RowsTaken(study, *table, taken, own_counts)) {
+        if (!cluster.empty() && HasColumn(*table, cluster))
+          own_values.emplace(part.party, table->Get(cluster).numbers[r]);
+      }
       SealedLayout of_block = study.layout;
       of_block.blocks = {study.layout.blocks[b]};
       rows.blocks[part.party].resize(study.layout.blocks.size());
@@ -262,6 +275,7 @@ inline SealedRows SealedRowsOf(const GlmStudy& study, const SealedCase& made) {
   }
   rows.pooled = stats::glm::Pooled(pooled);
   rows.pooled.clusters = cluster_of_row;
+  rows.clusters = own_values.size();
   rows.large_weight = made.one_weighs;
   return rows;
 }

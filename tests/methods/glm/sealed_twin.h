@@ -57,8 +57,9 @@ inline Ran RunSealed(const GlmStudy& study, const SealedRows& rows, uint64_t min
         CountsByGroup(engine, task, study.layout, blocks, own, counts);
     std::vector<mpc::Shared> room;
     if (ComparesWeights(task.spec)) room = RoomOfWeights(engine, task, study.layout, blocks);
-    std::vector<mpc::Shared> clusters;
-    if (task.spec.clustered()) clusters = ClusterCounts(engine, study.layout, blocks, own);
+    SealedClusters clusters;
+    if (task.spec.clustered())
+      clusters = CountClusters(engine, task, study.layout, blocks, own, by_group);
     const std::optional<CountAnswers> answers =
         CheckCounts(engine, task, by_group, room, 1, study.file.disclosure.min_cell, clusters);
     if (answers) {
@@ -148,7 +149,7 @@ inline void ExpectTwin(const SealedCase& made) {
   EXPECT_EQ(told.rows, static_cast<uint64_t>(rows.pooled.count()));
   const double events =
       rows.pooled.copies ? rows.pooled.weights.dot(rows.pooled.y) : rows.pooled.y.sum();
-  EXPECT_EQ(told.clusters, NumClusters(rows.pooled));
+  EXPECT_EQ(told.clusters, rows.clusters);
   EXPECT_EQ(told.events, spec.law.binary ? static_cast<uint64_t>(events) : 0);
   for (Eigen::Index j = 0; j < rows.pooled.x.cols(); ++j) {
     SCOPED_TRACE(spec.columns[static_cast<size_t>(j)].name);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
-#include "mpc/compare.h"
 #include "mpc/functions/arithmetic.h"
 
 namespace partita::methods::glm {
@@ -43,22 +43,25 @@ PrivateMatrix MembersOf(PartyIndex holder, size_t rows, size_t values, const Own
   return members;
 }
 
-// Rows with each value, of a holder that has them whole.
-PrivateMatrix RowsOfValues(PartyIndex holder, size_t rows, size_t values, const OwnBlock* own) {
-  PrivateMatrix counts{holder, {values, 1}, 0, static_cast<double>(rows), {}};
+// Rows with each value, copies counted, of a holder that has them whole.
+PrivateMatrix RowsOfValues(PartyIndex holder, size_t values, double most, const OwnBlock* own) {
+  PrivateMatrix counts{holder, {values, 1}, 0, most, {}};
   if (own == nullptr) return counts;
-  counts.read = [own](size_t first, size_t num, Int128* out) {
+  counts.read = [own, copies = own->weights.size() > 0](size_t first, size_t num, Int128* out) {
     std::fill(out, out + num, Int128{0});
-    for (const int32_t value : own->clusters) {
+    for (size_t r = 0; r < own->clusters.size(); ++r) {
+      const int32_t value = own->clusters[r];
       const auto at = static_cast<size_t>(value);
-      if (value != kNoCluster && at >= first && at < first + num) ++out[at - first];
+      if (value == kNoCluster || at < first || at >= first + num) continue;
+      out[at - first] +=
+          copies ? static_cast<Int128>(own->weights[static_cast<Eigen::Index>(r)]) : 1;
     }
   };
   return counts;
 }
 
 // By block, values x 1.
-std::vector<Shared> CountRows(Engine& engine, const SealedLayout& layout,
+std::vector<Shared> CountRows(Engine& engine, const Task& task, const SealedLayout& layout,
                               const std::vector<SharedBlock>& blocks,
                               const std::vector<OwnBlock>& own) {
   std::vector<Shared> counts(blocks.size());
@@ -67,14 +70,15 @@ std::vector<Shared> CountRows(Engine& engine, const SealedLayout& layout,
   mpc::ProductRound round(engine);
   for (size_t b = 0; b < blocks.size(); ++b) {
     const SharedBlock& block = blocks[b];
+    const auto rows = static_cast<double>(block.rows);
     if (layout.blocks[b].split()) {
-      round.Add(Kind::kGram, *block.clusters, block.ones, static_cast<double>(block.rows),
-                counts[b]);
+      round.Add(Kind::kGram, *block.clusters, block.ones, rows, counts[b]);
       continue;
     }
     const bool self = !own.empty() && engine.self() == HolderOf(block);
-    inputs.push_back(
-        RowsOfValues(HolderOf(block), block.rows, layout.cluster_values, self ? &own[b] : nullptr));
+    const double copies = task.spec.copies() ? task.spec.most_weight : 1;
+    inputs.push_back(RowsOfValues(HolderOf(block), layout.cluster_values, copies * rows,
+                                  self ? &own[b] : nullptr));
     whole.push_back(b);
   }
   round.Run();
@@ -84,12 +88,74 @@ std::vector<Shared> CountRows(Engine& engine, const SealedLayout& layout,
   return counts;
 }
 
-std::vector<size_t> Without(const SealedLayout& layout, const std::vector<size_t>& left_out) {
-  std::vector<size_t> kept;
-  for (size_t b = 0; b < layout.blocks.size(); ++b) {
-    if (std::find(left_out.begin(), left_out.end(), b) == left_out.end()) kept.push_back(b);
+// Values of which the holder has rows in these blocks that it does not leave out.
+PrivateMatrix NumberOfValues(PartyIndex holder, size_t values, const std::vector<size_t>& of,
+                             const std::vector<OwnBlock>* own) {
+  PrivateMatrix number{holder, {1, 1}, 0, static_cast<double>(values), {}};
+  if (own == nullptr) return number;
+  number.read = [of, own](size_t, size_t, Int128* out) {
+    std::set<int32_t> found;
+    for (const size_t b : of) found.insert((*own)[b].clusters.begin(), (*own)[b].clusters.end());
+    found.erase(kNoCluster);
+    *out = static_cast<Int128>(found.size());
+  };
+  return number;
+}
+
+// All rows, then those without each group, where there are several.
+struct RowSet {
+  std::vector<size_t> groups, blocks;
+};
+std::vector<RowSet> RowSetsOf(const SealedLayout& layout) {
+  const size_t groups = layout.groups.size();
+  std::vector<RowSet> sets(groups > 1 ? groups + 1 : 1);
+  for (size_t s = 0; s < sets.size(); ++s) {
+    for (size_t g = 0; g < groups; ++g) {
+      if (g + 1 == s) continue;
+      sets[s].groups.push_back(g);
+      sets[s].blocks.insert(sets[s].blocks.end(), layout.groups[g].begin(), layout.groups[g].end());
+    }
+    std::sort(sets[s].blocks.begin(), sets[s].blocks.end());
   }
-  return kept;
+  return sets;
+}
+
+std::vector<size_t> BlocksOf(PartyIndex holder, const RowSet& set,
+                             const std::vector<SharedBlock>& blocks) {
+  std::vector<size_t> own;
+  for (const size_t b : set.blocks) {
+    if (HolderOf(blocks[b]) == holder) own.push_back(b);
+  }
+  return own;
+}
+
+// By row set.
+std::vector<Shared> NumbersOfClusters(Engine& engine, const SealedLayout& layout,
+                                      const std::vector<RowSet>& sets,
+                                      const std::vector<SharedBlock>& blocks,
+                                      const std::vector<OwnBlock>& own) {
+  std::map<std::vector<size_t>, size_t> places;  // the same blocks are counted once
+  std::vector<PrivateMatrix> inputs;
+  std::vector<std::vector<size_t>> of_set(sets.size());
+  for (size_t s = 0; s < sets.size(); ++s) {
+    for (const PartyIndex holder : HoldersOf(blocks)) {
+      const std::vector<size_t> of = BlocksOf(holder, sets[s], blocks);
+      if (of.empty()) continue;
+      const auto [place, is_new] = places.emplace(of, inputs.size());
+      of_set[s].push_back(place->second);
+      if (!is_new) continue;
+      const bool self = !own.empty() && engine.self() == holder;
+      inputs.push_back(NumberOfValues(holder, layout.cluster_values, of, self ? &own : nullptr));
+    }
+  }
+  const std::vector<Shared> shared = engine.Input(inputs);
+  std::vector<Shared> numbers;
+  for (const std::vector<size_t>& of : of_set) {
+    Shared sum = shared[of.front()];
+    for (size_t i = 1; i < of.size(); ++i) sum = engine.Add(sum, shared[of[i]]);
+    numbers.push_back(WithBound(sum, static_cast<double>(layout.rows())));
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -106,42 +172,27 @@ void RegisterClusters(Engine& engine, const SealedLayout& layout, const std::vec
   }
 }
 
-std::vector<Shared> ClusterCounts(Engine& engine, const SealedLayout& layout,
-                                  const std::vector<SharedBlock>& blocks,
-                                  const std::vector<OwnBlock>& own) {
-  const std::vector<Shared> counts = CountRows(engine, layout, blocks, own);
-  const std::vector<PartyIndex> holders = HoldersOf(blocks);
-  const auto rows = static_cast<double>(layout.rows());
-  std::vector<std::vector<size_t>> sets = {Without(layout, {})};
-  if (layout.groups.size() > 1) {
-    for (const std::vector<size_t>& group : layout.groups) sets.push_back(Without(layout, group));
-  }
-  // Of each holder the same blocks are looked at once.
-  std::map<std::vector<size_t>, size_t> places;
-  std::vector<Shared> none;  // [-count < 0]
-  std::vector<std::vector<size_t>> of_set(sets.size());
-  for (size_t s = 0; s < sets.size(); ++s) {
-    for (const PartyIndex holder : holders) {
-      std::vector<size_t> own_blocks;
-      for (const size_t b : sets[s]) {
-        if (HolderOf(blocks[b]) == holder) own_blocks.push_back(b);
-      }
-      if (own_blocks.empty()) continue;
-      const auto [place, is_new] = places.emplace(own_blocks, none.size());
-      of_set[s].push_back(place->second);
-      if (!is_new) continue;
-      Shared sum = counts[own_blocks.front()];
-      for (size_t i = 1; i < own_blocks.size(); ++i) sum = engine.Add(sum, counts[own_blocks[i]]);
-      none.push_back(WithBound(engine.Scale(sum, -1), rows));
+SealedClusters CountClusters(Engine& engine, const Task& task, const SealedLayout& layout,
+                             const std::vector<SharedBlock>& blocks,
+                             const std::vector<OwnBlock>& own,
+                             const std::vector<Shared>& by_group) {
+  const std::vector<Shared> counts = CountRows(engine, task, layout, blocks, own);
+  const std::vector<RowSet> sets = RowSetsOf(layout);
+  SealedClusters clusters;
+  clusters.numbers = NumbersOfClusters(engine, layout, sets, blocks, own);
+  const auto most = static_cast<double>(task.max_rows());
+  for (const RowSet& set : sets) {
+    std::vector<Shared> of_groups;
+    for (const size_t g : set.groups) of_groups.push_back(by_group[g]);
+    const Shared rows = engine.SelectRows(RowsFrom(engine, task, of_groups),
+                                          std::vector<size_t>(layout.cluster_values, 0));
+    for (const PartyIndex holder : HoldersOf(blocks)) {
+      const std::vector<size_t> of = BlocksOf(holder, set, blocks);
+      if (of.empty()) continue;
+      Shared sum = counts[of.front()];
+      for (size_t i = 1; i < of.size(); ++i) sum = engine.Add(sum, counts[of[i]]);
+      clusters.room.push_back(WithBound(engine.Subtract(rows, engine.Scale(sum, 2)), most));
     }
-  }
-  std::vector<Shared> numbers = engine.ToRing(mpc::IsNegative(engine, none));
-  for (Shared& number : numbers) number = engine.SumRows(number);
-  std::vector<Shared> clusters;
-  for (const std::vector<size_t>& of : of_set) {
-    Shared sum = engine.Public({{{1, 1}, {0}}, 0});
-    for (const size_t place : of) sum = engine.Add(sum, numbers[place]);
-    clusters.push_back(WithBound(sum, rows));
   }
   return clusters;
 }

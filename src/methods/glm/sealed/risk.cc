@@ -312,7 +312,7 @@ SealedRisk SealedRiskOf(Engine& engine, const Task& task, const SealedLayout& la
                         uint64_t min_cell) {
   SealedRisk risk{&layout, &blocks, {}, min_cell};
   for (const Shared& of_group : counts)
-    risk.rows_taken.push_back(TotalsFrom(engine, task, {of_group}).rows);
+    risk.rows_taken.push_back(RowsFrom(engine, task, {of_group}));
   return risk;
 }
 

@@ -34,7 +34,9 @@ Bytes FromHex(std::string_view hex) {
 }
 
 void ByteWriter::Integer(uint64_t v, int size) {
-  for (int i = 0; i < size; ++i) bytes_.push_back(static_cast<uint8_t>(v >> (8 * i)));
+  std::array<uint8_t, 8> raw{};
+  for (size_t i = 0; i < raw.size(); ++i) raw[i] = static_cast<uint8_t>(v >> (8 * i));
+  bytes_.insert(bytes_.end(), raw.begin(), raw.begin() + size);
 }
 
 void ByteWriter::F64(double v) { U64(std::bit_cast<uint64_t>(v)); }

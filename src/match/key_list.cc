@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <optional>
 
@@ -20,31 +21,25 @@ void AddRule(const KeyRule& rule, crypto::Sha256& hash) {
   hash.Field(rule.trunk);
 }
 
-// Takes the rows of keys that several rows have out of the pass.
-void TakeOutDuplicates(const std::vector<uint64_t>& lines, std::vector<KeyedRow>& rows,
-                       PassReport& report) {
-  std::sort(rows.begin(), rows.end(), [](const KeyedRow& a, const KeyedRow& b) {
-    return a.key != b.key ? a.key < b.key : a.row < b.row;
-  });
-  size_t unique = 0;
-  for (size_t begin = 0; begin < rows.size();) {
-    size_t end = begin + 1;
-    while (end < rows.size() && rows[end].key == rows[begin].key) ++end;
-    if (end == begin + 1) {
-      rows[unique++] = rows[begin];
-    } else {
-      DuplicateKey duplicate;
-      for (size_t i = begin; i < end; ++i) duplicate.lines.push_back(lines[rows[i].row]);
-      report.duplicates.push_back(std::move(duplicate));
-    }
-    begin = end;
+// Where a key stands in a pass, by its first bytes. Keys are digests, so that others with these
+// bytes are the same key but once in 2^64 pairs; the rest is compared where they are alike.
+struct Placed {
+  uint64_t first = 0;
+  uint32_t place = 0;
+};
+
+std::vector<Placed> SortedPlaces(const std::vector<KeyedRow>& rows) {
+  std::vector<Placed> places(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::memcpy(&places[i].first, rows[i].key.data(), sizeof(places[i].first));
+    places[i].place = static_cast<uint32_t>(i);
   }
-  rows.resize(unique);
-  std::sort(rows.begin(), rows.end(),
-            [](const KeyedRow& a, const KeyedRow& b) { return a.row < b.row; });
-  std::sort(report.duplicates.begin(), report.duplicates.end(),
-            [](const auto& a, const auto& b) { return a.lines < b.lines; });
-  report.usable = rows.size();
+  std::sort(places.begin(), places.end(), [&](const Placed& a, const Placed& b) {
+    if (a.first != b.first) return a.first < b.first;
+    const crypto::Digest &key_a = rows[a.place].key, &key_b = rows[b.place].key;
+    return key_a != key_b ? key_a < key_b : a.place < b.place;
+  });
+  return places;
 }
 
 // Which columns there are, in an order that does not depend on how a file lists them.
@@ -54,6 +49,13 @@ std::vector<size_t> ByName(const KeySpec& spec) {
   std::sort(order.begin(), order.end(),
             [&](size_t a, size_t b) { return spec.columns[a].name < spec.columns[b].name; });
   return order;
+}
+
+crypto::Digest HashKey(const crypto::Digest& rules, std::span<const std::string_view> texts,
+                       crypto::BufferedSha256& hash) {
+  hash.Field("partita match key v1").Update(rules);
+  for (const std::string_view text : texts) hash.Field(text);
+  return hash.Finish();
 }
 
 std::string LineList(const std::vector<uint64_t>& lines) {
@@ -73,10 +75,9 @@ crypto::Digest RulesDigest(const KeySpec& spec, size_t pass) {
 }
 
 crypto::Digest KeyOf(const crypto::Digest& rules, const std::vector<std::string>& texts) {
-  crypto::Sha256 hash;
-  hash.Field("partita match key v1").Update(rules);
-  for (const std::string& text : texts) hash.Field(text);
-  return hash.Finish();
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  crypto::BufferedSha256 hash;
+  return HashKey(rules, views, hash);
 }
 
 crypto::Digest ColumnsDigest(const KeySpec& spec, std::span<const std::string> headers) {
@@ -130,24 +131,62 @@ void KeyListMaker::Add(uint64_t line, std::span<const std::string> cells) {
       ++list_.report.changed[column];
     texts_[column] = std::move(key.text);  // nothing where a cell is missing or faulty
   }
-  std::vector<std::string> parts;
-  for (size_t pass = 0; pass < spec_.passes.size(); ++pass) {
-    parts.clear();
-    for (const size_t column : spec_.passes[pass]) {
-      if (texts_[column]) parts.push_back(*texts_[column]);
-    }
-    if (parts.size() < spec_.passes[pass].size())
-      ++list_.report.passes[pass].without_key;
-    else
-      list_.passes[pass].push_back({row, KeyOf(rules_[pass], parts)});
+  for (size_t pass = 0; pass < spec_.passes.size(); ++pass) AddKey(pass, row);
+  AddTexts();
+}
+
+void KeyListMaker::AddKey(size_t pass, uint32_t row) {
+  parts_.clear();
+  for (const size_t column : spec_.passes[pass]) {
+    if (texts_[column]) parts_.push_back(*texts_[column]);
   }
-  crypto::Sha256 hash;
-  hash.Field("partita match texts v1");
+  if (parts_.size() < spec_.passes[pass].size())
+    ++list_.report.passes[pass].without_key;
+  else
+    list_.passes[pass].push_back({row, HashKey(rules_[pass], parts_, hash_)});
+}
+
+void KeyListMaker::AddTexts() {
+  hash_.Field("partita match texts v1");
   for (const size_t column : by_name_) {
     const std::optional<std::string>& text = texts_[column];
-    hash.Field(spec_.columns[column].name).U64(text ? 1 : 0).Field(text.value_or(""));
+    hash_.Field(spec_.columns[column].name).U64(text ? 1 : 0);
+    hash_.Field(text ? std::string_view(*text) : std::string_view());
   }
-  list_.texts.push_back(hash.Finish());
+  list_.texts.push_back(hash_.Finish());
+}
+
+void TakeOutDuplicates(const std::vector<uint64_t>& lines, std::vector<KeyedRow>& rows,
+                       PassReport& report) {
+  const std::vector<Placed> places = SortedPlaces(rows);
+  const auto key = [&](size_t i) -> const crypto::Digest& { return rows[places[i].place].key; };
+  const auto same = [&](size_t i, size_t j) {
+    return places[i].first == places[j].first && key(i) == key(j);
+  };
+  std::vector<bool> duplicate(rows.size(), false);
+  for (size_t begin = 0; begin < rows.size();) {
+    size_t end = begin + 1;
+    while (end < rows.size() && same(begin, end)) ++end;
+    if (end > begin + 1) {
+      DuplicateKey found;
+      for (size_t i = begin; i < end; ++i) {
+        duplicate[places[i].place] = true;
+        found.lines.push_back(lines[rows[places[i].place].row]);
+      }
+      report.duplicates.push_back(std::move(found));
+    }
+    begin = end;
+  }
+  if (!report.duplicates.empty()) {
+    size_t unique = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!duplicate[i]) rows[unique++] = rows[i];
+    }
+    rows.resize(unique);
+  }
+  std::sort(report.duplicates.begin(), report.duplicates.end(),
+            [](const auto& a, const auto& b) { return a.lines < b.lines; });
+  report.usable = rows.size();
 }
 
 KeyList KeyListMaker::Finish() {
@@ -168,7 +207,7 @@ KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells) {
 }
 
 crypto::Digest CommitToKeys(const KeyList& list, const crypto::Key& salt) {
-  crypto::Sha256 hash;
+  crypto::BufferedSha256 hash;
   hash.Field("partita match keys v1").Field(salt.Expose()).U64(list.report.rows);
   for (const std::vector<KeyedRow>& pass : list.passes) {
     hash.U64(pass.size());

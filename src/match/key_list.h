@@ -9,8 +9,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "crypto/buffered_hash.h"
 #include "crypto/hash.h"
 #include "crypto/random.h"
 #include "match/key_columns.h"
@@ -83,7 +85,7 @@ struct KeyList {
 };
 
 // Makes a list of rows that come one after the other, of which no cell is kept. Memory 40 bytes a row
-// and pass, and 40 a row.
+// and pass, and 40 a row; at the end 16 more a row, once.
 class KeyListMaker {
  public:
   // spec: borrowed. Room is kept, not taken, for so many rows.
@@ -93,13 +95,23 @@ class KeyListMaker {
   KeyList Finish();
 
  private:
+  void AddKey(size_t pass, uint32_t row);
+  void AddTexts();
+
   const KeySpec& spec_;
   std::vector<crypto::Digest> rules_;              // by pass
   std::vector<size_t> by_name_;                    // columns
   std::vector<std::optional<std::string>> texts_;  // of one row
+  std::vector<std::string_view> parts_;            // of a key: of these texts
+  crypto::BufferedSha256 hash_;                    // one for all rows: a new one takes longer
   std::vector<uint64_t> lines_;                    // by row
   KeyList list_;
 };
+
+// Takes the rows of keys that several rows have out of a pass, which is by row and stays so, into the
+// report. lines: by row.
+void TakeOutDuplicates(const std::vector<uint64_t>& lines, std::vector<KeyedRow>& pass,
+                       PassReport& report);
 
 KeyList MakeKeyList(const KeySpec& spec, const KeyCells& cells);
 

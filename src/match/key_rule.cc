@@ -4,6 +4,7 @@
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 
@@ -35,6 +36,11 @@ CanonicalKey Mapped(std::string_view text, int options) {
   return Found({reinterpret_cast<const char*>(mapped), static_cast<size_t>(size)});
 }
 
+bool IsAscii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 bool IsBlank(utf8proc_int32_t point) {
   if ((point >= 9 && point <= 13) || point == 0x85) return true;
   const utf8proc_category_t category = utf8proc_category(point);
@@ -45,6 +51,29 @@ bool IsBlank(utf8proc_int32_t point) {
 bool IsPunctuation(utf8proc_int32_t point) {
   const utf8proc_category_t category = utf8proc_category(point);
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+// What an ASCII character is by itself. ASCII is the same in every normal form, none of it is left out by
+// default, and no two characters of it compose, so that of texts without others this is all there is.
+struct AsciiPoint {
+  bool blank = false, control = false, punctuation = false;
+  char folded = 0;
+};
+
+const std::array<AsciiPoint, 0x80>& AsciiPoints() {
+  static const std::array<AsciiPoint, 0x80> points = [] {
+    std::array<AsciiPoint, 0x80> all;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto point = static_cast<utf8proc_int32_t>(i);
+      AsciiPoint& of_point = all[i];
+      of_point.blank = IsBlank(point);
+      of_point.control = utf8proc_category(point) == UTF8PROC_CATEGORY_CC;
+      of_point.punctuation = IsPunctuation(point);
+      of_point.folded = static_cast<char>(utf8proc_tolower(point));
+    }
+    return all;
+  }();
+  return points;
 }
 
 // Of valid UTF-8: blanks become one or none, punctuation goes if asked for; nothing if there is a
@@ -73,8 +102,29 @@ std::optional<std::string> Tidied(std::string_view text, bool drop_punctuation) 
   return out;
 }
 
+// What Plain, or Folded if the text is to be folded, makes of ASCII: blanks become one or none.
+CanonicalKey OfAscii(std::string_view cell, bool fold, bool drop_punctuation) {
+  std::string out;
+  out.reserve(cell.size());
+  bool pending = false;
+  for (const char c : cell) {
+    const AsciiPoint& point = AsciiPoints()[static_cast<unsigned char>(c)];
+    if (point.blank) {
+      pending = true;
+      continue;
+    }
+    if (point.control) return Problem("has a control character");
+    if (drop_punctuation && point.punctuation) continue;
+    if (pending && !out.empty()) out += kBlank;
+    pending = false;
+    out += fold ? point.folded : c;
+  }
+  return Found(std::move(out));
+}
+
 // Compatible forms, composed, with white space made plain.
 CanonicalKey Plain(std::string_view cell) {
+  if (IsAscii(cell)) return OfAscii(cell, false, false);
   CanonicalKey mapped = Mapped(cell, UTF8PROC_COMPAT | UTF8PROC_COMPOSE | UTF8PROC_IGNORE);
   if (!mapped.text) return mapped;
   std::optional<std::string> tidied = Tidied(*mapped.text, false);
@@ -85,6 +135,10 @@ CanonicalKey Plain(std::string_view cell) {
 // Every way to write a hyphen or an apostrophe becomes one, before compatible forms make a blank and
 // an accent of some.
 std::string PlainSigns(std::string text) {
+  if (IsAscii(text)) {
+    std::replace(text.begin(), text.end(), '`', '\'');
+    return text;
+  }
   const auto replace = [&](std::initializer_list<std::string_view> signs, std::string_view plain) {
     for (const std::string_view sign : signs) {
       for (size_t at = text.find(sign); at != std::string::npos; at = text.find(sign))
@@ -122,6 +176,7 @@ std::string WithoutAccents(std::string_view text) {
 CanonicalKey Folded(const KeyRule& rule, std::string_view cell) {
   constexpr int kFold = UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_IGNORE;
   std::string text(cell);
+  if (IsAscii(text)) return OfAscii(PlainSigns(std::move(text)), true, rule.drop_punctuation);
   // Folding can give what composes or folds again; three times is more than any character needs.
   for (int time = 0; time < 4; ++time) {
     const std::string plain = PlainSigns(text);

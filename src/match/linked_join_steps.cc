@@ -74,7 +74,18 @@ PseudonymList::PseudonymList(std::span<const std::vector<KeyedRow>> passes, uint
   std::copy(key.Expose().begin(), key.Expose().end(), key_block_.begin());
 }
 
+void PseudonymList::AskFor(size_t place, size_t pass) const {
+  const auto index_at = [&](size_t at) -> const uint32_t* {
+    const bool is_row = at < row_at_.size() && row_at_[at] < key_of_row_[pass].size();
+    return is_row ? &key_of_row_[pass][row_at_[at]] : nullptr;
+  };
+  if (const uint32_t* index = index_at(place + 2 * kPlacesAhead)) __builtin_prefetch(index);
+  const uint32_t* index = index_at(place + kPlacesAhead);
+  if (index != nullptr && *index != kNoKey) __builtin_prefetch(&passes_[pass][*index]);
+}
+
 Pseudonym PseudonymList::Next() {
+  AskFor(next_ / passes_.size(), next_ % passes_.size());
   const uint32_t row = row_at_[next_ / passes_.size()];
   const size_t pass = next_ % passes_.size();
   ++next_;
@@ -140,7 +151,7 @@ std::vector<uint32_t> PseudonymList::Spine(uint32_t spine, std::span<const uint3
 
 crypto::Digest PseudonymList::Common(std::span<const uint64_t> counts,
                                      std::span<const uint32_t> rows, const crypto::Key& key) const {
-  crypto::Sha256 hash;
+  crypto::BufferedSha256 hash;
   hash.Field("partita linked join common v1").Field(key.Expose()).U64(counts.size());
   size_t position = 0;
   for (size_t pass = 0; pass < counts.size(); ++pass) {

@@ -39,13 +39,18 @@ class PseudonymList {
 
  private:
   static constexpr uint32_t kNoKey = UINT32_MAX;
+  static constexpr size_t kPlacesAhead = 8;
+
+  // Places are in random order, so that a key is in no cache when its turn comes: asks the memory for
+  // those of the next places.
+  void AskFor(size_t place, size_t pass) const;
 
   std::span<const std::vector<KeyedRow>> passes_;
   std::vector<std::vector<uint32_t>> key_of_row_;  // by pass and row: index in the pass, or kNoKey
   std::vector<uint32_t> row_at_;                   // by place; from the number of rows on none
   std::array<uint8_t, 64> key_block_{};
   crypto::RandomSource& random_;
-  crypto::Sha256 hash_;
+  crypto::BufferedSha256 hash_;
   size_t next_ = 0;
 };
 

@@ -25,8 +25,9 @@ class CorrelationSource {
   virtual void PrepareOracle(const DealerOracleLayout&) {}
   // A uniform matrix: this party's share of a mask, or the whole mask of an own private matrix.
   virtual RowSource<R> Mask(Shape shape, uint64_t offset) = 0;
-  // This party's share of something dealt (a product of masks, a truncation pair), in `out` once
-  // `messages` were exchanged. `last`: this party is the last of those that get a share.
+  // This party's share of something dealt (a product of masks, a truncation pair). `out` is zero and
+  // becomes the share until `messages` have been exchanged: at once, or by additions while they are,
+  // so that others may add to it meanwhile. `last`: this party is the last of those that get a share.
   virtual void Deal(uint64_t offset, bool last, Words<R> out, StepMessages& messages) = 0;
   // As Mask and Deal for what is not ring elements: planes of bits, packed masks.
   virtual void Random(uint64_t offset, std::span<uint8_t> out) = 0;
@@ -47,7 +48,11 @@ class LiveDealer : public CorrelationSource<R> {
 
   void Deal(uint64_t offset, bool last, Words<R> out, StepMessages& messages) override {
     if (last) {
-      messages.Receive(dealer_, WireBytes(out));
+      const auto add = [out](size_t first, size_t count, ConstWords<R> rows) {
+        const Words<R> place = out.subspan(first, count);
+        Add<R>(place, rows, place);
+      };
+      messages.ReceiveStream(dealer_, out.size() * R::kBytes, ConsumeRows<R>({out.size(), 1}, add));
       return;
     }
     tape_->Read(offset, WireBytes(out));

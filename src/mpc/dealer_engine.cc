@@ -1,6 +1,7 @@
 #include "mpc/dealer_engine.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "mpc/dealer_bits.h"
@@ -38,6 +39,7 @@ class DealerEngine<R>::Run {
     ShareInputs();
     for (size_t i = 0; i < products_.size(); ++i) PrepareProduct(i);
     for (size_t i = 0; i < masked_.size(); ++i) PrepareMasked(i);
+    for (size_t i = 0; i < products_.size(); ++i) ChooseSides(i);
     for (size_t i = 0; i < rescales_.size(); ++i) PrepareRescale(i);
     for (size_t i = 0; i < reveals_.size(); ++i) PrepareReveal(i);
     bits_.Prepare(messages_);
@@ -60,16 +62,20 @@ class DealerEngine<R>::Run {
   };
 
   struct MaskedState {
-    Opening opening;                // of a shared operand
+    Opening opening;                // of a shared operand; `own` alone, the sum, of a large one
+    RowSource<R> share;             // of the opening of a shared operand: this party's
+    Vector passing;                 // rows of an opening that passes by
     Vector whole;                   // of a private operand that is not kept
     const Vector* value = nullptr;  // the opened matrix, once it is there
     RowSource<R> mask;              // shared: of the own share; private: at the owner
   };
 
   struct ProductState {
-    Vector out;        // the share of the product, accumulated
-    Vector dealt;      // the correction, while `out` may not be written by the transport
-    RowSource<R> own;  // this party's side of a product with another's private matrix
+    Vector out;  // the share of the product, accumulated
+    // What the opening of that operand meets at this party; none: it gains nothing from it.
+    std::optional<RowSource<R>> with_left, with_right;
+    // Of a mixed product at its private operand's owner.
+    std::optional<RowSource<R>> own_share, own_plain;
   };
 
   struct RescaleState {
@@ -141,10 +147,12 @@ class DealerEngine<R>::Run {
     MaskedState& state = masked_[index];
     if (!plan.owner) {
       state.mask = engine_.source_->Mask(plan.shape, plan.mask_offset);
-      state.opening.own.resize(plan.shape.size());
-      auto masked_share = Difference<R>(ShareRows(plan.operand), state.mask);
-      FillBlocks(masked_share, state.opening.own);
-      Open(state.opening, [&](PartyIndex party) { return plan.receivers[party]; });
+      state.share = Difference<R>(ShareRows(plan.operand), state.mask);
+      if (IsLarge(plan)) {
+        OpenLarge(index);
+      } else {
+        OpenSmall(index);
+      }
       return;
     }
     if (plan.owner == me_) {
@@ -157,6 +165,58 @@ class DealerEngine<R>::Run {
     } else if (engine_.schedule_.Holds(plan.fixed_id, me_)) {
       state.value = &engine_.fixed_[plan.fixed_id].opening;
     }
+  }
+
+  uint64_t BytesOf(const MaskedOperand& plan) const { return plan.shape.size() * R::kBytes; }
+  bool IsLarge(const MaskedOperand& plan) const { return BytesOf(plan) > engine_.max_whole_bytes_; }
+  // With a single peer, rows of a large opening are complete when its share of them arrives.
+  bool Passes(const MaskedOperand& plan) const {
+    return num_parties_ == 2 && plan.by_rows && IsLarge(plan);
+  }
+
+  void OpenSmall(size_t index) {
+    const MaskedOperand& plan = plan_.masked[index];
+    Opening& opening = masked_[index].opening;
+    opening.own.resize(plan.shape.size());
+    FillBlocks(masked_[index].share, opening.own);
+    Open(opening, [&](PartyIndex party) { return plan.receivers[party]; });
+  }
+
+  // The own share is made while it leaves. A party to which the operand is opened adds up what
+  // arrives, or uses it at once.
+  void OpenLarge(size_t index) {
+    const MaskedOperand& plan = plan_.masked[index];
+    MaskedState& state = masked_[index];
+    if (plan.receivers[me_] && !Passes(plan)) state.opening.own.resize(plan.shape.size());
+    for (PartyIndex peer = 0; peer < num_parties_; ++peer) {
+      if (peer == me_) continue;
+      if (plan.receivers[peer]) {
+        auto share = Difference<R>(ShareRows(plan.operand), state.mask);
+        messages_.SendStream(peer, BytesOf(plan), ProduceRows<R>(std::move(share)));
+      }
+      if (!plan.receivers[me_]) continue;
+      auto visit = [this, index](size_t first, size_t count, ConstWords<R> theirs) {
+        if (Passes(plan_.masked[index])) {
+          UsePassing(index, first, count, theirs);
+        } else {
+          AddRows(index, first, theirs);
+        }
+      };
+      messages_.ReceiveStream(peer, BytesOf(plan), ConsumeRows<R>(plan.shape, visit));
+    }
+  }
+
+  void UsePassing(size_t index, size_t first, size_t count, ConstWords<R> theirs) {
+    MaskedState& state = masked_[index];
+    state.passing.resize(theirs.size());
+    Add<R>(theirs, state.share.Rows(first, count), state.passing);
+    UseRows(index, FromMemory<R>(plan_.masked[index].shape, state.passing, first), first, count);
+  }
+
+  void AddRows(size_t index, size_t first, ConstWords<R> rows) {
+    const Words<R> sum = masked_[index].opening.own;
+    const Words<R> place = sum.subspan(first * plan_.masked[index].shape.cols, rows.size());
+    Add<R>(place, rows, place);
   }
 
   static void FillBlocks(const RowSource<R>& source, Words<R> out) {
@@ -196,9 +256,9 @@ class DealerEngine<R>::Run {
   void ReceivePrivate(size_t index) {
     const MaskedOperand& plan = plan_.masked[index];
     MaskedState& state = masked_[index];
-    if (plan.only_cross_products && !plan.keep) {
+    if (plan.by_rows && !plan.keep) {
       auto visit = [this, index](size_t first, size_t count, ConstWords<R> rows) {
-        UseOpening(index, FromMemory<R>(plan_.masked[index].shape, rows, first), first, count);
+        UseRows(index, FromMemory<R>(plan_.masked[index].shape, rows, first), first, count);
       };
       messages_.ReceiveStream(*plan.owner, plan.shape.size() * R::kBytes,
                               ConsumeRows<R>(plan.shape, visit));
@@ -214,68 +274,63 @@ class DealerEngine<R>::Run {
     const MaskedOperand& plan = plan_.masked[index];
     MaskedState& state = masked_[index];
     if (!plan.owner) {
+      if (!plan.receivers[me_] || Passes(plan)) return;
       AddUp(state.opening);
+      if (IsLarge(plan)) AddOwnShare(index);
       state.value = &state.opening.own;
-      return;
     }
-    if (state.value == nullptr || plan.owner == me_) return;
-    if (plan.receivers[me_]) {
+    if (state.value == nullptr || plan.owner == me_ || plan.shape.size() == 0) return;
+    if (plan.owner && plan.receivers[me_])
       ReduceWords<R>(plan.keep ? engine_.fixed_[plan.fixed_id].opening : state.whole);
-    }
-    auto opening = FromMemory<R>(plan.shape, *state.value);
-    const size_t block =
-        plan.only_cross_products ? RowsPerBlock(plan.shape.cols, R::kBytes) : plan.shape.rows;
-    if (plan.shape.size() == 0) return;
-    UseChosenRows(index, opening);
-    if (!UsesAllRows(index)) return;
-    ForEachBlock(plan.shape.rows, block,
-                 [&](size_t first, size_t count) { UseOpening(index, opening, first, count); });
+    UseWhole(index, FromMemory<R>(plan.shape, *state.value));
   }
 
-  // Whether this party's share of the product gains from the opening of that operand.
-  bool Uses(const ScheduledProduct& plan, size_t operand) const {
-    if (plan.route == Route::kLocal || !plan.sharers[me_]) return false;
-    return (plan.left == operand) != (plan.right == operand);
-  }
-  static bool ChoosesRows(const ScheduledProduct& plan, size_t operand) {
-    return (plan.left == operand ? plan.left_rows : plan.right_rows) != nullptr;
-  }
-  bool UsesAllRows(size_t index) const {
-    return std::any_of(plan_.products.begin(), plan_.products.end(),
-                       [&](const ScheduledProduct& plan) {
-                         return Uses(plan, index) && !ChoosesRows(plan, index);
-                       });
+  void AddOwnShare(size_t index) {
+    const Shape shape = plan_.masked[index].shape;
+    ForEachBlock(shape.rows, RowsPerBlock(shape.cols, R::kBytes), [&](size_t first, size_t count) {
+      AddRows(index, first, masked_[index].share.Rows(first, count));
+    });
   }
 
-  // As UseOpening, in products that use some rows only.
-  void UseChosenRows(size_t index, const RowSource<R>& opening) {
+  // Calls accumulate(product, left, right) with the factors whose products this party adds to its
+  // share when it knows (rows of) the opening of an operand.
+  template <typename Accumulate>
+  void ForEachUse(size_t index, const RowSource<R>& opening, const Accumulate& accumulate) {
     for (size_t i = 0; i < products_.size(); ++i) {
       const ScheduledProduct& plan = plan_.products[i];
-      if (!Uses(plan, index) || !ChoosesRows(plan, index)) continue;
-      ProductState& state = products_[i];
-      if (plan.left == index) {
-        AccumulateProduct<R>(plan.kind, TakeRows<R>(opening, plan.left_rows), state.own, plan.shape,
-                             state.out);
-      } else {
-        AccumulateProduct<R>(plan.kind, state.own, TakeRows<R>(opening, plan.right_rows),
-                             plan.shape, state.out);
+      const ProductState& state = products_[i];
+      if (plan.route == Route::kLocal) continue;
+      if (plan.left == index && state.with_left) {
+        auto opened = TakeRows<R>(opening, plan.left_rows);
+        if (state.own_share) {
+          accumulate(i, *state.own_share, *state.own_plain);
+          opened = Difference<R>(std::move(opened), *state.own_share);
+        }
+        accumulate(i, opened, *state.with_left);
+      }
+      if (plan.right == index && state.with_right) {
+        auto opened = TakeRows<R>(opening, plan.right_rows);
+        if (state.own_share) {
+          accumulate(i, *state.own_plain, *state.own_share);
+          opened = Difference<R>(std::move(opened), *state.own_share);
+        }
+        accumulate(i, *state.with_right, opened);
       }
     }
   }
 
-  // Rows of another party's private matrix, masked, enter every product that this party shares.
-  void UseOpening(size_t index, const RowSource<R>& opening, size_t first, size_t count) {
-    for (size_t i = 0; i < products_.size(); ++i) {
+  void UseRows(size_t index, const RowSource<R>& opening, size_t first, size_t count) {
+    ForEachUse(index, opening, [&](size_t i, const RowSource<R>& left, const RowSource<R>& right) {
       const ScheduledProduct& plan = plan_.products[i];
-      if (!Uses(plan, index) || ChoosesRows(plan, index)) continue;
-      if (plan.left == index) {
-        AccumulateRows<R>(plan.kind, opening, products_[i].own, first, count, plan.shape,
-                          products_[i].out);
-      } else {
-        AccumulateRows<R>(plan.kind, products_[i].own, opening, first, count, plan.shape,
-                          products_[i].out);
-      }
-    }
+      AccumulateRows<R>(plan.kind, left, right, first, count, plan.shape, products_[i].out);
+    });
+  }
+
+  void UseWhole(size_t index, const RowSource<R>& opening) {
+    ForEachUse(index, opening, [&](size_t i, const RowSource<R>& left, const RowSource<R>& right) {
+      const ScheduledProduct& plan = plan_.products[i];
+      AccumulateProduct<R>(plan.kind, left, right, plan.shape, products_[i].out);
+    });
   }
 
   // --- products
@@ -285,38 +340,52 @@ class DealerEngine<R>::Run {
     ProductState& state = products_[index];
     state.out.resize(plan.shape.size());
     if (plan.route == Route::kLocal || !plan.sharers[me_]) return;
-    // Cross products are accumulated while messages arrive, so the correction needs its own place.
-    const bool in_place = plan.kind != Product::Kind::kGram;
-    if (!in_place) state.dealt.resize(plan.shape.size());
-    engine_.source_->Deal(plan.dealt_offset, plan.last == me_, in_place ? state.out : state.dealt,
-                          messages_);
-    ChooseOwnSide(plan, state);
+    engine_.source_->Deal(plan.dealt_offset, plan.last == me_, state.out, messages_);
   }
 
-  // What meets another party's opened matrix here: the own share in a mixed product; in a private
-  // one the mask of the left matrix, or the plain right matrix.
-  void ChooseOwnSide(const ScheduledProduct& plan, ProductState& state) {
+  void ChooseSides(size_t index) {
+    const ScheduledProduct& plan = plan_.products[index];
+    ProductState& state = products_[index];
+    if (plan.route == Route::kLocal || !plan.sharers[me_]) return;
     const MaskedOperand &left = plan_.masked[plan.left], &right = plan_.masked[plan.right];
-    if (plan.route == Route::kPrivate) {
-      state.own =
-          left.owner == me_
-              ? TakeRows<R>(engine_.source_->Mask(left.shape, left.mask_offset), plan.left_rows)
-              : ProductRows(right.operand, plan.right_rows);
+    if (plan.route == Route::kShared) {
+      // E * y_i + u_i * F.
+      state.with_left = ShareRows(right.operand);
+      state.with_right = masked_[plan.left].mask;
+    } else if (plan.route == Route::kPrivate) {
+      // U * F at the left matrix's owner, E * Y at the right one's.
+      if (left.owner == me_) {
+        state.with_right = TakeRows<R>(masked_[plan.left].mask, plan.left_rows);
+      } else {
+        state.with_left = ProductRows(right.operand, plan.right_rows);
+      }
+    } else {
+      ChooseMixedSides(plan, state);
     }
-    if (plan.route == Route::kMixed) state.own = ShareRows((left.owner ? right : left).operand);
+  }
+
+  // x_i * F; at the private operand's owner, who alone knows E, x * Y + (E - x) * V.
+  void ChooseMixedSides(const ScheduledProduct& plan, ProductState& state) {
+    const bool left_private = plan_.masked[plan.left].owner.has_value();
+    const size_t hidden = left_private ? plan.left : plan.right;
+    const size_t shared = left_private ? plan.right : plan.left;
+    const MaskedOperand& hidden_plan = plan_.masked[hidden];
+    const auto share = ShareRows(plan_.masked[shared].operand);
+    if (hidden_plan.owner != me_) {
+      (left_private ? state.with_left : state.with_right) = share;
+      return;
+    }
+    const RowList& rows = left_private ? plan.left_rows : plan.right_rows;
+    state.own_share = share;
+    state.own_plain = ProductRows(hidden_plan.operand, rows);
+    (left_private ? state.with_right : state.with_left) = TakeRows<R>(masked_[hidden].mask, rows);
   }
 
   void FinishProduct(size_t index) {
     const ScheduledProduct& plan = plan_.products[index];
     ProductState& state = products_[index];
     if (plan.route == Route::kLocal) FinishLocal(plan, state.out);
-    if (plan.route == Route::kShared) FinishShared(plan, state.out);
-    if (plan.route == Route::kMixed) FinishMixed(plan, state.out);
     ReduceWords<R>(state.out);
-    if (!state.dealt.empty()) {
-      ReduceWords<R>(state.dealt);
-      Add<R>(state.out, state.dealt, state.out);
-    }
     Shared& result = std::get<MultiplyOperation>(operations_[plan.operation]).results[plan.index];
     result = Engine::WithShares(result, {std::move(state.out)});
   }
@@ -339,37 +408,6 @@ class DealerEngine<R>::Run {
       return FromMemory<R>(matrix->values.shape, words);
     }
     return std::holds_alternative<Shared>(operand) ? ShareRows(operand) : OwnRows(operand);
-  }
-
-  // E * y_i + u_i * F.
-  void FinishShared(const ScheduledProduct& plan, Vector& out) {
-    const MaskedOperand &left = plan_.masked[plan.left], &right = plan_.masked[plan.right];
-    auto e = FromMemory<R>(left.shape, *masked_[plan.left].value);
-    auto f = FromMemory<R>(right.shape, *masked_[plan.right].value);
-    AccumulateProduct<R>(plan.kind, e, ShareRows(right.operand), plan.shape, out);
-    AccumulateProduct<R>(plan.kind, masked_[plan.left].mask, f, plan.shape, out);
-  }
-
-  // At the private operand's owner: x * Y + (E - x) * V.
-  void FinishMixed(const ScheduledProduct& plan, Vector& out) {
-    const bool left_private = plan_.masked[plan.left].owner.has_value();
-    const size_t hidden = left_private ? plan.left : plan.right;
-    const size_t shared = left_private ? plan.right : plan.left;
-    if (plan_.masked[hidden].owner != me_) return;
-    const MaskedOperand& shared_plan = plan_.masked[shared];
-    auto x = ShareRows(shared_plan.operand);
-    const RowList& rows = left_private ? plan.left_rows : plan.right_rows;
-    auto y = ProductRows(plan_.masked[hidden].operand, rows);
-    auto rest = Difference<R>(FromMemory<R>(shared_plan.shape, *masked_[shared].value),
-                              ShareRows(shared_plan.operand));
-    const RowSource<R> v = TakeRows<R>(masked_[hidden].mask, rows);
-    if (left_private) {
-      AccumulateProduct<R>(plan.kind, y, x, plan.shape, out);
-      AccumulateProduct<R>(plan.kind, v, rest, plan.shape, out);
-    } else {
-      AccumulateProduct<R>(plan.kind, x, y, plan.shape, out);
-      AccumulateProduct<R>(plan.kind, rest, v, plan.shape, out);
-    }
   }
 
   // --- rescaling
@@ -492,6 +530,7 @@ DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const Ta
       channel_(channel),
       gate_(gate),
       has_dealer_(true),
+      max_whole_bytes_(options.max_whole_bytes),
       schedule_(channel.num_parties() - 1, R::kBytes, options),
       source_(std::make_unique<LiveDealer<R>>(channel.num_parties() - 1,
                                               tapes(channel.num_parties() - 1))) {
@@ -514,6 +553,7 @@ DealerEngine<R>::DealerEngine(net::Channel& channel, ReleaseGate& gate, const Ta
       channel_(channel),
       gate_(gate),
       has_dealer_(false),
+      max_whole_bytes_(options.max_whole_bytes),
       schedule_(channel.num_parties(), R::kBytes, DealtAhead(options)),
       source_(std::move(source)) {
   OpenTapes(tapes);

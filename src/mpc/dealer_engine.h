@@ -4,9 +4,10 @@
 // compute, channel party n is the dealer (dealer_node.h). All operations of one Execute take one
 // round together. Elements are k / 8 bytes on the wire.
 //
-// Memory: cross products of private matrices are streamed in blocks of rows, so they hold neither
-// masks nor openings whole; other products hold the openings of their operands. Small openings of
-// fixed operands are kept by their receivers (DealerOptions).
+// Memory: masks are made in blocks of rows. Openings of private matrices pass by in such blocks in
+// products by rows (elementwise and cross products). Of a large opening of a shared operand a party
+// that it is for holds the sum, others nothing; between two parties it passes by in products by rows.
+// Small openings are held whole, and those of fixed operands kept by their receivers (DealerOptions).
 //
 // Not enforced: that shared values respect their bounds (only a private matrix's values are checked
 // when they are read). Beyond 2^(k-2) a Rescale gives an arbitrary result.
@@ -69,6 +70,7 @@ class DealerEngine : public LinearEngine<R, 1> {
   net::Channel& channel_;
   ReleaseGate& gate_;
   bool has_dealer_;
+  uint64_t max_whole_bytes_;
   DealerSchedule schedule_;
   std::unique_ptr<CorrelationSource<R>> source_;
   std::vector<std::unique_ptr<Tape>> peer_tapes_;  // by party; none for this one

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
@@ -68,7 +69,7 @@ auto DealerNode<R>::MultiplyMasks(const ScheduledExecution& plan) -> std::vector
   std::vector<Vector> products(plan.products.size());
   for (size_t i = 0; i < products.size(); ++i) {
     const ScheduledProduct& product = plan.products[i];
-    if (product.route == Route::kLocal) continue;
+    if (product.route == Route::kLocal || product.kind == Product::Kind::kElementwise) continue;
     products[i].resize(product.shape.size());
     if (IsWholeCrossProduct(product)) continue;
     AccumulateProduct<R>(product.kind,
@@ -156,6 +157,26 @@ auto DealerNode<R>::DealTruncation(const ScheduledRescale& plan) -> Vector {
 }
 
 template <typename R>
+RowSource<R> DealerNode<R>::ElementwiseCorrection(const ScheduledExecution& plan,
+                                                  const ScheduledProduct& product) {
+  std::vector<RowSource<R>> shares;
+  for (PartyIndex party = 0; party < num_parties(); ++party) {
+    if (product.sharers[party] && party != product.last)
+      shares.push_back(FromTape<R>(product.shape, *tapes_[party], product.dealt_offset));
+  }
+  RowSource<R> correction;
+  correction.shape = product.shape;
+  correction.fill = [left = TakeRows<R>(MaskOf(plan.masked[product.left]), product.left_rows),
+                     right = TakeRows<R>(MaskOf(plan.masked[product.right]), product.right_rows),
+                     shares = std::move(shares)](size_t first, size_t count, Words<R> out) {
+    std::fill(out.begin(), out.end(), typename R::Word{0});
+    AccumulateEntries<R>(left, right, first, count, out);
+    for (const RowSource<R>& share : shares) Sub<R>(out, share.Rows(first, count), out);
+  };
+  return correction;
+}
+
+template <typename R>
 void DealerNode<R>::Execute(std::span<Operation> operations) {
   for (Operation& operation : operations) RunOnShapes(operation);
   ScheduledExecution plan = schedule_.Next(operations);
@@ -164,6 +185,11 @@ void DealerNode<R>::Execute(std::span<Operation> operations) {
   for (size_t i = 0; i < plan.products.size(); ++i) {
     const ScheduledProduct& product = plan.products[i];
     if (product.route == Route::kLocal) continue;
+    if (product.kind == Product::Kind::kElementwise) {
+      messages.SendStream(product.last, product.shape.size() * R::kBytes,
+                          ProduceRows<R>(ElementwiseCorrection(plan, product)));
+      continue;
+    }
     SubtractShares(product.sharers, product.last, product.dealt_offset, corrections[i]);
     messages.Send(product.last, WireBytes(ConstWords<R>(corrections[i])));
   }

@@ -45,7 +45,7 @@ class DealerNode : public ShapeEngine {
   using Vector = std::vector<typename R::Word>;
 
   RowSource<R> MaskOf(const MaskedOperand& masked);
-  // U * V for every scheduled product (empty for local ones).
+  // U * V for every scheduled product (empty for local and elementwise ones).
   std::vector<Vector> MultiplyMasks(const ScheduledExecution& plan);
   void MultiplyCrossProducts(const ScheduledExecution& plan, std::vector<Vector>& products);
   void MultiplyGroup(const ScheduledExecution& plan, size_t rows,
@@ -53,6 +53,10 @@ class DealerNode : public ShapeEngine {
   // From `value`, subtracts what all sharers but the last take from their tapes.
   void SubtractShares(const std::vector<bool>& sharers, PartyIndex last, uint64_t offset,
                       Words<R> value);
+  // What the last sharer of an elementwise product is sent, made while it leaves: it is as large as its
+  // operands. Borrows the plan.
+  RowSource<R> ElementwiseCorrection(const ScheduledExecution& plan,
+                                     const ScheduledProduct& product);
   Vector DealTruncation(const ScheduledRescale& plan);
   // Rows of C_c (linear_oracle.h) from `row` on; b is the sum of all masks b_i.
   void DealOracleRows(const DealerOracleLayout& layout, ConstWords<R> b, uint64_t row,

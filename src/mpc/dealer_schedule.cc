@@ -84,11 +84,11 @@ bool DealerSchedule::Holds(uint64_t fixed_id, PartyIndex party) const {
 size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operand,
                             Product::Kind kind) {
   auto* fixed = std::get_if<FixedOperand>(&operand);
-  const bool cross_product = kind == Product::Kind::kGram;
+  const bool by_rows = kind != Product::Kind::kMatrix;
   for (size_t i = 0; fixed != nullptr && i < execution.masked.size(); ++i) {
     MaskedOperand& known = execution.masked[i];
     if (known.fixed_id != fixed->id) continue;
-    known.only_cross_products = known.only_cross_products && cross_product;
+    known.by_rows = known.by_rows && by_rows;
     return i;
   }
   MaskedOperand masked;
@@ -96,7 +96,7 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
   masked.shape = fixed != nullptr ? fixed->matrix.shape : ShapeOf(operand);
   masked.owner = OwnerOf(operand);
   masked.receivers.assign(num_parties_, false);
-  masked.only_cross_products = cross_product;
+  masked.by_rows = by_rows;
   if (fixed != nullptr) {
     auto known = fixed_.find(fixed->id);
     if (known == fixed_.end() || known->second.shape != fixed->matrix.shape ||

@@ -64,7 +64,7 @@ struct MaskedOperand {
   std::vector<bool> receivers;      // who gets the opening (shares of it) in this step
   uint64_t fixed_id = 0;            // 0: not a fixed operand
   bool keep = false;                // receivers keep the opening for later products
-  bool only_cross_products = true;  // every product of this step that uses it is a kGram
+  bool by_rows = true;  // every product of this step that uses it is a kGram or kElementwise
 };
 
 struct ScheduledProduct {
@@ -124,6 +124,9 @@ struct DealerOptions {
   // Openings of fixed operands up to this size stay in their receivers' memory; larger ones are
   // sent again at every use.
   uint64_t max_kept_bytes = uint64_t{128} << 20;
+  // Shares of openings up to this size are held whole until they are added up; larger ones are made
+  // and added in blocks of rows, for the price of making their mask once more for each receiver.
+  uint64_t max_whole_bytes = uint64_t{1} << 20;
   // No dealer takes part in the run: what is dealt, the parties have already, or make themselves
   // (engine `ot`), so there are neither processes nor messages for it.
   bool dealt_ahead = false;

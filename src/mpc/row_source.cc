@@ -132,6 +132,19 @@ RowSource<R> Difference(RowSource<R> a, RowSource<R> b) {
 }
 
 template <typename R>
+void AccumulateEntries(const RowSource<R>& left, const RowSource<R>& right, size_t first,
+                       size_t count, Words<R> out) {
+  const ConstWords<R> l = left.Rows(first, count), r = right.Rows(first, count);
+  if (left.shape.cols == right.shape.cols) {
+    HadamardAccumulate<R>(l, r, out);
+  } else if (left.shape.cols == 1) {
+    BroadcastAccumulate<R>(r, l, right.shape.cols, out);
+  } else {
+    BroadcastAccumulate<R>(l, r, left.shape.cols, out);
+  }
+}
+
+template <typename R>
 void AccumulateRows(Product::Kind kind, const RowSource<R>& left, const RowSource<R>& right,
                     size_t first, size_t count, Shape shape, Words<R> out) {
   const Narrow narrow{left.narrow, right.narrow};
@@ -140,20 +153,13 @@ void AccumulateRows(Product::Kind kind, const RowSource<R>& left, const RowSourc
                         left.shape.rows, left.shape.cols, right.shape.cols, out, narrow);
     return;
   }
-  auto l = left.Rows(first, count);
-  auto r = right.Rows(first, count);
   if (kind == Product::Kind::kGram) {
-    GramAccumulate<R>(l, r, count, left.shape.cols, right.shape.cols, out, narrow);
+    GramAccumulate<R>(left.Rows(first, count), right.Rows(first, count), count, left.shape.cols,
+                      right.shape.cols, out, narrow);
     return;
   }
-  Words<R> out_rows = out.subspan(first * shape.cols, count * shape.cols);
-  if (left.shape.cols == right.shape.cols) {
-    HadamardAccumulate<R>(l, r, out_rows);
-  } else if (left.shape.cols == 1) {
-    BroadcastAccumulate<R>(r, l, right.shape.cols, out_rows);
-  } else {
-    BroadcastAccumulate<R>(l, r, left.shape.cols, out_rows);
-  }
+  AccumulateEntries<R>(left, right, first, count,
+                       out.subspan(first * shape.cols, count * shape.cols));
 }
 
 template <typename R>
@@ -235,6 +241,8 @@ net::Consumer ConsumeRows(
   template RowSource<R> FromPrivate<R>(const PrivateMatrix&);                                      \
   template RowSource<R> TakeRows<R>(RowSource<R>, RowList);                                        \
   template RowSource<R> Difference<R>(RowSource<R>, RowSource<R>);                                 \
+  template void AccumulateEntries<R>(const RowSource<R>&, const RowSource<R>&, size_t, size_t,     \
+                                     Words<R>);                                                    \
   template void AccumulateRows<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&, size_t, \
                                   size_t, Shape, Words<R>);                                        \
   template void AccumulateProduct<R>(Product::Kind, const RowSource<R>&, const RowSource<R>&,      \
@@ -252,6 +260,8 @@ PARTITA_INSTANTIATE(Ring4)
   template struct RowSource<F>;                                                                    \
   template RowSource<F> FromMemory<F>(Shape, ConstWords<F>, size_t);                               \
   template RowSource<F> FromPrivate<F>(const PrivateMatrix&);                                      \
+  template void AccumulateEntries<F>(const RowSource<F>&, const RowSource<F>&, size_t, size_t,     \
+                                     Words<F>);                                                    \
   template void AccumulateRows<F>(Product::Kind, const RowSource<F>&, const RowSource<F>&, size_t, \
                                   size_t, Shape, Words<F>);                                        \
   template void AccumulateProduct<F>(Product::Kind, const RowSource<F>&, const RowSource<F>&,      \

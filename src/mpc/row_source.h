@@ -66,6 +66,11 @@ template <typename R>
 void AccumulateRows(Product::Kind kind, const RowSource<R>& left, const RowSource<R>& right,
                     size_t first, size_t count, Shape shape, Words<R> out);
 
+// out += rows [first, first + count) of an elementwise product. `out` has these rows alone.
+template <typename R>
+void AccumulateEntries(const RowSource<R>& left, const RowSource<R>& right, size_t first,
+                       size_t count, Words<R> out);
+
 // Calls visit(first row, number of rows) for blocks of `block` rows.
 template <typename Visit>
 void ForEachBlock(size_t rows, size_t block, const Visit& visit) {

@@ -2,8 +2,12 @@
 // on.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
+#include "crypto/buffered_hash.h"
 #include "crypto/hash.h"
 #include "crypto/kdf.h"
 #include "crypto/prg.h"
@@ -36,6 +40,49 @@ TEST(Sha256Test, FieldsDoNotRunIntoEachOther) {
   // The encoding is fixed: 64-bit little-endian length, then the bytes.
   EXPECT_EQ(hash.Field("a").Finish(), Sha256Of(FromHex("010000000000000061")));
   EXPECT_EQ(hash.U64(0x0102030405060708).Finish(), Sha256Of(FromHex("0807060504030201")));
+}
+
+// A million times "a" (FIPS 180-4's long example), in pieces around what the class puts together: the
+// digest does not depend on how a message is cut.
+TEST(BufferedSha256Test, AnyPiecesOfOneMessage) {
+  const std::string message(1'000'000, 'a');
+  for (const std::vector<size_t>& sizes : std::vector<std::vector<size_t>>{{1'000'000},
+                                                                           {1, 255, 256, 257, 0, 3},
+                                                                           {250, 6},
+                                                                           {250, 7, 1},
+                                                                           {256},
+                                                                           {257},
+                                                                           {4096, 8, 1}}) {
+    BufferedSha256 hash;
+    for (size_t at = 0, i = 0; at < message.size(); ++i) {
+      const size_t size = std::min(sizes[i % sizes.size()], message.size() - at);
+      hash.Update(AsBytes(std::string_view(message).substr(at, size)));
+      at += size;
+    }
+    EXPECT_EQ(ToHex(hash.Finish()),
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  }
+  // Bytes that differ, so that an order of pieces is an order of bytes.
+  Bytes counting(2000);
+  for (size_t i = 0; i < counting.size(); ++i) counting[i] = static_cast<uint8_t>(i * 7 + i / 256);
+  const Digest whole = Sha256Of(counting);
+  for (size_t cut = 0; cut <= 600; ++cut) {
+    BufferedSha256 hash;
+    hash.Update(ByteView(counting).first(cut)).Update(ByteView(counting).subspan(cut));
+    EXPECT_EQ(hash.Finish(), whole) << cut;
+  }
+}
+
+TEST(BufferedSha256Test, FieldsAreThoseOfSha256) {
+  BufferedSha256 buffered;
+  Sha256 plain;
+  const std::string longer(300, 'x');
+  for (int time = 0; time < 2; ++time) {  // it starts again
+    buffered.Field("ab").U64(7).Field("").Field(longer).Update(AsBytes("c"));
+    plain.Field("ab").U64(7).Field("").Field(longer).Update(AsBytes("c"));
+    EXPECT_EQ(buffered.Finish(), plain.Finish());
+  }
+  EXPECT_EQ(buffered.Finish(), Sha256Of({}));
 }
 
 TEST(HkdfTest, Rfc5869) {

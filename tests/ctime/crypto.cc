@@ -2,6 +2,7 @@
 // their secrets (trusted.supp): what is looked at is what Partita does around them.
 #include "crypto/block.h"
 #include "crypto/box.h"
+#include "crypto/buffered_hash.h"
 #include "crypto/hash.h"
 #include "crypto/kdf.h"
 #include "crypto/key_stream.h"
@@ -46,6 +47,10 @@ void Hash() {
   crypto::Sha256 hash;
   const crypto::Digest digest = hash.Field(secret).U64(3).Update(secret).Finish();
   Use(digest);
+  const auto longer = Secrets<uint8_t>(300);
+  crypto::BufferedSha256 buffered;
+  const crypto::Digest same = buffered.Field(secret).U64(3).Update(secret).Update(longer).Finish();
+  Use(same);
 }
 
 void TransferHash() {

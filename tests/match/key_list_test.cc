@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
 #include <set>
 
 #include "base/error.h"
@@ -142,6 +146,73 @@ TEST(KeyListTest, KeysTellFieldsRulesAndPassesApart) {
   spec.columns[2].rule.missing_codes = {"-"};
   spec.columns[2].name = "geboren";
   EXPECT_EQ(KeyOf(RulesDigest(spec, 1), {"x"}), key);
+}
+
+// Keys decide what matches at hosts of different versions: computed apart, by another program.
+TEST(KeyListTest, KeysAreTheSameInEveryVersion) {
+  crypto::Digest rules{};
+  std::iota(rules.begin(), rules.end(), uint8_t{0});
+  EXPECT_EQ(ToHex(KeyOf(rules, {"ada lovelace", "1815-12-10"})),
+            "ae92556b0a8e96069012a914f6873f0c8bde2f20a766023ae8f8586a10f99174");
+}
+
+// What a list has of its rows, against the same field by field.
+TEST(KeyListTest, ListsHaveTheDigestsOfTheirTexts) {
+  const KeySpec spec = Spec();
+  const KeyList list = MakeKeyList(spec, Cells(kTable));
+  const KeyedRow& last = list.passes[1].back();
+  ASSERT_EQ(last.row, 5U);
+  EXPECT_EQ(last.key, KeyOf(RulesDigest(spec, 1), {"di", "2001-01-03"}));
+  const KeyCells cells = Cells(kTable);
+  ASSERT_EQ(list.texts.size(), cells.rows());
+  for (size_t row = 0; row < cells.rows(); ++row) {
+    crypto::Sha256 hash;
+    hash.Field("partita match texts v1");
+    for (const size_t c : {size_t{2}, size_t{1}, size_t{0}}) {  // born, name, nid
+      const CanonicalKey key = Canonical(spec.columns[c].rule, cells.columns[c][row]);
+      hash.Field(spec.columns[c].name).U64(key.text ? 1 : 0).Field(key.text.value_or(""));
+    }
+    EXPECT_EQ(list.texts[row], hash.Finish()) << row;
+  }
+}
+
+// Keys whose first bytes are alike, which no table has: few of them occur once.
+TEST(KeyListTest, DuplicatesAreOfWholeKeys) {
+  std::mt19937 draw(633);
+  for (int time = 0; time < 2000; ++time) {
+    std::vector<KeyedRow> rows;
+    std::vector<uint64_t> lines;
+    for (uint32_t row = 0; row < 12; ++row) {
+      lines.push_back(2 * row + 3);
+      if (draw() % 8 == 0) continue;  // has no key
+      KeyedRow& keyed = rows.emplace_back();
+      keyed.row = row;
+      keyed.key[0] = static_cast<uint8_t>(draw() % 2);
+      keyed.key[7] = static_cast<uint8_t>(draw() % 2);
+      keyed.key[8 + draw() % 24] = static_cast<uint8_t>(draw() % 2);
+    }
+    std::map<crypto::Digest, std::vector<uint64_t>> by_key;
+    for (const KeyedRow& row : rows) by_key[row.key].push_back(lines[row.row]);
+    std::vector<uint32_t> once;
+    std::vector<std::vector<uint64_t>> several;
+    for (const KeyedRow& row : rows) {
+      if (by_key[row.key].size() == 1) once.push_back(row.row);
+    }
+    for (const auto& [key, of_key] : by_key) {
+      if (of_key.size() > 1) several.push_back(of_key);
+    }
+    std::sort(several.begin(), several.end());
+
+    PassReport report;
+    TakeOutDuplicates(lines, rows, report);
+    std::vector<uint32_t> left;
+    for (const KeyedRow& row : rows) left.push_back(row.row);
+    std::vector<std::vector<uint64_t>> reported;
+    for (const DuplicateKey& duplicate : report.duplicates) reported.push_back(duplicate.lines);
+    EXPECT_EQ(left, once);
+    EXPECT_EQ(reported, several);
+    EXPECT_EQ(report.usable, once.size());
+  }
 }
 
 }  // namespace

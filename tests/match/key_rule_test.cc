@@ -52,6 +52,40 @@ struct Case {
   std::string_view cell, text;
 };
 
+// ASCII is read without the library. A soft hyphen, which every rule but `exact` leaves out, sends the
+// same text through it.
+void ExpectAsByTheLibrary(const std::string& cell, size_t at) {
+  std::string longer = cell;
+  longer.insert(at, "\u00ad");
+  for (const KeyRule& rule : {Text(), Text(true), Text(false, true), Text(true, true), Digits(3),
+                              Date("DD.MM.YYYY"), Date("YYYYMMDD"), Phone("49"), Phone("39", "")}) {
+    EXPECT_EQ(Of(rule, cell), Of(rule, longer)) << testing::PrintToString(cell) << " at " << at;
+  }
+}
+
+TEST(KeyRuleTest, AsciiIsWhatTheLibraryMakesOfIt) {
+  for (int point = 0; point < 128; ++point) {
+    const std::string c(1, static_cast<char>(point));
+    for (const std::string& cell : {c, c + c, "a" + c, c + "B", "a" + c + "B", "1" + c + "23"}) {
+      for (size_t at = 0; at <= cell.size(); ++at) ExpectAsByTheLibrary(cell, at);
+    }
+  }
+}
+
+TEST(KeyRuleTest, RandomAsciiIsWhatTheLibraryMakesOfIt) {
+  const std::vector<std::string> alphabets = {"0123456789 -./()+", "aB c'`-\t", "",
+                                              "0123456789.-"};  // empty: all of ASCII
+  std::mt19937 draw(20'633);
+  for (int time = 0; time < 20'000; ++time) {
+    const std::string& alphabet = alphabets[draw() % alphabets.size()];
+    std::string cell;
+    for (size_t left = draw() % 14; left > 0; --left)
+      cell +=
+          alphabet.empty() ? static_cast<char>(draw() % 128) : alphabet[draw() % alphabet.size()];
+    ExpectAsByTheLibrary(cell, draw() % (cell.size() + 1));
+  }
+}
+
 TEST(KeyRuleTest, TextFoldsCaseFormsAndWhiteSpace) {
   const std::vector<Case> cases = {
       {"Ada Lovelace", "[ada lovelace]"},

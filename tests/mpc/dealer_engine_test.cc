@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <string>
 
 #include "base/error.h"
 #include "mpc/batch.h"
+#include "mpc/dealer_node.h"
 #include "tests/mpc/harness.h"
+#include "tests/mpc/transcript.h"
 
 namespace partita::mpc::testing::dealer_engine_test {
 namespace {
@@ -42,16 +46,45 @@ Operand MakeOperand(Engine& engine, As as, const IntMatrix& values, double bound
   return matrix;
 }
 
-class ProductTest : public ::testing::TestWithParam<size_t> {};
+// How many parties, and whether openings between two of them pass by, however small.
+struct Setting {
+  size_t num_parties;
+  bool passing;
+};
+
+std::string NameOf(const ::testing::TestParamInfo<Setting>& setting) {
+  return std::to_string(setting.param.num_parties) + (setting.param.passing ? "Passing" : "");
+}
+
+std::unique_ptr<Engine> MakeWith(net::Channel& channel, ReleaseGate& gate, const TapeFactory& tapes,
+                                 const DealerOptions& options) {
+  if (channel.self() + 1 == channel.num_parties())
+    return std::make_unique<DealerNode<Ring128>>(channel, tapes, options);
+  return std::make_unique<DealerEngine<Ring128>>(channel, gate, tapes, options);
+}
+
+RunOptions OptionsOf(const Setting& setting) {
+  RunOptions options{.num_parties = setting.num_parties};
+  if (!setting.passing) return options;
+  options.make = [](net::Channel& channel, ReleaseGate& gate) {
+    DealerOptions dealer;
+    dealer.max_whole_bytes = 0;
+    return MakeWith(channel, gate, ChannelTapes(channel, kDealerTapes), dealer);
+  };
+  return options;
+}
+
+class ProductTest : public ::testing::TestWithParam<Setting> {};
 
 // All kinds of operands of one product at once: 36 products share one round.
-void CheckAllOperandKinds(size_t num_parties, const Case& c, int64_t magnitude) {
+void CheckAllOperandKinds(const Setting& setting, const Case& c, int64_t magnitude) {
+  const size_t num_parties = setting.num_parties;
   std::mt19937_64 random(7 * num_parties + c.left.rows);
   IntMatrix left = RandomMatrix(random, c.left, magnitude);
   IntMatrix right = RandomMatrix(random, c.right, magnitude);
   const auto bound = static_cast<double>(magnitude);
   std::vector<std::vector<IntMatrix>> opened(num_parties + 2);
-  auto result = RunAndComparePlan({.num_parties = num_parties}, [&](Engine& engine, size_t self) {
+  auto result = RunAndComparePlan(OptionsOf(setting), [&](Engine& engine, size_t self) {
     std::vector<Product> products;
     for (As l : kAll) {
       for (As r : kAll) {
@@ -109,7 +142,76 @@ TEST_P(ProductTest, ElementwiseOverManyBlocks) {
   CheckAllOperandKinds(GetParam(), {Kind::kElementwise, {2099, 1}, {2099, 3}}, int64_t{1} << 30);
 }
 
-INSTANTIATE_TEST_SUITE_P(Parties, ProductTest, ::testing::Values(2, 3, 5));
+INSTANTIATE_TEST_SUITE_P(Parties, ProductTest,
+                         ::testing::Values(Setting{2, false}, Setting{2, true}, Setting{3, false},
+                                           Setting{3, true}, Setting{5, false}),
+                         NameOf);
+
+// Products of the kinds that pass by, with operands that several of them use.
+std::vector<Product> SharedProducts(Engine& engine, const IntMatrix& x, const IntMatrix& y,
+                                    const IntMatrix& weights) {
+  std::vector<PrivateMatrix> inputs = {Private(engine, 0, x, 1000), Private(engine, 1, y, 1000),
+                                       Private(engine, 1, weights, 1)};
+  const std::vector<Shared> shared = engine.Input(inputs);
+  const FixedOperand fixed_x = engine.Register(Private(engine, 0, x, 1000));
+  const FixedOperand fixed_y = engine.Register(Private(engine, 1, y, 1000));
+  return {{Kind::kGram, shared[0], fixed_x},          {Kind::kGram, shared[0], fixed_y},
+          {Kind::kGram, fixed_x, shared[1]},          {Kind::kGram, shared[1], fixed_y},
+          {Kind::kGram, shared[0], shared[1]},        {Kind::kGram, shared[0], shared[0]},
+          {Kind::kElementwise, shared[2], fixed_x},   {Kind::kElementwise, fixed_y, shared[2]},
+          {Kind::kElementwise, shared[2], shared[0]}, {Kind::kElementwise, shared[2], shared[2]}};
+}
+
+IntMatrix PlainShared(const Product& product, const IntMatrix& x, const IntMatrix& y,
+                      const IntMatrix& weights) {
+  const auto values = [&](const Operand& operand) -> const IntMatrix& {
+    const Shape shape = ShapeOf(operand);
+    return shape == x.shape ? x : shape == y.shape ? y : weights;
+  };
+  return PlainProduct(product.kind, values(product.left), values(product.right));
+}
+
+// Rounds, messages and every byte of them are those of openings that are held whole.
+TEST(DealerEngineTest, PassingOpeningsAreTheSameBytes) {
+  std::mt19937_64 random(633);
+  const IntMatrix x = RandomMatrix(random, {3001, 3}, 1000);
+  const IntMatrix y = RandomMatrix(random, {3001, 4}, 1000);
+  const IntMatrix weights = RandomMatrix(random, {3001, 1}, 1);
+  std::vector<std::vector<Bytes>> links[2];
+  for (const bool passing : {false, true}) {
+    Transcript transcript;
+    RunOptions options{.num_parties = 2};
+    options.make = [&](net::Channel& channel, ReleaseGate& gate) {
+      DealerOptions dealer;
+      if (passing) dealer.max_whole_bytes = 0;
+      // The same tapes in both runs: of a pair the same key.
+      const size_t self = channel.self();
+      const TapeFactory tapes = [self](PartyIndex peer) {
+        std::array<uint8_t, 32> key{};
+        key[0] = static_cast<uint8_t>(1 + self + peer);
+        return KeyTape(crypto::Key(key));
+      };
+      return MakeWith(channel, gate, tapes, dealer);
+    };
+    options.wrap = [&transcript](std::unique_ptr<net::Transport> inner) {
+      return std::make_unique<RecordingTransport>(std::move(inner), transcript);
+    };
+    RunAndComparePlan(options, [&](Engine& engine, size_t self) {
+      const std::vector<Product> products = SharedProducts(engine, x, y, weights);
+      const auto opened = engine.Reveal("out", engine.Multiply(products), kEverybody);
+      if (self > 1) return;  // the dealer opens nothing
+      for (size_t i = 0; i < products.size(); ++i)
+        EXPECT_TRUE(opened[i] == PlainShared(products[i], x, y, weights)) << self << ", " << i;
+    });
+    for (size_t from = 0; from < 3; ++from) {
+      for (size_t to = 0; to < 3; ++to) {
+        if (from != to) links[passing ? 1 : 0].push_back(transcript.Messages(from, to));
+      }
+    }
+  }
+  EXPECT_GT(links[0][0][0].size(), size_t{100'000});
+  EXPECT_EQ(links[0], links[1]);
+}
 
 IntMatrix Row(std::vector<Int128> values) { return {{1, values.size()}, values}; }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text_table.h"
 #include "base/utc_time.h"
+#include "crypto/buffered_hash.h"
 #include "crypto/state_file.h"
 #include "run/party/locked_file.h"
 #include "run/party/rows_apart.h"
@@ -132,22 +133,27 @@ uint64_t PastMatchings::LimitWith(const Partner& partner) const {
 
 ListMark PastMatchings::MarkOf(const match::KeyList& list, const crypto::Digest& columns,
                                const crypto::Digest& passes) const {
-  const auto digest_of = [this](std::string_view what, const crypto::Digest& text) {
-    crypto::Sha256 hash;
+  crypto::BufferedSha256 hash;
+  const auto digest_of = [this, &hash](std::string_view what, const crypto::Digest& text) {
     hash.Field(what).Field(key_.Expose()).Update(text);
     const crypto::Digest digest = hash.Finish();
     return ByteReader(ByteView(digest).first(sizeof(uint64_t))).U64();
   };
-  std::vector<bool> keyed(list.report.rows, false);
+  std::vector<uint8_t> keyed(list.report.rows, 0);
   ListMark mark{columns, passes, {}, {}};
+  size_t num_keys = 0;
+  for (const std::vector<match::KeyedRow>& pass : list.passes) num_keys += pass.size();
+  mark.keys.reserve(num_keys);
+  mark.digests.reserve(std::min<size_t>(num_keys, keyed.size()));
   for (const std::vector<match::KeyedRow>& pass : list.passes) {
     for (const match::KeyedRow& row : pass) {
-      keyed[row.row] = true;
+      keyed[row.row] = 1;
       mark.keys.push_back(digest_of("partita past matching key", row.key));
     }
   }
   for (size_t row = 0; row < keyed.size(); ++row) {
-    if (keyed[row]) mark.digests.push_back(digest_of("partita past matching row", list.texts[row]));
+    if (keyed[row] != 0)
+      mark.digests.push_back(digest_of("partita past matching row", list.texts[row]));
   }
   std::sort(mark.keys.begin(), mark.keys.end());
   std::sort(mark.digests.begin(), mark.digests.end());

@@ -445,6 +445,54 @@ TEST(MixedCovarianceStudy, SlopesOfLevelsHaveNoMatrix) {
   EXPECT_NO_THROW(Prepare(WithCovariance(of("age"))));
 }
 
+// Of a dose whose effect differs between wards; half of each are treated.
+std::vector<std::string> SlopedTables(size_t treated_of_the_last) {
+  std::mt19937_64 random(14);
+  std::normal_distribution<double> normal;
+  std::vector<std::string> tables;
+  for (size_t h = 0; h < 3; ++h) {
+    std::string csv = "ward,dose,arm,score\n";
+    for (size_t ward = 1; ward <= 15; ++ward) {
+      const double level = 6 * normal(random), slope = 5 * normal(random);
+      for (size_t r = 0; r < 8; ++r) {
+        const double dose = std::round(100 * std::tanh(normal(random))) / 100;
+        const bool treated = h < 2 || ward < 15 ? r % 2 == 0 : r < treated_of_the_last;
+        const double score =
+            50 + level + (3 + slope) * dose + (treated ? 4 : 0) + 4 * normal(random);
+        csv += fmt::format("{},{},{},{}\n", ward, dose, treated ? "new" : "old",
+                           std::clamp(std::round(10 * score) / 10, 0.0, 100.0));
+      }
+    }
+    tables.push_back(csv);
+  }
+  return tables;
+}
+
+TEST(MixedCovarianceStudy, OfSlopesOfANumberTheMatrixOpens) {
+  std::string text =
+      Edited(kMixedStudy, "[disclosure]",
+             "[[variable]]\nname = \"dose\"\ntype = \"numeric\"\nlower = -1\nupper = "
+             "1\n[release]\naccept = \"table of covariates\"\n[disclosure]");
+  text = WithCovariance(
+      Edited(text, "score ~ age + arm + (1 | ward)", "score ~ dose + arm + (1 + dose | ward)"));
+  const auto outcomes = Outcomes(RunStudy(text, SlopedTables(4)));
+  ExpectPlannedTraffic(outcomes);
+  const json result = ResultOf(outcomes.front());
+  ASSERT_EQ(result["converged"], true);
+  EXPECT_EQ(result["vcov"]["names"], json({"(Intercept)", "dose", "arm.new"}));
+  const MatrixXd covariance = MatrixOf(result["vcov"]["values"]);
+  for (Index i = 0; i < 3; ++i) {
+    const double error = result["coefficients"][static_cast<size_t>(i)]["standard_error"];
+    EXPECT_NEAR(error, std::sqrt(covariance(i, i)), 1e-12 * error);
+  }
+  // Pairs are counted as without a slope: one treated patient of the last ward.
+  const auto ends = RunStudy(text, SlopedTables(1));
+  ASSERT_NE(run::RootCause(ends), nullptr);
+  EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(run::RootCause(ends)->error->message(),
+              HasSubstr("each count of arm beside arm in one ward is 0"));
+}
+
 // Four 0/1 variables with all their products are 80 levels, each two of them in both orders.
 TEST(MixedCovarianceStudy, TablesAreSoManyCellsTogether) {
   std::string text = WithSmoker("arm ~ smoker * asthma * angina * gout + (1 | ward)");

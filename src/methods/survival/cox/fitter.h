@@ -17,7 +17,8 @@
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; with a covariance also what each two of these have together
-//                  (data/model_columns.h), and where holders are strata all of this of each one's own rows, too; events, and rows without one, at least min_cell; all of this
+//                  (data/model_columns.h), and where holders are strata these tables of each one's own rows,
+//                  too; events, and rows without one, at least min_cell; all of this
 //                  over all holders and over all but each one. Rows: min_rows, and as many as there are columns
 //                  and ten more, or three times as many if that is more. By Efron: no cell of time
 //                  has more events than the study file says. Clusters, where errors are of these: more

@@ -428,6 +428,14 @@ void RefuseCells(const std::string& name) {
               "leave a product out, or join levels");
 }
 
+void RequireFewCells(const ModelCounts& counts) {
+  if (counts.num_cells <= kMostCellsOfTables) return;
+  RefuseModel(fmt::format("the tables of levels that are counted together have {} cells, more than "
+                          "{}",
+                          counts.num_cells, kMostCellsOfTables),
+              "leave terms out, join levels, or leave covariance out");
+}
+
 ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_t num_classes)
     : classes(num_classes) {
   const auto add = [&](const std::string& name, size_t cells) {
@@ -447,17 +455,19 @@ ModelCounts::ModelCounts(const ModelColumns& model, const Schema& factors, size_
       if (cells > kMostCellsTogether) RefuseCells(name);
     }
     add(name, cells);
+    RequireFewCells(*this);
   }
 }
 
-std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
-                               const Table& table, std::span<const size_t> rows,
-                               std::span<const uint8_t> classes, std::span<const Int128> copies) {
-  std::vector<Int128> cells(counts.num_cells);
+namespace {
+
+// Calls visit(cell, i) for each table, in it for each row i in their order.
+template <typename Visit>
+void EachCell(const ModelColumns& model, const ModelCounts& counts, const Table& table,
+              std::span<const size_t> rows, std::span<const uint8_t> classes, Visit visit) {
   size_t first = 0, next = 0;
   const auto add = [&](size_t cell, size_t i) {
-    const size_t row_class = classes.empty() ? 0 : classes[i];
-    cells[first + cell * counts.classes + row_class] += copies.empty() ? 1 : copies[i];
+    visit(first + cell * counts.classes + (classes.empty() ? 0 : classes[i]), i);
   };
   const auto end_table = [&] { first += counts.sizes[next++]; };
   const std::vector<Numbers> levels = LevelsOfRows(model, table, rows);
@@ -481,6 +491,32 @@ std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& cou
     }
     end_table();
   }
+}
+
+}  // namespace
+
+std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
+                               const Table& table, std::span<const size_t> rows,
+                               std::span<const uint8_t> classes, std::span<const Int128> copies) {
+  std::vector<Int128> cells(counts.num_cells);
+  EachCell(model, counts, table, rows, classes,
+           [&](size_t cell, size_t i) { cells[cell] += copies.empty() ? 1 : copies[i]; });
+  return cells;
+}
+
+std::vector<Int128> CountGroupsInCells(const ModelColumns& model, const ModelCounts& counts,
+                                       const Table& table, std::span<const size_t> rows,
+                                       std::span<const uint8_t> classes,
+                                       std::span<const size_t> sizes) {
+  std::vector<size_t> groups;  // of the rows, from 1 on
+  for (size_t g = 0; g < sizes.size(); ++g) groups.insert(groups.end(), sizes[g], g + 1);
+  std::vector<Int128> cells(counts.num_cells);
+  std::vector<size_t> last(counts.num_cells, 0);  // the group that a cell counted last
+  EachCell(model, counts, table, rows, classes, [&](size_t cell, size_t i) {
+    if (last[cell] == groups[i]) return;
+    last[cell] = groups[i];
+    ++cells[cell];
+  });
   return cells;
 }
 

@@ -117,12 +117,17 @@ std::vector<std::string> NeededColumns(const ModelColumns& model);
 std::vector<double> ColumnValues(const ModelColumn& column, const Table& table,
                                  std::span<const size_t> rows);
 
+struct ModelCounts;
+
 // Tables one below the other, of which a cell may also be nobody: by level of each factor, of each
 // 0/1 variable, and where a product of 0/1 columns is 1; where pairs are counted, for each two factors, 0/1
 // variables and terms that cross some, by all levels of whatever is in either; with two classes of the outcome by
-// class, too. Throws kBadInput where one of these has more than kMostCellsTogether cells.
+// class, too. Throws kBadInput where one of these has more than kMostCellsTogether cells, or all of them have more
+// than kMostCellsOfTables.
 inline constexpr size_t kMostCellsTogether = 4096;
-[[noreturn]] void RefuseCells(const std::string& name);  // of more than that
+inline constexpr size_t kMostCellsOfTables = 16384;      // of all tables, where pairs are counted
+[[noreturn]] void RefuseCells(const std::string& name);  // of more than kMostCellsTogether
+void RequireFewCells(const ModelCounts& counts);         // throws for more than kMostCellsOfTables
 
 struct ModelCounts {
   ModelCounts(const ModelColumns& model, const Schema& factors, size_t classes);
@@ -136,6 +141,12 @@ struct ModelCounts {
 std::vector<Int128> CountCells(const ModelColumns& model, const ModelCounts& counts,
                                const Table& table, std::span<const size_t> rows,
                                std::span<const uint8_t> classes, std::span<const Int128> copies);
+
+// The same of groups that have such a row, each counted once. rows: group by group, of these sizes.
+std::vector<Int128> CountGroupsInCells(const ModelColumns& model, const ModelCounts& counts,
+                                       const Table& table, std::span<const size_t> rows,
+                                       std::span<const uint8_t> classes,
+                                       std::span<const size_t> sizes);
 
 // What has levels: each factor, each 0/1 variable, and what each of `crossed` has together.
 struct LevelMargin {

@@ -103,7 +103,9 @@ const std::vector<RecordedStudy>& RecordedStudies() {
       {"mixed", "ward_recovery/study.toml"},
       {"mixed-covariance",
        "ward_recovery/study.toml",
-       {{"method = \"mixed\"\n", "method = \"mixed\"\ncovariance = true\n"}}},
+       // One severe patient is the only one of a ward.
+       {{"method = \"mixed\"\n", "method = \"mixed\"\ncovariance = true\n"},
+        {"min_cell = 5\n", "min_cell = 1\n"}}},
       {"meta", "pooled_registries/study.toml"},
       {"describe", "baseline_table/study.toml"},
       {"mcmc",

@@ -119,11 +119,17 @@ TEST(CovarianceGrid, RefusesANumberWithoutItsGrid) {
   EXPECT_THROW(InSquaredSteps(numbers, std::vector<double>{1, 0}), Error);
   EXPECT_EQ(InSquaredSteps(numbers, std::vector<double>{0.5, 2}),
             (std::vector<double>{256, 4, 4, 4096}));
-  // Nor has a variance a grid that is none.
+}
+
+// Of a few last places the grid is that of one cut and the variance that of another: no fit, and nobody's fault.
+TEST(CovarianceGrid, AVarianceThatIsNotAboveZeroIsNone) {
   const IntMatrix negative{{1, 1}, {-(Int128{1} << 20)}}, zero{{1, 1}, {0}};
-  EXPECT_THROW(InSquaredSteps(negative, std::vector<double>{1}), Error);
-  EXPECT_THROW(InSquaredSteps(zero, std::vector<double>{1}), Error);
-  EXPECT_EQ(InSquaredSteps(zero, std::vector<double>{0}), std::vector<double>{0});
+  for (const double step : {0.0, 1.0})
+    EXPECT_FALSE(HasVariances(InSquaredSteps(zero, std::vector<double>{step}), 1));
+  EXPECT_FALSE(HasVariances(InSquaredSteps(negative, std::vector<double>{1}), 1));
+  const IntMatrix numbers{{3, 1}, {Int128{1} << 20, Int128{1} << 12, 0}};
+  EXPECT_FALSE(HasVariances(InSquaredSteps(numbers, std::vector<double>{1, 1}), 2));
+  EXPECT_TRUE(HasVariances(std::vector<double>{1, -2, -2, 3}, 2));
 }
 
 }  // namespace

@@ -187,6 +187,13 @@ void ReadCovariance(const TableReader& reader, Spec& spec) {
     reader.Fail(position, "level sealed opens standard errors and no covariance matrix",
                 "take protocol = \"iterates\", or leave covariance out");
   }
+  if (spec.clustered()) {
+    reader.Fail(position,
+                "the covariance matrix with errors of clusters: beside those of other errors of "
+                "the same rows it would tell what two rows of one cluster have, which nothing "
+                "counts",
+                "leave covariance out: standard errors of clusters open without it");
+  }
   spec.pairs = true;
 }
 

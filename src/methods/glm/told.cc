@@ -35,7 +35,8 @@ void TakeCovariances(const std::vector<double>& by_rows, FittedModel& model) {
   const Eigen::Index p = model.steps.size();
   model.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), p, p);
   model.covariance_steps = model.steps;
-  model.standard_errors = model.covariance.diagonal().cwiseSqrt();
+  model.standard_errors = model.covariance.diagonal().cwiseMax(0).cwiseSqrt();
+  if (!mpc::HasVariances(by_rows, static_cast<size_t>(p))) model.converged = false;
 }
 
 // Shares of somebody that are other ones than the protocol's mostly open numbers like these.

@@ -365,7 +365,8 @@ std::optional<OpenedFit> Fitter::Fit() {
     const auto columns = static_cast<Eigen::Index>(p);
     const std::vector<double> by_rows = mpc::InSquaredSteps(values[8], grids.first(p));
     fit.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), columns, columns);
-    fit.standard_errors = fit.covariance.diagonal().cwiseSqrt();
+    if (!mpc::HasVariances(by_rows, p)) fit.converged = false;
+    fit.standard_errors = fit.covariance.diagonal().cwiseMax(0).cwiseSqrt();
   } else {
     fit.standard_errors = head(alone);
   }

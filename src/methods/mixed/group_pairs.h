@@ -3,11 +3,12 @@
 //
 // X'V^-1 X is X'X less, of each group, a factor times s s', s the sums of its columns. So beside rows with two
 // levels it is made of groups in which one row has the one and another row the other: where a single group
-// has them, of the product of its two counts.
+// has them, of the product of its two counts; and where all groups but one have them once each, of that one.
 //
 // Tables  For each two of data::LevelMargins, in both orders, and of each with itself: by level of the first, level of the
-//         second, and the outcome of the first where that is 0 or 1, rows with the first whose group has a row with the
-//         second; where a person may have several rows, groups that have both. None without a covariance.
+//         second, and the outcome of the first where that is 0 or 1, the rows with the first whose group has another row
+//         with the second, and those whose group has no other. Where a person may have several rows, the groups that have
+//         two such rows, and of those with the first level the groups that have not. None without a covariance.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@
 
 namespace partita::methods::mixed {
 
-// Puts them behind those of the model. Throws kBadInput where one has more than data::kMostCellsTogether cells.
+// Puts them behind those of the model. Throws kBadInput where one has more than data::kMostCellsTogether pairs of
+// levels, or all have more than data::kMostCellsOfTables cells.
 void AddGroupPairs(const Spec& spec, data::ModelCounts& counts);
 
 // Rows of a table, group by group.

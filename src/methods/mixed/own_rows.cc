@@ -34,32 +34,31 @@ double OutcomeOf(const Spec& spec, const data::Column& outcome, size_t row) {
   return (outcome.numbers[row] - spec.centre) / spec.scale;
 }
 
-// Tables, and the classes of the outcome.
-std::vector<Int128> CellsOfRows(const Spec& spec, const data::ModelCounts& counts,
-                                const data::Table& table, const std::vector<size_t>& rows) {
-  std::vector<uint8_t> classes;
-  std::vector<Int128> of_classes(ClassesOf(spec), 0);
-  if (of_classes.size() > 1) {
-    const data::Column& outcome = table.Get(spec.outcome);
-    for (const size_t row : rows) {
-      classes.push_back(static_cast<uint8_t>(OutcomeOf(spec, outcome, row)));
-      ++of_classes[classes.back()];
-    }
+// Rows with each outcome of 0 and 1, or groups that have one.
+std::vector<Int128> CountClasses(const GroupedNumbers& grouped, bool count_groups) {
+  std::vector<Int128> of_classes(2, 0);
+  size_t next = 0;
+  for (const size_t size : grouped.sizes) {
+    std::vector<Int128> of_group(2, 0);
+    for (size_t r = 0; r < size; ++r) ++of_group[grouped.classes[next++]];
+    for (size_t c = 0; c < 2; ++c)
+      of_classes[c] += count_groups ? std::min<Int128>(of_group[c], 1) : of_group[c];
   }
-  std::vector<Int128> cells = data::CountCells(spec, counts, table, rows, classes, {});
-  if (of_classes.size() > 1) cells.insert(cells.end(), of_classes.begin(), of_classes.end());
-  return cells;
+  return of_classes;
 }
 
+// Tables, and the classes of the outcome.
 std::vector<Int128> CellsOf(const Spec& spec, const data::ModelCounts& counts, bool count_groups,
-                            const data::Table& table, const std::vector<size_t>& rows,
-                            const std::vector<std::vector<size_t>>& groups) {
-  if (!count_groups) return CellsOfRows(spec, counts, table, rows);
-  std::vector<Int128> cells = CellsOfRows(spec, counts, table, {});
-  for (const std::vector<size_t>& group : groups) {
-    const std::vector<Int128> own = CellsOfRows(spec, counts, table, group);
-    for (size_t c = 0; c < cells.size(); ++c) cells[c] += own[c] > 0 ? 1 : 0;
-  }
+                            const data::Table& table, const GroupedNumbers& grouped) {
+  std::vector<Int128> cells =
+      count_groups ? data::CountGroupsInCells(spec, counts, table, grouped.rows, grouped.classes,
+                                              grouped.sizes)
+                   : data::CountCells(spec, counts, table, grouped.rows, grouped.classes, {});
+  const std::vector<Int128> pairs = CountGroupPairs(spec, counts, table, grouped, count_groups);
+  std::copy(pairs.begin(), pairs.end(), cells.end() - static_cast<std::ptrdiff_t>(pairs.size()));
+  if (!spec.binary()) return cells;
+  const std::vector<Int128> of_classes = CountClasses(grouped, count_groups);
+  cells.insert(cells.end(), of_classes.begin(), of_classes.end());
   return cells;
 }
 
@@ -113,15 +112,12 @@ OwnData OwnDataOf(const Spec& spec, const data::ModelCounts& counts, bool count_
   } else {
     own.rows = Grouped(std::move(x), y, groups);
   }
-  own.counts = CellsOf(spec, counts, count_groups, table, rows, groups);
   GroupedNumbers grouped{std::move(ordered), {}, {}};
   for (const std::vector<size_t>& group : groups) grouped.sizes.push_back(group.size());
   if (spec.binary()) {
     for (Index i = 0; i < n; ++i) grouped.classes.push_back(y[i] > 0 ? 1 : 0);
   }
-  const std::vector<Int128> pairs = CountGroupPairs(spec, counts, table, grouped, count_groups);
-  std::copy(pairs.begin(), pairs.end(),
-            own.counts.begin() + static_cast<std::ptrdiff_t>(counts.num_cells - pairs.size()));
+  own.counts = CellsOf(spec, counts, count_groups, table, grouped);
   own.counts.push_back(static_cast<Int128>(groups.size()));
   own.counts.push_back(static_cast<Int128>(rows.size()));
   return own;

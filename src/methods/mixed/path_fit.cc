@@ -136,7 +136,8 @@ void OpenFit(Engine& engine, const Task& task, const SharedTotals& totals,
     model.covariance = Eigen::Map<const MatrixXd>(by_rows.data(), p, p);
     model.covariance_steps = VectorOf({of_pairs.begin(), of_pairs.end()});
     model.standard_errors.resize(p + errors.size());
-    model.standard_errors << model.covariance.diagonal().cwiseSqrt(), errors;
+    if (!mpc::HasVariances(by_rows, pairs)) model.converged = false;
+    model.standard_errors << model.covariance.diagonal().cwiseMax(0).cwiseSqrt(), errors;
   }
   model.log_likelihood =
       std::ldexp(mpc::DecodeFixed(values[5].values.front(), mpc::kGuardBits), -task.grid_bits);

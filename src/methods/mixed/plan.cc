@@ -233,10 +233,16 @@ void MixedStudy::Describe(study::Plan& plan) const {
         "Whoever is told the covariance matrix ({}) has the information of all rows at the "
         "estimates, rounded: about how many rows, and how many pairs of rows of one group, have "
         "each two levels of factors and 0/1 variables, of products of these all levels of each two "
-        "terms together, and second moments of numbers. Rows with two levels, and rows with one "
-        "beside rows of their group with the other, are counted and checked as those of single "
-        "levels are.",
+        "terms together, and second moments of numbers. Rows with two levels, rows with one whose "
+        "group has another row with the other, and those whose group has none, are counted and "
+        "checked as those of single levels are.",
         told()));
+    if (spec.linear()) {
+      plan.assumptions.emplace_back(
+          "With the covariance matrix of a linear model of method glm over the same rows, which "
+          "tells sums over rows, that of this study gives sums over pairs of rows of one group "
+          "alone.");
+    }
   }
   if (spec.by_site()) {
     plan.assumptions.push_back(fmt::format(

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "methods/mixed/model.h"
 #include "study/file/sections.h"
@@ -53,6 +55,31 @@ void ReadSteps(const TableReader& reader, Spec& spec) {
   spec.steps = static_cast<int>(steps->value);
 }
 
+// Whether some part of a column has levels: what is counted of rows.
+bool HasLevels(const Spec& spec, const data::ModelColumn& column) {
+  return std::ranges::any_of(spec.covariates, [&](const data::DesignColumn& part) {
+    return std::ranges::count(column.parts, part.schema.name) > 0 &&
+           (!part.factor.empty() || data::IsZeroOne(part));
+  });
+}
+
+// X'V^-1 X follows from the matrix: about how many rows, and rows of a group, have each two levels. With a slope also
+// what those of a group have of three.
+void ReadCovariance(const TableReader& reader, Spec& spec) {
+  spec.covariance = spec.pairs = reader.OptionalBool(kCovariance).value_or(false);
+  if (!spec.covariance || !spec.slope) return;
+  const data::ModelColumn& slope = spec.columns[*spec.slope];
+  if (!HasLevels(spec, slope)) return;
+  reader.Fail(
+      reader.PositionOf(kCovariance),
+      fmt::format("the covariance matrix of a model with a random slope of {}, which has "
+                  "levels",
+                  slope.name),
+      fmt::format("leave covariance out, or write (1 | {}): the matrix would tell what rows "
+                  "of one group have of three levels, which nothing counts",
+                  spec.group_name()));
+}
+
 std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const StudyFile& study,
                                                 study::AnalysisSpec& analysis) {
   if (reader.Has("privacy")) {
@@ -82,8 +109,7 @@ std::shared_ptr<const study::Section> ReadMixed(const TableReader& reader, const
     }
     spec.confidence = confidence->value;
   }
-  // X'V^-1 X follows from the matrix: about how many rows, and rows of a group, have each two levels.
-  spec.covariance = spec.pairs = reader.OptionalBool(kCovariance).value_or(false);
+  ReadCovariance(reader, spec);
   analysis.subset = study::ReadSubset(reader, study.dictionary, study.derived);
   spec.told_to_all = study::ReadOneRelease(reader, study, kRelease, analysis);
   return section;

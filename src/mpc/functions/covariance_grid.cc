@@ -49,11 +49,17 @@ std::vector<double> InSquaredSteps(const IntMatrix& numbers, std::span<const dou
       const double number = DecodeFixed(numbers.values[next++], kGuardBits);
       if (number != 0 && (steps[i] == 0 || steps[j] == 0))
         throw NoSuchOpening("a covariance has no grid");
-      if (i == j && number <= 0 && steps[i] != 0) throw NoSuchOpening("a variance is not above 0");
       matrix[i * p + j] = matrix[j * p + i] = number * steps[i] * steps[j];
     }
   }
   return matrix;
+}
+
+bool HasVariances(std::span<const double> matrix, size_t columns) {
+  for (size_t i = 0; i < columns; ++i) {
+    if (!(matrix[i * columns + i] > 0)) return false;
+  }
+  return true;
 }
 
 }  // namespace partita::mpc

@@ -29,7 +29,10 @@ GridNumbers CovariancesOfRows(Engine& engine, const Shared& covariances, const G
                               int grid_bits);
 
 // Of what opened: p x p by rows, in units; 0 where a grid was not reached. steps: of the estimates'. Throws
-// NoSuchOpening for a number without a grid, and for a grid of which the variance is not above 0.
+// NoSuchOpening for a number without a grid.
 std::vector<double> InSquaredSteps(const IntMatrix& numbers, std::span<const double> steps);
+// Whether all variances are above 0. Else there is no fit: a variance was below every grid, or it is of a few last
+// places, of which the grid is that of one cut and the number that of another.
+bool HasVariances(std::span<const double> matrix, size_t columns);
 
 }  // namespace partita::mpc

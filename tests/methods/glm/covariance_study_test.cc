@@ -97,8 +97,8 @@ void ExpectFitOfR(const std::string& name, const std::string& engine, size_t hol
 }
 
 TEST(GlmCovarianceStudy, HasTheMatrixOfR) {
-  for (const char* name : {"binomial", "poisson", "quasi_poisson", "interaction", "gamma", "robust",
-                           "adjusted", "clusters"})
+  for (const char* name :
+       {"binomial", "poisson", "quasi_poisson", "interaction", "gamma", "robust", "adjusted"})
     ExpectFitOfR(name, "dealer", 2);
   ExpectFitOfR("gaussian", "replicated", 3);
   ExpectFitOfR("gaussian", "shamir", 3);
@@ -304,6 +304,16 @@ TEST(GlmCovarianceStudy, OtherLevelsRefuseTheKey) {
   ExpectMistake(at_level("sealed"), "opens standard errors and no covariance matrix", "iterates");
   ExpectMistake(Edited(WithCovariance(kGlmStudy), "covariance = true", "covariance = 1"),
                 "covariance", "");
+}
+
+// Beside the matrices of the model and of rows it would tell sums over pairs of rows of one cluster.
+TEST(GlmCovarianceStudy, ErrorsOfClustersHaveNoMatrix) {
+  const json wanted = ReadReference()["clusters"];
+  const std::vector<data::Table> parts = testing::ReadParts(wanted["data"], 2);
+  const std::string text = testing::ReferenceText(wanted, "dealer", parts);
+  EXPECT_NO_THROW(Prepare(text));
+  ExpectMistake(WithCovariance(text), "what two rows of one cluster have",
+                "leave covariance out: standard errors of clusters");
 }
 
 // Who admits estimates alone admits no covariance matrix.

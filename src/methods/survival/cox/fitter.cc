@@ -138,6 +138,10 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
   };
   std::vector<SharedBits> bits;
   if (cells > 0) bits.push_back(check(0, task_.table_sizes, true));
+  if (cells > 0 && task_.spec.covariance && task_.spec.by_site) {
+    const std::vector<mpc::BitProduct> both = {{bits.back(), NoSmallStratum(min_cell)}};
+    bits.back() = engine_.And(both).front();
+  }
   const auto at_least = [&](const Shared& count, uint64_t wanted) {
     const auto least = static_cast<double>(std::min(wanted, task_.max_rows() + 1));
     const std::vector<Shared> more = {mpc::PlusConstant(engine_, count, -least, most_ + 1)};
@@ -165,6 +169,29 @@ std::optional<CoxAnswers> CoxFitter::Check(uint64_t min_rows, uint64_t min_cell)
   answers.rows = mpc::GetBit(opened[next + 1], 0, 0);
   if (ByEfron()) answers.ties = mpc::GetBit(opened[next + 2], 0, 0);
   return answers;
+}
+
+// Of every holder's own rows, where each is a stratum that the matrix adds up with the others: by table.
+SharedBits CoxFitter::NoSmallStratum(uint64_t min_cell) {
+  const size_t cells =
+      std::accumulate(task_.table_sizes.begin(), task_.table_sizes.end(), size_t{0});
+  mpc::CellTables tables;
+  std::vector<Shared> counts;
+  for (const Shared& of_holder : counts_)
+    counts.push_back(engine_.Slice(of_holder, 0, 0, {cells, 1}));
+  // A table of all holders below the next one's.
+  std::vector<size_t> places;
+  size_t first = 0;
+  for (const size_t size : task_.table_sizes) {
+    for (size_t h = 0; h < counts.size(); ++h) {
+      for (size_t cell = 0; cell < size; ++cell) places.push_back(h * cells + first + cell);
+    }
+    tables.sizes.push_back(size * counts.size());
+    first += size;
+  }
+  tables.by_holder = {engine_.SelectRows(engine_.Concatenate(counts, true), places)};
+  tables.max_rows = task_.max_rows();
+  return mpc::NoSmallCells(engine_, tables, min_cell, true);
 }
 
 // Takes the cells apart into terms; whether there are terms enough.
@@ -469,7 +496,8 @@ CoxFitted CoxFitter::Finish() {
     const auto p = static_cast<Eigen::Index>(steps.size());
     const std::vector<double> by_rows = mpc::InSquaredSteps(values[4], steps);
     model.covariance = Eigen::Map<const Eigen::MatrixXd>(by_rows.data(), p, p);
-    model.standard_errors = model.covariance.diagonal().cwiseSqrt();
+    if (!mpc::HasVariances(by_rows, steps.size())) model.converged = false;
+    model.standard_errors = model.covariance.diagonal().cwiseMax(0).cwiseSqrt();
   } else {
     model.standard_errors = VectorOf(mpc::InGridSteps(values[4], steps));
   }

@@ -17,7 +17,8 @@
 // Checks           Of the rows with the event and without: every level of a factor or a stratum, every
 //                  value of a 0/1 variable and every product of them that is 1: 0 or at least min_cell
 //                  of each; with a covariance also what each two of these have together
-//                  (data/model_columns.h); events, and rows without one, at least min_cell; all of this
+//                  (data/model_columns.h), and where holders are strata these tables of each one's own rows,
+//                  too; events, and rows without one, at least min_cell; all of this
 //                  over all holders and over all but each one. Rows: min_rows, and as many as there are columns
 //                  and ten more, or three times as many if that is more. By Efron: no cell of time
 //                  has more events than the study file says. Clusters, where errors are of these: more
@@ -107,6 +108,8 @@ struct CoxTask {
 uint64_t LeastCoxRows(const CoxTask& task, uint64_t min_rows);
 uint64_t NumCoxChecks(const CoxTask& task);
 std::string CoxClustersRule(const CoxTask& task, uint64_t min_cell);
+// Ends the rule of a table: of whose own rows it holds, too.
+std::string CoxOwnRowsText(const CoxTask& task);
 // Of each unit and cell of units.h.
 inline constexpr uint64_t kMostUnitSums = uint64_t{1} << 22;
 inline uint64_t NumOfUnit(const CoxTask& task) {
@@ -155,6 +158,7 @@ class CoxFitter {
   mpc::Shared Total(const std::vector<mpc::Shared>& inputs, size_t each, size_t place);
   bool ByEfron() const { return task_.spec.most_ties > 1; }
   mpc::SharedBits FewTies();
+  mpc::SharedBits NoSmallStratum(uint64_t min_cell);
   void TimeEvents();
   mpc::Shared ShareSums(const Eigen::VectorXd& point);
   void SumAt(const Eigen::VectorXd& point);

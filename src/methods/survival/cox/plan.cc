@@ -64,6 +64,11 @@ std::string CoxClustersRule(const CoxTask& task, uint64_t min_cell) {
                      std::max<uint64_t>(task.num_columns() + 1, min_cell), min_cell);
 }
 
+std::string CoxOwnRowsText(const CoxTask& task) {
+  return task.spec.covariance && task.spec.by_site ? ", and of these, as each holder is a stratum"
+                                                   : "";
+}
+
 std::string TiesText(const CoxSpec& spec) {
   return fmt::format("no cell of time has more than {} events (most_ties)", spec.most_ties);
 }
@@ -149,8 +154,8 @@ void CoxStudy::Describe(study::Plan& plan) const {
         {name, variable,
          fmt::format(
              "each count of {} with the event and without is 0 or at least {}, also without "
-             "each holder's own rows",
-             variable, min_cell),
+             "each holder's own rows{}",
+             variable, min_cell, CoxOwnRowsText(task)),
          min_cell, false});
   }
   if (spec.clustered()) {

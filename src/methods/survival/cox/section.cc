@@ -135,6 +135,17 @@ void ReadCoxErrors(const TableReader& reader, const StudyFile& study, CoxSpec& s
     spec.variables.push_back(cluster);
 }
 
+// The information at the estimates follows from the matrix, and from that about how many rows with both of two
+// levels had the event.
+void ReadCoxCovariance(const TableReader& reader, CoxSpec& spec) {
+  spec.covariance = spec.pairs = reader.OptionalBool(kCoxCovariance).value_or(false);
+  if (!spec.covariance || !spec.clustered()) return;
+  reader.Fail(reader.PositionOf(kCoxCovariance),
+              "the covariance matrix with errors of clusters: beside those of other errors of the "
+              "same rows it would tell what two rows of one cluster have, which nothing counts",
+              "leave covariance out: standard errors of clusters open without it");
+}
+
 void ReadCoxSteps(const TableReader& reader, CoxSpec& spec) {
   const auto steps = reader.OptionalInteger("steps");
   if (!steps) return;
@@ -171,9 +182,7 @@ CoxSpec ReadCox(const TableReader& reader, const StudyFile& study, study::Analys
   ReadCoxErrors(reader, study, spec);
   spec.confidence = study::ReadConfidence(reader);
   spec.concordance = reader.OptionalBool("concordance").value_or(false);
-  // The information at the estimates follows from the matrix, and from that about how many rows with both of
-  // two levels had the event.
-  spec.covariance = spec.pairs = reader.OptionalBool(kCoxCovariance).value_or(false);
+  ReadCoxCovariance(reader, spec);
   spec.report = study::ReadReportTimes(reader, spec.outcome, spec.grid);
   if (spec.by_site && !spec.report.empty()) {
     reader.Fail(reader.PositionOf("report"),

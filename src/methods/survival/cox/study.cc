@@ -28,11 +28,12 @@ std::vector<run::CheckOutcome> CoxChecks(const CoxStudy& study, const CoxAnswers
       {name, "rows", fmt::format("at least {} rows", LeastCoxRows(study.task, disclosure.min_rows)),
        answers.rows, false}};
   for (size_t t = 0; t < study.checked.size(); ++t) {
-    checks.push_back({name, study.checked[t],
-                      fmt::format("each count of {} with the event and without is 0 or at least "
-                                  "min_cell = {}, also without each holder's own rows",
-                                  study.checked[t], disclosure.min_cell),
-                      answers.tables[t], false});
+    checks.push_back(
+        {name, study.checked[t],
+         fmt::format("each count of {} with the event and without is 0 or at least "
+                     "min_cell = {}, also without each holder's own rows{}",
+                     study.checked[t], disclosure.min_cell, CoxOwnRowsText(study.task)),
+         answers.tables[t], false});
   }
   if (study.task.spec.clustered()) {
     checks.push_back({name, study.task.spec.cluster,

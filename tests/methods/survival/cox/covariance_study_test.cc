@@ -200,6 +200,25 @@ TEST(CoxCovarianceStudy, IsAReleaseOfItsOwnInEnvelopes) {
               Contains("covariance to all"));
 }
 
+// Beside the matrices of the model and of rows it would tell sums over pairs of rows of one cluster.
+TEST(CoxCovarianceStudy, ErrorsOfClustersHaveNone) {
+  std::string text =
+      Edited(CoxText("age + arm"), "model = \"cox\"\n", "model = \"cox\"\nerrors = \"cluster\"\n");
+  text = Edited(text, "[[derived]]",
+                "[[variable]]\nname = \"ward\"\ntype = \"integer\"\nlower = 1\nupper = 9\n"
+                "[[derived]]");
+  text = Edited(text, "[design]\n", "[design]\ncluster = \"ward\"\n");
+  EXPECT_NO_THROW(Prepare(text));
+  try {
+    Prepare(WithCovariance(text));
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.message(), HasSubstr("what two rows of one cluster have"));
+    EXPECT_THAT(error.hint(), HasSubstr("standard errors of clusters open without it"));
+  }
+}
+
 TEST(CoxCovarianceStudy, CurvesHaveNone) {
   try {
     Prepare(Edited(kSurvivalStudy, "report = [20, 40, 60]",
@@ -267,6 +286,58 @@ TEST(CoxCovarianceStudy, PairsOfLevelsAreChecked) {
   EXPECT_THAT(run::RootCause(refused)->error->hint(), HasSubstr("or covariance, for which pairs"));
   EXPECT_THAT(message, Not(HasSubstr("each count of smoker ")));
   EXPECT_THAT(message, Not(HasSubstr("each count of arm with the event")));
+}
+
+// Refused for a level of a table, and not for the level alone.
+void ExpectRefused(const std::string& text, const std::vector<std::vector<Row>>& clinics,
+                   const std::string& what, const std::string& what_not) {
+  const auto ends = RunStudy(text, Tables(clinics));
+  for (const auto& end : ends) EXPECT_TRUE(end.error.has_value()) << end.party;
+  ASSERT_NE(run::RootCause(ends), nullptr);
+  EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
+  EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr(what));
+  EXPECT_THAT(run::RootCause(ends)->error->message(), Not(HasSubstr(what_not)));
+}
+
+// A stratum in which a level is rare, though it is frequent in all.
+TEST(CoxCovarianceStudy, RareLevelsOfAStratumAreChecked) {
+  const std::string text = Accepted(CoxText("smoker + strata(arm)"));
+  std::vector<std::vector<Row>> clinics = Draw();
+  EXPECT_EQ(Outcomes(RunStudy(WithCovariance(text), Tables(clinics))).size(), 4u);
+  clinics[0][0] = {.days = 60, .died = 0, .smoker = 1, .treated = true};
+  EXPECT_EQ(Outcomes(RunStudy(text, Tables(clinics))).size(), 4u);
+  ExpectRefused(WithCovariance(text), clinics, "each count of arm with smoker",
+                "each count of smoker");
+}
+
+// A site is a stratum: its only row with a level is a term of its own, however many there are elsewhere.
+TEST(CoxCovarianceStudy, RareLevelsOfASiteAreChecked) {
+  const std::string text = Accepted(CoxText("arm + smoker + strata(site)"));
+  const study::Plan plan = run::BuildPlan(*Prepare(WithCovariance(text)));
+  const std::string own = "own rows, and of these, as each holder is a stratum";
+  EXPECT_THAT(plan.checks[1].rule, HasSubstr(own));
+  EXPECT_THAT(run::BuildPlan(*Prepare(text)).checks[1].rule, Not(HasSubstr(own)));
+  // One bit for each table, as without.
+  EXPECT_EQ(plan.checks.size(), run::BuildPlan(*Prepare(text)).checks.size() + 1);
+  std::vector<std::vector<Row>> clinics = Draw();
+  const auto outcomes = Outcomes(RunStudy(WithCovariance(text), Tables(clinics)));
+  ExpectPlannedTraffic(outcomes);
+  ASSERT_EQ(ResultOf(outcomes.front())["converged"], true);
+  EXPECT_EQ(ResultOf(outcomes.front())["vcov"]["names"].size(), 2u);
+  // Nobody smokes at the first, which is 0.
+  for (Row& row : clinics[0]) row.smoker = 0;
+  EXPECT_EQ(Outcomes(RunStudy(WithCovariance(text), Tables(clinics))).size(), 4u);
+  for (Row& row : clinics[0]) {
+    if (row.treated || row.died != 0) continue;
+    row.smoker = 1;
+    break;
+  }
+  EXPECT_EQ(Outcomes(RunStudy(text, Tables(clinics))).size(), 4u);
+  // Of all sites together it is no rare level.
+  const std::string together = Accepted(CoxText("arm + smoker"));
+  EXPECT_EQ(Outcomes(RunStudy(WithCovariance(together), Tables(clinics))).size(), 4u);
+  ExpectRefused(WithCovariance(text), clinics, "each count of smoker with the event",
+                "each count of arm with the event");
 }
 
 // Events that rows with both levels were to have, as a receiver reads them off the matrix and the number of events:

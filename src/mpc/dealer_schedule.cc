@@ -89,6 +89,7 @@ size_t DealerSchedule::Mask(ScheduledExecution& execution, const Operand& operan
     MaskedOperand& known = execution.masked[i];
     if (known.fixed_id != fixed->id) continue;
     known.by_rows = known.by_rows && by_rows;
+    CheckRowsAreKept(*fixed, known.keep);
     return i;
   }
   MaskedOperand masked;

@@ -47,6 +47,7 @@ size_t Scheduler::Deal(Schedule& schedule, const Operand& operand, Product::Kind
     for (size_t i = 0; i < schedule.dealt.size(); ++i) {
       if (schedule.dealt[i].fixed_id != fixed->id) continue;
       schedule.dealt[i].by_rows = schedule.dealt[i].by_rows && by_rows;
+      CheckRowsAreKept(*fixed, schedule.dealt[i].keep);
       return i;
     }
     auto known = fixed_.find(fixed->id);

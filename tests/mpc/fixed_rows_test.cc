@@ -155,11 +155,16 @@ TEST(FixedRowsTest, MatricesThatAreNotKept) {
     const Product fits = {Kind::kGram, Planned({1, 1}, 0, 1), OnlyRows(adult, {5})};
     plan.Multiply({&fits, 1});
     const Product does_not = {Kind::kGram, Planned({1, 1}, 0, 1), OnlyRows(large, {5})};
-    try {
-      plan.Multiply({&does_not, 1});
-      FAIL() << kind;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    // Nor beside all of its rows, which pass by.
+    const std::vector<Product> beside = {{Kind::kGram, Planned({size_t{1} << 20, 1}, 0, 1), large},
+                                         does_not};
+    for (const std::vector<Product>& products : {std::vector{does_not}, beside}) {
+      try {
+        plan.Multiply(products);
+        FAIL() << kind << ", " << products.size();
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+      }
     }
   }
 }

@@ -106,7 +106,10 @@ TEST(DealerViewTest, ElementwiseProductOpensOnlyTheProduct) {
       for (PartyIndex to : {PartyIndex{0}, kEverybody}) {
         ViewCase c = Dealer(2, {static_cast<PartyIndex>(a), static_cast<PartyIndex>(b)});
         c.body = ElementwiseBody(left, right, to);
-        ExpectPrivate<Ring4>(c, to, ProductOf);
+        for (const bool in_pieces : {false, true}) {
+          c.in_pieces = in_pieces;
+          ExpectPrivate<Ring4>(c, to, ProductOf);
+        }
       }
     }
   }
@@ -125,7 +128,10 @@ TEST(DealerViewTest, ProductsOfThreeParties) {
   }
   ViewCase c = Dealer(3, {0, 1});
   c.body = ElementwiseBody(As::kShared, As::kShared, {});
-  ExpectPrivate<Ring4>(c, {}, nullptr);
+  for (const bool in_pieces : {false, true}) {
+    c.in_pieces = in_pieces;
+    ExpectPrivate<Ring4>(c, {}, nullptr);
+  }
 }
 
 ViewCase CrossProduct(size_t rows, std::optional<PartyIndex> to) {

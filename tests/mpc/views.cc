@@ -218,8 +218,10 @@ EngineMaker MakeEnumerated(const ViewCase& c, Enumeration& enumeration,
     };
     if (c.engine == "replicated")
       return std::make_unique<ReplicatedEngine<R>>(channel, gate, tapes);
-    if (self == c.num_parties) return std::make_unique<DealerNode<R>>(channel, tapes);
-    return std::make_unique<DealerEngine<R>>(channel, gate, tapes);
+    DealerOptions options;
+    if (c.in_pieces) options.max_whole_bytes = 0;
+    if (self == c.num_parties) return std::make_unique<DealerNode<R>>(channel, tapes, options);
+    return std::make_unique<DealerEngine<R>>(channel, gate, tapes, options);
   };
 }
 

@@ -64,6 +64,8 @@ struct ViewCase {
   std::vector<size_t> list_intervals = {};
   // Returns what it opened: one column (rows), or one 1 x 1 matrix per instance (list).
   std::function<std::vector<IntMatrix>(Engine&, const InstanceInputs&)> body = nullptr;
+  // Engine dealer: no opening is held whole by whom it is not for (DealerOptions::max_whole_bytes).
+  bool in_pieces = false;
   TapeFault fault = nullptr;
   std::vector<Digit> constant = {};  // a defect: these are always zero
   // Numbers modulo 2: only their lowest bit is enumerated, the others are zero.

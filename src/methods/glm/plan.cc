@@ -21,11 +21,13 @@ namespace {
 constexpr size_t kNumberBytes = 32;  // of coefficients.csv, at most
 constexpr size_t kColumnsOfCsv = 10;
 constexpr uint64_t kNumbersOfMean = 96, kNumbersOfBins = 130, kNumbersOfCut = 8,
-                   kNumbersOfScore = 16;
+                   kNumbersOfScore = 12;
 // Of level sealed, for a row and evaluation, and of risk groups for a row (bench/glm_sealed_bench.cc).
 constexpr double kSecondsOfMean = 2.2e-6, kSecondsOfColumn = 6e-8, kSecondsOfRisk = 1e-5;
 // Once, for a row and value of the clusters' variable.
 constexpr double kSecondsOfMember = 2.5e-7;
+// Once, for a value at one holder and column.
+constexpr double kSecondsOfScore = 2e-6;
 constexpr double kTimesByShamir = 16;
 
 std::string ModelText(const GlmStudy& study) {
@@ -354,7 +356,10 @@ run::ComputeSeconds GlmStudy::Compute() const {
   const double evaluations = task.spec.steps == 0 ? 1 : task.spec.steps + 2;
   const double of_risk = task.spec.cuts.empty() ? 0 : times * kSecondsOfRisk;
   const double of_clusters = static_cast<double>(layout.cluster_values) * kSecondsOfMember;
-  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_risk + of_clusters), 0};
+  const double scores = static_cast<double>(layout.cluster_values * NumClusterHolders(*this)) * p;
+  return {static_cast<double>(layout.rows()) * (evaluations * of_row + of_risk + of_clusters) +
+              scores * times * kSecondsOfScore,
+          0};
 }
 
 std::vector<std::string> GlmStudy::FileNames() const {

@@ -148,24 +148,30 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
   return checks;
 }
 
+// What to do where so many checks failed.
+std::string CountsHint(const CountAnswers& answers, size_t failures) {
+  const std::string smaller = "take a variable of smaller clusters, or errors = \"robust\"";
+  if (!answers.largest_cluster && failures == 1) return smaller;
+  return "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor in "
+         "tables and dictionary), leave the term out, or find more rows" +
+         (answers.largest_cluster ? "" : "; of a cluster that is too large " + smaller);
+}
+
 // answers: empty where engine.self() is.
 void RequireCounts(const GlmStudy& study, const std::optional<CountAnswers>& answers,
                    const run::RunInput& input, GlmRun& run) {
   if (!answers) return;
   run.checks = CheckOutcomes(study, *answers, input.disclosure);
   std::string failed;
+  size_t failures = 0;
   for (const run::CheckOutcome& check : run.checks) {
-    if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
+    if (check.passed) continue;
+    failed += (failed.empty() ? "" : "; ") + check.rule;
+    ++failures;
   }
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 std::string("join rare levels (of a number by transform = \"cut\" in [[derived]], "
-                             "of a factor in tables and dictionary), leave the term out, or find "
-                             "more rows") +
-                     (answers->largest_cluster
-                          ? ""
-                          : "; of a cluster that is too large take a variable of smaller ones, or "
-                            "errors = \"robust\""));
+                 CountsHint(*answers, failures));
 }
 
 // spec: of the model, or of the smaller one.

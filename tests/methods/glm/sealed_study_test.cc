@@ -537,7 +537,7 @@ TEST(SealedStudyTest, AClusterOfMostRowsOpensNothing) {
       if (!end.error) continue;
       EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
       EXPECT_THAT(end.error->message(), HasSubstr("no cluster has more than half of the rows"));
-      EXPECT_THAT(end.error->hint(), HasSubstr("a variable of smaller ones"));
+      EXPECT_THAT(end.error->hint(), HasSubstr("take a variable of smaller clusters"));
     }
   }
 }

@@ -84,7 +84,8 @@ void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
                  "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
                  "in tables and dictionary), leave the term out, " +
                      std::string(study.task.spec.covariance
-                                     ? "or covariance, for which pairs of levels are counted, "
+                                     ? "or covariance, for which pairs of levels are counted, of "
+                                       "rows and of groups, and who is without one in a group, "
                                      : "") +
                      "find more rows, or take larger groups; of single rows take method \"glm\"");
 }

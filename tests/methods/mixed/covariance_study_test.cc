@@ -454,7 +454,7 @@ std::vector<std::string> SlopedTables(size_t treated_of_the_last) {
   std::normal_distribution<double> normal;
   std::vector<std::string> tables;
   for (size_t h = 0; h < 3; ++h) {
-    std::string csv = "ward,dose,arm,score\n";
+    std::string csv = "ward,age,dose,arm,score\n";
     for (size_t ward = 1; ward <= 15; ++ward) {
       const double level = 6 * normal(random), slope = 5 * normal(random);
       for (size_t r = 0; r < 8; ++r) {
@@ -462,7 +462,7 @@ std::vector<std::string> SlopedTables(size_t treated_of_the_last) {
         const bool treated = h < 2 || ward < 15 ? r % 2 == 0 : r < treated_of_the_last;
         const double score =
             50 + level + (3 + slope) * dose + (treated ? 4 : 0) + 4 * normal(random);
-        csv += fmt::format("{},{},{},{}\n", ward, dose, treated ? "new" : "old",
+        csv += fmt::format("{},50,{},{},{}\n", ward, dose, treated ? "new" : "old",
                            std::clamp(std::round(10 * score) / 10, 0.0, 100.0));
       }
     }

@@ -150,7 +150,7 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
 
 // What to do where so many checks failed.
 std::string CountsHint(const CountAnswers& answers, size_t failures) {
-  const std::string smaller = "take a variable of smaller clusters, or errors = \"robust\"";
+  std::string smaller = "take a variable of smaller clusters, or errors = \"robust\"";
   if (!answers.largest_cluster && failures == 1) return smaller;
   return "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor in "
          "tables and dictionary), leave the term out, or find more rows" +

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "methods/describe/comparison_tables.h"
@@ -33,12 +34,38 @@ std::string QuantilesName(const std::vector<uint32_t>& quantiles) {
   return name;
 }
 
-std::string QuantilesText(const Spec& spec, const Summary& summary) {
+// How numbers of one line are printed, the same in all columns: whole ones as they are, others with as
+// many decimals as give the largest four digits, as "62.56 (11.80)"; below 0.001 four digits of each.
+class LineNumbers {
+ public:
+  void See(const std::optional<double>& value) {
+    if (!value) return;
+    largest_ = std::max(largest_, std::abs(*value));
+    whole_ = whole_ && *value == std::round(*value);
+  }
+
+  std::string Text(const std::optional<double>& value) const {
+    constexpr double kSmall = 0.001;
+    if (!value || (largest_ < kSmall && !whole_)) return NumberText(value);
+    const int decimals =
+        whole_ ? 0 : std::max(0, 3 - static_cast<int>(std::floor(std::log10(largest_))));
+    const std::string text = fmt::format("{:.{}f}", *value, decimals);
+    return text.find_first_of("123456789") == std::string::npos && text.front() == '-'
+               ? text.substr(1)
+               : text;
+  }
+
+ private:
+  double largest_ = 0;
+  bool whole_ = true;
+};
+
+std::string QuantilesText(const Spec& spec, const Summary& summary, const LineNumbers& numbers) {
   const std::vector<std::optional<double>>& values = summary.quantiles;
   if (std::none_of(values.begin(), values.end(), [](const auto& v) { return v.has_value(); }))
     return kWithheld;
-  const auto text_of = [](const std::optional<double>& value) {
-    return value ? NumberText(value) : std::string(kWithheld);
+  const auto text_of = [&](const std::optional<double>& value) {
+    return value ? numbers.Text(value) : std::string(kWithheld);
   };
   if (AreQuartiles(spec.quantiles)) {
     return fmt::format("{} [{}, {}]", text_of(values[1]), text_of(values[0]), text_of(values[2]));
@@ -117,13 +144,20 @@ class Lines {
     const data::ColumnSchema& schema = spec_.variables[v].schema;
     const std::string name =
         schema.unit.empty() ? schema.name : fmt::format("{} ({})", schema.name, schema.unit);
-    Add(v, name + ", mean (sd)", FirstLine(spec_, comparisons_[v]), [](const Summary& summary) {
+    LineNumbers moments, quantiles;
+    for (const Summary& summary : described_.variables[v]) {
+      if (summary.withheld) continue;
+      moments.See(summary.mean);
+      if (summary.mean) moments.See(summary.sd);
+      for (const auto& value : summary.quantiles) quantiles.See(value);
+    }
+    Add(v, name + ", mean (sd)", FirstLine(spec_, comparisons_[v]), [&](const Summary& summary) {
       if (!summary.mean) return std::string(kNoNumber);
-      return fmt::format("{} ({})", NumberText(summary.mean), NumberText(summary.sd));
+      return fmt::format("{} ({})", moments.Text(summary.mean), moments.Text(summary.sd));
     });
     if (spec_.quantiles.empty()) return;
     Add(v, name + ", " + QuantilesName(spec_.quantiles), QuantilesLine(comparisons_[v]),
-        [this](const Summary& summary) { return QuantilesText(spec_, summary); });
+        [&](const Summary& summary) { return QuantilesText(spec_, summary, quantiles); });
   }
 
   void AddCount(size_t v, size_t value, std::string name) {

@@ -38,6 +38,7 @@ using study::Edited;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::kDescribeStudy;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 // ---- abalone, whose numbers Python computed
@@ -230,6 +231,14 @@ TEST(DescribeStudyTest, TheTableIsPrintedAndWritten) {
                        "score, missing", "smoker = 1", "smoker, missing", "stage = one",
                        "stage = two", "stage = three", "stage, missing"}));
   EXPECT_EQ(std::get<std::string>(table.rows.front().back()), "470");
+  // One line has as many decimals in all columns; quantiles of a whole number are whole.
+  const std::string fine = "([0-9]+\\.[0-9][0-9]|withheld)", whole = "([0-9]+|withheld)";
+  for (size_t column = 1; column < table.columns.size(); ++column) {
+    const auto cell = [&](size_t row) { return std::get<std::string>(table.rows[row][column]); };
+    EXPECT_THAT(cell(1), MatchesRegex(fine + " \\(" + fine + "\\)"));
+    EXPECT_THAT(cell(2), MatchesRegex(fine + " \\[" + fine + ", " + fine + "\\]"));
+    EXPECT_THAT(cell(5), MatchesRegex(whole + " \\[" + whole + ", " + whole + "\\]"));
+  }
   ASSERT_EQ(document.files.size(), 1u);
   EXPECT_EQ(document.files.front().name, "table1.csv");
   EXPECT_EQ(Prepare(kDescribeStudy)->FileNames(), std::vector<std::string>{"table1.csv"});

@@ -12,6 +12,22 @@
 namespace partita::data {
 namespace {
 
+void AppendField(std::string& text, std::string_view field, char separator) {
+  const auto needs_quotes = [separator](char c) {
+    return c == '"' || c == '\r' || c == '\n' || c == separator;
+  };
+  if (std::none_of(field.begin(), field.end(), needs_quotes)) {
+    text += field;
+    return;
+  }
+  text += '"';
+  for (const char c : field) {
+    text += c;
+    if (c == '"') text += c;
+  }
+  text += '"';
+}
+
 void AppendCell(const Column& column, size_t row, std::string& csv) {
   switch (column.schema.type) {
     case ColumnType::kNumeric:
@@ -40,23 +56,15 @@ void AppendCell(const Column& column, size_t row, std::string& csv) {
 }  // namespace
 
 std::string QuotedField(std::string_view text, char separator) {
-  const auto needs_quotes = [separator](char c) {
-    return c == '"' || c == '\r' || c == '\n' || c == separator;
-  };
-  if (std::none_of(text.begin(), text.end(), needs_quotes)) return std::string(text);
-  std::string quoted(1, '"');
-  for (const char c : text) {
-    quoted.push_back(c);
-    if (c == '"') quoted.push_back(c);
-  }
-  quoted.push_back('"');
-  return quoted;
+  std::string field;
+  AppendField(field, text, separator);
+  return field;
 }
 
 void AppendRecord(std::string& text, const std::vector<std::string>& fields, char separator) {
   for (size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) text += separator;
-    text += QuotedField(fields[i], separator);
+    AppendField(text, fields[i], separator);
   }
   if (fields.size() == 1 && fields.front().empty()) text += "\"\"";
   text += '\n';

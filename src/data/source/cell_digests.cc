@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "crypto/hash.h"
+#include "crypto/buffered_hash.h"
 #include "data/csv_tokenizer.h"
 #include "data/utf8.h"
 
@@ -80,11 +80,9 @@ class Persons {
   std::span<const uint64_t> rows_;  // of the person
 };
 
-}  // namespace
-
-uint64_t CellDigest(const crypto::Key& salt, const std::string& column, std::string_view text) {
+uint64_t CellDigestWith(crypto::BufferedSha256& hash, const crypto::Key& salt,
+                        const std::string& column, std::string_view text) {
   if (text.empty()) return 0;
-  crypto::Sha256 hash;
   const crypto::Digest digest =
       hash.Field(salt.Expose()).Field("cell").Field(column).Field(text).Finish();
   uint64_t value = 0;
@@ -92,11 +90,19 @@ uint64_t CellDigest(const crypto::Key& salt, const std::string& column, std::str
   return std::max<uint64_t>(value, 1);
 }
 
+}  // namespace
+
+uint64_t CellDigest(const crypto::Key& salt, const std::string& column, std::string_view text) {
+  crypto::BufferedSha256 hash;
+  return CellDigestWith(hash, salt, column, text);
+}
+
 CellDigests DigestCells(const ByteSource& source, const std::string& source_name,
                         const CsvOptions& options, const crypto::Key& salt) {
   const ByteObserver none;
   CsvTokenizer csv(source, source_name, options, none);
   std::string scratch;
+  crypto::BufferedSha256 hash;
   CellDigests digests;
   while (csv.Next()) {
     const bool header = digests.columns.empty();
@@ -110,7 +116,7 @@ CellDigests DigestCells(const ByteSource& source, const std::string& source_name
       if (header) {
         digests.columns.emplace_back(text);
       } else {
-        digests.cells.push_back(CellDigest(salt, digests.columns[f], text));
+        digests.cells.push_back(CellDigestWith(hash, salt, digests.columns[f], text));
       }
     }
   }

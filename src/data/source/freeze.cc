@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "data/csv_tokenizer.h"
 #include "data/csv_writer.h"
+#include "data/source/line_sorter.h"
 #include "data/source/sorted_piece.h"
 #include "data/utf8.h"
 
@@ -32,22 +33,19 @@ std::vector<size_t> PlacesOf(const std::vector<std::string>& wanted,
   return places;
 }
 
-// What a line takes of the memory, about.
-size_t SizeOf(const std::string& line) { return line.capacity() + sizeof(std::string); }
-
 }  // namespace
 
 struct FrozenTable::State {
   std::filesystem::path folder;
   std::vector<std::string> columns;
   uint64_t rows = 0;
-  std::vector<std::string> lines;  // that are in memory
+  LineSorter lines;  // that are in memory
   std::vector<SortedPiece> pieces;
 
   void Keep() {
-    std::sort(lines.begin(), lines.end());
+    lines.Sort();
     pieces.emplace_back(folder, lines);
-    lines.clear();
+    lines.Clear();
   }
 };
 
@@ -67,10 +65,10 @@ void FrozenTable::Write(const std::function<void(std::string_view)>& write) {
   };
   AppendRecord(text, state_->columns, ',');
   if (state_->pieces.empty()) {
-    std::sort(state_->lines.begin(), state_->lines.end());
-    for (const std::string& line : state_->lines) add(line);
+    state_->lines.Sort();
+    for (size_t i = 0; i < state_->lines.size(); ++i) add(state_->lines[i]);
   } else {
-    if (!state_->lines.empty()) state_->Keep();
+    if (state_->lines.size() > 0) state_->Keep();
     // By the first line that is left of each piece.
     const auto after = [](const SortedPiece* a, const SortedPiece* b) {
       return a->line() > b->line();
@@ -110,8 +108,7 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
   const std::vector<size_t> places = PlacesOf(state->columns, header, source_name);
   std::vector<size_t> drops;
   if (!dropped.column.empty()) drops = PlacesOf({dropped.column}, header, source_name);
-  std::vector<std::string> cells;
-  size_t in_memory = 0;
+  std::vector<std::string> cells(places.size());
   while (csv.Next()) {
     if (csv.fields().size() != header.size()) {
       throw Error(ErrorCode::kBadData,
@@ -119,14 +116,10 @@ FrozenTable Freeze(const ByteSource& source, const std::string& source_name,
                               csv.line(), csv.fields().size(), header.size()));
     }
     if (!drops.empty() && dropped.drop(text(drops.front()))) continue;
-    cells.clear();
-    for (const size_t place : places) cells.emplace_back(text(place));
-    AppendRecord(state->lines.emplace_back(), cells, ',');
-    in_memory += SizeOf(state->lines.back());
+    for (size_t i = 0; i < places.size(); ++i) cells[i] = text(places[i]);
+    state->lines.Add(cells);
     state->rows += 1;
-    if (in_memory < memory) continue;
-    state->Keep();
-    in_memory = 0;
+    if (state->lines.memory() >= memory) state->Keep();
   }
   return FrozenTable(std::move(state));
 }

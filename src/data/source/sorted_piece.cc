@@ -35,7 +35,7 @@ int OpenUnnamed(const std::string& folder) {
 
 }  // namespace
 
-SortedPiece::SortedPiece(const std::filesystem::path& folder, const std::vector<std::string>& lines)
+SortedPiece::SortedPiece(const std::filesystem::path& folder, const LineSorter& lines)
     : folder_(folder.empty() ? "." : folder.string()), left_(lines.size()) {
   const int descriptor = OpenUnnamed(folder_);
   file_.reset(::fdopen(descriptor, "w+b"));
@@ -43,7 +43,8 @@ SortedPiece::SortedPiece(const std::filesystem::path& folder, const std::vector<
     ::close(descriptor);
     FailToKeep(folder_);
   }
-  for (const std::string& line : lines) {
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
     const auto size = static_cast<uint32_t>(line.size());
     if (std::fwrite(&size, sizeof size, 1, file_.get()) != 1 ||
         std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size())

@@ -6,7 +6,8 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
+
+#include "data/source/line_sorter.h"
 
 namespace partita::data {
 
@@ -14,7 +15,7 @@ class SortedPiece {
  public:
   // Writes the lines, of any bytes, in their order. Throws kStorage if there is no room in `folder`, kUsage if no
   // file can be made there.
-  SortedPiece(const std::filesystem::path& folder, const std::vector<std::string>& lines);
+  SortedPiece(const std::filesystem::path& folder, const LineSorter& lines);
 
   // Reads the next line; false at the end. Throws kStorage.
   bool Next();

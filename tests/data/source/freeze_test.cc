@@ -40,6 +40,26 @@ TEST(FreezeTest, TheSameRowsGiveTheSameBytes) {
   EXPECT_EQ(std::count(first.begin(), first.end(), '\n'), 51);
 }
 
+// By bytes, also of lines that begin alike, are short, or hold letters of several bytes.
+TEST(FreezeTest, LinesAreSortedByTheirBytes) {
+  const std::vector<std::string> parts = {
+      "", "0", "a", "A", "~", "aaaaaaaa", "aaaaaaab", "\xc3\xa9", "\xf0\x9f\x98\x80", "\x7f"};
+  std::mt19937_64 random(5);
+  std::vector<std::string> lines;
+  for (int i = 0; i < 2000; ++i) {
+    std::string line;
+    for (size_t k = random() % 4; k > 0; --k) line += parts[random() % parts.size()];
+    lines.push_back(line + "," + parts[random() % parts.size()] + "\n");
+  }
+  std::string csv = "n,t\n";
+  for (const std::string& line : lines) csv += line;
+  std::sort(lines.begin(), lines.end());
+  std::string sorted = "n,t\n";
+  for (const std::string& line : lines) sorted += line;
+  EXPECT_EQ(Frozen(csv).csv, sorted);
+  EXPECT_EQ(Frozen(csv, {}, 10'000).csv, sorted);
+}
+
 // Whatever fits into memory, the same text; nothing is left where the pieces were.
 TEST(FreezeTest, ALargeTableIsSortedInPieces) {
   std::mt19937_64 random(4);

@@ -56,6 +56,9 @@ SharedBits NoneNegative(Engine& engine, const std::vector<Shared>& room) {
 
 size_t ClustersCell(const Task& task) { return NumCounts(task) - 2; }
 
+// Clusters.
+uint64_t MoreThanColumns(const Task& task) { return task.num_columns() + 1; }
+
 // Of the tables, one bit each, and of the outcome, where there are such.
 std::vector<SharedBits> CellChecks(Engine& engine, const Task& task,
                                    const std::vector<Shared>& by_holder, uint64_t min_cell) {
@@ -138,7 +141,7 @@ std::optional<CountAnswers> CheckCounts(Engine& engine, const Task& task,
     bits.push_back(task.spec.counts_clusters()
                        ? CellBits(engine, task, by_holder, ClustersCell(task), {1}, min_cell, false)
                        : AllAtLeast(engine, task, clusters.numbers, min_cell));
-    bits.push_back(AtLeast(engine, task, totals.clusters, task.num_columns() + 1));
+    bits.push_back(AtLeast(engine, task, totals.clusters, MoreThanColumns(task)));
   }
   if (task.spec.seals_clusters()) bits.push_back(NoneNegative(engine, clusters.room));
   if (ComparesWeights(task.spec)) bits.push_back(NoneNegative(engine, weights));
@@ -203,8 +206,12 @@ Shared RowsFrom(Engine& engine, const Task& task, const std::vector<Shared>& by_
   return CountOfAll(engine, task, by_holder, NumCounts(task) - 1);
 }
 
+uint64_t LeastClusters(const Task& task, uint64_t min_cell) {
+  return std::max(MoreThanColumns(task), min_cell);
+}
+
 std::string ClustersRule(const Task& task, uint64_t min_cell, const std::string& beside_own) {
-  const uint64_t least = std::max<uint64_t>(task.num_columns() + 1, min_cell);
+  const uint64_t least = LeastClusters(task, min_cell);
   if (beside_own.empty()) return fmt::format("at least {} clusters", least);
   return fmt::format("at least {} clusters, and min_cell = {}{}", least, min_cell, beside_own);
 }

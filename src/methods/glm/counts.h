@@ -44,6 +44,9 @@ double MostRoomOfWeights(const Task& task);       // a bound
 // Whether weights are compared with their sum: not of frequencies, which are numbers of rows.
 bool ComparesWeights(const Spec& spec);
 
+// Clusters that are asked of all rows; without a holder's or a group's own min_cell are.
+uint64_t LeastClusters(const Task& task, uint64_t min_cell);
+
 // beside_own: what else they are counted without, as BesideOwnText of study.h says it.
 std::string ClustersRule(const Task& task, uint64_t min_cell, const std::string& beside_own);
 

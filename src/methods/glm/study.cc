@@ -15,6 +15,7 @@
 #include "methods/glm/pushed_sums.h"
 #include "methods/glm/sealed/clusters.h"
 #include "methods/glm/sealed/fitter.h"
+#include "methods/glm/sealed/plan_clusters.h"
 #include "methods/glm/sealed/plan_layout.h"
 #include "methods/glm/sealed/row_values.h"
 #include "methods/glm/section.h"
@@ -150,11 +151,15 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
 
 // What to do where so many checks failed.
 std::string CountsHint(const CountAnswers& answers, size_t failures) {
-  std::string smaller = "take a variable of smaller clusters, or errors = \"robust\"";
-  if (!answers.largest_cluster && failures == 1) return smaller;
+  const bool few = !answers.clusters, large = !answers.largest_cluster;
+  const size_t of_clusters = (few ? 1 : 0) + (large ? 1 : 0);
+  const std::string other = fmt::format(
+      "take a variable of {}{}{} clusters, or errors = \"robust\" without cluster in [design]",
+      few ? "more" : "", few && large ? " and " : "", large ? "smaller" : "");
+  if (failures == of_clusters) return other;
   return "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor in "
          "tables and dictionary), leave the term out, or find more rows" +
-         (answers.largest_cluster ? "" : "; of a cluster that is too large " + smaller);
+         (of_clusters == 0 ? "" : "; of clusters " + other);
 }
 
 // answers: empty where engine.self() is.
@@ -241,6 +246,7 @@ GlmStudy PrepareGlmStudy(study::StudyFile file) {
   if (spec.sealed) {
     RequireSealed(study);
     study.layout = LayoutOf(study);
+    RequireEnoughClusters(study);
   }
   study.task.holders = HoldersOf(study);
   if (TakesMoments(study) && study.file.engine.input_bits)

@@ -10,6 +10,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -198,6 +199,72 @@ TEST(SealedClustersTest, FewClustersAreFound) {
   EXPECT_FALSE(ClustersPass(Made("gaussian", "score ~ age", "both", 34), 13));
   EXPECT_TRUE(ClustersPass(Registry(35), 12));
   EXPECT_FALSE(ClustersPass(Registry(35), 13));
+}
+
+// What the plan refuses is what the check refuses of the best rows that there can be: a value each in turn, then a row
+// each. By split, values that the dictionary allows, rows of each block and min_cell.
+bool PlanRefuses(const SealedCase& made) {
+  try {
+    testing::SealedStudyOf(made);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_NE(error.message().find("level sealed opens nothing without at least"),
+              std::string::npos)
+        << error.message();
+    EXPECT_NE(error.hint().find("take a variable of more clusters"), std::string::npos);
+    return true;
+  }
+  return false;
+}
+
+TEST(SealedClustersTest, ThePlanRefusesWhatNoRowsWouldPass) {
+  const auto asked = [](const std::string& split, int values, int min_cell, size_t rows = 60,
+                        const std::string& formula = "score ~ age") {
+    SealedCase made{
+        Edited(WithWards(SealedText("gaussian", formula, split), values - 1, true),
+               "min_cell = 1\n", fmt::format("min_cell = {}\n", min_cell)),
+        61, rows};
+    made.wards = static_cast<size_t>(values) - 1;  // without ward 0, which is of no row
+    return made;
+  };
+  // By columns and min_cell, at one holder; of two they are twice as many, but not without each.
+  for (const auto& [split, columns, cell] :
+       {std::tuple{"columns", 5, 7}, std::tuple{"rows", 3, 7}, std::tuple{"both", 3, 7}}) {
+    SCOPED_TRACE(split);
+    const std::string four = "score ~ age + dose + smoker";  // columns, with the intercept
+    EXPECT_TRUE(PlanRefuses(asked(split, columns - 1, 1, 60, four)));
+    EXPECT_FALSE(PlanRefuses(asked(split, columns, 1, 60, four)));
+    EXPECT_TRUE(PlanRefuses(asked(split, cell - 1, cell)));
+    EXPECT_FALSE(PlanRefuses(asked(split, cell, cell)));
+    // One value more, as ward 0 has no rows: all others are there, and the check passes.
+    const SealedCase best = asked(split, cell + 1, cell);
+    const GlmStudy study = testing::SealedStudyOf(best);
+    EXPECT_TRUE(RunSealed(study, testing::SealedRowsOf(study, best)).answers.value().clusters);
+    // With the values that are refused it does not.
+    SealedCase few = best;
+    few.wards = static_cast<size_t>(cell) - 1;
+    EXPECT_FALSE(RunSealed(study, testing::SealedRowsOf(study, few)).answers.value().clusters);
+  }
+  // Not more than rows.
+  EXPECT_TRUE(PlanRefuses(asked("rows", 40, 21, 20)));
+  EXPECT_FALSE(PlanRefuses(asked("rows", 40, 20, 20)));
+  EXPECT_TRUE(PlanRefuses(asked("columns", 40, 21, 20)));
+  EXPECT_FALSE(PlanRefuses(asked("columns", 40, 20, 20)));
+}
+
+// A registry's wards are those of either clinic: as many without one of them.
+TEST(SealedClustersTest, ThePlanCountsARegistrysValuesOnce) {
+  const auto asked = [](int most_ward, int min_cell) {
+    SealedCase made = Registry(62);
+    made.text = Edited(made.text, "min_cell = 1\n", fmt::format("min_cell = {}\n", min_cell));
+    made.text = Edited(made.text, "upper = 15\n[design]",
+                       fmt::format("upper = {}\n[design]", most_ward));
+    return made;
+  };
+  EXPECT_TRUE(PlanRefuses(asked(2, 1)));  // 3 columns
+  EXPECT_FALSE(PlanRefuses(asked(3, 1)));
+  EXPECT_TRUE(PlanRefuses(asked(5, 7)));
+  EXPECT_FALSE(PlanRefuses(asked(6, 7)));
 }
 
 // ---- the largest cluster

@@ -396,6 +396,14 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   };
   Prepare(of_two(262'143));
   ExpectRefused(of_two(262'144), "524288 values of the cluster at all holders together");
+  // No rows would pass.
+  ExpectRefused(clustered("dealer", 1000, 1),
+                "level sealed opens nothing without at least 3 clusters, and 'ward' may have 2 "
+                "values at 1 holder: in the rows that are declared 2 clusters at most");
+  ExpectRefused(Edited(of_two(3), "min_cell = 1", "min_cell = 5"),
+                "opens nothing without at least 5 clusters, and min_cell = 5, also without each "
+                "holder's own rows, and 'ward' may have 4 values at 2 holders: in the rows that are "
+                "declared 4 clusters at most without those of one of these");
   ExpectRefused(Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300),
                        "site = \"ignore\"", "site = \"fixed\""),
                 "no effects of sites");
@@ -520,6 +528,9 @@ TEST(SealedStudyTest, FewClustersOpenNothing) {
       if (!end.error) continue;
       EXPECT_EQ(end.error->code(), ErrorCode::kRefused);
       EXPECT_THAT(end.error->message(), HasSubstr("at least 5 clusters"));
+      EXPECT_EQ(end.error->hint(),
+                "take a variable of more clusters, or errors = \"robust\" without cluster in "
+                "[design]");
     }
   }
 }

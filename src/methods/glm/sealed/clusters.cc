@@ -17,12 +17,19 @@ using mpc::Shared;
 using mpc::WithBound;
 using Kind = mpc::Product::Kind;
 
+// Who holds the clusters of a block.
 PartyIndex HolderOf(const SharedBlock& block) { return block.clusters->matrix.owner; }
+PartyIndex HolderOf(const SealedBlock& block) {
+  return std::find_if(block.parts.begin(), block.parts.end(),
+                      [](const SealedPart& part) { return part.clusters; })
+      ->party;
+}
 
 // Of those who hold clusters, in the order of their first blocks.
-std::vector<PartyIndex> HoldersOf(const std::vector<SharedBlock>& blocks) {
+template <typename Block>
+std::vector<PartyIndex> HoldersOf(const std::vector<Block>& blocks) {
   std::vector<PartyIndex> holders;
-  for (const SharedBlock& block : blocks) {
+  for (const Block& block : blocks) {
     const PartyIndex holder = HolderOf(block);
     if (std::find(holders.begin(), holders.end(), holder) == holders.end())
       holders.push_back(holder);
@@ -75,9 +82,10 @@ std::vector<Shared> CountRows(Engine& engine, const Task& task, const SealedLayo
       round.Add(Kind::kGram, *block.clusters, block.ones, rows, counts[b]);
       continue;
     }
-    const bool self = !own.empty() && engine.self() == HolderOf(block);
+    const PartyIndex holder = HolderOf(layout.blocks[b]);
+    const bool self = !own.empty() && engine.self() == holder;
     const double copies = task.spec.copies() ? task.spec.most_weight : 1;
-    inputs.push_back(RowsOfValues(HolderOf(block), layout.cluster_values, copies * rows,
+    inputs.push_back(RowsOfValues(holder, layout.cluster_values, copies * rows,
                                   self ? &own[b] : nullptr));
     whole.push_back(b);
   }
@@ -120,11 +128,10 @@ std::vector<RowSet> RowSetsOf(const SealedLayout& layout) {
   return sets;
 }
 
-std::vector<size_t> BlocksOf(PartyIndex holder, const RowSet& set,
-                             const std::vector<SharedBlock>& blocks) {
+std::vector<size_t> BlocksOf(PartyIndex holder, const RowSet& set, const SealedLayout& layout) {
   std::vector<size_t> own;
   for (const size_t b : set.blocks) {
-    if (HolderOf(blocks[b]) == holder) own.push_back(b);
+    if (HolderOf(layout.blocks[b]) == holder) own.push_back(b);
   }
   return own;
 }
@@ -132,14 +139,13 @@ std::vector<size_t> BlocksOf(PartyIndex holder, const RowSet& set,
 // By row set.
 std::vector<Shared> NumbersOfClusters(Engine& engine, const SealedLayout& layout,
                                       const std::vector<RowSet>& sets,
-                                      const std::vector<SharedBlock>& blocks,
                                       const std::vector<OwnBlock>& own) {
   std::map<std::vector<size_t>, size_t> places;  // the same blocks are counted once
   std::vector<PrivateMatrix> inputs;
   std::vector<std::vector<size_t>> of_set(sets.size());
   for (size_t s = 0; s < sets.size(); ++s) {
-    for (const PartyIndex holder : HoldersOf(blocks)) {
-      const std::vector<size_t> of = BlocksOf(holder, sets[s], blocks);
+    for (const PartyIndex holder : HoldersOf(layout.blocks)) {
+      const std::vector<size_t> of = BlocksOf(holder, sets[s], layout);
       if (of.empty()) continue;
       const auto [place, is_new] = places.emplace(of, inputs.size());
       of_set[s].push_back(place->second);
@@ -172,6 +178,20 @@ void RegisterClusters(Engine& engine, const SealedLayout& layout, const std::vec
   }
 }
 
+std::vector<uint64_t> MostClusters(const SealedLayout& layout) {
+  std::vector<uint64_t> most;
+  for (const RowSet& set : RowSetsOf(layout)) {
+    uint64_t clusters = 0;
+    for (const PartyIndex holder : HoldersOf(layout.blocks)) {
+      uint64_t rows = 0;
+      for (const size_t b : BlocksOf(holder, set, layout)) rows += layout.blocks[b].rows;
+      clusters += std::min<uint64_t>(layout.cluster_values, rows);
+    }
+    most.push_back(clusters);
+  }
+  return most;
+}
+
 SealedClusters CountClusters(Engine& engine, const Task& task, const SealedLayout& layout,
                              const std::vector<SharedBlock>& blocks,
                              const std::vector<OwnBlock>& own,
@@ -179,15 +199,15 @@ SealedClusters CountClusters(Engine& engine, const Task& task, const SealedLayou
   const std::vector<Shared> counts = CountRows(engine, task, layout, blocks, own);
   const std::vector<RowSet> sets = RowSetsOf(layout);
   SealedClusters clusters;
-  clusters.numbers = NumbersOfClusters(engine, layout, sets, blocks, own);
+  clusters.numbers = NumbersOfClusters(engine, layout, sets, own);
   const auto most = static_cast<double>(task.max_rows());
   for (const RowSet& set : sets) {
     std::vector<Shared> of_groups;
     for (const size_t g : set.groups) of_groups.push_back(by_group[g]);
     const Shared rows = engine.SelectRows(RowsFrom(engine, task, of_groups),
                                           std::vector<size_t>(layout.cluster_values, 0));
-    for (const PartyIndex holder : HoldersOf(blocks)) {
-      const std::vector<size_t> of = BlocksOf(holder, set, blocks);
+    for (const PartyIndex holder : HoldersOf(layout.blocks)) {
+      const std::vector<size_t> of = BlocksOf(holder, set, layout);
       if (of.empty()) continue;
       Shared sum = counts[of.front()];
       for (size_t i = 1; i < of.size(); ++i) sum = engine.Add(sum, counts[of[i]]);

@@ -30,6 +30,10 @@ namespace partita::methods::glm {
 void RegisterClusters(mpc::Engine& engine, const SealedLayout& layout,
                       const std::vector<OwnBlock>& own, std::vector<SharedBlock>& blocks);
 
+// Clusters that the rows may have at most: of all, then of those without each group where there are several, as
+// CountClusters counts them. A holder has the values that the dictionary allows, and no more than its rows.
+std::vector<uint64_t> MostClusters(const SealedLayout& layout);
+
 // by_group: CountsByGroup.
 SealedClusters CountClusters(mpc::Engine& engine, const Task& task, const SealedLayout& layout,
                              const std::vector<SharedBlock>& blocks,

@@ -7,6 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "methods/glm/counts.h"
+#include "methods/glm/sealed/clusters.h"
 #include "mpc/functions/cluster_sandwich.h"
 #include "run/rehearse/rehearsal.h"
 
@@ -83,6 +85,29 @@ void RequireClusters(const GlmStudy& study) {
                        kMostValues, spec.cluster, values, holders),
            hint);
   }
+}
+
+void RequireEnoughClusters(const GlmStudy& study) {
+  const Spec& spec = study.task.spec;
+  if (!spec.seals_clusters()) return;
+  const uint64_t min_cell = study.file.disclosure.min_cell;
+  const std::vector<uint64_t> most = MostClusters(study.layout);
+  const auto fewest = std::min_element(most.begin() + 1, most.end());
+  const bool beside = fewest != most.end() && *fewest < min_cell;
+  const bool of_all = most.front() < LeastClusters(study.task, min_cell);
+  if (!beside && !of_all) return;
+  const std::string beside_own = BesideOwnText(study);
+  const uint64_t values = NumClusterValues(study), holders = NumClusterHolders(study);
+  const uint64_t can_be = of_all ? most.front() : *fewest;
+  Refuse(study, study.Analysis().position,
+         fmt::format("level sealed opens nothing without {}, and '{}' may have {} value{} at {} "
+                     "holder{}: in the rows that are declared {} cluster{} at most{}",
+                     ClustersRule(study.task, min_cell, beside_own), spec.cluster, values,
+                     values == 1 ? "" : "s", holders, holders == 1 ? "" : "s", can_be,
+                     can_be == 1 ? "" : "s", of_all ? "" : " without those of one of these"),
+         "give the variable all of its values in the dictionary, if there are more, take a variable "
+         "of more clusters, or errors = \"robust\" without cluster in [design]" +
+             std::string(most.front() >= min_cell && !beside ? ", or take fewer columns" : ""));
 }
 
 std::vector<std::vector<size_t>> PooledRowsByClusters(const GlmStudy& study,

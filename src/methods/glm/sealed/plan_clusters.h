@@ -24,6 +24,11 @@ uint64_t NumClusterHolders(const GlmStudy& study);
 // mpc::kMostClusters values of all holders. Of a study whose rows are declared.
 void RequireClusters(const GlmStudy& study);
 
+// Throws kBadInput with the place where no rows would pass the check of how many clusters there are (counts.h):
+// fewer values at the holders, or fewer rows, than it asks for, of all rows or without a group's. Of a study
+// with its layout.
+void RequireEnoughClusters(const GlmStudy& study);
+
 // Rows of all blocks one after the other, where `row_blocks` names the block of each, by the holder of their
 // clusters; without clusters all of them at once.
 std::vector<std::vector<size_t>> PooledRowsByClusters(const GlmStudy& study,

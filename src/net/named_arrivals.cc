@@ -82,9 +82,8 @@ struct NamedArrivals::State {
 
   template <class Waiting>
   static void DropOldestOf(Waiting& waiting) {
-    const auto stranger =
-        std::find_if(waiting.begin(), waiting.end(),
-                     [](const auto& entry) { return !entry.arrival.known; });
+    const auto stranger = std::find_if(waiting.begin(), waiting.end(),
+                                       [](const auto& entry) { return !entry.arrival.known; });
     waiting.erase(stranger != waiting.end() ? stranger : waiting.begin());
   }
 

@@ -138,7 +138,8 @@ TEST(NamedArrivalsTest, OfASourceStrangersGoFirst) {
   EXPECT_EQ(first->fd(), -1);
   EXPECT_GE(other->fd(), 0);
   size_t strangers = 0, peers = 0;
-  while (const std::optional<Arrival> arrival = other->Next()) ++(arrival->known ? peers : strangers);
+  while (const std::optional<Arrival> arrival = other->Next())
+    ++(arrival->known ? peers : strangers);
   EXPECT_EQ(peers, 1u) << "strangers took the place of one who may be a peer";
   EXPECT_EQ(strangers, NamedArrivals::kMaxSorted - 2);
   EXPECT_EQ(other->fd(), -1);

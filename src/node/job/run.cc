@@ -238,10 +238,9 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
   net::TlsOptions tls = TlsOf(work, allowed);
   std::optional<run::StripePort> stripes;
   if (study.file.engine.stripes > 1) {
-    input.stripes = stripes
-                        .emplace(study, tls, work.settings.connect_timeout,
-                                 StripeNamesOf(work, tls.roster))
-                        .Connector();
+    input.stripes =
+        stripes.emplace(study, tls, work.settings.connect_timeout, StripeNamesOf(work, tls.roster))
+            .Connector();
   }
   const run::Connector connect = [&](bool only_to_stop) {
     const std::chrono::milliseconds wait =

@@ -145,7 +145,8 @@ void TellStripes(const net::Socket& channel, uint32_t stripes) {
   word.U32(stripes);
   ssize_t sent = 0;
   do {
-    sent = send(channel.fd(), word.bytes().data(), word.bytes().size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    sent =
+        send(channel.fd(), word.bytes().data(), word.bytes().size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return;
   throw Error(ErrorCode::kUnreachable, "the node's port is gone, by which connections come",

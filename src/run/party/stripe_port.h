@@ -57,7 +57,7 @@ class StripePort {
   std::chrono::milliseconds wait_, before_;
   net::LinkModel link_;
   size_t max_handshakes_;
-  StripeNames names_;  // none: those of StripeName
+  StripeNames names_;                             // none: those of StripeName
   std::shared_ptr<net::NamedArrivals> arrivals_;  // none at a party that accepts nobody
 };
 

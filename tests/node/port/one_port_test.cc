@@ -105,7 +105,8 @@ TEST(OnePortTest, StripesAreOfRunsThatAreOnAndHaveThem) {
 
 // A job of a study without stripes says nothing, and gets none.
 TEST(OnePortTest, OtherWordsOfAJobAreNoStripes) {
-  for (const Bytes& word : {Bytes{}, Bytes{2, 3, 0, 0, 0}, Bytes{1, 3, 0, 0}, Bytes{1, 3, 0, 0, 0, 0}}) {
+  for (const Bytes& word :
+       {Bytes{}, Bytes{2, 3, 0, 0, 0}, Bytes{1, 3, 0, 0}, Bytes{1, 3, 0, 0, 0, 0}}) {
     PortWorld world(kHost);
     auto [port_end, job_end] = MakeSocketPair();
     if (!word.empty()) SendAll(job_end, word);
@@ -131,8 +132,8 @@ TEST(OnePortTest, AFloodOfStripesHasThePlacesOfAnyOther) {
     clients.push_back(Call(world.address()));
     SendAll(clients.back(), OpenSslHello(StripeServerName({kTag, i}, kHost)));
     const uint64_t all = clients.size();
-    const OnePortCounts counts = world.WaitFor(
-        [&](const auto& now) { return now.passed + now.crowded + now.early == all; });
+    const OnePortCounts counts =
+        world.WaitFor([&](const auto& now) { return now.passed + now.crowded + now.early == all; });
     EXPECT_LE(counts.early, 3u);
     EXPECT_EQ(counts.served, 0u);
   }

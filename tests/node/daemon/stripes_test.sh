@@ -66,7 +66,8 @@ for name in north west south; do
 done
 analyses whole/result.json >whole.json
 analyses striped/result.json >striped.json
-[ -s whole.json ] && cmp whole.json striped.json || fail 'another result in stripes'
+[ -s whole.json ] || fail 'no analyses'
+cmp whole.json striped.json || fail 'another result in stripes'
 "$partita" node audit --at west --study striped >audit.txt
 [ "$(grep -c ' run-begin ' audit.txt)" = 1 ] || fail "more than one attempt: $(cat audit.txt)"
 [ -n "${PARTITA_THOROUGH:-}" ] || exit 0

@@ -32,10 +32,18 @@ struct NamedArrivals::State {
   };
 
   Listener listener;
+  std::shared_ptr<SocketSource> source;  // instead of it
   std::string prefix;
-  Socket changes;  // epoll: the listening socket and those whose hello has not come
+  Socket changes;  // epoll: where they come from, and those whose hello has not come
   std::list<Unseen> unseen;
   std::deque<Sorted> sorted;
+
+  explicit State(std::string names) : prefix(std::move(names)) {
+    changes = Socket(epoll_create1(EPOLL_CLOEXEC));
+    if (changes.valid()) return;
+    throw Error(ErrorCode::kInternal,
+                std::string("cannot watch connections: ") + std::strerror(errno));
+  }
 
   void Watch(int fd) const {
     epoll_event event{};
@@ -47,6 +55,11 @@ struct NamedArrivals::State {
   }
 
   void AcceptAll() {
+    while (source != nullptr) {
+      std::optional<Arrival> arrival = source->Next();
+      if (!arrival) return;
+      Await(*std::move(arrival));
+    }
     while (listener.socket.valid()) {
       Arrival arrival;
       arrival.socket = Accept(listener, arrival.remote);
@@ -56,18 +69,29 @@ struct NamedArrivals::State {
         DropOldest();
         continue;
       }
-      if (unseen.size() >= kMaxUnseen) unseen.pop_front();
-      const int fd = arrival.socket.fd();
-      unseen.push_back({std::move(arrival), HelloLook(fd), SteadyClock::now()});
-      Watch(fd);
+      Await(std::move(arrival));
     }
+  }
+
+  void Await(Arrival arrival) {
+    if (unseen.size() >= kMaxUnseen) DropOldestOf(unseen);
+    const int fd = arrival.socket.fd();
+    unseen.push_back({std::move(arrival), HelloLook(fd), SteadyClock::now()});
+    Watch(fd);
+  }
+
+  template <class Waiting>
+  static void DropOldestOf(Waiting& waiting) {
+    const auto stranger = std::find_if(waiting.begin(), waiting.end(),
+                                       [](const auto& entry) { return !entry.arrival.known; });
+    waiting.erase(stranger != waiting.end() ? stranger : waiting.begin());
   }
 
   void DropOldest() {
     if (unseen.empty()) {
-      sorted.pop_front();
+      DropOldestOf(sorted);
     } else {
-      unseen.pop_front();
+      DropOldestOf(unseen);
     }
   }
 
@@ -88,7 +112,7 @@ struct NamedArrivals::State {
   void Sort(Unseen& seen) {
     const std::string& name = seen.look.hello().server_name;
     if (!name.empty() && !name.starts_with(prefix)) return;
-    if (sorted.size() >= kMaxSorted) sorted.pop_front();
+    if (sorted.size() >= kMaxSorted) DropOldestOf(sorted);
     sorted.push_back({name, std::move(seen.arrival)});
   }
 
@@ -103,11 +127,18 @@ struct NamedArrivals::State {
     return arrival;
   }
 
+  // Whether nobody of this name comes any more.
+  bool HasEnded(const std::string& name) const {
+    return source != nullptr && source->fd() < 0 && unseen.empty() &&
+           std::none_of(sorted.begin(), sorted.end(),
+                        [&](const Sorted& entry) { return entry.name == name; });
+  }
+
   class Source : public SocketSource {
    public:
     Source(std::shared_ptr<State> state, std::string name)
         : state_(std::move(state)), name_(std::move(name)) {}
-    int fd() const override { return state_->changes.fd(); }
+    int fd() const override { return state_->HasEnded(name_) ? -1 : state_->changes.fd(); }
     std::optional<Arrival> Next() override { return state_->Take(name_); }
 
    private:
@@ -117,20 +148,21 @@ struct NamedArrivals::State {
 };
 
 NamedArrivals::NamedArrivals(Listener listener, std::string prefix)
-    : state_(std::make_shared<State>()) {
+    : state_(std::make_shared<State>(std::move(prefix))) {
   state_->listener = std::move(listener);
-  state_->prefix = std::move(prefix);
   SetNonBlocking(state_->listener.socket);
-  state_->changes = Socket(epoll_create1(EPOLL_CLOEXEC));
-  if (!state_->changes.valid()) {
-    throw Error(ErrorCode::kInternal,
-                std::string("cannot watch connections: ") + std::strerror(errno));
-  }
   state_->Watch(state_->listener.socket.fd());
+}
+
+NamedArrivals::NamedArrivals(std::shared_ptr<SocketSource> source, std::string prefix)
+    : state_(std::make_shared<State>(std::move(prefix))) {
+  state_->source = std::move(source);
+  if (state_->source->fd() >= 0) state_->Watch(state_->source->fd());
 }
 
 NamedArrivals::~NamedArrivals() {
   state_->listener = {};
+  state_->source = nullptr;
   state_->unseen.clear();
   state_->sorted.clear();
 }

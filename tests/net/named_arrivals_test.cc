@@ -2,9 +2,13 @@
 #include "net/named_arrivals.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include "tests/net/parties.h"
 #include "tests/net/tls_parties.h"
+#include "tests/node/port/hello_bytes.h"
 
 namespace partita::net::named_arrivals_test {
 namespace {
@@ -79,6 +83,66 @@ TEST(NamedArrivalsTest, StrangersAreDropped) {
   EXPECT_TRUE(transports[0] && transports[1]);
   posing.join();
   EXPECT_FALSE(arrivals.For("other.run")->Next());
+}
+
+// Connections that a test hands on.
+class Handed : public SocketSource {
+ public:
+  int fd() const override { return wake.fd(); }
+  std::optional<Arrival> Next() override {
+    if (waiting.empty()) return std::nullopt;
+    Arrival first = std::move(waiting.front());
+    waiting.erase(waiting.begin());
+    return first;
+  }
+  Socket wake{::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  std::vector<Arrival> waiting;
+};
+
+// A connection of which the hello has come; keeps the other end in `clients`.
+Arrival ArrivalFor(Listener& listener, const std::string& name, bool known,
+                   std::vector<Socket>& clients) {
+  clients.push_back(ConnectTo(listener.address));
+  pollfd comes{listener.socket.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&comes, 1, 60'000), 1);
+  Arrival arrival;
+  arrival.socket = Accept(listener, arrival.remote);
+  arrival.known = known;
+  const Bytes hello = node::OpenSslHello(name);
+  EXPECT_EQ(send(clients.back().fd(), hello.data(), hello.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(hello.size()));
+  pollfd reads{arrival.socket.fd(), POLLIN, 0};
+  EXPECT_EQ(poll(&reads, 1, 60'000), 1);
+  return arrival;
+}
+
+// Of another process's connections: sorted as one's own are; strangers make room, not peers; and each name
+// has its end once nobody comes any more.
+TEST(NamedArrivalsTest, OfASourceStrangersGoFirst) {
+  Listener listener = Listen("127.0.0.1", "0");
+  SetNonBlocking(listener.socket);
+  auto source = std::make_shared<Handed>();
+  NamedArrivals arrivals(source, "");
+  const auto first = arrivals.For("run-1-0.a"), other = arrivals.For("run-1-1.a");
+  std::vector<Socket> clients;
+  source->waiting.push_back(ArrivalFor(listener, "run-1-1.a", true, clients));
+  EXPECT_FALSE(first->Next());
+  for (size_t i = 0; i < NamedArrivals::kMaxSorted; ++i) {
+    source->waiting.push_back(ArrivalFor(listener, "run-1-1.a", false, clients));
+    EXPECT_FALSE(first->Next());
+  }
+  source->waiting.push_back(ArrivalFor(listener, "run-1-0.a", false, clients));
+  EXPECT_TRUE(first->Next());
+  EXPECT_GE(first->fd(), 0);
+  source->wake = Socket();
+  EXPECT_EQ(first->fd(), -1);
+  EXPECT_GE(other->fd(), 0);
+  size_t strangers = 0, peers = 0;
+  while (const std::optional<Arrival> arrival = other->Next())
+    ++(arrival->known ? peers : strangers);
+  EXPECT_EQ(peers, 1u) << "strangers took the place of one who may be a peer";
+  EXPECT_EQ(strangers, NamedArrivals::kMaxSorted - 2);
+  EXPECT_EQ(other->fd(), -1);
 }
 
 }  // namespace

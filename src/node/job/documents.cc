@@ -188,8 +188,6 @@ Prepared Prepare(const std::string& self, const std::string& study_file) {
   if (own == study.parties.end()) throw NotHere("this party has no part in it");
   if (study.file.engine.stored_correlations)
     throw NotHere("nodes do not run studies with stored correlations");
-  if (study.file.engine.stripes > 1)
-    throw NotHere("nodes do not run studies with stripes; `partita study join` does");
   prepared.party = static_cast<size_t>(own - study.parties.begin());
   prepared.plan = run::BuildPlan(study);
   return prepared;

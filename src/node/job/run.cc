@@ -23,6 +23,7 @@
 #include "run/party/join.h"
 #include "run/party/local_data.h"
 #include "run/party/party.h"
+#include "run/party/stripe_port.h"
 
 namespace partita::node {
 namespace {
@@ -184,8 +185,19 @@ net::TlsOptions TlsOf(JobWork& work, const Allowed& allowed) {
   for (const net::RosterEntry& party : tls.roster)
     tls.server_names.push_back(
         RunServerName(work.study().tag, net::ParseAddress(party.address).host));
+  const size_t stripes = allowed.prepared.study->file.engine.stripes;
+  if (stripes > 1) TellStripes(work.arrivals, static_cast<uint32_t>(stripes));
   tls.arrivals = PassedSockets(std::move(work.arrivals));
   return tls;
+}
+
+run::StripeNames StripeNamesOf(const JobWork& work, const net::Roster& roster) {
+  std::vector<std::string> hosts;
+  for (const net::RosterEntry& party : roster)
+    hosts.push_back(net::ParseAddress(party.address).host);
+  return [hosts = std::move(hosts), tag = work.study().tag](size_t party, size_t stripe) {
+    return StripeServerName({tag, static_cast<uint32_t>(stripe)}, hosts.at(party));
+  };
 }
 
 run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProgress& progress) {
@@ -224,6 +236,12 @@ run::PartyOutcome RunAllowed(JobWork& work, const Allowed& allowed, ReportedProg
     };
   }
   net::TlsOptions tls = TlsOf(work, allowed);
+  std::optional<run::StripePort> stripes;
+  if (study.file.engine.stripes > 1) {
+    input.stripes =
+        stripes.emplace(study, tls, work.settings.connect_timeout, StripeNamesOf(work, tls.roster))
+            .Connector();
+  }
   const run::Connector connect = [&](bool only_to_stop) {
     const std::chrono::milliseconds wait =
         only_to_stop

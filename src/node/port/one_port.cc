@@ -112,6 +112,7 @@ struct OnePort::Impl {
   void Begin(net::Arrival arrival);
   void Look(Gate::Id id);
   void Route(Gate::Id id, const std::string& server_name);
+  std::optional<RunTag> RunOfStripe(const std::string& server_name);
   void ServeNode(Gate::Id id);
   void PassEarly(const RunTag& run);
   void Close(const Gate::Ids& ids, uint64_t& counted);
@@ -135,7 +136,11 @@ struct OnePort::Impl {
   std::shared_ptr<PortMail> mail = std::make_shared<PortMail>();
   std::map<Gate::Id, Waiting> waiting;
   std::map<Gate::Id, net::Socket> served;  // second descriptors, to shut down by
-  std::map<RunTag, net::Socket> jobs;
+  struct Job {
+    net::Socket channel;
+    std::optional<uint32_t> stripes = {};  // once it has said so
+  };
+  std::map<RunTag, Job> jobs;
   SteadyClock::time_point accept_from{}, pass_from{};
   std::vector<pollfd> polled;
   // What `polled` stands for, after the wake-up and the listener: connections, then jobs.
@@ -227,7 +232,7 @@ void OnePort::Impl::WaitForSockets() {
   }
   for (const auto& [run, job] : jobs) {
     const short events = passes && awaited.contains(run) ? POLLOUT : 0;
-    polled.push_back({job.fd(), events, 0});
+    polled.push_back({job.channel.fd(), events, 0});
     polled_jobs.push_back(run);
   }
   int timeout_ms = -1;
@@ -286,13 +291,27 @@ void OnePort::Impl::Look(Gate::Id id) {
 }
 
 void OnePort::Impl::Route(Gate::Id id, const std::string& server_name) {
-  const std::optional<RunTag> run = RunOf(server_name, options.host);
+  std::optional<RunTag> run = RunOf(server_name, options.host);
+  if (!run) run = RunOfStripe(server_name);
   if (!run) return ServeNode(id);
   waiting.at(id).run = run;
   Gate::Ids close;
   gate.WaitForJob(id, SteadyClock::now(), close);
   Close(close, counts.crowded);
   PassEarly(*run);
+}
+
+// Nobody comes to a stripe before the parties of its run are connected, so its job has said by then how many
+// there are; it is heard here, not when it speaks, so that no turn comes in between.
+std::optional<RunTag> OnePort::Impl::RunOfStripe(const std::string& server_name) {
+  const std::optional<RunStripe> stripe = StripeOf(server_name, options.host);
+  if (!stripe) return std::nullopt;
+  const auto found = jobs.find(stripe->run);
+  if (found == jobs.end()) return std::nullopt;
+  Job& job = found->second;
+  if (!job.stripes) job.stripes = HearStripes(job.channel);
+  if (stripe->stripe >= job.stripes.value_or(0)) return std::nullopt;
+  return stripe->run;
 }
 
 void OnePort::Impl::ServeNode(Gate::Id id) {
@@ -316,7 +335,7 @@ void OnePort::Impl::PassEarly(const RunTag& run) {
       ++entry;
       continue;
     }
-    switch (PassSocket(job->second, entry->second.arrival)) {
+    switch (PassSocket(job->second.channel, entry->second.arrival)) {
       case Passing::kBusy:
         // The system may refuse though the channel is writable.
         pass_from = SteadyClock::now() + kPassAgain;
@@ -370,7 +389,7 @@ OnePortCounts OnePort::Counts() const {
 void OnePort::Expect(const RunTag& tag, net::Socket job) {
   auto end = std::make_shared<net::Socket>(std::move(job));
   impl_->Order([impl = impl_.get(), tag, end] {
-    impl->jobs.insert_or_assign(tag, std::move(*end));
+    impl->jobs.insert_or_assign(tag, Impl::Job{std::move(*end)});
     impl->PassEarly(tag);
   });
 }

@@ -2,12 +2,14 @@
 //
 // The hello of each connection is looked at, not read. A server name "run-TAG.HOST" belongs to the
 // job of that run: the unread socket is passed to it, and TLS ends there, with the key of the run,
-// which this process does not have. Until that job is there the socket waits. All else is the node's
-// own. TAG is no secret, so who has it gets as far as the job's handshake and no further.
+// which this process does not have. Until that job is there the socket waits. So does a name
+// "run-TAG-STRIPE.HOST", but only while that job is there and has said that its study has such a stripe. All
+// else is the node's own. TAG is no secret, so who has it gets as far as the job's handshake and no further.
 //
 // Memory, time and descriptors are bounded as gate.h says, against anybody who can connect. A
 // connection that is refused is closed without an answer. Revealed to who connects: that something
-// listens here, and by the certificate that answers whether TAG is of a run here.
+// listens here, and by the certificate that answers whether TAG is of a run here, and how many stripes that has,
+// which its parties alone know otherwise.
 #pragma once
 
 #include <functional>

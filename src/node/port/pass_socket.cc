@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/error.h"
 
 namespace partita::node {
@@ -19,6 +20,7 @@ namespace {
 constexpr uint8_t kPassVersion = 1;
 constexpr size_t kPassHead = 2;
 constexpr size_t kMaxPassBytes = kPassHead + 96;
+constexpr size_t kStripesWordBytes = 5;  // version u8, stripes u32
 // Room for more descriptors than may come, so that none is lost unseen.
 constexpr size_t kMaxPassed = 4;
 
@@ -135,6 +137,33 @@ Passing PassSocket(const net::Socket& channel, const net::Arrival& arrival) {
   const bool busy = errno == EAGAIN || errno == EWOULDBLOCK || errno == ETOOMANYREFS ||
                     errno == ENOBUFS || errno == ENOMEM;
   return busy ? Passing::kBusy : Passing::kGone;
+}
+
+void TellStripes(const net::Socket& channel, uint32_t stripes) {
+  ByteWriter word;
+  word.U8(kPassVersion);
+  word.U32(stripes);
+  ssize_t sent = 0;
+  do {
+    sent =
+        send(channel.fd(), word.bytes().data(), word.bytes().size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  if (sent >= 0) return;
+  throw Error(ErrorCode::kUnreachable, "the node's port is gone, by which connections come",
+              "Start the node again; the study is tried again.");
+}
+
+std::optional<uint32_t> HearStripes(const net::Socket& channel) {
+  std::array<uint8_t, kStripesWordBytes + 1> bytes{};
+  ssize_t size = 0;
+  do {
+    size = recv(channel.fd(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  } while (size < 0 && errno == EINTR);
+  if (size != static_cast<ssize_t>(kStripesWordBytes) || bytes[0] != kPassVersion)
+    return std::nullopt;
+  ByteReader word(ByteView(bytes).first(kStripesWordBytes));
+  word.U8();
+  return word.U32();
 }
 
 std::shared_ptr<net::SocketSource> PassedSockets(net::Socket channel) {

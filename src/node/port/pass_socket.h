@@ -2,7 +2,9 @@
 // (SCM_RIGHTS, unix(7)).
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "net/socket_source.h"
@@ -20,6 +22,12 @@ enum class Passing { kPassed, kBusy, kGone };
 
 // Hands a copy of the connection over. Never blocks.
 Passing PassSocket(const net::Socket& channel, const net::Arrival& arrival);
+
+// The other way, once, before anything is taken: the job of a run says how many stripes the study has that it
+// verified. Throws kUnreachable where the other process is gone.
+void TellStripes(const net::Socket& channel, uint32_t stripes);
+// What it said, once; none while it has not, or if it said something else. Never blocks.
+std::optional<uint32_t> HearStripes(const net::Socket& channel);
 
 // The connections that come over `channel`. Takes nothing but one TCP connection a message; what
 // else comes is closed, and skipped. fd() is -1 once the other end is closed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -33,6 +34,22 @@ std::optional<RunTag> RunOf(std::string_view server_name, std::string_view host)
   if (!FromHex(server_name.substr(kRunPrefix.size(), kTagDigits), tag)) return std::nullopt;
   if (server_name != RunServerName(tag, host)) return std::nullopt;
   return tag;
+}
+
+std::string StripeServerName(const RunStripe& stripe, std::string_view host) {
+  return fmt::format("{}{}-{}.{}", kRunPrefix, ToHex(stripe.run), stripe.stripe, host);
+}
+
+std::optional<RunStripe> StripeOf(std::string_view server_name, std::string_view host) {
+  constexpr size_t kBeforeStripe = kRunPrefix.size() + kTagDigits + 1;
+  if (server_name.size() <= kBeforeStripe) return std::nullopt;
+  RunStripe stripe;
+  if (!FromHex(server_name.substr(kRunPrefix.size(), kTagDigits), stripe.run)) return std::nullopt;
+  const std::string_view rest = server_name.substr(kBeforeStripe);
+  const auto number = std::from_chars(rest.data(), rest.data() + rest.size(), stripe.stripe);
+  if (number.ec != std::errc() || server_name != StripeServerName(stripe, host))
+    return std::nullopt;
+  return stripe;
 }
 
 void CheckPortHost(std::string_view host) {

@@ -41,7 +41,8 @@ StripePort::StripePort(const Study& study, const RankSetup& setup,
       self_(setup.party),
       wait_(setup.wait),
       before_(TimeOfStripe(study)),
-      link_(setup.link) {
+      link_(setup.link),
+      max_handshakes_(net::TlsOptions{}.max_handshakes) {
   if (door && self_ + 1 < roster_.size())
     arrivals_ = std::make_shared<net::NamedArrivals>(std::move(*door), kStripePrefix);
 }
@@ -53,7 +54,8 @@ StripePort::StripePort(const Study& study, net::TlsOptions& tls, std::chrono::mi
       self_(tls.self),
       wait_(wait),
       before_(TimeOfStripe(study)),
-      link_(link) {
+      link_(link),
+      max_handshakes_(tls.max_handshakes) {
   if (tls.self + 1 < tls.roster.size()) {
     if (!tls.listener) {
       const net::Address address = net::ParseAddress(
@@ -66,19 +68,37 @@ StripePort::StripePort(const Study& study, net::TlsOptions& tls, std::chrono::mi
   tls.listener.reset();
 }
 
+StripePort::StripePort(const Study& study, net::TlsOptions& tls, std::chrono::milliseconds wait,
+                       StripeNames names)
+    : identity_(tls.identity),
+      roster_(tls.roster),
+      self_(tls.self),
+      wait_(wait),
+      before_(TimeOfStripe(study)),
+      max_handshakes_(tls.max_handshakes),
+      names_(std::move(names)) {
+  if (self_ + 1 == roster_.size()) return;
+  arrivals_ = std::make_shared<net::NamedArrivals>(std::move(tls.arrivals), "");
+  tls.arrivals = arrivals_->For(tls.server_names.at(self_));
+}
+
 StripeConnector StripePort::Connector() {
   return [this](size_t stripe, const std::string& tag, Progress& progress) {
-    const std::string name = StripeName(stripe, tag);
+    const auto name_at = [&](size_t party) {
+      return names_ == nullptr ? StripeName(stripe, tag) : names_(party, stripe);
+    };
     net::TlsOptions tls;
     tls.identity = identity_;
     tls.roster = roster_;
     tls.self = self_;
-    tls.server_names.assign(tls.roster.size(), name);
+    for (size_t party = 0; party < tls.roster.size(); ++party)
+      tls.server_names.push_back(name_at(party));
+    tls.max_handshakes = max_handshakes_;
     // A dealer has nothing to wait for in a stripe: it closes it before slower parties have come to it.
     tls.may_leave = true;
     // A peer that is busy with another stripe lets a handshake wait, and nobody is helped by another one.
     tls.handshake_timeout = std::max(tls.handshake_timeout, before_);
-    if (arrivals_ != nullptr) tls.arrivals = arrivals_->For(name);
+    if (arrivals_ != nullptr) tls.arrivals = arrivals_->For(name_at(self_));
     const auto most = wait_ + before_ * static_cast<int64_t>(stripe);
     return DelayIfAsked(net::ConnectTls(std::move(tls), Deadline::After(most), &progress), link_);
   };

@@ -2,10 +2,12 @@
 //
 // On a network every stripe has TLS connections of its own between the addresses of the roster, as the run
 // has; their hello asks for the name `stripe-S-TAG`, S the stripe and TAG of the run (StripeTag), by which
-// the accepting side knows them apart (net/named_arrivals.h). Whoever watches the network sees these names.
+// the accepting side knows them apart (net/named_arrivals.h); at nodes they are as the port of nodes says
+// (node/port/route.h). Whoever watches the network sees these names.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -26,6 +28,9 @@ std::string StripeName(size_t stripe, const std::string& tag);
 // Of which stripe a name is; none: of nobody's.
 std::optional<size_t> StripeOfName(std::string_view name);
 
+// The name that connections of a stripe to a party ask for.
+using StripeNames = std::function<std::string(size_t party, size_t stripe)>;
+
 class StripePort {
  public:
   // Takes the listening socket of `tls`, or opens it, and gives tls the connections of the run itself
@@ -33,6 +38,11 @@ class StripePort {
   // before it.
   StripePort(const Study& study, net::TlsOptions& tls, std::chrono::milliseconds wait,
              net::LinkModel link);
+
+  // Where another process accepts: takes the source tls.arrivals, and gives tls that of the run itself, by the
+  // name that tls.server_names has for this party.
+  StripePort(const Study& study, net::TlsOptions& tls, std::chrono::milliseconds wait,
+             StripeNames names);
 
   // Of another rank of the party: door is where the forwarder of rank 0 hands on what is for it; none at a
   // party that accepts nobody.
@@ -46,6 +56,8 @@ class StripePort {
   size_t self_;
   std::chrono::milliseconds wait_, before_;
   net::LinkModel link_;
+  size_t max_handshakes_;
+  StripeNames names_;                             // none: those of StripeName
   std::shared_ptr<net::NamedArrivals> arrivals_;  // none at a party that accepts nobody
 };
 

@@ -202,6 +202,28 @@ TEST(RouteTest, OnlyTheExactNameIsARuns) {
   }
 }
 
+TEST(RouteTest, OnlyTheExactNameIsAStripes) {
+  const RunTag tag = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
+  const std::string host = "west.example.org";
+  for (const uint32_t stripe : {0u, 7u, 10u, 4095u, 4294967295u}) {
+    const std::string name = StripeServerName({tag, stripe}, host);
+    EXPECT_EQ(name, "run-0123456789abcdef-" + std::to_string(stripe) + ".west.example.org");
+    EXPECT_EQ(StripeOf(name, host), (RunStripe{tag, stripe}));
+    EXPECT_EQ(RunOf(name, host), std::nullopt);
+  }
+  for (const std::string name :
+       {"", "west.example.org", "run-0123456789abcdef.west.example.org",
+        "run-0123456789abcdef-.west.example.org", "run-0123456789abcdef-01.west.example.org",
+        "run-0123456789abcdef-+1.west.example.org", "run-0123456789abcdef--1.west.example.org",
+        "run-0123456789abcdef-1x.west.example.org", "run-0123456789abcdef-1",
+        "run-0123456789abcdef-", "run-0123456789abcdef-4294967296.west.example.org",
+        "run-0123456789abcdef_1.west.example.org", "run-0123456789ABCDEF-1.west.example.org",
+        "run-0123456789abcdeg-1.west.example.org", "run-0123456789abcdef-1.east.example.org",
+        "run-0123456789abcdef-1west.example.org", "stripe-1-0123456789abcdef.west.example.org"}) {
+    EXPECT_EQ(StripeOf(name, host), std::nullopt) << name;
+  }
+}
+
 TEST(RouteTest, TagsAreDrawnAndHostsAreNames) {
   crypto::Prg random = net::TestRandom(3);
   const RunTag first = DrawRunTag(random), second = DrawRunTag(random);

@@ -1,9 +1,11 @@
 // The one port with real sockets: who gets which connection, and what strangers can do.
 #include "node/port/one_port.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "net/client_hello.h"
 #include "tests/node/port/hello_bytes.h"
 #include "tests/node/port/port_world.h"
 
@@ -55,6 +57,90 @@ TEST(OnePortTest, AllElseIsTheNodes) {
     EXPECT_EQ(ReceiveAll(arrival.socket.fd(), hello.size()), hello) << name;
   }
   EXPECT_FALSE(job->Next().has_value());
+}
+
+// Which of the two got the connection that asks for `name`: the job as 'j', the node as 'n'.
+char WhoGets(PortWorld& world, net::SocketSource& job, const std::string& name) {
+  const OnePortCounts before = world.WaitFor([](const auto&) { return true; });
+  const net::Socket client = Call(world.address());
+  SendAll(client, OpenSslHello(name));
+  const OnePortCounts after = world.WaitFor([&](const auto& now) {
+    return now.passed + now.served + now.refused + now.early >
+           before.passed + before.served + before.refused + before.early;
+  });
+  if (after.served > before.served) {
+    world.TakeServed();
+    return 'n';
+  }
+  if (after.passed == before.passed) return '-';
+  EXPECT_TRUE(TakePassed(job).socket.valid());
+  return 'j';
+}
+
+TEST(OnePortTest, StripesAreOfRunsThatAreOnAndHaveThem) {
+  PortWorld world(kHost);
+  auto [port_end, job_end] = MakeSocketPair();
+  const auto name = [](uint32_t stripe, const RunTag& tag = kTag) {
+    return StripeServerName({tag, stripe}, kHost);
+  };
+  net::Socket say(fcntl(job_end.fd(), F_DUPFD_CLOEXEC, 0));
+  const auto job = PassedSockets(std::move(job_end));
+  EXPECT_EQ(WhoGets(world, *job, name(0)), 'n') << "before the run";
+  world.port().Expect(kTag, std::move(port_end));
+  EXPECT_EQ(WhoGets(world, *job, RunServerName(kTag, kHost)), 'j');
+  EXPECT_EQ(WhoGets(world, *job, name(0)), 'n') << "before the job said that there are stripes";
+  TellStripes(say, 3);
+  for (const uint32_t stripe : {0u, 2u, 1u, 1u}) {  // twice: which one counts is for the job to say
+    EXPECT_EQ(WhoGets(world, *job, name(stripe)), 'j') << stripe;
+  }
+  for (const uint32_t stripe : {3u, 4u, 4095u, 4294967295u}) {
+    EXPECT_EQ(WhoGets(world, *job, name(stripe)), 'n') << stripe;
+  }
+  EXPECT_EQ(WhoGets(world, *job, name(0, {9})), 'n') << "of another run";
+  TellStripes(say, 100);
+  EXPECT_EQ(WhoGets(world, *job, name(3)), 'n') << "it was said before";
+  world.port().Forget(kTag);
+  EXPECT_EQ(WhoGets(world, *job, name(0)), 'n') << "after the run";
+}
+
+// A job of a study without stripes says nothing, and gets none.
+TEST(OnePortTest, OtherWordsOfAJobAreNoStripes) {
+  for (const Bytes& word :
+       {Bytes{}, Bytes{2, 3, 0, 0, 0}, Bytes{1, 3, 0, 0}, Bytes{1, 3, 0, 0, 0, 0}}) {
+    PortWorld world(kHost);
+    auto [port_end, job_end] = MakeSocketPair();
+    if (!word.empty()) SendAll(job_end, word);
+    const auto job = PassedSockets(std::move(job_end));
+    world.port().Expect(kTag, std::move(port_end));
+    EXPECT_EQ(WhoGets(world, *job, StripeServerName({kTag, 0}, kHost)), 'n');
+  }
+}
+
+// They cost a stranger's places as others do: so many of an address, and the oldest goes.
+TEST(OnePortTest, AFloodOfStripesHasThePlacesOfAnyOther) {
+  GateLimits limits;
+  limits.early = 4;
+  limits.later_per_address = 3;
+  PortWorld world(kHost, limits);
+  auto [port_end, job_end] = MakeSocketPair();
+  const int little = 1;
+  setsockopt(port_end.fd(), SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
+  TellStripes(job_end, 4096);
+  world.port().Expect(kTag, std::move(port_end));
+  std::vector<net::Socket> clients;
+  for (uint32_t i = 0; i < 40; ++i) {
+    clients.push_back(Call(world.address()));
+    SendAll(clients.back(), OpenSslHello(StripeServerName({kTag, i}, kHost)));
+    const uint64_t all = clients.size();
+    const OnePortCounts counts =
+        world.WaitFor([&](const auto& now) { return now.passed + now.crowded + now.early == all; });
+    EXPECT_LE(counts.early, 3u);
+    EXPECT_EQ(counts.served, 0u);
+  }
+  EXPECT_GT(world.port().Counts().crowded, 0u);
+  const net::Socket other = Call(world.address(), "127.0.0.2");
+  SendAll(other, OpenSslHello(""));
+  EXPECT_TRUE(world.TakeServed().socket.valid());
 }
 
 // Known addresses are marked for the job.

@@ -220,10 +220,9 @@ bool PlanRefuses(const SealedCase& made) {
 TEST(SealedClustersTest, ThePlanRefusesWhatNoRowsWouldPass) {
   const auto asked = [](const std::string& split, int values, int min_cell, size_t rows = 60,
                         const std::string& formula = "score ~ age") {
-    SealedCase made{
-        Edited(WithWards(SealedText("gaussian", formula, split), values - 1, true),
-               "min_cell = 1\n", fmt::format("min_cell = {}\n", min_cell)),
-        61, rows};
+    SealedCase made{Edited(WithWards(SealedText("gaussian", formula, split), values - 1, true),
+                           "min_cell = 1\n", fmt::format("min_cell = {}\n", min_cell)),
+                    61, rows};
     made.wards = static_cast<size_t>(values) - 1;  // without ward 0, which is of no row
     return made;
   };
@@ -257,8 +256,8 @@ TEST(SealedClustersTest, ThePlanCountsARegistrysValuesOnce) {
   const auto asked = [](int most_ward, int min_cell) {
     SealedCase made = Registry(62);
     made.text = Edited(made.text, "min_cell = 1\n", fmt::format("min_cell = {}\n", min_cell));
-    made.text = Edited(made.text, "upper = 15\n[design]",
-                       fmt::format("upper = {}\n[design]", most_ward));
+    made.text =
+        Edited(made.text, "upper = 15\n[design]", fmt::format("upper = {}\n[design]", most_ward));
     return made;
   };
   EXPECT_TRUE(PlanRefuses(asked(2, 1)));  // 3 columns

@@ -400,10 +400,11 @@ TEST(SealedStudyTest, WhatItDoesNotTakeIsRefused) {
   ExpectRefused(clustered("dealer", 1000, 1),
                 "level sealed opens nothing without at least 3 clusters, and 'ward' may have 2 "
                 "values at 1 holder: in the rows that are declared 2 clusters at most");
-  ExpectRefused(Edited(of_two(3), "min_cell = 1", "min_cell = 5"),
-                "opens nothing without at least 5 clusters, and min_cell = 5, also without each "
-                "holder's own rows, and 'ward' may have 4 values at 2 holders: in the rows that are "
-                "declared 4 clusters at most without those of one of these");
+  ExpectRefused(
+      Edited(of_two(3), "min_cell = 1", "min_cell = 5"),
+      "opens nothing without at least 5 clusters, and min_cell = 5, also without each "
+      "holder's own rows, and 'ward' may have 4 values at 2 holders: in the rows that are "
+      "declared 4 clusters at most without those of one of these");
   ExpectRefused(Edited(WithRows(SealedText("binomial", "event ~ age", "rows"), 300),
                        "site = \"ignore\"", "site = \"fixed\""),
                 "no effects of sites");

@@ -85,8 +85,8 @@ std::vector<Shared> CountRows(Engine& engine, const Task& task, const SealedLayo
     const PartyIndex holder = HolderOf(layout.blocks[b]);
     const bool self = !own.empty() && engine.self() == holder;
     const double copies = task.spec.copies() ? task.spec.most_weight : 1;
-    inputs.push_back(RowsOfValues(holder, layout.cluster_values, copies * rows,
-                                  self ? &own[b] : nullptr));
+    inputs.push_back(
+        RowsOfValues(holder, layout.cluster_values, copies * rows, self ? &own[b] : nullptr));
     whole.push_back(b);
   }
   round.Run();

@@ -99,15 +99,16 @@ void RequireEnoughClusters(const GlmStudy& study) {
   const std::string beside_own = BesideOwnText(study);
   const uint64_t values = NumClusterValues(study), holders = NumClusterHolders(study);
   const uint64_t can_be = of_all ? most.front() : *fewest;
-  Refuse(study, study.Analysis().position,
-         fmt::format("level sealed opens nothing without {}, and '{}' may have {} value{} at {} "
-                     "holder{}: in the rows that are declared {} cluster{} at most{}",
-                     ClustersRule(study.task, min_cell, beside_own), spec.cluster, values,
-                     values == 1 ? "" : "s", holders, holders == 1 ? "" : "s", can_be,
-                     can_be == 1 ? "" : "s", of_all ? "" : " without those of one of these"),
-         "give the variable all of its values in the dictionary, if there are more, take a variable "
-         "of more clusters, or errors = \"robust\" without cluster in [design]" +
-             std::string(most.front() >= min_cell && !beside ? ", or take fewer columns" : ""));
+  Refuse(
+      study, study.Analysis().position,
+      fmt::format("level sealed opens nothing without {}, and '{}' may have {} value{} at {} "
+                  "holder{}: in the rows that are declared {} cluster{} at most{}",
+                  ClustersRule(study.task, min_cell, beside_own), spec.cluster, values,
+                  values == 1 ? "" : "s", holders, holders == 1 ? "" : "s", can_be,
+                  can_be == 1 ? "" : "s", of_all ? "" : " without those of one of these"),
+      "give the variable all of its values in the dictionary, if there are more, take a variable "
+      "of more clusters, or errors = \"robust\" without cluster in [design]" +
+          std::string(most.front() >= min_cell && !beside ? ", or take fewer columns" : ""));
 }
 
 std::vector<std::vector<size_t>> PooledRowsByClusters(const GlmStudy& study,

@@ -153,7 +153,7 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
 std::string CountsHint(const CountAnswers& answers, size_t failures) {
   const bool few = !answers.clusters, large = !answers.largest_cluster;
   const size_t of_clusters = (few ? 1 : 0) + (large ? 1 : 0);
-  const std::string other = fmt::format(
+  std::string other = fmt::format(
       "take a variable of {}{}{} clusters, or errors = \"robust\" without cluster in [design]",
       few ? "more" : "", few && large ? " and " : "", large ? "smaller" : "");
   if (failures == of_clusters) return other;

@@ -23,6 +23,7 @@
 #include "report/document_report.h"
 #include "run/method/covariate_table.h"
 #include "run/method/hidden_rows.h"
+#include "run/method/remedies.h"
 
 namespace partita::methods::glm {
 namespace {
@@ -149,17 +150,21 @@ std::vector<run::CheckOutcome> CheckOutcomes(const GlmStudy& study, const CountA
   return checks;
 }
 
-// What to do where so many checks failed.
-std::string CountsHint(const CountAnswers& answers, size_t failures) {
-  const bool few = !answers.clusters, large = !answers.largest_cluster;
-  const size_t of_clusters = (few ? 1 : 0) + (large ? 1 : 0);
-  std::string other = fmt::format(
-      "take a variable of {}{}{} clusters, or errors = \"robust\" without cluster in [design]",
-      few ? "more" : "", few && large ? " and " : "", large ? "smaller" : "");
-  if (failures == of_clusters) return other;
-  return "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor in "
-         "tables and dictionary), leave the term out, or find more rows" +
-         (of_clusters == 0 ? "" : "; of clusters " + other);
+// What helps against the checks that failed.
+std::string CountsHint(const CountAnswers& answers) {
+  const bool few = !answers.clusters, large = !answers.largest_cluster,
+             tables = run::AnyFailed(answers.tables);
+  return run::HelpsOf(
+      {{tables, run::kRareLevels},
+       {!answers.outcome && !tables,
+        "find more rows of the rarer outcome, or join outcomes where there are several"},
+       {!answers.rows && !tables, run::kFewRows},
+       {few && !large, run::kFewClusters},
+       {large, fmt::format("take a variable of {}smaller clusters, or errors = \"robust\" without "
+                           "cluster in [design]",
+                           few ? "more and " : "")},
+       {!answers.weights,
+        "bound the largest weights before the study, find more rows, or leave the weights out"}});
 }
 
 // answers: empty where engine.self() is.
@@ -168,15 +173,12 @@ void RequireCounts(const GlmStudy& study, const std::optional<CountAnswers>& ans
   if (!answers) return;
   run.checks = CheckOutcomes(study, *answers, input.disclosure);
   std::string failed;
-  size_t failures = 0;
   for (const run::CheckOutcome& check : run.checks) {
-    if (check.passed) continue;
-    failed += (failed.empty() ? "" : "; ") + check.rule;
-    ++failures;
+    if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
   }
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 CountsHint(*answers, failures));
+                 CountsHint(*answers));
 }
 
 // spec: of the model, or of the smaller one.

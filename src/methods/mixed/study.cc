@@ -8,6 +8,7 @@
 #include "methods/mixed/document.h"
 #include "methods/mixed/section.h"
 #include "report/document_report.h"
+#include "run/method/remedies.h"
 
 namespace partita::methods::mixed {
 namespace {
@@ -68,6 +69,23 @@ std::vector<run::CheckOutcome> CheckOutcomes(const MixedStudy& study, const Coun
   return checks;
 }
 
+// What helps against the checks that failed.
+std::string CountsHint(const Spec& spec, const CountAnswers& answers) {
+  const bool tables = run::AnyFailed(answers.tables);
+  return run::HelpsOf(
+      {{tables, run::kRareLevels},
+       {tables && spec.covariance,
+        "leave covariance out, for which pairs of levels are counted, of rows and of groups, and "
+        "who "
+        "is without one in a group"},
+       {!answers.outcome && !tables, "find more rows of the rarer outcome"},
+       {!answers.rows && !tables, run::kFewRows},
+       {!answers.groups, spec.by_site() ? "find more holders with rows"
+                                        : "take a variable of more groups, or find more rows"},
+       {!answers.rows_in_groups, "take larger groups; of single rows take method \"glm\""},
+       {!answers.rows_of_sites, "leave out holders of so few rows"}});
+}
+
 void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
                    const std::vector<mpc::Shared>& counts, const run::RunInput& input,
                    MixedRun& run) {
@@ -81,13 +99,7 @@ void RequireCounts(mpc::Engine& engine, const MixedStudy& study,
   }
   if (failed.empty()) return;
   RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
-                 "join rare levels (of a number by transform = \"cut\" in [[derived]], of a factor "
-                 "in tables and dictionary), leave the term out, " +
-                     std::string(study.task.spec.covariance
-                                     ? "or covariance, for which pairs of levels are counted, of "
-                                       "rows and of groups, and who is without one in a group, "
-                                     : "") +
-                     "find more rows, or take larger groups; of single rows take method \"glm\"");
+                 CountsHint(study.task.spec, *answers));
 }
 
 void RequireIndependent(const MixedStudy& study, const std::vector<size_t>& collinear,

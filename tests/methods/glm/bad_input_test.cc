@@ -70,6 +70,11 @@ void ExpectRefused(const std::string& text, const std::vector<std::string>& tabl
   EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
   EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr(what));
   EXPECT_THAT(run::RootCause(ends)->error->hint(), HasSubstr(hint));
+  // What helps is of what failed.
+  EXPECT_EQ(run::RootCause(ends)->error->hint().find("weights") != std::string::npos,
+            what.find("weight") != std::string::npos);
+  EXPECT_EQ(run::RootCause(ends)->error->hint().find("rare levels") != std::string::npos,
+            what.find("each count of") != std::string::npos);
 }
 
 void ExpectNotConverged(const std::string& text, const std::vector<std::string>& tables) {
@@ -197,7 +202,7 @@ TEST(GlmBadInput, ADominatingWeightIsRefused) {
       FitOf(weighted, with_weights([](size_t line) { return line % 4 == 0 ? 0 : 3; }))["rows"],
       450);
   ExpectRefused(weighted, with_weights([](size_t line) { return line == 7 ? 900 : 3; }),
-                "no weight is above a tenth of their sum", "find more rows");
+                "no weight is above a tenth of their sum", "bound the largest weights");
 }
 
 }  // namespace

@@ -297,7 +297,8 @@ void ExpectRefused(const std::string& text, const std::vector<std::vector<Row>>&
   EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
   EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr(what));
   EXPECT_THAT(run::RootCause(ends)->error->message(), Not(HasSubstr(what_not)));
-  EXPECT_THAT(run::RootCause(ends)->error->hint(), HasSubstr("or covariance, for which pairs"));
+  EXPECT_THAT(run::RootCause(ends)->error->hint(),
+              HasSubstr("leave covariance out, for which pairs"));
 }
 
 // A single treated smoker: neither level is rare.

@@ -9,6 +9,7 @@
 #include "methods/survival/section.h"
 #include "methods/survival/task.h"
 #include "report/document_report.h"
+#include "run/method/remedies.h"
 
 namespace partita::methods::survival {
 namespace {
@@ -51,6 +52,20 @@ std::vector<run::CheckOutcome> CoxChecks(const CoxStudy& study, const CoxAnswers
   return checks;
 }
 
+std::string CoxHint(const CoxSpec& spec, const CoxAnswers& answers) {
+  const bool tables = run::AnyFailed(answers.tables);
+  return run::HelpsOf(
+      {{tables, run::kRareLevels},
+       {tables && spec.covariance, "leave covariance out, for which pairs of levels are counted"},
+       {!answers.clusters, run::kFewClusters},
+       {!answers.outcome,
+        "find more rows, of which some have the event and others leave without it"},
+       {!answers.rows && !tables, run::kFewRows},
+       {!answers.ties,
+        "ask for more in a new study (most_ties), take narrower cells of time (cell), or ties = "
+        "\"breslow\""}});
+}
+
 void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answers,
                    const run::RunInput& input, CoxRun& run) {
   if (!answers) return;
@@ -60,16 +75,8 @@ void RequireChecks(const CoxStudy& study, const std::optional<CoxAnswers>& answe
     if (!check.passed) failed += (failed.empty() ? "" : "; ") + check.rule;
   }
   if (failed.empty()) return;
-  RefuseTogether(
-      study, input, "nothing was released, because this does not hold: " + failed,
-      answers->ties ? "join rare levels (of a number by transform = \"cut\" in [[derived]], of a "
-                      "factor in tables and dictionary), leave the term out, " +
-                          std::string(study.task.spec.covariance
-                                          ? "or covariance, for which pairs of levels are counted, "
-                                          : "") +
-                          "or find more rows"
-                    : "ask for more in a new study (most_ties), take narrower cells of time "
-                      "(cell), or ties = \"breslow\"");
+  RefuseTogether(study, input, "nothing was released, because this does not hold: " + failed,
+                 CoxHint(study.task.spec, *answers));
 }
 
 void RequireIndependentColumns(const CoxStudy& study, const std::vector<size_t>& collinear,

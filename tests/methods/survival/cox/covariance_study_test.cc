@@ -283,7 +283,8 @@ TEST(CoxCovarianceStudy, PairsOfLevelsAreChecked) {
   EXPECT_EQ(run::RootCause(refused)->error->code(), ErrorCode::kRefused);
   const std::string& message = run::RootCause(refused)->error->message();
   EXPECT_THAT(message, HasSubstr("arm with smoker"));
-  EXPECT_THAT(run::RootCause(refused)->error->hint(), HasSubstr("or covariance, for which pairs"));
+  EXPECT_THAT(run::RootCause(refused)->error->hint(),
+              HasSubstr("leave covariance out, for which pairs"));
   EXPECT_THAT(message, Not(HasSubstr("each count of smoker ")));
   EXPECT_THAT(message, Not(HasSubstr("each count of arm with the event")));
 }

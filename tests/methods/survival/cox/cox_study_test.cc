@@ -38,6 +38,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::kSurvivalStudy;
+using ::testing::StartsWith;
 
 const std::string kReport = "report = [20, 40, 60]", kFormula = "\"Surv(days, died) ~ arm\"";
 
@@ -372,9 +373,11 @@ TEST(CoxStudyTest, RefusesRowsThatAreTooFew) {
   for (const auto& end : refused) EXPECT_TRUE(end.error.has_value()) << end.party;
   EXPECT_EQ(run::RootCause(refused)->error->code(), ErrorCode::kRefused);
   EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("at least 471 rows"));
+  EXPECT_EQ(run::RootCause(refused)->error->hint(), "find more rows, or leave terms out");
   const auto small = RunStudy(Edited(CoxText(), "min_rows = 470", "min_rows = 470\nmin_cell = 140"),
                               ClinicTables());
   EXPECT_THAT(run::RootCause(small)->error->message(), HasSubstr("each count of arm"));
+  EXPECT_THAT(run::RootCause(small)->error->hint(), StartsWith("join rare levels"));
 }
 
 TEST(CoxStudyTest, ProportionalHazardsAreTestedIfAskedFor) {
@@ -479,6 +482,8 @@ TEST(CoxStudyTest, FewClustersAndManyUnitsAreRefused) {
   const auto refused = RunStudy(WithAll(), tables);
   ASSERT_NE(run::RootCause(refused), nullptr);
   EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("clusters"));
+  EXPECT_EQ(run::RootCause(refused)->error->hint(),
+            "take a variable of more clusters, or errors = \"robust\" without cluster in [design]");
   // Nobody says how many rows there are, each of which would be a unit.
   std::string text = Edited(CoxText(), "[[derived]]",
                             "[[variable]]\nname = \"enter\"\ntype = \"numeric\"\nlower = 0\n"
@@ -521,6 +526,8 @@ TEST(CoxStudyTest, NobodyWithTheEventIsRefused) {
   }
   const auto refused = RunStudy(CoxText(), tables);
   EXPECT_THAT(run::RootCause(refused)->error->message(), HasSubstr("events and as many rows"));
+  EXPECT_EQ(run::RootCause(refused)->error->hint(),
+            "find more rows, of which some have the event and others leave without it");
 }
 
 TEST(CoxStudyTest, RehearsalsAgree) {

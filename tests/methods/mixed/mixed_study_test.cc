@@ -231,18 +231,23 @@ TEST(MixedStudyTest, NoFitSaysWhy) {
   EXPECT_EQ(partita::testing::DocumentOf(outcomes.front()).ending, study::Ending::kNotConverged);
 }
 
+// The hint is of what failed, and of nothing else.
 void ExpectRefused(const std::string& text, const std::vector<std::string>& tables,
-                   const std::string& what) {
+                   const std::string& what, const std::string& hint = "") {
   SCOPED_TRACE(what);
   const auto ends = RunStudy(text, tables);
   for (const auto& end : ends) EXPECT_TRUE(end.error.has_value()) << end.party;
   ASSERT_NE(run::RootCause(ends), nullptr);
   EXPECT_EQ(run::RootCause(ends)->error->code(), ErrorCode::kRefused);
   EXPECT_THAT(run::RootCause(ends)->error->message(), HasSubstr(what));
+  if (!hint.empty()) {
+    EXPECT_EQ(run::RootCause(ends)->error->hint(), hint);
+  }
 }
 
 TEST(MixedStudyTest, FewGroupsAndRareLevelsOpenNothing) {
-  ExpectRefused(kMixedStudy, Draw({.wards = 2}).tables, "at least 5 groups of ward");
+  ExpectRefused(kMixedStudy, Draw({.wards = 2}).tables, "at least 5 groups of ward",
+                "take a variable of more groups, or find more rows");
   ExpectRefused(
       Edited(kMixedStudy, "upper = 60", "upper = 400"),
       [] {
@@ -256,7 +261,8 @@ TEST(MixedStudyTest, FewGroupsAndRareLevelsOpenNothing) {
         }
         return hospitals.tables;
       }(),
-      "at least 10 rows more than groups");
+      "at least 10 rows more than groups",
+      "take larger groups; of single rows take method \"glm\"");
   Hospitals rare = Draw({});
   for (size_t h = 0; h < 3; ++h) {
     std::string& table = rare.tables[h];
@@ -288,7 +294,7 @@ TEST(MixedStudyTest, SmallSitesOpenNothing) {
   std::string& last = tables.back();
   last = last.substr(0, last.find('\n', last.find('\n') + 1) + 1);
   ExpectRefused(Edited(testing::FiveSites(), "name = \"c\"\ncount = 120\n", "name = \"c\"\n"),
-                tables, "no holder has rows, but fewer than 5");
+                tables, "no holder has rows, but fewer than 5", "leave out holders of so few rows");
 }
 
 // With several rows of a person a level needs as many groups as min_cell says.

@@ -48,12 +48,14 @@ std::string TextOf(const json& table, const Parties& parties) {
       real::HeadText(parties, real::HolderOfRows(table, parties.holders), table["rows"]);
   for (const auto& [name, column] : table["columns"].items())
     text += real::VariableText(name, column);
+  const std::string group = table["group"];
+  const bool two = table["columns"][group]["levels"].size() == 2;
   return text + fmt::format(
                     "[design]\nsite = \"ignore\"\nmissing = \"complete\"\n[[analysis]]\nmethod = "
                     "\"describe\"\ngroup = \"{}\"\ncompare = [\"differences\", \"welch\", "
-                    "\"anova\", \"ranks\", \"chi-square\", \"fisher\", \"ratios\"]\nrelease = "
+                    "\"anova\", \"ranks\", \"chi-square\", \"fisher\"{}]\nrelease = "
                     "[\"table\"]\n",
-                    table["group"].get<std::string>());
+                    group, two ? ", \"ratios\"" : "");
 }
 
 // ---- what stands in the table
@@ -104,8 +106,12 @@ const json* TestNamed(const json& comparison, const std::string& name) {
   return nullptr;
 }
 
+struct Seen {
+  size_t with_fisher = 0, without_fisher = 0;
+};
+
 // Of counts, which are exact.
-void ExpectCounts(const json& comparison, const json& wanted) {
+void ExpectCounts(const json& comparison, const json& wanted, Seen& seen) {
   ASSERT_EQ(comparison["standardized_difference"].is_null(), wanted["difference"].is_null());
   if (wanted["difference"].is_number()) {
     EXPECT_NEAR(comparison["standardized_difference"], wanted["difference"].get<double>(), 1e-9);
@@ -117,7 +123,11 @@ void ExpectCounts(const json& comparison, const json& wanted) {
     EXPECT_NEAR((*test)["p_value"], wanted["chi_square"][2].get<double>(), 1e-9);
   }
   if (const json* test = TestNamed(comparison, "fisher")) {
-    EXPECT_NEAR((*test)["p_value"], wanted["fisher"].get<double>(), 1e-7);
+    // Of tables that have more than 30 million steps there is none.
+    ++((*test)["p_value"].is_null() ? seen.without_fisher : seen.with_fisher);
+    if ((*test)["p_value"].is_number()) {
+      EXPECT_NEAR((*test)["p_value"], wanted["fisher"].get<double>(), 1e-7);
+    }
   }
   for (const char* ratio : {"odds_ratio", "risk_ratio", "risk_difference"}) {
     ASSERT_EQ(comparison.contains(ratio), wanted.contains(ratio));
@@ -195,7 +205,7 @@ void ExpectMeans(const json& comparison, const json& wanted, const Groups& group
   }
 }
 
-void ExpectTable(const std::string& name, const Parties& parties) {
+void ExpectTable(const std::string& name, const Parties& parties, Seen& seen) {
   SCOPED_TRACE(name + " " + parties.engine);
   const json& table = References()[name];
   const auto study = partita::testing::Prepare(TextOf(table, parties));
@@ -214,7 +224,7 @@ void ExpectTable(const std::string& name, const Parties& parties) {
                     c + 1 == wanted["columns"].size());
     }
     if (IsCounted(column)) {
-      ExpectCounts(variable["comparison"], wanted["comparison"]);
+      ExpectCounts(variable["comparison"], wanted["comparison"], seen);
     } else {
       ExpectMeans(variable["comparison"], wanted, GroupsOf(wanted));
     }
@@ -222,8 +232,9 @@ void ExpectTable(const std::string& name, const Parties& parties) {
 }
 
 TEST(DescribeRealTables, AreThoseOfR) {
-  const std::vector<std::string> by_polynomials = {"warpbreaks", "iris"}, by_transfers = {"teeth"};
+  const std::vector<std::string> by_polynomials = {"warpbreaks"}, by_transfers = {"teeth"};
   size_t turn = 0;
+  Seen seen;
   for (const auto& [name, table] : References().items()) {
     const auto among = [of = name](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), of) != names.end();
@@ -232,10 +243,11 @@ TEST(DescribeRealTables, AreThoseOfR) {
                            : among(by_polynomials) ? real::kPolynomials
                                                    : turn++ % 2;
     for (size_t engine = 0; engine < real::kParties.size(); ++engine) {
-      if (engine == of_turn || Thorough()) ExpectTable(name, real::kParties[engine]);
+      if (engine == of_turn || Thorough()) ExpectTable(name, real::kParties[engine], seen);
     }
   }
   EXPECT_EQ(References().size(), 13u);
+  EXPECT_GT(seen.with_fisher, 9 * seen.without_fisher);
 }
 
 }  // namespace

@@ -77,19 +77,21 @@ json ResultOf(const json& of_r, const Parties& parties, const std::string& keys,
   const json result =
       real::RunReal(*study, table, real::HolderOfRows(table, parties.holders, "group")).result;
   if (result.is_null()) return result;
+  EXPECT_EQ(dynamic_cast<const MixedStudy&>(*study).task.grid_bits, 6);
   EXPECT_EQ(result["converged"], true);
   EXPECT_EQ(result["rows"], of_r["y"].size());
   return result;
 }
 
-void ExpectCoefficients(const json& result, const json& of_r, double steps) {
+// grid: of estimates in standard errors, at most.
+void ExpectCoefficients(const json& result, const json& of_r, double steps, double grid = 0x1p-6) {
   ASSERT_EQ(result["coefficients"].size(), of_r["estimate"].size());
   for (size_t c = 0; c < of_r["estimate"].size(); ++c) {
     SCOPED_TRACE(c);
     const json& row = result["coefficients"][c];
     const double error = of_r["standard_error"][c],
                  most = steps * row["step"].get<double>() + 1e-4 * error;
-    EXPECT_LE(row["step"], 0x1p-6 * 1.01 * error);
+    EXPECT_LE(row["step"], grid * 1.01 * error);
     EXPECT_NEAR(row["estimate"], of_r["estimate"][c].get<double>(), most);
     EXPECT_NEAR(row["standard_error"], error, most);
   }
@@ -110,6 +112,9 @@ struct Case {
 // these with the twin to 1e-5 beside half a step, and the twin is that of R (twin_test).
 void ExpectIntercepts(const json& of_r, const Parties& parties) {
   for (const json& fit : of_r["fits"]) {
+    // By transfers and by polynomials one takes as long as several others.
+    const bool slow = parties.engine == "ot" || parties.engine == "shamir";
+    if (slow && fit["reml"] == false && !Thorough()) continue;
     SCOPED_TRACE(fit["reml"]);
     const json result = ResultOf(of_r, parties, CriterionOf(fit));
     if (result.is_null()) return;
@@ -137,7 +142,7 @@ TEST(MixedRealTables, RandomInterceptsAreThoseOfR) {
                                      {"orthodont", {"replicated", 3}},
                                      {"machines", {"dealer", 6}},
                                      {"stools", {"shamir", 3}},
-                                     {"rails", {"shamir", 6}}},
+                                     {"rails", {"dealer", 6}}},
                                     {{"sleepstudy", {"replicated", 3}},
                                      {"sleepstudy", {"shamir", 3}},
                                      {"orthodont", {"dealer", 2}},
@@ -146,7 +151,7 @@ TEST(MixedRealTables, RandomInterceptsAreThoseOfR) {
                                      {"machines", {"shamir", 6}},
                                      {"stools", {"dealer", 3}},
                                      {"stools", {"replicated", 3}},
-                                     {"rails", {"dealer", 6}}})) {
+                                     {"rails", {"shamir", 6}}})) {
     SCOPED_TRACE(of.name + " " + of.parties.engine);
     ExpectIntercepts(all[of.name], of.parties);
   }
@@ -159,7 +164,8 @@ void ExpectSlopes(const json& of_r, const Parties& parties) {
     SCOPED_TRACE(fit["reml"]);
     const json result = ResultOf(of_r, parties, CriterionOf(fit), of_r["slope"]);
     if (result.is_null()) return;
-    ExpectCoefficients(result, fit, kOfPoints);
+    // Grids are of errors with what the deviations add to them, R's without: of rats a quarter more.
+    ExpectCoefficients(result, fit, kOfPoints, 0x1p-5);
     const auto near = [&](double number, double wanted, size_t psi) {
       EXPECT_NEAR(number, wanted, kOfPoints * std::ldexp(fit["psi_errors"][psi].get<double>(), -6))
           << psi;

@@ -315,7 +315,7 @@ TEST(SurvivalRealTables, CurvesOfStudiesAreThoseOfR) {
     SCOPED_TRACE(of.name);
     ExpectCurvesStudy(all[of.name], of.parties, exact);
   }
-  EXPECT_GT(exact, 45u);  // of 108
+  EXPECT_GT(exact, 45u);  // of 102
 }
 
 }  // namespace

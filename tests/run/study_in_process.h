@@ -26,19 +26,23 @@ inline std::unique_ptr<const run::Study> Prepare(const std::string& text) {
 }
 
 // Of every party with rows a table, in the order of the roster.
-inline std::vector<run::PartyEnd> RunStudy(const std::string& text,
+inline std::vector<run::PartyEnd> RunStudy(const run::Study& study,
                                            const std::vector<std::string>& tables) {
-  const auto study = Prepare(text);
   const std::filesystem::path folder = MakeTemporaryFolder("study");
-  std::vector<std::filesystem::path> data(study->parties.size());
+  std::vector<std::filesystem::path> data(study.parties.size());
   for (size_t p = 0; p < tables.size(); ++p) {
     data[p] = folder / fmt::format("{}.csv", p);
     std::ofstream(data[p]) << tables[p];
   }
   SilentProgress progress;
-  auto ends = run::SimulateInProcess(*study, data, {}, progress);
+  auto ends = run::SimulateInProcess(study, data, {}, progress);
   std::filesystem::remove_all(folder);
   return ends;
+}
+
+inline std::vector<run::PartyEnd> RunStudy(const std::string& text,
+                                           const std::vector<std::string>& tables) {
+  return RunStudy(*Prepare(text), tables);
 }
 
 inline std::vector<run::PartyOutcome> Outcomes(std::vector<run::PartyEnd> ends) {

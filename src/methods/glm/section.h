@@ -10,7 +10,7 @@
 //               {ridge = L}: the log-likelihood less L n / 2 times the sum of squared coefficients of
 //               columns divided by the largest magnitude within their bounds; not of the intercept
 //   protocol    "iterates" (default), "aggregates" (aggregates.h) or "sealed" (sealed/fitter.h)
-//   steps       2 to 25, default 3, with aggregates 8 (negative-binomial, ordinal, multinomial: 4, 12),
+//   steps       2 to 25, default 3, with aggregates 8 (gamma: 3, 12; negative-binomial, ordinal, multinomial: 4, 12),
 //               with sealed 10, or 14 of family poisson; not of
 //               a gaussian model there
 //   confidence  of intervals, default 0.95

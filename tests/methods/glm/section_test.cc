@@ -193,6 +193,18 @@ std::string OfFamily(const std::string& family, const std::string& formula) {
                 "event ~ age + smoker + stage", formula);
 }
 
+// Scoring of gamma models does not double its digits with each step.
+TEST(GlmSection, StepsOfLevelAggregates) {
+  const auto steps_of = [](const std::string& family, const std::string& formula) {
+    return Read(Edited(OfFamily(family, formula), "method = \"glm\"",
+                       "method = \"glm\"\nprotocol = \"aggregates\""))
+        .steps;
+  };
+  EXPECT_EQ(steps_of("binomial", "event ~ age"), 8);
+  EXPECT_EQ(steps_of("gamma", "age ~ smoker"), 12);
+  EXPECT_EQ(steps_of("ordinal", "stage ~ age"), 12);
+}
+
 TEST(GlmSection, FamiliesWithMoreParameters) {
   const Spec counts = Read(OfFamily("negative-binomial", "smoker ~ age"));
   EXPECT_EQ(counts.parameters.size(), 3u);

@@ -78,8 +78,8 @@ inline std::vector<std::string> FieldsOf(const std::string& line) {
 }
 
 // Row r is in part r modulo `parts`.
-inline std::vector<data::Table> ReadParts(const std::string& name, size_t parts) {
-  const data::Schema dictionary = DictionaryOf(name);
+inline std::vector<data::Table> ReadParts(const std::string& name, const data::Schema& dictionary,
+                                          size_t parts) {
   std::ifstream file(FixturePath("tables/" + name));
   std::string line;
   std::getline(file, line);
@@ -108,6 +108,10 @@ inline std::vector<data::Table> ReadParts(const std::string& name, size_t parts)
     }
   }
   return tables;
+}
+
+inline std::vector<data::Table> ReadParts(const std::string& name, size_t parts) {
+  return ReadParts(name, DictionaryOf(name), parts);
 }
 
 struct PlainModel {

@@ -91,6 +91,7 @@ class Mesh {
   std::string told_;         // what was last said of who is missing
   std::vector<std::unique_ptr<Attempt>> incoming_;
   std::vector<Outgoing> outgoing_;
+  bool more_come_ = false;  // may come: a turn was full
   std::string last_stranger_;
   size_t strangers_ = 0;
 };
@@ -243,8 +244,12 @@ std::optional<Arrival> Mesh::NextArrival() {
 }
 
 void Mesh::AcceptAll() {
+  more_come_ = false;
   if (arrivals_fd() < 0 || options_.self + 1 == options_.roster.size()) return;
-  while (std::optional<Arrival> arrival = NextArrival()) {
+  // One turn: those that are there have a step each before others come.
+  for (size_t turn = 0; turn < options_.max_handshakes; ++turn) {
+    std::optional<Arrival> arrival = NextArrival();
+    if (!arrival) return;
     if (incoming_.size() >= options_.max_handshakes) DropIncoming();
     auto attempt = std::make_unique<Attempt>();
     attempt->check = {&options_.roster, options_.self + 1, options_.roster.size() - 1, {}, {}};
@@ -255,6 +260,7 @@ void Mesh::AcceptAll() {
         NewStream(std::move(arrival->socket), TlsStream::Side::kServer, attempt->check);
     incoming_.push_back(std::move(attempt));
   }
+  more_come_ = true;
 }
 
 void Mesh::StepIncoming(Attempt& attempt, bool& finished) {
@@ -337,7 +343,7 @@ void Mesh::StepOutgoing(Outgoing& out) {
   if (!failure.empty()) return Retry(out, failure);
   out.attempt = std::make_unique<Attempt>();
   out.attempt->check = {&options_.roster, out.peer, out.peer, {}, {}};
-  out.attempt->give_up = out.give_up;
+  out.attempt->give_up = std::max(out.give_up, now + options_.answer_timeout);
   out.attempt->stream =
       NewStream(std::move(out.connecting), TlsStream::Side::kClient, out.attempt->check,
                 options_.server_names.empty() ? "" : options_.server_names.at(out.peer));
@@ -423,7 +429,8 @@ void Mesh::Unreachable() const {
 
 void Mesh::WaitForSockets() {
   std::vector<pollfd> entries;
-  auto timeout = std::min<milliseconds>(kMeshSlice, deadline_.remaining());
+  auto timeout =
+      more_come_ ? milliseconds(0) : std::min<milliseconds>(kMeshSlice, deadline_.remaining());
   auto watch = [&](const TlsStream& stream) {
     const int events = POLLIN | (stream.unsent() ? POLLOUT : 0);
     entries.push_back({stream.fd(), static_cast<short>(events), 0});

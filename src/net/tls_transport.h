@@ -53,6 +53,8 @@ struct TlsOptions {
   size_t max_handshakes = 128;
   LookUp look_up = SystemLookUp;                        // of the names in the roster's addresses
   std::chrono::milliseconds handshake_timeout{10'000};  // of one connection
+  // Of one that this party makes, if longer: who is there may be busy elsewhere before it answers.
+  std::chrono::milliseconds answer_timeout{0};
   // How long to ask again where another process with our certificate is connected. Longer than it
   // takes to notice that a host went down (NoticeLoss).
   std::chrono::milliseconds taken_timeout{90'000};

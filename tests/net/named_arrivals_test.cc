@@ -1,6 +1,7 @@
 // Connections for several, sorted by the name that their hello asks for.
 #include "net/named_arrivals.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -116,33 +117,105 @@ Arrival ArrivalFor(Listener& listener, const std::string& name, bool known,
   return arrival;
 }
 
+// A source, and those that come by it.
+struct SourceWorld {
+  Listener listener = Listen("127.0.0.1", "0");
+  std::shared_ptr<Handed> source = std::make_shared<Handed>();
+  NamedArrivals arrivals{source, ""};
+  std::vector<Socket> clients;
+
+  SourceWorld() { SetNonBlocking(listener.socket); }
+  // The number of the new one's other end in `clients`.
+  size_t Come(const std::string& name, bool known = false) {
+    source->waiting.push_back(ArrivalFor(listener, name, known, clients));
+    return clients.size() - 1;
+  }
+  bool IsClosed(size_t client) const {
+    pollfd entry{clients[client].fd(), POLLRDHUP, 0};
+    return poll(&entry, 1, 0) > 0;
+  }
+};
+
 // Of another process's connections: sorted as one's own are; strangers make room, not peers; and each name
 // has its end once nobody comes any more.
 TEST(NamedArrivalsTest, OfASourceStrangersGoFirst) {
-  Listener listener = Listen("127.0.0.1", "0");
-  SetNonBlocking(listener.socket);
-  auto source = std::make_shared<Handed>();
-  NamedArrivals arrivals(source, "");
-  const auto first = arrivals.For("run-1-0.a"), other = arrivals.For("run-1-1.a");
-  std::vector<Socket> clients;
-  source->waiting.push_back(ArrivalFor(listener, "run-1-1.a", true, clients));
+  SourceWorld world;
+  const auto first = world.arrivals.For("run-1-0.a"), other = world.arrivals.For("run-1-1.a");
+  world.Come("run-1-1.a", true);
   EXPECT_FALSE(first->Next());
-  for (size_t i = 0; i < NamedArrivals::kMaxSorted; ++i) {
-    source->waiting.push_back(ArrivalFor(listener, "run-1-1.a", false, clients));
+  for (size_t i = 0; i < NamedArrivals::kMaxOfName + 10; ++i) {
+    world.Come("run-1-1.a");
     EXPECT_FALSE(first->Next());
   }
-  source->waiting.push_back(ArrivalFor(listener, "run-1-0.a", false, clients));
+  world.Come("run-1-0.a");
   EXPECT_TRUE(first->Next());
   EXPECT_GE(first->fd(), 0);
-  source->wake = Socket();
+  world.source->wake = Socket();
   EXPECT_EQ(first->fd(), -1);
   EXPECT_GE(other->fd(), 0);
   size_t strangers = 0, peers = 0;
   while (const std::optional<Arrival> arrival = other->Next())
     ++(arrival->known ? peers : strangers);
   EXPECT_EQ(peers, 1u) << "strangers took the place of one who may be a peer";
-  EXPECT_EQ(strangers, NamedArrivals::kMaxSorted - 2);
+  EXPECT_EQ(strangers, NamedArrivals::kMaxOfName - 1) << "a name has so many places";
   EXPECT_EQ(other->fd(), -1);
+}
+
+// Whoever comes for few names, and often, takes no place of those that come for another one.
+TEST(NamedArrivalsTest, NamesOfWhichManyComeMakeRoom) {
+  SourceWorld world;
+  const auto asked = world.arrivals.For("run-1-0.a"), late = world.arrivals.For("run-1-9.a");
+  const size_t peer = world.Come("run-1-9.a");
+  for (size_t i = 0; i < 2 * NamedArrivals::kMaxSorted; ++i) {
+    world.Come("run-1-" + std::to_string(1 + i % 5) + ".a");
+    EXPECT_FALSE(asked->Next());
+  }
+  EXPECT_FALSE(world.IsClosed(peer)) << "it was dropped for others";
+  size_t kept = 0;
+  for (size_t i = 0; i < world.clients.size(); ++i) kept += world.IsClosed(i) ? 0 : 1;
+  EXPECT_EQ(kept, NamedArrivals::kMaxSorted);
+  EXPECT_TRUE(late->Next());
+}
+
+// A stripe that is over holds no places: what waits for it goes, and nobody else waits for it.
+TEST(NamedArrivalsTest, NothingWaitsForANameThatIsOver) {
+  SourceWorld world;
+  auto over = world.arrivals.For("run-1-0.a");
+  const auto next = world.arrivals.For("run-1-1.a");
+  std::vector<size_t> waiting;
+  for (int i = 0; i < 3; ++i) waiting.push_back(world.Come("run-1-0.a", i == 0));
+  EXPECT_FALSE(next->Next());
+  for (const size_t client : waiting) EXPECT_FALSE(world.IsClosed(client));
+  over = nullptr;
+  for (const size_t client : waiting) EXPECT_TRUE(world.IsClosed(client));
+  const size_t late = world.Come("run-1-0.a"), good = world.Come("run-1-1.a");
+  const std::optional<Arrival> taken = next->Next();
+  EXPECT_TRUE(taken.has_value());
+  EXPECT_TRUE(world.IsClosed(late));
+  EXPECT_FALSE(world.IsClosed(good));
+  // Who asks for a name again has those that come from then on.
+  over = world.arrivals.For("run-1-0.a");
+  world.Come("run-1-0.a");
+  EXPECT_TRUE(over->Next());
+}
+
+// From where more come than anybody takes in: each turn ends.
+TEST(NamedArrivalsTest, ATurnTakesSoManyIn) {
+  class Endless : public Handed {
+   public:
+    std::optional<Arrival> Next() override {
+      if (++given > 10'000) return std::nullopt;
+      return Arrival{Socket(open("/dev/null", O_RDONLY | O_CLOEXEC)), "nowhere", false};
+    }
+    size_t given = 0;
+  };
+  const auto source = std::make_shared<Endless>();
+  NamedArrivals arrivals(source, "");
+  const auto asked = arrivals.For("run-1-0.a");
+  for (size_t turn = 1; turn <= 3; ++turn) {
+    EXPECT_FALSE(asked->Next());
+    EXPECT_EQ(source->given, turn * NamedArrivals::kMaxTurn);
+  }
 }
 
 }  // namespace

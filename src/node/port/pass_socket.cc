@@ -21,6 +21,9 @@ constexpr uint8_t kPassVersion = 1;
 constexpr size_t kPassHead = 2;
 constexpr size_t kMaxPassBytes = kPassHead + 96;
 constexpr size_t kStripesWordBytes = 5;  // version u8, stripes u32
+// Of an end: what its messages may take in the kernel, a kilobyte each and less with all that belongs to
+// them. What has no room waits at the port, where places are counted; the kernel's own measure is for hundreds.
+constexpr int kPairBytes = 4096;
 // Room for more descriptors than may come, so that none is lost unseen.
 constexpr size_t kMaxPassed = 4;
 
@@ -65,6 +68,7 @@ class PassedSource : public net::SocketSource {
   int fd() const override { return channel_.fd(); }
 
   std::optional<net::Arrival> Next() override {
+    bool reset = false;
     while (channel_.valid()) {
       std::array<char, kMaxPassBytes> bytes{};
       ControlBuffer control;
@@ -77,6 +81,9 @@ class PassedSource : public net::SocketSource {
       const ssize_t size = recvmsg(channel_.fd(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
       if (size < 0 && errno == EINTR) continue;
       if (size < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return std::nullopt;
+      // The other end was closed before it read what was said to it. The kernel says so once, and before it gives
+      // what that end had sent.
+      if (size < 0 && errno == ECONNRESET && !std::exchange(reset, true)) continue;
       std::vector<net::Socket> taken = TakeDescriptors(message);
       if (size <= 0) {
         channel_ = net::Socket();
@@ -101,12 +108,17 @@ class PassedSource : public net::SocketSource {
 }  // namespace
 
 std::pair<net::Socket, net::Socket> MakeSocketPair() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
+  const auto require = [](int done) {
+    if (done == 0) return;
     throw Error(ErrorCode::kInternal,
                 std::string("cannot make a pair of sockets: ") + std::strerror(errno));
-  }
-  return {net::Socket(ends[0]), net::Socket(ends[1])};
+  };
+  int ends[2];
+  require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends));
+  std::pair<net::Socket, net::Socket> pair{net::Socket(ends[0]), net::Socket(ends[1])};
+  for (const int end : ends)
+    require(setsockopt(end, SOL_SOCKET, SO_SNDBUF, &kPairBytes, sizeof kPairBytes));
+  return pair;
 }
 
 Passing PassSocket(const net::Socket& channel, const net::Arrival& arrival) {

@@ -11,8 +11,8 @@
 
 namespace partita::node {
 
-// Two connected ends, one for each process: they keep the boundaries of messages and do not block.
-// Throws kInternal.
+// Two connected ends, one for each process: they keep the boundaries of messages and do not block. Some ten
+// messages that were not taken fill one, as whoever sends is told (Passing::kBusy). Throws kInternal.
 std::pair<net::Socket, net::Socket> MakeSocketPair();
 
 // What became of a connection that was to be handed over: the other process has it; it has not taken
@@ -30,7 +30,7 @@ void TellStripes(const net::Socket& channel, uint32_t stripes);
 std::optional<uint32_t> HearStripes(const net::Socket& channel);
 
 // The connections that come over `channel`. Takes nothing but one TCP connection a message; what
-// else comes is closed, and skipped. fd() is -1 once the other end is closed.
+// else comes is closed, and skipped. fd() is -1 once the other end is closed and what it had sent was taken.
 std::shared_ptr<net::SocketSource> PassedSockets(net::Socket channel);
 
 }  // namespace partita::node

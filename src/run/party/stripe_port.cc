@@ -41,6 +41,8 @@ StripePort::StripePort(const Study& study, const RankSetup& setup,
       self_(setup.party),
       wait_(setup.wait),
       before_(TimeOfStripe(study)),
+      handshake_timeout_(net::TlsOptions{}.handshake_timeout),
+      stripes_(study.file.engine.stripes),
       link_(setup.link),
       max_handshakes_(net::TlsOptions{}.max_handshakes) {
   if (door && self_ + 1 < roster_.size())
@@ -54,6 +56,9 @@ StripePort::StripePort(const Study& study, net::TlsOptions& tls, std::chrono::mi
       self_(tls.self),
       wait_(wait),
       before_(TimeOfStripe(study)),
+      handshake_timeout_(tls.handshake_timeout),
+      stripes_(study.file.engine.stripes),
+      look_up_(tls.look_up),
       link_(link),
       max_handshakes_(tls.max_handshakes) {
   if (tls.self + 1 < tls.roster.size()) {
@@ -75,6 +80,9 @@ StripePort::StripePort(const Study& study, net::TlsOptions& tls, std::chrono::mi
       self_(tls.self),
       wait_(wait),
       before_(TimeOfStripe(study)),
+      handshake_timeout_(tls.handshake_timeout),
+      stripes_(study.file.engine.stripes),
+      look_up_(tls.look_up),
       max_handshakes_(tls.max_handshakes),
       names_(std::move(names)) {
   if (self_ + 1 == roster_.size()) return;
@@ -96,11 +104,15 @@ StripeConnector StripePort::Connector() {
     tls.max_handshakes = max_handshakes_;
     // A dealer has nothing to wait for in a stripe: it closes it before slower parties have come to it.
     tls.may_leave = true;
-    // A peer that is busy with another stripe lets a handshake wait, and nobody is helped by another one.
-    tls.handshake_timeout = std::max(tls.handshake_timeout, before_);
+    tls.look_up = look_up_;
+    tls.handshake_timeout = handshake_timeout_;
+    // A peer that is busy with another stripe lets our call wait, and nobody is helped by another one.
+    tls.answer_timeout = before_;
     if (arrivals_ != nullptr) tls.arrivals = arrivals_->For(name_at(self_));
     const auto most = wait_ + before_ * static_cast<int64_t>(stripe);
-    return DelayIfAsked(net::ConnectTls(std::move(tls), Deadline::After(most), &progress), link_);
+    auto transport = net::ConnectTls(std::move(tls), Deadline::After(most), &progress);
+    if (stripe + 1 == stripes_) arrivals_ = nullptr;
+    return DelayIfAsked(std::move(transport), link_);
   };
 }
 

@@ -35,7 +35,8 @@ class StripePort {
  public:
   // Takes the listening socket of `tls`, or opens it, and gives tls the connections of the run itself
   // instead. A stripe waits for the others `wait`, and 20 timeouts of the study for each that may come
-  // before it.
+  // before it; so long may one whom this party has called be busy elsewhere. Whoever calls has no longer for its
+  // handshake than in the run. After the last stripe nobody comes in any more.
   StripePort(const Study& study, net::TlsOptions& tls, std::chrono::milliseconds wait,
              net::LinkModel link);
 
@@ -54,7 +55,9 @@ class StripePort {
   crypto::Identity identity_;
   net::Roster roster_;
   size_t self_;
-  std::chrono::milliseconds wait_, before_;
+  std::chrono::milliseconds wait_, before_, handshake_timeout_;
+  size_t stripes_;
+  net::LookUp look_up_ = net::SystemLookUp;
   net::LinkModel link_;
   size_t max_handshakes_;
   StripeNames names_;                             // none: those of StripeName

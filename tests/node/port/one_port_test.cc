@@ -123,8 +123,6 @@ TEST(OnePortTest, AFloodOfStripesHasThePlacesOfAnyOther) {
   limits.later_per_address = 3;
   PortWorld world(kHost, limits);
   auto [port_end, job_end] = MakeSocketPair();
-  const int little = 1;
-  setsockopt(port_end.fd(), SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
   TellStripes(job_end, 4096);
   world.port().Expect(kTag, std::move(port_end));
   std::vector<net::Socket> clients;
@@ -193,8 +191,6 @@ TEST(OnePortTest, AJobThatDoesNotListenKeepsNobodyElseWaiting) {
   GateLimits limits;
   PortWorld world(kHost, limits);
   auto [port_end, job_end] = MakeSocketPair();
-  const int little = 1;
-  setsockopt(port_end.fd(), SOL_SOCKET, SO_SNDBUF, &little, sizeof little);
   world.port().Expect(kTag, std::move(port_end));
   std::vector<net::Socket> clients;
   for (int i = 0; i < 30; ++i) {
@@ -363,6 +359,55 @@ TEST(PassSocketTest, TakesConnectionsOnly) {
   EXPECT_NE(arrival.socket.fd(), good_fd);
   EXPECT_FALSE(job->Next().has_value());
   port_end = net::Socket();
+  EXPECT_FALSE(job->Next().has_value());
+  EXPECT_EQ(job->fd(), -1);
+}
+
+// A connection to `listener`, as the port has it; the other end is added to `clients`.
+net::Arrival ArrivalAt(net::Listener& listener, std::vector<net::Socket>& clients) {
+  clients.push_back(Call(listener.address));
+  WaitReadable(listener.socket.fd());
+  net::Arrival arrival;
+  arrival.socket = net::Accept(listener, arrival.remote);
+  return arrival;
+}
+
+// A pair has places for a few connections that the job has not taken: no more than the parties of a study
+// need, and far less than strangers would like to leave there.
+TEST(PassSocketTest, APairHoldsFew) {
+  auto [port_end, job_end] = MakeSocketPair();
+  net::Listener listener = net::Listen("127.0.0.1", "0");
+  std::vector<net::Socket> clients;
+  size_t passed = 0;
+  while (passed < 100 && PassSocket(port_end, ArrivalAt(listener, clients)) == Passing::kPassed)
+    ++passed;
+  EXPECT_GE(passed, 4u);
+  EXPECT_LE(passed, 16u);
+  // What was taken makes room again.
+  const auto job = PassedSockets(std::move(job_end));
+  for (size_t i = 0; i < passed; ++i) EXPECT_TRUE(job->Next().has_value());
+  EXPECT_EQ(PassSocket(port_end, ArrivalAt(listener, clients)), Passing::kPassed);
+  EXPECT_TRUE(job->Next().has_value());
+}
+
+// The port hears the number of stripes when somebody comes to one. If it is gone before, the job still has what
+// came to it until then.
+TEST(PassSocketTest, AWordThatNobodyReadsLosesNoConnection) {
+  auto [port_end, job_end] = MakeSocketPair();
+  net::Listener listener = net::Listen("127.0.0.1", "0");
+  std::vector<net::Socket> clients;
+  TellStripes(job_end, 4);
+  const auto job = PassedSockets(std::move(job_end));
+  for (int i = 0; i < 3; ++i)
+    ASSERT_EQ(PassSocket(port_end, ArrivalAt(listener, clients)), Passing::kPassed);
+  port_end = net::Socket();
+  for (const net::Socket& client : clients) {
+    ASSERT_GE(job->fd(), 0);
+    const std::optional<net::Arrival> arrival = job->Next();
+    ASSERT_TRUE(arrival.has_value());
+    SendAll(arrival->socket, Bytes{5});
+    EXPECT_EQ(ReceiveAll(client.fd(), 1), Bytes{5});
+  }
   EXPECT_FALSE(job->Next().has_value());
   EXPECT_EQ(job->fd(), -1);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/node/scene.h"
 
@@ -26,15 +27,18 @@ TEST(Rules, WhatNobodyApprovesExpiresEverywhereAndKeysAreDeleted) {
   }
 }
 
-// Three attempts by itself, after one and five minutes; then a steward's word for each, 20 in all.
+// Three attempts by itself, after one and five minutes; then a steward's word for each, 20 in all. Each has a
+// tag of its own, by which nobody's connection comes to another one.
 TEST(Rules, RetriesOnlyWhileNothingCanHaveOpened) {
   World world({});
   const StudyId id = world.Propose(0);
   std::vector<int64_t> starts;
+  std::set<Tag> tags;
   world.on_delivery = [&](const OutboxEntry& entry) {
     const SignedMessage message = DecodeMessage(entry.message);
     if (message.message.kind != Kind::kStart || entry.to != "south") return;
     starts.push_back(world.now);
+    tags.insert(DecodeStart(message.message.body).tag);
     // West's job never comes up.
     world.After(2, [&] { world.KillJobs(world.site(2)); });
   };
@@ -60,6 +64,7 @@ TEST(Rules, RetriesOnlyWhileNothingCanHaveOpened) {
     world.RunUntilQuiet(world.now + 4000);
     EXPECT_EQ(starts.size(), size_t{attempt});
   }
+  EXPECT_EQ(tags.size(), starts.size());
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(world.StudyAt(i, id).phase, Phase::kFailed);
     EXPECT_FALSE(world.StudyAt(i, id).charged);
